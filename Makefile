@@ -1,0 +1,52 @@
+# The front door. Data goes to stdout, everything else to stderr.
+PREFIX = /usr/local
+DESTDIR =
+SECONDS = 60
+
+# What the tests and benches see; also good to have when running one of them by hand.
+export TORCHOSCOPE = $(CURDIR)/build/torchoscope
+export TORCHOSCOPE_ASAN = $(CURDIR)/build/asan/torchoscope
+
+SOURCES = $(shell find src tests -name '*.[ch]' 2>/dev/null)
+DEMO = build/demo/resnet18.pth
+
+build: ## compile; leaves the program at build/torchoscope
+	@tools/setup.sh run
+	@tools/build.sh build/c
+	@ln -sfn c/torchoscope build/torchoscope
+
+run: build $(DEMO) ## compile, make a sample model and show it
+	@build/torchoscope $(DEMO)
+
+$(DEMO): tools/demo_model.py
+	@echo "torchoscope: making $@" >&2
+	@python3 tools/demo_model.py $@
+
+test: ## everything that must hold before a commit
+	@tools/setup.sh test
+	@tools/run_tests.sh
+
+bench: build ## measure speed, beside other tools
+	@tools/setup.sh bench
+	@set -e; for bench in tests/bench/*_bench.py; do \
+	    test ! -e "$$bench" || build/venv/bin/python3 "$$bench"; done
+
+fuzz: ## look for inputs that upset a reader, SECONDS=60 for each
+	@tools/setup.sh test
+	@tools/fuzz.sh $(SECONDS)
+
+format: ## lay out all C files as .clang-format says
+	@tools/setup.sh test
+	@clang-format -i $(SOURCES)
+
+install: build ## into PREFIX=/usr/local, below DESTDIR=
+	@tools/install.sh "$(DESTDIR)$(PREFIX)"
+
+clean: ## remove what was compiled; keeps build/venv
+	@rm -rf build/c build/asan build/clang build/fuzz build/test build/demo
+	@rm -f build/torchoscope
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+
+.PHONY: build run test bench fuzz format install clean help

@@ -1,0 +1,18 @@
+#!/bin/sh
+# install.sh ROOT - put the program, its manual page and its completions below ROOT.
+set -eu
+cd "$(dirname "$0")/.."
+root=$1
+
+# put MODE FILE PLACE - parts that do not exist are left out.
+put() {
+    [ -e "$2" ] || return 0
+    echo "$root/$3" >&2
+    install -D -m "$1" "$2" "$root/$3"
+}
+
+put 755 build/torchoscope bin/torchoscope
+put 644 docs/torchoscope.1 share/man/man1/torchoscope.1
+put 644 completions/torchoscope.bash share/bash-completion/completions/torchoscope
+put 644 completions/_torchoscope share/zsh/site-functions/_torchoscope
+put 644 completions/torchoscope.fish share/fish/vendor_completions.d/torchoscope.fish
