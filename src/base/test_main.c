@@ -78,7 +78,7 @@ void test_check_near(const char *file, int line, const char *what, double got,
 }
 
 /* cmocka hands every test its state; ours is the test itself. */
-static void run_test(void **state)
+static void run_case(void **state)
 {
     const struct test *test = *state;
 
@@ -101,8 +101,10 @@ int main(int argc, char **argv)
     count = 0;
     for (struct test *test = first; test; test = test->next)
         if (strstr(test->name, wanted))
-            cases[count++] = (struct CMUnitTest){test->name, run_test, NULL, NULL, test};
-    failed = _cmocka_run_group_tests(slash ? slash + 1 : argv[0], cases, count, NULL, NULL);
+            cases[count++] =
+                (struct CMUnitTest){test->name, run_case, NULL, NULL, test};
+    failed =
+        _cmocka_run_group_tests(slash ? slash + 1 : argv[0], cases, count, NULL, NULL);
     free(cases);
     if (count == 0) {
         fprintf(stderr, "no test has \"%s\" in its name\n", wanted);

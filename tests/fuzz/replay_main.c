@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int run_file(const char *path, size_t size)
 {
     FILE *file = fopen(path, "rb");
-    uint8_t *data = malloc(size ? size : 1); /* exact, so that ASan sees one byte over */
+    uint8_t *data =
+        malloc(size ? size : 1); /* exact, so that ASan sees one byte over */
 
     if (!file || !data || fread(data, 1, size, file) != size) {
         perror(path);
