@@ -3,17 +3,13 @@ PREFIX = /usr/local
 DESTDIR =
 SECONDS = 60
 
-# What the tests and benches see; also good to have when running one of them by hand.
-export TORCHOSCOPE = $(CURDIR)/build/torchoscope
-export TORCHOSCOPE_ASAN = $(CURDIR)/build/asan/torchoscope
-
 SOURCES = $(shell find src tests -name '*.[ch]' 2>/dev/null)
 DEMO = build/demo/resnet18.pth
 
 build: ## compile; leaves the program at build/torchoscope
 	@tools/setup.sh run
 	@tools/build.sh build/c
-	@ln -sfn c/torchoscope build/torchoscope
+	@test ! -e build/c/torchoscope || ln -sfn c/torchoscope build/torchoscope
 
 run: build $(DEMO) ## compile, make a sample model and show it
 	@build/torchoscope $(DEMO)
@@ -24,12 +20,12 @@ $(DEMO): tools/demo_model.py
 
 test: ## everything that must hold before a commit
 	@tools/setup.sh test
-	@tools/run_tests.sh
+	@tools/run_tests.py
 
 bench: build ## measure speed, beside other tools
 	@tools/setup.sh bench
-	@set -e; for bench in tests/bench/*_bench.py; do \
-	    test ! -e "$$bench" || build/venv/bin/python3 "$$bench"; done
+	@set -e; for bench in tests/bench/*_bench.py; do test ! -e "$$bench" || \
+	    TORCHOSCOPE=$(CURDIR)/build/torchoscope build/venv/bin/python3 "$$bench"; done
 
 fuzz: ## look for inputs that upset a reader, SECONDS=60 for each
 	@tools/setup.sh test

@@ -1,0 +1,43 @@
+#!/bin/sh
+# fuzz.sh SECONDS [NAME...] - let libFuzzer look for inputs that upset a reader.
+#
+# Starts from tests/fuzz/corpus/NAME, keeps what it learns in build/fuzz/corpus/NAME and
+# what it breaks in build/fuzz/broken/. Two targets run at a time. An input that broke
+# something becomes a test by being copied to tests/fuzz/corpus/NAME.
+set -eu
+cd "$(dirname "$0")/.."
+seconds=$1
+shift
+CC=clang tools/build.sh build/fuzz -Dfuzz=true -Doptimization=1
+
+if [ $# = 0 ]; then
+    for target in build/fuzz/tests/fuzz/fuzz_*; do
+        [ -f "$target" ] && set -- "$@" "${target##*/fuzz_}"
+    done
+fi
+if [ $# = 0 ]; then
+    echo "torchoscope: there is no tests/fuzz/fuzz_NAME.c yet" >&2
+    exit 0
+fi
+echo "torchoscope: $seconds s for each of: $*" >&2
+
+# Limits: 10 s and, with what the sanitizer takes for itself, the memory of a small file.
+mkdir -p build/fuzz/broken
+export seconds
+# shellcheck disable=SC2016 # expanded by the shell that xargs starts
+printf '%s\n' "$@" | xargs -P 2 -I NAME sh -c '
+    name=$1
+    mkdir -p "build/fuzz/corpus/$name"
+    set -- "build/fuzz/corpus/$name"
+    [ -d "tests/fuzz/corpus/$name" ] && set -- "$@" "tests/fuzz/corpus/$name"
+    [ -f "tests/fuzz/$name.dict" ] && set -- "-dict=tests/fuzz/$name.dict" "$@"
+    log=build/fuzz/$name.log
+    if "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 \
+        -rss_limit_mb=512 -malloc_limit_mb=72 -max_len=65536 -print_final_stats=1 \
+        -artifact_prefix="build/fuzz/broken/$name-" "$@" >"$log" 2>&1; then
+        echo "$name: fine, $(sed -n "s/^stat::number_of_executed_units: *//p" "$log") inputs"
+    else
+        tail -n 60 "$log"
+        echo "$name: BROKEN, see build/fuzz/broken/ and $log"
+        exit 1
+    fi' sh NAME

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""All that `make test` does once set-up is done.
+
+    run_tests.py [WORD]      with a WORD: only steps and Python files with it in their name
+
+Steps run one after the other, each under a heading, and the first that fails ends the
+run. The last line says how many tests passed, failed and were skipped. Logs are kept in
+build/test/.
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "test"
+VENV = ROOT / "build" / "venv" / "bin" / "python3"
+DEBIAN = Path("/usr/bin/python3")
+FILE_SECONDS = 600  # a test file that takes longer hangs
+
+
+class Failure(Exception):
+    """A step failed; its text is what to show."""
+
+
+class Count:
+    passed = failed = skipped = 0
+
+    def add(self, passed, failed, skipped):
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
+
+    def __str__(self):
+        line = f"{self.passed} passed, {self.failed} failed"
+        return line + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def run(*command, env=None, seconds=None):
+    """(exit status, all output) of a command; nothing is shown."""
+    command = [str(word) for word in command]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as late:
+        output = (late.output or b"").decode(errors="replace")
+        return 124, f"{output}\nnot done after {seconds} s"
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def must(*command, env=None):
+    """Run a command that has to succeed, and show what it says."""
+    status, output = run(*command, env=env)
+    if status != 0:
+        raise Failure(output)
+    print(output, end="", flush=True)
+
+
+# --- C
+
+
+def check_format(count):
+    files = [p for top in ("src", "tests") for p in sorted(ROOT.glob(f"{top}/**/*.[ch]"))]
+    status, output = run("clang-format", "--dry-run", "-Werror", *files)
+    if status != 0:
+        wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", output, re.M)))
+        names = "\n".join(os.path.relpath(name, ROOT) for name in wrong)
+        raise Failure(f"{names or output}\nnot as .clang-format says; see `make format`")
+
+
+def check_includes(count):
+    must(ROOT / "tools/check_includes.py")
+
+
+def plain_build(count):
+    must("tools/build.sh", "build/c", "-Dwerror=true")
+    (ROOT / "build/torchoscope").unlink(missing_ok=True)
+    (ROOT / "build/torchoscope").symlink_to("c/torchoscope")
+
+
+def plain_tests(count):
+    unit_tests("build/c", count)
+
+
+def sanitized_build(count):
+    must(
+        "tools/build.sh",
+        "build/asan",
+        "-Doptimization=1",
+        "-Db_sanitize=address,undefined",
+        "-Dc_args=-fno-sanitize-recover=undefined",
+    )
+
+
+# ASan keeps the signals that cmocka would otherwise catch: its report says more.
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+def sanitized_tests(count):
+    unit_tests("build/asan", count, SANITIZERS)
+
+
+def clang_build(count):
+    must("tools/build.sh", "build/clang", "-Dwerror=true", env={"CC": "clang"})
+
+
+def unit_tests(folder, count, env=None):
+    """Run the test programs of a build; what is counted are cmocka's own tests."""
+    log = ROOT / folder / "meson-logs" / "testlog.txt"
+    log.unlink(missing_ok=True)
+    command = ["meson", "test", "-C", folder, "--no-rebuild", "--num-processes", "2"]
+    status, output = run(*command, env=env)
+    text = log.read_text(errors="replace") if log.exists() else output
+
+    def total(word):
+        return sum(map(int, re.findall(rf"^\[ *{word} *\] (\d+) test", text, re.M)))
+
+    count.add(total("PASSED"), total("FAILED"), total("SKIPPED"))
+    if status != 0:
+        raise Failure(re.sub(r"^\[ (RUN  |      OK).*\n", "", text, flags=re.M))
+    print(f"   {total('PASSED')} passed")
+
+
+def replay_corpus(count):
+    """What fuzzing once found stays fixed; each input counts as a test."""
+    for program in sorted(ROOT.glob("build/asan/tests/fuzz/replay_*")):
+        name = program.name.removeprefix("replay_")
+        inputs = ROOT / "tests/fuzz/corpus" / name
+        if not program.is_file() or not inputs.is_dir():
+            continue
+        status, output = run(program, inputs, env=SANITIZERS, seconds=FILE_SECONDS)
+        if status != 0:
+            raise Failure("\n".join(output.splitlines()[-80:]))
+        number = re.findall(r"(\d+) inputs replayed", output)[-1]
+        count.add(int(number), 0, 0)
+        print(f"   {name}: {number} inputs")
+
+
+def check_manual(count):
+    page = ROOT / "docs/torchoscope.1"
+    if page.exists():
+        must("mandoc", "-T", "lint", "-W", "warning", page)
+
+
+# --- Python
+
+
+def has_torch(python):
+    find = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
+    return python.exists() and run(python, "-c", find)[0] == 0
+
+
+def python_runs():
+    """What to run: (file, its Python, or None where that has no torch, and a label)."""
+    venv_torch = has_torch(VENV)
+    for file in sorted(ROOT.glob("tests/python/*_test.py")):
+        text = file.read_text()
+        both = "# flavours: both" in text.splitlines()[:5]
+        if venv_torch or not re.search(r"\btorch\b", text):
+            yield file, VENV if VENV.exists() else DEBIAN, ""
+        else:
+            yield file, None, ""
+        if both:
+            yield file, DEBIAN, " (Debian's torch)"
+
+
+def run_python(file, python, label):
+    """(passed, failed, skipped, text to show) of one test file under one Python."""
+    if python is None:
+        return 0, 0, 1, "skipped: no CPU torch 2.13"
+    env = {
+        "TORCHOSCOPE": str(ROOT / "build/torchoscope"),
+        "TORCHOSCOPE_ASAN": str(ROOT / "build/asan/torchoscope"),
+        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(ROOT / "tests/python"),  # for helpers beside the tests
+    }
+    start = time.monotonic()
+    status, text = run(python, file, env=env, seconds=FILE_SECONDS)
+    (LOGS / f"{file.stem}{'.debian' if label else ''}.log").write_text(text)
+    ran = sum(map(int, re.findall(r"^Ran (\d+) tests?", text, re.M)))
+    last = "".join(text.splitlines()[-1:])
+    skipped = sum(map(int, re.findall(r"skipped=(\d+)", last)))
+    bad = sum(map(int, re.findall(r"(?:failures|errors|successes)=(\d+)", last)))
+    if status != 0 or not re.search(r"^Ran \d+ test", text, re.M):
+        bad = max(bad, 1)
+        return max(0, ran - bad - skipped), bad, skipped, text
+    took = f"{time.monotonic() - start:.1f} s"
+    passed = max(0, ran - skipped)
+    more = f", {skipped} skipped" if skipped else ""
+    return passed, 0, skipped, f"{passed} passed{more}, {took}"
+
+
+def python_tests(count):
+    runs = [r for r in python_runs() if not ONLY or ONLY in r[0].name]
+    broken = []
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        jobs = {pool.submit(run_python, *job): job for job in runs}
+        for job in concurrent.futures.as_completed(jobs):
+            file, _, label = jobs[job]
+            passed, failed, skipped, text = job.result()
+            count.add(passed, failed, skipped)
+            if failed:
+                broken.append(f"--- {file.name}{label}\n{text}")
+                text = "FAILED"
+            print(f"   {file.name}{label}: {text}", flush=True)
+    if broken:
+        raise Failure("\n".join(broken))
+
+
+STEPS = [
+    ("format", check_format),
+    ("includes and sizes", check_includes),
+    ("gcc, warnings are errors", plain_build),
+    ("unit tests", plain_tests),
+    ("gcc with ASan and UBSan", sanitized_build),
+    ("unit tests under ASan and UBSan, with leaks", sanitized_tests),
+    ("clang, warnings are errors", clang_build),
+    ("manual page", check_manual),
+    ("fuzz corpus under ASan and UBSan", replay_corpus),
+    ("Python tests", python_tests),
+]
+ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
+
+
+def main():
+    LOGS.mkdir(parents=True, exist_ok=True)
+    count = Count()
+    for name, step in STEPS:
+        if ONLY and ONLY not in name and step is not python_tests:
+            continue
+        print(f"== {name}", flush=True)
+        try:
+            step(count)
+        except Failure as failure:
+            print(failure, flush=True)
+            count.failed = max(1, count.failed)
+            break
+    print(count)
+    sys.exit(1 if count.failed else 0)
+
+
+main()
