@@ -1,9 +1,10 @@
 #!/bin/sh
-# build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing is new.
+# build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing is
+# new.
 #
 # Meson does not notice a room or a fuzz target that was added, so the list of them is
-# kept in DIR and looked at each time; the same goes for the options given here.
-# One build at a time for each DIR: a second one waits.
+# kept in DIR and looked at each time; the same goes for the options. With none given, a
+# DIR keeps those it has. One build at a time for each DIR: a second one waits.
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
@@ -26,12 +27,17 @@ configure() {
     fi
 }
 
+# shellcheck disable=SC2046 # one option is one word
+if [ $# = 0 ] && [ -f "$dir/.options" ]; then
+    set -- $(cat "$dir/.options")
+fi
 parts=$(ls src/*/meson.build tests/fuzz/fuzz_*.c 2>/dev/null || :)
-wanted=$(printf '%s\n' "$@" "$parts")
-if [ ! -f "$dir/build.ninja" ] || [ "$wanted" != "$(cat "$dir/.wanted" 2>/dev/null)" ]; then
+if [ ! -f "$dir/.parts" ] || [ "$parts" != "$(cat "$dir/.parts")" ] ||
+    [ "$*" != "$(cat "$dir/.options")" ]; then
     echo "torchoscope: configuring $dir" >&2
     configure "$@"
-    printf '%s\n' "$wanted" >"$dir/.wanted"
+    echo "$*" >"$dir/.options"
+    echo "$parts" >"$dir/.parts" # last: it says that all of this went well
 fi
 
 case $(ninja -C "$dir" -n) in

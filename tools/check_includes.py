@@ -3,10 +3,10 @@
 
     check_includes.py [ROOT]
 
-Every #include must go the way the table allows; a header named *_in.h stays in its room; a
-library is used only by the room that owns it; no file is longer than 800 lines; the
-program needs at most a dozen shared libraries. Functions over 60 lines are only named,
-as a table or a switch may be that long.
+Every #include must go the way the table allows; a header named *_in.h stays in its
+room; a library is used only by the room that owns it; no file is longer than 800 lines;
+the program needs at most a dozen shared libraries. Functions over 60 lines are only
+named, as a table or a switch may be that long.
 """
 
 import re

@@ -21,7 +21,7 @@ if [ $# = 0 ]; then
 fi
 echo "torchoscope: $seconds s for each of: $*" >&2
 
-# Limits: 10 s and, with what the sanitizer takes for itself, the memory of a small file.
+# An input may take 10 s and 72 MB at once; the sanitizer needs memory of its own.
 mkdir -p build/fuzz/broken
 export seconds
 # shellcheck disable=SC2016 # expanded by the shell that xargs starts
@@ -35,7 +35,8 @@ printf '%s\n' "$@" | xargs -P 2 -I NAME sh -c '
     if "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 \
         -rss_limit_mb=512 -malloc_limit_mb=72 -max_len=65536 -print_final_stats=1 \
         -artifact_prefix="build/fuzz/broken/$name-" "$@" >"$log" 2>&1; then
-        echo "$name: fine, $(sed -n "s/^stat::number_of_executed_units: *//p" "$log") inputs"
+        ran=$(sed -n "s/^stat::number_of_executed_units: *//p" "$log")
+        echo "$name: fine, $ran inputs"
     else
         tail -n 60 "$log"
         echo "$name: BROKEN, see build/fuzz/broken/ and $log"

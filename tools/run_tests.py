@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """All that `make test` does once set-up is done.
 
-    run_tests.py [WORD]      with a WORD: only steps and Python files with it in their name
+    run_tests.py [WORD]
 
+With a WORD only the steps and Python test files run that have it in their name.
 Steps run one after the other, each under a heading, and the first that fails ends the
 run. The last line says how many tests passed, failed and were skipped. Logs are kept in
 build/test/.
@@ -71,12 +72,12 @@ def must(*command, env=None):
 
 
 def check_format(count):
-    files = [p for top in ("src", "tests") for p in sorted(ROOT.glob(f"{top}/**/*.[ch]"))]
+    files = [*ROOT.glob("src/**/*.[ch]"), *ROOT.glob("tests/**/*.[ch]")]
     status, output = run("clang-format", "--dry-run", "-Werror", *files)
     if status != 0:
         wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", output, re.M)))
         names = "\n".join(os.path.relpath(name, ROOT) for name in wrong)
-        raise Failure(f"{names or output}\nnot as .clang-format says; see `make format`")
+        raise Failure(f"{names or output}\nnot as .clang-format says: make format")
 
 
 def check_includes(count):
@@ -131,8 +132,17 @@ def unit_tests(folder, count, env=None):
 
     count.add(total("PASSED"), total("FAILED"), total("SKIPPED"))
     if status != 0:
-        raise Failure(re.sub(r"^\[ (RUN  |      OK).*\n", "", text, flags=re.M))
+        raise Failure(failed_parts(text))
     print(f"   {total('PASSED')} passed")
+
+
+def failed_parts(log):
+    """What Meson's log has on programs that failed, without the tests that passed."""
+    log = re.sub(r"^\[ (RUN  |      OK).*\n", "", log, flags=re.M)
+    log = re.sub(r"^Summary of Failures:.*", "", log, flags=re.M | re.S)
+    parts = re.split(r"^=+ \d+/\d+ =+\n", log, flags=re.M)
+    fine = re.compile(r"^result: +exit status 0$", re.M)
+    return "".join(part for part in parts[1:] if not fine.search(part)) or log
 
 
 def replay_corpus(count):
@@ -198,7 +208,9 @@ def run_python(file, python, label):
     last = "".join(text.splitlines()[-1:])
     skipped = sum(map(int, re.findall(r"skipped=(\d+)", last)))
     bad = sum(map(int, re.findall(r"(?:failures|errors|successes)=(\d+)", last)))
-    if status != 0 or not re.search(r"^Ran \d+ test", text, re.M):
+    if status == 0 and not ran and not skipped:
+        status, text = 1, text + "no test ran: does the file end in unittest.main()?"
+    if status != 0:
         bad = max(bad, 1)
         return max(0, ran - bad - skipped), bad, skipped, text
     took = f"{time.monotonic() - start:.1f} s"

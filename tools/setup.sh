@@ -1,12 +1,13 @@
 #!/bin/sh
 # setup.sh run|test|bench - see that what make needs is there, and install what is not.
 #
-# All that is needed stands in one table below; a line adds a need. What is missing comes
-# from Debian in a single apt-get call (as root or with sudo), and from pip into build/venv.
-# Nothing else is touched: no other Python, no setting. It speaks on stderr, before it acts.
+# All that is needed stands in one table below; a line adds a need. What is missing
+# comes from Debian in a single apt-get call (as root or with sudo), and from pip into
+# build/venv. Nothing else is touched: no other Python, no setting. It says on stderr
+# what it will do before it does it.
 #
 #   TORCHOSCOPE_NO_INSTALL=1   install nothing; name what is missing and stop
-#   TORCHOSCOPE_YES=1          do not ask on a terminal (elsewhere, or with CI, it never asks)
+#   TORCHOSCOPE_YES=1          do not ask on a terminal (elsewhere it never asks)
 #   TORCHOSCOPE_PYTHON=...     the Python to make build/venv with
 #
 # When everything was found, a stamp in build/ makes the next call end at once.
@@ -64,7 +65,8 @@ fail() {
 
 # has_module PYTHON MODULE - asks without importing it: torch would take seconds.
 has_module() {
-    "$1" -c 'import importlib.util as u, sys; sys.exit(not u.find_spec(sys.argv[1]))' "$2"
+    "$1" -c 'import sys; from importlib.util import find_spec
+sys.exit(find_spec(sys.argv[1]) is None)' "$2"
 }
 
 # The Python to make build/venv with: the user's own if it is fit for it, else Debian's.
@@ -161,7 +163,7 @@ get_from_debian() {
     ask || fail "nothing was installed; what is missing:$1"
     apt_lists_are_young || apt_update || say "the package lists could not be updated"
     # shellcheck disable=SC2086
-    count=$(apt-get -s --no-install-recommends install $1 2>/dev/null | grep -c '^Inst') || :
+    count=$(apt-get -s --no-install-recommends install $1 2>&1 | grep -c '^Inst') || :
     say "installing $count packages, with those they need; details in build/apt.log"
     apt_install "$1" || { apt_update && apt_install "$1"; } || {
         tail -n 3 build/apt.log >&2
@@ -217,7 +219,7 @@ if [ -n "$lack" ]; then
 fi
 if [ -n "$lack" ]; then
     # No stamp, so that the next call looks again.
-    [ -z "${CI:-}" ] || fail "build/venv lacks$lack, and tests must not be skipped under CI"
+    [ -z "${CI:-}" ] || fail "build/venv lacks$lack; under CI no test may be skipped"
     say "build/venv lacks$lack: tests that need it will be skipped" \
         "(PIP_EXTRA_INDEX_URL may name PyTorch's own CPU index)"
     exit 0
