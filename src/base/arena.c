@@ -1,0 +1,269 @@
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+/* The first chunk is small, so that a tiny model stays tiny; each further one is twice
+ * as large, so that a huge model takes few. */
+#define FIRST_CHUNK (16 * KIB)
+#define LAST_CHUNK  (1 * MIB)
+#define LARGE       (64 * KIB)
+#define ALIGN       (_Alignof(max_align_t))
+#define FIRST_ROOM  8u
+
+/* What the system gave: this head, then `size` bytes that are handed out. */
+struct arena_block {
+    _Alignas(max_align_t) struct arena_block *next;
+    struct arena_block *prev; /* of large blocks only: they move */
+    size_t size;
+    size_t cut; /* of chunks only: how many bytes are handed out */
+};
+
+static char *block_bytes(struct arena_block *block)
+{
+    return (char *)(block + 1);
+}
+
+void arena_init(struct arena *arena, size_t limit)
+{
+    *arena = (struct arena){.limit = limit ? limit : SIZE_MAX};
+}
+
+static void release_blocks(struct arena_block *block)
+{
+    while (block) {
+        struct arena_block *next = block->next;
+
+        free(block);
+        block = next;
+    }
+}
+
+void arena_release(struct arena *arena)
+{
+    release_blocks(arena->small);
+    release_blocks(arena->large);
+    arena_init(arena, arena->limit);
+}
+
+static void *refuse(struct arena *arena)
+{
+    arena->spent = true;
+    return NULL;
+}
+
+static size_t bytes_to_limit(const struct arena *arena)
+{
+    return arena->limit > arena->used ? arena->limit - arena->used : 0;
+}
+
+/* Ask the system for a block with `size` bytes to hand out. */
+static struct arena_block *take_block(struct arena *arena, size_t size)
+{
+    size_t left = bytes_to_limit(arena);
+    struct arena_block *block;
+
+    if (left < sizeof *block || size > left - sizeof *block)
+        return refuse(arena);
+    block = calloc(1, sizeof *block + size);
+    if (!block)
+        return refuse(arena);
+    block->size = size;
+    arena->used += sizeof *block + size;
+    return block;
+}
+
+/* Put a large block at the head of its list, or back in after it moved. */
+static void link_large(struct arena *arena, struct arena_block *block)
+{
+    if (block->prev)
+        block->prev->next = block;
+    else
+        arena->large = block;
+    if (block->next)
+        block->next->prev = block;
+}
+
+static void *alloc_large(struct arena *arena, size_t size)
+{
+    struct arena_block *block = take_block(arena, size);
+
+    if (!block)
+        return NULL;
+    block->next = arena->large;
+    link_large(arena, block);
+    return block_bytes(block);
+}
+
+/* How large the next chunk should be, given that it must hold `need` bytes. Near the
+ * limit it is what remains. */
+static size_t next_chunk_size(const struct arena *arena, size_t need)
+{
+    const struct arena_block *last = arena->small;
+    size_t total = last ? 2 * (sizeof *last + last->size) : FIRST_CHUNK;
+    size_t left = bytes_to_limit(arena);
+
+    if (total > LAST_CHUNK)
+        total = LAST_CHUNK;
+    if (total > left)
+        total = left;
+    if (total < sizeof *last || total - sizeof *last < need)
+        return need;
+    return total - sizeof *last;
+}
+
+static void *alloc_small(struct arena *arena, size_t size, size_t align)
+{
+    struct arena_block *chunk = arena->small;
+    size_t begin = chunk ? (chunk->cut + align - 1) & ~(align - 1) : 0;
+
+    if (!chunk || begin > chunk->size || size > chunk->size - begin) {
+        chunk = take_block(arena, next_chunk_size(arena, size));
+        if (!chunk)
+            return NULL;
+        chunk->next = arena->small;
+        arena->small = chunk;
+        begin = 0;
+    }
+    chunk->cut = begin + size;
+    return block_bytes(chunk) + begin;
+}
+
+static void *alloc_aligned(struct arena *arena, size_t size, size_t align)
+{
+    if (size >= LARGE)
+        return alloc_large(arena, size);
+    return alloc_small(arena, size ? size : 1, align);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    return alloc_aligned(arena, size, ALIGN);
+}
+
+void *arena_array(struct arena *arena, size_t n, size_t item)
+{
+    size_t size;
+
+    if (__builtin_mul_overflow(n, item, &size))
+        return refuse(arena);
+    return arena_alloc(arena, size);
+}
+
+struct str arena_str(struct arena *arena, struct str s)
+{
+    char *copy = s.len < SIZE_MAX ? alloc_aligned(arena, s.len + 1, 1) : refuse(arena);
+
+    if (!copy)
+        return (struct str){NULL, 0};
+    if (s.len > 0)
+        memcpy(copy, s.at, s.len);
+    return (struct str){copy, s.len};
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *text;
+    int len;
+
+    va_start(args, format);
+    len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        return refuse(arena);
+    text = alloc_aligned(arena, (size_t)len + 1, 1);
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+/* Grow a thing that has a block of its own; the block may move. */
+static void *grow_large(struct arena *arena, void *old, size_t size)
+{
+    struct arena_block *block = (struct arena_block *)old - 1;
+    size_t before = block->size;
+
+    if (size - before > bytes_to_limit(arena) || size > SIZE_MAX - sizeof *block)
+        return refuse(arena);
+    block = realloc(block, sizeof *block + size);
+    if (!block)
+        return refuse(arena);
+    memset(block_bytes(block) + before, 0, size - before);
+    block->size = size;
+    arena->used += size - before;
+    link_large(arena, block);
+    return block_bytes(block);
+}
+
+/* Is this the last thing cut from the present chunk, with room behind it? Then it can
+ * grow where it stands. */
+static bool grow_in_chunk(struct arena *arena, char *old, size_t before, size_t size)
+{
+    struct arena_block *chunk = arena->small;
+
+    if (!chunk || size >= LARGE || old + before != block_bytes(chunk) + chunk->cut)
+        return false;
+    if (size - before > chunk->size - chunk->cut)
+        return false;
+    chunk->cut += size - before;
+    return true;
+}
+
+static void *grow(struct arena *arena, void *old, size_t before, size_t size)
+{
+    void *moved;
+
+    if (before >= LARGE)
+        return grow_large(arena, old, size);
+    if (before > 0 && grow_in_chunk(arena, old, before, size))
+        return old;
+    moved = arena_alloc(arena, size);
+    if (moved && before > 0)
+        memcpy(moved, old, before);
+    return moved;
+}
+
+int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item)
+{
+    uint32_t more = *room > UINT32_MAX / 2 ? UINT32_MAX : *room * 2;
+    size_t before = *room * item;
+    size_t size;
+    void *items;
+
+    assert(n <= *room && item > 0);
+    if (n < *room)
+        return 0;
+    if (more < FIRST_ROOM)
+        more = FIRST_ROOM;
+    if (more == *room || __builtin_mul_overflow((size_t)more, item, &size)) {
+        refuse(arena);
+        return -1;
+    }
+    memcpy(&items, at, sizeof items);
+    items = grow(arena, items, before, size);
+    if (!items)
+        return -1;
+    memcpy(at, &items, sizeof items);
+    *room = more;
+    return 0;
+}
+
+int arena_err(const struct arena *arena, const char *what, struct err *err)
+{
+    if (arena->limit == SIZE_MAX)
+        return err_set(err, ERR_LIMIT, "%s needs more memory than there is", what);
+    if (arena->limit >= MIB)
+        return err_set(err, ERR_LIMIT, "%s needs more than %zu MiB of memory", what,
+                       arena->limit / MIB);
+    return err_set(err, ERR_LIMIT, "%s needs more than %zu bytes of memory", what,
+                   arena->limit);
+}

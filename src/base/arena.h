@@ -1,0 +1,47 @@
+/* arena.h - memory that lives and dies at once, with a limit.
+ * Nothing in an arena is freed by itself. What grows by what a file or a hook says comes
+ * from an arena, so that its limit holds whatever the file claims: a spent arena gives
+ * NULL (or -1), never ends the process. Memory is zeroed and aligned for any type. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct arena_block;
+struct arena {
+    struct arena_block *small; /* the chunk that small things are cut from */
+    struct arena_block *large; /* things of 64 KiB and more, each by itself */
+    size_t used;               /* bytes asked of the system so far */
+    size_t limit;              /* what `used` may not pass */
+    bool spent;                /* some request was refused */
+};
+
+/* A new arena holds nothing; a limit of 0 means "no limit of our own". */
+void arena_init(struct arena *arena, size_t limit);
+void arena_release(struct arena *arena);
+
+void *arena_alloc(struct arena *arena, size_t size);
+void *arena_array(struct arena *arena, size_t n, size_t item); /* checks n * item */
+
+/* Copies that end in NUL as well. `at` is NULL when the arena is spent. */
+struct str arena_str(struct arena *arena, struct str s);
+char *arena_printf(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Make room for one more item in a growing array of `n` items:
+ *     if (arena_room(a, &list->items, list->n, &list->room, sizeof *list->items) < 0)
+ *         return -1;
+ *     list->items[list->n++] = item;
+ * `at` is the address of the array's pointer (which may be NULL at first). The array
+ * doubles; one of 64 KiB or more moves without leaving its old self behind. */
+int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item);
+
+/* The sentence for a spent arena: "WHAT needs more than LIMIT of memory". Returns -1. */
+int arena_err(const struct arena *arena, const char *what, struct err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* base.h - the room below all others. No file here knows what a model is.
+ *
+ * The tour:
+ *   err.h         one failure: a code and one sentence fit for a person
+ *   str.h         borrowed spans of bytes; utf8.h decodes them
+ *   arena.h       memory with a limit that lives and dies at once; growing arrays in it
+ *   intern.h      strings as dense numbers;  map.h  u64 to u32
+ *   buf.h         bytes that grow;  out.h  where text goes (a file descriptor, a buf)
+ *   bytes.h       a cursor over bytes we do not trust
+ *   blob.h        bytes that can be read anywhere: a file, memory, a part of another
+ *   folder.h      what lies in a folder, and paths that may not leave it
+ *   json_read.h   a strict pull reader;  json_write.h  a writer with a choice of sinks
+ *   sha256.h  work.h (progress, cancel)  clock.h
+ */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+/* The number of items in an array whose size the compiler knows. */
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

@@ -1,0 +1,283 @@
+#include "base/blob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+
+/* Make a blob of `size` bytes in all, with a copy of its name behind it, which lives as
+ * long as the blob does. Each kind of blob begins with a struct blob. */
+static void *new_blob(size_t size, const struct blob_ops *ops, const char *name,
+                      uint64_t n_bytes, struct err *err)
+{
+    size_t name_size = strlen(name) + 1;
+    struct blob *blob = calloc(1, size + name_size);
+
+    if (!blob) {
+        err_set(err, ERR_LIMIT, "%s: there is no memory left", name);
+        return NULL;
+    }
+    blob->ops = ops;
+    blob->name = memcpy((char *)blob + size, name, name_size);
+    blob->size = n_bytes;
+    return blob;
+}
+
+/* ---- files ---- */
+
+struct file_blob {
+    struct blob blob;
+    int fd;
+    struct stat seen; /* as it was when opened */
+};
+
+static int file_read(struct blob *blob, uint64_t at, void *to, size_t n,
+                     struct err *err)
+{
+    struct file_blob *file = (struct file_blob *)blob;
+    char *next = to;
+
+    while (n > 0) {
+        ssize_t got = pread(file->fd, next, n, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set_errno(err, blob->name);
+        if (got == 0)
+            return err_set(err, ERR_CHANGED,
+                           "%s became shorter while it was open: %zu bytes at offset "
+                           "%" PRIu64 " are gone",
+                           blob->name, n, at);
+        next += got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return 0;
+}
+
+static int file_changed(struct blob *blob)
+{
+    struct file_blob *file = (struct file_blob *)blob;
+    struct stat now;
+
+    if (fstat(file->fd, &now) < 0)
+        return 1;
+    return now.st_size != file->seen.st_size || now.st_ino != file->seen.st_ino ||
+           now.st_mtim.tv_sec != file->seen.st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != file->seen.st_mtim.tv_nsec;
+}
+
+static void file_close(struct blob *blob)
+{
+    struct file_blob *file = (struct file_blob *)blob;
+
+    close(file->fd);
+    free(file);
+}
+
+static const struct blob_ops file_ops = {file_read, file_changed, file_close};
+
+static const char *kind_of(mode_t mode)
+{
+    if (S_ISFIFO(mode))
+        return "a FIFO";
+    if (S_ISSOCK(mode))
+        return "a socket";
+    if (S_ISCHR(mode) || S_ISBLK(mode))
+        return "a device";
+    return "something else";
+}
+
+static int refuse_kind(mode_t mode, const char *shown, struct err *err)
+{
+    if (S_ISDIR(mode))
+        return err_set(err, ERR_IO, "%s is a folder", shown);
+    return err_set(err, ERR_IO, "%s is not a regular file (%s)", shown, kind_of(mode));
+}
+
+/* A socket cannot be opened at all; the system's own sentence would not say so. */
+static int open_failed(int dir_fd, const char *path, const char *shown, struct err *err)
+{
+    int error = errno;
+    struct stat seen;
+
+    if (error == ENXIO && fstatat(dir_fd, path, &seen, 0) == 0)
+        return refuse_kind(seen.st_mode, shown, err);
+    errno = error;
+    return err_set_errno(err, shown);
+}
+
+static struct blob *open_file(int dir_fd, const char *path, const char *shown,
+                              struct err *err)
+{
+    /* O_NONBLOCK: opening a FIFO would wait for a writer. */
+    int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct file_blob *file;
+    struct stat seen;
+
+    if (fd < 0) {
+        open_failed(dir_fd, path, shown, err);
+        return NULL;
+    }
+    if (fstat(fd, &seen) < 0) {
+        err_set_errno(err, shown);
+        goto fail;
+    }
+    if (!S_ISREG(seen.st_mode)) {
+        refuse_kind(seen.st_mode, shown, err);
+        goto fail;
+    }
+    file = new_blob(sizeof *file, &file_ops, shown, (uint64_t)seen.st_size, err);
+    if (!file)
+        goto fail;
+    file->fd = fd;
+    file->seen = seen;
+    return &file->blob;
+
+fail:
+    close(fd);
+    return NULL;
+}
+
+struct blob *blob_open_file(const char *path, struct err *err)
+{
+    return open_file(AT_FDCWD, path, path, err);
+}
+
+struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
+                          struct err *err)
+{
+    if (!folder_name_is_plain(str_of(name))) {
+        err_set(err, ERR_FORMAT, "%s: \"%s\" is not the name of a file in this folder",
+                shown, name);
+        return NULL;
+    }
+    return open_file(dir_fd, name, shown, err);
+}
+
+/* ---- memory ---- */
+
+struct memory_blob {
+    struct blob blob;
+    const char *at;
+};
+
+static int memory_read(struct blob *blob, uint64_t at, void *to, size_t n,
+                       struct err *err)
+{
+    (void)err;
+    memcpy(to, ((struct memory_blob *)blob)->at + at, n);
+    return 0;
+}
+
+static void plain_close(struct blob *blob)
+{
+    free(blob);
+}
+
+static const struct blob_ops memory_ops = {memory_read, NULL, plain_close};
+
+struct blob *blob_open_memory(const void *at, size_t size, const char *name,
+                              struct err *err)
+{
+    struct memory_blob *memory = new_blob(sizeof *memory, &memory_ops, name, size, err);
+
+    if (!memory)
+        return NULL;
+    memory->at = at;
+    return &memory->blob;
+}
+
+/* ---- parts ---- */
+
+struct part_blob {
+    struct blob blob;
+    struct blob *whole;
+    uint64_t begin;
+};
+
+static int part_read(struct blob *blob, uint64_t at, void *to, size_t n,
+                     struct err *err)
+{
+    struct part_blob *part = (struct part_blob *)blob;
+
+    return blob_read(part->whole, part->begin + at, to, n, err);
+}
+
+static int part_changed(struct blob *blob)
+{
+    return blob_changed(((struct part_blob *)blob)->whole);
+}
+
+static const struct blob_ops part_ops = {part_read, part_changed, plain_close};
+
+/* Does the range lie inside? Written so that no sum can wrap around. */
+static int check_range(const struct blob *blob, uint64_t at, uint64_t n,
+                       struct err *err)
+{
+    if (at <= blob->size && n <= blob->size - at)
+        return 0;
+    return err_set(err, ERR_FORMAT,
+                   "%s has %" PRIu64 " bytes: %" PRIu64 " bytes at offset %" PRIu64
+                   " do not lie inside",
+                   blob->name, blob->size, n, at);
+}
+
+struct blob *blob_open_part(struct blob *whole, uint64_t at, uint64_t size,
+                            const char *name, struct err *err)
+{
+    struct part_blob *part;
+
+    if (check_range(whole, at, size, err) < 0)
+        return NULL;
+    part = new_blob(sizeof *part, &part_ops, name, size, err);
+    if (!part)
+        return NULL;
+    part->whole = whole;
+    part->begin = at;
+    return &part->blob;
+}
+
+/* ---- any blob ---- */
+
+void blob_close(struct blob *blob)
+{
+    if (blob)
+        blob->ops->close(blob);
+}
+
+int blob_read(struct blob *blob, uint64_t at, void *to, size_t n, struct err *err)
+{
+    if (check_range(blob, at, n, err) < 0)
+        return -1;
+    return n > 0 ? blob->ops->read(blob, at, to, n, err) : 0;
+}
+
+int blob_load(struct blob *blob, uint64_t at, uint64_t n, struct arena *arena,
+              struct str *ret_bytes, struct err *err)
+{
+    char *to;
+
+    if (check_range(blob, at, n, err) < 0)
+        return -1;
+    if (n >= SIZE_MAX)
+        return err_set(err, ERR_LIMIT, "%s is too large for this machine", blob->name);
+    to = arena_alloc(arena, (size_t)n + 1);
+    if (!to)
+        return arena_err(arena, blob->name, err);
+    if (blob_read(blob, at, to, (size_t)n, err) < 0)
+        return -1;
+    *ret_bytes = str_span(to, (size_t)n);
+    return 0;
+}
+
+bool blob_changed(struct blob *blob)
+{
+    return blob->ops->changed && blob->ops->changed(blob);
+}

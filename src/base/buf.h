@@ -1,0 +1,34 @@
+/* buf.h - bytes that grow, on the heap. A failed growth sets `bad` and drops what would
+ * not fit, for good: write straight through, then look at `bad` once. */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stdbool.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+struct buf {
+    char *at; /* ends in NUL once anything was added */
+    size_t len, room;
+    bool bad;
+};
+
+#define BUF_INIT {0}
+
+void buf_release(struct buf *buf); /* the buf is empty and usable again */
+void buf_clear(struct buf *buf);   /* keeps the memory */
+void buf_add(struct buf *buf, const void *at, size_t len);
+void buf_str(struct buf *buf, struct str s);
+void buf_text(struct buf *buf, const char *text);
+void buf_char(struct buf *buf, char c);
+void buf_fill(struct buf *buf, char c, size_t n);
+void buf_printf(struct buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *buf, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+struct str buf_span(const struct buf *buf);
+const char *buf_cstr(const struct buf *buf); /* never NULL */
+
+#endif

@@ -1,0 +1,32 @@
+/* bytes.h - a cursor over bytes we do not trust.
+ * A read past the end touches no memory: it gives zero and sets `bad`, for good.
+ * So: read straight through, then look at `bad` once. Borrows; frees nothing. */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct bytes {
+    const uint8_t *at;  /* next byte to read */
+    const uint8_t *end; /* one past the last byte */
+    bool bad;           /* some read went past the end */
+};
+
+struct bytes bytes_of(const void *at, size_t len);
+size_t bytes_left(const struct bytes *in);
+uint8_t bytes_u8(struct bytes *in);
+uint16_t bytes_u16(struct bytes *in); /* little-endian, as all below */
+uint32_t bytes_u32(struct bytes *in);
+uint64_t bytes_u64(struct bytes *in);
+int32_t bytes_i32(struct bytes *in);
+int64_t bytes_i64(struct bytes *in);
+double bytes_f64_big(struct bytes *in);              /* big-endian, as in pickles */
+struct str bytes_take(struct bytes *in, uint64_t n); /* the next n bytes, borrowed */
+struct str bytes_line(struct bytes *in); /* up to '\n', which is skipped; bad if none */
+void bytes_skip(struct bytes *in, uint64_t n);
+
+#endif

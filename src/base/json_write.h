@@ -1,0 +1,63 @@
+/* json_write.h - one walk, a choice of sinks: JSON text now, Python objects later.
+ * Keys are given inside objects and NULL inside arrays. Integers are exact, reals the
+ * shortest text that reads back, non-finite reals the strings "NaN", "Infinity",
+ * "-Infinity". Text that is not UTF-8 keeps what is; each other byte becomes U+FFFD.
+ * Output is one line per element of the outermost arrays, so that diffs are readable.
+ */
+#ifndef BASE_JSON_WRITE_H
+#define BASE_JSON_WRITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/out.h"
+#include "base/str.h"
+
+struct json;
+struct json_sink {
+    void (*begin)(struct json *json, const char *key, char kind); /* '{' or '[' */
+    void (*end)(struct json *json, char kind);                    /* '}' or ']' */
+    void (*null)(struct json *json, const char *key);
+    void (*boolean)(struct json *json, const char *key, bool value);
+    void (*i64)(struct json *json, const char *key, int64_t value);
+    void (*u64)(struct json *json, const char *key, uint64_t value);
+    void (*real)(struct json *json, const char *key, double value);
+    void (*str)(struct json *json, const char *key, struct str value);
+};
+
+struct json {
+    const struct json_sink *sink;
+    struct out *out; /* of the text sink */
+    void *user;      /* of any other sink */
+    struct str key;  /* what json_key() left for the next value; else `at` is NULL */
+    uint32_t depth;
+    uint32_t lines_depth; /* of the text sink: where each element begins a line; or 0 */
+    bool first;           /* nothing written yet in the innermost object or array */
+};
+
+void json_init_text(struct json *json, struct out *out);
+
+void json_object(struct json *json, const char *key);
+void json_object_end(struct json *json);
+void json_array(struct json *json, const char *key);
+void json_array_end(struct json *json);
+void json_null(struct json *json, const char *key);
+void json_bool(struct json *json, const char *key, bool value);
+void json_i64(struct json *json, const char *key, int64_t value);
+void json_u64(struct json *json, const char *key, uint64_t value);
+void json_real(struct json *json, const char *key, double value);
+void json_str(struct json *json, const char *key, struct str value);
+void json_text(struct json *json, const char *key, const char *value);
+/* A key that is not a C literal (may hold anything): begin a member with it; the next
+ * value, written with a NULL key, takes it. Borrowed until then. */
+void json_key(struct json *json, struct str key);
+
+/* For sinks: the key of the value being written, `key` or what json_key() left. `at` is
+ * NULL inside arrays. */
+struct str json_take_key(struct json *json, const char *key);
+
+/* The shortest decimal text that reads back as `value` (finite), as JSON and CSV use
+ * it. Returns the length; `to` ends in NUL. */
+int real_text(double value, char to[32]);
+
+#endif

@@ -1,0 +1,95 @@
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define FIRST_SLOTS 16u
+
+struct map_slot {
+    uint64_t key;
+    uint32_t value;
+    bool taken;
+};
+
+void map_init(struct map *map, struct arena *arena)
+{
+    *map = (struct map){.arena = arena};
+}
+
+/* The slot that holds `key`, or the free one where it belongs. */
+static struct map_slot *find_slot(const struct map *map, uint64_t key)
+{
+    uint32_t i = (uint32_t)hash_u64(key) & map->mask;
+
+    while (map->slots[i].taken && map->slots[i].key != key)
+        i = (i + 1) & map->mask;
+    return &map->slots[i];
+}
+
+bool map_find(const struct map *map, uint64_t key, uint32_t *ret_value)
+{
+    const struct map_slot *slot = map->slots ? find_slot(map, key) : NULL;
+
+    if (!slot || !slot->taken)
+        return false;
+    *ret_value = slot->value;
+    return true;
+}
+
+/* Double the table where it stands, so that the arena keeps one table, not all that
+ * ever were; what it held waits in a copy meanwhile. */
+static int grow_slots(struct map *map)
+{
+    uint32_t room = map->mask + 1, i;
+    struct map_slot *before = malloc(room * sizeof *before);
+
+    if (!before) {
+        map->arena->spent = true;
+        return -1;
+    }
+    memcpy(before, map->slots, room * sizeof *before);
+    if (arena_room(map->arena, &map->slots, room, &room, sizeof *map->slots) < 0) {
+        free(before);
+        return -1;
+    }
+    memset(map->slots, 0, room * sizeof *map->slots);
+    map->mask = room - 1;
+    for (i = 0; i < room / 2; i++)
+        if (before[i].taken)
+            *find_slot(map, before[i].key) = before[i];
+    free(before);
+    return 0;
+}
+
+/* See that one more key fits, with at least half of the slots free afterwards. */
+static int make_room(struct map *map)
+{
+    if (!map->slots) {
+        map->slots = arena_array(map->arena, FIRST_SLOTS, sizeof *map->slots);
+        map->mask = FIRST_SLOTS - 1;
+        return map->slots ? 0 : -1;
+    }
+    if (map->n < map->mask / 2)
+        return 0;
+    if (map->mask >= UINT32_MAX / 4) {
+        map->arena->spent = true;
+        return -1;
+    }
+    return grow_slots(map);
+}
+
+int map_put(struct map *map, uint64_t key, uint32_t value)
+{
+    struct map_slot *slot = map->slots ? find_slot(map, key) : NULL;
+
+    if (!slot || !slot->taken) {
+        if (make_room(map) < 0)
+            return -1;
+        slot = find_slot(map, key);
+        map->n++;
+    }
+    *slot = (struct map_slot){key, value, true};
+    return 0;
+}

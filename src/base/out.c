@@ -1,0 +1,148 @@
+#include "base/out.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+#define HOLD (64 * KIB)
+
+void out_init_fd(struct out *out, int fd)
+{
+    *out = (struct out){.fd = fd};
+}
+
+void out_init_buf(struct out *out, struct buf *into)
+{
+    *out = (struct out){.fd = -1, .into = into};
+}
+
+static void give_up(struct out *out, int error)
+{
+    if (!out->bad)
+        out->error = error;
+    out->bad = true;
+}
+
+/* Is it worth trying again after this errno? A terminal or pipe that another program
+ * made non-blocking is waited for. */
+static bool may_retry(int fd, int error)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+
+    if (error == EINTR)
+        return true;
+    if (error != EAGAIN && error != EWOULDBLOCK)
+        return false;
+    return poll(&wait, 1, -1) >= 0 || errno == EINTR;
+}
+
+static void write_all(struct out *out, const char *at, size_t len)
+{
+    while (len > 0 && !out->bad) {
+        ssize_t n = write(out->fd, at, len);
+
+        if (n >= 0) {
+            at += n;
+            len -= (size_t)n;
+        } else if (!may_retry(out->fd, errno)) {
+            give_up(out, errno);
+        }
+    }
+}
+
+static void write_hold(struct out *out)
+{
+    write_all(out, out->hold.at, out->hold.len);
+    buf_clear(&out->hold);
+}
+
+/* Take over what a buf has to say: it is bad when memory ran out. */
+static void look_at(struct out *out, const struct buf *buf)
+{
+    if (buf->bad)
+        give_up(out, ENOMEM);
+}
+
+int out_flush(struct out *out)
+{
+    if (!out->into)
+        write_hold(out);
+    return out->bad ? -1 : 0;
+}
+
+int out_release(struct out *out)
+{
+    int result = out_flush(out);
+
+    buf_release(&out->hold);
+    return result;
+}
+
+/* Which buf takes the next `len` bytes; NULL if they should go to the file at once. */
+static struct buf *buf_for(struct out *out, size_t len)
+{
+    if (out->into)
+        return out->into;
+    if (len >= HOLD - out->hold.len)
+        write_hold(out);
+    return len >= HOLD ? NULL : &out->hold;
+}
+
+void out_add(struct out *out, const void *at, size_t len)
+{
+    struct buf *buf;
+
+    if (out->bad || len == 0)
+        return;
+    buf = buf_for(out, len);
+    if (!buf) {
+        write_all(out, at, len);
+        return;
+    }
+    buf_add(buf, at, len);
+    look_at(out, buf);
+}
+
+void out_str(struct out *out, struct str s)
+{
+    out_add(out, s.at, s.len);
+}
+
+void out_text(struct out *out, const char *text)
+{
+    out_str(out, str_of(text));
+}
+
+void out_char(struct out *out, char c)
+{
+    out_add(out, &c, 1);
+}
+
+void out_fill(struct out *out, char c, size_t n)
+{
+    char some[256];
+    size_t i;
+
+    for (i = 0; i < sizeof some && i < n; i++)
+        some[i] = c;
+    for (; n > sizeof some && !out->bad; n -= sizeof some)
+        out_add(out, some, sizeof some);
+    out_add(out, some, n < sizeof some ? n : sizeof some);
+}
+
+void out_printf(struct out *out, const char *format, ...)
+{
+    struct buf *buf = out->into ? out->into : &out->hold;
+    va_list args;
+
+    if (out->bad)
+        return;
+    va_start(args, format);
+    buf_vprintf(buf, format, args);
+    va_end(args);
+    look_at(out, buf);
+    if (!out->into && buf->len >= HOLD)
+        write_hold(out);
+}

@@ -1,0 +1,261 @@
+#include "base/str.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/plain_locale_in.h"
+
+struct str str_of(const char *text)
+{
+    return (struct str){text, text ? strlen(text) : 0};
+}
+
+struct str str_span(const void *at, size_t len)
+{
+    return (struct str){at, len};
+}
+
+bool str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+bool str_is(struct str a, const char *text)
+{
+    return str_eq(a, str_of(text));
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.at, b.at, len) : 0;
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+bool str_starts(struct str s, struct str head)
+{
+    return s.len >= head.len && str_eq(str_head(s, head.len), head);
+}
+
+bool str_ends(struct str s, struct str tail)
+{
+    return s.len >= tail.len && str_eq(str_from(s, s.len - tail.len), tail);
+}
+
+struct str str_from(struct str s, size_t begin)
+{
+    if (begin == 0)
+        return s;
+    if (begin > s.len)
+        begin = s.len;
+    return (struct str){s.at ? s.at + begin : NULL, s.len - begin};
+}
+
+struct str str_head(struct str s, size_t len)
+{
+    return (struct str){s.at, len < s.len ? len : s.len};
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.len > 0 && is_blank(s.at[0]))
+        s = str_from(s, 1);
+    while (s.len > 0 && is_blank(s.at[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+ptrdiff_t str_find_char(struct str s, char c)
+{
+    const char *found = s.len ? memchr(s.at, c, s.len) : NULL;
+
+    return found ? found - s.at : -1;
+}
+
+ptrdiff_t str_find_last_char(struct str s, char c)
+{
+    size_t i;
+
+    for (i = s.len; i > 0; i--)
+        if (s.at[i - 1] == c)
+            return (ptrdiff_t)(i - 1);
+    return -1;
+}
+
+ptrdiff_t str_find(struct str s, struct str part)
+{
+    size_t at = 0;
+
+    if (part.len == 0)
+        return 0;
+    while (s.len - at >= part.len) {
+        /* Only places where the whole part still fits are worth a look. */
+        ptrdiff_t next =
+            str_find_char(str_span(s.at + at, s.len - at - part.len + 1), part.at[0]);
+
+        if (next < 0)
+            return -1;
+        at += (size_t)next;
+        if (memcmp(s.at + at, part.at, part.len) == 0)
+            return (ptrdiff_t)at;
+        at++;
+    }
+    return -1;
+}
+
+bool str_split(struct str *rest, char sep, struct str *ret_part)
+{
+    ptrdiff_t at;
+
+    if (!rest->at)
+        return false;
+    at = str_find_char(*rest, sep);
+    if (at < 0) {
+        *ret_part = *rest;
+        *rest = (struct str){NULL, 0};
+        return true;
+    }
+    *ret_part = str_head(*rest, (size_t)at);
+    *rest = str_from(*rest, (size_t)at + 1);
+    return true;
+}
+
+bool str_to_u64(struct str s, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    size_t i;
+
+    if (s.len == 0)
+        return false;
+    for (i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned char)s.at[i] - (unsigned)'0';
+
+        if (digit > 9 || value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool str_to_i64(struct str s, int64_t *ret_value)
+{
+    bool minus = s.len > 0 && s.at[0] == '-';
+    uint64_t size;
+
+    if (!str_to_u64(minus ? str_from(s, 1) : s, &size))
+        return false;
+    if (size > (uint64_t)INT64_MAX + (minus ? 1 : 0))
+        return false;
+    /* Two's complement: also right for the smallest, whose size has no positive twin.
+     */
+    *ret_value = (int64_t)(minus ? 0 - size : size);
+    return true;
+}
+
+/* What strtod would take besides decimal numbers: hexadecimal, "nan(7)", "infinity". */
+static bool has_only_decimal_chars(struct str s)
+{
+    size_t i;
+
+    for (i = 0; i < s.len; i++)
+        if (!strchr("0123456789+-.eE", s.at[i]) || s.at[i] == '\0')
+            return false;
+    return true;
+}
+
+static bool decimal_to_double(struct str s, double *ret_value)
+{
+    char few[64];
+    char *copy = s.len < sizeof few ? few : malloc(s.len + 1);
+    char *end;
+    locale_t before;
+    double value;
+    bool whole;
+
+    if (!copy)
+        return false;
+    memcpy(copy, s.at, s.len);
+    copy[s.len] = '\0';
+    before = plain_locale_enter();
+    value = strtod(copy, &end);
+    plain_locale_leave(before);
+    whole = end == copy + s.len;
+    if (copy != few)
+        free(copy);
+    if (whole)
+        *ret_value = value;
+    return whole;
+}
+
+bool str_to_double(struct str s, double *ret_value)
+{
+    if (str_is(s, "nan") || str_is(s, "NaN"))
+        *ret_value = (double)NAN;
+    else if (str_is(s, "inf") || str_is(s, "Infinity"))
+        *ret_value = (double)INFINITY;
+    else if (str_is(s, "-inf") || str_is(s, "-Infinity"))
+        *ret_value = -(double)INFINITY;
+    else
+        return s.len > 0 && has_only_decimal_chars(s) &&
+               decimal_to_double(s, ret_value);
+    return true;
+}
+
+/* Eight, four or fewer bytes as a number; little-endian, so that a hash is the same on
+ * every machine. Compilers make one load of each. */
+static uint64_t load_u32(const unsigned char *at)
+{
+    return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
+}
+
+static uint64_t load_u64(const unsigned char *at)
+{
+    return load_u32(at) | load_u32(at + 4) << 32;
+}
+
+static uint64_t load_tail(const unsigned char *at, size_t n)
+{
+    if (n >= 4) /* the two halves overlap: all n bytes count, none beyond is read */
+        return load_u32(at) | load_u32(at + n - 4) << 32;
+    return at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16;
+}
+
+uint64_t hash_mix(uint64_t hash, uint64_t value)
+{
+    /* The value is spread first, off the chain of dependencies; the second product
+     * makes the order of values count. Both constants are odd: no value is lost. */
+    value *= 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+    hash = (hash ^ value) * 0xd6e8feb86659fd93u;
+    return hash ^ hash >> 29;
+}
+
+uint64_t hash_u64(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    return value ^ value >> 32;
+}
+
+uint64_t str_hash(struct str s)
+{
+    const unsigned char *at = (const unsigned char *)s.at;
+    size_t left = s.len;
+    uint64_t hash = hash_mix(0, s.len);
+
+    for (; left >= 8; left -= 8, at += 8)
+        hash = hash_mix(hash, load_u64(at));
+    if (left > 0)
+        hash = hash_mix(hash, load_tail(at, left));
+    return hash_u64(hash);
+}

@@ -1,0 +1,45 @@
+#include "base/work.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+
+#define TELL_NS 50000000u
+
+void work_init(struct work *work)
+{
+    atomic_init(&work->cancel, 0);
+    atomic_init(&work->done, 0);
+    atomic_init(&work->total, 0);
+    work->progress = NULL;
+    work->user = NULL;
+    atomic_init(&work->told_ns, 0);
+}
+
+/* Is it time to tell? Of several threads that ask at once, one is told yes. The first
+ * look only starts the wait: work that is done in 50 ms needs no progress. */
+static bool time_to_tell(struct work *work)
+{
+    uint64_t told = atomic_load(&work->told_ns);
+    uint64_t now = clock_ns();
+
+    if (told != 0 && now - told < TELL_NS)
+        return false;
+    return atomic_compare_exchange_strong(&work->told_ns, &told, now) && told != 0;
+}
+
+bool work_step(struct work *work, uint64_t more)
+{
+    if (!work)
+        return true;
+    atomic_fetch_add(&work->done, more);
+    /* Who does not listen costs no look at the clock, which counts looks in tests. */
+    if (work->progress && time_to_tell(work))
+        work->progress(work);
+    return !work_cancelled(work);
+}
+
+bool work_cancelled(struct work *work)
+{
+    return work && atomic_load(&work->cancel) != 0;
+}
