@@ -2,8 +2,7 @@
  * Keys are given inside objects and NULL inside arrays. Integers are exact, reals the
  * shortest text that reads back, non-finite reals the strings "NaN", "Infinity",
  * "-Infinity". Text that is not UTF-8 keeps what is; each other byte becomes U+FFFD.
- * Output is one line per element of the outermost arrays, so that diffs are readable.
- */
+ * Text has one line per element of the outermost arrays, so that diffs are readable. */
 #ifndef BASE_JSON_WRITE_H
 #define BASE_JSON_WRITE_H
 

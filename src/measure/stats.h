@@ -1,0 +1,60 @@
+/* stats.h - the statistics of one tensor, in one pass over its elements.
+ * min, max, mean, std and L2 are those of the finite elements; NaN and infinities are
+ * counted apart. Complex tensors are measured by absolute value. Packed elements that
+ * stand for two values count as two. Quantised integers are measured as stored. */
+#ifndef MEASURE_STATS_H
+#define MEASURE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/work.h"
+#include "model/model.h"
+
+enum measure_mode {
+    MEASURE_FULL,    /* f32 sums in blocks of 2048, f64 between them; std within 1e-6 */
+    MEASURE_EXACT,   /* f64 throughout; std within 1e-12 */
+    MEASURE_SAMPLED, /* 1 of 8 blocks; counts are lower bounds */
+    MEASURE_GUARD,   /* only NaN and infinities are counted */
+};
+
+enum stats_kind { STATS_REAL, STATS_INT, STATS_UINT }; /* what min and max are held as */
+
+struct stats {
+    uint64_t count; /* elements looked at */
+    uint64_t nan, pos_inf, neg_inf, zeros;
+    enum stats_kind kind;
+    double min, max;       /* of the finite ones; NaN when there are none */
+    int64_t int_min, int_max; /* STATS_INT: exact (STATS_UINT: cast to uint64_t) */
+    uint64_t min_at, max_at;  /* index in C order of the first such element */
+    double mean, m2;       /* m2: sum of squared distances from the mean */
+    bool sampled;          /* not every element was looked at */
+};
+
+void stats_init(struct stats *stats, enum dtype dtype);
+uint64_t stats_finite(const struct stats *stats);
+double stats_std(const struct stats *stats); /* n - 1 below; NaN for fewer than 2 */
+double stats_l2(const struct stats *stats);
+
+/* Join two parts of one whole; `b` begins at element `offset`. Counts, min and max are
+ * exact, mean and m2 to 1e-12. */
+void stats_merge(struct stats *a, const struct stats *b, uint64_t offset);
+
+/* Add n dense elements of one dtype in native byte order, the first being element
+ * `index` of the whole. `histogram` may be NULL; else it is filled in the same pass. */
+struct histogram;
+void stats_add(struct stats *stats, struct histogram *histogram, enum dtype dtype,
+               const void *at, size_t n, uint64_t index, enum measure_mode mode);
+
+/* The statistics of a tensor of a model. Reads each byte of it once, in windows. */
+int stats_tensor(const struct model *model, const struct tensor *tensor,
+                 enum measure_mode mode, struct work *work, struct histogram *histogram,
+                 struct stats *ret_stats, struct err *err);
+
+/* Which kernel is in use: "avx512", "avx2", "sse2", "plain"; TORCHOSCOPE_SIMD=NAME in
+ * the environment asks for a lesser one. */
+const char *stats_kernel_name(void);
+
+#endif

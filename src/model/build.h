@@ -1,0 +1,96 @@
+/* build.h - the door for makers of models.
+ * A maker adds nodes in any order, each below its parent; build_finish() numbers them in
+ * pre-order, finds ties and freezes the model. Ids given out here (nodes, objects,
+ * tensors, storages, classes, values, strings) stay valid after it, but for nodes, which
+ * become places: findings and events are translated.
+ * All memory is the model's arena, whose limit build_init() sets; when it is spent,
+ * makers return -1 (or the id ..._NONE) and build->model->arena.spent is set: the reader
+ * stops, and build_finish() still makes a partial model of what is there. */
+#ifndef MODEL_BUILD_H
+#define MODEL_BUILD_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/work.h"
+#include "model/model.h"
+
+struct build_node;
+struct build {
+    struct model *model; /* being made; owned until build_finish() */
+    struct work *work;   /* borrowed, may be NULL */
+    struct arena scratch; /* for the reader; released with the build */
+    struct build_node *nodes;
+    uint32_t n_nodes, nodes_room;
+    struct map by_name; /* (parent, name) -> node, filled by build_child() */
+    struct map by_dims, by_class;
+};
+
+/* Begin a model. `path` is what the user gave, `limit` the memory that the model (and,
+ * apart from it, the scratch arena) may take. The root node is 0, a group. */
+int build_init(struct build *build, const char *path, size_t limit, struct work *work,
+               struct err *err);
+/* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs more
+ * memory than allowed. */
+struct model *build_finish(struct build *build, struct err *err);
+/* Drop what build_finish() did not hand out. Always call it. */
+void build_release(struct build *build);
+
+/* Strings and values of the model. */
+uint32_t build_string(struct build *build, struct str s);
+struct values *build_values(struct build *build);
+
+/* A new node below `parent`, behind its siblings; its number, or NO_PLACE. */
+uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
+                    struct str name);
+/* The node `name` below `parent` if build_child() made one, else a new one. */
+uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
+                     struct str name);
+/* The parent below which a tensor with this dotted name stands, with modules made on the
+ * way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight". */
+uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
+                      struct str *ret_last);
+void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);
+void build_set_flags(struct build *build, uint32_t node, unsigned flags); /* adds */
+void build_set_object(struct build *build, uint32_t node, uint32_t object);
+void build_set_name(struct build *build, uint32_t node, struct str name);
+unsigned build_flags(const struct build *build, uint32_t node);
+/* The object of a module or group node, made if it has none yet; NULL: spent. The
+ * pointer is good until the next object is made. */
+struct object *build_object(struct build *build, uint32_t node);
+/* `node` is the same object as `first` (a shared module): PLACE_AGAIN. */
+int build_same(struct build *build, uint32_t node, uint32_t first);
+
+uint32_t build_class(struct build *build, struct str qualified_name);
+uint32_t build_file(struct build *build, struct str name, uint64_t size);
+
+/* A storage; its number, or NO_STORAGE. */
+uint32_t build_storage(struct build *build, const struct storage *storage);
+
+/* A tensor with sizes and strides (strides NULL: C order). Checks rank, signs, overflow
+ * and extent: what does not fit is marked TENSOR_INVALID and becomes a finding at
+ * `node`. Fills tensor->numel, shape, strides; copies *tensor. Its number is put into
+ * the node, whose kind becomes PLACE_TENSOR. `node` may be NO_PLACE: a tensor that no
+ * place shows (inside an attribute); its number is still returned, or NO_OBJECT. */
+uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
+                      const int64_t *shape, const int64_t *strides, int rank);
+/* A further place of a tensor made before. */
+void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);
+uint16_t build_device(struct build *build, struct str name);
+
+/* Say something of the container ("entries", 326), or keep what the file carries. */
+void build_fact(struct build *build, const char *key, uint32_t value);
+void build_metadata(struct build *build, struct str key, uint32_t value);
+
+/* Say what was met. After 1000 findings of one code the rest are counted in
+ * the last one. TRUNCATED,
+ * DAMAGED, LIMIT, MISSING_*, PICKLE_MALFORMED also mark the model as partial. */
+void build_finding(struct build *build, enum finding_code code, enum severity severity,
+                   uint32_t node, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* The pickle log. */
+uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size);
+void build_pickle_event(struct build *build, const struct pickle_event *event,
+                        uint32_t module_len);
+
+#endif

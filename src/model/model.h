@@ -1,0 +1,229 @@
+/* model.h - what a neural network is made of. Frozen once built, read without locks.
+ *
+ * The tour of the room:
+ *   model.h       places, objects, tensors, storages, classes; reading them
+ *   build.h       the door for makers: readers now, live modules later
+ *   value.h       plain values, interned      dtype.h    element types
+ *   source.h      who answers about bytes     finding.h  what was met on the way
+ *   pickle_log.h  what a pickle would do      tie.c      which tensors are one
+ *
+ * A *place* is where something stands in the tree; an *object* is the thing. Tied modules
+ * and tensors have several places and one object. Places are numbered in pre-order: the
+ * first child of p is p + 1 (if p + 1 < end[p]), the next sibling of p is end[p]. Their
+ * facts are columns, so that folds, searches and sums are linear scans. Full paths are
+ * built on demand. Place 0 is the root. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/intern.h"
+#include "base/str.h"
+#include "model/dtype.h"
+#include "model/finding.h"
+#include "model/pickle_log.h"
+#include "model/source.h"
+#include "model/value.h"
+
+#define NO_PLACE   UINT32_MAX
+#define NO_OBJECT  UINT32_MAX
+#define NO_STORAGE UINT32_MAX
+#define NO_CLASS   UINT32_MAX
+
+enum place_kind {
+    PLACE_MODULE, /* an nn.Module, or what dotted names say must be one */
+    PLACE_GROUP,  /* a dict, list, tuple or other object that holds further places */
+    PLACE_TENSOR, /* may have places below it: the parts of a sparse or wrapped tensor */
+    PLACE_VALUE,  /* a plain value: epoch: 12 */
+};
+
+/* What a place is, beside its kind. */
+enum place_flag {
+    PLACE_AGAIN = 1,      /* its object was met before, at object's first place: nothing
+                             stands below it here; modules and groups only */
+    PLACE_STATE_DICT = 2, /* a group whose names are those of a state_dict */
+    PLACE_OPTIMIZER = 4,  /* the state of an optimizer */
+    PLACE_PREFIX = 8,     /* a wrapper by name: module. (DataParallel), _orig_mod. */
+    PLACE_BUFFER_TEMP = 16, /* a buffer that would not be saved in a state_dict */
+    PLACE_ATTRIBUTE = 32, /* a plain attribute of its module, not registered */
+    PLACE_EMPTY = 64,     /* registered but None */
+};
+
+enum tensor_role {
+    ROLE_PARAMETER,
+    ROLE_BUFFER,
+    ROLE_STATE, /* of an optimizer */
+    ROLE_PLAIN, /* any other tensor; not counted as a parameter */
+};
+
+enum tensor_flag {
+    TENSOR_ROLE_GUESSED = 1, /* parameter or buffer: told by name only */
+    TENSOR_GRAD_KNOWN = 2,   /* the file says whether it is trained */
+    TENSOR_GRAD = 4,         /* requires_grad */
+    TENSOR_CONJ = 8,         /* conjugated on the fly */
+    TENSOR_NEG = 16,         /* negated on the fly */
+    TENSOR_INVALID = 32,     /* its description lies; a finding says how; no values */
+    TENSOR_META = 64,        /* has no values by design (meta device) */
+    TENSOR_SHAPE_ONLY = 128, /* wrapped or sparse: its values are the parts below it */
+};
+
+enum layout { LAYOUT_STRIDED, LAYOUT_COO, LAYOUT_CSR, LAYOUT_CSC, LAYOUT_BSR, LAYOUT_BSC,
+              LAYOUT_NESTED, LAYOUT_WRAPPED };
+
+/* One tensor. Tied tensors are one tensor with several places; views of one storage are
+ * several tensors. Sizes and strides are in elements. */
+struct tensor {
+    uint8_t dtype, role, layout, rank;
+    uint16_t flags;
+    uint16_t device;    /* index in model->devices: where it was saved from */
+    uint32_t shape;     /* where its sizes begin in model->dims (rank of them) */
+    uint32_t strides;   /* likewise; meaningless for layouts that are not strided */
+    uint32_t storage;   /* or NO_STORAGE */
+    uint32_t class_id;  /* "Parameter", a subclass, or NO_CLASS for a plain Tensor */
+    uint32_t extra;     /* value id of a DICT: quantiser, scale, axis, ...; or None */
+    uint32_t place;     /* the first place it stands at */
+    uint64_t offset;    /* of the first element in its storage, in elements */
+    uint64_t numel;
+};
+
+enum storage_flag {
+    STORAGE_BIG_ENDIAN = 1, /* elements are big-endian */
+    STORAGE_MISSING = 2,    /* named but not there, or beyond the end of the file */
+    STORAGE_PARTLY = 4,     /* cut short: only `have` bytes can be read */
+};
+
+struct storage {
+    uint64_t bytes;   /* as declared */
+    uint64_t have;    /* that can be read */
+    uint64_t at;      /* offset in its file, where that makes sense */
+    uint32_t name;    /* string id: "data/0", a key; may be empty */
+    uint32_t file;    /* index in model->files */
+    uint8_t flags;
+    uint8_t dtype;    /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
+};
+
+struct class_info {
+    uint32_t name;   /* string id, qualified: "torch.nn.modules.conv.Conv2d" */
+    uint32_t source; /* string id of its source text, or 0: not in this file */
+    uint32_t file;   /* string id of the path the source came from, or 0 */
+    uint32_t line;   /* its first line there, or 0 */
+};
+
+/* A module, or another object with a class: argument sets are one value each. */
+struct object {
+    uint32_t class_id; /* or NO_CLASS: only the name of the place is known */
+    uint32_t args;     /* value id of a DICT: hyper-parameters in order; or None */
+    uint32_t hidden;   /* value id of a DICT: private attributes; or None */
+    uint32_t hooks;    /* value id of a DICT kind -> list of names; or None */
+    uint32_t place;    /* its first place */
+    uint32_t version;  /* of a state_dict's module, from _metadata; 0: none */
+    int8_t training;   /* 1, 0, or -1: not known */
+    bool guessed;      /* the class is a guess from names and shapes: shown with ~ */
+};
+
+/* One file that was opened: the model file itself, or a shard. */
+struct model_file {
+    uint32_t name; /* string id, as shown */
+    uint64_t size;
+};
+
+struct fact {
+    uint32_t key;   /* string id */
+    uint32_t value; /* value id */
+};
+
+struct model {
+    struct arena arena;
+    struct intern strings;
+    struct values values;
+
+    /* What was opened. */
+    const char *path;   /* as the user gave it */
+    const char *format; /* "torch zip", as people say it */
+    struct fact *facts; /* what is worth telling of the container: entries, protocol */
+    uint32_t n_facts, facts_room;
+    struct fact *metadata; /* what the file carries for its users: __metadata__ */
+    uint32_t n_metadata, metadata_room;
+    struct model_file *files;
+    uint32_t n_files, files_room;
+    uint64_t file_bytes; /* of all files */
+
+    /* Places, as columns. */
+    uint32_t n_places;
+    uint32_t *parent; /* NO_PLACE for the root */
+    uint32_t *end;    /* one past the last place below */
+    uint32_t *name;   /* string id */
+    uint32_t *object; /* module, group: index in objects (or NO_OBJECT); tensor: index in
+                         tensors; value: value id */
+    uint8_t *kind, *flags;
+
+    struct object *objects;
+    uint32_t n_objects, objects_room;
+    struct tensor *tensors;
+    uint32_t n_tensors, tensors_room;
+    struct storage *storages;
+    uint32_t n_storages, storages_room;
+    struct class_info *classes;
+    uint32_t n_classes, classes_room;
+    int64_t *dims; /* shapes and strides, shared by those that are equal */
+    uint32_t n_dims, dims_room;
+    uint32_t *devices; /* string ids: "cpu", "cuda:0"; 0 is "not said" */
+    uint32_t n_devices, devices_room;
+
+    struct finding *findings;
+    uint32_t n_findings, findings_room;
+    bool partial; /* something that the file promised is not in the model */
+    struct pickle_log pickle;
+
+    struct source *source; /* owned; NULL: no values to be had */
+};
+
+void model_free(struct model *model); /* NULL is allowed */
+
+struct str model_string(const struct model *model, uint32_t id);
+struct str place_name(const struct model *model, uint32_t place);
+
+/* The full name: all names from below the root down to the place, joined by dots:
+ * "layer1.0.conv1.weight", in a checkpoint "state_dict.layer1.0.conv1.weight". The root
+ * has "". Keys that hold a dot themselves are not quoted. */
+void place_path(const struct model *model, uint32_t place, struct buf *to);
+
+/* The place with this full name, or NO_PLACE. Where several spell alike, the first. A
+ * name below the file's only state_dict ("conv1.weight" for "state_dict.conv1.weight")
+ * will do as well. */
+uint32_t place_find(const struct model *model, struct str path);
+
+/* First child and next sibling, or NO_PLACE:
+ *     for (c = place_first(m, p); c != NO_PLACE; c = place_next(m, c)) */
+uint32_t place_first(const struct model *model, uint32_t place);
+uint32_t place_next(const struct model *model, uint32_t place);
+uint32_t place_depth(const struct model *model, uint32_t place);
+
+/* The tensor at a PLACE_TENSOR, the object at a module or group (NULL if it has none). */
+const struct tensor *place_tensor(const struct model *model, uint32_t place);
+const struct object *place_object(const struct model *model, uint32_t place);
+
+/* The class of a module or group: "torch.nn.modules.conv.Conv2d"; empty if not known.
+ * The short form ends it: "Conv2d". */
+struct str place_class(const struct model *model, uint32_t place);
+struct str class_short(struct str name);
+
+const int64_t *tensor_shape(const struct model *model, const struct tensor *tensor);
+const int64_t *tensor_strides(const struct model *model, const struct tensor *tensor);
+struct str tensor_device(const struct model *model, const struct tensor *tensor);
+bool tensor_contiguous(const struct model *model, const struct tensor *tensor);
+/* Bytes of its elements, as if stored dense by itself; 0 where that is not known. */
+uint64_t tensor_bytes(const struct tensor *tensor);
+/* Can its values be read: a valid strided tensor whose storage is there? If not, *ret_why
+ * (may be NULL) says so in a few words: "no data (meta)", "cut short". */
+bool tensor_readable(const struct model *model, const struct tensor *tensor,
+                     const char **ret_why);
+
+/* All places of one tensor: the next place after `place` with the same tensor, or
+ * NO_PLACE. Start with the tensor's own `place`. */
+uint32_t tensor_next_place(const struct model *model, uint32_t place);
+
+#endif

@@ -1,0 +1,62 @@
+/* pickle_log.h - what a pickle would do if somebody loaded it.
+ * The pickle machine writes an event when the opcode runs, not when its result is used:
+ * a call whose result is thrown away is here too, and so is all that came before a parse
+ * error. Events are counted per global and kind; the first PICKLE_LOG_KEEP of each are
+ * kept in full, with their arguments. study/verdict.h judges; nobody here does. */
+#ifndef MODEL_PICKLE_LOG_H
+#define MODEL_PICKLE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum pickle_act {
+    PICKLE_NAMES,      /* GLOBAL, STACK_GLOBAL: the name is imported */
+    PICKLE_CALLS,      /* REDUCE */
+    PICKLE_MAKES,      /* NEWOBJ, NEWOBJ_EX, OBJ, INST: a new object of the class */
+    PICKLE_BUILDS,     /* BUILD on an object of that class or made by that call */
+    PICKLE_OVERRIDES,  /* BUILD, SETITEM or APPEND on the global itself */
+    PICKLE_PERSISTENT, /* a persistent id; `global` is empty */
+    PICKLE_EXTENSION,  /* EXT1/2/4: a name from the copyreg registry, unknown to us */
+    PICKLE_ACT_COUNT
+};
+
+#define PICKLE_LOG_KEEP 16
+
+struct pickle_event {
+    uint32_t global;  /* string id of "module.name"; computed names: "<computed>" */
+    uint8_t act;      /* enum pickle_act */
+    uint32_t stream;  /* index in the log's streams: which pickle */
+    uint64_t offset;  /* of the opcode, in the stream */
+    uint32_t args;    /* value id of the arguments, as far as they are plain */
+    uint32_t place;   /* where its result stands in the tree, or FINDING_NOWHERE */
+};
+
+/* One global, with how often it was named, called, ... */
+struct pickle_global {
+    uint32_t name; /* string id "module.name" */
+    uint32_t module_len; /* where the name begins: "torch._utils" has 12 */
+    uint64_t acts[PICKLE_ACT_COUNT];
+};
+
+/* One pickle: "archive/data.pkl", or the fourth of a legacy file. */
+struct pickle_stream {
+    uint32_t name; /* string id */
+    uint64_t size, opcodes;
+    uint8_t protocol;
+    bool complete; /* decoded to its STOP */
+};
+
+struct pickle_log {
+    struct pickle_event *events; /* in the order they ran */
+    uint32_t n_events, events_room;
+    struct pickle_global *globals; /* in the order they were first met */
+    uint32_t n_globals, globals_room;
+    struct pickle_stream *streams;
+    uint32_t n_streams, streams_room;
+};
+
+const char *pickle_act_name(enum pickle_act act); /* "names", "calls", ... */
+
+#endif

@@ -1,0 +1,33 @@
+/* read.h - model files in. Nothing in a file is ever executed.
+ *
+ * The tour of the room (`_in.h` headers are this room's own):
+ *   readers.c         THE TABLE of formats; read_model()
+ *   input_in.h        what was opened: a file, a folder, a member of an archive
+ *   file_source_in.h  where each storage's bytes lie: the source of every file model
+ *   zip_in.h tar_in.h inflate_in.h      containers
+ *   pickle_in.h       the pickle machine: bytes to a graph of symbolic nodes, with a log
+ *   pickle_value_in.h nodes to plain values
+ *   torch_fold_in.h   nodes to tensors, modules, checkpoints
+ *   torch_zip.c torch_legacy.c torch_tar.c torchscript.c bare_pickle.c safetensors.c
+ *   shards.c not_a_model.c              one format each
+ *   guess_in.h        kinds of layers from names and shapes
+ *
+ * To add a format: write read/NAME.c ending in a `const struct reader`, list it in
+ * readers.c, add it to meson.build, add samples and a fuzz target. */
+#ifndef READ_READ_H
+#define READ_READ_H
+
+#include "base/err.h"
+#include "base/work.h"
+#include "model/model.h"
+
+/* Read what is at `path` (file, folder, index) into a new model; free it with
+ * model_free(). A damaged file gives a partial model with findings. NULL only when there
+ * is nothing to show, and `err` says why. */
+struct model *read_model(const char *path, struct work *work, struct err *err);
+
+/* The same from bytes in memory, which must outlive the model. */
+struct model *read_model_memory(const void *at, size_t size, const char *name,
+                                struct work *work, struct err *err);
+
+#endif

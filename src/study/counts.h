@@ -1,0 +1,44 @@
+/* counts.h - how much there is, below every place, in one backward scan.
+ * Three ways to count parameters:
+ *   stored   every place of every parameter, as the names list them
+ *   unique   tied ones once: this is `params`
+ *   logical  unique, with packed elements expanded to the values they stand for
+ * A tied tensor is counted where it is met first. Only ROLE_PARAMETER counts as a
+ * parameter; bytes are those of parameters and buffers; optimizer state and plain tensors
+ * are counted apart. */
+#ifndef STUDY_COUNTS_H
+#define STUDY_COUNTS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/model.h"
+
+struct counts {
+    uint64_t stored, params, logical; /* parameters: elements */
+    uint64_t trainable, frozen;       /* unique; what the file does not tell is neither */
+    uint64_t buffers;                 /* unique elements of buffers */
+    uint64_t bytes;                   /* unique parameters and buffers */
+    uint64_t other_bytes;             /* optimizer state and plain tensors, unique */
+    uint64_t others;                  /* their elements */
+    uint32_t tensors;                 /* places of tensors (not parts of tensors) */
+    uint32_t param_tensors, buffer_tensors; /* unique ones */
+    uint32_t modules;                 /* places of modules */
+};
+
+/* The whole model in detail. */
+void counts_total(const struct model *model, struct counts *ret_counts);
+
+/* Per place, as columns in the arena: what stands at and below it. */
+struct place_counts {
+    uint64_t *params; /* unique parameters first met there */
+    uint64_t *bytes;  /* of parameters and buffers first met there; for places outside
+                         any module or state_dict (optimizers, plain tensors): their own */
+    uint32_t *tensors; /* places of tensors */
+};
+int counts_places(const struct model *model, struct arena *arena,
+                  struct place_counts *ret_counts, struct err *err);
+
+/* Is this place of a tensor the one at which it is counted? */
+bool counts_here(const struct model *model, uint32_t place);
+
+#endif

@@ -1,0 +1,13 @@
+/* study.h - facts about a model: computed from it, never changing it.
+ *
+ * The tour of the room:
+ *   counts.h    parameters, bytes and tensors below every place
+ *   verdict.h   is it safe to load: an allow-list over the pickle log
+ */
+#ifndef STUDY_STUDY_H
+#define STUDY_STUDY_H
+
+#include "study/counts.h"
+#include "study/verdict.h"
+
+#endif

@@ -1,0 +1,19 @@
+/* escape.h - names and values from files, made fit to be shown.
+ * Control characters (C0, C1, DEL), ESC, bidi controls, zero-width and other invisible
+ * characters, bytes that are not UTF-8: each becomes \n, \t, \x1b, \u202e ... A backslash
+ * stays as it is, so that ordinary names are unchanged. */
+#ifndef TEXT_ESCAPE_H
+#define TEXT_ESCAPE_H
+
+#include "base/buf.h"
+#include "base/str.h"
+
+void escape_terminal(struct buf *to, struct str s);
+/* The same with quotes around it and \" inside, as a Python or JSON string literal. */
+void escape_quoted(struct buf *to, struct str s);
+/* One CSV field by RFC 4180; a leading = + - @ is preceded by ' so that no spreadsheet
+ * takes a name for a formula (numbers are written by others and stay). */
+void escape_csv(struct buf *to, struct str s);
+void escape_html(struct buf *to, struct str s); /* & < > " ' and what cannot be shown */
+
+#endif

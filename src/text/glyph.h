@@ -1,0 +1,42 @@
+/* glyph.h - the signs we draw, and for each an ASCII twin of the same width in cells. */
+#ifndef TEXT_GLYPH_H
+#define TEXT_GLYPH_H
+
+#include <stdbool.h>
+
+enum glyph {
+    GLYPH_FOLDED,      /* ▸ + */
+    GLYPH_OPEN,        /* ▾ - */
+    GLYPH_BRANCH,      /* ├ | followed by a rule: ├── |-- */
+    GLYPH_LAST,        /* └ ` */
+    GLYPH_LINE,        /* │ | */
+    GLYPH_RULE,        /* ─ - */
+    GLYPH_PARAMETER,   /* ▪ * */
+    GLYPH_BUFFER,      /* ▫ o */
+    GLYPH_TIED,        /* ⇄ = */
+    GLYPH_TIMES,       /* × x */
+    GLYPH_ARROW,       /* → > */
+    GLYPH_ELLIPSIS,    /* … ~ */
+    GLYPH_GOOD,        /* ✓ + */
+    GLYPH_BAD,         /* ✗ X */
+    GLYPH_DIFFERENT,   /* ≠ # */
+    GLYPH_NORM,        /* ‖ | */
+    GLYPH_MICRO,       /* μ u */
+    GLYPH_COUNT
+};
+
+/* The sign as UTF-8 text, or its twin. */
+const char *glyph(enum glyph glyph, bool ascii);
+/* One of nine heights, 0 (blank) to 8 (full): ▁▂▃▄▅▆▇█ or .:| */
+const char *glyph_column(int height, bool ascii);
+/* One of five shades, 0 to 4: " ░▒▓█" or " .:+#" */
+const char *glyph_shade(int shade, bool ascii);
+/* A bar of `cells` cells filled to `share` (0..1), as text appended to `to`. */
+struct buf;
+void glyph_bar(struct buf *to, double share, int cells, bool ascii);
+
+/* Replace every glyph of ours in a text by its twin (for text made elsewhere with × →). */
+struct str;
+void glyph_to_ascii(struct buf *to, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,18 @@
+/* text.h - how things are written for people: one function for each kind of number, so
+ * that terminal, text, page and pictures cannot disagree.
+ *
+ * The tour of the room:
+ *   number.h   counts, bytes, times, shares, shapes, reals
+ *   escape.h   names from files, made fit for a terminal, CSV, HTML
+ *   width.h    how many cells a text takes; cutting and padding by cells
+ *   glyph.h    the signs we draw and their ASCII twins
+ */
+#ifndef TEXT_TEXT_H
+#define TEXT_TEXT_H
+
+#include "text/escape.h"
+#include "text/glyph.h"
+#include "text/number.h"
+#include "text/width.h"
+
+#endif
