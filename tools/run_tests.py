@@ -199,13 +199,14 @@ def run_python(file, python, label):
         "PYTHONSAFEPATH": "1",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
         "PYTHONPATH": str(ROOT / "tests/python"),  # for helpers beside the tests
     }
     start = time.monotonic()
     status, text = run(python, file, env=env, seconds=FILE_SECONDS)
     (LOGS / f"{file.stem}{'.debian' if label else ''}.log").write_text(text)
     ran = sum(map(int, re.findall(r"^Ran (\d+) tests?", text, re.M)))
-    last = "".join(text.splitlines()[-1:])
+    last = "".join(re.findall(r"^(?:OK|FAILED)(?: \(.*\))?$", text, re.M)[-1:])
     skipped = sum(map(int, re.findall(r"skipped=(\d+)", last)))
     bad = sum(map(int, re.findall(r"(?:failures|errors|successes)=(\d+)", last)))
     if status == 0 and not ran and not skipped:

@@ -164,7 +164,7 @@ get_from_debian() {
     apt_lists_are_young || apt_update || say "the package lists could not be updated"
     # shellcheck disable=SC2086
     count=$(apt-get -s --no-install-recommends install $1 2>&1 | grep -c '^Inst') || :
-    say "installing $count packages, with those they need; details in build/apt.log"
+    say "installing $count packages in all; details in build/apt.log"
     apt_install "$1" || { apt_update && apt_install "$1"; } || {
         tail -n 3 build/apt.log >&2
         fail "apt-get failed; the whole story is in build/apt.log"
