@@ -14,7 +14,7 @@ build: ## compile; leaves the program at build/torchoscope
 run: build $(DEMO) ## compile, make a sample model and show it
 	@build/torchoscope $(DEMO)
 
-$(DEMO): tools/demo_model.py
+$(DEMO): tools/demo_model.py | build
 	@echo "torchoscope: making $@" >&2
 	@python3 tools/demo_model.py $@
 

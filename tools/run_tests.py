@@ -3,7 +3,8 @@
 
     run_tests.py [WORD]
 
-With a WORD only the steps and Python test files run that have it in their name.
+With a WORD ("unit", "Python", "tools_") only the steps and Python test files run that
+have it in their name.
 Steps run one after the other, each under a heading, and the first that fails ends the
 run. The last line says how many tests passed, failed and were skipped. Logs are kept in
 build/test/.
@@ -91,6 +92,7 @@ def plain_build(count):
 
 
 def plain_tests(count):
+    plain_build(count)
     unit_tests("build/c", count)
 
 
@@ -112,6 +114,7 @@ SANITIZERS = {
 
 
 def sanitized_tests(count):
+    sanitized_build(count)
     unit_tests("build/asan", count, SANITIZERS)
 
 
@@ -179,7 +182,7 @@ def python_runs():
     venv_torch = has_torch(VENV)
     for file in sorted(ROOT.glob("tests/python/*_test.py")):
         text = file.read_text()
-        both = "# flavours: both" in text.splitlines()[:5]
+        both = "# flavours: both" in "".join(text.splitlines()[:5])
         if venv_torch or not re.search(r"\btorch\b", text):
             yield file, VENV if VENV.exists() else DEBIAN, ""
         else:
@@ -221,7 +224,8 @@ def run_python(file, python, label):
 
 
 def python_tests(count):
-    runs = [r for r in python_runs() if not ONLY or ONLY in r[0].name]
+    wanted = "" if ONLY in "Python tests" else ONLY
+    runs = [run for run in python_runs() if wanted in run[0].name]
     broken = []
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         jobs = {pool.submit(run_python, *job): job for job in runs}

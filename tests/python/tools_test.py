@@ -1,0 +1,135 @@
+# flavours: both
+"""The project's own tools: set-up, the include check and the demo model."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TABLE = """
+| room | role | may include | the one library it owns |
+| --- | --- | --- | --- |
+| `src/base` | memory | - | libc, pthread |
+| `src/model` | places | base | |
+| `src/read` | files | base, model | zlib; libcurl in a module |
+| `src/cli` | `main.c` | all of the above | |
+"""
+
+
+class TemporaryFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+class IncludeCheck(TemporaryFolder):
+    def check(self):
+        command = [sys.executable, ROOT / "tools/check_includes.py", self.folder]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def refuses(self, file, text, sentence):
+        self.write("ARCHITECTURE.md", TABLE)
+        self.write(file, text)
+        status, output = self.check()
+        self.assertEqual(status, 1, output)
+        self.assertIn(sentence, output)
+
+    def test_what_the_table_allows_passes(self):
+        self.write("ARCHITECTURE.md", TABLE)
+        self.write("src/base/err.c", '#include "base/err_in.h"\n')
+        self.write("src/read/zip.c", '#include <zlib.h>\n#include "model/build.h"\n')
+        self.write("src/cli/main.c", '#include "read/read.h"\n')
+        self.assertEqual(self.check(), (0, ""))
+
+    def test_an_include_against_the_table_fails(self):
+        text = '\n#include "read/read.h"\n'
+        self.refuses("src/model/model.c", text, "model.c:2: model may not include read")
+
+    def test_an_inner_header_stays_in_its_room(self):
+        text = '#include "base/scan_in.h"\n'
+        self.refuses("src/read/json.c", text, "for the inside of base only")
+
+    def test_a_header_is_named_with_its_room(self):
+        text = '#include "zip.h"\n'
+        self.refuses("src/read/zip.c", text, "does not begin with the name of a room")
+
+    def test_a_library_belongs_to_one_room(self):
+        text = "#include <zlib.h>\n"
+        self.refuses("src/base/inflate.c", text, "zlib does not belong to src/base")
+
+    def test_a_room_outside_the_table_fails(self):
+        self.refuses("src/attic/old.c", "", "src/attic is not in the table of rooms")
+
+    def test_a_file_over_800_lines_fails(self):
+        self.refuses("src/read/long.c", "\n" * 801, "801 lines")
+
+    def test_a_missing_page_is_named(self):
+        status, output = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn("ARCHITECTURE.md is missing", output)
+
+
+class Setup(TemporaryFolder):
+    """Set-up where hardly a command is there; nothing may be installed."""
+
+    def run_setup(self, *more_commands, **env):
+        (self.folder / "bin").mkdir()
+        for command in ("dirname", "cat", "mkdir", "id", "ls", *more_commands):
+            (self.folder / "bin" / command).symlink_to(shutil.which(command))
+        (self.folder / "tools").mkdir()
+        shutil.copy(ROOT / "tools/setup.sh", self.folder / "tools")
+        return subprocess.run(
+            ["/bin/sh", self.folder / "tools/setup.sh", "run"],
+            env={"PATH": str(self.folder / "bin"), **env},
+            capture_output=True,
+            text=True,
+        )
+
+    def test_without_apt_it_names_what_to_install_and_stops(self):
+        done = self.run_setup()
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("install the equivalents of: gcc", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    @unittest.skipUnless(shutil.which("apt-get"), "no apt-get here")
+    def test_told_to_install_nothing_it_names_the_packages_and_stops(self):
+        done = self.run_setup("apt-get", TORCHOSCOPE_NO_INSTALL="1")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("apt-get install gcc libc6-dev", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+class DemoModel(TemporaryFolder):
+    def test_torch_reads_a_resnet18(self):
+        path = self.folder / "resnet18.pth"
+        subprocess.run([sys.executable, ROOT / "tools/demo_model.py", path], check=True)
+        state = torch.load(path, weights_only=True)
+        parameters = [t for name, t in state.items() if not is_buffer(name)]
+        self.assertEqual(len(state), 122)
+        self.assertEqual(sum(t.numel() for t in parameters), 11_689_512)
+        self.assertEqual(state["layer2.0.downsample.0.weight"].shape, (128, 64, 1, 1))
+        self.assertEqual(state["bn1.num_batches_tracked"].dtype, torch.int64)
+        self.assertEqual(state._metadata["bn1"], {"version": 2})
+        self.assertTrue(all(torch.isfinite(t).all() for t in state.values()))
+        self.assertGreater(min(state["layer4.1.bn2.running_var"]), 0)
+
+
+def is_buffer(name):
+    return name.split(".")[-1] in ("running_mean", "running_var", "num_batches_tracked")
+
+
+if __name__ == "__main__":
+    unittest.main()
