@@ -22,7 +22,8 @@ struct build {
     struct build_node *nodes;
     uint32_t n_nodes, nodes_room;
     struct map by_name; /* (parent, name) -> node, filled by build_child() */
-    struct map by_dims, by_class;
+    struct map by_dims, by_class, by_tensor, by_global;
+    uint32_t said[FINDING_COUNT]; /* findings of each code so far */
 };
 
 /* Begin a model. `path` is what the user gave, `limit` the memory that the model (and,
@@ -68,7 +69,9 @@ uint32_t build_storage(struct build *build, const struct storage *storage);
 
 /* A tensor with sizes and strides (strides NULL: C order). Checks rank, signs, overflow
  * and extent: what does not fit is marked TENSOR_INVALID and becomes a finding at
- * `node`. Fills tensor->numel, shape, strides; copies *tensor. Its number is put into
+ * `node`. Fills tensor->numel, shape, strides; copies *tensor. The same elements of the
+ * same storage in the same shape are one tensor (tied): then the number of the old one is
+ * returned, which becomes a parameter if either is. Its number is put into
  * the node, whose kind becomes PLACE_TENSOR. `node` may be NO_PLACE: a tensor that no
  * place shows (inside an attribute); its number is still returned, or NO_OBJECT. */
 uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
@@ -90,7 +93,11 @@ void build_finding(struct build *build, enum finding_code code, enum severity se
 
 /* The pickle log. */
 uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size);
-void build_pickle_event(struct build *build, const struct pickle_event *event,
-                        uint32_t module_len);
+/* The index of "module.name" in the log's globals; UINT32_MAX: spent. */
+uint32_t build_pickle_global(struct build *build, struct str name, uint32_t module_len);
+/* Count one event. Returns true if it should also be kept in full (it is among the first
+ * PICKLE_LOG_KEEP of its kind): then call build_pickle_event(). Cheap: no look-up. */
+bool build_pickle_count(struct build *build, uint32_t global_index, enum pickle_act act);
+void build_pickle_event(struct build *build, const struct pickle_event *event);
 
 #endif

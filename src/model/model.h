@@ -5,7 +5,7 @@
  *   build.h       the door for makers: readers now, live modules later
  *   value.h       plain values, interned      dtype.h    element types
  *   source.h      who answers about bytes     finding.h  what was met on the way
- *   pickle_log.h  what a pickle would do      tie.c      which tensors are one
+ *   pickle_log.h  what a pickle would do
  *
  * A *place* is where something stands in the tree; an *object* is the thing. Tied modules
  * and tensors have several places and one object. Places are numbered in pre-order: the
@@ -84,7 +84,8 @@ struct tensor {
     uint32_t storage;   /* or NO_STORAGE */
     uint32_t class_id;  /* "Parameter", a subclass, or NO_CLASS for a plain Tensor */
     uint32_t extra;     /* value id of a DICT: quantiser, scale, axis, ...; or None */
-    uint32_t place;     /* the first place it stands at */
+    uint32_t place;     /* the first place it stands at, or NO_PLACE: only in attributes */
+    uint32_t places;    /* at how many places it stands */
     uint64_t offset;    /* of the first element in its storage, in elements */
     uint64_t numel;
 };

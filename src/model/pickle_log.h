@@ -25,7 +25,8 @@ enum pickle_act {
 #define PICKLE_LOG_KEEP 16
 
 struct pickle_event {
-    uint32_t global;  /* string id of "module.name"; computed names: "<computed>" */
+    uint32_t global;  /* index in the log's globals; a computed name: "<computed>"; a
+                         persistent id: "" */
     uint8_t act;      /* enum pickle_act */
     uint32_t stream;  /* index in the log's streams: which pickle */
     uint64_t offset;  /* of the opcode, in the stream */

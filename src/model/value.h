@@ -67,6 +67,7 @@ uint32_t value_int(struct values *values, int64_t integer);
 uint32_t value_real(struct values *values, double real);
 uint32_t value_str(struct values *values, struct str text);
 uint32_t value_bytes(struct values *values, struct str head, uint64_t total);
+uint32_t value_tensor(struct values *values, uint32_t tensor);
 /* LIST, TUPLE, SET, DICT (text empty), CALL, OBJECT, GLOBAL, BIGINT, CUT. */
 uint32_t value_make(struct values *values, enum value_kind kind, struct str text,
                     const uint32_t *items, uint32_t n);

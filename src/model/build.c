@@ -1,0 +1,457 @@
+#include "model/build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+/* A node of the tree under way. Children hang in a list, in the order they came. */
+struct build_node {
+    uint32_t parent, first, last, next;
+    uint32_t name, object;
+    uint8_t kind, flags;
+};
+
+int build_init(struct build *build, const char *path, size_t limit, struct work *work,
+               struct err *err)
+{
+    struct arena arena;
+    struct model *model;
+    struct str copy;
+
+    memset(build, 0, sizeof *build);
+    build->work = work;
+    arena_init(&build->scratch, limit);
+    arena_init(&arena, limit);
+    model = arena_alloc(&arena, sizeof *model);
+    if (!model)
+        return arena_err(&arena, path, err);
+    model->arena = arena;
+    build->model = model;
+    copy = arena_str(&model->arena, str_of(path));
+    model->path = copy.at;
+    model->format = "";
+    map_init(&build->by_name, &build->scratch);
+    map_init(&build->by_dims, &build->scratch);
+    map_init(&build->by_class, &build->scratch);
+    map_init(&build->by_tensor, &build->scratch);
+    map_init(&build->by_global, &build->scratch);
+    if (!copy.at || intern_init(&model->strings, &model->arena) < 0 ||
+        values_init(&model->values, &model->arena, &model->strings) < 0 ||
+        build_device(build, STR("")) != 0 ||
+        build_node(build, NO_PLACE, PLACE_GROUP, STR("")) != 0)
+        return arena_err(&model->arena, path, err);
+    return 0;
+}
+
+void build_release(struct build *build)
+{
+    model_free(build->model);
+    build->model = NULL;
+    arena_release(&build->scratch);
+}
+
+uint32_t build_string(struct build *build, struct str s)
+{
+    return intern_add(&build->model->strings, s);
+}
+
+struct values *build_values(struct build *build)
+{
+    return &build->model->values;
+}
+
+uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
+                    struct str name)
+{
+    uint32_t id = build->n_nodes, name_id = build_string(build, name);
+    struct build_node *node;
+
+    if (name_id == INTERN_NONE ||
+        arena_room(&build->scratch, &build->nodes, id, &build->nodes_room,
+                   sizeof *build->nodes) < 0)
+        return NO_PLACE;
+    node = &build->nodes[build->n_nodes++];
+    *node = (struct build_node){.parent = parent,
+                                .first = NO_PLACE,
+                                .last = NO_PLACE,
+                                .next = NO_PLACE,
+                                .name = name_id,
+                                .object = NO_OBJECT,
+                                .kind = (uint8_t)kind};
+    if (parent == NO_PLACE)
+        return id;
+    if (build->nodes[parent].last == NO_PLACE)
+        build->nodes[parent].first = id;
+    else
+        build->nodes[build->nodes[parent].last].next = id;
+    build->nodes[parent].last = id;
+    return id;
+}
+
+uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
+                     struct str name)
+{
+    uint32_t name_id = build_string(build, name), id;
+    uint64_t key = (uint64_t)parent << 32 | name_id;
+
+    if (name_id == INTERN_NONE)
+        return NO_PLACE;
+    if (map_find(&build->by_name, key, &id))
+        return id;
+    id = build_node(build, parent, kind, name);
+    if (id == NO_PLACE || map_put(&build->by_name, key, id) < 0)
+        return NO_PLACE;
+    return id;
+}
+
+uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
+                      struct str *ret_last)
+{
+    ptrdiff_t dot;
+
+    while ((dot = str_find_char(dotted, '.')) >= 0) {
+        parent = build_child(build, parent, PLACE_MODULE, str_head(dotted, (size_t)dot));
+        if (parent == NO_PLACE)
+            return NO_PLACE;
+        dotted = str_from(dotted, (size_t)dot + 1);
+    }
+    *ret_last = dotted;
+    return parent;
+}
+
+void build_set_kind(struct build *build, uint32_t node, enum place_kind kind)
+{
+    build->nodes[node].kind = (uint8_t)kind;
+}
+
+void build_set_flags(struct build *build, uint32_t node, unsigned flags)
+{
+    build->nodes[node].flags |= (uint8_t)flags;
+}
+
+void build_set_object(struct build *build, uint32_t node, uint32_t object)
+{
+    build->nodes[node].object = object;
+}
+
+void build_set_name(struct build *build, uint32_t node, struct str name)
+{
+    uint32_t id = build_string(build, name);
+
+    if (id != INTERN_NONE)
+        build->nodes[node].name = id;
+}
+
+unsigned build_flags(const struct build *build, uint32_t node)
+{
+    return build->nodes[node].flags;
+}
+
+struct object *build_object(struct build *build, uint32_t node)
+{
+    struct model *model = build->model;
+    uint32_t id = build->nodes[node].object;
+
+    if (id != NO_OBJECT)
+        return &model->objects[id];
+    if (arena_room(&model->arena, &model->objects, model->n_objects,
+                   &model->objects_room, sizeof *model->objects) < 0)
+        return NULL;
+    id = model->n_objects++;
+    build->nodes[node].object = id;
+    model->objects[id] =
+        (struct object){.class_id = NO_CLASS, .place = node, .training = -1};
+    return &model->objects[id];
+}
+
+int build_same(struct build *build, uint32_t node, uint32_t first)
+{
+    if (!build_object(build, first))
+        return -1;
+    build->nodes[node].object = build->nodes[first].object;
+    build->nodes[node].kind = build->nodes[first].kind;
+    build->nodes[node].flags |= PLACE_AGAIN;
+    return 0;
+}
+
+uint32_t build_class(struct build *build, struct str qualified_name)
+{
+    struct model *model = build->model;
+    uint32_t name = build_string(build, qualified_name), id;
+
+    if (name == INTERN_NONE)
+        return NO_CLASS;
+    if (map_find(&build->by_class, name, &id))
+        return id;
+    if (arena_room(&model->arena, &model->classes, model->n_classes,
+                   &model->classes_room, sizeof *model->classes) < 0 ||
+        map_put(&build->by_class, name, model->n_classes) < 0)
+        return NO_CLASS;
+    model->classes[model->n_classes] = (struct class_info){.name = name};
+    return model->n_classes++;
+}
+
+uint32_t build_file(struct build *build, struct str name, uint64_t size)
+{
+    struct model *model = build->model;
+    uint32_t id = build_string(build, name);
+
+    if (id == INTERN_NONE || arena_room(&model->arena, &model->files, model->n_files,
+                                        &model->files_room, sizeof *model->files) < 0)
+        return 0;
+    model->files[model->n_files] = (struct model_file){.name = id, .size = size};
+    model->file_bytes += size;
+    return model->n_files++;
+}
+
+uint32_t build_storage(struct build *build, const struct storage *storage)
+{
+    struct model *model = build->model;
+
+    if (arena_room(&model->arena, &model->storages, model->n_storages,
+                   &model->storages_room, sizeof *model->storages) < 0)
+        return NO_STORAGE;
+    model->storages[model->n_storages] = *storage;
+    return model->n_storages++;
+}
+
+uint16_t build_device(struct build *build, struct str name)
+{
+    struct model *model = build->model;
+    uint32_t id = build_string(build, name);
+
+    if (id == INTERN_NONE)
+        return 0;
+    for (uint32_t i = 0; i < model->n_devices; i++)
+        if (model->devices[i] == id)
+            return (uint16_t)i;
+    /* A file with thousands of devices is not worth a table of its own. */
+    if (model->n_devices >= 1024 ||
+        arena_room(&model->arena, &model->devices, model->n_devices,
+                   &model->devices_room, sizeof *model->devices) < 0)
+        return 0;
+    model->devices[model->n_devices] = id;
+    return (uint16_t)model->n_devices++;
+}
+
+static void add_fact(struct build *build, struct fact **facts, uint32_t *n,
+                     uint32_t *room, struct str key, uint32_t value)
+{
+    uint32_t id = build_string(build, key);
+
+    if (id == INTERN_NONE || value == VALUE_ID_FAILED ||
+        arena_room(&build->model->arena, facts, *n, room, sizeof **facts) < 0)
+        return;
+    (*facts)[(*n)++] = (struct fact){.key = id, .value = value};
+}
+
+void build_fact(struct build *build, const char *key, uint32_t value)
+{
+    struct model *model = build->model;
+
+    add_fact(build, &model->facts, &model->n_facts, &model->facts_room, str_of(key),
+             value);
+}
+
+void build_metadata(struct build *build, struct str key, uint32_t value)
+{
+    struct model *model = build->model;
+
+    add_fact(build, &model->metadata, &model->n_metadata, &model->metadata_room, key,
+             value);
+}
+
+/* Findings after which the model does not hold all that the file promised. */
+static bool makes_partial(enum finding_code code)
+{
+    switch (code) {
+    case FINDING_TRUNCATED:
+    case FINDING_DAMAGED:
+    case FINDING_LIMIT:
+    case FINDING_MISSING_RECORD:
+    case FINDING_MISSING_SHARD:
+    case FINDING_PICKLE_MALFORMED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+#define FINDINGS_PER_CODE 1000
+
+void build_finding(struct build *build, enum finding_code code, enum severity severity,
+                   uint32_t node, const char *format, ...)
+{
+    struct model *model = build->model;
+    char text[512];
+    struct str copy;
+    va_list args;
+
+    model->partial |= makes_partial(code);
+    if (++build->said[code] > FINDINGS_PER_CODE)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = arena_str(&model->arena, str_of(text));
+    if (!copy.at || arena_room(&model->arena, &model->findings, model->n_findings,
+                               &model->findings_room, sizeof *model->findings) < 0)
+        return;
+    model->findings[model->n_findings++] = (struct finding){
+        .code = code, .severity = severity, .place = node, .text = copy.at};
+}
+
+uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size)
+{
+    struct pickle_log *log = &build->model->pickle;
+    uint32_t id = build_string(build, name);
+
+    if (id == INTERN_NONE ||
+        arena_room(&build->model->arena, &log->streams, log->n_streams,
+                   &log->streams_room, sizeof *log->streams) < 0)
+        return UINT32_MAX;
+    log->streams[log->n_streams] = (struct pickle_stream){.name = id, .size = size};
+    return log->n_streams++;
+}
+
+uint32_t build_pickle_global(struct build *build, struct str name, uint32_t module_len)
+{
+    struct pickle_log *log = &build->model->pickle;
+    uint32_t name_id = build_string(build, name), id;
+
+    if (name_id == INTERN_NONE)
+        return UINT32_MAX;
+    if (map_find(&build->by_global, name_id, &id))
+        return id;
+    if (arena_room(&build->model->arena, &log->globals, log->n_globals,
+                   &log->globals_room, sizeof *log->globals) < 0 ||
+        map_put(&build->by_global, name_id, log->n_globals) < 0)
+        return UINT32_MAX;
+    log->globals[log->n_globals] =
+        (struct pickle_global){.name = name_id, .module_len = module_len};
+    return log->n_globals++;
+}
+
+bool build_pickle_count(struct build *build, uint32_t global_index, enum pickle_act act)
+{
+    struct pickle_log *log = &build->model->pickle;
+
+    if (global_index >= log->n_globals)
+        return false;
+    return log->globals[global_index].acts[act]++ < PICKLE_LOG_KEEP;
+}
+
+void build_pickle_event(struct build *build, const struct pickle_event *event)
+{
+    struct pickle_log *log = &build->model->pickle;
+
+    if (arena_room(&build->model->arena, &log->events, log->n_events, &log->events_room,
+                   sizeof *log->events) < 0)
+        return;
+    log->events[log->n_events++] = *event;
+}
+
+/* The columns of the finished tree. */
+static int make_columns(struct model *model, uint32_t n)
+{
+    struct arena *arena = &model->arena;
+
+    model->parent = arena_array(arena, n, sizeof *model->parent);
+    model->end = arena_array(arena, n, sizeof *model->end);
+    model->name = arena_array(arena, n, sizeof *model->name);
+    model->object = arena_array(arena, n, sizeof *model->object);
+    model->kind = arena_array(arena, n, sizeof *model->kind);
+    model->flags = arena_array(arena, n, sizeof *model->flags);
+    if (!model->parent || !model->end || !model->name || !model->object ||
+        !model->kind || !model->flags)
+        return -1;
+    model->n_places = n;
+    return 0;
+}
+
+/* Number the nodes in pre-order, going down and up along the links: place_of[node]. */
+static void number_nodes(struct build *build, uint32_t *place_of)
+{
+    struct model *model = build->model;
+    uint32_t node = 0, place = 0;
+
+    for (;;) {
+        struct build_node *at = &build->nodes[node];
+
+        place_of[node] = place;
+        model->parent[place] = at->parent == NO_PLACE ? NO_PLACE : place_of[at->parent];
+        model->name[place] = at->name;
+        model->object[place] = at->object;
+        model->kind[place] = at->kind;
+        model->flags[place] = at->flags;
+        place++;
+        if (at->first != NO_PLACE) {
+            node = at->first;
+            continue;
+        }
+        model->end[place - 1] = place;
+        while (build->nodes[node].next == NO_PLACE) {
+            node = build->nodes[node].parent;
+            if (node == NO_PLACE)
+                return;
+            model->end[place_of[node]] = place;
+        }
+        node = build->nodes[node].next;
+    }
+}
+
+/* Where each object and tensor stands first; at how many places a tensor stands. */
+static void find_first_places(struct model *model)
+{
+    for (uint32_t t = 0; t < model->n_tensors; t++) {
+        model->tensors[t].place = NO_PLACE;
+        model->tensors[t].places = 0;
+    }
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        uint32_t id = model->object[p];
+
+        if (model->kind[p] == PLACE_TENSOR && id < model->n_tensors) {
+            if (model->tensors[id].places++ == 0)
+                model->tensors[id].place = p;
+        } else if (model->kind[p] <= PLACE_GROUP && id < model->n_objects &&
+                   !(model->flags[p] & PLACE_AGAIN)) {
+            model->objects[id].place = p;
+        }
+    }
+}
+
+struct model *build_finish(struct build *build, struct err *err)
+{
+    struct model *model = build->model;
+    uint32_t *place_of =
+        arena_array(&build->scratch, build->n_nodes, sizeof *place_of);
+
+    /* The tree must fit even where the limit is spent: it is what there is to show. */
+    if (model->arena.spent || build->scratch.spent) {
+        build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, 0,
+                      "the file needs more memory than its size allows; what came "
+                      "after that is left out");
+        model->arena.limit = model->arena.limit ? model->arena.limit * 2 : 0;
+    }
+    if (!place_of) {
+        build->scratch.limit = build->scratch.limit ? build->scratch.limit * 2 : 0;
+        place_of = arena_array(&build->scratch, build->n_nodes, sizeof *place_of);
+    }
+    if (!place_of || make_columns(model, build->n_nodes) < 0) {
+        arena_err(&model->arena, model->path, err);
+        return NULL;
+    }
+    number_nodes(build, place_of);
+    find_first_places(model);
+    for (uint32_t i = 0; i < model->n_findings; i++)
+        if (model->findings[i].place < build->n_nodes)
+            model->findings[i].place = place_of[model->findings[i].place];
+    for (uint32_t i = 0; i < model->pickle.n_events; i++)
+        if (model->pickle.events[i].place < build->n_nodes)
+            model->pickle.events[i].place = place_of[model->pickle.events[i].place];
+    build->model = NULL;
+    return model;
+}

@@ -1,0 +1,184 @@
+#include <string.h>
+
+#include "model/build.h"
+
+#define RANK_LIMIT 64
+
+/* The place in model->dims of these sizes, old or new; UINT32_MAX: spent. */
+static uint32_t add_dims(struct build *build, const int64_t *dims, int rank)
+{
+    struct model *model = build->model;
+    uint64_t hash = hash_u64((uint64_t)rank);
+    uint32_t at;
+
+    for (int i = 0; i < rank; i++)
+        hash = hash_mix(hash, (uint64_t)dims[i]);
+    for (; map_find(&build->by_dims, hash, &at); hash++)
+        if (at + (uint32_t)rank <= model->n_dims &&
+            memcmp(model->dims + at, dims, (size_t)rank * sizeof *dims) == 0)
+            return at;
+    at = model->n_dims;
+    for (int i = 0; i < rank; i++) {
+        if (arena_room(&model->arena, &model->dims, model->n_dims, &model->dims_room,
+                       sizeof *model->dims) < 0)
+            return UINT32_MAX;
+        model->dims[model->n_dims++] = dims[i];
+    }
+    return map_put(&build->by_dims, hash, at) < 0 ? UINT32_MAX : at;
+}
+
+/* The number of elements; false if a size is negative or the product too large. */
+static bool count_elements(const int64_t *shape, int rank, uint64_t *ret_numel)
+{
+    uint64_t numel = 1;
+    bool fits = true, empty = false;
+
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0)
+            return false;
+        empty |= shape[i] == 0;
+        fits &= !__builtin_mul_overflow(numel, (uint64_t)shape[i], &numel);
+    }
+    *ret_numel = empty ? 0 : numel;
+    return empty || (fits && numel <= INT64_MAX);
+}
+
+/* The strides of a dense tensor in C order, as torch gives them (a size of 0 counts as
+ * 1). False if they overflow. */
+static bool dense_strides(const int64_t *shape, int rank, int64_t *strides)
+{
+    int64_t step = 1;
+    bool fits = true;
+
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        fits &= !__builtin_mul_overflow(step, shape[i] > 0 ? shape[i] : 1, &step);
+    }
+    return fits;
+}
+
+/* The index of the last element in its storage; false if that overflows. */
+static bool last_element(const struct tensor *tensor, const int64_t *shape,
+                         const int64_t *strides, int rank, uint64_t *ret_last)
+{
+    uint64_t last = tensor->offset, reach;
+
+    for (int i = 0; i < rank; i++)
+        if (strides[i] < 0 ||
+            __builtin_mul_overflow((uint64_t)(shape[i] - 1), (uint64_t)strides[i],
+                                   &reach) ||
+            __builtin_add_overflow(last, reach, &last))
+            return false;
+    *ret_last = last;
+    return last < INT64_MAX;
+}
+
+/* What is wrong with the tensor, in a few words; NULL if it is sound. */
+static const char *tensor_fault(const struct build *build, struct tensor *tensor,
+                                const int64_t *shape, const int64_t *strides, int rank)
+{
+    uint64_t last, bytes;
+
+    if (!count_elements(shape, rank, &tensor->numel)) {
+        tensor->numel = 0;
+        return "a size is negative, or all sizes together are too large";
+    }
+    if (tensor->offset > INT64_MAX)
+        return "its offset is negative or too large";
+    if (tensor->layout != LAYOUT_STRIDED || tensor->numel == 0)
+        return NULL;
+    if (!last_element(tensor, shape, strides, rank, &last))
+        return "a stride is negative, or its extent is too large";
+    if (tensor->storage == NO_STORAGE || tensor->dtype == DTYPE_UNKNOWN)
+        return NULL;
+    if (!dtype_size(tensor->dtype, last + 1, &bytes) ||
+        bytes > build->model->storages[tensor->storage].bytes)
+        return "it reaches beyond its storage";
+    return NULL;
+}
+
+/* The same elements of the same storage in the same shape are one tensor. */
+static bool tensor_same(const struct tensor *a, const struct tensor *b)
+{
+    const unsigned view = TENSOR_CONJ | TENSOR_NEG;
+
+    return a->storage == b->storage && a->offset == b->offset && a->shape == b->shape &&
+           a->strides == b->strides && a->dtype == b->dtype && a->layout == b->layout &&
+           a->rank == b->rank && (a->flags & view) == (b->flags & view);
+}
+
+static uint64_t tensor_hash(const struct tensor *tensor)
+{
+    uint64_t hash = hash_mix(tensor->storage, tensor->offset);
+
+    return hash_mix(hash, (uint64_t)tensor->shape << 32 | tensor->strides);
+}
+
+/* Could another tensor be this one? Not where there are no bytes to share. */
+static bool can_be_tied(const struct tensor *tensor)
+{
+    return tensor->storage != NO_STORAGE && tensor->numel > 0 &&
+           !(tensor->flags & TENSOR_INVALID);
+}
+
+static uint32_t add_tensor(struct build *build, const struct tensor *tensor)
+{
+    struct model *model = build->model;
+    uint64_t hash = tensor_hash(tensor);
+    uint32_t id;
+
+    if (can_be_tied(tensor))
+        for (; map_find(&build->by_tensor, hash, &id); hash++)
+            if (tensor_same(&model->tensors[id], tensor)) {
+                if (tensor->role < model->tensors[id].role)
+                    model->tensors[id].role = tensor->role;
+                return id;
+            }
+    if (arena_room(&model->arena, &model->tensors, model->n_tensors,
+                   &model->tensors_room, sizeof *model->tensors) < 0)
+        return NO_OBJECT;
+    if (can_be_tied(tensor) && map_put(&build->by_tensor, hash, model->n_tensors) < 0)
+        return NO_OBJECT;
+    model->tensors[model->n_tensors] = *tensor;
+    return model->n_tensors++;
+}
+
+uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
+                      const int64_t *shape, const int64_t *strides, int rank)
+{
+    int64_t dense[RANK_LIMIT];
+    const char *fault = NULL;
+    uint32_t id;
+
+    if (rank < 0 || rank > RANK_LIMIT) {
+        fault = "it has more than 64 dimensions";
+        rank = 0;
+    }
+    if (!strides) {
+        if (!dense_strides(shape, rank, dense))
+            fault = "all sizes together are too large";
+        strides = dense;
+    }
+    if (!fault)
+        fault = tensor_fault(build, tensor, shape, strides, rank);
+    if (fault) {
+        tensor->flags |= TENSOR_INVALID;
+        build_finding(build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
+                      "tensor not usable: %s", fault);
+    }
+    tensor->rank = (uint8_t)rank;
+    tensor->shape = add_dims(build, shape, rank);
+    tensor->strides = add_dims(build, strides, rank);
+    if (tensor->shape == UINT32_MAX || tensor->strides == UINT32_MAX)
+        return NO_OBJECT;
+    id = add_tensor(build, tensor);
+    if (id != NO_OBJECT && node != NO_PLACE)
+        build_tensor_again(build, node, id);
+    return id;
+}
+
+void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor)
+{
+    build_set_kind(build, node, PLACE_TENSOR);
+    build_set_object(build, node, tensor);
+}

@@ -1,0 +1,267 @@
+#include "model/model.h"
+
+#include <string.h>
+
+void model_free(struct model *model)
+{
+    struct arena arena;
+
+    if (!model)
+        return;
+    source_close(model->source);
+    arena = model->arena; /* the model itself lies in its arena */
+    arena_release(&arena);
+}
+
+struct str model_string(const struct model *model, uint32_t id)
+{
+    return intern_str(&model->strings, id);
+}
+
+struct str place_name(const struct model *model, uint32_t place)
+{
+    return model_string(model, model->name[place]);
+}
+
+/* Append the names from below the root down to `place`. Written from the end, because
+ * only the way up is known. */
+void place_path(const struct model *model, uint32_t place, struct buf *to)
+{
+    size_t len = 0, start = to->len;
+    struct str name;
+
+    for (uint32_t p = place; p != 0; p = model->parent[p])
+        len += place_name(model, p).len + 1;
+    if (len == 0)
+        return;
+    buf_fill(to, '.', len - 1);
+    if (to->bad)
+        return;
+    for (uint32_t p = place; p != 0; p = model->parent[p]) {
+        name = place_name(model, p);
+        len -= name.len + 1;
+        if (name.len)
+            memcpy(to->at + start + len, name.at, name.len);
+    }
+}
+
+uint32_t place_first(const struct model *model, uint32_t place)
+{
+    return place + 1 < model->end[place] ? place + 1 : NO_PLACE;
+}
+
+uint32_t place_next(const struct model *model, uint32_t place)
+{
+    uint32_t parent = model->parent[place];
+
+    if (parent == NO_PLACE || model->end[place] >= model->end[parent])
+        return NO_PLACE;
+    return model->end[place];
+}
+
+uint32_t place_depth(const struct model *model, uint32_t place)
+{
+    uint32_t depth = 0;
+
+    for (; model->parent[place] != NO_PLACE; place = model->parent[place])
+        depth++;
+    return depth;
+}
+
+/* How much of `path` from `done` on the name of a place takes, with the dot behind it; 0
+ * if it does not fit there. */
+static size_t matched(const struct model *model, uint32_t place, struct str path,
+                      size_t done)
+{
+    struct str name = place_name(model, place);
+    struct str rest = str_from(path, done);
+
+    if (!str_starts(rest, name))
+        return 0;
+    if (rest.len == name.len)
+        return name.len + 1;
+    return rest.at[name.len] == '.' ? name.len + 1 : 0;
+}
+
+/* Look for `path` below `base`. Goes down only where the names fit; on the way up again,
+ * what a level took of the path is known from its name. */
+static uint32_t find_below(const struct model *model, uint32_t base, struct str path)
+{
+    uint32_t place = base + 1, end = model->end[base];
+    size_t done = 0, more;
+
+    while (place < end) {
+        more = matched(model, place, path, done);
+        if (more && done + more == path.len + 1)
+            return place;
+        if (more && place + 1 < model->end[place]) {
+            done += more;
+            place++;
+            continue;
+        }
+        /* Next sibling, or that of the nearest level above that has one. */
+        while (model->end[place] >= model->end[model->parent[place]]) {
+            place = model->parent[place];
+            if (place == base)
+                return NO_PLACE;
+            done -= place_name(model, place).len + 1;
+        }
+        place = model->end[place];
+    }
+    return NO_PLACE;
+}
+
+/* The only state_dict of a file, or NO_PLACE. */
+static uint32_t only_state_dict(const struct model *model)
+{
+    uint32_t found = NO_PLACE;
+
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        if (!(model->flags[p] & PLACE_STATE_DICT))
+            continue;
+        if (found != NO_PLACE)
+            return NO_PLACE;
+        found = p;
+    }
+    return found;
+}
+
+uint32_t place_find(const struct model *model, struct str path)
+{
+    uint32_t place, dict;
+
+    if (path.len == 0)
+        return 0;
+    place = find_below(model, 0, path);
+    if (place != NO_PLACE)
+        return place;
+    dict = only_state_dict(model);
+    return dict == NO_PLACE || dict == 0 ? NO_PLACE : find_below(model, dict, path);
+}
+
+const struct tensor *place_tensor(const struct model *model, uint32_t place)
+{
+    uint32_t id = model->object[place];
+
+    if (model->kind[place] != PLACE_TENSOR || id >= model->n_tensors)
+        return NULL;
+    return &model->tensors[id];
+}
+
+const struct object *place_object(const struct model *model, uint32_t place)
+{
+    uint32_t id = model->object[place];
+
+    if (model->kind[place] > PLACE_GROUP || id >= model->n_objects)
+        return NULL;
+    return &model->objects[id];
+}
+
+struct str place_class(const struct model *model, uint32_t place)
+{
+    const struct object *object = place_object(model, place);
+
+    if (!object || object->class_id >= model->n_classes)
+        return STR("");
+    return model_string(model, model->classes[object->class_id].name);
+}
+
+struct str class_short(struct str name)
+{
+    return str_from(name, (size_t)(str_find_last_char(name, '.') + 1));
+}
+
+const int64_t *tensor_shape(const struct model *model, const struct tensor *tensor)
+{
+    return model->dims + tensor->shape;
+}
+
+const int64_t *tensor_strides(const struct model *model, const struct tensor *tensor)
+{
+    return model->dims + tensor->strides;
+}
+
+struct str tensor_device(const struct model *model, const struct tensor *tensor)
+{
+    if (tensor->device >= model->n_devices)
+        return STR("");
+    return model_string(model, model->devices[tensor->device]);
+}
+
+bool tensor_contiguous(const struct model *model, const struct tensor *tensor)
+{
+    const int64_t *shape = tensor_shape(model, tensor);
+    const int64_t *strides = tensor_strides(model, tensor);
+    int64_t expected = 1;
+
+    if (tensor->numel == 0)
+        return true;
+    for (int i = tensor->rank - 1; i >= 0; i--) {
+        if (shape[i] != 1 && strides[i] != expected)
+            return false;
+        expected *= shape[i];
+    }
+    return true;
+}
+
+uint64_t tensor_bytes(const struct tensor *tensor)
+{
+    uint64_t bytes;
+
+    return dtype_size(tensor->dtype, tensor->numel, &bytes) ? bytes : 0;
+}
+
+/* The bytes of its storage that a strided tensor reaches into, from the front. */
+static uint64_t tensor_reach(const struct model *model, const struct tensor *tensor)
+{
+    const int64_t *shape = tensor_shape(model, tensor);
+    const int64_t *strides = tensor_strides(model, tensor);
+    uint64_t last = tensor->offset, bytes;
+
+    if (tensor->numel == 0)
+        return 0;
+    for (int i = 0; i < tensor->rank; i++)
+        last += (uint64_t)(shape[i] - 1) * (uint64_t)strides[i];
+    return dtype_size(tensor->dtype, last + 1, &bytes) ? bytes : UINT64_MAX;
+}
+
+bool tensor_readable(const struct model *model, const struct tensor *tensor,
+                     const char **ret_why)
+{
+    const struct storage *storage = NULL;
+    const char *why = NULL;
+
+    if (tensor->storage < model->n_storages)
+        storage = &model->storages[tensor->storage];
+    if (tensor->flags & TENSOR_INVALID)
+        why = "invalid: its description does not fit its storage";
+    else if (tensor->flags & TENSOR_META)
+        why = "no data (meta)";
+    else if (tensor->flags & TENSOR_SHAPE_ONLY)
+        why = "its values are in the parts below it";
+    else if (tensor->dtype == DTYPE_UNKNOWN)
+        why = "its element type is not known";
+    else if (tensor->numel == 0)
+        why = NULL;
+    else if (!storage || !model->source)
+        why = "no data in this file";
+    else if (storage->flags & STORAGE_MISSING)
+        why = "its data is missing";
+    else if (tensor_reach(model, tensor) > storage->have)
+        why = "cut short";
+    if (ret_why)
+        *ret_why = why;
+    return !why;
+}
+
+uint32_t tensor_next_place(const struct model *model, uint32_t place)
+{
+    uint32_t tensor = model->object[place];
+
+    if (model->tensors[tensor].places < 2)
+        return NO_PLACE;
+    for (uint32_t p = place + 1; p < model->n_places; p++)
+        if (model->kind[p] == PLACE_TENSOR && model->object[p] == tensor)
+            return p;
+    return NO_PLACE;
+}
