@@ -7,7 +7,7 @@
 
 #include "read/pickle_in.h"
 
-struct torch_fold;
+struct input;
 /* What differs between containers: how a persistent id names a storage. */
 struct torch_dialect {
     /* The storage of persistent id node `id`; NO_STORAGE if it is none. The same id must
@@ -23,8 +23,19 @@ struct torch_dialect {
     int (*tensor)(void *user, const struct pickle *pickle, node_id persistent,
                   struct tensor *tensor, int64_t shape[64], int64_t strides[64]);
     void *user;
-    bool flat_state; /* TorchScript: an object's state holds parameters, buffers,
-                        attributes and children as plain keys */
+    struct input *input; /* what is being read: files inside bytes are read through it;
+                            NULL: they are named and left closed */
+
+    /* TorchScript: an object's state holds parameters, buffers, attributes and children
+     * as plain keys. The reader, which has read the classes' code, is asked what the
+     * state does not say; both may be NULL. */
+    bool flat_state;
+    /* An object of this class got its place; the class may be given source, the object
+     * arguments. False: it is no module (a plain class, a named tuple). */
+    bool (*flat_object)(void *user, uint32_t place, struct str class_name);
+    /* What a tensor under this attribute is; ROLE_PLAIN: an attribute like others. */
+    enum tensor_role (*flat_role)(void *user, struct str class_name,
+                                  struct str attribute);
 };
 
 /* Fold the node `root` of the pickle into `place` (whose name is set already). */
@@ -35,6 +46,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
  * False if it is not one. Element type UNKNOWN for UntypedStorage, whose numel is bytes. */
 struct torch_storage_id {
     enum dtype dtype;
+    bool untyped; /* UntypedStorage: `numel` is bytes */
     struct str class_name, key, location;
     int64_t numel;
     node_id view; /* legacy: (view_key, offset, size) or NO_NODE */
