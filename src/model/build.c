@@ -113,7 +113,8 @@ uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
     ptrdiff_t dot;
 
     while ((dot = str_find_char(dotted, '.')) >= 0) {
-        parent = build_child(build, parent, PLACE_MODULE, str_head(dotted, (size_t)dot));
+        parent =
+            build_child(build, parent, PLACE_MODULE, str_head(dotted, (size_t)dot));
         if (parent == NO_PLACE)
             return NO_PLACE;
         dotted = str_from(dotted, (size_t)dot + 1);
@@ -426,8 +427,7 @@ static void find_first_places(struct model *model)
 struct model *build_finish(struct build *build, struct err *err)
 {
     struct model *model = build->model;
-    uint32_t *place_of =
-        arena_array(&build->scratch, build->n_nodes, sizeof *place_of);
+    uint32_t *place_of = arena_array(&build->scratch, build->n_nodes, sizeof *place_of);
 
     /* The tree must fit even where the limit is spent: it is what there is to show. */
     if (model->arena.spent || build->scratch.spent) {

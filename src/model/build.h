@@ -1,11 +1,11 @@
 /* build.h - the door for makers of models.
- * A maker adds nodes in any order, each below its parent; build_finish() numbers them in
- * pre-order, finds ties and freezes the model. Ids given out here (nodes, objects,
- * tensors, storages, classes, values, strings) stay valid after it, but for nodes, which
- * become places: findings and events are translated.
- * All memory is the model's arena, whose limit build_init() sets; when it is spent,
- * makers return -1 (or the id ..._NONE) and build->model->arena.spent is set: the reader
- * stops, and build_finish() still makes a partial model of what is there. */
+ * A maker adds nodes in any order, each below its parent; build_finish() numbers them
+ * in pre-order, finds ties and freezes the model. Ids given out here (nodes, objects,
+ * tensors, storages, classes, values, strings) stay valid after it, but for nodes,
+ * which become places: findings and events are translated. All memory is the model's
+ * arena, whose limit build_init() sets; when it is spent, makers return -1 (or the id
+ * ..._NONE) and build->model->arena.spent is set: the reader stops, and build_finish()
+ * still makes a partial model of what is there. */
 #ifndef MODEL_BUILD_H
 #define MODEL_BUILD_H
 
@@ -16,8 +16,8 @@
 
 struct build_node;
 struct build {
-    struct model *model; /* being made; owned until build_finish() */
-    struct work *work;   /* borrowed, may be NULL */
+    struct model *model;  /* being made; owned until build_finish() */
+    struct work *work;    /* borrowed, may be NULL */
     struct arena scratch; /* for the reader; released with the build */
     struct build_node *nodes;
     uint32_t n_nodes, nodes_room;
@@ -30,8 +30,8 @@ struct build {
  * apart from it, the scratch arena) may take. The root node is 0, a group. */
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err);
-/* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs more
- * memory than allowed. */
+/* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs
+ * more memory than allowed. */
 struct model *build_finish(struct build *build, struct err *err);
 /* Drop what build_finish() did not hand out. Always call it. */
 void build_release(struct build *build);
@@ -46,8 +46,8 @@ uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
 /* The node `name` below `parent` if build_child() made one, else a new one. */
 uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
                      struct str name);
-/* The parent below which a tensor with this dotted name stands, with modules made on the
- * way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight". */
+/* The parent below which a tensor with this dotted name stands, with modules made on
+ * the way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight". */
 uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
                       struct str *ret_last);
 void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);
@@ -70,10 +70,10 @@ uint32_t build_storage(struct build *build, const struct storage *storage);
 /* A tensor with sizes and strides (strides NULL: C order). Checks rank, signs, overflow
  * and extent: what does not fit is marked TENSOR_INVALID and becomes a finding at
  * `node`. Fills tensor->numel, shape, strides; copies *tensor. The same elements of the
- * same storage in the same shape are one tensor (tied): then the number of the old one is
- * returned, which becomes a parameter if either is. Its number is put into
- * the node, whose kind becomes PLACE_TENSOR. `node` may be NO_PLACE: a tensor that no
- * place shows (inside an attribute); its number is still returned, or NO_OBJECT. */
+ * same storage in the same shape are one tensor (tied): then the number of the old one
+ * is returned, which becomes a parameter if either is. Its number is put into the node,
+ * whose kind becomes PLACE_TENSOR. `node` may be NO_PLACE: a tensor that no place shows
+ * (inside an attribute); its number is still returned, or NO_OBJECT. */
 uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
                       const int64_t *shape, const int64_t *strides, int rank);
 /* A further place of a tensor made before. */
@@ -95,9 +95,11 @@ void build_finding(struct build *build, enum finding_code code, enum severity se
 uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size);
 /* The index of "module.name" in the log's globals; UINT32_MAX: spent. */
 uint32_t build_pickle_global(struct build *build, struct str name, uint32_t module_len);
-/* Count one event. Returns true if it should also be kept in full (it is among the first
- * PICKLE_LOG_KEEP of its kind): then call build_pickle_event(). Cheap: no look-up. */
-bool build_pickle_count(struct build *build, uint32_t global_index, enum pickle_act act);
+/* Count one event. Returns true if it should also be kept in full (it is among the
+ * first PICKLE_LOG_KEEP of its kind): then call build_pickle_event(). Cheap: no
+ * look-up. */
+bool build_pickle_count(struct build *build, uint32_t global_index,
+                        enum pickle_act act);
 void build_pickle_event(struct build *build, const struct pickle_event *event);
 
 #endif

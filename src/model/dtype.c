@@ -123,7 +123,8 @@ enum dtype dtype_by_storage_class(struct str name, bool *ret_untyped)
 
     name = str_from(name, (size_t)(dot + 1));
     if (ret_untyped)
-        *ret_untyped = str_is(name, "UntypedStorage") || str_is(name, "_UntypedStorage");
+        *ret_untyped =
+            str_is(name, "UntypedStorage") || str_is(name, "_UntypedStorage");
     return find_name(storage_classes, COUNT_OF(storage_classes), name);
 }
 

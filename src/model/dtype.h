@@ -19,10 +19,10 @@ enum dtype {
     DTYPE_FLOAT8_E4M3FNUZ,
     DTYPE_FLOAT8_E5M2FNUZ,
     DTYPE_FLOAT8_E8M0FNU,
-    DTYPE_FLOAT6_E2M3,       /* 6 bits; four values in three bytes */
+    DTYPE_FLOAT6_E2M3, /* 6 bits; four values in three bytes */
     DTYPE_FLOAT6_E3M2,
-    DTYPE_FLOAT4_E2M1,       /* 4 bits; an element is one value (safetensors F4) */
-    DTYPE_FLOAT4_E2M1FN_X2,  /* torch: an element is one byte that holds two values */
+    DTYPE_FLOAT4_E2M1,      /* 4 bits; an element is one value (safetensors F4) */
+    DTYPE_FLOAT4_E2M1FN_X2, /* torch: an element is one byte that holds two values */
     DTYPE_INT64,
     DTYPE_INT32,
     DTYPE_INT16,

@@ -68,8 +68,8 @@ uint32_t place_depth(const struct model *model, uint32_t place)
     return depth;
 }
 
-/* How much of `path` from `done` on the name of a place takes, with the dot behind it; 0
- * if it does not fit there. */
+/* How much of `path` from `done` on the name of a place takes, with the dot behind it;
+ * 0 if it does not fit there. */
 static size_t matched(const struct model *model, uint32_t place, struct str path,
                       size_t done)
 {
@@ -83,8 +83,8 @@ static size_t matched(const struct model *model, uint32_t place, struct str path
     return rest.at[name.len] == '.' ? name.len + 1 : 0;
 }
 
-/* Look for `path` below `base`. Goes down only where the names fit; on the way up again,
- * what a level took of the path is known from its name. */
+/* Look for `path` below `base`. Goes down only where the names fit; on the way up
+ * again, what a level took of the path is known from its name. */
 static uint32_t find_below(const struct model *model, uint32_t base, struct str path)
 {
     uint32_t place = base + 1, end = model->end[base];

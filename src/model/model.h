@@ -7,11 +7,11 @@
  *   source.h      who answers about bytes     finding.h  what was met on the way
  *   pickle_log.h  what a pickle would do
  *
- * A *place* is where something stands in the tree; an *object* is the thing. Tied modules
- * and tensors have several places and one object. Places are numbered in pre-order: the
- * first child of p is p + 1 (if p + 1 < end[p]), the next sibling of p is end[p]. Their
- * facts are columns, so that folds, searches and sums are linear scans. Full paths are
- * built on demand. Place 0 is the root. */
+ * A *place* is where something stands in the tree; an *object* is the thing. Tied
+ * modules and tensors have several places and one object. Places are numbered in
+ * pre-order: the first child of p is p + 1 (if p + 1 < end[p]), the next sibling of p
+ * is end[p]. Their facts are columns, so that folds, searches and sums are linear
+ * scans. Full paths are built on demand. Place 0 is the root. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -36,7 +36,8 @@
 enum place_kind {
     PLACE_MODULE, /* an nn.Module, or what dotted names say must be one */
     PLACE_GROUP,  /* a dict, list, tuple or other object that holds further places */
-    PLACE_TENSOR, /* may have places below it: the parts of a sparse or wrapped tensor */
+    PLACE_TENSOR, /* may have places below it: the parts of a sparse or wrapped tensor
+                   */
     PLACE_VALUE,  /* a plain value: epoch: 12 */
 };
 
@@ -48,8 +49,8 @@ enum place_flag {
     PLACE_OPTIMIZER = 4,  /* the state of an optimizer */
     PLACE_PREFIX = 8,     /* a wrapper by name: module. (DataParallel), _orig_mod. */
     PLACE_BUFFER_TEMP = 16, /* a buffer that would not be saved in a state_dict */
-    PLACE_ATTRIBUTE = 32, /* a plain attribute of its module, not registered */
-    PLACE_EMPTY = 64,     /* registered but None */
+    PLACE_ATTRIBUTE = 32,   /* a plain attribute of its module, not registered */
+    PLACE_EMPTY = 64,       /* registered but None */
 };
 
 enum tensor_role {
@@ -70,23 +71,31 @@ enum tensor_flag {
     TENSOR_SHAPE_ONLY = 128, /* wrapped or sparse: its values are the parts below it */
 };
 
-enum layout { LAYOUT_STRIDED, LAYOUT_COO, LAYOUT_CSR, LAYOUT_CSC, LAYOUT_BSR, LAYOUT_BSC,
-              LAYOUT_NESTED, LAYOUT_WRAPPED };
+enum layout {
+    LAYOUT_STRIDED,
+    LAYOUT_COO,
+    LAYOUT_CSR,
+    LAYOUT_CSC,
+    LAYOUT_BSR,
+    LAYOUT_BSC,
+    LAYOUT_NESTED,
+    LAYOUT_WRAPPED
+};
 
 /* One tensor. Tied tensors are one tensor with several places; views of one storage are
  * several tensors. Sizes and strides are in elements. */
 struct tensor {
     uint8_t dtype, role, layout, rank;
     uint16_t flags;
-    uint16_t device;    /* index in model->devices: where it was saved from */
-    uint32_t shape;     /* where its sizes begin in model->dims (rank of them) */
-    uint32_t strides;   /* likewise; meaningless for layouts that are not strided */
-    uint32_t storage;   /* or NO_STORAGE */
-    uint32_t class_id;  /* "Parameter", a subclass, or NO_CLASS for a plain Tensor */
-    uint32_t extra;     /* value id of a DICT: quantiser, scale, axis, ...; or None */
-    uint32_t place;     /* the first place it stands at, or NO_PLACE: only in attributes */
-    uint32_t places;    /* at how many places it stands */
-    uint64_t offset;    /* of the first element in its storage, in elements */
+    uint16_t device;   /* index in model->devices: where it was saved from */
+    uint32_t shape;    /* where its sizes begin in model->dims (rank of them) */
+    uint32_t strides;  /* likewise; meaningless for layouts that are not strided */
+    uint32_t storage;  /* or NO_STORAGE */
+    uint32_t class_id; /* "Parameter", a subclass, or NO_CLASS for a plain Tensor */
+    uint32_t extra;    /* value id of a DICT: quantiser, scale, axis, ...; or None */
+    uint32_t place;  /* the first place it stands at, or NO_PLACE: only in attributes */
+    uint32_t places; /* at how many places it stands */
+    uint64_t offset; /* of the first element in its storage, in elements */
     uint64_t numel;
 };
 
@@ -97,13 +106,13 @@ enum storage_flag {
 };
 
 struct storage {
-    uint64_t bytes;   /* as declared */
-    uint64_t have;    /* that can be read */
-    uint64_t at;      /* offset in its file, where that makes sense */
-    uint32_t name;    /* string id: "data/0", a key; may be empty */
-    uint32_t file;    /* index in model->files */
+    uint64_t bytes; /* as declared */
+    uint64_t have;  /* that can be read */
+    uint64_t at;    /* offset in its file, where that makes sense */
+    uint32_t name;  /* string id: "data/0", a key; may be empty */
+    uint32_t file;  /* index in model->files */
     uint8_t flags;
-    uint8_t dtype;    /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
+    uint8_t dtype; /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
 };
 
 struct class_info {
@@ -157,8 +166,8 @@ struct model {
     uint32_t *parent; /* NO_PLACE for the root */
     uint32_t *end;    /* one past the last place below */
     uint32_t *name;   /* string id */
-    uint32_t *object; /* module, group: index in objects (or NO_OBJECT); tensor: index in
-                         tensors; value: value id */
+    uint32_t *object; /* module, group: index in objects (or NO_OBJECT); tensor: index
+                         in tensors; value: value id */
     uint8_t *kind, *flags;
 
     struct object *objects;
@@ -203,7 +212,8 @@ uint32_t place_first(const struct model *model, uint32_t place);
 uint32_t place_next(const struct model *model, uint32_t place);
 uint32_t place_depth(const struct model *model, uint32_t place);
 
-/* The tensor at a PLACE_TENSOR, the object at a module or group (NULL if it has none). */
+/* The tensor at a PLACE_TENSOR, the object at a module or group (NULL if it has none).
+ */
 const struct tensor *place_tensor(const struct model *model, uint32_t place);
 const struct object *place_object(const struct model *model, uint32_t place);
 
@@ -218,8 +228,8 @@ struct str tensor_device(const struct model *model, const struct tensor *tensor)
 bool tensor_contiguous(const struct model *model, const struct tensor *tensor);
 /* Bytes of its elements, as if stored dense by itself; 0 where that is not known. */
 uint64_t tensor_bytes(const struct tensor *tensor);
-/* Can its values be read: a valid strided tensor whose storage is there? If not, *ret_why
- * (may be NULL) says so in a few words: "no data (meta)", "cut short". */
+/* Can its values be read: a valid strided tensor whose storage is there? If not,
+ * *ret_why (may be NULL) says so in a few words: "no data (meta)", "cut short". */
 bool tensor_readable(const struct model *model, const struct tensor *tensor,
                      const char **ret_why);
 

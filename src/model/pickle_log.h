@@ -1,8 +1,9 @@
 /* pickle_log.h - what a pickle would do if somebody loaded it.
  * The pickle machine writes an event when the opcode runs, not when its result is used:
- * a call whose result is thrown away is here too, and so is all that came before a parse
- * error. Events are counted per global and kind; the first PICKLE_LOG_KEEP of each are
- * kept in full, with their arguments. study/verdict.h judges; nobody here does. */
+ * a call whose result is thrown away is here too, and so is all that came before a
+ * parse error. Events are counted per global and kind; the first PICKLE_LOG_KEEP of
+ * each are kept in full, with their arguments. study/verdict.h judges; nobody here
+ * does. */
 #ifndef MODEL_PICKLE_LOG_H
 #define MODEL_PICKLE_LOG_H
 
@@ -25,18 +26,18 @@ enum pickle_act {
 #define PICKLE_LOG_KEEP 16
 
 struct pickle_event {
-    uint32_t global;  /* index in the log's globals; a computed name: "<computed>"; a
-                         persistent id: "" */
-    uint8_t act;      /* enum pickle_act */
-    uint32_t stream;  /* index in the log's streams: which pickle */
-    uint64_t offset;  /* of the opcode, in the stream */
-    uint32_t args;    /* value id of the arguments, as far as they are plain */
-    uint32_t place;   /* where its result stands in the tree, or FINDING_NOWHERE */
+    uint32_t global; /* index in the log's globals; a computed name: "<computed>"; a
+                        persistent id: "" */
+    uint8_t act;     /* enum pickle_act */
+    uint32_t stream; /* index in the log's streams: which pickle */
+    uint64_t offset; /* of the opcode, in the stream */
+    uint32_t args;   /* value id of the arguments, as far as they are plain */
+    uint32_t place;  /* where its result stands in the tree, or FINDING_NOWHERE */
 };
 
 /* One global, with how often it was named, called, ... */
 struct pickle_global {
-    uint32_t name; /* string id "module.name" */
+    uint32_t name;       /* string id "module.name" */
     uint32_t module_len; /* where the name begins: "torch._utils" has 12 */
     uint64_t acts[PICKLE_ACT_COUNT];
 };

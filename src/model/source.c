@@ -1,7 +1,7 @@
 #include "model/source.h"
 
-int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to, size_t n,
-                 struct err *err)
+int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
+                 size_t n, struct err *err)
 {
     if (!source)
         return err_set(err, ERR_UNSUPPORTED, "the values of this model cannot be read");

@@ -11,11 +11,12 @@
 
 struct source;
 struct source_ops {
-    /* Copy n bytes of the model's storage `storage` from byte `at` on (inside its size).
-     * The bytes are as the storage holds them (its byte order, its packing). */
-    int (*bytes)(struct source *source, uint32_t storage, uint64_t at, void *to, size_t n,
-                 struct err *err);
-    /* The storage's bytes in memory, if they lie there anyway; else NULL. May be NULL. */
+    /* Copy n bytes of the model's storage `storage` from byte `at` on (inside its
+     * size). The bytes are as the storage holds them (its byte order, its packing). */
+    int (*bytes)(struct source *source, uint32_t storage, uint64_t at, void *to,
+                 size_t n, struct err *err);
+    /* The storage's bytes in memory, if they lie there anyway; else NULL. May be NULL.
+     */
     const void *(*direct)(struct source *source, uint32_t storage);
     /* 1 if what is behind this source changed since it was read. May be NULL. */
     int (*changed)(struct source *source);
@@ -27,8 +28,8 @@ struct source {
     bool any_thread; /* may be asked by any thread; else only by its owner */
 };
 
-int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to, size_t n,
-                 struct err *err);
+int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
+                 size_t n, struct err *err);
 const void *source_direct(struct source *source, uint32_t storage);
 bool source_changed(struct source *source);
 void source_close(struct source *source); /* NULL is allowed */

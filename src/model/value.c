@@ -53,8 +53,8 @@ static bool value_same(const struct values *values, const struct value *old,
     if (old->kind != value->kind || old->text != value->text || old->n != value->n ||
         old->integer != value->integer)
         return false;
-    return item_count(value) == 0 || memcmp(values->items + old->items, items,
-                                            value->n * sizeof *items) == 0;
+    return item_count(value) == 0 ||
+           memcmp(values->items + old->items, items, value->n * sizeof *items) == 0;
 }
 
 static int add_items(struct values *values, const uint32_t *items, uint32_t n)

@@ -1,8 +1,8 @@
 /* value.h - plain values: hyper-parameters, epoch numbers, settings, metadata.
- * Values are interned: equal values have the same id, so that a hundred thousand modules
- * with the same arguments hold them once, and comparing two sets of arguments is
- * comparing two numbers. They are trees without cycles; what was too deep, too long or
- * led back to itself is a VALUE_CUT. */
+ * Values are interned: equal values have the same id, so that a hundred thousand
+ * modules with the same arguments hold them once, and comparing two sets of arguments
+ * is comparing two numbers. They are trees without cycles; what was too deep, too long
+ * or led back to itself is a VALUE_CUT. */
 #ifndef MODEL_VALUE_H
 #define MODEL_VALUE_H
 
@@ -21,7 +21,7 @@ enum value_kind {
     VALUE_BIGINT, /* text: decimal digits, or 0x… */
     VALUE_REAL,
     VALUE_STR,
-    VALUE_BYTES,  /* text: the first bytes; n: how many there are in all */
+    VALUE_BYTES, /* text: the first bytes; n: how many there are in all */
     VALUE_LIST,
     VALUE_TUPLE,
     VALUE_SET,
@@ -37,7 +37,7 @@ struct value {
     uint8_t kind;
     uint32_t text;  /* string id: STR, BYTES, BIGINT, GLOBAL, CALL, OBJECT, CUT */
     uint32_t items; /* where its items begin in `values.items` */
-    uint32_t n;     /* how many items (a dict of 3 keys has 6); of BYTES, CUT see above */
+    uint32_t n; /* how many items (a dict of 3 keys has 6); of BYTES, CUT see above */
     union {
         int64_t integer; /* INT, BOOL, TENSOR */
         double real;     /* REAL; a NaN equals itself here */

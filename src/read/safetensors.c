@@ -1,0 +1,392 @@
+/* safetensors.c - u64 N, N bytes of JSON, then the data of all tensors:
+ *     {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
+ *      "__metadata__": {"format": "pt"}}
+ * Offsets count from the end of the header. Tensors are dense, little-endian, and lie
+ * one behind the other without holes: what differs from that is a finding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/json_read.h"
+#include "read/file_source_in.h"
+#include "read/guess_in.h"
+#include "read/input_in.h"
+
+#define HEADER_LIMIT 100000000u /* the reference implementation's own */
+#define RANK_LIMIT   64
+
+/* One tensor as the header describes it. */
+struct entry {
+    struct str name;
+    struct str code; /* "F32" */
+    int64_t shape[RANK_LIMIT];
+    int rank;
+    uint64_t begin, end;
+    bool has_dtype, has_shape, has_offsets;
+};
+
+/* Where the tensors' bytes lie, for the check of holes and overlaps. */
+struct extent {
+    uint64_t begin, end;
+    uint32_t node;
+};
+
+struct reading {
+    struct input *input;
+    struct build *build;
+    struct json_read json;
+    uint64_t data_at, data_size;
+    uint32_t file;
+    uint16_t device;
+    struct map seen; /* hash of a name -> index in names */
+    struct extent *extents;
+    struct str *names;
+    uint32_t n, extents_room, names_room;
+};
+
+static int knows(const struct input *input)
+{
+    struct bytes in = bytes_of(input->head.at, input->head.len);
+    uint64_t size;
+
+    if (!input->blob || input->head.len < 9)
+        return 0;
+    size = bytes_u64(&in);
+    if (size < 2 || bytes_u8(&in) != '{')
+        return 0;
+    /* A header that claims more than the file holds is a cut file, unless its size is
+     * absurd: then these eight bytes are something else. */
+    if (size > input->blob->size - 8)
+        return size <= HEADER_LIMIT ? 40 : 0;
+    return 90;
+}
+
+static int json_fault(struct reading *r, struct err *err)
+{
+    return err_set(err, ERR_FORMAT, "%s: the header is not JSON at byte %zu: %s",
+                   r->input->path, 8 + r->json.offset, r->json.error);
+}
+
+/* "shape": [1, 2, 3]. A size that is no whole number stays -1, which marks the tensor.
+ */
+static int read_shape(struct reading *r, struct entry *entry)
+{
+    enum json_token token = json_next(&r->json);
+    int64_t size;
+
+    if (token != JSON_ARRAY)
+        return json_skip(&r->json, token);
+    entry->has_shape = true;
+    while ((token = json_next(&r->json)) != JSON_ARRAY_END) {
+        if (token == JSON_ERROR)
+            return -1;
+        size = -1;
+        if (token != JSON_NUMBER || !json_to_i64(&r->json, &size))
+            size = -1;
+        if (json_skip(&r->json, token) < 0)
+            return -1;
+        if (entry->rank < RANK_LIMIT)
+            entry->shape[entry->rank] = size;
+        entry->rank++;
+    }
+    return 0;
+}
+
+/* "data_offsets": [begin, end]. */
+static int read_offsets(struct reading *r, struct entry *entry)
+{
+    enum json_token token = json_next(&r->json);
+    uint64_t value[2] = {0, 0};
+    int n = 0;
+    bool good = true;
+
+    if (token != JSON_ARRAY)
+        return json_skip(&r->json, token);
+    while ((token = json_next(&r->json)) != JSON_ARRAY_END) {
+        if (token == JSON_ERROR)
+            return -1;
+        good &= n < 2 && token == JSON_NUMBER && json_to_u64(&r->json, &value[n & 1]);
+        n++;
+        if (json_skip(&r->json, token) < 0)
+            return -1;
+    }
+    entry->has_offsets = good && n == 2 && value[0] <= value[1];
+    entry->begin = value[0];
+    entry->end = value[1];
+    return 0;
+}
+
+static int read_entry(struct reading *r, struct entry *entry)
+{
+    enum json_token token;
+    struct str key;
+
+    while ((token = json_next(&r->json)) == JSON_KEY) {
+        key = r->json.text;
+        if (str_is(key, "shape")) {
+            entry->rank = 0;
+            if (read_shape(r, entry) < 0)
+                return -1;
+        } else if (str_is(key, "data_offsets")) {
+            if (read_offsets(r, entry) < 0)
+                return -1;
+        } else if (str_is(key, "dtype")) {
+            token = json_next(&r->json);
+            entry->has_dtype = token == JSON_STRING;
+            entry->code = r->json.text;
+            if (json_skip(&r->json, token) < 0)
+                return -1;
+        } else if (json_skip(&r->json, json_next(&r->json)) < 0) {
+            return -1;
+        }
+    }
+    return token == JSON_OBJECT_END ? 0 : -1;
+}
+
+/* Was this name met before? Then it is a finding, and the second one is shown too. */
+static int note_name(struct reading *r, struct str name, uint32_t node)
+{
+    uint64_t hash = str_hash(name);
+    uint32_t old;
+
+    for (; map_find(&r->seen, hash, &old); hash++)
+        if (str_eq(r->names[old], name)) {
+            build_finding(r->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
+                          "two tensors are called %.*s; readers differ in which one "
+                          "they take",
+                          STR_ARG(name));
+            return 0;
+        }
+    return map_put(&r->seen, hash, r->n);
+}
+
+static int note_extent(struct reading *r, const struct entry *entry, uint32_t node)
+{
+    struct arena *arena = &r->build->scratch;
+
+    if (arena_room(arena, &r->names, r->n, &r->names_room, sizeof *r->names) < 0 ||
+        arena_room(arena, &r->extents, r->n, &r->extents_room, sizeof *r->extents) < 0)
+        return -1;
+    if (note_name(r, entry->name, node) < 0)
+        return -1;
+    r->names[r->n] = entry->name;
+    r->extents[r->n++] = (struct extent){entry->begin, entry->end, node};
+    return 0;
+}
+
+/* The size that dtype and shape ask for must be the size that the offsets give. */
+static void check_size(struct reading *r, const struct entry *entry,
+                       const struct tensor *tensor, uint32_t node)
+{
+    const struct dtype_info *info = dtype_info(tensor->dtype);
+    uint64_t want = tensor_bytes(tensor), got = entry->end - entry->begin;
+
+    if (tensor->dtype == DTYPE_UNKNOWN || (tensor->flags & TENSOR_INVALID))
+        return;
+    if (tensor->numel % info->block != 0)
+        build_finding(r->build, FINDING_BAD_TENSOR, SEVERITY_WARNING, node,
+                      "%.*s: its %llu elements of %s do not fill whole bytes",
+                      STR_ARG(entry->name), (unsigned long long)tensor->numel,
+                      info->name);
+    else if (want != got)
+        build_finding(r->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
+                      "%.*s: dtype and shape ask for %llu bytes, its offsets for %llu",
+                      STR_ARG(entry->name), (unsigned long long)want,
+                      (unsigned long long)got);
+}
+
+static int add_entry(struct reading *r, const struct entry *entry)
+{
+    struct build *build = r->build;
+    struct tensor tensor = {.dtype = (uint8_t)dtype_by_safetensors(entry->code),
+                            .class_id = NO_CLASS,
+                            .device = r->device};
+    struct storage storage = {.bytes = entry->end - entry->begin, .file = r->file};
+    struct str last;
+    uint32_t parent, node;
+
+    parent = build_dotted(build, r->input->node, entry->name, &last);
+    if (parent == NO_PLACE)
+        return -1;
+    node = build_node(build, parent, PLACE_TENSOR, last);
+    if (node == NO_PLACE)
+        return -1;
+    if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
+        build_finding(build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
+                      "%.*s: its %s is missing or makes no sense", STR_ARG(entry->name),
+                      !entry->has_dtype   ? "dtype"
+                      : !entry->has_shape ? "shape"
+                                          : "data_offsets");
+    else if (tensor.dtype == DTYPE_UNKNOWN)
+        build_finding(build, FINDING_UNSUPPORTED, SEVERITY_WARNING, node,
+                      "%.*s: no element type %.*s is known", STR_ARG(entry->name),
+                      STR_ARG(entry->code));
+    storage.dtype = tensor.dtype;
+    if (__builtin_add_overflow(r->data_at, entry->begin, &storage.at))
+        storage.at = UINT64_MAX;
+    tensor.storage = file_source_plain(build, r->input->blob, &storage);
+    if (tensor.storage == NO_STORAGE)
+        return -1;
+    tensor.role = guess_is_buffer(last) ? ROLE_BUFFER : ROLE_PARAMETER;
+    tensor.flags = TENSOR_ROLE_GUESSED;
+    if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
+        tensor.flags |= TENSOR_INVALID;
+    if (build_tensor(build, node, &tensor, entry->shape, NULL, entry->rank) ==
+        NO_OBJECT)
+        return -1;
+    check_size(r, entry, &tensor, node);
+    return note_extent(r, entry, node);
+}
+
+static int read_metadata(struct reading *r)
+{
+    enum json_token token = json_next(&r->json);
+    struct values *values = build_values(r->build);
+    struct str key;
+
+    if (token != JSON_OBJECT) {
+        build_finding(r->build, FINDING_DAMAGED, SEVERITY_WARNING, r->input->node,
+                      "__metadata__ is not an object of texts");
+        return json_skip(&r->json, token);
+    }
+    while ((token = json_next(&r->json)) == JSON_KEY) {
+        key = r->json.text;
+        token = json_next(&r->json);
+        if (token == JSON_STRING)
+            build_metadata(r->build, key, value_str(values, r->json.text));
+        else
+            build_finding(r->build, FINDING_DAMAGED, SEVERITY_WARNING, r->input->node,
+                          "__metadata__: %.*s is not a text", STR_ARG(key));
+        if (json_skip(&r->json, token) < 0)
+            return -1;
+    }
+    return token == JSON_OBJECT_END ? 0 : -1;
+}
+
+/* One member of the header: a tensor, or the metadata. 1: the header is complete. */
+static int read_member(struct reading *r)
+{
+    enum json_token token = json_next(&r->json);
+    struct entry entry = {0};
+
+    if (token == JSON_OBJECT_END)
+        return json_next(&r->json) == JSON_END ? 1 : -1;
+    if (token != JSON_KEY)
+        return -1;
+    entry.name = r->json.text;
+    if (str_is(entry.name, "__metadata__"))
+        return read_metadata(r);
+    token = json_next(&r->json);
+    if (token != JSON_OBJECT) {
+        build_finding(r->build, FINDING_DAMAGED, SEVERITY_WARNING, r->input->node,
+                      "%.*s does not describe a tensor", STR_ARG(entry.name));
+        return json_skip(&r->json, token);
+    }
+    if (read_entry(r, &entry) < 0)
+        return -1;
+    return add_entry(r, &entry);
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct extent *a = left, *b = right;
+
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* Sorted by offset, the tensors must cover the data from its first byte to its last. */
+static void check_cover(struct reading *r)
+{
+    uint64_t reached = 0;
+    struct extent *at;
+
+    if (r->n)
+        qsort(r->extents, r->n, sizeof *r->extents, by_begin);
+    for (uint32_t i = 0; i < r->n; i++) {
+        at = &r->extents[i];
+        if (at->begin > reached)
+            build_finding(r->build, FINDING_HOLE, SEVERITY_WARNING, at->node,
+                          "%llu bytes before byte %llu of the data belong to no tensor",
+                          (unsigned long long)(at->begin - reached),
+                          (unsigned long long)at->begin);
+        else if (at->begin < reached && at->end > at->begin)
+            build_finding(
+                r->build, FINDING_OVERLAP, SEVERITY_ALARM, at->node,
+                "it shares bytes %llu to %llu of the data with another tensor",
+                (unsigned long long)at->begin,
+                (unsigned long long)(at->end < reached ? at->end : reached));
+        if (at->end > reached)
+            reached = at->end;
+    }
+    if (reached < r->data_size)
+        build_finding(r->build, FINDING_TRAILING, SEVERITY_WARNING, r->input->node,
+                      "%llu bytes behind the last tensor belong to nothing",
+                      (unsigned long long)(r->data_size - reached));
+    else if (reached > r->data_size)
+        build_finding(r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
+                      "%.*s is cut short: %llu bytes of tensor data are missing",
+                      STR_ARG(r->input->name),
+                      (unsigned long long)(reached - r->data_size));
+}
+
+/* Read the header as far as it is there: in a cut file, what remains of it. */
+static int load_header(struct reading *r, struct str *ret_text, struct err *err)
+{
+    struct bytes in = bytes_of(r->input->head.at, r->input->head.len);
+    uint64_t size = bytes_u64(&in), left = r->input->blob->size - 8;
+
+    if (size > HEADER_LIMIT)
+        return err_set(err, ERR_LIMIT,
+                       "%s: its header claims %llu bytes; at most %u are allowed",
+                       r->input->path, (unsigned long long)size, HEADER_LIMIT);
+    r->data_at = 8 + size;
+    r->data_size = size < left ? left - size : 0;
+    if (size > left) {
+        build_finding(
+            r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
+            "%.*s is cut short inside its header: %llu of %llu bytes are there",
+            STR_ARG(r->input->name), (unsigned long long)left,
+            (unsigned long long)size);
+        size = left;
+    }
+    build_fact(r->build, "header bytes",
+               value_int(build_values(r->build), (int64_t)size));
+    return blob_load(r->input->blob, 8, size, &r->build->scratch, ret_text, err);
+}
+
+static int read_safetensors(struct input *input, struct build *build, struct err *err)
+{
+    struct reading r = {.input = input, .build = build};
+    struct str text;
+    int status;
+
+    map_init(&r.seen, &build->scratch);
+    r.file = build_file(build, input->name, input->blob->size);
+    if (load_header(&r, &text, err) < 0)
+        return -1;
+    build_set_flags(build, input->node, PLACE_STATE_DICT);
+    json_read_init(&r.json, text, &build->scratch);
+    if (json_next(&r.json) != JSON_OBJECT)
+        return json_fault(&r, err);
+    do {
+        status = read_member(&r);
+        if (!work_step(build->work, 0))
+            return err_set(err, ERR_CANCELLED, "%s: stopped", input->path);
+    } while (status == 0);
+    if (build->model->arena.spent || build->scratch.spent)
+        return r.n ? 0 : arena_err(&build->model->arena, input->path, err);
+    if (status < 0) {
+        if (r.n == 0)
+            return json_fault(&r, err);
+        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, input->node,
+                      "the header breaks off at byte %zu: %s", 8 + r.json.offset,
+                      r.json.error ? r.json.error : "something else must come here");
+    }
+    check_cover(&r);
+    return 0;
+}
+
+const struct reader safetensors_reader = {
+    .name = "safetensors", .knows = knows, .read = read_safetensors};
