@@ -1,6 +1,13 @@
 /* session.h - what is open now, and the questions one may ask about it.
  * Opening reads the model and counts it. Numbers about values are computed when asked,
- * once, and kept. A session is used by one thread. */
+ * once, and kept. A session is used by one thread.
+ *
+ * The tour of the room:
+ *   session.c   opening; one tensor's statistics, and those of many
+ *   find.c      which place a person means by a name
+ *
+ * Whoever includes this header may also ask measure/ about the session's tensors: exact
+ * quantiles, linear histograms and digests are passes of their own and are not kept. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
@@ -11,22 +18,49 @@
 #include "model/model.h"
 #include "study/study.h"
 
+/* How many values have which base-2 exponent, both signs together: counts[i] values x
+ * with 2^(first + i) <= |x| < 2^(first + i + 1). Zeros are not among them. */
+struct exponents {
+    int first;
+    uint32_t n;
+    uint64_t counts[];
+};
+
 struct session {
     struct model *model;
     struct arena arena;
     struct counts total;
     struct place_counts places;
     struct verdict_sum verdict;
-    struct stats **stats; /* by tensor; NULL until asked; private to the session */
+    enum measure_mode mode;       /* of statistics not yet computed; MEASURE_FULL first */
+    bool want_exponents;          /* count exponents in the same pass; false at first */
+    struct stats **stats;         /* by tensor; NULL until asked; private to the session */
+    struct exponents **exponents; /* likewise */
+    const char **why;             /* likewise: why there are no statistics */
 };
 
 /* Open a file or folder. NULL when there is nothing to show. */
 struct session *session_open(const char *path, struct work *work, struct err *err);
+/* The same for a model that is there already, which it takes (also when it fails). */
+struct session *session_of(struct model *model, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* The statistics of a tensor (an index in model->tensors). Kept for the next time. */
 int session_stats(struct session *session, uint32_t tensor, struct work *work,
                   const struct stats **ret_stats, struct err *err);
+
+/* The statistics of n tensors, read in the order in which they lie in the file; `work`
+ * counts bytes. What cannot be read keeps a reason and is not a failure; a cancelled
+ * call fails with ERR_CANCELLED and keeps what it has. */
+int session_stats_many(struct session *session, const uint32_t *tensors, uint32_t n,
+                       struct work *work, struct err *err);
+
+/* What is known of a tensor by now: its statistics, its exponents, or why there are
+ * none. NULL: not asked yet. */
+const struct stats *session_known(const struct session *session, uint32_t tensor);
+const struct exponents *session_exponents(const struct session *session,
+                                          uint32_t tensor);
+const char *session_why(const struct session *session, uint32_t tensor);
 
 /* The place that a person means by `name`: a full name; a full name with the file's
  * common prefix left out; or, if nothing else fits, the only place whose name ends so.

@@ -22,7 +22,10 @@ struct counts {
     uint64_t others;                  /* their elements */
     uint32_t tensors;                 /* places of tensors (not parts of tensors) */
     uint32_t param_tensors, buffer_tensors; /* unique ones */
-    uint32_t modules;                 /* places of modules */
+    uint32_t grad_known; /* unique parameters of which the file tells whether they are
+                            trained; 0: `trainable` and `frozen` mean nothing */
+    uint32_t modules;    /* places of modules; a state_dict stands for the module whose
+                            state it is */
 };
 
 /* The whole model in detail. */
@@ -40,5 +43,9 @@ int counts_places(const struct model *model, struct arena *arena,
 
 /* Is this place of a tensor the one at which it is counted? */
 bool counts_here(const struct model *model, uint32_t place);
+
+/* The elements that a tensor counts with: those of its shape; for sparse and nested
+ * tensors those of their stored values; none if its description lies. */
+uint64_t counts_elements(const struct model *model, uint32_t place);
 
 #endif

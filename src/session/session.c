@@ -1,0 +1,281 @@
+#include "session/session.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "read/read.h"
+
+/* What a session keeps grows with the places of a model, which have a limit already. */
+#define SESSION_LIMIT (4 * GIB)
+
+/* ---- opening ---- */
+
+static int prepare(struct session *session, struct err *err)
+{
+    const struct model *model = session->model;
+    struct arena *arena = &session->arena;
+    size_t n = (size_t)model->n_tensors + 1;
+
+    session->stats = arena_array(arena, n, sizeof *session->stats);
+    session->exponents = arena_array(arena, n, sizeof *session->exponents);
+    session->why = arena_array(arena, n, sizeof *session->why);
+    if (!session->stats || !session->exponents || !session->why)
+        return arena_err(arena, "opening", err);
+    if (counts_places(model, arena, &session->places, err) < 0)
+        return -1;
+    counts_total(model, &session->total);
+    session->verdict = verdict_of(model);
+    session->mode = MEASURE_FULL;
+    return 0;
+}
+
+struct session *session_of(struct model *model, struct err *err)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    if (!session) {
+        err_set(err, ERR_LIMIT, "%s: no memory left", model->path);
+        model_free(model);
+        return NULL;
+    }
+    arena_init(&session->arena, SESSION_LIMIT);
+    session->model = model;
+    if (prepare(session, err) < 0) {
+        session_close(session);
+        return NULL;
+    }
+    return session;
+}
+
+struct session *session_open(const char *path, struct work *work, struct err *err)
+{
+    struct model *model = read_model(path, work, err);
+
+    return model ? session_of(model, err) : NULL;
+}
+
+void session_close(struct session *session)
+{
+    if (!session)
+        return;
+    model_free(session->model);
+    arena_release(&session->arena);
+    free(session);
+}
+
+/* ---- statistics ---- */
+
+const struct stats *session_known(const struct session *session, uint32_t tensor)
+{
+    return session->stats[tensor];
+}
+
+const struct exponents *session_exponents(const struct session *session,
+                                          uint32_t tensor)
+{
+    return session->exponents[tensor];
+}
+
+const char *session_why(const struct session *session, uint32_t tensor)
+{
+    return session->why[tensor];
+}
+
+/* The counter that a bin of the histogram adds to, as a base-2 exponent; false for the
+ * bins of zeros. */
+static bool exponent_of(uint32_t bin, int *ret_exponent)
+{
+    double low, high;
+
+    if (bin % (HISTOGRAM_BINS / 2) == 0)
+        return false;
+    histogram_range(bin, &low, &high);
+    *ret_exponent = ilogb(fmin(fabs(low), fabs(high)));
+    return true;
+}
+
+/* Fold the histogram's bins to whole exponents, from the first to the last in use. */
+static struct exponents *fold_exponents(struct arena *arena,
+                                        const struct histogram *histogram)
+{
+    struct exponents *exponents;
+    int first = INT32_MAX, last = INT32_MIN, e;
+    uint32_t bin, n;
+
+    for (bin = 0; bin < HISTOGRAM_BINS; bin++) {
+        if (!histogram->bins[bin] || !exponent_of(bin, &e))
+            continue;
+        first = e < first ? e : first;
+        last = e > last ? e : last;
+    }
+    n = last < first ? 0 : (uint32_t)(last - first) + 1;
+    exponents = arena_alloc(arena, sizeof *exponents + n * sizeof(uint64_t));
+    if (!exponents)
+        return NULL;
+    exponents->first = n ? first : 0;
+    exponents->n = n;
+    for (bin = 0; bin < HISTOGRAM_BINS; bin++) {
+        if (histogram->bins[bin] && exponent_of(bin, &e))
+            exponents->counts[e - first] += histogram->bins[bin];
+    }
+    return exponents;
+}
+
+/* Measure and keep; `histogram` is room to count in, or NULL. */
+static int measure(struct session *session, uint32_t tensor,
+                   struct histogram *histogram, struct work *work, struct err *err)
+{
+    struct arena *arena = &session->arena;
+    struct stats stats;
+
+    if (histogram)
+        *histogram = (struct histogram){0};
+    if (stats_tensor(session->model, &session->model->tensors[tensor], session->mode,
+                     work, histogram, &stats, err) < 0)
+        return -1;
+    if (histogram) {
+        session->exponents[tensor] = fold_exponents(arena, histogram);
+        if (!session->exponents[tensor])
+            return arena_err(arena, "the statistics", err);
+    }
+    session->stats[tensor] = arena_alloc(arena, sizeof stats);
+    if (!session->stats[tensor])
+        return arena_err(arena, "the statistics", err);
+    *session->stats[tensor] = stats;
+    return 0;
+}
+
+/* The same, keeping a reason where a tensor's values are not to be had. */
+static int measure_or_why(struct session *session, uint32_t tensor,
+                          struct histogram *histogram, struct work *work,
+                          struct err *err)
+{
+    struct err local = {0};
+    const char *why = NULL;
+
+    if (session->stats[tensor] || session->why[tensor])
+        return 0;
+    if (tensor_readable(session->model, &session->model->tensors[tensor], &why)) {
+        if (measure(session, tensor, histogram, work, &local) == 0)
+            return 0;
+        why = local.text;
+        if (local.code == ERR_CANCELLED || local.code == ERR_LIMIT) {
+            if (err)
+                *err = local;
+            return -1;
+        }
+    }
+    session->why[tensor] = arena_printf(&session->arena, "%s", why ? why : "not known");
+    if (!session->why[tensor])
+        return arena_err(&session->arena, "the statistics", err);
+    return 0;
+}
+
+static struct histogram *histogram_room(const struct session *session)
+{
+    return session->want_exponents ? malloc(sizeof(struct histogram)) : NULL;
+}
+
+int session_stats(struct session *session, uint32_t tensor, struct work *work,
+                  const struct stats **ret_stats, struct err *err)
+{
+    struct histogram *histogram = histogram_room(session);
+    int status = measure_or_why(session, tensor, histogram, work, err);
+
+    free(histogram);
+    if (status < 0)
+        return -1;
+    if (!session->stats[tensor])
+        return err_set(err, ERR_UNSUPPORTED, "%s", session->why[tensor]);
+    *ret_stats = session->stats[tensor];
+    return 0;
+}
+
+/* ---- many tensors ---- */
+
+/* Where a tensor's bytes begin, for reading a file from front to end. */
+struct position {
+    uint32_t tensor, file;
+    uint64_t at;
+};
+
+static struct position position_of(const struct model *model, uint32_t tensor)
+{
+    const struct tensor *t = &model->tensors[tensor];
+    const struct dtype_info *info = dtype_info(t->dtype);
+    struct position position = {.tensor = tensor};
+
+    if (t->storage == NO_STORAGE)
+        return position;
+    position.file = model->storages[t->storage].file;
+    position.at = model->storages[t->storage].at;
+    position.at += info->block ? t->offset / info->block * info->bytes : 0;
+    return position;
+}
+
+static int compare_positions(const void *a, const void *b)
+{
+    const struct position *x = a, *y = b;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
+}
+
+static void expect_bytes(const struct session *session, const uint32_t *tensors,
+                         uint32_t n, struct work *work)
+{
+    const struct model *model = session->model;
+    uint64_t total = 0;
+    uint32_t i;
+
+    if (!work)
+        return;
+    for (i = 0; i < n; i++) {
+        const struct tensor *tensor = &model->tensors[tensors[i]];
+
+        if (!session->stats[tensors[i]] && tensor_readable(model, tensor, NULL))
+            total += tensor_bytes(tensor);
+    }
+    atomic_store(&work->done, 0);
+    atomic_store(&work->total, total);
+}
+
+int session_stats_many(struct session *session, const uint32_t *tensors, uint32_t n,
+                       struct work *work, struct err *err)
+{
+    struct histogram *histogram = NULL;
+    struct position *order = NULL;
+    struct arena scratch;
+    int status = -1;
+    uint32_t i;
+
+    arena_init(&scratch, SESSION_LIMIT);
+    order = arena_array(&scratch, (size_t)n + 1, sizeof *order);
+    if (!order) {
+        arena_err(&scratch, "the statistics", err);
+        goto out;
+    }
+    for (i = 0; i < n; i++)
+        order[i] = position_of(session->model, tensors[i]);
+    qsort(order, n, sizeof *order, compare_positions);
+    expect_bytes(session, tensors, n, work);
+    histogram = histogram_room(session);
+    for (i = 0; i < n; i++) {
+        if (work_cancelled(work)) {
+            err_set(err, ERR_CANCELLED, "stopped");
+            goto out;
+        }
+        if (measure_or_why(session, order[i].tensor, histogram, work, err) < 0)
+            goto out;
+    }
+    status = 0;
+
+out:
+    free(histogram);
+    arena_release(&scratch);
+    return status;
+}

@@ -1,0 +1,214 @@
+#include "study/counts.h"
+
+/* Sums stay at the top instead of wrapping: a file may well claim 2^60 elements twice.
+ */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+bool counts_here(const struct model *model, uint32_t place)
+{
+    return model->tensors[model->object[place]].place == place;
+}
+
+/* The elements that a sparse or nested tensor stores: those of its part `values` (or
+ * `buffer`, for nested ones). */
+static uint64_t stored_elements(const struct model *model, uint32_t place)
+{
+    uint32_t part;
+
+    for (part = place_first(model, place); part != NO_PLACE;
+         part = place_next(model, part)) {
+        struct str name = place_name(model, part);
+
+        if (model->kind[part] == PLACE_TENSOR &&
+            (str_is(name, "values") || str_is(name, "buffer")))
+            return place_tensor(model, part)->numel;
+    }
+    return 0;
+}
+
+uint64_t counts_elements(const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+
+    if (tensor->flags & TENSOR_INVALID)
+        return 0;
+    if (tensor->layout == LAYOUT_STRIDED || tensor->layout == LAYOUT_WRAPPED)
+        return tensor->numel;
+    return stored_elements(model, place);
+}
+
+/* A tensor without values of its own has no bytes either: its parts have them. */
+static uint64_t own_bytes(const struct tensor *tensor)
+{
+    if (tensor->flags & (TENSOR_INVALID | TENSOR_SHAPE_ONLY))
+        return 0;
+    return tensor_bytes(tensor);
+}
+
+static bool is_counted_role(uint8_t role)
+{
+    return role == ROLE_PARAMETER || role == ROLE_BUFFER;
+}
+
+/* ---- the whole model ---- */
+
+static void add_bytes(struct counts *counts, const struct tensor *tensor, uint8_t role)
+{
+    if (is_counted_role(role))
+        counts->bytes = sum(counts->bytes, own_bytes(tensor));
+    else
+        counts->other_bytes = sum(counts->other_bytes, own_bytes(tensor));
+}
+
+static void add_parameter(struct counts *counts, const struct tensor *tensor,
+                          uint64_t elements)
+{
+    uint64_t values = dtype_info(tensor->dtype)->values;
+    uint64_t logical;
+
+    if (__builtin_mul_overflow(elements, values, &logical))
+        logical = UINT64_MAX;
+    counts->params = sum(counts->params, elements);
+    counts->logical = sum(counts->logical, logical);
+    counts->param_tensors++;
+    if (!(tensor->flags & TENSOR_GRAD_KNOWN))
+        return;
+    if (tensor->flags & TENSOR_GRAD)
+        counts->trainable = sum(counts->trainable, elements);
+    else
+        counts->frozen = sum(counts->frozen, elements);
+    counts->grad_known++;
+}
+
+/* A tensor at its place: at every place it is listed, at the first it is counted. */
+static void add_tensor(struct counts *counts, const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+    uint64_t elements = counts_elements(model, place);
+
+    counts->tensors++;
+    if (tensor->role == ROLE_PARAMETER)
+        counts->stored = sum(counts->stored, elements);
+    if (!counts_here(model, place))
+        return;
+    add_bytes(counts, tensor, tensor->role);
+    if (tensor->role == ROLE_PARAMETER) {
+        add_parameter(counts, tensor, elements);
+    } else if (tensor->role == ROLE_BUFFER) {
+        counts->buffers = sum(counts->buffers, elements);
+        counts->buffer_tensors++;
+    } else {
+        counts->others = sum(counts->others, elements);
+    }
+}
+
+static bool is_module(const struct model *model, uint32_t place)
+{
+    unsigned flags = model->flags[place];
+
+    if (model->kind[place] == PLACE_MODULE)
+        return true;
+    return model->kind[place] == PLACE_GROUP && (flags & PLACE_STATE_DICT) &&
+           !(flags & PLACE_OPTIMIZER);
+}
+
+void counts_total(const struct model *model, struct counts *ret_counts)
+{
+    struct counts counts = {0};
+    uint32_t place, end = 0;   /* the places below the last whole tensor end here */
+    uint8_t role = ROLE_PLAIN; /* of that tensor: its parts count as it does */
+
+    for (place = 0; place < model->n_places; place++) {
+        if (is_module(model, place))
+            counts.modules++;
+        if (model->kind[place] != PLACE_TENSOR)
+            continue;
+        if (place < end) {
+            if (counts_here(model, place))
+                add_bytes(&counts, place_tensor(model, place), role);
+            continue;
+        }
+        end = model->end[place];
+        role = place_tensor(model, place)->role;
+        add_tensor(&counts, model, place);
+    }
+    *ret_counts = counts;
+}
+
+/* ---- per place ---- */
+
+/* What each tensor brings by itself, before anything is summed. `others` holds the
+ * bytes of optimizer state and plain tensors. */
+static void fill_places(const struct model *model, struct place_counts *counts,
+                        uint64_t *others)
+{
+    uint32_t place, end = 0;
+    uint8_t role = ROLE_PLAIN;
+
+    for (place = 0; place < model->n_places; place++) {
+        const struct tensor *tensor;
+        bool here;
+
+        if (model->kind[place] != PLACE_TENSOR)
+            continue;
+        tensor = place_tensor(model, place);
+        here = counts_here(model, place);
+        if (place >= end) {
+            end = model->end[place];
+            role = tensor->role;
+            counts->tensors[place] = 1;
+            if (here && role == ROLE_PARAMETER)
+                counts->params[place] = counts_elements(model, place);
+        }
+        if (here && is_counted_role(role))
+            counts->bytes[place] = own_bytes(tensor);
+        else if (here)
+            others[place] = own_bytes(tensor);
+    }
+}
+
+int counts_places(const struct model *model, struct arena *arena,
+                  struct place_counts *ret_counts, struct err *err)
+{
+    uint32_t n = model->n_places, place;
+    struct place_counts counts;
+    struct arena scratch;
+    uint64_t *others;
+    int status = -1;
+
+    arena_init(&scratch, arena->limit);
+    counts.params = arena_array(arena, n, sizeof *counts.params);
+    counts.bytes = arena_array(arena, n, sizeof *counts.bytes);
+    counts.tensors = arena_array(arena, n, sizeof *counts.tensors);
+    others = arena_array(&scratch, n, sizeof *others);
+    if (!counts.params || !counts.bytes || !counts.tensors || !others) {
+        arena_err(arena, "counting", err);
+        goto out;
+    }
+    fill_places(model, &counts, others);
+
+    /* Places are in pre-order, so that a backward scan meets children before parents.
+     * Once a place is reached its sums are complete, and where nothing below it is a
+     * parameter or a buffer, its bytes are those of the others. */
+    for (place = n; place-- > 0;) {
+        uint32_t parent = model->parent[place];
+
+        if (parent != NO_PLACE) {
+            counts.params[parent] = sum(counts.params[parent], counts.params[place]);
+            counts.bytes[parent] = sum(counts.bytes[parent], counts.bytes[place]);
+            others[parent] = sum(others[parent], others[place]);
+            counts.tensors[parent] += counts.tensors[place];
+        }
+        if (counts.bytes[place] == 0)
+            counts.bytes[place] = others[place];
+    }
+    *ret_counts = counts;
+    status = 0;
+
+out:
+    arena_release(&scratch);
+    return status;
+}
