@@ -16,6 +16,27 @@
 #define ALIGN       (_Alignof(max_align_t))
 #define FIRST_ROOM  8u
 
+/* Under the address sanitizer, what is not handed out may not be touched, and a gap
+ * between two things makes it notice a step over the end of one. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+#include <sanitizer/asan_interface.h>
+#define GAP            16u
+#define HIDE(at, size) ASAN_POISON_MEMORY_REGION(at, size)
+#define SHOW(at, size) ASAN_UNPOISON_MEMORY_REGION(at, size)
+#else
+#define GAP            0u
+#define HIDE(at, size) ((void)(at), (void)(size))
+#define SHOW(at, size) ((void)(at), (void)(size))
+#endif
+
 /* What the system gave: this head, then `size` bytes that are handed out. */
 struct arena_block {
     _Alignas(max_align_t) struct arena_block *next;
@@ -120,7 +141,7 @@ static size_t next_chunk_size(const struct arena *arena, size_t need)
 static void *alloc_small(struct arena *arena, size_t size, size_t align)
 {
     struct arena_block *chunk = arena->small;
-    size_t begin = chunk ? (chunk->cut + align - 1) & ~(align - 1) : 0;
+    size_t begin = chunk ? (chunk->cut + GAP + align - 1) & ~(align - 1) : 0;
 
     if (!chunk || begin > chunk->size || size > chunk->size - begin) {
         chunk = take_block(arena, next_chunk_size(arena, size));
@@ -129,8 +150,10 @@ static void *alloc_small(struct arena *arena, size_t size, size_t align)
         chunk->next = arena->small;
         arena->small = chunk;
         begin = 0;
+        HIDE(block_bytes(chunk), chunk->size);
     }
     chunk->cut = begin + size;
+    SHOW(block_bytes(chunk) + begin, size);
     return block_bytes(chunk) + begin;
 }
 
@@ -215,6 +238,7 @@ static bool grow_in_chunk(struct arena *arena, char *old, size_t before, size_t 
     if (size - before > chunk->size - chunk->cut)
         return false;
     chunk->cut += size - before;
+    SHOW(old, size);
     return true;
 }
 

@@ -5,20 +5,41 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Drop the first bytes of a character whose last were cut off at `len`. */
+static void trim_cut_character(char *text, size_t len)
+{
+    size_t begin = len;
+
+    while (begin > 0 && len - begin < 3 &&
+           ((unsigned char)text[begin - 1] & 0xc0) == 0x80)
+        begin--;
+    if (begin > 0 && (unsigned char)text[begin - 1] >= 0xc0) {
+        unsigned char first = (unsigned char)text[begin - 1];
+        size_t need = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+
+        if (len - (begin - 1) < need)
+            text[begin - 1] = '\0';
+    }
+}
+
 int err_set(struct err *err, enum err_code code, const char *format, ...)
 {
     /* A sentence is often built around an earlier one, err->text itself. */
     char text[sizeof err->text];
     va_list args;
+    int len;
 
     if (!err)
         return -1;
     va_start(args, format);
-    if (vsnprintf(text, sizeof text, format, args) < 0)
-        text[0] = '\0';
+    len = vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (len < 0)
+        text[0] = '\0';
+    if (len >= (int)sizeof text)
+        trim_cut_character(text, sizeof text - 1);
     err->code = code;
-    memcpy(err->text, text, sizeof text);
+    memcpy(err->text, text, strlen(text) + 1);
     return -1;
 }
 

@@ -3,10 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/out_in.h"
 #include "base/scan_in.h"
 #include "base/utf8.h"
 
 /* ---- the text sink ---- */
+
+#define SHORT 256u
 
 static void write_control(struct out *out, unsigned char c)
 {
@@ -47,7 +50,8 @@ static size_t write_special(struct out *out, struct str s)
     return (size_t)len;
 }
 
-static void write_string(struct out *out, struct str s)
+/* Text of any length with anything in it. */
+static void write_any_string(struct out *out, struct str s)
 {
     out_char(out, '"');
     while (s.len > 0) {
@@ -61,21 +65,42 @@ static void write_string(struct out *out, struct str s)
     out_char(out, '"');
 }
 
+static char *put(char *to, struct str s)
+{
+    memcpy(to, s.at, s.len);
+    return to + s.len;
+}
+
+/* Nearly all text is short and plain, and goes out in one piece, with what comes after
+ * its closing quote. */
+static void write_string(struct out *out, struct str s, struct str after)
+{
+    bool easy = s.len > 0 && s.len < SHORT && scan_plain(s) == s.len;
+    char *to = easy ? out_space(out, s.len + after.len + 2) : NULL;
+
+    if (!to) {
+        write_any_string(out, s);
+        out_str(out, after);
+        return;
+    }
+    *to++ = '"';
+    to = put(to, s);
+    *to++ = '"';
+    out_used(out, put(to, after));
+}
+
 /* What stands before a value: a comma, the start of a line, its key. */
 static void write_lead(struct json *json, const char *key)
 {
     struct str name = json_take_key(json, key);
-    bool on_line = json->depth > 0 && json->depth == json->lines_depth;
 
-    if (on_line)
+    if (json->depth > 0 && json->depth == json->lines_depth)
         out_str(json->out, json->first ? STR("\n  ") : STR(",\n  "));
     else if (json->depth > 0 && !json->first)
         out_str(json->out, STR(", "));
     json->first = false;
-    if (name.at) {
-        write_string(json->out, name);
-        out_str(json->out, STR(": "));
-    }
+    if (name.at)
+        write_string(json->out, name, STR(": "));
 }
 
 static void text_begin(struct json *json, const char *key, char kind)
@@ -166,7 +191,7 @@ static void text_real(struct json *json, const char *key, double value)
 static void text_str(struct json *json, const char *key, struct str value)
 {
     write_lead(json, key);
-    write_string(json->out, value);
+    write_string(json->out, value, STR(""));
 }
 
 static const struct json_sink text_sink = {

@@ -54,7 +54,7 @@ static int grow_slots(struct map *map)
         free(before);
         return -1;
     }
-    memset(map->slots, 0, room * sizeof *map->slots);
+    memset(map->slots, 0, room / 2 * sizeof *map->slots);
     map->mask = room - 1;
     for (i = 0; i < room / 2; i++)
         if (before[i].taken)

@@ -4,9 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/base.h"
-
-#define HOLD (64 * KIB)
+#include "base/out_in.h"
 
 void out_init_fd(struct out *out, int fd)
 {
@@ -85,9 +83,9 @@ static struct buf *buf_for(struct out *out, size_t len)
 {
     if (out->into)
         return out->into;
-    if (len >= HOLD - out->hold.len)
+    if (len >= OUT_HOLD - out->hold.len)
         write_hold(out);
-    return len >= HOLD ? NULL : &out->hold;
+    return len >= OUT_HOLD ? NULL : &out->hold;
 }
 
 void out_add(struct out *out, const void *at, size_t len)
@@ -103,6 +101,25 @@ void out_add(struct out *out, const void *at, size_t len)
     }
     buf_add(buf, at, len);
     look_at(out, buf);
+}
+
+char *out_make_space(struct out *out, size_t n)
+{
+    struct buf *buf = out->bad ? NULL : buf_for(out, n);
+    size_t len;
+
+    if (!buf)
+        return NULL;
+    if (n < buf->room - buf->len)
+        return buf->at + buf->len;
+    /* The hold takes its full size at once; a buf of the caller's grows as it does. */
+    len = buf->len;
+    buf_fill(buf, '\0', out->into ? n : OUT_HOLD - 1 - len);
+    look_at(out, buf);
+    if (out->bad)
+        return NULL;
+    buf->len = len;
+    return buf->at + len;
 }
 
 void out_str(struct out *out, struct str s)
@@ -134,7 +151,7 @@ void out_fill(struct out *out, char c, size_t n)
 
 void out_printf(struct out *out, const char *format, ...)
 {
-    struct buf *buf = out->into ? out->into : &out->hold;
+    struct buf *buf = out_buf(out);
     va_list args;
 
     if (out->bad)
@@ -143,6 +160,6 @@ void out_printf(struct out *out, const char *format, ...)
     buf_vprintf(buf, format, args);
     va_end(args);
     look_at(out, buf);
-    if (!out->into && buf->len >= HOLD)
+    if (!out->into && buf->len >= OUT_HOLD)
         write_hold(out);
 }

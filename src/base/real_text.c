@@ -8,10 +8,9 @@
 
 #include "base/plain_locale_in.h"
 
-/* Up to here "%.15g" of a whole number is its digits. */
+/* Whole numbers below this are written by their digits, with no trial. */
 #define MANY 1e15
 
-/* Whole numbers keep a ".0", so that reals stay reals in every reader. */
 static int whole_text(double value, char to[32])
 {
     return snprintf(to, 32, "%s%lld.0", signbit(value) ? "-" : "",
@@ -33,5 +32,8 @@ int real_text(double value, char to[32])
         len = snprintf(to, 32, "%.*g", digits, value);
     while (digits++ < 17 && strtod(to, NULL) != value);
     plain_locale_leave(before);
+    /* Whole numbers keep a ".0", so that reals stay reals in every reader. */
+    if (!strpbrk(to, ".e"))
+        len += snprintf(to + len, 32 - (size_t)len, ".0");
     return len;
 }

@@ -1,0 +1,180 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/test.h"
+
+TEST(what_an_arena_gives_is_zeroed_aligned_and_apart)
+{
+    struct arena arena;
+    char *before = NULL;
+    int i;
+
+    arena_init(&arena, 0);
+    for (i = 0; i < 3000; i++) {
+        size_t size = (size_t)i % 97;
+        char *at = arena_alloc(&arena, size);
+        size_t k;
+
+        CHECK(at && at != before);
+        CHECK((uintptr_t)at % alignof(max_align_t) == 0);
+        for (k = 0; k < size; k++)
+            CHECK(at[k] == 0);
+        memset(at, 0xff, size);
+        arena_str(&arena, STR("odd"));
+        before = at;
+    }
+    arena_release(&arena);
+}
+
+TEST(a_small_arena_takes_little)
+{
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    CHECK_INT(arena.used, 0);
+    CHECK(arena_alloc(&arena, 1));
+    CHECK(arena.used <= 16 * KIB);
+    arena_release(&arena);
+    CHECK_INT(arena.used, 0);
+}
+
+TEST(the_limit_holds_for_small_things)
+{
+    struct arena arena;
+    size_t n = 0;
+
+    arena_init(&arena, 100 * KIB);
+    while (arena_alloc(&arena, 100))
+        n++;
+    CHECK(arena.spent && arena.used <= 100 * KIB);
+    CHECK(n > 700); /* most of the limit was put to use */
+    arena_release(&arena);
+}
+
+TEST(the_limit_holds_for_large_things)
+{
+    struct arena arena;
+
+    arena_init(&arena, MIB);
+    CHECK(!arena_alloc(&arena, MIB));
+    CHECK(arena.spent && arena.used == 0);
+    CHECK(arena_alloc(&arena, MIB / 2));
+    CHECK(!arena_alloc(&arena, MIB / 2));
+    CHECK(arena.used <= MIB);
+    arena_release(&arena);
+    CHECK(!arena.spent);
+}
+
+TEST(a_size_that_wraps_around_is_refused)
+{
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    CHECK(!arena_array(&arena, SIZE_MAX / 2, 4));
+    CHECK(!arena_alloc(&arena, SIZE_MAX));
+    CHECK(!arena_alloc(&arena, SIZE_MAX - 8));
+    CHECK(!arena_str(&arena, str_span("", SIZE_MAX)).at);
+    CHECK(arena.spent);
+    arena_release(&arena);
+}
+
+TEST(copies_of_text_end_in_nul)
+{
+    struct arena arena;
+    struct str copy;
+
+    arena_init(&arena, 0);
+    copy = arena_str(&arena, str_head(STR("weights"), 6));
+    CHECK_STR(copy.at, "weight");
+    copy = arena_str(&arena, str_of(NULL));
+    CHECK(copy.len == 0);
+    CHECK_STR(copy.at, "");
+    CHECK_STR(arena_printf(&arena, "%s[%d]", "layer", 3), "layer[3]");
+    arena_release(&arena);
+}
+
+TEST(a_growing_array_keeps_its_items_and_has_zeros_behind_them)
+{
+    struct arena arena;
+    uint32_t *items = NULL, room = 0, n;
+
+    arena_init(&arena, 0);
+    for (n = 0; n < 300000; n++) {
+        CHECK(arena_room(&arena, &items, n, &room, sizeof *items) == 0);
+        CHECK(items[n] == 0 && items[room - 1] == 0);
+        items[n] = n + 1;
+        if (n % 1000 == 0)
+            CHECK(arena_alloc(&arena, n)); /* something stands in the way */
+    }
+    for (n = 0; n < 300000; n++)
+        CHECK(items[n] == n + 1);
+    arena_release(&arena);
+}
+
+TEST(several_large_arrays_grow_side_by_side)
+{
+    struct arena arena;
+    uint64_t *items[5] = {0};
+    uint32_t room[5] = {0}, n, k;
+
+    arena_init(&arena, 0);
+    for (n = 0; n < 40000; n++)
+        for (k = 0; k < 5; k++) {
+            CHECK(arena_room(&arena, &items[k], n, &room[k], sizeof *items[k]) == 0);
+            items[k][n] = n * 5 + k;
+        }
+    for (n = 0; n < 40000; n++)
+        for (k = 0; k < 5; k++)
+            CHECK(items[k][n] == n * 5 + k);
+    /* Each has one block of its present size, and small former selves. */
+    CHECK(arena.used < 5 * (room[0] * sizeof(uint64_t) + 256 * KIB));
+    arena_release(&arena);
+}
+
+TEST(an_array_that_may_not_grow_stays_as_it_was)
+{
+    struct arena arena;
+    uint64_t *items = NULL, *before = NULL;
+    uint32_t room = 0, n;
+
+    arena_init(&arena, 400 * KIB);
+    for (n = 0; arena_room(&arena, &items, n, &room, sizeof *items) == 0; n++) {
+        items[n] = n;
+        before = items;
+    }
+    CHECK(arena.spent && items == before && room == n && n >= 8192);
+    CHECK(items[n - 1] == n - 1);
+    arena_release(&arena);
+}
+
+TEST(an_array_of_unthinkable_items_is_refused)
+{
+    struct arena arena;
+    char *items = NULL;
+    uint32_t room = 0;
+
+    arena_init(&arena, 0);
+    CHECK(arena_room(&arena, &items, 0, &room, SIZE_MAX / 2) == -1);
+    CHECK(arena.spent && room == 0 && !items);
+    arena_release(&arena);
+}
+
+TEST(a_spent_arena_says_what_it_was_for)
+{
+    struct arena arena;
+    struct err err = {0};
+
+    arena_init(&arena, 2 * MIB);
+    CHECK(arena_err(&arena, "a.gguf", &err) == -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    CHECK_STR(err.text, "a.gguf needs more than 2 MiB of memory");
+    arena_init(&arena, 100);
+    arena_err(&arena, "a.gguf", &err);
+    CHECK_STR(err.text, "a.gguf needs more than 100 bytes of memory");
+    arena_init(&arena, 0);
+    arena_err(&arena, "a.gguf", &err);
+    CHECK_STR(err.text, "a.gguf needs more memory than there is");
+}

@@ -1,0 +1,234 @@
+#include "base/blob.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/test.h"
+
+static char dir[] = "/tmp/torchoscope_blob_XXXXXX";
+
+/* A path in a folder that lives for one test. */
+static const char *path_of(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void make_dir(void)
+{
+    memcpy(dir + sizeof dir - 7, "XXXXXX", 6);
+    CHECK(mkdtemp(dir));
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "wb");
+
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void remove_all(const char *name)
+{
+    remove(path_of(name));
+    CHECK(rmdir(dir) == 0);
+}
+
+TEST(a_file_is_read_anywhere)
+{
+    struct err err = {0};
+    struct blob *blob;
+    char got[4];
+
+    make_dir();
+    write_file("a", "0123456789");
+    blob = blob_open_file(path_of("a"), &err);
+    CHECK(blob && blob->size == 10);
+    CHECK_STR(blob->name, path_of("a"));
+    CHECK(blob_read(blob, 6, got, 4, &err) == 0);
+    CHECK_MEM(got, "6789", 4);
+    CHECK(blob_read(blob, 10, got, 0, &err) == 0);
+    CHECK(!blob_changed(blob));
+    blob_close(blob);
+    remove_all("a");
+}
+
+TEST(a_range_that_is_not_inside_is_refused)
+{
+    struct err err = {0};
+    struct blob *blob = blob_open_memory("0123456789", 10, "digits", &err);
+    char got[20];
+
+    CHECK(blob_read(blob, 7, got, 4, &err) == -1 && err.code == ERR_FORMAT);
+    CHECK_STR(err.text, "digits has 10 bytes: 4 bytes at offset 7 do not lie inside");
+    CHECK(blob_read(blob, 11, got, 0, &err) == -1);
+    CHECK(blob_read(blob, UINT64_MAX, got, 2, &err) == -1);
+    CHECK(blob_read(blob, 2, got, SIZE_MAX, &err) == -1);
+    CHECK(!blob_open_part(blob, 3, UINT64_MAX - 1, "part", &err));
+    CHECK(!blob_open_part(blob, 3, 8, "part", &err));
+    blob_close(blob);
+    blob_close(NULL);
+}
+
+TEST(a_part_of_a_part_is_read_like_any_blob)
+{
+    struct err err = {0};
+    char name[] = "inner";
+    struct blob *whole = blob_open_memory("0123456789", 10, "digits", &err);
+    struct blob *part = blob_open_part(whole, 2, 6, "part", &err);
+    struct blob *inner = blob_open_part(part, 1, 3, name, &err);
+    char got[3];
+
+    name[0] = 'x'; /* a blob keeps its own copy of the name */
+    CHECK_STR(inner->name, "inner");
+    CHECK(blob_read(inner, 0, got, 3, &err) == 0);
+    CHECK_MEM(got, "345", 3);
+    CHECK(blob_read(inner, 1, got, 3, &err) == -1);
+    CHECK(!blob_changed(inner));
+    blob_close(inner);
+    blob_close(part);
+    blob_close(whole);
+}
+
+TEST(loading_gives_bytes_with_a_nul_behind_them)
+{
+    struct err err = {0};
+    struct blob *blob = blob_open_memory("0123456789", 10, "digits", &err);
+    struct arena arena;
+    struct str bytes = STR("before");
+
+    arena_init(&arena, 0);
+    CHECK(blob_load(blob, 2, 3, &arena, &bytes, &err) == 0);
+    CHECK_STR(bytes.at, "234");
+    CHECK(blob_load(blob, 10, 0, &arena, &bytes, &err) == 0 && bytes.len == 0);
+    CHECK(blob_load(blob, 9, 2, &arena, &bytes, &err) == -1);
+    CHECK_INT(err.code, ERR_FORMAT);
+    arena_release(&arena);
+    arena_init(&arena, 8);
+    CHECK(blob_load(blob, 0, 10, &arena, &bytes, &err) == -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    arena_release(&arena);
+    blob_close(blob);
+}
+
+TEST(a_file_cut_while_it_is_open_is_noticed)
+{
+    struct err err = {0};
+    struct blob *blob;
+    char got[10], expected[200];
+
+    make_dir();
+    write_file("a", "0123456789");
+    blob = blob_open_file(path_of("a"), &err);
+    CHECK(blob);
+    CHECK(truncate(path_of("a"), 4) == 0);
+    CHECK(blob_changed(blob));
+    CHECK(blob_read(blob, 0, got, 10, &err) == -1 && err.code == ERR_CHANGED);
+    snprintf(expected, sizeof expected,
+             "%s became shorter while it was open: 6 bytes at offset 4 are gone",
+             path_of("a"));
+    CHECK_STR(err.text, expected);
+    CHECK(blob_read(blob, 0, got, 4, &err) == 0);
+    blob_close(blob);
+    remove_all("a");
+}
+
+TEST(a_file_written_while_it_is_open_has_changed)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1, .tv_nsec = 1}};
+    struct err err = {0};
+    struct blob *blob, *part;
+
+    make_dir();
+    write_file("a", "0123456789");
+    blob = blob_open_file(path_of("a"), &err);
+    part = blob_open_part(blob, 0, 4, "part", &err);
+    CHECK(!blob_changed(part));
+    CHECK(utimensat(AT_FDCWD, path_of("a"), times, 0) == 0);
+    CHECK(blob_changed(blob) && blob_changed(part));
+    blob_close(part);
+    blob_close(blob);
+    remove_all("a");
+}
+
+/* Opening `name` must fail with "PATH" and this end of the sentence. */
+static void check_refused(const char *name, const char *end)
+{
+    struct err err = {0};
+    char expected[256];
+
+    CHECK(!blob_open_file(path_of(name), &err));
+    snprintf(expected, sizeof expected, "%s%s", path_of(name), end);
+    CHECK_STR(err.text, expected);
+    CHECK_INT(err.code, ERR_IO);
+}
+
+TEST(what_is_no_file_is_refused_with_a_sentence)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct err err = {0};
+
+    make_dir();
+    check_refused("missing", ": No such file or directory");
+    CHECK(mkdir(path_of("d"), 0700) == 0);
+    check_refused("d", " is a folder");
+    CHECK(rmdir(path_of("d")) == 0);
+    CHECK(mkfifo(path_of("f"), 0600) == 0);
+    check_refused("f", " is not a regular file (a FIFO)");
+    CHECK(unlink(path_of("f")) == 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path_of("s"));
+    CHECK(bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    check_refused("s", " is not a regular file (a socket)");
+    close(fd);
+    remove_all("s");
+    CHECK(!blob_open_file("/dev/null", &err));
+    CHECK_STR(err.text, "/dev/null is not a regular file (a device)");
+}
+
+TEST(an_empty_file_is_a_blob_of_no_bytes)
+{
+    struct err err = {0};
+    struct blob *blob;
+
+    make_dir();
+    write_file("a", "");
+    blob = blob_open_file(path_of("a"), &err);
+    CHECK(blob && blob->size == 0);
+    CHECK(blob_read(blob, 0, NULL, 0, &err) == 0);
+    blob_close(blob);
+    remove_all("a");
+}
+
+TEST(a_file_of_a_folder_is_opened_by_plain_name_only)
+{
+    static const char *const bad[] = {"", ".", "..", "../x", "/etc/passwd", "a/b"};
+    struct err err = {0};
+    struct blob *blob;
+    size_t i;
+    int fd;
+
+    make_dir();
+    write_file("a", "abc");
+    CHECK(symlink("a", path_of("link")) == 0);
+    fd = open(dir, O_RDONLY | O_DIRECTORY);
+    blob = blob_open_at(fd, "link", "the link", &err);
+    CHECK(blob && blob->size == 3);
+    CHECK_STR(blob->name, "the link");
+    blob_close(blob);
+    for (i = 0; i < COUNT_OF(bad); i++)
+        CHECK(!blob_open_at(fd, bad[i], "x", &err) && err.code == ERR_FORMAT);
+    CHECK(!blob_open_at(fd, "missing", "shard 2", &err) && err.code == ERR_IO);
+    CHECK_STR(err.text, "shard 2: No such file or directory");
+    close(fd);
+    unlink(path_of("link"));
+    remove_all("a");
+}

@@ -1,0 +1,71 @@
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/test.h"
+
+TEST(an_empty_buf_is_empty_text)
+{
+    struct buf buf = BUF_INIT;
+
+    CHECK_STR(buf_cstr(&buf), "");
+    CHECK_INT(buf_span(&buf).len, 0);
+    buf_clear(&buf);
+    buf_release(&buf);
+}
+
+TEST(a_buf_grows_and_ends_in_nul)
+{
+    struct buf buf = BUF_INIT;
+    int i;
+
+    for (i = 0; i < 1000; i++) {
+        buf_char(&buf, 'a');
+        buf_text(&buf, "bc");
+        buf_str(&buf, STR("d"));
+        CHECK(buf.at[buf.len] == '\0');
+    }
+    buf_fill(&buf, '-', 500);
+    buf_add(&buf, NULL, 0);
+    CHECK_INT(buf.len, 4500);
+    CHECK(strlen(buf_cstr(&buf)) == 4500 && !buf.bad);
+    CHECK(str_ends(buf_span(&buf), STR("-----")));
+    buf_clear(&buf);
+    CHECK_STR(buf_cstr(&buf), "");
+    buf_release(&buf);
+}
+
+TEST(printed_text_of_every_length_arrives_whole)
+{
+    char text[301];
+    int len;
+
+    memset(text, 'x', sizeof text);
+    for (len = 0; len <= 300; len++) {
+        struct buf buf = BUF_INIT;
+
+        buf_printf(&buf, "<%.*s>", len, text);
+        buf_printf(&buf, "%d", 7);
+        CHECK_INT(buf.len, len + 3);
+        CHECK(str_ends(buf_span(&buf), STR(">7")));
+        buf_release(&buf);
+    }
+}
+
+TEST(a_buf_that_could_not_grow_stays_bad_until_released)
+{
+    struct buf buf = BUF_INIT;
+
+    buf_text(&buf, "kept");
+    buf_fill(&buf, 'x', SIZE_MAX - 2);
+    CHECK(buf.bad);
+    buf_text(&buf, "dropped");
+    buf_printf(&buf, "dropped");
+    CHECK_STR(buf_cstr(&buf), "kept");
+    buf_release(&buf);
+    CHECK(!buf.bad);
+    buf_text(&buf, "new");
+    CHECK_STR(buf_cstr(&buf), "new");
+    buf_release(&buf);
+}
