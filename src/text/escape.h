@@ -1,9 +1,11 @@
 /* escape.h - names and values from files, made fit to be shown.
  * Control characters (C0, C1, DEL), ESC, bidi controls, zero-width and other invisible
- * characters, bytes that are not UTF-8: each becomes \n, \t, \x1b, \u202e ... A backslash
- * stays as it is, so that ordinary names are unchanged. */
+ * characters, bytes that are not UTF-8: each becomes \n, \t, \x1b, \u202e ... A
+ * backslash stays as it is, so that ordinary names are unchanged. */
 #ifndef TEXT_ESCAPE_H
 #define TEXT_ESCAPE_H
+
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/str.h"
@@ -15,5 +17,8 @@ void escape_quoted(struct buf *to, struct str s);
  * takes a name for a formula (numbers are written by others and stay). */
 void escape_csv(struct buf *to, struct str s);
 void escape_html(struct buf *to, struct str s); /* & < > " ' and what cannot be shown */
+
+/* One character in its escaped form, whatever it is: \n, \x1b, \u00e9, \U0001f600. */
+void escape_code(struct buf *to, uint32_t code);
 
 #endif

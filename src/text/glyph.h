@@ -1,27 +1,36 @@
-/* glyph.h - the signs we draw, and for each an ASCII twin of the same width in cells. */
+/* glyph.h - the signs we draw, and for each an ASCII twin of the same width in cells.
+ */
 #ifndef TEXT_GLYPH_H
 #define TEXT_GLYPH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum glyph {
-    GLYPH_FOLDED,      /* ▸ + */
-    GLYPH_OPEN,        /* ▾ - */
-    GLYPH_BRANCH,      /* ├ | followed by a rule: ├── |-- */
-    GLYPH_LAST,        /* └ ` */
-    GLYPH_LINE,        /* │ | */
-    GLYPH_RULE,        /* ─ - */
-    GLYPH_PARAMETER,   /* ▪ * */
-    GLYPH_BUFFER,      /* ▫ o */
-    GLYPH_TIED,        /* ⇄ = */
-    GLYPH_TIMES,       /* × x */
-    GLYPH_ARROW,       /* → > */
-    GLYPH_ELLIPSIS,    /* … ~ */
-    GLYPH_GOOD,        /* ✓ + */
-    GLYPH_BAD,         /* ✗ X */
-    GLYPH_DIFFERENT,   /* ≠ # */
-    GLYPH_NORM,        /* ‖ | */
-    GLYPH_MICRO,       /* μ u */
+    GLYPH_FOLDED,    /* ▸ + */
+    GLYPH_OPEN,      /* ▾ - */
+    GLYPH_BRANCH,    /* ├ | followed by a rule: ├── |-- */
+    GLYPH_LAST,      /* └ ` */
+    GLYPH_LINE,      /* │ | */
+    GLYPH_RULE,      /* ─ - */
+    GLYPH_PARAMETER, /* ▪ * */
+    GLYPH_BUFFER,    /* ▫ o */
+    GLYPH_TIED,      /* ⇄ = */
+    GLYPH_TIMES,     /* × x */
+    GLYPH_ARROW,     /* → > */
+    GLYPH_ELLIPSIS,  /* … ~ */
+    GLYPH_GOOD,      /* ✓ + */
+    GLYPH_BAD,       /* ✗ X */
+    GLYPH_DIFFERENT, /* ≠ # */
+    GLYPH_NORM,      /* ‖ | */
+    GLYPH_MICRO,     /* μ u */
+    GLYPH_CURSOR,    /* ▌ > */
+    GLYPH_DOT,       /* ● o */
+    GLYPH_ON,        /* ■ x */
+    GLYPH_OFF,       /* □ . */
+    GLYPH_DELTA,     /* Δ d */
+    GLYPH_SCROLL,    /* ┃ # */
+    GLYPH_FOCUS,     /* ━ = */
     GLYPH_COUNT
 };
 
@@ -31,12 +40,13 @@ const char *glyph(enum glyph glyph, bool ascii);
 const char *glyph_column(int height, bool ascii);
 /* One of five shades, 0 to 4: " ░▒▓█" or " .:+#" */
 const char *glyph_shade(int shade, bool ascii);
-/* A bar of `cells` cells filled to `share` (0..1), as text appended to `to`. */
+/* A bar filled to `share` (0..1), padded with blanks to `cells` cells. What is more
+ * than nothing shows at least the smallest sign. */
 struct buf;
 void glyph_bar(struct buf *to, double share, int cells, bool ascii);
 
-/* Replace every glyph of ours in a text by its twin (for text made elsewhere with × →). */
-struct str;
+/* A text in ASCII: every glyph of ours becomes its twin, every other character beyond
+ * ASCII its escape (\u00e9). What was ASCII stays. */
 void glyph_to_ascii(struct buf *to, const char *text, size_t len);
 
 #endif

@@ -6,10 +6,12 @@
  *   escape.h   names from files, made fit for a terminal, CSV, HTML
  *   width.h    how many cells a text takes; cutting and padding by cells
  *   glyph.h    the signs we draw and their ASCII twins
+ *   colour.h   what colours mean
  */
 #ifndef TEXT_TEXT_H
 #define TEXT_TEXT_H
 
+#include "text/colour.h"
 #include "text/escape.h"
 #include "text/glyph.h"
 #include "text/number.h"

@@ -1,0 +1,219 @@
+#include "text/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/str.h"
+
+/* A text that printf made, with a point also where the program's locale has a comma. */
+static void add_printed(struct buf *to, char *text)
+{
+    char *comma = strchr(text, ',');
+
+    if (comma)
+        *comma = '.';
+    buf_text(to, text);
+}
+
+static void add_fixed(struct buf *to, double value, int decimals)
+{
+    char text[400]; /* the largest double has 309 digits */
+
+    snprintf(text, sizeof(text), "%.*f", decimals, value);
+    add_printed(to, text);
+}
+
+static void add_general(struct buf *to, double value, int digits)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%.*g", digits, value);
+    add_printed(to, text);
+}
+
+/* The decimal digits of n, written so that they end at `end`; where they begin. */
+static char *write_digits(char *end, uint64_t n)
+{
+    do {
+        *--end = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    return end;
+}
+
+static void add_number(struct buf *to, uint64_t n)
+{
+    char text[20];
+    char *at = write_digits(text + sizeof(text), n);
+
+    buf_add(to, at, (size_t)(text + sizeof(text) - at));
+}
+
+static void add_tenths(struct buf *to, uint64_t tenths)
+{
+    add_number(to, tenths / 10);
+    buf_char(to, '.');
+    buf_char(to, (char)('0' + tenths % 10));
+}
+
+void text_count(struct buf *to, uint64_t n)
+{
+    uint64_t unit = 1000000000;
+    char letter = 'B';
+    uint64_t step, rest;
+
+    if (n < 1000) {
+        add_number(to, n);
+        return;
+    }
+    if (n < 1000000) {
+        unit = 1000;
+        letter = 'K';
+    } else if (n < 1000000000) {
+        unit = 1000000;
+        letter = 'M';
+    }
+    step = unit / 10;
+    rest = n % step;
+    /* Halfway between two texts, what "%.1f" prints depends on how the quotient is held
+     * in binary; the golden vectors want exactly that. */
+    if (rest * 2 == step)
+        add_fixed(to, (double)n / (double)unit, 1);
+    else
+        add_tenths(to, n / step + (rest * 2 > step));
+    buf_char(to, letter);
+}
+
+void text_commas(struct buf *to, uint64_t n)
+{
+    char text[20];
+    char *end = text + sizeof(text);
+    char *at = write_digits(end, n);
+
+    while (at < end) {
+        buf_char(to, *at++);
+        if (at < end && (end - at) % 3 == 0)
+            buf_char(to, ',');
+    }
+}
+
+void text_bytes(struct buf *to, uint64_t bytes)
+{
+    static const char units[7][3] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+    unsigned unit = 0;
+    uint64_t rest, tenths, half;
+
+    while (unit < 6 && bytes >> (10 * (unit + 1)) > 0)
+        unit++;
+    rest = bytes & ((UINT64_C(1) << (10 * unit)) - 1);
+    if (rest == 0) {
+        add_number(to, bytes >> (10 * unit));
+    } else {
+        /* Round half to even: these quotients are exact in binary. */
+        half = UINT64_C(1) << (10 * unit - 1);
+        tenths = (bytes >> (10 * unit)) * 10 + (rest * 10 >> (10 * unit));
+        rest = rest * 10 & ((half << 1) - 1);
+        if (rest > half || (rest == half && (tenths & 1)))
+            tenths++;
+        add_tenths(to, tenths);
+    }
+    buf_text(to, units[unit]);
+}
+
+void text_time(struct buf *to, double seconds)
+{
+    static const struct {
+        double below, unit;
+        int decimals;
+        const char *name;
+    } ranges[] = {
+        {1e-6, 1e-9, 1, "ns"},    {1e-3, 1e-6, 2, "μs"}, {1, 1e-3, 2, "ms"},
+        {10, 1, 4, "s"},          {60, 1, 2, "s"},       {3600, 60, 1, "min"},
+        {INFINITY, 3600, 1, "h"},
+    };
+    size_t i = 0;
+
+    while (i < COUNT_OF(ranges) - 1 && !(seconds < ranges[i].below))
+        i++;
+    /* Small units multiply: 1e-6 / 1e-9 is not quite 1000. */
+    if (ranges[i].unit < 1)
+        add_fixed(to, seconds * round(1 / ranges[i].unit), ranges[i].decimals);
+    else
+        add_fixed(to, seconds / ranges[i].unit, ranges[i].decimals);
+    buf_text(to, ranges[i].name);
+}
+
+void text_percent(struct buf *to, double part, double whole)
+{
+    double share = whole > 0 ? part * 100 / whole : 0;
+    unsigned percent = 0;
+
+    if (share >= 100)
+        percent = 100;
+    else if (share > 0)
+        percent = (unsigned)share;
+    if (percent < 10)
+        buf_char(to, ' ');
+    add_number(to, percent);
+    buf_char(to, '%');
+}
+
+/* Values that are not finite have the same names everywhere. */
+static bool add_not_finite(struct buf *to, double value)
+{
+    if (isnan(value))
+        buf_text(to, "NaN");
+    else if (isinf(value))
+        buf_text(to, value > 0 ? "Inf" : "-Inf");
+    else
+        return false;
+    return true;
+}
+
+void text_real(struct buf *to, double value)
+{
+    if (!add_not_finite(to, value))
+        add_general(to, value, 4);
+}
+
+void text_real_long(struct buf *to, double value)
+{
+    if (!add_not_finite(to, value))
+        add_general(to, value, 6);
+}
+
+static void add_signed(struct buf *to, int64_t n)
+{
+    if (n < 0)
+        buf_char(to, '-');
+    add_number(to, n < 0 ? (uint64_t)0 - (uint64_t)n : (uint64_t)n);
+}
+
+void text_shape(struct buf *to, const int64_t *dims, int rank)
+{
+    for (int i = 0; i < rank; i++) {
+        if (i > 0)
+            buf_text(to, "×");
+        add_signed(to, dims[i]);
+    }
+}
+
+void text_index(struct buf *to, const int64_t *dims, int rank, uint64_t at)
+{
+    uint64_t below = 1; /* elements in one step of the dimension that is written next */
+
+    for (int i = 1; i < rank; i++)
+        below *= dims[i] > 0 ? (uint64_t)dims[i] : 1;
+    buf_char(to, '[');
+    for (int i = 0; i < rank; i++) {
+        if (i > 0) {
+            buf_text(to, ", ");
+            at %= below;
+            below /= dims[i] > 0 ? (uint64_t)dims[i] : 1;
+        }
+        add_number(to, at / below);
+    }
+    buf_char(to, ']');
+}
