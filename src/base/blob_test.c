@@ -17,7 +17,7 @@ static char dir[] = "/tmp/torchoscope_blob_XXXXXX";
 /* A path in a folder that lives for one test. */
 static const char *path_of(const char *name)
 {
-    static char path[128];
+    static char path[100];
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     return path;

@@ -32,7 +32,7 @@ TEST(reals_have_the_shortest_text_and_stay_reals)
     check_text(999999999999999, "999999999999999.0");
     check_text(1e15, "1e+15");
     check_text(1234567890123456, "1234567890123456.0");
-    check_text(9007199254740993, "9007199254740992.0");
+    check_text(9007199254740992, "9007199254740992.0");
     check_text(DBL_MAX, "1.7976931348623157e+308");
     check_text(DBL_MIN, "2.2250738585072014e-308");
     check_text(DBL_TRUE_MIN, "5e-324");
