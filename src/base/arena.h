@@ -1,7 +1,8 @@
 /* arena.h - memory that lives and dies at once, with a limit.
- * Nothing in an arena is freed by itself. What grows by what a file or a hook says comes
- * from an arena, so that its limit holds whatever the file claims: a spent arena gives
- * NULL (or -1), never ends the process. Memory is zeroed and aligned for any type. */
+ * Nothing in an arena is freed by itself. What grows by what a file or a hook says
+ * comes from an arena, so that its limit holds whatever the file claims: a spent arena
+ * gives NULL (or -1), never ends the process. Memory is zeroed and aligned for any
+ * type. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -41,7 +42,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
  * doubles; one of 64 KiB or more moves without leaving its old self behind. */
 int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item);
 
-/* The sentence for a spent arena: "WHAT needs more than LIMIT of memory". Returns -1. */
+/* Say that the arena is spent: "WHAT needs more than LIMIT of memory". Returns -1. */
 int arena_err(const struct arena *arena, const char *what, struct err *err);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct blob;
 struct blob_ops {
-    /* Read exactly n bytes at `at` (both inside `size`). May be called by any thread. */
+    /* Read exactly n bytes at `at` (both inside `size`). Any thread may call it. */
     int (*read)(struct blob *blob, uint64_t at, void *to, size_t n, struct err *err);
     /* 1 if the bytes may differ from those first seen, else 0; NULL: never. */
     int (*changed)(struct blob *blob);
@@ -32,9 +32,9 @@ struct blob {
  * with a sentence and never waited for. */
 struct blob *blob_open_file(const char *path, struct err *err);
 
-/* The same for the plain file `name` in the open folder `dir_fd`; a name with '/' or ".."
- * is refused. Links are followed as the user's own were, since a download cache is made
- * of them; `shown` is what to call it. */
+/* The same for the plain file `name` in the open folder `dir_fd`; a name with '/' or
+ * ".." is refused. Links are followed as the user's own were, since a download cache is
+ * made of them; `shown` is what to call it. */
 struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
                           struct err *err);
 

@@ -3,8 +3,8 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
-#include <stdbool.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/str.h"
@@ -15,7 +15,10 @@ struct buf {
     bool bad;
 };
 
-#define BUF_INIT {0}
+#define BUF_INIT                                                                       \
+    {                                                                                  \
+        0                                                                              \
+    }
 
 void buf_release(struct buf *buf); /* the buf is empty and usable again */
 void buf_clear(struct buf *buf);   /* keeps the memory */

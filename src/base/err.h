@@ -1,7 +1,7 @@
 /* err.h - one failure: what kind, and one sentence fit for a person.
  * The sentence says the file, the place, what was found and what was expected. It may
  * hold raw names from a file: whoever speaks to a person escapes it (text/escape.h).
- * Success leaves an err alone; a NULL err is allowed everywhere and drops the message. */
+ * Success leaves an err alone; a NULL err is allowed everywhere and drops the text. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 

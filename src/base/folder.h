@@ -1,5 +1,5 @@
-/* folder.h - what lies in a folder. Names are sorted by bytes; "." and ".." are left out.
- * Nothing is followed or opened here. */
+/* folder.h - what lies in a folder. Names are sorted by bytes; "." and ".." are left
+ * out. Nothing is followed or opened here. */
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 

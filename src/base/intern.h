@@ -19,7 +19,7 @@ struct intern {
 #define INTERN_NONE UINT32_MAX /* no such string; the arena is spent */
 
 int intern_init(struct intern *intern, struct arena *arena);
-uint32_t intern_add(struct intern *intern, struct str s);        /* its id, old or new */
+uint32_t intern_add(struct intern *intern, struct str s); /* its id, old or new */
 uint32_t intern_find(const struct intern *intern, struct str s); /* or INTERN_NONE */
 struct str intern_str(const struct intern *intern, uint32_t id);
 

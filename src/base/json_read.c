@@ -17,7 +17,7 @@ enum {
 void json_read_init(struct json_read *json, struct str text, struct arena *arena)
 {
     memset(json, 0, sizeof *json);
-    json->all = text;
+    json->all = text.at ? text : STR("");
     json->arena = arena;
 }
 

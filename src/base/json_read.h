@@ -4,8 +4,8 @@
  *
  *     json_read_init(&json, text, &arena);
  *     while (json_next(&json) == JSON_KEY) ...
- * After JSON_ERROR every further call gives JSON_ERROR, and `error` and `offset` say what
- * was wrong and where. */
+ * After JSON_ERROR every further call gives JSON_ERROR, and `error` and `offset` say
+ * what was wrong and where. */
 #ifndef BASE_JSON_READ_H
 #define BASE_JSON_READ_H
 

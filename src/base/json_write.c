@@ -9,7 +9,7 @@
 
 /* ---- the text sink ---- */
 
-#define SHORT 256u
+#define SHORT 256u /* bytes of text that is written in one piece if it is plain */
 
 static void write_control(struct out *out, unsigned char c)
 {

@@ -11,9 +11,9 @@
 #include "base/str.h"
 
 struct out {
-    int fd;          /* -1 when writing to `into` */
+    int fd;           /* -1 when writing to `into` */
     struct buf *into; /* borrowed */
-    struct buf hold; /* not yet written to fd */
+    struct buf hold;  /* not yet written to fd */
     bool bad;
     int error;
 };

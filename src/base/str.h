@@ -13,7 +13,8 @@ struct str {
 };
 
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
-#define STR_ARG(s)   (int)((s).len > 0x7fffffff ? 0x7fffffff : (s).len), ((s).at ? (s).at : "")
+#define STR_ARG(s)                                                                     \
+    (int)((s).len > 0x7fffffff ? 0x7fffffff : (s).len), ((s).at ? (s).at : "")
 
 struct str str_of(const char *text); /* NULL gives the empty span */
 struct str str_span(const void *at, size_t len);
