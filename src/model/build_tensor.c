@@ -11,6 +11,8 @@ static uint32_t add_dims(struct build *build, const int64_t *dims, int rank)
     uint64_t hash = hash_u64((uint64_t)rank);
     uint32_t at;
 
+    if (rank == 0)
+        return 0;
     for (int i = 0; i < rank; i++)
         hash = hash_mix(hash, (uint64_t)dims[i]);
     for (; map_find(&build->by_dims, hash, &at); hash++)

@@ -1,0 +1,274 @@
+#include "model/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/test.h"
+
+static const int64_t six[2] = {2, 3};
+
+/* A float32 tensor of shape (2, 3) in the storage. */
+static uint32_t add(struct build *b, uint32_t parent, const char *name,
+                    uint32_t storage, uint64_t offset)
+{
+    struct tensor tensor = {.dtype = DTYPE_FLOAT32,
+                            .storage = storage,
+                            .offset = offset,
+                            .class_id = NO_CLASS};
+    uint32_t node = build_node(b, parent, PLACE_TENSOR, str_of(name));
+
+    return build_tensor(b, node, &tensor, six, NULL, 2);
+}
+
+static uint32_t add_storage(struct build *b, uint64_t bytes)
+{
+    struct storage storage = {.bytes = bytes, .have = bytes, .dtype = DTYPE_FLOAT32};
+
+    return build_storage(b, &storage);
+}
+
+static const char *path_of(const struct model *model, uint32_t place)
+{
+    static struct buf buf;
+
+    buf_clear(&buf);
+    place_path(model, place, &buf);
+    return buf_cstr(&buf);
+}
+
+/* root: a.b.weight, c.bias, a.d.weight, added in that order. */
+static struct model *three_tensors(struct build *b)
+{
+    static const char *const names[] = {"a.b.weight", "c.bias", "a.d.weight"};
+    struct str last;
+    uint32_t parent;
+    char name[16];
+
+    CHECK(build_init(b, "x.pth", 0, NULL, NULL) == 0);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        parent = build_dotted(b, 0, str_of(names[i]), &last);
+        memcpy(name, last.at, last.len);
+        name[last.len] = 0;
+        add(b, parent, name, add_storage(b, 24), 0);
+    }
+    return build_finish(b, NULL);
+}
+
+TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
+{
+    static const char *const paths[] = {"",    "a",          "a.b", "a.b.weight",
+                                        "a.d", "a.d.weight", "c",   "c.bias"};
+    struct build b;
+    struct model *model = three_tensors(&b);
+
+    CHECK_INT(model->n_places, 8);
+    for (uint32_t p = 0; p < 8; p++) {
+        CHECK_STR(path_of(model, p), paths[p]);
+        CHECK_INT(place_find(model, str_of(paths[p])), p);
+    }
+    CHECK_INT(model->end[0], 8);
+    CHECK_INT(model->end[1], 6);
+    CHECK_INT(place_first(model, 1), 2);
+    CHECK_INT(place_next(model, 2), 4);
+    CHECK_INT(place_next(model, 4), NO_PLACE);
+    CHECK_INT(place_first(model, 7), NO_PLACE);
+    CHECK_INT(place_depth(model, 5), 3);
+    CHECK_INT(place_find(model, STR("a.d.bias")), NO_PLACE);
+    CHECK_INT(place_find(model, STR("a.")), NO_PLACE);
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(a_name_below_the_only_state_dict_is_found_without_its_prefix)
+{
+    struct build b;
+    struct model *model;
+    uint32_t dict, place;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    dict = build_node(&b, 0, PLACE_GROUP, STR("state_dict"));
+    build_set_flags(&b, dict, PLACE_STATE_DICT);
+    add(&b, dict, "weight", add_storage(&b, 24), 0);
+    model = build_finish(&b, NULL);
+    place = place_find(model, STR("weight"));
+    CHECK_STR(path_of(model, place), "state_dict.weight");
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(keys_that_hold_dots_are_found_too)
+{
+    struct build b;
+    struct model *model;
+    uint32_t group;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    group = build_node(&b, 0, PLACE_GROUP, STR("a"));
+    build_node(&b, group, PLACE_VALUE, STR("b"));
+    group = build_node(&b, 0, PLACE_GROUP, STR("a.b"));
+    build_node(&b, group, PLACE_VALUE, STR("c"));
+    model = build_finish(&b, NULL);
+    CHECK_STR(path_of(model, place_find(model, STR("a.b.c"))), "a.b.c");
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(the_same_elements_of_a_storage_are_one_tensor_and_others_are_not)
+{
+    struct build b;
+    struct model *model;
+    uint32_t storage;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    storage = add_storage(&b, 48);
+    CHECK_INT(add(&b, 0, "first", storage, 0), 0);
+    CHECK_INT(add(&b, 0, "view", storage, 6), 1);
+    CHECK_INT(add(&b, 0, "again", storage, 0), 0);
+    model = build_finish(&b, NULL);
+    CHECK_INT(model->n_tensors, 2);
+    CHECK_INT(model->tensors[0].places, 2);
+    CHECK_INT(model->tensors[0].place, 1);
+    CHECK_INT(tensor_next_place(model, 1), 3);
+    CHECK_INT(tensor_next_place(model, 3), NO_PLACE);
+    CHECK_INT(model->tensors[0].shape, model->tensors[1].shape);
+    model_free(model);
+    build_release(&b);
+}
+
+/* One tensor with these facts; what became of it. */
+static unsigned flags_of(uint64_t bytes, uint64_t offset, const int64_t *shape,
+                         const int64_t *strides, int rank)
+{
+    struct tensor tensor = {
+        .dtype = DTYPE_FLOAT32, .offset = offset, .class_id = NO_CLASS};
+    struct build b;
+    unsigned flags, findings;
+    uint32_t node;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    tensor.storage = add_storage(&b, bytes);
+    node = build_node(&b, 0, PLACE_TENSOR, STR("t"));
+    CHECK_INT(build_tensor(&b, node, &tensor, shape, strides, rank), 0);
+    flags = b.model->tensors[0].flags;
+    findings = b.model->n_findings;
+    build_release(&b);
+    CHECK_INT(findings, (flags & TENSOR_INVALID) ? 1 : 0);
+    return flags;
+}
+
+TEST(a_tensor_that_does_not_fit_its_storage_is_kept_but_marked)
+{
+    static const int64_t negative[2] = {2, -3}, huge[2] = {INT64_MAX, INT64_MAX},
+                         zero[2] = {0, INT64_MAX}, wide[2] = {100, 1},
+                         minus[2] = {3, -1}, expand[2] = {0, 0};
+    static int64_t many[70];
+
+    CHECK_INT(flags_of(24, 0, six, NULL, 2), 0);
+    CHECK_INT(flags_of(23, 0, six, NULL, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(24, 1, six, NULL, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(28, 1, six, NULL, 2), 0);
+    CHECK_INT(flags_of(24, (uint64_t)-1, six, NULL, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(24, 0, negative, NULL, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(24, 0, huge, NULL, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(24, 0, zero, six, 2), 0);
+    CHECK_INT(flags_of(24, 0, six, wide, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(24, 0, six, huge, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(24, 0, six, minus, 2), TENSOR_INVALID);
+    CHECK_INT(flags_of(4, 0, six, expand, 2), 0);
+    CHECK_INT(flags_of(4, 0, NULL, NULL, 0), 0);
+    CHECK_INT(flags_of(4, 0, many, NULL, 70), TENSOR_INVALID);
+}
+
+TEST(a_shared_module_has_two_places_and_one_object)
+{
+    struct build b;
+    struct model *model;
+    uint32_t first, again;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    first = build_node(&b, 0, PLACE_MODULE, STR("encoder"));
+    build_object(&b, first)->class_id = build_class(&b, STR("torch.nn.Linear"));
+    again = build_node(&b, 0, PLACE_GROUP, STR("decoder"));
+    CHECK(build_same(&b, again, first) == 0);
+    model = build_finish(&b, NULL);
+    CHECK_INT(model->object[1], model->object[2]);
+    CHECK_INT(model->objects[0].place, 1);
+    CHECK(model->kind[2] == PLACE_MODULE && (model->flags[2] & PLACE_AGAIN));
+    CHECK(str_is(class_short(place_class(model, 2)), "Linear"));
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(findings_follow_their_node_to_its_place)
+{
+    struct build b;
+    struct model *model;
+    uint32_t a, c;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    a = build_node(&b, 0, PLACE_GROUP, STR("a"));
+    c = build_node(&b, 0, PLACE_GROUP, STR("c"));
+    build_node(&b, a, PLACE_VALUE, STR("b"));
+    build_finding(&b, FINDING_TRUNCATED, SEVERITY_ALARM, c, "cut at %d", 7);
+    build_finding(&b, FINDING_TRAILING, SEVERITY_NOTE, FINDING_NOWHERE, "more");
+    CHECK(b.model->partial);
+    model = build_finish(&b, NULL);
+    CHECK_STR(path_of(model, model->findings[0].place), "c");
+    CHECK_STR(model->findings[0].text, "cut at 7");
+    CHECK_INT(model->findings[1].place, FINDING_NOWHERE);
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(a_build_that_runs_out_of_memory_still_gives_a_partial_model)
+{
+    struct build b;
+    struct model *model;
+    uint32_t node = 0;
+    char name[16];
+
+    CHECK(build_init(&b, "x", 256 * KIB, NULL, NULL) == 0);
+    for (int i = 0; i < 100000 && node != NO_PLACE; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        node = build_node(&b, 0, PLACE_VALUE, str_of(name));
+    }
+    CHECK_INT(node, NO_PLACE);
+    model = build_finish(&b, NULL);
+    CHECK(model && model->partial && model->n_places > 100);
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(a_tensor_says_why_its_values_cannot_be_read)
+{
+    struct build b;
+    struct model *model = three_tensors(&b);
+    const char *why = NULL;
+
+    CHECK(!tensor_readable(model, &model->tensors[0], &why));
+    CHECK_STR(why, "no data in this file");
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(dtypes_are_found_by_all_their_names)
+{
+    bool untyped = false;
+    uint64_t bytes;
+
+    CHECK(dtype_by_name(STR("torch.float8_e4m3fn")) == DTYPE_FLOAT8_E4M3FN);
+    CHECK(dtype_by_name(STR("half")) == DTYPE_FLOAT16);
+    CHECK(dtype_by_name(STR("float33")) == DTYPE_UNKNOWN);
+    CHECK(dtype_by_storage_class(STR("torch.cuda.HalfStorage"), NULL) == DTYPE_FLOAT16);
+    CHECK(dtype_by_storage_class(STR("torch.storage.UntypedStorage"), &untyped) ==
+          DTYPE_UNKNOWN);
+    CHECK(untyped);
+    CHECK(dtype_by_safetensors(STR("F8_E5M2")) == DTYPE_FLOAT8_E5M2);
+    for (int d = DTYPE_UNKNOWN + 1; d < DTYPE_COUNT; d++)
+        CHECK(dtype_by_name(str_of(dtype_name((enum dtype)d))) == (enum dtype)d);
+    CHECK(dtype_size(DTYPE_QUINT4X2, 3, &bytes) && bytes == 2);
+    CHECK(dtype_size(DTYPE_FLOAT6_E2M3, 8, &bytes) && bytes == 6);
+    CHECK(!dtype_size(DTYPE_FLOAT64, UINT64_MAX / 4, &bytes));
+    CHECK(!dtype_size(DTYPE_UNKNOWN, 1, &bytes));
+}
