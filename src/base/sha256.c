@@ -21,8 +21,7 @@ static uint32_t turn(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-/* The names are those of FIPS 180-4: the message schedule w, working variables a to h.
- */
+/* Names as in FIPS 180-4: the message schedule w, working variables a to h. */
 static void schedule(uint32_t w[64], const uint8_t *at)
 {
     int i;

@@ -154,8 +154,7 @@ bool str_to_i64(struct str s, int64_t *ret_value)
         return false;
     if (size > (uint64_t)INT64_MAX + (minus ? 1 : 0))
         return false;
-    /* Two's complement: also right for the smallest, whose size has no positive twin.
-     */
+    /* Two's complement: right also for the smallest, which has no positive twin. */
     *ret_value = (int64_t)(minus ? 0 - size : size);
     return true;
 }
