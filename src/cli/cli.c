@@ -1,0 +1,214 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "text/escape.h"
+
+struct cli_common {
+    bool json, csv, ascii, help;
+    const char *color;
+};
+
+const struct option common_options[] = {
+    {"json", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, json),
+     "write JSON (docs/json.md)"},
+    {"csv", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, csv),
+     "write a table of comma-separated values"},
+    {"color", 0, OPTION_TEXT, "auto|always|never", offsetof(struct cli_common, color),
+     "when to use colours"},
+    {"ascii", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, ascii),
+     "write ASCII only"},
+    {"help", 'h', OPTION_FLAG, NULL, offsetof(struct cli_common, help),
+     "say what the command does"},
+};
+const size_t n_common_options = COUNT_OF(common_options);
+
+/* --- To whom we speak */
+
+/* Does the environment ask for UTF-8? Where it says nothing at all, as in many
+ * containers, it does; an explicit "C" or "de_DE" without a charset does not. */
+static bool speaks_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *value = getenv(names[i]);
+        const char *charset;
+
+        if (!value || !*value)
+            continue;
+        charset = strchr(value, '.') ? strchr(value, '.') + 1 : value;
+        return strncasecmp(charset, "utf-8", 5) == 0 ||
+               strncasecmp(charset, "utf8", 4) == 0;
+    }
+    return true;
+}
+
+static bool wants_colour(const char *choice, bool terminal)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    if (choice && strcmp(choice, "always") == 0)
+        return true;
+    if ((choice && strcmp(choice, "never") == 0) || !terminal)
+        return false;
+    return !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+static unsigned find_columns(bool terminal)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t number;
+
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (columns && str_to_u64(str_of(columns), &number) && number < 1000000)
+        return (unsigned)number;
+    return terminal ? 80 : 0;
+}
+
+/* --- Ctrl-C */
+
+static struct work *interruptible; /* a signal handler has no other way to find it */
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    if (interruptible)
+        atomic_store(&interruptible->cancel, 1);
+}
+
+static void catch_interrupt(struct work *work)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
+
+    interruptible = work;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+/* --- A command's life */
+
+int cli_begin(struct cli *cli, const struct command *command, void *options, int *argc,
+              char **argv)
+{
+    struct cli_common common = {0};
+    const struct option_set sets[] = {{command->options, command->n_options, options},
+                                      {common_options, n_common_options, &common}};
+    struct err err;
+
+    if (options_read(sets, COUNT_OF(sets), argc, argv, &err) < 0) {
+        cli_say("%s: %s", command->name, err.text);
+        return -1;
+    }
+    if (common.json && common.csv) {
+        cli_say("%s: --json and --csv exclude each other", command->name);
+        return -1;
+    }
+    *cli = (struct cli){.command = command, .json = common.json, .csv = common.csv};
+    cli->terminal = isatty(STDOUT_FILENO);
+    cli->ascii = common.ascii || !speaks_utf8();
+    cli->colour = wants_colour(common.color, cli->terminal);
+    cli->columns = find_columns(cli->terminal);
+    work_init(&cli->work);
+    catch_interrupt(&cli->work);
+    out_init_fd(&cli->out, STDOUT_FILENO);
+    return 0;
+}
+
+int cli_end(struct cli *cli, int status)
+{
+    interruptible = NULL;
+    if (out_release(&cli->out) == 0)
+        return status;
+    if (cli->out.error != EPIPE)
+        cli_say("standard output: %s", strerror(cli->out.error));
+    return STATUS_TROUBLE;
+}
+
+/* --- Speaking */
+
+void cli_say(const char *format, ...)
+{
+    struct buf raw = BUF_INIT, shown = BUF_INIT;
+    va_list args;
+
+    va_start(args, format);
+    buf_vprintf(&raw, format, args);
+    va_end(args);
+    escape_terminal(&shown, buf_span(&raw));
+    fprintf(stderr, "torchoscope: %s\n", buf_cstr(&shown));
+    buf_release(&raw);
+    buf_release(&shown);
+}
+
+int cli_fail(const struct err *err)
+{
+    cli_say("%s", err->text);
+    return STATUS_TROUBLE;
+}
+
+/* How many letters must be added, taken away, changed or swapped with their neighbour
+ * to turn one word into the other. Words longer than 31 letters are not compared. */
+static unsigned distance(const char *a, const char *b)
+{
+    enum { MOST = 31 };
+    unsigned rows[3][MOST + 1];
+    size_t n = strlen(a), m = strlen(b);
+    unsigned *before = rows[0], *last = rows[1], *now = rows[2];
+
+    if (n > MOST || m > MOST)
+        return MOST;
+    for (size_t j = 0; j <= m; j++)
+        last[j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned *spare = before;
+
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned least = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+            least = least < last[j] + 1 ? least : last[j] + 1;
+            least = least < now[j - 1] + 1 ? least : now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < least)
+                least = before[j - 2] + 1;
+            now[j] = least;
+        }
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[m];
+}
+
+const char *cli_nearest(const char *word, const void *names, size_t n, size_t stride)
+{
+    const char *nearest = NULL;
+    unsigned best =
+        (unsigned)strlen(word) / 3 + 1; /* one letter of three may be wrong */
+
+    for (size_t i = 0; i < n; i++) {
+        const char *const *name = (const void *)((const char *)names + i * stride);
+        unsigned far = distance(word, *name);
+
+        if (strncmp(word, *name, strlen(word)) == 0 && strlen(word) > 1)
+            far = 1; /* the beginning of a name */
+        if (far <= best && (!nearest || far < best)) {
+            best = far;
+            nearest = *name;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,76 @@
+/* cli.h - the program on the command line.
+ *
+ * The tour of the room:
+ *   main.c      finds the command and runs it
+ *   commands.c  THE TABLE of commands; command.h says what one is
+ *   options.h   reads --options by a table of each command's own, and prints their help
+ *   cli.h       what all commands share: how to speak, to whom, how wide, in what
+ * colours tree.c info.c complete.c show.c stats.c    one command each progress.c  how
+ * far a long job is, on stderr
+ *
+ * A command looks like this:
+ *
+ *     static int tree_run(int argc, char **argv)
+ *     {
+ *         struct tree_options options = {.depth = 99};
+ *         struct cli cli;
+ *
+ *         if (cli_begin(&cli, &tree_command, &options, &argc, argv) < 0)
+ *             return STATUS_TROUBLE;
+ *         ... argv[0] .. argv[argc - 1] are what is not an option ...
+ *         ... out_text(&cli.out, ...) is standard output ...
+ *         return cli_end(&cli, STATUS_FINE);
+ *     }
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/out.h"
+#include "base/work.h"
+#include "cli/command.h"
+
+/* What the program ends with. */
+enum status {
+    STATUS_FINE = 0,
+    STATUS_FINDINGS = 1, /* something to know, or two things differ */
+    STATUS_TROUBLE = 2,  /* it could not be done; also for words we do not understand */
+};
+
+struct cli {
+    const struct command *command;
+    struct out out; /* standard output, buffered; data goes here, all else to stderr */
+    bool json, csv; /* --json, --csv; at most one of them */
+    bool ascii;     /* --ascii, or standard output does not speak UTF-8 */
+    bool colour;    /* may colour codes be written to standard output? */
+    bool terminal;  /* standard output is a terminal */
+    unsigned
+        columns; /* its width in cells; of something else: COLUMNS, or 0: no limit */
+    struct work
+        work; /* Ctrl-C sets its cancel flag; a second Ctrl-C ends the program */
+};
+
+/* Read the options of `command` into *options (a struct of the command's own, with its
+ * defaults set) and the common ones into *cli; leave what is no option in argv[0 ..
+ * argc). On -1 the mistake was told and there is nothing to end. */
+int cli_begin(struct cli *cli, const struct command *command, void *options, int *argc,
+              char **argv);
+
+/* Write out what is left. Returns `status`, or STATUS_TROUBLE if standard output was
+ * lost (told, unless the reader of a pipe just left). */
+int cli_end(struct cli *cli, int status);
+
+/* Say what went wrong on stderr: "torchoscope: SENTENCE". Names inside are escaped. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same from an err. Returns STATUS_TROUBLE, so that `return cli_end(&cli,
+ * cli_fail(&err))` reads well. */
+int cli_fail(const struct err *err);
+
+/* The name among `n` names that `word` was probably meant to be, or NULL. `stride` is
+ * the distance between the pointers to the names: they may lie in a table of structs.
+ */
+const char *cli_nearest(const char *word, const void *names, size_t n, size_t stride);
+
+#endif

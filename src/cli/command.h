@@ -1,0 +1,31 @@
+/* command.h - one command of the program. To add one: write cli/NAME.c ending in such a
+ * table, declare it below, list it in commands.c, and add the file to meson.build. Help
+ * and shell completion come from the table. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/options.h"
+
+struct command {
+    const char *name;
+    const char *summary; /* one line, for the list of commands */
+    const char *usage;   /* what follows the name: "FILE [NAME]" */
+    const char *details; /* for --help, below the options: whole lines; may be NULL */
+    const struct option *options; /* its own; the common ones are added */
+    size_t n_options;
+    int (*run)(int argc, char **argv); /* argv[0] is the first word behind the name */
+    bool hidden;                       /* for shells, not for people */
+};
+
+extern const struct command tree_command, info_command, complete_command;
+
+extern const struct command *const commands[];
+extern const size_t n_commands;
+
+/* The command with this name, or NULL. */
+const struct command *command_find(const char *name);
+
+#endif

@@ -1,0 +1,20 @@
+/* THE TABLE of commands, in the order in which --help lists them. */
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/command.h"
+
+const struct command *const commands[] = {
+    &tree_command,
+    &info_command,
+    &complete_command,
+};
+const size_t n_commands = COUNT_OF(commands);
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
