@@ -1,5 +1,6 @@
 /* file_source_in.h - where each storage's bytes lie in files: the model's source for
- * every file format. It owns the blobs given to it and closes them with the model. */
+ * every file format. It owns the blobs given to it and closes them with the model. Its
+ * storages may be read by any thread. */
 #ifndef READ_FILE_SOURCE_IN_H
 #define READ_FILE_SOURCE_IN_H
 
@@ -8,11 +9,19 @@
 #include "read/zip_in.h"
 
 /* Hand a blob over to the model: it is closed when the model is freed (or the build is
- * released). Makes the source on first use. On failure the blob is closed. */
+ * released). Makes the source on first use. On failure the blob is closed. A blob that
+ * was handed over before stays where it is. read_model() and input_read_inner() have
+ * done this for input->blob: readers need it only for blobs they open themselves. */
 int file_source_keep(struct build *build, struct blob *takes_blob, struct err *err);
 
-/* A storage of `storage->bytes` bytes that lie at `storage->at` of the blob. `have` is
- * computed: what of it lies inside the blob. Its number, or NO_STORAGE. */
+/* The same for a whole file on disk, which becomes one of the model's files. Storages
+ * of this blob, and of those kept after it, are said to lie in this file. */
+int file_source_keep_file(struct build *build, struct blob *takes_blob,
+                          struct err *err);
+
+/* A storage of `storage->bytes` bytes that lie at `storage->at` of the blob. `have`,
+ * the flags MISSING and PARTLY and `file` are computed: what of it lies inside the
+ * blob. Its number, or NO_STORAGE. */
 uint32_t file_source_plain(struct build *build, struct blob *blob,
                            struct storage *storage);
 

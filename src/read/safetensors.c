@@ -36,7 +36,6 @@ struct reading {
     struct build *build;
     struct json_read json;
     uint64_t data_at, data_size;
-    uint32_t file;
     uint16_t device;
     struct map seen; /* hash of a name -> index in names */
     struct extent *extents;
@@ -201,7 +200,7 @@ static int add_entry(struct reading *r, const struct entry *entry)
     struct tensor tensor = {.dtype = (uint8_t)dtype_by_safetensors(entry->code),
                             .class_id = NO_CLASS,
                             .device = r->device};
-    struct storage storage = {.bytes = entry->end - entry->begin, .file = r->file};
+    struct storage storage = {.bytes = entry->end - entry->begin};
     struct str last;
     uint32_t parent, node;
 
@@ -363,7 +362,6 @@ static int read_safetensors(struct input *input, struct build *build, struct err
     int status;
 
     map_init(&r.seen, &build->scratch);
-    r.file = build_file(build, input->name, input->blob->size);
     if (load_header(&r, &text, err) < 0)
         return -1;
     build_set_flags(build, input->node, PLACE_STATE_DICT);

@@ -1,0 +1,310 @@
+#include "read/file_source_in.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "read/inflate_in.h"
+
+enum spot_kind { SPOT_NOTHING, SPOT_PLAIN, SPOT_STORED, SPOT_DEFLATED, SPOT_MEMORY };
+
+/* Where one storage lies. Members of a zip begin at their local header; where their
+ * payload begins is looked up when somebody asks, which keeps opening free of reads. */
+struct spot {
+    union {
+        struct blob *blob;
+        const char *memory;
+    };
+    uint64_t at;                 /* of the bytes, or of the member's local header */
+    uint64_t packed;             /* of a member */
+    uint64_t have;               /* bytes that can be had */
+    _Atomic uint64_t payload_at; /* of a member; 0: not looked up yet */
+    enum spot_kind kind;
+};
+
+struct kept {
+    struct blob *blob;
+    uint32_t file; /* index in the model's files */
+};
+
+struct file_source {
+    struct source source;
+    struct spot *spots; /* by storage number */
+    uint32_t n_spots, spots_room;
+    struct kept *kept;
+    uint32_t n_kept, kept_room;
+    uint32_t file; /* of blobs kept from now on */
+    /* A packed member is read forwards: the next piece goes on where the last one
+     * ended. Whoever holds the lock owns the stream. */
+    pthread_mutex_t lock;
+    struct inflate *stream;
+    uint32_t stream_storage;
+};
+
+/* ---- answering ---- */
+
+static int payload_at(struct spot *spot, uint64_t *ret_at, struct err *err)
+{
+    uint64_t at = atomic_load_explicit(&spot->payload_at, memory_order_relaxed);
+    struct zip_local local;
+
+    if (at == 0) {
+        if (zip_payload_at(spot->blob, spot->at, &local, &at, err) < 0)
+            return -1;
+        if (at > spot->blob->size || spot->packed > spot->blob->size - at)
+            return err_set(err, ERR_FORMAT,
+                           "%s: the entry at byte %" PRIu64 " is longer than the file",
+                           spot->blob->name, spot->at);
+        atomic_store_explicit(&spot->payload_at, at, memory_order_relaxed);
+    }
+    *ret_at = at;
+    return 0;
+}
+
+/* Go forward in a stream to byte `at` of what it gives. */
+static int skip_to(struct inflate *stream, uint64_t at, struct err *err)
+{
+    uint8_t dropped[16 * 1024];
+
+    while (inflate_done(stream) < at) {
+        uint64_t left = at - inflate_done(stream);
+        size_t n = left < sizeof dropped ? (size_t)left : sizeof dropped;
+
+        if (inflate_read(stream, dropped, n, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Read a packed member. Called with the lock held. */
+static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
+                       void *to, size_t n, struct err *err)
+{
+    struct spot *spot = &self->spots[storage];
+    uint64_t begin;
+
+    if (self->stream &&
+        (self->stream_storage != storage || inflate_done(self->stream) > at)) {
+        inflate_close(self->stream);
+        self->stream = NULL;
+    }
+    if (!self->stream) {
+        if (payload_at(spot, &begin, err) < 0)
+            return -1;
+        self->stream = inflate_open(spot->blob, begin, spot->packed, spot->have, err);
+        self->stream_storage = storage;
+    }
+    if (!self->stream)
+        return -1;
+    if (skip_to(self->stream, at, err) == 0 &&
+        inflate_read(self->stream, to, n, err) == 0)
+        return 0;
+    inflate_close(self->stream);
+    self->stream = NULL;
+    return -1;
+}
+
+static int source_read(struct source *source, uint32_t storage, uint64_t at, void *to,
+                       size_t n, struct err *err)
+{
+    struct file_source *self = (struct file_source *)source;
+    struct spot *spot = storage < self->n_spots ? &self->spots[storage] : NULL;
+    uint64_t begin;
+    int status;
+
+    if (!spot || spot->kind == SPOT_NOTHING)
+        return err_set(err, ERR_NOT_FOUND, "these values are not in the file");
+    if (at > spot->have || n > spot->have - at)
+        return err_set(err, ERR_FORMAT,
+                       "bytes %" PRIu64 " to %" PRIu64 " of a storage that has %" PRIu64
+                       " are asked for",
+                       at, at + n, spot->have);
+    switch (spot->kind) {
+    case SPOT_PLAIN:
+        return blob_read(spot->blob, spot->at + at, to, n, err);
+    case SPOT_STORED:
+        if (payload_at(spot, &begin, err) < 0)
+            return -1;
+        return blob_read(spot->blob, begin + at, to, n, err);
+    case SPOT_DEFLATED:
+        pthread_mutex_lock(&self->lock);
+        status = read_packed(self, storage, at, to, n, err);
+        pthread_mutex_unlock(&self->lock);
+        return status;
+    default:
+        memcpy(to, spot->memory + at, n);
+        return 0;
+    }
+}
+
+static const void *source_memory(struct source *source, uint32_t storage)
+{
+    struct file_source *self = (struct file_source *)source;
+
+    if (storage >= self->n_spots || self->spots[storage].kind != SPOT_MEMORY)
+        return NULL;
+    return self->spots[storage].memory;
+}
+
+static int any_changed(struct source *source)
+{
+    struct file_source *self = (struct file_source *)source;
+
+    for (uint32_t i = 0; i < self->n_kept; i++)
+        if (blob_changed(self->kept[i].blob))
+            return 1;
+    return 0;
+}
+
+/* The memory is the model's arena. Blobs go in reverse: a part borrows its whole. */
+static void close_all(struct source *source)
+{
+    struct file_source *self = (struct file_source *)source;
+
+    inflate_close(self->stream);
+    while (self->n_kept > 0)
+        blob_close(self->kept[--self->n_kept].blob);
+    pthread_mutex_destroy(&self->lock);
+}
+
+static const struct source_ops file_source_ops = {source_read, source_memory,
+                                                  any_changed, close_all};
+
+/* ---- building ---- */
+
+/* The model's source, made if there is none yet; NULL: the arena is spent. */
+static struct file_source *source_of(struct build *build)
+{
+    struct model *model = build->model;
+    struct file_source *self = (struct file_source *)model->source;
+
+    if (self)
+        return self;
+    self = arena_alloc(&model->arena, sizeof *self);
+    if (!self)
+        return NULL;
+    self->source = (struct source){&file_source_ops, .any_thread = true};
+    pthread_mutex_init(&self->lock, NULL);
+    model->source = &self->source;
+    return self;
+}
+
+static const struct kept *find_kept(const struct file_source *self,
+                                    const struct blob *blob)
+{
+    for (uint32_t i = self->n_kept; i-- > 0;)
+        if (self->kept[i].blob == blob)
+            return &self->kept[i];
+    return NULL;
+}
+
+static int keep(struct build *build, struct blob *blob, bool is_file, struct err *err)
+{
+    struct file_source *self = source_of(build);
+
+    if (self && find_kept(self, blob))
+        return 0;
+    if (!self || arena_room(&build->model->arena, &self->kept, self->n_kept,
+                            &self->kept_room, sizeof *self->kept) < 0) {
+        arena_err(&build->model->arena, blob->name, err);
+        blob_close(blob);
+        return -1;
+    }
+    if (is_file)
+        self->file = build_file(build, str_of(blob->name), blob->size);
+    self->kept[self->n_kept++] = (struct kept){blob, self->file};
+    return 0;
+}
+
+int file_source_keep(struct build *build, struct blob *takes_blob, struct err *err)
+{
+    return keep(build, takes_blob, false, err);
+}
+
+int file_source_keep_file(struct build *build, struct blob *takes_blob, struct err *err)
+{
+    return keep(build, takes_blob, true, err);
+}
+
+/* Note what can be had, make the storage and remember its spot under its number. */
+static uint32_t add_spot(struct build *build, struct storage *storage, struct spot spot)
+{
+    struct file_source *self = source_of(build);
+    uint32_t id;
+
+    if (!self)
+        return NO_STORAGE;
+    storage->have = spot.have < storage->bytes ? spot.have : storage->bytes;
+    if (spot.kind == SPOT_NOTHING || (storage->have == 0 && storage->bytes > 0))
+        storage->flags |= STORAGE_MISSING;
+    else if (storage->have < storage->bytes)
+        storage->flags |= STORAGE_PARTLY;
+    id = build_storage(build, storage);
+    if (id == NO_STORAGE)
+        return NO_STORAGE;
+    /* Storages that have no spot may have been made in between. */
+    while (self->n_spots <= id) {
+        if (arena_room(&build->model->arena, &self->spots, self->n_spots,
+                       &self->spots_room, sizeof *self->spots) < 0)
+            return NO_STORAGE;
+        self->n_spots++;
+    }
+    self->spots[id] = spot;
+    return id;
+}
+
+static uint32_t file_of(struct build *build, const struct blob *blob)
+{
+    struct file_source *self = source_of(build);
+    const struct kept *kept = self ? find_kept(self, blob) : NULL;
+
+    return kept ? kept->file : 0;
+}
+
+uint32_t file_source_plain(struct build *build, struct blob *blob,
+                           struct storage *storage)
+{
+    uint64_t inside = storage->at < blob->size ? blob->size - storage->at : 0;
+
+    storage->file = file_of(build, blob);
+    return add_spot(
+        build, storage,
+        (struct spot){
+            .blob = blob, .at = storage->at, .have = inside, .kind = SPOT_PLAIN});
+}
+
+uint32_t file_source_member(struct build *build, struct zip *zip, uint32_t entry_id,
+                            struct storage *storage)
+{
+    const struct zip_entry *entry = &zip->entries[entry_id];
+    bool packed = entry->method == ZIP_DEFLATED;
+
+    if (entry->bad || (packed && entry->cut))
+        return file_source_missing(build, storage);
+    storage->file = file_of(build, zip->blob);
+    return add_spot(build, storage,
+                    (struct spot){.blob = zip->blob,
+                                  .at = entry->header_at,
+                                  .packed = entry->packed,
+                                  .have = packed ? entry->size : entry->packed,
+                                  .kind = packed ? SPOT_DEFLATED : SPOT_STORED});
+}
+
+uint32_t file_source_bytes(struct build *build, struct str bytes,
+                           struct storage *storage)
+{
+    struct str copy = arena_str(&build->model->arena, bytes);
+
+    if (!copy.at)
+        return NO_STORAGE;
+    return add_spot(
+        build, storage,
+        (struct spot){.memory = copy.at, .have = bytes.len, .kind = SPOT_MEMORY});
+}
+
+uint32_t file_source_missing(struct build *build, struct storage *storage)
+{
+    return add_spot(build, storage, (struct spot){.kind = SPOT_NOTHING});
+}

@@ -1,0 +1,375 @@
+/* not_a_model.c - the reader of last resort: says in one sentence what a file is when
+ * it is nothing that we read, and what to do about it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/bytes.h"
+#include "base/utf8.h"
+#include "read/input_in.h"
+
+enum {
+    SURE_NAMED = 50, /* by its first bytes: less than a reader of that format has */
+    SURE_ZIP = 40,
+    SURE_TEXT = 5,
+    SURE_NOTHING = 1,
+};
+
+/* What a file may be by its first bytes. */
+struct magic {
+    uint16_t at;
+    uint8_t len;
+    const char *bytes;
+    bool later; /* a model format that we do not read yet */
+    const char *what;
+    const char *advice; /* may be NULL */
+};
+
+#define PACKED_ADVICE "unpack it first and open what is inside"
+
+static const struct magic magics[] = {
+    {0, 4, "GGUF", true, "GGUF", NULL},
+    {0, 4, "lmgg", false, "an old GGML file", "convert it to GGUF with llama.cpp"},
+    {0, 4, "fmgg", false, "an old GGMF file", "convert it to GGUF with llama.cpp"},
+    {0, 4, "tjgg", false, "an old GGJT file", "convert it to GGUF with llama.cpp"},
+    {0, 4, "algg", false, "an old GGLA adapter", "convert it to GGUF with llama.cpp"},
+    {4, 4, "ET12", true, "ExecuTorch", NULL},
+    {4, 4, "ET13", true, "ExecuTorch", NULL},
+    {4, 4, "BP08", true, "ExecuTorch (bundled program)", NULL},
+    {4, 4, "FT01", true, "ExecuTorch (tensor data)", NULL},
+    {4, 4, "TFL3", true, "TFLite", NULL},
+    {4, 4, "PTMF", true, "PyTorch mobile (flatbuffer)", NULL},
+    {0, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
+    {512, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
+    {1024, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
+    {2048, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
+    {0, 6, "\x93NUMPY", true, "NumPy .npy", NULL},
+    {0, 8, "PYTORCH1", false, "a container of the PyTorch 1.0 preview",
+     "load and save it with PyTorch 1.0"},
+    {8, 7, "\3\0\0\0V 1", true, "Lua Torch7 .t7", NULL},
+    {0, 6, "7z\xbc\xaf\x27\x1c", false, "a 7z archive", PACKED_ADVICE},
+    {0, 2, "\x1f\x8b", false, "a gzip file", PACKED_ADVICE},
+    {0, 4, "\x28\xb5\x2f\xfd", false, "a zstd file", PACKED_ADVICE},
+    {0, 3, "BZh", false, "a bzip2 file", PACKED_ADVICE},
+    {0, 6,
+     "\xfd"
+     "7zXZ",
+     false, "an xz file", PACKED_ADVICE},
+    {0, 4, "Rar!", false, "a rar archive", PACKED_ADVICE},
+    {0, 2, "\x78\x9c", false, "zlib-packed data, as joblib writes it", PACKED_ADVICE},
+    {0, 2, "\x78\xda", false, "zlib-packed data, as joblib writes it", PACKED_ADVICE},
+    {257, 5, "ustar", false, "a tar archive without a PyTorch model", PACKED_ADVICE},
+    {0, 4,
+     "\x7f"
+     "ELF",
+     false, "a program or library (ELF)", NULL},
+    {0, 2, "MZ", false, "a Windows program", NULL},
+    {0, 5, "%PDF-", false, "a PDF document", NULL},
+    {0, 8, "\x89PNG\r\n\x1a\n", false, "a PNG picture", NULL},
+    {0, 3, "\xff\xd8\xff", false, "a JPEG picture", NULL},
+    {0, 4, "GIF8", false, "a GIF picture", NULL},
+    {0, 16, "SQLite format 3", false, "an SQLite database", NULL},
+};
+
+/* The sentence for a model format that we do not read yet. */
+static int say_later(const struct input *input, const char *format, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s is %s %s file; torchoscope does not read %s yet", input->path,
+                   strchr("AEIOU", format[0]) ? "an" : "a", format, format);
+}
+
+static const struct magic *find_magic(struct str head)
+{
+    for (size_t i = 0; i < COUNT_OF(magics); i++) {
+        const struct magic *magic = &magics[i];
+
+        if (head.len >= (size_t)magic->at + magic->len &&
+            memcmp(head.at + magic->at, magic->bytes, magic->len) == 0)
+            return magic;
+    }
+    return NULL;
+}
+
+/* ---- ONNX, which has no magic ---- */
+
+static bool take_varint(struct bytes *in, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    uint8_t byte;
+
+    for (int shift = 0; shift < 64; shift += 7) {
+        byte = bytes_u8(in);
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            *ret_value = value;
+            return !in->bad;
+        }
+    }
+    return false;
+}
+
+/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length. */
+static bool is_onnx_key(uint64_t key)
+{
+    static const uint32_t known = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 |
+                                  1u << 6 | 1u << 7 | 1u << 8 | 1u << 14 | 1u << 20 |
+                                  1u << 25 | 1u << 26;
+    uint64_t field = key >> 3, wire = key & 7;
+
+    return field < 32 && (known >> field & 1) &&
+           wire == (field == 1 || field == 5 ? 0 : 2);
+}
+
+static bool looks_like_onnx(const struct input *input)
+{
+    struct bytes in = bytes_of(input->head.at, input->head.len);
+    uint64_t left = input->blob->size;
+    int fields = 0;
+
+    if (input->head.len < 8 || input->head.at[0] != 8)
+        return false;
+    while (bytes_left(&in) > 0) {
+        const uint8_t *before = in.at;
+        uint64_t key, value;
+
+        if (!take_varint(&in, &key) || !is_onnx_key(key) || !take_varint(&in, &value))
+            return false;
+        left -= (uint64_t)(in.at - before);
+        fields++;
+        if ((key & 7) == 0)
+            continue;
+        if (value > left)
+            return false;
+        if (value >= bytes_left(&in))
+            return fields > 1;
+        bytes_skip(&in, value);
+        left -= value;
+    }
+    return fields > 1;
+}
+
+/* ---- archives ---- */
+
+static bool all_end_in(const struct zip *zip, struct str tail)
+{
+    for (uint32_t i = 0; i < zip->n; i++)
+        if (!str_ends(zip->entries[i].name, tail))
+            return false;
+    return zip->n > 0;
+}
+
+static bool some_start(const struct zip *zip, struct str head)
+{
+    for (uint32_t i = 0; i < zip->n; i++)
+        if (str_starts(zip->entries[i].name, head))
+            return true;
+    return false;
+}
+
+static bool has(const struct zip *zip, const char *name)
+{
+    return zip_find_name(zip, str_of(name)) >= 0;
+}
+
+/* The model format that an archive's names tell, or NULL. */
+static const char *archive_format(const struct zip *zip)
+{
+    if (zip_find(zip, "archive_format") >= 0 ||
+        has(zip, "serialized_exported_program.json"))
+        return "torch.export (.pt2)";
+    if (zip_find(zip, ".data/extern_modules") >= 0)
+        return "torch.package";
+    if (zip_find(zip, "constants.pkl") >= 0)
+        return "TorchScript";
+    if (zip_find(zip, "model.json") >= 0 && some_start(zip, zip->root))
+        return zip->root.len > 0 ? "TorchScript of the PyTorch 1.0 preview" : NULL;
+    if (zip_find(zip, "data.pkl") >= 0)
+        return "PyTorch zip";
+    if (has(zip, "config.json") && has(zip, "metadata.json"))
+        return "Keras (.keras)";
+    if (all_end_in(zip, STR(".npy")))
+        return "NumPy .npz";
+    if (has(zip, "ETRECORD_V0"))
+        return "ExecuTorch ETRecord";
+    return NULL;
+}
+
+static const char *archive_kind(const struct zip *zip)
+{
+    if (some_start(zip, STR("word/")))
+        return "a Word document";
+    if (some_start(zip, STR("xl/")))
+        return "an Excel workbook";
+    if (some_start(zip, STR("ppt/")))
+        return "a PowerPoint presentation";
+    if (has(zip, "AndroidManifest.xml"))
+        return "an Android app";
+    if (has(zip, "META-INF/MANIFEST.MF"))
+        return "a Java archive";
+    return NULL;
+}
+
+static int name_archive(const struct input *input, struct err *err)
+{
+    const struct zip *zip = input->zip;
+    const char *format = archive_format(zip);
+    const char *kind = archive_kind(zip);
+
+    if (format)
+        return say_later(input, format, err);
+    if (kind)
+        return err_set(err, ERR_UNSUPPORTED, "%s is %s, not a model", input->path,
+                       kind);
+    if (zip->n == 0)
+        return err_set(err, ERR_FORMAT, "%s is a zip archive without a single entry",
+                       input->path);
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s is a zip archive of %" PRIu32 " files (the first is %.*s), but "
+                   "not a model: unpack it and open a model file inside",
+                   input->path, zip->n, STR_ARG(str_head(zip->entries[0].name, 100)));
+}
+
+/* ---- text ---- */
+
+/* Is the head text? A character cut at its end does not count against it. */
+static bool is_text(struct str head)
+{
+    size_t n = head.len;
+
+    for (size_t i = 0; i < n; i++) {
+        uint8_t c = (uint8_t)head.at[i];
+
+        if (c < 9 || (c > 13 && c < 32 && c != 27) || c == 127)
+            return false;
+    }
+    for (size_t cut = 0; cut < 4 && cut <= n; cut++)
+        if (utf8_valid(str_head(head, n - cut)))
+            return n > 0;
+    return false;
+}
+
+static bool starts_without_case(struct str s, const char *word)
+{
+    for (; *word; word++, s = str_from(s, 1))
+        if (s.len == 0 || (s.at[0] | 32) != (*word | 32))
+            return false;
+    return true;
+}
+
+/* A git-LFS pointer tells the size of what it stands for: "size 12345". */
+static int name_pointer(const struct input *input, struct err *err)
+{
+    struct str rest = input->head, line;
+
+    while (str_split(&rest, '\n', &line)) {
+        uint64_t size;
+
+        if (str_starts(line, STR("size ")) &&
+            str_to_u64(str_trim(str_from(line, 5)), &size))
+            return err_set(err, ERR_FORMAT,
+                           "%s is a git-LFS pointer, not the file itself: run `git lfs "
+                           "pull` to fetch its %" PRIu64 " bytes",
+                           input->path, size);
+    }
+    return err_set(err, ERR_FORMAT,
+                   "%s is a git-LFS pointer, not the file itself: run `git lfs pull`",
+                   input->path);
+}
+
+static bool is_pointer(struct str head)
+{
+    return str_starts(head, STR("version https://git-lfs.github.com/spec/"));
+}
+
+static int name_text(const struct input *input, struct err *err)
+{
+    struct str text = str_trim(input->head);
+
+    if (is_pointer(input->head))
+        return name_pointer(input, err);
+    if (starts_without_case(text, "<!doctype") || starts_without_case(text, "<html") ||
+        starts_without_case(text, "<?xml"))
+        return err_set(err, ERR_FORMAT,
+                       "%s is a web page, not a model: the download failed or led to a "
+                       "page that asks for something; download it again",
+                       input->path);
+    if (str_starts(text, STR("{\"error\"")) || str_starts(text, STR("{\"message\"")))
+        return err_set(err, ERR_FORMAT,
+                       "%s is a server's error message, not a model: %.*s", input->path,
+                       STR_ARG(str_head(text, 120)));
+    if (str_starts(text, STR("{")) || str_starts(text, STR("[")))
+        return err_set(err, ERR_FORMAT,
+                       "%s is JSON text, not a model: the weights must be in another "
+                       "file",
+                       input->path);
+    return err_set(err, ERR_FORMAT, "%s is plain text, not a model", input->path);
+}
+
+/* ---- the reader ---- */
+
+static int knows(const struct input *input)
+{
+    if (!input->blob)
+        return SURE_NOTHING;
+    if (input->zip)
+        return SURE_ZIP;
+    if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input))
+        return SURE_NAMED;
+    return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
+}
+
+static bool all_zero(struct str head)
+{
+    return head.len > 0 && head.at[0] == 0 &&
+           memcmp(head.at, head.at + 1, head.len - 1) == 0;
+}
+
+static int name_magic(const struct input *input, const struct magic *magic,
+                      struct err *err)
+{
+    if (magic->later)
+        return say_later(input, magic->what, err);
+    return err_set(err, ERR_UNSUPPORTED, "%s is %s, not a model%s%s", input->path,
+                   magic->what, magic->advice ? ": " : "",
+                   magic->advice ? magic->advice : "");
+}
+
+static int say_what_it_is(struct input *input, struct build *build, struct err *err)
+{
+    const struct magic *magic;
+
+    (void)build;
+    if (!input->blob)
+        return err_set(err, ERR_USAGE, "%s is a folder in which no model was found",
+                       input->path);
+    if (input->blob->size == 0)
+        return err_set(err, ERR_FORMAT,
+                       "%s is empty: the download or the copy did not finish",
+                       input->path);
+    if (input->zip)
+        return name_archive(input, err);
+    magic = find_magic(input->head);
+    if (magic)
+        return name_magic(input, magic, err);
+    if (looks_like_onnx(input))
+        return say_later(input, "ONNX", err);
+    if (zip_looks_like(input->head))
+        return err_set(err, ERR_FORMAT,
+                       "%s begins like a zip archive, but not one entry of it can be "
+                       "read: it is cut short or damaged",
+                       input->path);
+    if (is_text(input->head))
+        return name_text(input, err);
+    if (all_zero(input->head))
+        return err_set(err, ERR_FORMAT,
+                       "%s begins with zeros only: the download did not finish",
+                       input->path);
+    return err_set(err, ERR_FORMAT,
+                   "%s is nothing that torchoscope knows: its first bytes are those of "
+                   "no model format",
+                   input->path);
+}
+
+const struct reader not_a_model_reader = {
+    .name = "not a model", .knows = knows, .read = say_what_it_is};

@@ -1,0 +1,155 @@
+#include "read/read.h"
+
+#include "base/base.h"
+#include "base/folder.h"
+#include "read/file_source_in.h"
+#include "read/guess_in.h"
+#include "read/input_in.h"
+
+/* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
+ * equally sure, the one listed first. */
+extern const struct reader safetensors_reader;
+extern const struct reader not_a_model_reader;
+
+static const struct reader *const readers[] = {
+    &safetensors_reader,
+    &not_a_model_reader, /* knows a little of everything, and says what it is instead */
+};
+
+static const struct reader *reader_for(const struct input *input)
+{
+    const struct reader *best = &not_a_model_reader;
+    int surest = 0;
+
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
+        int sure = readers[i]->knows(input);
+
+        if (sure > surest) {
+            surest = sure;
+            best = readers[i];
+        }
+    }
+    return best;
+}
+
+/* The last resort for a file that nobody knows: an archive with something before it.
+ * PyTorch would not load it, but a person wants to see what is in there. */
+static const struct reader *look_for_late_zip(struct input *input, struct build *build)
+{
+    struct err why = {0};
+
+    if (input->blob && !input->zip)
+        input->zip = zip_open(input->blob, build, &why);
+    return reader_for(input);
+}
+
+int input_run(struct input *input, struct build *build, struct err *err)
+{
+    const struct reader *reader = reader_for(input);
+
+    if (reader == &not_a_model_reader)
+        reader = look_for_late_zip(input, build);
+    if (build->model->format[0] == '\0')
+        build->model->format = reader->name;
+    return reader->read(input, build, err);
+}
+
+/* Is there anything that a person would want to see? */
+static bool has_content(const struct build *build)
+{
+    return build->n_nodes > 1 || build->model->n_tensors > 0 ||
+           build->model->pickle.n_events > 0;
+}
+
+/* What stopped a reader after it had something to show becomes a finding. */
+static void note_failure(struct build *build, const struct err *why)
+{
+    enum finding_code code = FINDING_DAMAGED;
+
+    if (why->code == ERR_LIMIT)
+        code = FINDING_LIMIT;
+    else if (why->code == ERR_UNSUPPORTED)
+        code = FINDING_UNSUPPORTED;
+    build_finding(build, code, SEVERITY_ALARM, FINDING_NOWHERE, "%s", why->text);
+}
+
+/* Read the input into the build and freeze it. */
+static struct model *finish(struct input *input, struct build *build, struct err *err)
+{
+    struct err why = {0};
+    struct model *model;
+
+    if ((input->blob && input_look(input, build, &why) < 0) ||
+        input_run(input, build, &why) < 0) {
+        if (why.code == ERR_CANCELLED || !has_content(build)) {
+            err_set(err, why.code, "%s", why.text);
+            return NULL;
+        }
+        note_failure(build, &why);
+    }
+    model = build_finish(build, err);
+    if (model)
+        guess_layers(model); /* without memory for guesses, the model does without */
+    return model;
+}
+
+/* Read one file; takes the blob. */
+static struct model *read_blob(struct blob *takes_blob, const char *path,
+                               struct work *work, struct err *err)
+{
+    struct input input = {
+        .path = path, .name = path_last(path), .blob = takes_blob, .node = 0};
+    struct model *model = NULL;
+    struct build build;
+
+    if (build_init(&build, path, INPUT_MODEL_LIMIT, work, err) < 0) {
+        blob_close(takes_blob);
+        goto out;
+    }
+    build.scratch.limit = INPUT_SCRATCH_LIMIT;
+    input_allow(&build, takes_blob->size);
+    if (file_source_keep_file(&build, takes_blob, err) == 0)
+        model = finish(&input, &build, err);
+
+out:
+    build_release(&build);
+    return model;
+}
+
+static struct model *read_folder(const char *path, struct work *work, struct err *err)
+{
+    struct folder folder;
+    struct input input = {.path = path, .name = path_last(path), .folder = &folder};
+    struct model *model = NULL;
+    struct build build;
+
+    if (build_init(&build, path, INPUT_MODEL_LIMIT, work, err) < 0)
+        goto out;
+    build.scratch.limit = INPUT_SCRATCH_LIMIT;
+    if (folder_open(&folder, path, &build.scratch, err) < 0)
+        goto out;
+    model = finish(&input, &build, err);
+    folder_close(&folder);
+
+out:
+    build_release(&build);
+    return model;
+}
+
+struct model *read_model(const char *path, struct work *work, struct err *err)
+{
+    struct blob *blob;
+
+    if (path_is_folder(path))
+        return read_folder(path, work, err);
+    blob = blob_open_file(path, err);
+    return blob ? read_blob(blob, path, work, err) : NULL;
+}
+
+struct model *read_model_memory(const void *at, size_t size, const char *name,
+                                struct work *work, struct err *err)
+{
+    struct blob *blob = blob_open_memory(at, size, name, err);
+
+    return blob ? read_blob(blob, name, work, err) : NULL;
+}

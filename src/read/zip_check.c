@@ -1,0 +1,370 @@
+#include "read/zip_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#define ONES  0x0101010101010101u
+#define HIGHS 0x8080808080808080u
+
+#define FLAG_ENCRYPTED   0x0001
+#define FLAG_PATCH       0x0020
+#define FLAG_STRONG      0x0040
+#define FLAG_HIDDEN      0x2000
+#define FLAGS_WE_DISLIKE (FLAG_ENCRYPTED | FLAG_PATCH | FLAG_STRONG | FLAG_HIDDEN)
+
+/* ---- names ---- */
+
+static uint8_t fold(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c;
+}
+
+/* Eight characters at once, ASCII capitals made small. */
+static uint64_t fold_word(uint64_t word)
+{
+    uint64_t low = word & ~HIGHS;
+    uint64_t from_a = low + ONES * (0x80 - 'A');
+    uint64_t beyond_z = low + ONES * (0x7f - 'Z');
+
+    return word | (((from_a ^ beyond_z) & ~word & HIGHS) >> 2);
+}
+
+/* A hash of the name with case folded. It is seeded, so that no file can be made whose
+ * names all fall into one slot. */
+static uint64_t folded_hash(struct str name, uint64_t seed)
+{
+    uint64_t hash = seed ^ name.len;
+    uint64_t word;
+
+    while (name.len >= 8) {
+        memcpy(&word, name.at, 8);
+        hash = (hash ^ fold_word(word)) * 0x9fb21c651e98df25u;
+        hash ^= hash >> 29;
+        name = str_from(name, 8);
+    }
+    word = 0;
+    if (name.len > 0)
+        memcpy(&word, name.at, name.len);
+    hash = (hash ^ fold_word(word)) * 0x9fb21c651e98df25u;
+    return hash ^ hash >> 32;
+}
+
+static bool same_folded(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return false;
+    if (a.len == 0 || memcmp(a.at, b.at, a.len) == 0)
+        return true;
+    for (size_t i = 0; i < a.len; i++)
+        if (fold((uint8_t)a.at[i]) != fold((uint8_t)b.at[i]))
+            return false;
+    return true;
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static uint32_t *find_slot(const struct zip *zip, struct str name)
+{
+    uint32_t i = (uint32_t)folded_hash(name, zip->seed) & zip->mask;
+
+    while (zip->slots[i] && !same_folded(zip->entries[zip->slots[i] - 1].name, name))
+        i = (i + 1) & zip->mask;
+    return &zip->slots[i];
+}
+
+int64_t zip_find_name(const struct zip *zip, struct str name)
+{
+    return zip->slots ? (int64_t)*find_slot(zip, name) - 1 : -1;
+}
+
+int64_t zip_find_str(const struct zip *zip, struct str record)
+{
+    char name[ZIP_NAME_MAX];
+
+    if (record.len > sizeof name || zip->root.len > sizeof name - record.len)
+        return -1;
+    if (zip->root.len > 0)
+        memcpy(name, zip->root.at, zip->root.len);
+    if (record.len > 0)
+        memcpy(name + zip->root.len, record.at, record.len);
+    return zip_find_name(zip, str_span(name, zip->root.len + record.len));
+}
+
+int64_t zip_find(const struct zip *zip, const char *record)
+{
+    return zip_find_str(zip, str_of(record));
+}
+
+struct str zip_record(const struct zip *zip, uint32_t entry)
+{
+    struct str name = zip->entries[entry].name;
+
+    return str_starts(name, zip->root) ? str_from(name, zip->root.len) : name;
+}
+
+/* ---- one entry ---- */
+
+static void refuse(struct zip *zip, struct zip_entry *entry, enum finding_code code,
+                   const char *why)
+{
+    entry->bad = true;
+    build_finding(zip->build, code, SEVERITY_ALARM, FINDING_NOWHERE,
+                  "entry %.*s %s; its content is not shown", STR_ARG(entry->name), why);
+}
+
+static const char *method_name(uint16_t method)
+{
+    switch (method) {
+    case 9:
+        return "deflate64";
+    case 12:
+        return "bzip2";
+    case 14:
+        return "lzma";
+    case 93:
+        return "zstd";
+    case 95:
+        return "xz";
+    case 99:
+        return "AES encryption";
+    default:
+        return "an unknown method";
+    }
+}
+
+static void check_method(struct zip *zip, struct zip_entry *entry)
+{
+    if (entry->method == ZIP_STORED && entry->packed != entry->size && !entry->bad)
+        refuse(zip, entry, FINDING_SIZE_MISMATCH,
+               "is stored as it is, yet has two different sizes");
+    if (entry->method == ZIP_STORED || entry->method == ZIP_DEFLATED)
+        return;
+    entry->bad = true;
+    build_finding(zip->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, FINDING_NOWHERE,
+                  "entry %.*s is packed by %s (method %u), which neither PyTorch nor "
+                  "torchoscope reads",
+                  STR_ARG(entry->name), method_name(entry->method), entry->method);
+}
+
+static void check_flags(struct zip *zip, struct zip_entry *entry)
+{
+    if (entry->flags & (FLAG_ENCRYPTED | FLAG_STRONG | FLAG_HIDDEN))
+        refuse(zip, entry, FINDING_ENCRYPTED, "is marked as encrypted");
+    else
+        refuse(zip, entry, FINDING_ZIP_TRICK, "is marked as a patch of another file");
+}
+
+/* Does one of the parts between slashes equal ".."? */
+static bool climbs(struct str name)
+{
+    struct str part;
+
+    while (str_split(&name, '/', &part))
+        if (str_is(part, ".."))
+            return true;
+    return false;
+}
+
+/* Names are only ever shown: nothing is unpacked to disk. So these are findings, and
+ * the content stays readable. */
+static void check_name(struct zip *zip, const struct zip_entry *entry)
+{
+    struct str name = entry->name;
+    const char *what = NULL;
+    enum finding_code code = FINDING_UNSAFE_PATH;
+
+    if (name.len == 0) {
+        build_finding(zip->build, FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE,
+                      "an entry at byte %" PRIu64 " has no name", entry->header_at);
+        return;
+    }
+    if (memchr(name.at, 0, name.len)) {
+        what = "has a NUL byte in its name: programs disagree on where it ends";
+        code = FINDING_ZIP_TRICK;
+    } else if (name.at[0] == '/' || (name.len > 1 && name.at[1] == ':')) {
+        what = "has an absolute path as its name";
+    } else if (str_find(name, STR("..")) >= 0 && climbs(name)) {
+        what = "has a name that leads out of its folder";
+    } else if (memchr(name.at, '\\', name.len)) {
+        what = "has a backslash in its name, which some programs take for a slash";
+        code = FINDING_ZIP_TRICK;
+    }
+    if (what)
+        build_finding(zip->build, code, SEVERITY_WARNING, FINDING_NOWHERE,
+                      "entry %.*s %s", STR_ARG(name), what);
+}
+
+/* The end of what the entry takes at least: header, name and payload. */
+static uint64_t least_end(const struct zip_entry *entry)
+{
+    uint64_t end;
+
+    if (__builtin_add_overflow(entry->header_at, ZIP_LOCAL_SIZE + entry->name.len,
+                               &end) ||
+        __builtin_add_overflow(end, entry->packed, &end))
+        return UINT64_MAX;
+    return end;
+}
+
+void zip_check_entry(struct zip *zip, struct zip_entry *entry)
+{
+    check_name(zip, entry);
+    if (entry->flags & FLAGS_WE_DISLIKE)
+        check_flags(zip, entry);
+    if (entry->method != ZIP_DEFLATED)
+        check_method(zip, entry);
+    if (least_end(entry) > zip->directory_at && !entry->bad)
+        refuse(zip, entry, FINDING_DAMAGED, "would lie beyond the archive's directory");
+}
+
+/* ---- all entries ---- */
+
+/* The root folder is that of the first entry, as torch has it. */
+static void find_root(struct zip *zip)
+{
+    ptrdiff_t slash = zip->n > 0 ? str_find_char(zip->entries[0].name, '/') : -1;
+
+    zip->root =
+        slash >= 0 ? str_head(zip->entries[0].name, (size_t)slash + 1) : STR("");
+    if (zip->root.len == 0)
+        return;
+    for (uint32_t i = 1; i < zip->n; i++) {
+        if (str_starts(zip->entries[i].name, zip->root))
+            continue;
+        build_finding(zip->build, FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE,
+                      "entry %.*s stands outside the archive's folder %.*s: PyTorch "
+                      "refuses such files or leaves it out",
+                      STR_ARG(zip->entries[i].name), STR_ARG(zip->root));
+        return;
+    }
+}
+
+/* Is there an entry with this one's name, its backslashes taken for slashes? */
+static bool twin_by_slash(const struct zip *zip, struct str name)
+{
+    char slashed[ZIP_NAME_MAX];
+
+    if (name.len == 0 || name.len > sizeof slashed || !memchr(name.at, '\\', name.len))
+        return false;
+    for (size_t i = 0; i < name.len; i++)
+        slashed[i] = name.at[i] == '\\' ? '/' : name.at[i];
+    return zip_find_name(zip, str_span(slashed, name.len)) >= 0;
+}
+
+static void say_duplicate(struct zip *zip, uint32_t entry, const char *how)
+{
+    build_finding(zip->build, FINDING_DUPLICATE, SEVERITY_ALARM, FINDING_NOWHERE,
+                  "entry %" PRIu32 ", %.*s, has the name of an earlier one%s: PyTorch "
+                  "reads the first, other programs the last",
+                  entry, STR_ARG(zip->entries[entry].name), how);
+}
+
+/* Fill the index. The first of several entries with one name is the one it knows. */
+static int index_names(struct zip *zip, struct err *err)
+{
+    struct arena *arena = &zip->build->scratch;
+    uint32_t size = 16;
+
+    while (size < 2 * zip->n)
+        size *= 2;
+    zip->slots = arena_array(arena, size, sizeof *zip->slots);
+    if (!zip->slots)
+        return arena_err(arena, zip->blob->name, err);
+    zip->mask = size - 1;
+    zip->seed = hash_u64((uint64_t)(uintptr_t)zip->slots);
+    for (uint32_t i = 0; i < zip->n; i++) {
+        struct str name = zip->entries[i].name;
+        uint32_t *slot = find_slot(zip, name);
+
+        if (!*slot)
+            *slot = i + 1;
+        else
+            say_duplicate(zip, i,
+                          str_eq(zip->entries[*slot - 1].name, name)
+                              ? ""
+                              : " but for capital letters");
+    }
+    for (uint32_t i = 0; i < zip->n; i++)
+        if (twin_by_slash(zip, zip->entries[i].name))
+            say_duplicate(zip, i, " but for backslashes");
+    return 0;
+}
+
+struct position {
+    uint64_t at;
+    uint32_t entry;
+};
+
+static int by_position(const void *a, const void *b)
+{
+    const struct position *x = a, *y = b;
+
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+static bool in_order(const struct zip *zip)
+{
+    for (uint32_t i = 1; i < zip->n; i++)
+        if (least_end(&zip->entries[i - 1]) > zip->entries[i].header_at)
+            return false;
+    return true;
+}
+
+/* No two entries may share bytes. Of two that do, the later one in the file is refused:
+ * a small file could otherwise claim any amount of content. */
+static int check_overlaps(struct zip *zip, struct err *err)
+{
+    struct arena *arena = &zip->build->scratch;
+    struct position *order;
+    struct zip_entry *last;
+
+    if (in_order(zip))
+        return 0;
+    order = arena_array(arena, zip->n, sizeof *order);
+    if (!order)
+        return arena_err(arena, zip->blob->name, err);
+    for (uint32_t i = 0; i < zip->n; i++)
+        order[i] = (struct position){zip->entries[i].header_at, i};
+    qsort(order, zip->n, sizeof *order, by_position);
+    last = &zip->entries[order[0].entry];
+    for (uint32_t i = 1; i < zip->n; i++) {
+        struct zip_entry *entry = &zip->entries[order[i].entry];
+
+        if (least_end(last) <= entry->header_at) {
+            last = entry;
+            continue;
+        }
+        entry->bad = true;
+        build_finding(zip->build, FINDING_OVERLAP, SEVERITY_ALARM, FINDING_NOWHERE,
+                      "entry %.*s at byte %" PRIu64 " lies inside entry %.*s; its "
+                      "content is not shown",
+                      STR_ARG(entry->name), entry->header_at, STR_ARG(last->name));
+    }
+    return 0;
+}
+
+static void check_front(struct zip *zip)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (uint32_t i = 0; i < zip->n; i++)
+        if (zip->entries[i].header_at < first)
+            first = zip->entries[i].header_at;
+    if (zip->n > 0 && first > zip->shift && first != UINT64_MAX)
+        build_finding(zip->build, FINDING_HOLE, SEVERITY_WARNING, FINDING_NOWHERE,
+                      "%s has %" PRIu64 " bytes before its first entry",
+                      zip->blob->name, first - zip->shift);
+}
+
+int zip_check(struct zip *zip, struct err *err)
+{
+    find_root(zip);
+    check_front(zip);
+    if (index_names(zip, err) < 0)
+        return -1;
+    return check_overlaps(zip, err);
+}
