@@ -1,4 +1,5 @@
-/* decode_in.h - what the iteration, the statistics and the quantiles share of decoding. */
+/* decode_in.h - what the iteration, the statistics and the quantiles share of decoding.
+ */
 #ifndef MEASURE_DECODE_IN_H
 #define MEASURE_DECODE_IN_H
 

@@ -5,6 +5,7 @@
 #ifndef MEASURE_HISTOGRAM_H
 #define MEASURE_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"

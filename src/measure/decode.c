@@ -1,0 +1,203 @@
+#include "measure/decode_in.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "measure/elements.h"
+#include "measure/small_float_in.h"
+
+bool dtype_has_values(enum dtype dtype)
+{
+    return dtype_info(dtype)->kind != DTYPE_KIND_NONE;
+}
+
+unsigned dtype_doubles(enum dtype dtype)
+{
+    if (dtype_info(dtype)->kind == DTYPE_KIND_COMPLEX)
+        return 2;
+    return dtype_info(dtype)->values;
+}
+
+size_t elements_size(enum dtype dtype, size_t n)
+{
+    uint64_t bytes;
+
+    return dtype_size(dtype, n, &bytes) ? (size_t)bytes : 0;
+}
+
+void unpack_codes(unsigned bits, const void *at, size_t first, size_t n, uint8_t *to)
+{
+    const uint8_t *bytes = at;
+    uint8_t mask = (uint8_t)((1u << bits) - 1);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t bit = (first + i) * bits;
+        unsigned low = bit % 8, word = bytes[bit / 8];
+
+        if (low + bits > 8)
+            word |= (unsigned)bytes[bit / 8 + 1] << 8;
+        to[i] = (uint8_t)(word >> low) & mask;
+    }
+}
+
+void pack_codes(unsigned bits, const uint8_t *codes, size_t n, uint8_t *to)
+{
+    memset(to, 0, (n * bits + 7) / 8);
+    for (size_t i = 0; i < n; i++) {
+        size_t bit = i * bits;
+        unsigned word = (unsigned)codes[i] << (bit % 8);
+
+        to[bit / 8] |= (uint8_t)word;
+        if (word > 255)
+            to[bit / 8 + 1] |= (uint8_t)(word >> 8);
+    }
+}
+
+/* Types of codes: a table of what each code stands for, then one look-up each. */
+static void decode_codes(enum dtype dtype, const void *at, size_t first, size_t n,
+                         double *to)
+{
+    unsigned bits = code_bits(dtype);
+    double values[256];
+    uint8_t codes[512];
+
+    for (unsigned code = 0; code < 1u << bits; code++)
+        values[code] = code_value(dtype, (uint8_t)code);
+    first *= dtype_info(dtype)->values;
+    n *= dtype_info(dtype)->values;
+    for (size_t done = 0; done < n; done += sizeof codes) {
+        size_t part = n - done < sizeof codes ? n - done : sizeof codes;
+
+        unpack_codes(bits, at, first + done, part, codes);
+        for (size_t i = 0; i < part; i++)
+            to[done + i] = values[codes[i]];
+    }
+}
+
+/* Loops over elements that may lie at any address: `get` is what one gives. */
+#define DECODE(type, get)                                                              \
+    for (size_t i = 0; i < n; i++) {                                                   \
+        type v;                                                                        \
+        memcpy(&v, bytes + i * sizeof v, sizeof v);                                    \
+        to[i] = get;                                                                   \
+    }                                                                                  \
+    return true
+
+static bool decode_wide(enum dtype dtype, const char *bytes, size_t n, double *to)
+{
+    switch (dtype) {
+    case DTYPE_FLOAT64:
+        memcpy(to, bytes, n * sizeof *to);
+        return true;
+    case DTYPE_FLOAT32:
+        DECODE(float, v);
+    case DTYPE_FLOAT16:
+        DECODE(uint16_t, float16_value(v));
+    case DTYPE_BFLOAT16:
+        DECODE(uint16_t, bfloat16_value(v));
+    case DTYPE_INT64:
+        DECODE(int64_t, (double)v);
+    case DTYPE_INT32:
+    case DTYPE_QINT32:
+        DECODE(int32_t, v);
+    case DTYPE_INT16:
+        DECODE(int16_t, v);
+    case DTYPE_UINT64:
+        DECODE(uint64_t, (double)v);
+    case DTYPE_UINT32:
+        DECODE(uint32_t, v);
+    case DTYPE_UINT16:
+        DECODE(uint16_t, v);
+    default:
+        return false;
+    }
+}
+
+bool elements_decode(enum dtype dtype, const void *at, size_t first, size_t n,
+                     double *to)
+{
+    const char *bytes = at;
+
+    if (code_bits(dtype)) {
+        decode_codes(dtype, at, first, n, to);
+        return true;
+    }
+    if (!dtype_has_values(dtype))
+        return false;
+    bytes += elements_size(dtype, first);
+    switch (dtype) {
+    case DTYPE_COMPLEX32:
+        return decode_wide(DTYPE_FLOAT16, bytes, 2 * n, to);
+    case DTYPE_COMPLEX64:
+        return decode_wide(DTYPE_FLOAT32, bytes, 2 * n, to);
+    case DTYPE_COMPLEX128:
+        return decode_wide(DTYPE_FLOAT64, bytes, 2 * n, to);
+    default:
+        return decode_wide(dtype, bytes, n, to);
+    }
+}
+
+bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to)
+{
+    const char *bytes = at;
+
+    switch (dtype) {
+    case DTYPE_INT64:
+    case DTYPE_UINT64:
+        memcpy(to, bytes, n * sizeof *to);
+        return true;
+    case DTYPE_INT32:
+    case DTYPE_QINT32:
+        DECODE(int32_t, v);
+    case DTYPE_INT16:
+        DECODE(int16_t, v);
+    case DTYPE_UINT32:
+        DECODE(uint32_t, v);
+    case DTYPE_UINT16:
+        DECODE(uint16_t, v);
+    case DTYPE_INT8:
+    case DTYPE_QINT8:
+        DECODE(int8_t, v);
+    case DTYPE_UINT8:
+    case DTYPE_QUINT8:
+        DECODE(uint8_t, v);
+    case DTYPE_BOOL:
+        DECODE(uint8_t, v != 0);
+    case DTYPE_QUINT4X2:
+    case DTYPE_QUINT2X4:
+        for (size_t i = 0; i < n; i++) {
+            uint8_t code;
+
+            unpack_codes(code_bits(dtype), at, i, 1, &code);
+            to[i] = code;
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The squares of 16- and 32-bit parts cannot leave the range of a double; those of
+ * 64-bit parts can. */
+static double absolute(enum dtype dtype, double real, double imaginary)
+{
+    if (dtype == DTYPE_COMPLEX128 || !isfinite(real) || !isfinite(imaginary))
+        return hypot(real, imaginary);
+    return sqrt(real * real + imaginary * imaginary);
+}
+
+bool decode_reals(enum dtype dtype, const void *at, size_t first, size_t n, double *to)
+{
+    double pairs[2 * 128];
+
+    if (dtype_info(dtype)->kind != DTYPE_KIND_COMPLEX)
+        return elements_decode(dtype, at, first, n, to);
+    for (size_t done = 0; done < n; done += 128) {
+        size_t part = n - done < 128 ? n - done : 128;
+
+        elements_decode(dtype, at, first + done, part, pairs);
+        for (size_t i = 0; i < part; i++)
+            to[done + i] = absolute(dtype, pairs[2 * i], pairs[2 * i + 1]);
+    }
+    return true;
+}

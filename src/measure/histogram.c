@@ -1,0 +1,227 @@
+#include "measure/histogram.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/decode_in.h"
+#include "measure/elements_in.h"
+#include "measure/histogram_in.h"
+
+#define HALF (HISTOGRAM_BINS / 2) /* counters of one sign */
+#define TOP  (HALF - 8)           /* from here on: infinities and NaN */
+
+void histogram_merge(struct histogram *a, const struct histogram *b)
+{
+    for (size_t i = 0; i < HISTOGRAM_BINS; i++)
+        a->bins[i] += b->bins[i];
+    a->sampled = a->sampled || b->sampled;
+}
+
+/* The float32 whose upper bits are these. */
+static double edge(uint32_t bin)
+{
+    uint32_t bits = bin << 20;
+    float value;
+
+    if (bin == TOP)
+        return 0x1p128;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void histogram_range(uint32_t bin, double *ret_low, double *ret_high)
+{
+    uint32_t magnitude = bin % HALF;
+
+    if (magnitude >= TOP)
+        magnitude = TOP - 1;
+    *ret_low = edge(magnitude);
+    *ret_high = edge(magnitude + 1);
+    if (bin >= HALF) {
+        double low = *ret_low;
+
+        *ret_low = -*ret_high;
+        *ret_high = -low;
+    }
+}
+
+uint16_t histogram_bin(double value)
+{
+    double magnitude = fabs(value);
+    uint16_t sign = signbit(value) ? HALF : 0;
+    uint64_t bits;
+
+    if (magnitude >= 0x1p128)
+        return (uint16_t)(sign + TOP - 1);
+    if (magnitude < 0x1p-126) /* float32's denormals: even steps of 2^-129 */
+        return (uint16_t)(sign + (uint16_t)(magnitude * 0x1p129));
+    memcpy(&bits, &magnitude, sizeof bits);
+    return (uint16_t)(sign + (bits >> 49) - ((1023 - 127) << 3));
+}
+
+void tally_add(struct tally *tally, const uint16_t *bins, size_t n)
+{
+    uint32_t(*counts)[TALLY_WAYS] = tally->counts;
+    uint64_t *direct = tally->histogram->bins;
+    size_t i = 0;
+
+    if (!counts) {
+        for (; i < n; i++)
+            direct[bins[i]] += bins[i] % HALF < TOP;
+        return;
+    }
+    for (; i + TALLY_WAYS <= n; i += TALLY_WAYS)
+        for (size_t way = 0; way < TALLY_WAYS; way++)
+            counts[bins[i + way]][way]++;
+    for (; i < n; i++)
+        counts[bins[i]][0]++;
+    tally->n += n;
+    if (tally->n > UINT32_MAX / 2)
+        tally_flush(tally);
+}
+
+void tally_value(struct tally *tally, double value, uint64_t times)
+{
+    tally->histogram->bins[histogram_bin(value)] += times;
+}
+
+void tally_flush(struct tally *tally)
+{
+    if (!tally->counts)
+        return;
+    for (size_t bin = 0; bin < HISTOGRAM_BINS; bin++) {
+        uint64_t sum = 0;
+
+        for (size_t way = 0; way < TALLY_WAYS; way++)
+            sum += tally->counts[bin][way];
+        if (bin % HALF < TOP)
+            tally->histogram->bins[bin] += sum;
+    }
+    memset(tally->counts, 0, HISTOGRAM_BINS * sizeof *tally->counts);
+    tally->n = 0;
+}
+
+/* Counters from the lowest value to the highest: the negative ones run backwards. */
+static uint32_t ordered_bin(uint32_t i)
+{
+    return i < HALF ? HISTOGRAM_BINS - 1 - i : i - HALF;
+}
+
+double histogram_quantile(const struct histogram *histogram, double q)
+{
+    uint64_t total = 0, below = 0;
+    double rank, low = 0, high = 0;
+
+    for (uint32_t i = 0; i < HISTOGRAM_BINS; i++)
+        total += histogram->bins[i];
+    if (total == 0 || !(q >= 0 && q <= 1))
+        return NAN;
+    rank = q * (double)(total - 1);
+    for (uint32_t i = 0; i < HISTOGRAM_BINS; i++) {
+        uint64_t here = histogram->bins[ordered_bin(i)];
+
+        if (here == 0)
+            continue;
+        histogram_range(ordered_bin(i), &low, &high);
+        /* The elements of a counter are taken to be spread evenly over it; in those of
+         * zero they are taken to be zeros. */
+        if (ordered_bin(i) % HALF == 0)
+            low = high = 0;
+        if (rank < (double)(below + here))
+            return low + (high - low) * ((rank - (double)below + 0.5) / (double)here);
+        below += here;
+    }
+    return high;
+}
+
+/* A linear histogram under way: the edges as numpy.linspace gives them. */
+struct linear {
+    double min, max, scale;
+    double *edges; /* (n + 1) */
+    uint64_t *bins;
+    uint32_t n;
+    uint64_t times; /* how often each element stands for */
+};
+
+/* The step that a value falls into. The product may be off by one step at an edge,
+ * which comparing with the edges mends. */
+static uint32_t linear_bin(const struct linear *linear, double value)
+{
+    double step = (value - linear->min) * linear->scale;
+    uint32_t i = step < linear->n ? (uint32_t)step : linear->n - 1;
+
+    i -= i > 0 && value < linear->edges[i];
+    i += i + 1 < linear->n && value >= linear->edges[i + 1];
+    return i;
+}
+
+static void linear_add(const struct linear *linear, enum dtype dtype, const void *at,
+                       size_t n)
+{
+    unsigned values = dtype_info(dtype)->values;
+    double reals[2 * 512];
+
+    for (size_t done = 0; done < n; done += 512) {
+        size_t part = n - done < 512 ? n - done : 512;
+
+        decode_reals(dtype, at, done, part, reals);
+        for (size_t i = 0; i < part * values; i++)
+            if (reals[i] >= linear->min && reals[i] <= linear->max)
+                linear->bins[linear_bin(linear, reals[i])] += linear->times;
+    }
+}
+
+static int linear_init(struct linear *linear, double min, double max, uint64_t *bins,
+                       uint32_t n, struct err *err)
+{
+    if (n == 0 || !isfinite(min) || !isfinite(max) || min > max)
+        return err_set(err, ERR_USAGE,
+                       "a histogram needs steps, and a min below its max");
+    if (min == max) { /* as numpy does: a step of width 1 around the only value */
+        min -= 0.5;
+        max += 0.5;
+    }
+    *linear = (struct linear){.min = min, .max = max, .bins = bins, .n = n};
+    /* Halved first: the difference itself may be more than a double holds. */
+    linear->scale = n / 2.0 / (max / 2 - min / 2);
+    linear->edges = malloc(((size_t)n + 1) * sizeof *linear->edges);
+    if (!linear->edges)
+        return err_set(err, ERR_LIMIT, "no memory for a histogram of %u steps", n);
+    for (uint32_t i = 0; i <= n; i++)
+        linear->edges[i] = min + i * ((max / 2 - min / 2) / n * 2);
+    linear->edges[n] = max;
+    return 0;
+}
+
+int histogram_linear(const struct model *model, const struct tensor *tensor, double min,
+                     double max, uint64_t *bins, uint32_t n, struct work *work,
+                     struct err *err)
+{
+    struct elements *elements;
+    struct linear linear;
+    const void *at;
+    size_t some;
+    int more = -1;
+
+    if (!dtype_has_values(tensor->dtype))
+        return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
+                       dtype_name(tensor->dtype));
+    if (linear_init(&linear, min, max, bins, n, err) < 0)
+        return -1;
+    memset(bins, 0, n * sizeof *bins);
+    elements = elements_open_distinct(model, tensor, &linear.times, err);
+    if (!elements)
+        goto out;
+    for (;;) {
+        more = elements_next(elements, work, &at, &some, err);
+        if (more <= 0)
+            break;
+        linear_add(&linear, tensor->dtype, at, some);
+    }
+
+out:
+    elements_close(elements);
+    free(linear.edges);
+    return more;
+}

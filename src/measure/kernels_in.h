@@ -1,0 +1,58 @@
+/* kernels_in.h - the inner loops, one set for each instruction set.
+ * A kernel looks at one block of at most BLOCK elements, at any address. What it finds
+ * is right when `squares` is finite; non-finite elements, and finite ones too large for
+ * the kernel's precision, make it NaN or infinite, and the block is done again in
+ * doubles. */
+#ifndef MEASURE_KERNELS_IN_H
+#define MEASURE_KERNELS_IN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCK 2048
+
+/* What kernels can load. 16-bit types and f32 are summed in f32, the others in f64. */
+enum load {
+    LOAD_F32,
+    LOAD_F16,
+    LOAD_BF16,
+    LOAD_I16,
+    LOAD_U16,
+    LOAD_F64,
+    LOAD_I32,
+    LOAD_U32,
+    LOAD_I64,
+    LOAD_U64,
+    LOAD_COUNT
+};
+
+struct block {
+    double shift;        /* the first element */
+    double sum, squares; /* of x - shift, and of its square */
+    double min, max;
+    int64_t int_min, int_max; /* of I64 and U64 (cast), instead of min and max */
+    uint32_t zeros;           /* -0 is one */
+};
+
+struct kernels {
+    const char *name;
+    /* x (n), 1 <= n <= BLOCK */
+    void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
+    /* Are all of x (n) finite? F32, F16, BF16, F64 only. */
+    bool (*finite[LOAD_COUNT])(const void *x, size_t n);
+    /* The counters of the exponent histogram: bins (n). F32, F16, BF16 only. */
+    void (*bins[LOAD_COUNT])(const void *x, size_t n, uint16_t *bins);
+};
+
+extern const struct kernels kernels_plain;
+extern const struct kernels kernels_sse2;
+extern const struct kernels kernels_avx2;
+extern const struct kernels kernels_avx512;
+
+/* Those of this machine, chosen once. */
+const struct kernels *kernels_best(void);
+/* By name, if this machine has them; else NULL. */
+const struct kernels *kernels_find(const char *name);
+
+#endif

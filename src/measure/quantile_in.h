@@ -1,0 +1,27 @@
+/* quantile_in.h - elements as unsigned numbers in the same order. */
+#ifndef MEASURE_QUANTILE_IN_H
+#define MEASURE_QUANTILE_IN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/dtype.h"
+
+struct keys {
+    enum dtype dtype;
+    unsigned bits;      /* of a key */
+    uint8_t order[256]; /* types of codes: the key of each code */
+    double values[256]; /* and the value of each key */
+};
+
+void keys_init(struct keys *keys, enum dtype dtype);
+
+/* The keys of the finite ones among elements first to first + n; returns how many. `to`
+ * has room for 2 * n. */
+size_t keys_of(const struct keys *keys, const void *at, size_t first, size_t n,
+               uint64_t *to);
+
+/* The element that a key stands for. */
+double keys_value(const struct keys *keys, uint64_t key);
+
+#endif

@@ -1,0 +1,60 @@
+#include "measure/sample_model_in.h"
+
+#include <string.h>
+
+static struct sample *sample_of(struct source *source)
+{
+    return (struct sample *)((char *)source - offsetof(struct sample, source));
+}
+
+static int sample_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
+                        size_t n, struct err *err)
+{
+    struct sample *sample = sample_of(source);
+
+    if (storage != 0 || at > sample->storage.have || n > sample->storage.have - at)
+        return err_set(err, ERR_IO, "read beyond the storage");
+    memcpy(to, sample->bytes + at, n);
+    sample->reads++;
+    sample->bytes_read += n;
+    return 0;
+}
+
+static const void *sample_direct(struct source *source, uint32_t storage)
+{
+    struct sample *sample = sample_of(source);
+
+    return storage == 0 && sample->in_memory ? sample->bytes : NULL;
+}
+
+static const struct source_ops sample_ops = {.bytes = sample_bytes,
+                                             .direct = sample_direct};
+
+void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uint64_t n,
+                 const int64_t *shape, const int64_t *strides, int rank)
+{
+    int64_t step = 1;
+
+    memset(sample, 0, sizeof *sample);
+    sample->bytes = bytes;
+    sample->source.ops = &sample_ops;
+    sample->storage = (struct storage){.bytes = n, .have = n};
+    sample->tensor = (struct tensor){.dtype = (uint8_t)dtype,
+                                     .layout = LAYOUT_STRIDED,
+                                     .rank = (uint8_t)rank,
+                                     .strides = 16,
+                                     .numel = 1};
+    for (int i = rank - 1; i >= 0; i--) {
+        sample->dims[i] = shape[i];
+        sample->dims[16 + i] = strides ? strides[i] : step;
+        step *= shape[i];
+    }
+    sample->tensor.numel = (uint64_t)step;
+    sample->model.source = &sample->source;
+    sample->model.storages = &sample->storage;
+    sample->model.n_storages = 1;
+    sample->model.tensors = &sample->tensor;
+    sample->model.n_tensors = 1;
+    sample->model.dims = sample->dims;
+    sample->model.n_dims = 32;
+}

@@ -1,0 +1,198 @@
+/* THE TABLE of statistics is struct stats: a new one is a member there, a line in
+ * stats_init() and stats_merge(), and a sum in the kernels. */
+#include "measure/stats_in.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/decode_in.h"
+#include "measure/small_float_in.h"
+
+#define FEW ((size_t)8192) /* elements that are not worth a table of counters */
+
+void stats_init(struct stats *stats, enum dtype dtype)
+{
+    enum dtype_kind kind = dtype_info(dtype)->kind;
+
+    *stats = (struct stats){.kind = STATS_REAL, .min = NAN, .max = NAN, .mean = NAN};
+    if (kind == DTYPE_KIND_INT)
+        stats->kind = STATS_INT;
+    else if (kind == DTYPE_KIND_UINT || kind == DTYPE_KIND_BOOL)
+        stats->kind = STATS_UINT;
+}
+
+uint64_t stats_finite(const struct stats *stats)
+{
+    return stats->count - stats->nan - stats->pos_inf - stats->neg_inf;
+}
+
+double stats_std(const struct stats *stats)
+{
+    uint64_t n = stats_finite(stats);
+
+    return n < 2 ? NAN : sqrt(stats->m2 / (double)(n - 1));
+}
+
+double stats_l2(const struct stats *stats)
+{
+    uint64_t n = stats_finite(stats);
+
+    return n == 0 ? 0 : sqrt(stats->m2 + (double)n * stats->mean * stats->mean);
+}
+
+/* Chan, Golub and LeVeque: the sums of two parts about their own means give those of
+ * the whole. */
+void stats_join(struct stats *stats, uint64_t n, double mean, double m2)
+{
+    uint64_t before = stats_finite(stats);
+    double share, delta;
+
+    if (n == 0)
+        return;
+    if (before == 0) {
+        stats->mean = mean;
+        stats->m2 = m2;
+        return;
+    }
+    share = (double)n / (double)(before + n);
+    delta = mean - stats->mean;
+    stats->mean += delta * share;
+    stats->m2 += m2 + delta * delta * share * (double)before;
+}
+
+bool stats_below(enum stats_kind kind, double a, int64_t int_a, double b, int64_t int_b)
+{
+    if (kind == STATS_INT)
+        return int_a < int_b;
+    if (kind == STATS_UINT)
+        return (uint64_t)int_a < (uint64_t)int_b;
+    return a < b;
+}
+
+void stats_lower(struct stats *stats, double min, int64_t int_min, uint64_t at)
+{
+    bool first = isnan(stats->min);
+
+    if (isnan(min))
+        return;
+    if (!first && stats_below(stats->kind, stats->min, stats->int_min, min, int_min))
+        return;
+    if (!first && !stats_below(stats->kind, min, int_min, stats->min, stats->int_min) &&
+        stats->min_at <= at)
+        return;
+    stats->min = min;
+    stats->int_min = int_min;
+    stats->min_at = at;
+}
+
+void stats_raise(struct stats *stats, double max, int64_t int_max, uint64_t at)
+{
+    bool first = isnan(stats->max);
+
+    if (isnan(max))
+        return;
+    if (!first && stats_below(stats->kind, max, int_max, stats->max, stats->int_max))
+        return;
+    if (!first && !stats_below(stats->kind, stats->max, stats->int_max, max, int_max) &&
+        stats->max_at <= at)
+        return;
+    stats->max = max;
+    stats->int_max = int_max;
+    stats->max_at = at;
+}
+
+void stats_merge(struct stats *a, const struct stats *b, uint64_t offset)
+{
+    stats_join(a, stats_finite(b), b->mean, b->m2);
+    stats_lower(a, b->min, b->int_min, b->min_at + offset);
+    stats_raise(a, b->max, b->int_max, b->max_at + offset);
+    a->count += b->count;
+    a->nan += b->nan;
+    a->pos_inf += b->pos_inf;
+    a->neg_inf += b->neg_inf;
+    a->zeros += b->zeros;
+    a->sampled = a->sampled || b->sampled;
+}
+
+static bool has_value(const struct wanted *wanted, double real, int64_t integer)
+{
+    return wanted->kind == STATS_REAL ? real == wanted->real
+                                      : integer == wanted->integer;
+}
+
+size_t stats_find(enum dtype dtype, const void *at, size_t first, size_t end,
+                  const struct wanted *wanted)
+{
+    unsigned values = dtype_info(dtype)->values;
+    size_t size = elements_size(dtype, 1);
+    double reals[2 * 512] = {0};
+    int64_t integers[512] = {0};
+
+    for (; first < end; first += 512) {
+        size_t n = end - first < 512 ? end - first : 512;
+
+        if (wanted->kind == STATS_REAL)
+            decode_reals(dtype, at, first, n, reals);
+        else /* only 64-bit integers are looked for as such */
+            elements_decode_int(dtype, (const char *)at + first * size, n, integers);
+        for (size_t i = 0; i < n * values; i++)
+            if (has_value(wanted, reals[i], integers[i / values]))
+                return first + i / values;
+    }
+    return end;
+}
+
+/* In `sampled` mode every eighth block of the whole is looked at, wherever the parts
+ * are cut. */
+static void add_sampled(struct stats *stats, struct stats_part part)
+{
+    size_t end = part.first + part.n;
+    uint64_t index = part.index;
+
+    while (part.first < end) {
+        size_t left = end - part.first;
+
+        part.n = BLOCK - index % BLOCK;
+        if (part.n > left)
+            part.n = left;
+        part.index = index;
+        if (index / BLOCK % 8 == 0)
+            stats_add_part(stats, &part);
+        part.first += part.n;
+        index += part.n;
+    }
+    stats->sampled = true;
+    if (part.tally)
+        part.tally->histogram->sampled = true;
+}
+
+void stats_add(struct stats *stats, struct histogram *histogram, enum dtype dtype,
+               const void *at, size_t n, uint64_t index, enum measure_mode mode)
+{
+    struct tally tally = {.histogram = histogram};
+    struct stats_part part = {.kernels = kernels_best(),
+                              .tally = histogram ? &tally : NULL,
+                              .dtype = dtype,
+                              .mode = mode == MEASURE_SAMPLED ? MEASURE_FULL : mode,
+                              .at = at,
+                              .n = n,
+                              .index = index};
+
+    if (n == 0 || !dtype_has_values(dtype))
+        return;
+    /* Without memory for the table, counting is slower and no less right. */
+    if (histogram && n > FEW && code_bits(dtype) == 0)
+        tally.counts = calloc(HISTOGRAM_BINS, sizeof *tally.counts);
+    if (mode == MEASURE_SAMPLED)
+        add_sampled(stats, part);
+    else
+        stats_add_part(stats, &part);
+    tally_flush(&tally);
+    free(tally.counts);
+}
+
+const char *stats_kernel_name(void)
+{
+    return kernels_best()->name;
+}

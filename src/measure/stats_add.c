@@ -1,0 +1,256 @@
+/* From blocks to statistics: each block goes through a kernel, what the kernel could
+ * not do goes through doubles, and the blocks are joined. */
+#include "measure/stats_in.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "measure/decode_in.h"
+#include "measure/small_float_in.h"
+
+#define NOT_HERE SIZE_MAX
+
+/* One part being added. Where min and max stand inside their block is looked up once,
+ * at the end, from the block that held them. */
+struct adding {
+    const struct stats_part *part;
+    struct stats *stats;
+    double min, max; /* the best so far, of earlier parts too */
+    int64_t int_min, int_max;
+    size_t min_block, max_block; /* the element their block begins at, or NOT_HERE */
+};
+
+static enum load load_of(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_FLOAT32:
+        return LOAD_F32;
+    case DTYPE_FLOAT16:
+        return LOAD_F16;
+    case DTYPE_BFLOAT16:
+        return LOAD_BF16;
+    case DTYPE_INT16:
+        return LOAD_I16;
+    case DTYPE_UINT16:
+        return LOAD_U16;
+    case DTYPE_FLOAT64:
+        return LOAD_F64;
+    case DTYPE_INT32:
+    case DTYPE_QINT32:
+        return LOAD_I32;
+    case DTYPE_UINT32:
+        return LOAD_U32;
+    case DTYPE_INT64:
+        return LOAD_I64;
+    case DTYPE_UINT64:
+        return LOAD_U64;
+    default:
+        return LOAD_COUNT;
+    }
+}
+
+/* Is the sum of squares about the mean good to 1e-6? Not when an element was not finite
+ * or too large, when the squares were too small for float32, or when what is left of
+ * them after taking off the mean is their rounding. */
+static bool is_sound(const struct block *block, enum load load, double m2)
+{
+    if (!isfinite(block->squares))
+        return false;
+    if (load >= LOAD_F64 || block->min == block->max)
+        return true;
+    return block->squares >= 1e-28 && m2 >= 0.01 * block->squares;
+}
+
+/* Integers of up to 32 bits have their range as doubles, those of 64 bits as integers;
+ * give both to each. */
+static void complete_range(struct block *block, enum stats_kind kind, enum load load)
+{
+    if (load == LOAD_U64) {
+        block->min = (double)(uint64_t)block->int_min;
+        block->max = (double)(uint64_t)block->int_max;
+    } else if (load == LOAD_I64) {
+        block->min = (double)block->int_min;
+        block->max = (double)block->int_max;
+    } else if (kind != STATS_REAL) {
+        block->int_min = (int64_t)block->min;
+        block->int_max = (int64_t)block->max;
+    }
+}
+
+static double block_m2(const struct block *block, size_t n)
+{
+    double m2 = block->squares - block->sum * (block->sum / (double)n);
+
+    if (!isfinite(block->squares))
+        return INFINITY;
+    return m2 > 0 ? m2 : 0;
+}
+
+/* Join a block of n finite elements; it was found in the block that begins at `first`.
+ */
+static void join_block(struct adding *adding, const struct block *block, size_t n,
+                       size_t first)
+{
+    struct stats *stats = adding->stats;
+
+    stats_join(stats, n, block->shift + block->sum / (double)n, block_m2(block, n));
+    stats->count += n;
+    stats->zeros += block->zeros;
+    if (isnan(adding->min) || stats_below(stats->kind, block->min, block->int_min,
+                                          adding->min, adding->int_min)) {
+        adding->min = block->min;
+        adding->int_min = block->int_min;
+        adding->min_block = first;
+    }
+    if (isnan(adding->max) || stats_below(stats->kind, adding->max, adding->int_max,
+                                          block->max, block->int_max)) {
+        adding->max = block->max;
+        adding->int_max = block->int_max;
+        adding->max_block = first;
+    }
+}
+
+/* Count what is not finite and move the rest together; returns how many remain. */
+static size_t drop_non_finite(struct stats *stats, double *reals, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(reals[i])) {
+            reals[kept++] = reals[i];
+            continue;
+        }
+        stats->count++;
+        if (isnan(reals[i]))
+            stats->nan++;
+        else
+            *(reals[i] > 0 ? &stats->pos_inf : &stats->neg_inf) += 1;
+    }
+    return kept;
+}
+
+/* The block in doubles. `ranged` is what a kernel for 64-bit integers made of it
+ * before: their range is only right as integers. */
+static void add_doubles(struct adding *adding, size_t first, size_t n,
+                        const struct block *ranged)
+{
+    const struct stats_part *part = adding->part;
+    double reals[BLOCK];
+    struct block block;
+    size_t kept;
+
+    decode_reals(part->dtype, part->at, first, n, reals);
+    kept = drop_non_finite(adding->stats, reals, n);
+    if (part->mode == MEASURE_GUARD) {
+        adding->stats->count += kept;
+    } else if (kept > 0) {
+        part->kernels->sums[LOAD_F64](reals, kept, &block);
+        if (ranged) {
+            block.int_min = ranged->int_min;
+            block.int_max = ranged->int_max;
+        }
+        complete_range(&block, adding->stats->kind,
+                       ranged ? load_of(part->dtype) : LOAD_F64);
+        join_block(adding, &block, kept, first);
+    }
+}
+
+static void add_bins(struct adding *adding, size_t first, size_t n)
+{
+    const struct stats_part *part = adding->part;
+    enum load load = load_of(part->dtype);
+    const char *at = part->at;
+    double reals[BLOCK];
+    uint16_t bins[BLOCK];
+    size_t kept = 0;
+
+    if (load < LOAD_COUNT && part->kernels->bins[load]) {
+        part->kernels->bins[load](at + elements_size(part->dtype, first), n, bins);
+        tally_add(part->tally, bins, n);
+        return;
+    }
+    decode_reals(part->dtype, part->at, first, n, reals);
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(reals[i]))
+            bins[kept++] = histogram_bin(reals[i]);
+    tally_add(part->tally, bins, kept);
+}
+
+static void guard_block(struct adding *adding, size_t first, size_t n)
+{
+    const struct stats_part *part = adding->part;
+    const char *at = (const char *)part->at + elements_size(part->dtype, first);
+    enum load load = load_of(part->dtype);
+
+    if (adding->stats->kind == STATS_REAL &&
+        (load == LOAD_COUNT || !part->kernels->finite[load](at, n)))
+        add_doubles(adding, first, n, NULL);
+    else
+        adding->stats->count += n;
+}
+
+static void add_block(struct adding *adding, size_t first, size_t n)
+{
+    const struct stats_part *part = adding->part;
+    const char *at = (const char *)part->at + elements_size(part->dtype, first);
+    enum load load = load_of(part->dtype);
+    bool whole = load == LOAD_I64 || load == LOAD_U64;
+    struct block block;
+
+    if (load == LOAD_COUNT || (part->mode == MEASURE_EXACT && load < LOAD_F64)) {
+        add_doubles(adding, first, n, NULL);
+        return;
+    }
+    part->kernels->sums[load](at, n, &block);
+    if (is_sound(&block, load, block_m2(&block, n))) {
+        complete_range(&block, adding->stats->kind, load);
+        join_block(adding, &block, n, first);
+    } else {
+        add_doubles(adding, first, n, whole ? &block : NULL);
+    }
+}
+
+/* Where in the whole the first element with this value stands, knowing its block. */
+static uint64_t place_of(const struct adding *adding, size_t block, double real,
+                         int64_t integer)
+{
+    const struct stats_part *part = adding->part;
+    enum load load = load_of(part->dtype);
+    struct wanted wanted = {.kind = STATS_REAL, .real = real, .integer = integer};
+    size_t end = part->first + part->n;
+
+    if (load == LOAD_I64 || load == LOAD_U64)
+        wanted.kind = STATS_INT;
+    if (end - block > BLOCK)
+        end = block + BLOCK;
+    return part->index - part->first +
+           stats_find(part->dtype, part->at, block, end, &wanted);
+}
+
+void stats_add_part(struct stats *stats, const struct stats_part *part)
+{
+    struct adding adding = {part,           stats,          stats->min, stats->max,
+                            stats->int_min, stats->int_max, NOT_HERE,   NOT_HERE};
+    size_t end = part->first + part->n;
+
+    if (code_bits(part->dtype)) {
+        stats_add_codes(stats, part);
+        return;
+    }
+    for (size_t first = part->first; first < end; first += BLOCK) {
+        size_t n = end - first < BLOCK ? end - first : BLOCK;
+
+        if (part->mode == MEASURE_GUARD)
+            guard_block(&adding, first, n);
+        else
+            add_block(&adding, first, n);
+        if (part->tally)
+            add_bins(&adding, first, n);
+    }
+    if (adding.min_block != NOT_HERE)
+        stats_lower(stats, adding.min, adding.int_min,
+                    place_of(&adding, adding.min_block, adding.min, adding.int_min));
+    if (adding.max_block != NOT_HERE)
+        stats_raise(stats, adding.max, adding.int_max,
+                    place_of(&adding, adding.max_block, adding.max, adding.int_max));
+}

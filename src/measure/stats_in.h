@@ -1,0 +1,50 @@
+/* stats_in.h - what the files that make statistics share. */
+#ifndef MEASURE_STATS_IN_H
+#define MEASURE_STATS_IN_H
+
+#include "measure/elements.h"
+#include "measure/histogram.h"
+#include "measure/histogram_in.h"
+#include "measure/kernels_in.h"
+#include "measure/stats.h"
+
+/* As stats_add(), but with kernels of the caller's choice (tests compare them), and
+ * with elements first to first + n of the run at `at`. Not for MEASURE_SAMPLED. */
+struct stats_part {
+    const struct kernels *kernels;
+    struct tally *tally; /* or NULL: no histogram is wanted */
+    enum dtype dtype;
+    enum measure_mode mode;
+    const void *at;
+    size_t first, n; /* in elements */
+    uint64_t index;  /* of `first` in the whole */
+};
+void stats_add_part(struct stats *stats, const struct stats_part *part);
+
+/* The same for types whose elements are codes of at most 8 bits. */
+void stats_add_codes(struct stats *stats, const struct stats_part *part);
+
+/* Join `n` further finite elements with this mean and m2 to those that stats holds;
+ * to be called before they are counted. */
+void stats_join(struct stats *stats, uint64_t n, double mean, double m2);
+
+/* Is a below b? Integers are compared as such. */
+bool stats_below(enum stats_kind kind, double a, int64_t int_a, double b,
+                 int64_t int_b);
+
+/* Take over a min or max if it is the lower or higher one; of equal ones the first. */
+void stats_lower(struct stats *stats, double min, int64_t int_min, uint64_t at);
+void stats_raise(struct stats *stats, double max, int64_t int_max, uint64_t at);
+
+/* A value to look for: integers are compared as such. */
+struct wanted {
+    enum stats_kind kind;
+    double real;
+    int64_t integer;
+};
+
+/* The first element from `first` on, below `end`, that has the value; `end` if none. */
+size_t stats_find(enum dtype dtype, const void *at, size_t first, size_t end,
+                  const struct wanted *wanted);
+
+#endif

@@ -1,0 +1,188 @@
+/* The reference: plain loops in doubles, right by reading. The faster kernels must
+ * agree with these. */
+#include "measure/kernels_in.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "measure/small_float_in.h"
+
+static double get_f32(const char *x, size_t i)
+{
+    float value;
+
+    memcpy(&value, x + i * sizeof value, sizeof value);
+    return value;
+}
+
+static double get_f64(const char *x, size_t i)
+{
+    double value;
+
+    memcpy(&value, x + i * sizeof value, sizeof value);
+    return value;
+}
+
+static uint16_t get_bits16(const char *x, size_t i)
+{
+    uint16_t bits;
+
+    memcpy(&bits, x + i * sizeof bits, sizeof bits);
+    return bits;
+}
+
+static uint32_t get_bits32(const char *x, size_t i)
+{
+    uint32_t bits;
+
+    memcpy(&bits, x + i * sizeof bits, sizeof bits);
+    return bits;
+}
+
+static double get_f16(const char *x, size_t i)
+{
+    return float16_value(get_bits16(x, i));
+}
+
+static double get_bf16(const char *x, size_t i)
+{
+    return bfloat16_value(get_bits16(x, i));
+}
+
+static double get_i16(const char *x, size_t i)
+{
+    return (int16_t)get_bits16(x, i);
+}
+
+static double get_u16(const char *x, size_t i)
+{
+    return get_bits16(x, i);
+}
+
+static double get_i32(const char *x, size_t i)
+{
+    return (int32_t)get_bits32(x, i);
+}
+
+static double get_u32(const char *x, size_t i)
+{
+    return get_bits32(x, i);
+}
+
+/* One sweep: distances from the first element keep the sums small. */
+static inline void sums(const char *x, size_t n, double (*get)(const char *, size_t),
+                        struct block *block)
+{
+    *block = (struct block){.shift = get(x, 0), .min = get(x, 0), .max = get(x, 0)};
+    for (size_t i = 0; i < n; i++) {
+        double value = get(x, i), d = value - block->shift;
+
+        block->sum += d;
+        block->squares += d * d;
+        block->min = value < block->min ? value : block->min;
+        block->max = value > block->max ? value : block->max;
+        block->zeros += value == 0;
+    }
+}
+
+/* 64-bit integers: min and max are exact, and so are the distances; only their sums are
+ * rounded. `flip` makes the order of unsigned numbers that of signed ones. */
+static void sums_64(const char *x, size_t n, uint64_t flip, struct block *block)
+{
+    uint64_t first;
+    int64_t min = INT64_MAX, max = INT64_MIN;
+
+    memcpy(&first, x, sizeof first);
+    *block = (struct block){.shift = flip ? (double)first : (double)(int64_t)first};
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits;
+        int64_t ordered;
+        double d;
+
+        memcpy(&bits, x + i * sizeof bits, sizeof bits);
+        ordered = (int64_t)(bits ^ flip);
+        if (ordered < (int64_t)(first ^ flip))
+            d = -(double)(first - bits);
+        else
+            d = (double)(bits - first);
+        block->sum += d;
+        block->squares += d * d;
+        min = ordered < min ? ordered : min;
+        max = ordered > max ? ordered : max;
+        block->zeros += bits == 0;
+    }
+    block->int_min = (int64_t)((uint64_t)min ^ flip);
+    block->int_max = (int64_t)((uint64_t)max ^ flip);
+}
+
+static inline bool all_finite(const char *x, size_t n,
+                              double (*get)(const char *, size_t))
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(get(x, i)))
+            return false;
+    return true;
+}
+
+static inline void bins(const char *x, size_t n, double (*get)(const char *, size_t),
+                        uint16_t *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        float value = (float)get(x, i);
+        uint32_t bits;
+
+        memcpy(&bits, &value, sizeof bits);
+        to[i] = (uint16_t)(bits >> 20);
+    }
+}
+
+#define SUMS(type)                                                                     \
+    static void sums_##type(const void *x, size_t n, struct block *ret_block)          \
+    {                                                                                  \
+        sums(x, n, get_##type, ret_block);                                             \
+    }
+#define FLOATS(type)                                                                   \
+    SUMS(type)                                                                         \
+    static bool finite_##type(const void *x, size_t n)                                 \
+    {                                                                                  \
+        return all_finite(x, n, get_##type);                                           \
+    }                                                                                  \
+    static void bins_##type(const void *x, size_t n, uint16_t *to)                     \
+    {                                                                                  \
+        bins(x, n, get_##type, to);                                                    \
+    }
+
+FLOATS(f32)
+FLOATS(f16)
+FLOATS(bf16)
+SUMS(f64)
+SUMS(i16)
+SUMS(u16)
+SUMS(i32)
+SUMS(u32)
+
+static bool finite_f64(const void *x, size_t n)
+{
+    return all_finite(x, n, get_f64);
+}
+
+static void sums_i64(const void *x, size_t n, struct block *ret_block)
+{
+    sums_64(x, n, 0, ret_block);
+}
+
+static void sums_u64(const void *x, size_t n, struct block *ret_block)
+{
+    sums_64(x, n, (uint64_t)1 << 63, ret_block);
+}
+
+const struct kernels kernels_plain = {
+    .name = "plain",
+    .sums = {sums_f32, sums_f16, sums_bf16, sums_i16, sums_u16, sums_f64, sums_i32,
+             sums_u32, sums_i64, sums_u64},
+    .finite = {[LOAD_F32] = finite_f32,
+               [LOAD_F16] = finite_f16,
+               [LOAD_BF16] = finite_bf16,
+               [LOAD_F64] = finite_f64},
+    .bins = {[LOAD_F32] = bins_f32, [LOAD_F16] = bins_f16, [LOAD_BF16] = bins_bf16},
+};

@@ -1,0 +1,146 @@
+#include "measure/stats_in.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/decode_in.h"
+#include "measure/elements_in.h"
+
+#define SMALL 65536u /* tensors below this are not worth sampling */
+
+/* A tensor being measured whose elements come in the order of memory. */
+struct measuring {
+    struct elements *elements;
+    struct stats *stats;
+    struct histogram *histogram;
+    enum dtype dtype;
+    enum measure_mode mode;
+    uint64_t done; /* elements so far */
+};
+
+/* The least index in C order at which the value stands in this block. Along the
+ * innermost dimension that is walked the index only grows: after a hit the rest of it
+ * is skipped. */
+static uint64_t first_index(const struct measuring *m, const void *at, size_t n,
+                            const struct wanted *wanted)
+{
+    const struct elements *e = m->elements;
+    uint64_t inner = e->rank > 0 ? e->dims[e->rank - 1].size : 1;
+    uint64_t best = UINT64_MAX;
+
+    for (size_t i = 0; i < n;) {
+        uint64_t index, rest;
+
+        i = stats_find(m->dtype, at, i, n, wanted);
+        if (i == n)
+            break;
+        index = elements_index(e, m->done + i);
+        best = index < best ? index : best;
+        rest = inner - (m->done + i) % inner;
+        i = rest < n - i ? i + (size_t)rest : n;
+    }
+    return best;
+}
+
+static struct wanted wanted_of(const struct measuring *m, double real, int64_t integer)
+{
+    enum stats_kind kind =
+        elements_size(m->dtype, 1) == 8 ? m->stats->kind : STATS_REAL;
+
+    return (struct wanted){kind, real, integer};
+}
+
+/* A block in the order of memory: measured by itself, then its places are turned into
+ * those of C order, if they matter at all. */
+static void add_permuted(struct measuring *m, const void *at, size_t n)
+{
+    struct stats *all = m->stats;
+    struct stats part;
+    struct wanted wanted;
+
+    stats_init(&part, m->dtype);
+    stats_add(&part, m->histogram, m->dtype, at, n, m->done, m->mode);
+    if (!isnan(part.min) &&
+        (isnan(all->min) ||
+         !stats_below(all->kind, all->min, all->int_min, part.min, part.int_min))) {
+        wanted = wanted_of(m, part.min, part.int_min);
+        part.min_at = first_index(m, at, n, &wanted);
+    }
+    if (!isnan(part.max) &&
+        (isnan(all->max) ||
+         !stats_below(all->kind, part.max, part.int_max, all->max, all->int_max))) {
+        wanted = wanted_of(m, part.max, part.int_max);
+        part.max_at = first_index(m, at, n, &wanted);
+    }
+    stats_merge(all, &part, 0);
+}
+
+static int measure(struct measuring *m, struct work *work, struct err *err)
+{
+    for (;;) {
+        const void *at;
+        size_t n;
+        int more = elements_next(m->elements, work, &at, &n, err);
+
+        if (more <= 0)
+            return more;
+        if (m->elements->in_order)
+            stats_add(m->stats, m->histogram, m->dtype, at, n, m->done, m->mode);
+        else
+            add_permuted(m, at, n);
+        m->done += n;
+    }
+}
+
+/* Each element stands for `times` equal ones: those of an expanded tensor. */
+static void repeat(struct stats *stats, struct histogram *histogram, uint64_t times)
+{
+    stats->count *= times;
+    stats->nan *= times;
+    stats->pos_inf *= times;
+    stats->neg_inf *= times;
+    stats->zeros *= times;
+    stats->m2 *= (double)times;
+    for (size_t i = 0; histogram && i < HISTOGRAM_BINS; i++)
+        histogram->bins[i] *= times;
+}
+
+int stats_tensor(const struct model *model, const struct tensor *tensor,
+                 enum measure_mode mode, struct work *work, struct histogram *histogram,
+                 struct stats *ret_stats, struct err *err)
+{
+    struct histogram *own = NULL;
+    struct stats stats;
+    struct measuring m = {.stats = &stats, .dtype = tensor->dtype, .mode = mode};
+    uint64_t times;
+    int result = -1;
+
+    if (!dtype_has_values(tensor->dtype))
+        return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
+                       dtype_name(tensor->dtype));
+    stats_init(&stats, tensor->dtype);
+    m.elements = elements_open_distinct(model, tensor, &times, err);
+    if (histogram)
+        own = calloc(1, sizeof *own);
+    if (!m.elements || (histogram && !own)) {
+        if (m.elements)
+            err_set(err, ERR_LIMIT, "no memory for a histogram");
+        goto out;
+    }
+    m.histogram = own;
+    if (mode == MEASURE_SAMPLED && tensor->numel < SMALL)
+        m.mode = MEASURE_FULL;
+    result = measure(&m, work, err);
+    if (result < 0)
+        goto out;
+    repeat(&stats, own, times);
+    if (histogram)
+        histogram_merge(histogram, own);
+    *ret_stats = stats;
+
+out:
+    elements_close(m.elements);
+    free(own);
+    return result;
+}
