@@ -23,13 +23,21 @@ enum trust {
 struct verdict_sum {
     enum verdict verdict;
     uint32_t known, unknown, danger; /* distinct globals of each kind */
+    bool indirect; /* something is called that calls what it is given, so that naming a
+                      function is as good as calling it */
 };
 
 struct verdict_sum verdict_of(const struct model *model);
+/* One global, given the sum that verdict_of() found; *ret_about (may be NULL) as
+ * verdict_about() says. For a walk over all of them. */
+enum trust verdict_judge(const struct model *model, const struct verdict_sum *sum,
+                         uint32_t global_index, const char **ret_about);
+/* The same for a single one: these look through the log first. */
 enum trust verdict_global(const struct model *model, uint32_t global_index);
 /* What a known global is good for, or a dangerous one does: "builds a tensor", "runs a
  * shell command"; "" if there is nothing to say. */
 const char *verdict_about(const struct model *model, uint32_t global_index);
-const char *verdict_name(enum verdict verdict);  /* "safe", "needs code", ... */
+const char *verdict_name(enum verdict verdict); /* "safe", "needs code", ... */
+const char *trust_name(enum trust trust);       /* "known", "unknown", "danger" */
 
 #endif
