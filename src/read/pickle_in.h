@@ -1,13 +1,13 @@
 /* pickle_in.h - the pickle machine: bytes to a graph of symbolic nodes.
  * Nothing is imported, called or built: a call is a node that says so. All opcodes of
- * protocols 0 to 5. Nodes are shared, never expanded; the graph may have cycles; nothing
- * here or in its users recurses without a limit. Strings are borrowed from the input,
- * which must outlive the graph, or lie in the build's scratch arena.
+ * protocols 0 to 5. Nodes are shared, never expanded; the graph may have cycles;
+ * nothing here or in its users recurses without a limit. Strings are borrowed from the
+ * input, which must outlive the graph, or lie in the build's scratch arena.
  *
  * Every global, call, BUILD and persistent id goes into the build's pickle log as its
- * opcode runs. A pickle that breaks off leaves what was made so far: `result` is then the
- * best guess (the lowest value left on the stack), `complete` is false, and a finding says
- * which opcode at which byte. */
+ * opcode runs. A pickle that breaks off leaves what was made so far: `result` is then
+ * the best guess (the lowest value left on the stack), `complete` is false, and a
+ * finding says which opcode at which byte. */
 #ifndef READ_PICKLE_IN_H
 #define READ_PICKLE_IN_H
 
@@ -42,13 +42,21 @@ enum node_kind {
     NODE_BUFFER,     /* an out-of-band buffer */
 };
 
+enum node_flag {
+    NODE_DECIMAL = 1,   /* BIGINT: its text is decimal digits, perhaps with a sign */
+    NODE_FROZEN = 2,    /* SET: a frozenset */
+    NODE_BYTEARRAY = 4, /* BYTES: a bytearray */
+    NODE_PYTHON2 = 8,   /* STR, BYTES: written as Python 2's str */
+    NODE_KEYWORDS = 16, /* NEW: the last argument is a dict of keyword arguments */
+};
+
 struct node {
     uint8_t kind;
-    uint8_t flags;
-    uint32_t aux;
-    node_id state;  /* from BUILD, on any node; the last one wins; or NO_NODE */
-    node_id extra;  /* a LIST or DICT node with what APPEND(S) or SETITEM(S) added to a
-                       node that is no list or dict; or NO_NODE */
+    uint8_t flags; /* enum node_flag; the upper ones of a GLOBAL are the machine's */
+    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room */
+    node_id state; /* from BUILD, on any node; the last one wins; or NO_NODE */
+    node_id extra; /* a LIST or DICT node with what APPEND(S) or SETITEM(S) added to a
+                      node that is no list or dict; or NO_NODE */
     union {
         int64_t integer;
         double real;
@@ -58,7 +66,10 @@ struct node {
         struct {
             node_id callee, args;
         } call;
-        uint32_t text; /* index in pickle->texts */
+        struct {
+            uint32_t text; /* index in pickle->texts */
+            uint32_t log;  /* GLOBAL: its number in the pickle log */
+        };
     };
 };
 
@@ -69,42 +80,48 @@ struct pickle {
     uint32_t n_nodes, nodes_room;
     struct str *texts;
     uint32_t n_texts, texts_room;
-    /* the machine's own: stack, marks, memo, growing containers; see pickle.c */
-    void *machine;
+    node_id *items; /* of all containers: those of one stand side by side */
+    uint32_t n_items, items_room;
+    struct pickle_notes *notes; /* what looking at nodes keeps */
     node_id result;
     bool complete;
     uint64_t size; /* bytes used, up to and with STOP */
 };
 
-/* Run one pickle from the front of `in`, which is advanced past its STOP. `name` is what
- * to call it ("archive/data.pkl"). 0 even if it breaks off, as long as anything can be
- * shown; -1 only if there is nothing (or memory is spent). */
+/* Run one pickle from the front of `in`, which is advanced past its STOP. `name` is
+ * what to call it ("archive/data.pkl"). 0 even if it breaks off, as long as anything
+ * can be shown; -1 only if there is nothing (or memory is spent). */
 int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
                struct str name, struct err *err);
 
 /* Does this look like a pickle? (PROTO opcode, or a clean walk of a few opcodes.) */
 bool pickle_looks_like(struct str head);
 
-/* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first. */
+/* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first.
+ */
 const struct node *pickle_node(const struct pickle *pickle, node_id id);
-struct str pickle_text(const struct pickle *pickle, node_id id); /* STR BYTES GLOBAL */
+struct str pickle_text(const struct pickle *pickle, node_id id); /* STR, BYTES, ... */
 uint32_t pickle_count(const struct pickle *pickle, node_id id);  /* items */
 node_id pickle_item(const struct pickle *pickle, node_id id, uint32_t i);
 bool pickle_int(const struct pickle *pickle, node_id id, int64_t *ret_value);
 bool pickle_is_global(const struct pickle *pickle, node_id id, const char *name);
-/* Is it a call of (or a new object of) this global? "torch._utils._rebuild_tensor_v2" */
+/* Is it a call of (or a new object of) this global? "torch._utils._rebuild_tensor_v2"
+ */
 bool pickle_is_call(const struct pickle *pickle, node_id id, const char *global);
 node_id pickle_callee(const struct pickle *pickle, node_id id);
-node_id pickle_arg(const struct pickle *pickle, node_id id, uint32_t i); /* of CALL, NEW */
-uint32_t pickle_args(const struct pickle *pickle, node_id id);           /* how many */
+node_id pickle_arg(const struct pickle *pickle, node_id id,
+                   uint32_t i);                                /* of CALL, NEW */
+uint32_t pickle_args(const struct pickle *pickle, node_id id); /* how many */
+/* What was added to an object that is no list or dict: the LIST or DICT, or NO_NODE. */
+node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kind);
 
 /* Sees through the spellings of a dict: a DICT, an OrderedDict or defaultdict call with
  * items set on it, Python 2's OrderedDict([[k, v], ...]), Counter. Calls like
  * pickle_dict_n() and pickle_dict_at() then work on it. */
 bool pickle_is_dict(const struct pickle *pickle, node_id id);
 uint32_t pickle_dict_n(const struct pickle *pickle, node_id id);
-bool pickle_dict_at(const struct pickle *pickle, node_id id, uint32_t i, node_id *ret_key,
-                    node_id *ret_value);
+bool pickle_dict_at(const struct pickle *pickle, node_id id, uint32_t i,
+                    node_id *ret_key, node_id *ret_value);
 node_id pickle_dict_get(const struct pickle *pickle, node_id id, const char *key);
 /* The same for lists (LIST, TUPLE, deque, set calls). */
 bool pickle_is_list(const struct pickle *pickle, node_id id);

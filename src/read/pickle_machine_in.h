@@ -1,0 +1,205 @@
+/* pickle_machine_in.h - the inside of the pickle machine, for pickle*.c only.
+ * A pickle is a program for a stack machine. Ours has the same stack, marks and memo as
+ * Python's, so that a name that comes through the memo, or a call whose result is
+ * thrown away, is seen as Python would see it; but what stands on the stack are node
+ * numbers.
+ *
+ *   pickle.c          the loop: one switch over the opcodes, and how a run ends
+ *   pickle_opcodes.c  the table of opcodes, and what the larger ones do
+ *   pickle_stack.c    stack, marks, memo, making nodes, containers that grow
+ *   pickle_names.c    globals: Python 2's names, what we know of some, the log
+ *   pickle_text.c     numbers and strings that protocol 0 writes as text
+ *   pickle_salvage.c  a pickle that broke off: what can still be shown
+ *   pickle_look.c     does this look like a pickle?
+ *   pickle_nodes.c    looking at the nodes afterwards
+ *
+ * A step that fails returns -1 after setting `fault` (the pickle is wrong: one clause
+ * for a person) or `spent` (memory, or a limit of ours). */
+#ifndef READ_PICKLE_MACHINE_IN_H
+#define READ_PICKLE_MACHINE_IN_H
+
+#include <string.h>
+
+#include "base/map.h"
+#include "read/pickle_in.h"
+
+#define PICKLE_MAX_OPCODES 200000000u
+#define PICKLE_MAX_NODES   50000000u
+#define PICKLE_MAX_STACK   10000000u
+#define PICKLE_MAX_MARKS   1000000u
+#define PICKLE_MAX_MEMO    50000000u
+#define PICKLE_MAX_DIGITS  4300u /* of a number that we make sure is one */
+
+#define INTS_KEPT 4096 /* a power of two */
+
+/* What we know of some globals; the `flags` of a GLOBAL node. */
+enum global_flag {
+    GLOBAL_DICT = 1,          /* calling it gives a dict */
+    GLOBAL_LIST = 2,          /* calling it gives a list, a tuple or a set */
+    GLOBAL_SAME = 4,          /* calling it gives its first argument back */
+    GLOBAL_RECONSTRUCTOR = 8, /* (class, base, state): protocol 0's way to say NEWOBJ */
+    GLOBAL_NEWOBJ = 16,       /* (class, *arguments) */
+    GLOBAL_NEWOBJ_EX = 32,    /* (class, arguments, keyword arguments) */
+};
+
+struct machine {
+    struct pickle *pickle;
+    struct build *build;
+    struct str name;    /* of the pickle, for sentences */
+    struct arena arena; /* for stack, marks and memo: gone when the run ends */
+    const uint8_t *begin, *at, *end;
+    const uint8_t *opcode; /* the one that runs */
+
+    node_id *stack;
+    uint32_t n_stack, stack_room;
+    uint32_t *marks; /* how high the stack was at each */
+    uint32_t n_marks, marks_room;
+    uint32_t floor; /* the innermost mark: what lies below it cannot be popped */
+
+    node_id *memo; /* low numbers; NO_NODE: not put */
+    uint32_t n_memo, memo_room;
+    struct map memo_far; /* numbers far above all others */
+
+    /* Nodes that are made once: nothing can be added to them. */
+    node_id none, yes, no, empty_tuple, computed;
+    node_id ints[INTS_KEPT];
+    struct map globals;                     /* hash of module and name -> node */
+    uint32_t persistent_log, extension_log; /* their numbers in the pickle log */
+
+    uint64_t opcodes;
+    uint8_t protocol;
+    const char *fault;
+    const char *spent;
+    bool cancelled;
+};
+
+/* How an opcode's argument is laid out. */
+enum opcode_arg {
+    ARG_NONE,
+    ARG_FIXED,   /* `fixed` bytes */
+    ARG_COUNTED, /* `fixed` bytes say how many bytes follow */
+    ARG_NUMBER,  /* a line: a decimal number */
+    ARG_REAL,    /* a line: a number with a point */
+    ARG_STRING,  /* a line: quoted, with escapes */
+    ARG_LINE,    /* a line of anything */
+    ARG_NAMES,   /* two lines: module and name */
+};
+
+struct opcode {
+    const char *name; /* NULL: there is no such opcode */
+    uint8_t arg, fixed;
+    uint8_t pops, pushes; /* values; above a mark: what is popped below it */
+    bool to_mark;         /* pops everything down to the innermost mark first */
+};
+extern const struct opcode pickle_opcodes[256];
+
+/* pickle_stack.c */
+int machine_fault(struct machine *m, const char *why);
+int machine_spent(struct machine *m, const char *what);
+int machine_more_stack(struct machine *m);
+int machine_more_nodes(struct machine *m);
+int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
+                 struct bytes *in, struct str name);
+int machine_mark(struct machine *m);
+int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
+int machine_put(struct machine *m, uint32_t index);
+int machine_get_far(struct machine *m, uint32_t index);
+node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
+node_id machine_int(struct machine *m, int64_t value);
+node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n);
+int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n);
+/* The LIST or DICT that holds what is added to `id`, made if there is none. */
+node_id machine_extra(struct machine *m, node_id id, enum node_kind kind);
+
+/* pickle_opcodes.c: each runs one opcode. */
+int run_stack_global(struct machine *m);
+int run_reduce(struct machine *m);
+int run_new(struct machine *m, bool with_keywords);
+int run_obj(struct machine *m);
+int run_inst(struct machine *m, struct str module, struct str name);
+int run_build(struct machine *m);
+int run_append(struct machine *m);
+int run_setitem(struct machine *m);
+int run_items(struct machine *m, enum node_kind kind); /* APPENDS, SETITEMS, ADDITEMS */
+int run_container(struct machine *m, enum node_kind kind); /* LIST, DICT, FROZENSET */
+int run_tuple(struct machine *m, uint32_t n);
+int run_tuple_to_mark(struct machine *m);
+int run_persistent(struct machine *m, node_id id);
+int run_extension(struct machine *m, int64_t code);
+
+/* pickle_names.c */
+node_id machine_global(struct machine *m, struct str module, struct str name);
+/* The GLOBAL that stands for every name that is not written in the file. */
+node_id machine_computed(struct machine *m);
+/* The GLOBAL behind a class or a callee: itself, or the one that a legacy file's
+ * ('module', class, file, source) names; NO_NODE: it is computed. */
+node_id machine_class_of(const struct machine *m, node_id callee);
+/* Write one event; `callee` as for machine_class_of(), `args` for those that are kept.
+ */
+void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id args);
+void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
+                        node_id args);
+
+/* pickle_text.c: the node for a text argument, or NO_NODE after a fault. */
+node_id text_number(struct machine *m, struct str line, bool bools);
+node_id text_real(struct machine *m, struct str line);
+node_id text_string(struct machine *m, struct str line);
+node_id text_unicode(struct machine *m, struct str line);
+node_id text_python2(struct machine *m, struct str bytes);
+node_id text_long(struct machine *m, struct str bytes);
+
+/* pickle_salvage.c: put what is on the stack together as far as it goes. */
+node_id machine_salvage(struct machine *m);
+
+static inline struct node *node_at(const struct machine *m, node_id id)
+{
+    return &m->pickle->nodes[id];
+}
+
+/* A new node with nothing in it, or NO_NODE. */
+static inline node_id machine_node(struct machine *m, enum node_kind kind)
+{
+    struct pickle *p = m->pickle;
+    struct node *node;
+
+    if (p->n_nodes == p->nodes_room && machine_more_nodes(m) < 0)
+        return NO_NODE;
+    node = &p->nodes[p->n_nodes];
+    node->kind = (uint8_t)kind;
+    node->state = NO_NODE;
+    node->extra = NO_NODE;
+    return p->n_nodes++;
+}
+
+/* Push a node; -1 if it is NO_NODE, so that makers can be pushed at once. */
+static inline int machine_push(struct machine *m, node_id id)
+{
+    if (id == NO_NODE)
+        return -1;
+    if (m->n_stack == m->stack_room && machine_more_stack(m) < 0)
+        return -1;
+    m->stack[m->n_stack++] = id;
+    return 0;
+}
+
+/* Are there n values above the innermost mark? If not, that is a fault. */
+static inline int machine_needs(struct machine *m, uint32_t n)
+{
+    if (m->n_stack - m->floor < n)
+        return machine_fault(m, "it needs more values than the stack holds");
+    return 0;
+}
+
+static inline node_id machine_pop(struct machine *m)
+{
+    return m->stack[--m->n_stack];
+}
+
+static inline int machine_get(struct machine *m, uint32_t index)
+{
+    if (index < m->memo_room && m->memo[index] != NO_NODE)
+        return machine_push(m, m->memo[index]);
+    return machine_get_far(m, index);
+}
+
+#endif

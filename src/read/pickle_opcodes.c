@@ -1,0 +1,443 @@
+#include "read/pickle_machine_in.h"
+
+/* clang-format off */
+const struct opcode pickle_opcodes[256] = {
+    /*         name                 argument        fixed pops pushes to_mark */
+    [0x80] = {"PROTO",              ARG_FIXED,      1, 0, 0, false},
+    [0x95] = {"FRAME",              ARG_FIXED,      8, 0, 0, false},
+    ['.']  = {"STOP",               ARG_NONE,       0, 1, 0, false},
+    ['(']  = {"MARK",               ARG_NONE,       0, 0, 0, false},
+    ['0']  = {"POP",                ARG_NONE,       0, 1, 0, false},
+    ['1']  = {"POP_MARK",           ARG_NONE,       0, 0, 0, true},
+    ['2']  = {"DUP",                ARG_NONE,       0, 1, 2, false},
+    ['N']  = {"NONE",               ARG_NONE,       0, 0, 1, false},
+    [0x88] = {"NEWTRUE",            ARG_NONE,       0, 0, 1, false},
+    [0x89] = {"NEWFALSE",           ARG_NONE,       0, 0, 1, false},
+    ['I']  = {"INT",                ARG_NUMBER,     0, 0, 1, false},
+    ['J']  = {"BININT",             ARG_FIXED,      4, 0, 1, false},
+    ['K']  = {"BININT1",            ARG_FIXED,      1, 0, 1, false},
+    ['M']  = {"BININT2",            ARG_FIXED,      2, 0, 1, false},
+    ['L']  = {"LONG",               ARG_NUMBER,     0, 0, 1, false},
+    [0x8a] = {"LONG1",              ARG_COUNTED,    1, 0, 1, false},
+    [0x8b] = {"LONG4",              ARG_COUNTED,    4, 0, 1, false},
+    ['F']  = {"FLOAT",              ARG_REAL,       0, 0, 1, false},
+    ['G']  = {"BINFLOAT",           ARG_FIXED,      8, 0, 1, false},
+    ['S']  = {"STRING",             ARG_STRING,     0, 0, 1, false},
+    ['T']  = {"BINSTRING",          ARG_COUNTED,    4, 0, 1, false},
+    ['U']  = {"SHORT_BINSTRING",    ARG_COUNTED,    1, 0, 1, false},
+    ['V']  = {"UNICODE",            ARG_LINE,       0, 0, 1, false},
+    ['X']  = {"BINUNICODE",         ARG_COUNTED,    4, 0, 1, false},
+    [0x8c] = {"SHORT_BINUNICODE",   ARG_COUNTED,    1, 0, 1, false},
+    [0x8d] = {"BINUNICODE8",        ARG_COUNTED,    8, 0, 1, false},
+    ['B']  = {"BINBYTES",           ARG_COUNTED,    4, 0, 1, false},
+    ['C']  = {"SHORT_BINBYTES",     ARG_COUNTED,    1, 0, 1, false},
+    [0x8e] = {"BINBYTES8",          ARG_COUNTED,    8, 0, 1, false},
+    [0x96] = {"BYTEARRAY8",         ARG_COUNTED,    8, 0, 1, false},
+    [0x97] = {"NEXT_BUFFER",        ARG_NONE,       0, 0, 1, false},
+    [0x98] = {"READONLY_BUFFER",    ARG_NONE,       0, 1, 1, false},
+    [']']  = {"EMPTY_LIST",         ARG_NONE,       0, 0, 1, false},
+    ['l']  = {"LIST",               ARG_NONE,       0, 0, 1, true},
+    ['a']  = {"APPEND",             ARG_NONE,       0, 2, 1, false},
+    ['e']  = {"APPENDS",            ARG_NONE,       0, 1, 1, true},
+    [')']  = {"EMPTY_TUPLE",        ARG_NONE,       0, 0, 1, false},
+    ['t']  = {"TUPLE",              ARG_NONE,       0, 0, 1, true},
+    [0x85] = {"TUPLE1",             ARG_NONE,       0, 1, 1, false},
+    [0x86] = {"TUPLE2",             ARG_NONE,       0, 2, 1, false},
+    [0x87] = {"TUPLE3",             ARG_NONE,       0, 3, 1, false},
+    ['}']  = {"EMPTY_DICT",         ARG_NONE,       0, 0, 1, false},
+    ['d']  = {"DICT",               ARG_NONE,       0, 0, 1, true},
+    ['s']  = {"SETITEM",            ARG_NONE,       0, 3, 1, false},
+    ['u']  = {"SETITEMS",           ARG_NONE,       0, 1, 1, true},
+    [0x8f] = {"EMPTY_SET",          ARG_NONE,       0, 0, 1, false},
+    [0x90] = {"ADDITEMS",           ARG_NONE,       0, 1, 1, true},
+    [0x91] = {"FROZENSET",          ARG_NONE,       0, 0, 1, true},
+    ['c']  = {"GLOBAL",             ARG_NAMES,      0, 0, 1, false},
+    [0x93] = {"STACK_GLOBAL",       ARG_NONE,       0, 2, 1, false},
+    ['i']  = {"INST",               ARG_NAMES,      0, 0, 1, true},
+    ['o']  = {"OBJ",                ARG_NONE,       0, 0, 1, true},
+    [0x81] = {"NEWOBJ",             ARG_NONE,       0, 2, 1, false},
+    [0x92] = {"NEWOBJ_EX",          ARG_NONE,       0, 3, 1, false},
+    ['R']  = {"REDUCE",             ARG_NONE,       0, 2, 1, false},
+    ['b']  = {"BUILD",              ARG_NONE,       0, 2, 1, false},
+    ['P']  = {"PERSID",             ARG_LINE,       0, 0, 1, false},
+    ['Q']  = {"BINPERSID",          ARG_NONE,       0, 1, 1, false},
+    ['g']  = {"GET",                ARG_NUMBER,     0, 0, 1, false},
+    ['h']  = {"BINGET",             ARG_FIXED,      1, 0, 1, false},
+    ['j']  = {"LONG_BINGET",        ARG_FIXED,      4, 0, 1, false},
+    ['p']  = {"PUT",                ARG_NUMBER,     0, 1, 1, false},
+    ['q']  = {"BINPUT",             ARG_FIXED,      1, 1, 1, false},
+    ['r']  = {"LONG_BINPUT",        ARG_FIXED,      4, 1, 1, false},
+    [0x94] = {"MEMOIZE",            ARG_NONE,       0, 1, 1, false},
+    [0x82] = {"EXT1",               ARG_FIXED,      1, 0, 1, false},
+    [0x83] = {"EXT2",               ARG_FIXED,      2, 0, 1, false},
+    [0x84] = {"EXT4",               ARG_FIXED,      4, 0, 1, false},
+};
+/* clang-format on */
+
+/* Both parts must be strings, as they stand in the file or come from the memo. A part
+ * that is the result of a call is how a name is hidden: we do not know it, and say so.
+ */
+int run_stack_global(struct machine *m)
+{
+    node_id parts[2];
+    node_id args, computed;
+
+    if (machine_needs(m, 2) < 0)
+        return -1;
+    parts[1] = machine_pop(m);
+    parts[0] = machine_pop(m);
+    if (node_at(m, parts[0])->kind == NODE_STR &&
+        node_at(m, parts[1])->kind == NODE_STR)
+        return machine_push(m, machine_global(m, pickle_text(m->pickle, parts[0]),
+                                              pickle_text(m->pickle, parts[1])));
+    computed = machine_computed(m);
+    args = machine_tuple(m, parts, 2);
+    if (computed == NO_NODE || args == NO_NODE)
+        return -1;
+    machine_log(m, PICKLE_NAMES, computed, args);
+    return machine_push(m, computed);
+}
+
+static node_id make_call(struct machine *m, enum node_kind kind, node_id callee,
+                         node_id args)
+{
+    node_id id = machine_node(m, kind);
+
+    if (id == NO_NODE)
+        return NO_NODE;
+    node_at(m, id)->call.callee = callee;
+    node_at(m, id)->call.args = args;
+    return id;
+}
+
+/* A new object of `callee`, as an opcode or one of copyreg's functions makes it. */
+static node_id make_new(struct machine *m, node_id callee, node_id args)
+{
+    machine_log(m, PICKLE_MAKES, callee, args);
+    return make_call(m, NODE_NEW, callee, args);
+}
+
+/* copyreg._reconstructor(class, base, state): an object, or, where the base is dict or
+ * list, one that begins with the items of `state`. */
+static node_id make_reconstructed(struct machine *m, node_id args)
+{
+    node_id class_id = pickle_item(m->pickle, args, 0);
+    node_id base = pickle_item(m->pickle, args, 1);
+    node_id state = pickle_item(m->pickle, args, 2);
+    node_id made;
+
+    if (pickle_is_global(m->pickle, base, "builtins.object"))
+        return make_new(m, class_id, m->empty_tuple);
+    made = make_new(m, class_id, machine_tuple(m, &state, 1));
+    if (made != NO_NODE &&
+        (node_at(m, state)->kind == NODE_DICT || node_at(m, state)->kind == NODE_LIST))
+        node_at(m, made)->extra = state;
+    return made;
+}
+
+/* The items of a tuple from `skip` on, and `more` behind them unless it is NO_NODE.
+ * They go over the stack, since the pool of items may move while the new tuple is made.
+ */
+static node_id copy_tuple(struct machine *m, node_id args, uint32_t skip, node_id more)
+{
+    uint32_t below = m->n_stack, n = pickle_count(m->pickle, args);
+    node_id made = NO_NODE;
+
+    for (uint32_t i = skip; i < n; i++)
+        if (machine_push(m, pickle_item(m->pickle, args, i)) < 0)
+            goto out;
+    if (more != NO_NODE && machine_push(m, more) < 0)
+        goto out;
+    made = machine_tuple(m, m->stack + below, m->n_stack - below);
+
+out:
+    m->n_stack = below;
+    return made;
+}
+
+/* copyreg.__newobj__(class, *arguments). */
+static node_id make_newobj(struct machine *m, node_id args)
+{
+    node_id rest = copy_tuple(m, args, 1, NO_NODE);
+
+    if (rest == NO_NODE)
+        return NO_NODE;
+    return make_new(m, pickle_item(m->pickle, args, 0), rest);
+}
+
+/* NEWOBJ_EX and copyreg.__newobj_ex__: the keyword arguments, a dict, stand behind the
+ * others. */
+static node_id make_newobj_ex(struct machine *m, node_id callee, node_id args,
+                              node_id keywords)
+{
+    node_id all = copy_tuple(m, args, 0, keywords);
+    node_id made = all == NO_NODE ? NO_NODE : make_new(m, callee, all);
+
+    if (made != NO_NODE)
+        node_at(m, made)->flags |= NODE_KEYWORDS;
+    return made;
+}
+
+/* Some calls have a plainer meaning: give them the node that says so. NO_NODE with no
+ * fault: this is not such a call. */
+static node_id make_plainer(struct machine *m, unsigned flags, node_id args)
+{
+    uint32_t n = pickle_count(m->pickle, args);
+
+    if (node_at(m, args)->kind != NODE_TUPLE)
+        return NO_NODE;
+    if (flags & GLOBAL_SAME && n >= 1)
+        return pickle_item(m->pickle, args, 0);
+    if (flags & GLOBAL_RECONSTRUCTOR && n == 3)
+        return make_reconstructed(m, args);
+    if (flags & GLOBAL_NEWOBJ && n >= 1)
+        return make_newobj(m, args);
+    if (flags & GLOBAL_NEWOBJ_EX && n == 3)
+        return make_newobj_ex(m, pickle_item(m->pickle, args, 0),
+                              pickle_item(m->pickle, args, 1),
+                              pickle_item(m->pickle, args, 2));
+    return NO_NODE;
+}
+
+int run_reduce(struct machine *m)
+{
+    const struct node *callee_node;
+    node_id callee, args, made = NO_NODE;
+
+    if (machine_needs(m, 2) < 0)
+        return -1;
+    args = machine_pop(m);
+    callee = machine_pop(m);
+    machine_log(m, PICKLE_CALLS, callee, args);
+    callee_node = node_at(m, callee);
+    if (callee_node->kind == NODE_GLOBAL && callee_node->flags > GLOBAL_LIST)
+        made = make_plainer(m, callee_node->flags, args);
+    if (made == NO_NODE)
+        made = make_call(m, NODE_CALL, callee, args);
+    return machine_push(m, made);
+}
+
+/* NEWOBJ: class, arguments. NEWOBJ_EX: class, arguments, keyword arguments. */
+int run_new(struct machine *m, bool with_keywords)
+{
+    node_id callee, args, keywords = NO_NODE;
+
+    if (machine_needs(m, with_keywords ? 3 : 2) < 0)
+        return -1;
+    if (with_keywords)
+        keywords = machine_pop(m);
+    args = machine_pop(m);
+    callee = machine_pop(m);
+    return machine_push(m, with_keywords ? make_newobj_ex(m, callee, args, keywords)
+                                         : make_new(m, callee, args));
+}
+
+/* OBJ: mark, class, arguments. */
+int run_obj(struct machine *m)
+{
+    const node_id *items;
+    node_id callee, args;
+    uint32_t n;
+
+    if (machine_pop_mark(m, &items, &n) < 0)
+        return -1;
+    if (n == 0)
+        return machine_fault(m, "it needs a class above the mark");
+    callee = items[0];
+    args = machine_tuple(m, items + 1, n - 1);
+    return args == NO_NODE ? -1 : machine_push(m, make_new(m, callee, args));
+}
+
+/* INST: mark, arguments; the class is named by two lines. */
+int run_inst(struct machine *m, struct str module, struct str name)
+{
+    const node_id *items;
+    node_id callee, args;
+    uint32_t n;
+
+    callee = machine_global(m, module, name);
+    if (callee == NO_NODE || machine_pop_mark(m, &items, &n) < 0)
+        return -1;
+    args = machine_tuple(m, items, n);
+    return args == NO_NODE ? -1 : machine_push(m, make_new(m, callee, args));
+}
+
+/* Something is changed on a class or module itself: from then on its name means what
+ * the file wants. No honest file does this. */
+static void report_override(struct machine *m, node_id target, node_id with)
+{
+    struct str name = pickle_text(m->pickle, machine_class_of(m, target));
+
+    machine_log(m, PICKLE_OVERRIDES, target, with);
+    build_finding(m->build, FINDING_PICKLE_OVERRIDE, SEVERITY_ALARM, FINDING_NOWHERE,
+                  "%.*s: %s at byte %llu changes %.*s itself: every later use of that "
+                  "name is suspect",
+                  STR_ARG(m->name), pickle_opcodes[*m->opcode].name,
+                  (unsigned long long)(m->opcode - m->begin), STR_ARG(name));
+}
+
+/* Can BUILD, SETITEM or APPEND work on this at all? Shared nodes cannot be changed. */
+static bool is_plain(const struct node *node)
+{
+    return node->kind <= NODE_BYTES || node->kind == NODE_TUPLE;
+}
+
+int run_build(struct machine *m)
+{
+    node_id state, target;
+    const struct node *node;
+
+    if (machine_needs(m, 2) < 0)
+        return -1;
+    state = machine_pop(m);
+    target = m->stack[m->n_stack - 1];
+    node = node_at(m, target);
+    if (is_plain(node)) {
+        /* Python does nothing with an empty state, and fails with any other. */
+        if (node_at(m, state)->kind == NODE_NONE ||
+            (node_at(m, state)->kind == NODE_DICT && !node_at(m, state)->items.n))
+            return 0;
+        return machine_fault(m, "it sets attributes on a plain value");
+    }
+    if (machine_class_of(m, target) != NO_NODE)
+        report_override(m, target, state);
+    else if (node->kind == NODE_CALL || node->kind == NODE_NEW)
+        machine_log(m, PICKLE_BUILDS, node->call.callee, state);
+    node_at(m, target)->state = state;
+    return 0;
+}
+
+/* Add items to whatever is on the top of the stack; `kind` is what it should be. */
+static int add_to_top(struct machine *m, enum node_kind kind, const node_id *items,
+                      uint32_t n)
+{
+    node_id target = m->stack[m->n_stack - 1];
+    const struct node *node = node_at(m, target);
+
+    if (node->kind == kind)
+        return machine_add_items(m, target, items, n);
+    if (is_plain(node) || node->kind == NODE_LIST || node->kind == NODE_DICT ||
+        node->kind == NODE_SET)
+        return machine_fault(m,
+                             "it adds items to a value that takes none of that kind");
+    if (machine_class_of(m, target) != NO_NODE)
+        report_override(m, target, items[0]);
+    target = machine_extra(m, target, kind);
+    return target == NO_NODE ? -1 : machine_add_items(m, target, items, n);
+}
+
+static int check_keys(struct machine *m, const node_id *items, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i += 2) {
+        enum node_kind kind = node_at(m, items[i])->kind;
+
+        if (kind == NODE_LIST || kind == NODE_DICT)
+            return machine_fault(m, "a list or a dict cannot be a key");
+    }
+    return 0;
+}
+
+/* APPEND, SETITEM: the values stay where they are in memory while they are copied. */
+int run_append(struct machine *m)
+{
+    if (machine_needs(m, 2) < 0)
+        return -1;
+    m->n_stack--;
+    return add_to_top(m, NODE_LIST, m->stack + m->n_stack, 1);
+}
+
+int run_setitem(struct machine *m)
+{
+    if (machine_needs(m, 3) < 0)
+        return -1;
+    m->n_stack -= 2;
+    if (check_keys(m, m->stack + m->n_stack, 2) < 0)
+        return -1;
+    return add_to_top(m, NODE_DICT, m->stack + m->n_stack, 2);
+}
+
+int run_items(struct machine *m, enum node_kind kind)
+{
+    const node_id *items;
+    uint32_t n;
+
+    if (machine_pop_mark(m, &items, &n) < 0 || machine_needs(m, 1) < 0)
+        return -1;
+    if (n == 0)
+        return 0;
+    if (kind == NODE_DICT && check_keys(m, items, n) < 0)
+        return -1;
+    if (kind == NODE_DICT && n % 2 != 0) {
+        /* What has a value is kept all the same. */
+        if (n > 1 && add_to_top(m, kind, items, n - 1) < 0)
+            return -1;
+        return machine_fault(m, "a key has no value");
+    }
+    return add_to_top(m, kind, items, n);
+}
+
+int run_container(struct machine *m, enum node_kind kind)
+{
+    const node_id *items;
+    uint32_t n;
+    node_id id;
+
+    if (machine_pop_mark(m, &items, &n) < 0)
+        return -1;
+    if (kind == NODE_DICT && n % 2 != 0)
+        return machine_fault(m, "a key has no value");
+    if (kind == NODE_DICT && check_keys(m, items, n) < 0)
+        return -1;
+    id = machine_node(m, kind);
+    if (id == NO_NODE || machine_add_items(m, id, items, n) < 0)
+        return -1;
+    if (kind == NODE_SET)
+        node_at(m, id)->flags |= NODE_FROZEN;
+    return machine_push(m, id);
+}
+
+int run_tuple(struct machine *m, uint32_t n)
+{
+    if (machine_needs(m, n) < 0)
+        return -1;
+    m->n_stack -= n;
+    return machine_push(m, machine_tuple(m, m->stack + m->n_stack, n));
+}
+
+int run_tuple_to_mark(struct machine *m)
+{
+    const node_id *items;
+    uint32_t n;
+
+    if (machine_pop_mark(m, &items, &n) < 0)
+        return -1;
+    return machine_push(m, machine_tuple(m, items, n));
+}
+
+int run_persistent(struct machine *m, node_id id)
+{
+    node_id made = id == NO_NODE ? NO_NODE : machine_node(m, NODE_PERSISTENT);
+
+    if (made == NO_NODE)
+        return -1;
+    node_at(m, made)->call.callee = id;
+    node_at(m, made)->call.args = NO_NODE;
+    if (m->persistent_log == UINT32_MAX)
+        m->persistent_log = build_pickle_global(m->build, STR(""), 0);
+    machine_log_number(m, PICKLE_PERSISTENT, m->persistent_log, id);
+    return machine_push(m, made);
+}
+
+int run_extension(struct machine *m, int64_t code)
+{
+    node_id made = machine_node(m, NODE_EXTENSION);
+    node_id number = machine_int(m, code);
+
+    if (made == NO_NODE || number == NO_NODE)
+        return -1;
+    node_at(m, made)->integer = code;
+    if (m->extension_log == UINT32_MAX)
+        m->extension_log = build_pickle_global(m->build, STR("<extension>"), 0);
+    machine_log_number(m, PICKLE_EXTENSION, m->extension_log, number);
+    return machine_push(m, made);
+}

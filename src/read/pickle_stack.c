@@ -1,0 +1,298 @@
+#include "read/pickle_machine_in.h"
+
+#include "base/base.h"
+
+int machine_fault(struct machine *m, const char *why)
+{
+    if (!m->fault)
+        m->fault = why ? why : "it is wrong";
+    return -1;
+}
+
+int machine_spent(struct machine *m, const char *what)
+{
+    if (!m->spent)
+        m->spent = what;
+    return -1;
+}
+
+int machine_more_stack(struct machine *m)
+{
+    if (m->n_stack >= PICKLE_MAX_STACK)
+        return machine_spent(m, "more than 10 million values on the stack");
+    if (arena_room(&m->arena, &m->stack, m->n_stack, &m->stack_room, sizeof *m->stack) <
+        0)
+        return machine_spent(m, "more memory than allowed");
+    return 0;
+}
+
+int machine_more_nodes(struct machine *m)
+{
+    struct pickle *p = m->pickle;
+
+    if (p->n_nodes >= PICKLE_MAX_NODES)
+        return machine_spent(m, "more than 50 million values");
+    if (arena_room(&m->build->scratch, &p->nodes, p->n_nodes, &p->nodes_room,
+                   sizeof *p->nodes) < 0)
+        return machine_spent(m, "more memory than allowed");
+    return 0;
+}
+
+/* A large pickle will need many nodes. Memory that nobody has touched costs nothing, so
+ * a generous first block is cheaper than growing through all the sizes below it. */
+static void reserve_nodes(struct machine *m)
+{
+    size_t guess = (size_t)(m->end - m->begin) / 12;
+    size_t most = m->build->scratch.limit / (8 * sizeof(struct node));
+
+    if (guess > 1000000)
+        guess = 1000000;
+    if (guess > most)
+        guess = most;
+    if (guess < 64 * KIB / sizeof(struct node))
+        return;
+    m->pickle->nodes = arena_array(&m->build->scratch, guess, sizeof(struct node));
+    if (m->pickle->nodes)
+        m->pickle->nodes_room = (uint32_t)guess;
+}
+
+static int make_shared(struct machine *m)
+{
+    m->none = machine_node(m, NODE_NONE);
+    m->no = machine_node(m, NODE_BOOL);
+    m->yes = machine_node(m, NODE_BOOL);
+    m->empty_tuple = machine_node(m, NODE_TUPLE);
+    if (m->empty_tuple == NO_NODE)
+        return -1;
+    node_at(m, m->yes)->integer = 1;
+    memset(m->ints, 0xff, sizeof m->ints);
+    m->computed = NO_NODE;
+    return 0;
+}
+
+int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
+                 struct bytes *in, struct str name)
+{
+    size_t used = build->scratch.used, limit = build->scratch.limit;
+
+    memset(m, 0, sizeof *m);
+    m->pickle = pickle;
+    m->build = build;
+    m->name = name;
+    m->begin = m->at = m->opcode = in->at;
+    m->end = in->end;
+    arena_init(&m->arena, limit > used ? limit - used : 1);
+    map_init(&m->memo_far, &m->arena);
+    map_init(&m->globals, &m->arena);
+    m->persistent_log = m->extension_log = UINT32_MAX;
+    reserve_nodes(m);
+    return make_shared(m);
+}
+
+int machine_mark(struct machine *m)
+{
+    if (m->n_marks >= PICKLE_MAX_MARKS)
+        return machine_spent(m, "more than a million marks");
+    if (m->n_marks == m->marks_room && arena_room(&m->arena, &m->marks, m->n_marks,
+                                                  &m->marks_room, sizeof *m->marks) < 0)
+        return machine_spent(m, "more memory than allowed");
+    m->marks[m->n_marks++] = m->n_stack;
+    m->floor = m->n_stack;
+    return 0;
+}
+
+/* Take off the mark and all above it. The items are good until the next push. */
+int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n)
+{
+    uint32_t mark;
+
+    if (m->n_marks == 0)
+        return machine_fault(m, "it needs a mark, and there is none");
+    mark = m->marks[--m->n_marks];
+    *ret_items = m->stack + mark;
+    *ret_n = m->n_stack - mark;
+    m->n_stack = mark;
+    m->floor = m->n_marks > 0 ? m->marks[m->n_marks - 1] : 0;
+    return 0;
+}
+
+/* Memo numbers come dense from every writer we know; one that is far above the count so
+ * far must not make us allocate up to it. */
+static bool is_near(const struct machine *m, uint32_t index)
+{
+    return index < m->memo_room || index / 4 <= m->n_memo + 1024;
+}
+
+static int grow_memo(struct machine *m, uint32_t index)
+{
+    while (index >= m->memo_room) {
+        uint32_t before = m->memo_room;
+
+        if (arena_room(&m->arena, &m->memo, before, &m->memo_room, sizeof *m->memo) < 0)
+            return machine_spent(m, "more memory than allowed");
+        memset(m->memo + before, 0xff, (m->memo_room - before) * sizeof *m->memo);
+    }
+    return 0;
+}
+
+int machine_put(struct machine *m, uint32_t index)
+{
+    uint32_t old;
+    node_id top;
+
+    if (machine_needs(m, 1) < 0)
+        return -1;
+    top = m->stack[m->n_stack - 1];
+    if (m->n_memo >= PICKLE_MAX_MEMO)
+        return machine_spent(m, "more than 50 million memo entries");
+    if (is_near(m, index)) {
+        if (index >= m->memo_room && grow_memo(m, index) < 0)
+            return -1;
+        m->n_memo += m->memo[index] == NO_NODE;
+        m->memo[index] = top;
+        return 0;
+    }
+    m->n_memo += !map_find(&m->memo_far, index, &old);
+    if (map_put(&m->memo_far, index, top) < 0)
+        return machine_spent(m, "more memory than allowed");
+    return 0;
+}
+
+int machine_get_far(struct machine *m, uint32_t index)
+{
+    uint32_t id;
+
+    if (map_find(&m->memo_far, index, &id))
+        return machine_push(m, id);
+    return machine_fault(
+        m, arena_printf(&m->build->scratch, "memo %u was never filled", index));
+}
+
+node_id machine_text(struct machine *m, enum node_kind kind, struct str text)
+{
+    struct pickle *p = m->pickle;
+    node_id id;
+
+    if (p->n_texts == p->texts_room &&
+        arena_room(&m->build->scratch, &p->texts, p->n_texts, &p->texts_room,
+                   sizeof *p->texts) < 0) {
+        machine_spent(m, "more memory than allowed");
+        return NO_NODE;
+    }
+    id = machine_node(m, kind);
+    if (id == NO_NODE)
+        return NO_NODE;
+    p->nodes[id].text = p->n_texts;
+    p->texts[p->n_texts++] = text;
+    return id;
+}
+
+/* Nothing can be added to an int, so equal ones may be one node: sizes and strides of a
+ * hundred thousand tensors are a few hundred different numbers. */
+node_id machine_int(struct machine *m, int64_t value)
+{
+    uint64_t hash = (uint64_t)value ^ ((uint64_t)value >> 12) ^ ((uint64_t)value >> 24);
+    node_id *kept = &m->ints[hash % INTS_KEPT];
+    node_id id = *kept;
+
+    if (id != NO_NODE && node_at(m, id)->integer == value)
+        return id;
+    id = machine_node(m, NODE_INT);
+    if (id == NO_NODE)
+        return NO_NODE;
+    node_at(m, id)->integer = value;
+    *kept = id;
+    return id;
+}
+
+static int reserve_items(struct machine *m, uint32_t n)
+{
+    struct pickle *p = m->pickle;
+
+    while (p->items_room - p->n_items < n)
+        if (arena_room(&m->build->scratch, &p->items, p->items_room, &p->items_room,
+                       sizeof *p->items) < 0)
+            return machine_spent(m, "more memory than allowed");
+    return 0;
+}
+
+node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n)
+{
+    struct pickle *p = m->pickle;
+    node_id id;
+
+    if (n == 0)
+        return m->empty_tuple;
+    if (reserve_items(m, n) < 0)
+        return NO_NODE;
+    id = machine_node(m, NODE_TUPLE);
+    if (id == NO_NODE)
+        return NO_NODE;
+    p->nodes[id].items.first = p->n_items;
+    p->nodes[id].items.n = n;
+    memcpy(p->items + p->n_items, items, n * sizeof *items);
+    p->n_items += n;
+    return id;
+}
+
+/* Make room for `need` items in a container. One that stands last in the pool grows
+ * where it is; any other moves to the end and takes twice the room it had, so that
+ * lists which grow in turns cost no more than a constant for each item. */
+static int grow_container(struct machine *m, struct node *node, uint32_t need)
+{
+    struct pickle *p = m->pickle;
+    uint32_t have = node->items.n, first = node->items.first, room = need;
+
+    if (have > 0 && first + node->aux == p->n_items) {
+        if (reserve_items(m, need - node->aux) < 0)
+            return -1;
+        p->n_items += need - node->aux;
+        node->aux = need;
+        return 0;
+    }
+    if (have <= UINT32_MAX / 2 && room < 2 * have)
+        room = 2 * have;
+    if (reserve_items(m, room) < 0)
+        return -1;
+    if (have > 0)
+        memcpy(p->items + p->n_items, p->items + first, have * sizeof *p->items);
+    node->items.first = p->n_items;
+    node->aux = room;
+    p->n_items += room;
+    return 0;
+}
+
+/* `items` may stand on the stack, never in the pool, which can move. */
+int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n)
+{
+    struct node *node = node_at(m, id);
+    uint32_t have = node->items.n;
+
+    if (n == 0)
+        return 0;
+    if (n > UINT32_MAX - have)
+        return machine_spent(m, "a container with more than 4 billion items");
+    if (have + n > node->aux && grow_container(m, node, have + n) < 0)
+        return -1;
+    memcpy(m->pickle->items + node->items.first + have, items, n * sizeof *items);
+    node->items.n = have + n;
+    return 0;
+}
+
+/* An object can be given both list and dict items: the second kind hangs on the first.
+ */
+node_id machine_extra(struct machine *m, node_id id, enum node_kind kind)
+{
+    node_id extra = node_at(m, id)->extra;
+
+    while (extra != NO_NODE && node_at(m, extra)->kind != kind) {
+        id = extra;
+        extra = node_at(m, id)->extra;
+    }
+    if (extra != NO_NODE)
+        return extra;
+    extra = machine_node(m, kind);
+    if (extra != NO_NODE)
+        node_at(m, id)->extra = extra;
+    return extra;
+}
