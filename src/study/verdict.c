@@ -137,9 +137,8 @@ static bool has_dunder(const struct pickle_global *global, struct str name)
 
 /* A name on neither list. What belongs to Python or torch and is not allowed has no
  * business in a model once it is called; of others we only know that they are code. */
-static struct judgement judge_unknown(const struct context *context,
-                                      const struct pickle_global *global,
-                                      struct str name)
+static struct judgement judge_unknown(const struct pickle_global *global,
+                                      struct str name, bool indirect)
 {
     bool called = uses_of(global) & (USE_CALL | USE_MAKE);
     bool standard = verdict_is_standard(name);
