@@ -424,22 +424,26 @@ static void find_first_places(struct model *model)
     }
 }
 
+/* A spent arena gets what the tree itself needs: it is all there is to show. */
+static void allow(struct arena *arena, size_t more)
+{
+    if (arena->spent && arena->limit < arena->used + more)
+        arena->limit = arena->used + more;
+}
+
 struct model *build_finish(struct build *build, struct err *err)
 {
     struct model *model = build->model;
-    uint32_t *place_of = arena_array(&build->scratch, build->n_nodes, sizeof *place_of);
+    size_t n = build->n_nodes;
+    uint32_t *place_of;
 
-    /* The tree must fit even where the limit is spent: it is what there is to show. */
-    if (model->arena.spent || build->scratch.spent) {
+    allow(&build->scratch, n * sizeof *place_of + 64 * KIB);
+    allow(&model->arena, n * (4 * sizeof(uint32_t) + 2) + 512 * KIB);
+    if (model->arena.spent || build->scratch.spent)
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, 0,
                       "the file needs more memory than its size allows; what came "
                       "after that is left out");
-        model->arena.limit = model->arena.limit ? model->arena.limit * 2 : 0;
-    }
-    if (!place_of) {
-        build->scratch.limit = build->scratch.limit ? build->scratch.limit * 2 : 0;
-        place_of = arena_array(&build->scratch, build->n_nodes, sizeof *place_of);
-    }
+    place_of = arena_array(&build->scratch, n, sizeof *place_of);
     if (!place_of || make_columns(model, build->n_nodes) < 0) {
         arena_err(&model->arena, model->path, err);
         return NULL;
