@@ -32,11 +32,14 @@ struct end {
     bool lost_zip64;   /* a locator leads to no 64-bit record */
 };
 
-static uint32_t u32_at(const void *at)
+static uint16_t u16_at(const char *at)
 {
-    struct bytes in = bytes_of(at, 4);
+    return (uint16_t)((uint8_t)at[0] | (uint8_t)at[1] << 8);
+}
 
-    return bytes_u32(&in);
+static uint32_t u32_at(const char *at)
+{
+    return u16_at(at) | (uint32_t)u16_at(at + 2) << 16;
 }
 
 bool zip_looks_like(struct str head)
@@ -112,7 +115,7 @@ static void follow_locator(struct blob *blob, struct end *end)
 /* Is there a directory at `at` (or, for an empty one, could there be)? */
 static bool directory_begins(struct blob *blob, const struct end *end, uint64_t at)
 {
-    uint8_t bytes[4];
+    char bytes[4];
 
     if (at > end->limit || end->size > end->limit - at)
         return false;
@@ -254,30 +257,27 @@ static bool read_extra(struct zip_entry *entry, struct str extra)
     return false;
 }
 
-/* Read the directory's next record. False at its end, or where no record stands. */
+/* Read the directory's next record. False at its end, or where no record stands. The
+ * fixed part is checked for once and then read by its offsets: there may be a million.
+ */
 static bool read_entry(struct zip *zip, struct bytes *in, struct zip_entry *entry)
 {
-    uint16_t name_len, extra_len, comment_len;
+    const char *fixed = bytes_take(in, CENTRAL_SIZE).at;
     struct str extra;
 
-    if (bytes_left(in) < CENTRAL_SIZE || u32_at(in->at) != CENTRAL_SIGN)
+    if (in->bad || u32_at(fixed) != CENTRAL_SIGN)
         return false;
-    *entry = (struct zip_entry){0};
-    bytes_skip(in, 4 + 2 + 2);
-    entry->flags = bytes_u16(in);
-    entry->method = bytes_u16(in);
-    bytes_skip(in, 4);
-    entry->crc = bytes_u32(in);
-    entry->packed = bytes_u32(in);
-    entry->size = bytes_u32(in);
-    name_len = bytes_u16(in);
-    extra_len = bytes_u16(in);
-    comment_len = bytes_u16(in);
-    bytes_skip(in, 2 + 2 + 4);
-    entry->header_at = bytes_u32(in);
-    entry->name = bytes_take(in, name_len);
-    extra = bytes_take(in, extra_len);
-    bytes_skip(in, comment_len);
+    *entry = (struct zip_entry){
+        .flags = u16_at(fixed + 8),
+        .method = u16_at(fixed + 10),
+        .crc = u32_at(fixed + 16),
+        .packed = u32_at(fixed + 20),
+        .size = u32_at(fixed + 24),
+        .header_at = u32_at(fixed + 42),
+    };
+    entry->name = bytes_take(in, u16_at(fixed + 28));
+    extra = bytes_take(in, u16_at(fixed + 30));
+    bytes_skip(in, u16_at(fixed + 32));
     if (in->bad)
         return false;
     if ((entry->packed == UINT32_MAX || entry->size == UINT32_MAX ||
@@ -337,7 +337,7 @@ static int read_directory(struct zip *zip, struct end *end, struct err *err)
         return arena_err(arena, zip->blob->name, err);
     zip->room = (uint32_t)most;
     in = bytes_of(all.at, all.len);
-    while (zip->n < ZIP_ENTRIES) {
+    while (zip->n < ZIP_ENTRIES && bytes_left(&in) >= CENTRAL_SIZE) {
         struct str left = {(const char *)in.at, bytes_left(&in)};
 
         if (arena_room(arena, &zip->entries, zip->n, &zip->room, sizeof *zip->entries) <
@@ -358,7 +358,7 @@ struct zip *zip_open(struct blob *blob, struct build *build, struct err *err)
     uint64_t want = blob->size < TAIL_MAX ? blob->size : TAIL_MAX;
     uint64_t second = 0;
     struct str tail;
-    struct end end;
+    struct end end = {0};
     struct zip *zip;
 
     if (blob->size < END_SIZE)

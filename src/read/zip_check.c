@@ -37,18 +37,19 @@ static uint64_t fold_word(uint64_t word)
 static uint64_t folded_hash(struct str name, uint64_t seed)
 {
     uint64_t hash = seed ^ name.len;
+    size_t at = 0;
     uint64_t word;
 
-    while (name.len >= 8) {
-        memcpy(&word, name.at, 8);
+    for (; name.len - at >= 8; at += 8) {
+        memcpy(&word, name.at + at, 8);
         hash = (hash ^ fold_word(word)) * 0x9fb21c651e98df25u;
-        hash ^= hash >> 29;
-        name = str_from(name, 8);
+        hash ^= hash >> 32;
     }
     word = 0;
-    if (name.len > 0)
-        memcpy(&word, name.at, name.len);
+    if (name.len > at)
+        memcpy(&word, name.at + at, name.len - at);
     hash = (hash ^ fold_word(word)) * 0x9fb21c651e98df25u;
+    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
     return hash ^ hash >> 32;
 }
 
@@ -64,19 +65,24 @@ static bool same_folded(struct str a, struct str b)
     return true;
 }
 
-/* The slot that holds the name, or the free one where it belongs. */
-static uint32_t *find_slot(const struct zip *zip, struct str name)
+/* The slot that holds the name, or the free one where it belongs. The half of the hash
+ * in a slot spares looking at other names. */
+static uint64_t *find_slot(const struct zip *zip, struct str name, uint64_t hash)
 {
-    uint32_t i = (uint32_t)folded_hash(name, zip->seed) & zip->mask;
+    uint32_t i = (uint32_t)hash & zip->mask;
 
-    while (zip->slots[i] && !same_folded(zip->entries[zip->slots[i] - 1].name, name))
-        i = (i + 1) & zip->mask;
+    for (; zip->slots[i]; i = (i + 1) & zip->mask)
+        if (zip->slots[i] >> 32 == hash >> 32 &&
+            same_folded(zip->entries[(uint32_t)zip->slots[i] - 1].name, name))
+            break;
     return &zip->slots[i];
 }
 
 int64_t zip_find_name(const struct zip *zip, struct str name)
 {
-    return zip->slots ? (int64_t)*find_slot(zip, name) - 1 : -1;
+    if (!zip->slots)
+        return -1;
+    return (int64_t)(uint32_t)*find_slot(zip, name, folded_hash(name, zip->seed)) - 1;
 }
 
 int64_t zip_find_str(const struct zip *zip, struct str record)
@@ -276,13 +282,14 @@ static int index_names(struct zip *zip, struct err *err)
     zip->seed = hash_u64((uint64_t)(uintptr_t)zip->slots);
     for (uint32_t i = 0; i < zip->n; i++) {
         struct str name = zip->entries[i].name;
-        uint32_t *slot = find_slot(zip, name);
+        uint64_t hash = folded_hash(name, zip->seed);
+        uint64_t *slot = find_slot(zip, name, hash);
 
         if (!*slot)
-            *slot = i + 1;
+            *slot = (hash & ~(uint64_t)UINT32_MAX) | (i + 1);
         else
             say_duplicate(zip, i,
-                          str_eq(zip->entries[*slot - 1].name, name)
+                          str_eq(zip->entries[(uint32_t)*slot - 1].name, name)
                               ? ""
                               : " but for capital letters");
     }
