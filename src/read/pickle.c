@@ -2,7 +2,7 @@
 
 #include "base/base.h"
 #include "base/work.h"
-#include "read/pickle_notes_in.h"
+#include "read/pickle_fold_in.h"
 
 #define OPCODES_PER_STEP 65536u
 
@@ -472,15 +472,17 @@ static int nothing_made(const struct machine *m, struct err *err)
                    m->fault ? m->fault : "nothing was made");
 }
 
-static void make_notes(struct pickle *pickle)
+static int make_notes(struct pickle *pickle, struct err *err)
 {
     struct arena *scratch = &pickle->build->scratch;
 
     pickle->notes = arena_alloc(scratch, sizeof *pickle->notes);
     if (!pickle->notes)
-        return;
+        return arena_err(scratch, "a pickle", err);
     map_init(&pickle->notes->keys, scratch);
     map_init(&pickle->notes->values, scratch);
+    pickle->notes->values_left = VALUE_MAX_NODES;
+    return 0;
 }
 
 int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
@@ -493,6 +495,8 @@ int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
     pickle->build = build;
     pickle->result = NO_NODE;
     pickle->stream = build_pickle_stream(build, name, bytes_left(in));
+    if (make_notes(pickle, err) < 0)
+        return -1;
     m = arena_alloc(&build->scratch, sizeof *m);
     if (!m)
         return arena_err(&build->scratch, "a pickle", err);
@@ -509,7 +513,7 @@ int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
     pickle->size = offset_of(m, m->at);
     finish_stream(m, pickle->complete);
     arena_release(&m->arena);
-    make_notes(pickle);
+    pickle->notes->finished = true;
     if (m->cancelled || pickle->result == NO_NODE)
         return nothing_made(m, err);
     return 0;

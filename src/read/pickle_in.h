@@ -112,6 +112,10 @@ node_id pickle_callee(const struct pickle *pickle, node_id id);
 node_id pickle_arg(const struct pickle *pickle, node_id id,
                    uint32_t i);                                /* of CALL, NEW */
 uint32_t pickle_args(const struct pickle *pickle, node_id id); /* how many */
+/* The GLOBAL behind a class or callee: itself, or the one that a legacy file's
+ * persistent id ('module', class, file, source) names. NO_NODE: it is the result of
+ * something. */
+node_id pickle_class(const struct pickle *pickle, node_id callee);
 /* What was added to an object that is no list or dict: the LIST or DICT, or NO_NODE. */
 node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kind);
 

@@ -131,10 +131,7 @@ int run_extension(struct machine *m, int64_t code);
 node_id machine_global(struct machine *m, struct str module, struct str name);
 /* The GLOBAL that stands for every name that is not written in the file. */
 node_id machine_computed(struct machine *m);
-/* The GLOBAL behind a class or a callee: itself, or the one that a legacy file's
- * ('module', class, file, source) names; NO_NODE: it is computed. */
-node_id machine_class_of(const struct machine *m, node_id callee);
-/* Write one event; `callee` as for machine_class_of(), `args` for those that are kept.
+/* Write one event; `callee` as for pickle_class(), `args` for those that are kept.
  */
 void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id args);
 void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,

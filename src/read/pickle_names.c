@@ -227,24 +227,6 @@ node_id machine_computed(struct machine *m)
     return m->computed;
 }
 
-node_id machine_class_of(const struct machine *m, node_id callee)
-{
-    const struct pickle *p = m->pickle;
-    const struct node *node = node_at(m, callee);
-    node_id first, second;
-
-    if (node->kind == NODE_GLOBAL)
-        return callee;
-    if (node->kind != NODE_PERSISTENT)
-        return NO_NODE;
-    first = pickle_item(p, node->call.callee, 0);
-    second = pickle_item(p, node->call.callee, 1);
-    if (second == NO_NODE || node_at(m, second)->kind != NODE_GLOBAL ||
-        !str_is(pickle_text(p, first), "module"))
-        return NO_NODE;
-    return second;
-}
-
 static void keep_event(struct machine *m, enum pickle_act act, uint32_t global,
                        node_id args)
 {
@@ -272,7 +254,7 @@ void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
 
 void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id args)
 {
-    node_id known = machine_class_of(m, callee);
+    node_id known = pickle_class(m->pickle, callee);
     node_id both[2] = {callee, args};
     uint32_t global;
 

@@ -103,6 +103,23 @@ node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kin
     return NO_NODE;
 }
 
+node_id pickle_class(const struct pickle *pickle, node_id callee)
+{
+    enum node_kind kind = kind_of(pickle, callee);
+    node_id id, class_id;
+
+    if (kind == NODE_GLOBAL)
+        return callee;
+    if (kind != NODE_PERSISTENT)
+        return NO_NODE;
+    id = pickle->nodes[callee].call.callee;
+    class_id = pickle_item(pickle, id, 1);
+    if (kind_of(pickle, class_id) != NODE_GLOBAL ||
+        !str_is(pickle_text(pickle, pickle_item(pickle, id, 0)), "module"))
+        return NO_NODE;
+    return class_id;
+}
+
 /* Of a call or new object: what the machine knows of its callee. */
 static unsigned callee_flags(const struct pickle *pickle, node_id id)
 {
@@ -224,7 +241,7 @@ node_id pickle_dict_get(const struct pickle *pickle, node_id id, const char *key
     if (!view_dict(pickle, id, &view))
         return NO_NODE;
     n = view_n(pickle, &view);
-    if (n > INDEX_FROM && pickle->notes && index_dict(pickle, id, &view, n)) {
+    if (n > INDEX_FROM && pickle->notes->finished && index_dict(pickle, id, &view, n)) {
         if (!map_find(&pickle->notes->keys, hash_mix(id, str_hash(wanted)), &i) ||
             !view_at(pickle, &view, i, &found, &value) ||
             !str_eq(pickle_text(pickle, found), wanted))

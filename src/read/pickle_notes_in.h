@@ -1,5 +1,5 @@
-/* pickle_notes_in.h - what looking at a finished pickle keeps, so that looking twice is
- * cheap. Made at the end of pickle_run(), in the scratch arena. */
+/* pickle_notes_in.h - what looking at a pickle's nodes keeps, so that looking twice is
+ * cheap. Made by pickle_run(), in the scratch arena. */
 #ifndef READ_PICKLE_NOTES_IN_H
 #define READ_PICKLE_NOTES_IN_H
 
@@ -9,7 +9,10 @@
 struct pickle_notes {
     struct map keys;      /* (dict, key) -> which item: for large dicts */
     struct map values;    /* node -> value, for containers folded before */
-    uint32_t values_made; /* nodes folded into values so far */
+    uint32_t values_left; /* nodes that may still be folded into values */
+    uint32_t *held;       /* values of the containers being folded */
+    uint32_t n_held, held_room;
+    bool finished; /* no node changes any more: an index may be made */
 };
 
 #endif

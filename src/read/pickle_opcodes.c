@@ -266,7 +266,7 @@ int run_inst(struct machine *m, struct str module, struct str name)
  * the file wants. No honest file does this. */
 static void report_override(struct machine *m, node_id target, node_id with)
 {
-    struct str name = pickle_text(m->pickle, machine_class_of(m, target));
+    struct str name = pickle_text(m->pickle, pickle_class(m->pickle, target));
 
     machine_log(m, PICKLE_OVERRIDES, target, with);
     build_finding(m->build, FINDING_PICKLE_OVERRIDE, SEVERITY_ALARM, FINDING_NOWHERE,
@@ -299,7 +299,7 @@ int run_build(struct machine *m)
             return 0;
         return machine_fault(m, "it sets attributes on a plain value");
     }
-    if (machine_class_of(m, target) != NO_NODE)
+    if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, state);
     else if (node->kind == NODE_CALL || node->kind == NODE_NEW)
         machine_log(m, PICKLE_BUILDS, node->call.callee, state);
@@ -320,7 +320,7 @@ static int add_to_top(struct machine *m, enum node_kind kind, const node_id *ite
         node->kind == NODE_SET)
         return machine_fault(m,
                              "it adds items to a value that takes none of that kind");
-    if (machine_class_of(m, target) != NO_NODE)
+    if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, items[0]);
     target = machine_extra(m, target, kind);
     return target == NO_NODE ? -1 : machine_add_items(m, target, items, n);

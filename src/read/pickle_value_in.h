@@ -31,6 +31,11 @@ bool pickle_is_scalar(const struct pickle *pickle, node_id node);
  * the build's scratch arena. */
 struct str pickle_key_text(const struct pickle *pickle, node_id key);
 
+/* The bytes that a node spells: BYTES, or how older protocols write them:
+ * _codecs.encode of Latin-1 text, bytes(...), bytearray(...). False if it is none of
+ * these. */
+bool pickle_bytes(const struct pickle *pickle, node_id node, struct str *ret_bytes);
+
 /* A number's decimal text, however it is spelt (BIGINT included). */
 struct str pickle_number_text(const struct pickle *pickle, node_id node);
 
