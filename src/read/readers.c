@@ -9,10 +9,12 @@
 /* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
  * equally sure, the one listed first. */
 extern const struct reader safetensors_reader;
+extern const struct reader torch_zip_reader;
 extern const struct reader not_a_model_reader;
 
 static const struct reader *const readers[] = {
     &safetensors_reader,
+    &torch_zip_reader,
     &not_a_model_reader, /* knows a little of everything, and says what it is instead */
 };
 

@@ -1,7 +1,7 @@
 /* torch_fold_in.h - nodes of a pickle to tensors, modules and checkpoints.
  * Knows PyTorch's rebuild functions, what an nn.Module's state looks like, state_dicts
- * (with _metadata), optimizers, numpy arrays, wrapped and sparse tensors. Containers that
- * hold none of these become groups with plain values below them. */
+ * (with _metadata), optimizers, numpy arrays, wrapped and sparse tensors. Containers
+ * that hold none of these become groups with plain values below them. */
 #ifndef READ_TORCH_FOLD_IN_H
 #define READ_TORCH_FOLD_IN_H
 
@@ -10,8 +10,8 @@
 struct input;
 /* What differs between containers: how a persistent id names a storage. */
 struct torch_dialect {
-    /* The storage of persistent id node `id`; NO_STORAGE if it is none. The same id must
-     * give the same storage. May add findings. */
+    /* The storage of persistent id node `id`; NO_STORAGE if it is none. The same id
+     * must give the same storage. May add findings. */
     uint32_t (*storage)(void *user, const struct pickle *pickle, node_id persistent);
     /* A class with its source: a persistent id ('module', class, file, source). True if
      * this id is one, with its global node and source. May be NULL. */
@@ -42,8 +42,9 @@ struct torch_dialect {
 int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
                node_id root, const struct torch_dialect *dialect, struct err *err);
 
-/* The parts of a storage's persistent id: ('storage', class, key, location, numel, ...).
- * False if it is not one. Element type UNKNOWN for UntypedStorage, whose numel is bytes. */
+/* The parts of a storage's persistent id: ('storage', class, key, location, numel,
+ * ...). False if it is not one. Element type UNKNOWN for UntypedStorage, whose numel is
+ * bytes. */
 struct torch_storage_id {
     enum dtype dtype;
     bool untyped; /* UntypedStorage: `numel` is bytes */

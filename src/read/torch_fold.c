@@ -1,0 +1,327 @@
+/* torch_fold.c - the walk over the things of a pickle, from its root down. */
+#include "read/torch_fold_in.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "read/input_in.h"
+#include "read/pickle_value_in.h"
+#include "read/torch_fold_state_in.h"
+#include "read/torch_tensor_in.h"
+
+#define LONG_TEXT 64 /* texts from this length on are not made into values twice */
+
+bool fold_spent(const struct torch_fold *fold)
+{
+    return fold->build->model->arena.spent || fold->build->scratch.spent;
+}
+
+struct str fold_index_name(char text[16], uint32_t i)
+{
+    char *end = text + 16, *at = end;
+
+    do {
+        *--at = (char)('0' + i % 10);
+        i /= 10;
+    } while (i > 0);
+    return str_span(at, (size_t)(end - at));
+}
+
+bool fold_plain_room(struct torch_fold *fold, uint32_t place)
+{
+    if (fold->n_plain < FOLD_MAX_PLAIN) {
+        fold->n_plain++;
+        return true;
+    }
+    if (!fold->said_plain)
+        build_finding(fold->build, FINDING_LIMIT, SEVERITY_WARNING, place,
+                      "more than %u plain values: the rest is left out",
+                      FOLD_MAX_PLAIN);
+    fold->said_plain = true;
+    return false;
+}
+
+/* A tensor inside a plain value: known if it stands in the tree, or made without one.
+ */
+static uint32_t tensor_in_value(void *user, node_id node)
+{
+    struct torch_fold *fold = user;
+    enum thing thing = fold_thing(fold, node);
+
+    if ((thing == THING_TENSOR || thing == THING_ARRAY) && fold->mark[node] != 0)
+        return fold->mark[node] - 1;
+    return NO_OBJECT;
+}
+
+/* Is its value costly enough to be remembered by node? */
+static bool worth_keeping(const struct torch_fold *fold, node_id node)
+{
+    switch ((enum node_kind)fold_node(fold, node)->kind) {
+    case NODE_STR:
+    case NODE_BYTES:
+        return pickle_text(fold->pickle, node).len >= LONG_TEXT;
+    case NODE_LIST:
+    case NODE_TUPLE:
+    case NODE_SET:
+    case NODE_DICT:
+        return pickle_count(fold->pickle, node) > 2;
+    case NODE_BIGINT:
+    case NODE_CALL:
+    case NODE_NEW:
+        return true;
+    default:
+        return false;
+    }
+}
+
+uint32_t fold_value(struct torch_fold *fold, node_id node)
+{
+    const struct pickle_value_hooks hooks = {.tensor = tensor_in_value, .user = fold};
+    enum torch_name name;
+    uint32_t value;
+    bool keep;
+
+    if (node >= fold->n_nodes)
+        return VALUE_ID_NONE;
+    keep = worth_keeping(fold, node);
+    if (keep && map_find(&fold->values, node, &value))
+        return value;
+    name = fold_callee_name(fold, node);
+    if (name == NAME_NUMPY_RECONSTRUCT || name == NAME_NUMPY_FROMBUFFER)
+        value = numpy_value(fold, node);
+    else
+        value = pickle_value(fold->pickle, node, &hooks);
+    if (keep && value != VALUE_ID_FAILED)
+        map_put(&fold->values, node, value);
+    return value;
+}
+
+void fold_put_value(struct torch_fold *fold, uint32_t place, node_id node)
+{
+    uint32_t value = fold_value(fold, node);
+
+    build_set_kind(fold->build, place, PLACE_VALUE);
+    build_set_object(fold->build, place, value == VALUE_ID_FAILED ? 0 : value);
+}
+
+/* Remember a thing whose inside is unfolded later, or say why it is not. */
+static void push(struct torch_fold *fold, struct fold_task task)
+{
+    if (task.depth > FOLD_MAX_DEPTH) {
+        if (!fold->said_depth)
+            build_finding(fold->build, FINDING_LIMIT, SEVERITY_WARNING, task.place,
+                          "nested more than %d deep: what lies below is left out",
+                          FOLD_MAX_DEPTH);
+        fold->said_depth = true;
+        return;
+    }
+    if (arena_room(&fold->build->scratch, &fold->tasks, fold->n_tasks,
+                   &fold->tasks_room, sizeof *fold->tasks) == 0)
+        fold->tasks[fold->n_tasks++] = task;
+}
+
+/* Settle the thing at `task->place`, or push it. */
+static void settle(struct torch_fold *fold, const struct fold_task *task, unsigned role)
+{
+    switch (fold_thing(fold, task->node)) {
+    case THING_TENSOR:
+    case THING_STORAGE:
+    case THING_ARRAY:
+        fold_tensor(fold, task, task->place, task->node, role);
+        break;
+    case THING_MODULE:
+        build_set_kind(fold->build, task->place, PLACE_MODULE);
+        push(fold, *task);
+        break;
+    case THING_DICT:
+    case THING_LIST:
+    case THING_OBJECT:
+    case THING_FILE:
+        build_set_kind(fold->build, task->place, PLACE_GROUP);
+        push(fold, *task);
+        break;
+    default:
+        fold_put_value(fold, task->place, task->node);
+        break;
+    }
+}
+
+/* Make the place of a new task; false: there is no room for it. */
+static bool place_task(struct torch_fold *fold, const struct fold_task *up,
+                       uint32_t parent, struct str name, node_id node,
+                       struct fold_task *ret_task)
+{
+    struct fold_task task = *up;
+
+    task.node = fold_inner(fold, node);
+    task.depth++;
+    if (fold_thing(fold, task.node) == THING_VALUE && !fold_plain_room(fold, parent))
+        return false;
+    task.place = build_node(fold->build, parent, PLACE_VALUE, name);
+    *ret_task = task;
+    return task.place != NO_PLACE;
+}
+
+void fold_add(struct torch_fold *fold, const struct fold_task *up, uint32_t parent,
+              struct str name, node_id node, unsigned role, unsigned flags)
+{
+    struct fold_task task;
+
+    if (!place_task(fold, up, parent, name, node, &task))
+        return;
+    if (flags)
+        build_set_flags(fold->build, task.place, flags);
+    settle(fold, &task, role);
+}
+
+void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
+                    uint32_t parent, struct str name, node_id node)
+{
+    struct fold_task task;
+
+    if (node < fold->n_nodes && place_task(fold, up, parent, name, node, &task))
+        push(fold, task);
+}
+
+/* A whole torch file in bytes, as pickle and joblib write tensors and storages. */
+static void fold_file(struct torch_fold *fold, const struct fold_task *task)
+{
+    struct str bytes =
+        pickle_text(fold->pickle, pickle_arg(fold->pickle, task->node, 0));
+    struct err err = {0};
+
+    if (fold_open_bytes(fold, task->place, bytes, &err) < 0)
+        build_finding(fold->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, task->place,
+                      "a torch file inside the pickle cannot be read: %s", err.text);
+}
+
+int fold_open_bytes(struct torch_fold *fold, uint32_t place, struct str bytes,
+                    struct err *err)
+{
+    struct blob *blob;
+
+    if (!bytes.at)
+        return err_set(err, ERR_FORMAT, "there are no bytes");
+    if (!fold->dialect->input)
+        return err_set(err, ERR_UNSUPPORTED, "it is not opened here");
+    /* The pickle's bytes may go away; the model's arena stays as long as its source. */
+    bytes = arena_str(&fold->build->model->arena, bytes);
+    if (!bytes.at)
+        return arena_err(&fold->build->model->arena, "a torch file in a pickle", err);
+    blob = blob_open_memory(bytes.at, bytes.len, "a torch file in a pickle", err);
+    if (!blob)
+        return -1;
+    return input_read_inner(fold->dialect->input, blob, "a torch file in a pickle",
+                            place, fold->build, err);
+}
+
+/* Unfold one thing below its place, unless it stands elsewhere already. */
+static void unfold(struct torch_fold *fold, const struct fold_task *task)
+{
+    enum thing thing = fold_thing(fold, task->node);
+    uint32_t pushed = fold->n_tasks;
+
+    if (thing < THING_MODULE) {
+        settle(fold, task, task->role);
+        return;
+    }
+    if (fold->mark[task->node] != 0) {
+        build_same(fold->build, task->place, fold->mark[task->node] - 1);
+        return;
+    }
+    fold->mark[task->node] = task->place + 1;
+    switch (thing) {
+    case THING_MODULE:
+        unfold_module(fold, task);
+        break;
+    case THING_DICT:
+        unfold_dict(fold, task);
+        break;
+    case THING_LIST:
+        unfold_items(fold, task);
+        break;
+    case THING_FILE:
+        fold_file(fold, task);
+        break;
+    default:
+        unfold_object(fold, task);
+        break;
+    }
+    /* What came first is to be unfolded first, so that a thing with several places is
+     * shown in full at the first of them. */
+    for (uint32_t a = pushed, b = fold->n_tasks; b > a + 1; a++) {
+        struct fold_task swap = fold->tasks[a];
+
+        fold->tasks[a] = fold->tasks[--b];
+        fold->tasks[b] = swap;
+    }
+}
+
+/* The root of a file is a group, since a full name says what stands below it. A file
+ * that holds one bare tensor or value gets one child, named for what it is. */
+static void fold_root(struct torch_fold *fold, uint32_t place, node_id root)
+{
+    struct fold_task task = {
+        .node = fold_inner(fold, root), .place = place, .role = ROLE_PLAIN};
+
+    if (task.node >= fold->n_nodes)
+        return;
+    switch (fold_thing(fold, task.node)) {
+    case THING_TENSOR:
+    case THING_STORAGE:
+    case THING_ARRAY:
+        if (place != 0)
+            settle(fold, &task, ROLE_PLAIN);
+        else
+            fold_add(fold, &task, place, STR("tensor"), task.node, ROLE_PLAIN, 0);
+        break;
+    case THING_VALUE:
+        if (place != 0)
+            settle(fold, &task, ROLE_PLAIN);
+        else
+            fold_add(fold, &task, place, STR("value"), task.node, ROLE_PLAIN, 0);
+        break;
+    default:
+        settle(fold, &task, ROLE_PLAIN);
+        break;
+    }
+}
+
+static int make_columns(struct torch_fold *fold)
+{
+    struct arena *arena = &fold->build->scratch;
+
+    fold->mark = arena_array(arena, fold->n_nodes, sizeof *fold->mark);
+    fold->thing = arena_array(arena, fold->n_nodes, sizeof *fold->thing);
+    fold->weight = arena_array(arena, fold->n_nodes, sizeof *fold->weight);
+    return fold->mark && fold->thing && fold->weight ? 0 : -1;
+}
+
+int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
+               node_id root, const struct torch_dialect *dialect, struct err *err)
+{
+    struct torch_fold fold = {.build = build,
+                              .pickle = pickle,
+                              .dialect = dialect,
+                              .n_nodes = pickle->n_nodes};
+
+    if (pickle->n_nodes == 0)
+        return 0;
+    if (make_columns(&fold) < 0)
+        return arena_err(&build->scratch, "the objects of the pickle", err);
+    map_init(&fold.values, &build->scratch);
+    map_init(&fold.files, &build->scratch);
+    fold.parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
+    fold_root(&fold, place, root);
+    while (fold.n_tasks > 0 && !fold_spent(&fold)) {
+        struct fold_task task = fold.tasks[--fold.n_tasks];
+
+        if (!work_step(build->work, 1))
+            return err_set(err, ERR_CANCELLED, "stopped");
+        unfold(&fold, &task);
+    }
+    if (fold_spent(&fold))
+        build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, place,
+                      "the file needs more memory than allowed: the rest is left out");
+    return 0;
+}
