@@ -1,0 +1,51 @@
+"""For the tests: running the program, and the sample files it is run on."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "tests" / "samples"
+PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
+MODELS = ROOT.parent / "shared" / "models"
+VENV = ROOT / "build" / "venv" / "bin" / "python3"
+DEBIAN = Path("/usr/bin/python3")
+
+sys.path.insert(0, str(SAMPLES))
+
+
+def run(*arguments, seconds=60, **options):
+    """The finished program: returncode, stdout and stderr as bytes."""
+    command = [PROGRAM, *map(str, arguments)]
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, timeout=seconds, **options)
+
+
+def document(*arguments, seconds=60, **options):
+    """What the program says with --json. Its exit status may be 0 or 1, never 2."""
+    done = run(*arguments, "--json", seconds=seconds, **options)
+    if done.returncode not in (0, 1):
+        said = done.stderr.decode(errors="replace")
+        raise AssertionError(f"{arguments}: status {done.returncode}: {said}")
+    return json.loads(done.stdout)
+
+
+def has_torch(python):
+    find = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
+    return subprocess.run([python, "-c", find], capture_output=True).returncode == 0
+
+
+def samples():
+    """(folder, manifest) of the samples, made now where they are not up to date. They
+    come from this Python's torch, or from whichever Python has one."""
+    pythons = [Path(sys.executable)] if find_spec("torch") else []
+    pythons += [one for one in (VENV, DEBIAN) if one.exists()]
+    python = next(one for one in pythons if one == pythons[0] or has_torch(one))
+    done = subprocess.run(
+        [python, SAMPLES / "make.py"], stdout=subprocess.PIPE, text=True, check=True
+    )
+    folder = Path(done.stdout.strip())
+    return folder, json.loads((folder / "manifest.json").read_text())
