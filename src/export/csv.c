@@ -1,0 +1,256 @@
+#include "export/export_in.h"
+
+#include <math.h>
+
+#include "text/escape.h"
+
+/* A table being written: fields of one row, separated by commas. */
+struct table {
+    struct out *out;
+    const struct session *session;
+    const struct model *model;
+    struct buf text, field;
+    bool first; /* nothing written yet in this row */
+};
+
+static void add_field(struct table *table, struct str field)
+{
+    if (!table->first)
+        out_char(table->out, ',');
+    table->first = false;
+    out_str(table->out, field);
+}
+
+/* Text of the file: quoted where it must be, and never taken for a formula. */
+static void add_text(struct table *table, struct str text)
+{
+    buf_clear(&table->field);
+    escape_csv(&table->field, text);
+    add_field(table, buf_span(&table->field));
+}
+
+static void add_path(struct table *table, uint32_t place)
+{
+    buf_clear(&table->text);
+    place_path(table->model, place, &table->text);
+    add_text(table, buf_span(&table->text));
+}
+
+static void add_u64(struct table *table, uint64_t number)
+{
+    buf_clear(&table->field);
+    buf_printf(&table->field, "%llu", (unsigned long long)number);
+    add_field(table, buf_span(&table->field));
+}
+
+static void add_real(struct table *table, double number)
+{
+    char text[32];
+
+    if (isnan(number))
+        add_field(table, STR("NaN"));
+    else if (isinf(number))
+        add_field(table, number > 0 ? STR("Infinity") : STR("-Infinity"));
+    else
+        add_field(table, str_span(text, (size_t)real_text(number, text)));
+}
+
+static void add_nothing(struct table *table, int n)
+{
+    while (n-- > 0)
+        add_field(table, STR(""));
+}
+
+/* Lists have commas of their own. */
+static void add_list(struct table *table, const int64_t *items, int n)
+{
+    buf_clear(&table->field);
+    buf_text(&table->field, "\"[");
+    for (int i = 0; i < n; i++)
+        buf_printf(&table->field, i ? ", %lld" : "%lld", (long long)items[i]);
+    buf_text(&table->field, "]\"");
+    add_field(table, buf_span(&table->field));
+}
+
+static void add_tie(struct table *table, uint32_t place)
+{
+    uint32_t first = table->model->tensors[table->model->object[place]].place;
+
+    if (first == place || first >= table->model->n_places)
+        add_nothing(table, 1);
+    else
+        add_path(table, first);
+}
+
+/* name,shape,dtype,numel,bytes: how each row begins. */
+static void add_tensor(struct table *table, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(table->model, place);
+    uint64_t bytes;
+
+    add_path(table, place);
+    add_list(table, tensor_shape(table->model, tensor), tensor->rank);
+    add_field(table, str_of(dtype_name(tensor->dtype)));
+    add_u64(table, tensor->numel);
+    if (dtype_size(tensor->dtype, tensor->numel, &bytes))
+        add_u64(table, bytes);
+    else
+        add_nothing(table, 1);
+}
+
+static void each_tensor(struct table *table, struct export_choice choice,
+                        const char *header,
+                        void (*row)(struct table *table, uint32_t place))
+{
+    out_text(table->out, header);
+    out_text(table->out, "\r\n");
+    for (uint32_t place = 0; place < table->model->n_places; place++) {
+        if (table->model->kind[place] != PLACE_TENSOR || !is_kept(choice, place))
+            continue;
+        table->first = true;
+        add_tensor(table, place);
+        row(table, place);
+        out_text(table->out, "\r\n");
+    }
+    buf_release(&table->text);
+    buf_release(&table->field);
+}
+
+/* ---- the tree ---- */
+
+static void add_storage(struct table *table, const struct tensor *tensor)
+{
+    const struct model *model = table->model;
+    const struct storage *storage;
+
+    if (tensor->storage == NO_STORAGE) {
+        add_nothing(table, 3);
+        return;
+    }
+    storage = &model->storages[tensor->storage];
+    add_u64(table, tensor->storage);
+    add_text(table, model_string(model, storage->name));
+    if (model->n_files > 1 && storage->file < model->n_files)
+        add_text(table, model_string(model, model->files[storage->file].name));
+    else
+        add_nothing(table, 1);
+}
+
+static void tree_row(struct table *table, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(table->model, place);
+
+    add_field(table, str_of(role_name(tensor->role)));
+    if (tensor->flags & TENSOR_GRAD_KNOWN)
+        add_field(table, tensor->flags & TENSOR_GRAD ? STR("true") : STR("false"));
+    else
+        add_nothing(table, 1);
+    add_text(table, tensor_device(table->model, tensor));
+    add_field(table, str_of(layout_name(tensor->layout)));
+    if (tensor->layout == LAYOUT_STRIDED) {
+        add_list(table, tensor_strides(table->model, tensor), tensor->rank);
+        add_u64(table, tensor->offset);
+    } else {
+        add_nothing(table, 2);
+    }
+    add_storage(table, tensor);
+    add_tie(table, place);
+}
+
+void export_tree_csv(struct out *out, const struct session *session,
+                     struct export_choice choice)
+{
+    struct table table = {.out = out, .session = session, .model = session->model};
+
+    each_tensor(&table, choice,
+                "name,shape,dtype,numel,bytes,role,requires_grad,device,layout,strides,"
+                "offset,storage,storage_key,file,tied_to",
+                tree_row);
+}
+
+/* ---- statistics ---- */
+
+static void add_extreme(struct table *table, const struct stats *stats, bool max)
+{
+    int64_t integer = max ? stats->int_max : stats->int_min;
+
+    if (stats->kind == STATS_REAL) {
+        add_real(table, max ? stats->max : stats->min);
+    } else if (stats->kind == STATS_UINT) {
+        add_u64(table, (uint64_t)integer);
+    } else {
+        buf_clear(&table->field);
+        buf_printf(&table->field, "%lld", (long long)integer);
+        add_field(table, buf_span(&table->field));
+    }
+}
+
+static void add_index(struct table *table, const struct tensor *tensor, uint64_t at)
+{
+    const int64_t *shape = tensor_shape(table->model, tensor);
+    int64_t index[SLICE_RANK];
+
+    at /= dtype_info(tensor->dtype)->values;
+    for (int i = tensor->rank - 1; i >= 0 && tensor->rank <= SLICE_RANK; i--) {
+        index[i] = shape[i] > 0 ? (int64_t)(at % (uint64_t)shape[i]) : 0;
+        at = shape[i] > 0 ? at / (uint64_t)shape[i] : 0;
+    }
+    if (tensor->rank <= SLICE_RANK)
+        add_list(table, index, tensor->rank);
+    else
+        add_nothing(table, 1);
+}
+
+static void add_moments(struct table *table, const struct stats *stats)
+{
+    if (stats_finite(stats) == 0) {
+        add_nothing(table, 5);
+        return;
+    }
+    add_extreme(table, stats, false);
+    add_extreme(table, stats, true);
+    add_real(table, stats->mean);
+    if (stats_finite(stats) > 1)
+        add_real(table, stats_std(stats));
+    else
+        add_nothing(table, 1);
+    add_real(table, stats_l2(stats));
+}
+
+static void stats_row(struct table *table, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(table->model, place);
+    uint32_t id = table->model->object[place];
+    const struct stats *stats = session_known(table->session, id);
+    const char *why = session_why(table->session, id);
+
+    if (stats) {
+        add_u64(table, stats->count);
+        add_moments(table, stats);
+        add_u64(table, stats->nan);
+        add_u64(table, stats->pos_inf);
+        add_u64(table, stats->neg_inf);
+        add_u64(table, stats->zeros);
+    } else {
+        add_nothing(table, 10);
+    }
+    if (stats && stats_finite(stats) > 0) {
+        add_index(table, tensor, stats->min_at);
+        add_index(table, tensor, stats->max_at);
+    } else {
+        add_nothing(table, 2);
+    }
+    add_tie(table, place);
+    add_text(table, str_of(why));
+}
+
+void export_stats_csv(struct out *out, const struct session *session,
+                      struct export_choice choice)
+{
+    struct table table = {.out = out, .session = session, .model = session->model};
+
+    each_tensor(&table, choice,
+                "name,shape,dtype,numel,bytes,count,min,max,mean,std,l2,nan,pos_inf,"
+                "neg_inf,zeros,min_at,max_at,tied_to,stats_why",
+                stats_row);
+}

@@ -1,0 +1,52 @@
+/* export.h - a session's answers in forms that other programs read.
+ * The JSON shape is docs/json.md, and this room is its sole owner: what it writes is
+ * what the page, the tests and the Python package read. Each document is one walk over
+ * a struct json, whatever its sink.
+ *
+ * The tour of the room (export_in.h is its own):
+ *   json_tree.c   the tree: modules, groups, tensors, values; what every document has
+ *   json_info.c   the container, its globals and pickles
+ *   json_show.c   one place in full       json_stats.c  statistics
+ *   json_place.c  one place as an object: what all of the above are made of
+ *   json_value.c  plain values            csv.c         tables */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include "base/json_write.h"
+#include "base/out.h"
+#include "session/numbers.h"
+#include "session/session.h"
+#include "show/slice.h"
+
+/* Which places a document lists: `keep[place]` of n_places flags; NULL: all of them. */
+struct export_choice {
+    const bool *keep;
+};
+
+void export_tree_json(struct json *json, const struct session *session,
+                      struct export_choice choice);
+void export_info_json(struct json *json, const struct session *session);
+
+/* One place in full. For a tensor: the numbers that were asked for (NULL: the values
+ * cannot be read, and the session knows why, or none were asked for), and values. */
+struct export_values {
+    struct str index; /* the slice, as it was asked for */
+    const struct slice *slice;
+    const struct cells *cells;
+};
+void export_show_json(struct json *json, const struct session *session, uint32_t place,
+                      const struct numbers *numbers,
+                      const struct export_values *values);
+
+/* What the session knows by now of the tensors chosen; `complete` is false if computing
+ * them was stopped. */
+void export_stats_json(struct json *json, const struct session *session,
+                       struct export_choice choice, bool complete);
+
+/* Tables: a header line, then one row for each tensor chosen. */
+void export_tree_csv(struct out *out, const struct session *session,
+                     struct export_choice choice);
+void export_stats_csv(struct out *out, const struct session *session,
+                      struct export_choice choice);
+
+#endif

@@ -1,0 +1,139 @@
+#include "export/export_in.h"
+
+static void write_files(struct document *doc)
+{
+    json_array(doc->json, "files");
+    for (uint32_t i = 0; i < doc->model->n_files; i++) {
+        json_object(doc->json, NULL);
+        json_str(doc->json, "name",
+                 model_string(doc->model, doc->model->files[i].name));
+        json_u64(doc->json, "bytes", doc->model->files[i].size);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+static void write_facts(struct document *doc, const char *key, const struct fact *facts,
+                        uint32_t n)
+{
+    json_object(doc->json, key);
+    for (uint32_t i = 0; i < n; i++) {
+        json_key(doc->json, model_string(doc->model, facts[i].key));
+        write_value(doc, NULL, facts[i].value);
+    }
+    json_object_end(doc->json);
+}
+
+/* Unique tensors by their type. */
+static void write_dtypes(struct document *doc)
+{
+    struct {
+        uint64_t tensors, numel, bytes;
+    } sums[DTYPE_COUNT] = {{0, 0, 0}};
+
+    for (uint32_t i = 0; i < doc->model->n_tensors; i++) {
+        const struct tensor *tensor = &doc->model->tensors[i];
+
+        if (tensor->place >= doc->model->n_places)
+            continue;
+        sums[tensor->dtype].tensors++;
+        sums[tensor->dtype].numel += tensor->numel;
+        sums[tensor->dtype].bytes += tensor_bytes(tensor);
+    }
+    json_array(doc->json, "dtypes");
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (sums[i].tensors == 0)
+            continue;
+        json_object(doc->json, NULL);
+        json_text(doc->json, "dtype", dtype_name((enum dtype)i));
+        json_u64(doc->json, "tensors", sums[i].tensors);
+        json_u64(doc->json, "numel", sums[i].numel);
+        json_u64(doc->json, "bytes", sums[i].bytes);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+static void write_devices(struct document *doc)
+{
+    const struct model *model = doc->model;
+    uint32_t *tensors =
+        arena_array(&doc->arena, (size_t)model->n_devices + 1, sizeof *tensors);
+
+    json_array(doc->json, "devices");
+    for (uint32_t i = 0; tensors && i < model->n_tensors; i++) {
+        if (model->tensors[i].device < model->n_devices)
+            tensors[model->tensors[i].device]++;
+    }
+    for (uint32_t i = 0; tensors && i < model->n_devices; i++) {
+        struct str name = model_string(model, model->devices[i]);
+
+        if (tensors[i] == 0)
+            continue;
+        json_object(doc->json, NULL);
+        if (name.len > 0)
+            json_str(doc->json, "device", name);
+        else
+            json_null(doc->json, "device");
+        json_u64(doc->json, "tensors", tensors[i]);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+static void write_global(struct document *doc, uint32_t index)
+{
+    const struct pickle_global *global = &doc->model->pickle.globals[index];
+    const char *about;
+    enum trust trust = verdict_judge(doc->model, &doc->session->verdict, index, &about);
+
+    json_object(doc->json, NULL);
+    json_str(doc->json, "name", model_string(doc->model, global->name));
+    json_text(doc->json, "trust", trust_name(trust));
+    if (*about)
+        json_text(doc->json, "about", about);
+    for (int act = 0; act < PICKLE_ACT_COUNT; act++) {
+        if (global->acts[act])
+            json_u64(doc->json, pickle_act_name((enum pickle_act)act),
+                     global->acts[act]);
+    }
+    json_object_end(doc->json);
+}
+
+static void write_pickles(struct document *doc)
+{
+    const struct pickle_log *log = &doc->model->pickle;
+
+    json_array(doc->json, "globals");
+    for (uint32_t i = 0; i < log->n_globals; i++)
+        write_global(doc, i);
+    json_array_end(doc->json);
+    json_array(doc->json, "pickles");
+    for (uint32_t i = 0; i < log->n_streams; i++) {
+        const struct pickle_stream *stream = &log->streams[i];
+
+        json_object(doc->json, NULL);
+        json_str(doc->json, "name", model_string(doc->model, stream->name));
+        json_u64(doc->json, "bytes", stream->size);
+        json_u64(doc->json, "opcodes", stream->opcodes);
+        json_u64(doc->json, "protocol", stream->protocol);
+        json_bool(doc->json, "complete", stream->complete);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+void export_info_json(struct json *json, const struct session *session)
+{
+    const struct model *model = session->model;
+    struct document doc;
+
+    document_begin(&doc, json, session, "info");
+    write_files(&doc);
+    write_facts(&doc, "facts", model->facts, model->n_facts);
+    write_facts(&doc, "metadata", model->metadata, model->n_metadata);
+    write_dtypes(&doc);
+    write_devices(&doc);
+    write_pickles(&doc);
+    document_end(&doc);
+}

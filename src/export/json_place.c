@@ -1,0 +1,259 @@
+#include "export/export_in.h"
+
+const char *role_name(uint8_t role)
+{
+    static const char *const names[] = {"parameter", "buffer", "state", "plain"};
+
+    return names[role & 3];
+}
+
+const char *layout_name(uint8_t layout)
+{
+    static const char *const names[] = {"strided",    "sparse_coo", "sparse_csr",
+                                        "sparse_csc", "sparse_bsr", "sparse_bsc",
+                                        "nested",     "wrapped"};
+
+    return names[layout & 7];
+}
+
+void write_path(struct document *doc, const char *key, uint32_t place)
+{
+    buf_clear(&doc->path);
+    place_path(doc->model, place, &doc->path);
+    json_str(doc->json, key, buf_span(&doc->path));
+}
+
+void write_where(struct document *doc, uint32_t place)
+{
+    uint32_t parent = doc->model->parent[place];
+
+    write_path(doc, "name", place);
+    json_u64(doc->json, "place", place);
+    if (parent != NO_PLACE)
+        json_u64(doc->json, "parent", parent);
+}
+
+void write_list(struct json *json, const char *key, const int64_t *items, int n)
+{
+    json_array(json, key);
+    for (int i = 0; i < n; i++)
+        json_i64(json, NULL, items[i]);
+    json_array_end(json);
+}
+
+static void write_flag(struct document *doc, const char *key, bool flag)
+{
+    if (flag)
+        json_bool(doc->json, key, true);
+}
+
+/* ---- tensors ---- */
+
+static void write_storage(struct document *doc, const struct tensor *tensor)
+{
+    const struct model *model = doc->model;
+    const struct storage *storage;
+
+    if (tensor->storage == NO_STORAGE)
+        return;
+    storage = &model->storages[tensor->storage];
+    json_u64(doc->json, "storage", tensor->storage);
+    if (storage->name)
+        json_str(doc->json, "storage_key", model_string(model, storage->name));
+    if (model->n_files > 1 && storage->file < model->n_files)
+        json_str(doc->json, "file",
+                 model_string(model, model->files[storage->file].name));
+}
+
+static void write_requires_grad(struct document *doc, const struct tensor *tensor)
+{
+    if (tensor->flags & TENSOR_GRAD_KNOWN) {
+        json_bool(doc->json, "requires_grad", tensor->flags & TENSOR_GRAD);
+        return;
+    }
+    json_null(doc->json, "requires_grad");
+    json_text(doc->json, "requires_grad_why", "this file does not say");
+}
+
+static void write_size(struct document *doc, const struct tensor *tensor)
+{
+    const struct dtype_info *info = dtype_info(tensor->dtype);
+    uint64_t bytes;
+
+    json_u64(doc->json, "numel", tensor->numel);
+    if (info->values > 1)
+        json_u64(doc->json, "values", tensor->numel * info->values);
+    if (dtype_size(tensor->dtype, tensor->numel, &bytes)) {
+        json_u64(doc->json, "bytes", bytes);
+        return;
+    }
+    json_null(doc->json, "bytes");
+    json_text(doc->json, "bytes_why", "the size of an element is not known");
+}
+
+/* The other places of the same tensor; it is counted at the first. */
+static void write_ties(struct document *doc, uint32_t place)
+{
+    uint32_t first = doc->model->tensors[doc->model->object[place]].place;
+    uint32_t other;
+
+    if (first != place && first < doc->model->n_places) {
+        write_path(doc, "tied_to", first);
+        return;
+    }
+    if (!doc->next_same || doc->next_same[place] == NO_PLACE)
+        return;
+    json_array(doc->json, "also_at");
+    for (other = doc->next_same[place]; other != NO_PLACE;
+         other = doc->next_same[other])
+        write_path(doc, NULL, other);
+    json_array_end(doc->json);
+}
+
+static void write_parts(struct document *doc, uint32_t place)
+{
+    const struct model *model = doc->model;
+    uint32_t parent = model->parent[place], part = place_first(model, place);
+
+    if (parent != NO_PLACE && model->kind[parent] == PLACE_TENSOR)
+        write_path(doc, "part_of", parent);
+    if (part == NO_PLACE)
+        return;
+    json_array(doc->json, "parts");
+    for (; part != NO_PLACE; part = place_next(model, part)) {
+        if (model->kind[part] == PLACE_TENSOR)
+            write_path(doc, NULL, part);
+    }
+    json_array_end(doc->json);
+}
+
+static void write_readable(struct document *doc, const struct tensor *tensor)
+{
+    const char *why = NULL;
+
+    if (tensor_readable(doc->model, tensor, &why))
+        return;
+    json_bool(doc->json, "readable", false);
+    json_text(doc->json, "readable_why", why ? why : "");
+}
+
+void write_tensor(struct document *doc, uint32_t place)
+{
+    const struct model *model = doc->model;
+    const struct tensor *tensor = place_tensor(model, place);
+    struct str device = tensor_device(model, tensor);
+
+    write_where(doc, place);
+    write_list(doc->json, "shape", tensor_shape(model, tensor), tensor->rank);
+    json_text(doc->json, "dtype", dtype_name(tensor->dtype));
+    write_size(doc, tensor);
+    json_text(doc->json, "role", role_name(tensor->role));
+    write_flag(doc, "role_guessed", tensor->flags & TENSOR_ROLE_GUESSED);
+    json_text(doc->json, "layout", layout_name(tensor->layout));
+    if (tensor->layout == LAYOUT_STRIDED) {
+        write_list(doc->json, "strides", tensor_strides(model, tensor), tensor->rank);
+        json_u64(doc->json, "offset", tensor->offset);
+    }
+    write_storage(doc, tensor);
+    if (device.len > 0) {
+        json_str(doc->json, "device", device);
+    } else {
+        json_null(doc->json, "device");
+        json_text(doc->json, "device_why", "this file does not say");
+    }
+    write_requires_grad(doc, tensor);
+    if (tensor->class_id != NO_CLASS)
+        json_str(doc->json, "class",
+                 model_string(model, model->classes[tensor->class_id].name));
+    write_flag(doc, "conj", tensor->flags & TENSOR_CONJ);
+    write_flag(doc, "neg", tensor->flags & TENSOR_NEG);
+    if (tensor->extra != VALUE_ID_NONE)
+        write_value(doc, "extra", tensor->extra);
+    write_flag(doc, "attribute", model->flags[place] & PLACE_ATTRIBUTE);
+    write_flag(doc, "not_saved", model->flags[place] & PLACE_BUFFER_TEMP);
+    write_ties(doc, place);
+    write_parts(doc, place);
+    write_readable(doc, tensor);
+}
+
+/* ---- modules, groups, values ---- */
+
+static void write_class(struct document *doc, uint32_t place,
+                        const struct object *object)
+{
+    struct str name = place_class(doc->model, place);
+    bool module = doc->model->kind[place] == PLACE_MODULE;
+
+    if (name.len > 0 && !(object && object->guessed)) {
+        json_str(doc->json, "class", name);
+        if (object->args != VALUE_ID_NONE)
+            write_value(doc, "args", object->args);
+        return;
+    }
+    if (module) {
+        json_null(doc->json, "class");
+        json_text(doc->json, "class_why", "a state_dict has names and shapes only");
+    }
+    if (name.len == 0)
+        return;
+    json_object(doc->json, "guess");
+    json_str(doc->json, "class", name);
+    if (object->args != VALUE_ID_NONE)
+        write_value(doc, "args", object->args);
+    json_object_end(doc->json);
+}
+
+static void write_source_place(struct document *doc, const struct object *object)
+{
+    const struct class_info *info;
+
+    if (object->class_id == NO_CLASS)
+        return;
+    info = &doc->model->classes[object->class_id];
+    if (info->file)
+        json_str(doc->json, "source_file", model_string(doc->model, info->file));
+    if (info->line)
+        json_u64(doc->json, "source_line", info->line);
+}
+
+static void write_object(struct document *doc, uint32_t place,
+                         const struct object *object)
+{
+    if (object->training >= 0 && doc->model->kind[place] == PLACE_MODULE)
+        json_bool(doc->json, "training", object->training == 1);
+    if (object->hooks != VALUE_ID_NONE)
+        write_value(doc, "hooks", object->hooks);
+    if (object->version)
+        json_u64(doc->json, "version", object->version);
+    if (doc->model->flags[place] & PLACE_AGAIN)
+        write_path(doc, "same_as", object->place);
+    write_source_place(doc, object);
+}
+
+void write_module(struct document *doc, uint32_t place)
+{
+    const struct object *object = place_object(doc->model, place);
+    const struct place_counts *counts = &doc->session->places;
+    unsigned flags = doc->model->flags[place];
+
+    write_where(doc, place);
+    write_class(doc, place, object);
+    json_u64(doc->json, "params", counts->params[place]);
+    json_u64(doc->json, "bytes", counts->bytes[place]);
+    json_u64(doc->json, "tensors", counts->tensors[place]);
+    if (object)
+        write_object(doc, place, object);
+    write_flag(doc, "wrapper", flags & PLACE_PREFIX);
+    write_flag(doc, "state_dict", flags & PLACE_STATE_DICT);
+    write_flag(doc, "optimizer", flags & PLACE_OPTIMIZER);
+    write_flag(doc, "attribute", flags & PLACE_ATTRIBUTE);
+    write_flag(doc, "empty", flags & PLACE_EMPTY);
+}
+
+void write_plain(struct document *doc, uint32_t place)
+{
+    write_where(doc, place);
+    write_value(doc, "value", doc->model->object[place]);
+    write_flag(doc, "attribute", doc->model->flags[place] & PLACE_ATTRIBUTE);
+    write_flag(doc, "empty", doc->model->flags[place] & PLACE_EMPTY);
+}

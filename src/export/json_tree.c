@@ -1,0 +1,139 @@
+#include "export/export_in.h"
+
+#include "base/base.h"
+
+/* ---- what every document has ---- */
+
+/* Chains the places of each tied tensor, by one backward scan. Without memory for it
+ * the ties of the first place are left out, no more. */
+static void chain_same(struct document *doc)
+{
+    const struct model *model = doc->model;
+    uint32_t *last = NULL, *next = NULL;
+    bool tied = false;
+    uint32_t place;
+
+    for (place = 0; place < model->n_places && !tied; place++)
+        tied = model->kind[place] == PLACE_TENSOR && !counts_here(model, place);
+    if (!tied)
+        return;
+    next = arena_array(&doc->arena, model->n_places, sizeof *next);
+    last = arena_array(&doc->arena, model->n_tensors, sizeof *last);
+    if (!next || !last)
+        return;
+    for (place = 0; place < model->n_tensors; place++)
+        last[place] = NO_PLACE;
+    for (place = model->n_places; place-- > 0;) {
+        next[place] = NO_PLACE;
+        if (model->kind[place] != PLACE_TENSOR)
+            continue;
+        next[place] = last[model->object[place]];
+        last[model->object[place]] = place;
+    }
+    doc->next_same = next;
+}
+
+static void write_counts(struct document *doc)
+{
+    const struct counts *counts = &doc->session->total;
+    struct json *json = doc->json;
+
+    json_object(json, "counts");
+    json_u64(json, "stored", counts->stored);
+    json_u64(json, "unique", counts->params);
+    json_u64(json, "logical", counts->logical);
+    if (counts->grad_known > 0) {
+        json_u64(json, "trainable", counts->trainable);
+        json_u64(json, "frozen", counts->frozen);
+    } else {
+        json_null(json, "trainable");
+        json_text(json, "trainable_why", "this file does not say");
+        json_null(json, "frozen");
+        json_text(json, "frozen_why", "this file does not say");
+    }
+    json_u64(json, "buffers", counts->buffers);
+    json_u64(json, "bytes", counts->bytes);
+    json_u64(json, "others", counts->others);
+    json_u64(json, "other_bytes", counts->other_bytes);
+    json_u64(json, "tensors", counts->tensors);
+    json_u64(json, "param_tensors", counts->param_tensors);
+    json_u64(json, "buffer_tensors", counts->buffer_tensors);
+    json_u64(json, "modules", counts->modules);
+    json_object_end(json);
+}
+
+static void write_findings(struct document *doc)
+{
+    json_array(doc->json, "findings");
+    for (uint32_t i = 0; i < doc->model->n_findings; i++) {
+        const struct finding *finding = &doc->model->findings[i];
+
+        json_object(doc->json, NULL);
+        json_text(doc->json, "code", finding_name(finding->code));
+        json_text(doc->json, "severity", severity_name(finding->severity));
+        json_text(doc->json, "text", finding->text);
+        if (finding->place < doc->model->n_places) {
+            write_path(doc, "name", finding->place);
+            json_u64(doc->json, "place", finding->place);
+        }
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+void document_begin(struct document *doc, struct json *json,
+                    const struct session *session, const char *kind)
+{
+    const struct model *model = session->model;
+
+    *doc = (struct document){.json = json, .session = session, .model = model};
+    arena_init(&doc->arena, GIB);
+    chain_same(doc);
+    json_object(json, NULL);
+    json_u64(json, "torchoscope", 1);
+    json_text(json, "kind", kind);
+    json_text(json, "path", model->path);
+    json_text(json, "format", model->format ? model->format : "");
+    json_u64(json, "bytes", model->file_bytes);
+    json_bool(json, "partial", model->partial);
+    json_text(json, "verdict", verdict_name(session->verdict.verdict));
+    write_counts(doc);
+    write_findings(doc);
+}
+
+void document_end(struct document *doc)
+{
+    json_object_end(doc->json);
+    buf_release(&doc->path);
+    arena_release(&doc->arena);
+}
+
+/* ---- the tree ---- */
+
+static void write_all(struct document *doc, const char *key, enum place_kind kind,
+                      struct export_choice choice,
+                      void (*write)(struct document *doc, uint32_t place))
+{
+    json_array(doc->json, key);
+    for (uint32_t place = 0; place < doc->model->n_places; place++) {
+        if (doc->model->kind[place] != kind || !is_kept(choice, place))
+            continue;
+        json_object(doc->json, NULL);
+        write(doc, place);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+void export_tree_json(struct json *json, const struct session *session,
+                      struct export_choice choice)
+{
+    struct document doc;
+
+    document_begin(&doc, json, session, "tree");
+    write_all(&doc, "modules", PLACE_MODULE, choice, write_module);
+    write_all(&doc, "groups", PLACE_GROUP, choice, write_module);
+    write_all(&doc, "tensors", PLACE_TENSOR, choice, write_tensor);
+    write_all(&doc, "values", PLACE_VALUE, choice, write_plain);
+    document_end(&doc);
+}

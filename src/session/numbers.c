@@ -1,0 +1,58 @@
+#include "session/numbers.h"
+
+static int find_quantiles(const struct session *session, const struct tensor *tensor,
+                          const struct numbers_wanted *wanted, struct arena *arena,
+                          struct work *work, struct numbers *numbers, struct err *err)
+{
+    double *values = arena_array(arena, wanted->n_quantiles, sizeof *values);
+
+    if (!values)
+        return arena_err(arena, "the quantiles", err);
+    if (quantiles_exact(session->model, tensor, wanted->quantiles, values,
+                        wanted->n_quantiles, work, err) < 0)
+        return -1;
+    numbers->at = wanted->quantiles;
+    numbers->quantiles = values;
+    numbers->n_quantiles = wanted->n_quantiles;
+    return 0;
+}
+
+static int count_bins(const struct session *session, const struct tensor *tensor,
+                      uint32_t n, struct arena *arena, struct work *work,
+                      struct numbers *numbers, struct err *err)
+{
+    uint64_t *bins = arena_array(arena, n, sizeof *bins);
+
+    if (!bins)
+        return arena_err(arena, "the histogram", err);
+    if (histogram_linear(session->model, tensor, numbers->stats->min,
+                         numbers->stats->max, bins, n, work, err) < 0)
+        return -1;
+    numbers->bins = bins;
+    numbers->n_bins = n;
+    return 0;
+}
+
+int session_numbers(struct session *session, uint32_t tensor,
+                    const struct numbers_wanted *wanted, struct arena *arena,
+                    struct work *work, struct numbers *ret_numbers, struct err *err)
+{
+    const struct tensor *t = &session->model->tensors[tensor];
+    struct numbers numbers = {.n_quantiles = 0};
+
+    if (session_stats(session, tensor, work, &numbers.stats, err) < 0)
+        return -1;
+    if (stats_finite(numbers.stats) > 0) {
+        if (wanted->n_quantiles > 0 &&
+            find_quantiles(session, t, wanted, arena, work, &numbers, err) < 0)
+            return -1;
+        if (wanted->bins > 0 &&
+            count_bins(session, t, wanted->bins, arena, work, &numbers, err) < 0)
+            return -1;
+    }
+    if (wanted->sha256 &&
+        elements_sha256(session->model, t, work, numbers.sha256, err) < 0)
+        return -1;
+    *ret_numbers = numbers;
+    return 0;
+}
