@@ -1,0 +1,413 @@
+#include "show/labels.h"
+
+#include <string.h>
+
+#include "show/args.h"
+#include "show/value_text.h"
+#include "text/colour.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/width.h"
+
+#define MOST_VALUE 120 /* bytes of a plain value in a row */
+
+void label_release(struct label *label)
+{
+    buf_release(&label->sign);
+    buf_release(&label->name);
+    buf_release(&label->type);
+    buf_release(&label->args);
+    buf_release(&label->tail);
+}
+
+static void clear(struct label *label)
+{
+    buf_clear(&label->sign);
+    buf_clear(&label->name);
+    buf_clear(&label->type);
+    buf_clear(&label->args);
+    buf_clear(&label->tail);
+    label->joint = ": ";
+    label->brackets = true;
+    label->is_class = label->always = false;
+}
+
+static void add_path(struct buf *to, const struct model *model, uint32_t place)
+{
+    struct buf raw = BUF_INIT;
+
+    place_path(model, place, &raw);
+    escape_terminal(to, buf_span(&raw));
+    buf_release(&raw);
+}
+
+/* --- Groups */
+
+static uint32_t count_members(const struct model *model, uint32_t place)
+{
+    uint32_t n = 0;
+
+    for (uint32_t c = place_first(model, place); c != NO_PLACE;
+         c = place_next(model, c))
+        n++;
+    return n;
+}
+
+static void add_plural(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+}
+
+/* Does the class hold its members by number? */
+static bool is_list(struct str class_name)
+{
+    return str_is(class_name, "list") || str_is(class_name, "tuple") ||
+           str_is(class_name, "set") || str_is(class_name, "deque") ||
+           str_is(class_name, "Size");
+}
+
+/* "dict with 2 keys", "list with 3 items", "OrderedDict, 122 tensors". */
+static void make_group(struct label *label, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    struct str name = class_short(place_class(model, place));
+    uint32_t members = count_members(model, place);
+
+    if (model->flags[place] & PLACE_STATE_DICT && place == 0) {
+        buf_text(&label->type, "state_dict");
+        return;
+    }
+    if (name.len == 0)
+        name = model->flags[place] & PLACE_STATE_DICT ? STR("state_dict") : STR("dict");
+    escape_terminal(&label->type, name);
+    if (model->flags[place] & PLACE_STATE_DICT) {
+        buf_text(&label->type, ", ");
+        add_plural(&label->type, show->session->places.tensors[place], "tensor",
+                   "tensors");
+        return;
+    }
+    buf_text(&label->type, " with ");
+    if (is_list(name))
+        add_plural(&label->type, members, "item", "items");
+    else if (str_ends(name, STR("dict")) || str_ends(name, STR("Dict")) ||
+             str_is(name, "Counter"))
+        add_plural(&label->type, members, "key", "keys");
+    else
+        add_plural(&label->type, members, "attribute", "attributes");
+}
+
+/* --- Modules */
+
+static void make_again(struct label *label, const struct show *show, uint32_t place)
+{
+    const struct object *object = place_object(show->model, place);
+    bool module = show->model->kind[place] == PLACE_MODULE;
+
+    if (!object)
+        return;
+    buf_text(&label->sign, "⇄ ");
+    buf_printf(&label->tail, "  same %s as ", module ? "module" : "object");
+    if (object->place == 0)
+        buf_text(&label->tail, "the whole");
+    else
+        add_path(&label->tail, show->model, object->place);
+}
+
+static void make_module(struct label *label, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    const struct object *object = place_object(model, place);
+    struct str name = place_name(model, place);
+
+    if (model->flags[place] & PLACE_PREFIX) {
+        label->joint = "  ";
+        if (str_is(name, "module"))
+            buf_text(&label->type, "(DataParallel)");
+        else if (str_is(name, "_orig_mod"))
+            buf_text(&label->type, "(torch.compile)");
+        else
+            buf_text(&label->type, "(wrapper)");
+        return;
+    }
+    if (!object || object->class_id == NO_CLASS)
+        return;
+    if (object->guessed)
+        buf_char(&label->type, '~');
+    escape_terminal(&label->type, class_short(place_class(model, place)));
+    label->brackets = !object->guessed;
+    label->is_class = true;
+    label->always = label->brackets && !(model->flags[place] & PLACE_AGAIN) &&
+                    show_is_leaf(model, place);
+    args_show(&label->args, model, object);
+}
+
+/* --- Tensors */
+
+static void make_tensor(struct label *label, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    const struct tensor *tensor = place_tensor(model, place);
+    uint32_t other = tensor->place;
+    const char *why = NULL;
+
+    if (other == place)
+        other = tensor_next_place(model, place);
+    label->joint = "  ";
+    text_shape(&label->type, tensor_shape(model, tensor), tensor->rank);
+    if (tensor->rank == 0)
+        buf_text(&label->type, "scalar");
+    buf_printf(&label->type, " %s", dtype_name(tensor->dtype));
+    if (other != NO_PLACE) {
+        buf_text(&label->sign, "⇄ ");
+        buf_text(&label->tail, tensor->place == place ? "  tied: also " : "  tied to ");
+        add_path(&label->tail, model, other);
+    } else {
+        buf_text(&label->sign, tensor->role == ROLE_PARAMETER ? "▪ " : "▫ ");
+    }
+    if (!tensor_readable(model, tensor, &why) && why &&
+        !(tensor->flags & TENSOR_SHAPE_ONLY))
+        buf_printf(&label->tail, "  %s", why);
+}
+
+/* --- Values */
+
+/* What a call or an object of unknown class would do is said, and that it was not done.
+ */
+static void make_value(struct label *label, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    uint32_t id = model->object[place];
+
+    value_show(&label->type, model, id, MOST_VALUE);
+    if (value_at(&model->values, id)->kind == VALUE_CALL) {
+        buf_text(&label->sign, "✗ ");
+        buf_text(&label->tail, "  not run");
+    }
+}
+
+/* --- Rows that stand for several places */
+
+static void add_class(struct buf *to, const struct model *model, uint32_t place)
+{
+    const struct object *object = place_object(model, place);
+
+    if (!object || object->class_id == NO_CLASS) {
+        escape_terminal(to, place_name(model, place));
+        return;
+    }
+    if (object->guessed)
+        buf_char(to, '~');
+    escape_terminal(to, class_short(place_class(model, place)));
+}
+
+/* "0-11: 12 × GPT2Block, 7.1M each". */
+static void make_run(struct label *label, const struct show *show,
+                     const struct row *row)
+{
+    const struct model *model = show->model;
+    bool pairs = row->flags & ROW_PAIRS;
+    uint32_t times = pairs ? row->count / 2 : row->count;
+    uint32_t last = row->place;
+    const struct object *object = place_object(model, row->place);
+    uint64_t each = show->session->places.params[row->place];
+
+    for (uint32_t i = 1; i < row->count; i++)
+        last = model->end[last];
+    buf_char(&label->name, '-');
+    escape_terminal(&label->name, place_name(model, last));
+    text_commas(&label->type, times);
+    if (pairs) {
+        each += show->session->places.params[model->end[row->place]];
+        buf_text(&label->type, " × (");
+        add_class(&label->type, model, row->place);
+        buf_text(&label->type, ", ");
+        add_class(&label->type, model, model->end[row->place]);
+        buf_char(&label->type, ')');
+    } else if (object && object->class_id != NO_CLASS) {
+        buf_text(&label->type, " × ");
+        add_class(&label->type, model, row->place);
+        if (show_is_leaf(model, row->place))
+            args_show(&label->args, model, object);
+        label->brackets = !object->guessed;
+    } else {
+        buf_text(&label->type, " equal modules");
+    }
+    buf_text(&label->tail, ", ");
+    text_count(&label->tail, each);
+    buf_text(&label->tail, " each");
+}
+
+static void make_kind(struct label *label, const struct show *show, uint32_t place)
+{
+    if (show->model->flags[place] & PLACE_AGAIN)
+        make_again(label, show, place);
+    switch ((enum place_kind)show->model->kind[place]) {
+    case PLACE_MODULE:
+        make_module(label, show, place);
+        break;
+    case PLACE_GROUP:
+        make_group(label, show, place);
+        break;
+    case PLACE_TENSOR:
+        make_tensor(label, show, place);
+        break;
+    case PLACE_VALUE:
+        make_value(label, show, place);
+        break;
+    }
+}
+
+void label_make(struct label *label, const struct show *show, const struct row *row,
+                enum label_name name)
+{
+    clear(label);
+    if (row->flags & ROW_MORE) {
+        buf_text(&label->name, "… ");
+        text_commas(&label->name, row->count);
+        buf_text(&label->name, " more");
+        return;
+    }
+    if (row->place == 0)
+        escape_terminal(&label->name, show->file_name);
+    else if (name == LABEL_PATH)
+        add_path(&label->name, show->model, row->place);
+    else
+        escape_terminal(&label->name, place_name(show->model, row->place));
+    if (row->flags & ROW_RUN)
+        make_run(label, show, row);
+    else
+        make_kind(label, show, row->place);
+}
+
+/* --- Writing it */
+
+/* Where the last argument of args[0 .. len) begins, with the comma before it; 0 if
+ * there is only one. Commas inside brackets and quotes belong to a value. */
+static size_t last_comma(struct str args)
+{
+    size_t found = 0;
+    int depth = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; i < args.len; i++) {
+        char c = args.at[i];
+
+        if (c == '"' && (i == 0 || args.at[i - 1] != '\\'))
+            quoted = !quoted;
+        else if (!quoted && strchr("([{", c))
+            depth++;
+        else if (!quoted && strchr(")]}", c))
+            depth--;
+        else if (!quoted && depth == 0 && c == ',')
+            found = i;
+    }
+    return found;
+}
+
+static enum colour sign_colour(const struct label *label)
+{
+    return str_starts(buf_span(&label->sign), STR("✗")) ? COLOUR_ALARM : COLOUR_TENSOR;
+}
+
+/* Guesses are quiet, classes have a colour, plain values none. */
+static enum colour type_colour(const struct label *label)
+{
+    if (label->type.len > 0 && label->type.at[0] == '~')
+        return COLOUR_DIM;
+    return label->is_class ? COLOUR_TYPE : COLOUR_NONE;
+}
+
+static void add_coloured(struct buf *to, struct str text, enum colour role, bool on)
+{
+    if (text.len == 0)
+        return;
+    buf_text(to, colour_begin(role, on));
+    buf_str(to, text);
+    buf_text(to, colour_end(role, on));
+}
+
+/* How much of a label is written. */
+struct extent {
+    struct str args;
+    bool cut; /* some arguments are left out */
+    struct str tail;
+};
+
+static void compose(struct buf *to, const struct label *label, struct extent extent,
+                    bool colour)
+{
+    bool args = extent.args.len > 0 || extent.cut || label->always;
+
+    add_coloured(to, buf_span(&label->sign), sign_colour(label), colour);
+    buf_str(to, buf_span(&label->name));
+    if (label->type.len > 0 || args)
+        buf_text(to, label->joint);
+    add_coloured(to, buf_span(&label->type), type_colour(label), colour);
+    if (args) {
+        buf_text(to, label->brackets ? "(" : " ");
+        buf_str(to, extent.args);
+        buf_text(to, extent.cut && extent.args.len > 0 ? ", " : "");
+        buf_text(to, extent.cut ? "…" : "");
+        buf_text(to, label->brackets ? ")" : "");
+    }
+    buf_str(to, extent.tail);
+}
+
+/* Try this much of the label; true if it fits. What does not fit is taken back. */
+static bool fits(struct buf *to, const struct label *label, struct extent extent,
+                 size_t cells)
+{
+    size_t begin = to->len;
+    bool fit;
+
+    compose(to, label, extent, false);
+    fit = text_width(str_span(to->at + begin, to->len - begin)) <= cells;
+    if (!fit || label->colour)
+        to->len = begin;
+    if (fit && label->colour)
+        compose(to, label, extent, true);
+    return fit;
+}
+
+/* Name and type, cut on the right; where even the name does not fit, in its middle. */
+static void write_short(struct buf *to, const struct label *label, size_t cells)
+{
+    size_t sign = text_width(buf_span(&label->sign));
+    size_t name = text_width(buf_span(&label->name));
+    struct buf whole = BUF_INIT;
+
+    if (cells <= sign) {
+        text_cut(to, buf_span(&label->name), cells, "…");
+    } else if (sign + name + strlen(label->joint) + 4 > cells) {
+        buf_str(to, buf_span(&label->sign));
+        text_cut_middle(to, buf_span(&label->name), cells - sign, "…");
+    } else {
+        compose(&whole, label, (struct extent){0}, false);
+        text_cut(to, buf_span(&whole), cells, "…");
+        buf_release(&whole);
+    }
+}
+
+void label_write(struct buf *to, const struct label *label, size_t cells)
+{
+    struct extent extent = {.args = buf_span(&label->args),
+                            .tail = buf_span(&label->tail)};
+
+    if (cells == 0) {
+        compose(to, label, extent, label->colour);
+        return;
+    }
+    if (fits(to, label, extent, cells))
+        return;
+    extent.tail = STR("");
+    if (fits(to, label, extent, cells))
+        return;
+    extent.cut = true;
+    while (extent.args.len > 0) {
+        extent.args = str_head(extent.args, last_comma(extent.args));
+        if (fits(to, label, extent, cells))
+            return;
+    }
+    write_short(to, label, cells);
+}

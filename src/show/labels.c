@@ -1,0 +1,436 @@
+/* THE TABLE of columns. To add one: write the function that writes its cell, add a line
+ * to the table below, and say in docs/torchoscope.1 what it means. */
+#include "show/labels.h"
+
+#include <inttypes.h>
+
+#include "base/base.h"
+#include "show/args.h"
+#include "text/escape.h"
+#include "text/glyph.h"
+#include "text/number.h"
+
+#define MOST_SHAPES 8 /* of a leaf's own tensors in one cell */
+#define BAR_CELLS   10
+#define MOST_DTYPES 3
+
+/* --- What a row counts */
+
+uint64_t row_params(const struct show *show, const struct row *row)
+{
+    const uint64_t *params = show->session->places.params;
+    uint32_t place = row->place;
+
+    if (row->flags & ROW_PAIRS)
+        return (params[place] + params[show->model->end[place]]) * (row->count / 2);
+    return params[place] * row->count;
+}
+
+uint64_t row_bytes(const struct show *show, const struct row *row)
+{
+    const uint64_t *bytes = show->session->places.bytes;
+    uint32_t place = row->place;
+
+    if (row->flags & ROW_PAIRS)
+        return (bytes[place] + bytes[show->model->end[place]]) * (row->count / 2);
+    return bytes[place] * row->count;
+}
+
+/* Is this a place whose parameters can be counted: not a plain value, not a group of
+ * them, not a buffer? */
+static bool has_params(const struct show *show, const struct row *row)
+{
+    const struct model *model = show->model;
+    uint32_t place = row->place;
+
+    if (row->flags & ROW_MORE)
+        return false;
+    switch ((enum place_kind)model->kind[place]) {
+    case PLACE_MODULE:
+        return true;
+    case PLACE_TENSOR:
+        return place_tensor(model, place)->role == ROLE_PARAMETER;
+    case PLACE_GROUP:
+        return place == 0 || (model->flags[place] & PLACE_STATE_DICT) ||
+               show->session->places.params[place] > 0;
+    default:
+        return false;
+    }
+}
+
+static bool has_bytes(const struct show *show, const struct row *row)
+{
+    if (row->flags & ROW_MORE)
+        return false;
+    return has_params(show, row) || show->session->places.bytes[row->place] > 0 ||
+           show->model->kind[row->place] == PLACE_TENSOR;
+}
+
+/* Numbers that are counted elsewhere stand in brackets: 0 if there are none, or if the
+ * place has some of its own. */
+static uint64_t elsewhere(const struct row *row, uint64_t own, const uint64_t *tied)
+{
+    return own == 0 && tied ? tied[row->place] * row->count : 0;
+}
+
+/* The parent whose share a row is: the place above it, or in a flat list the whole. */
+static uint32_t whole_of(const struct show *show, const struct row *row)
+{
+    uint32_t parent = show->model->parent[row->place];
+
+    return row->above == NO_ROW || parent == NO_PLACE ? 0 : parent;
+}
+
+/* --- Cells */
+
+static void params_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    uint64_t own, tied;
+
+    if (!has_params(show, row))
+        return;
+    own = row_params(show, row);
+    tied = elsewhere(row, own, show->tied_params);
+    buf_text(to, tied ? "(" : "");
+    text_count(to, tied ? tied : own);
+    buf_text(to, tied ? ")" : "");
+}
+
+static void count_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (has_params(show, row))
+        text_commas(to, row_params(show, row));
+}
+
+static void percent_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    uint64_t own, whole;
+
+    if (!has_params(show, row))
+        return;
+    own = row_params(show, row);
+    if (elsewhere(row, own, show->tied_params))
+        return;
+    whole = show->session->places.params[whole_of(show, row)];
+    text_percent(to, row->place == 0 ? 1 : (double)own,
+                 row->place == 0 ? 1 : (double)whole);
+}
+
+static void bar_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    double whole = (double)show->session->places.params[0];
+
+    if (has_params(show, row) && whole > 0)
+        glyph_bar(to, (double)row_params(show, row) / whole, BAR_CELLS, false);
+}
+
+static void memory_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    uint64_t own, tied;
+
+    if (!has_bytes(show, row))
+        return;
+    own = row_bytes(show, row);
+    tied = elsewhere(row, own, show->tied_bytes);
+    buf_text(to, tied ? "(" : "");
+    text_bytes(to, tied ? tied : own);
+    buf_text(to, tied ? ")" : "");
+}
+
+static void bytes_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (has_bytes(show, row))
+        text_commas(to, row_bytes(show, row));
+}
+
+static void type_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct object *object = NULL;
+
+    if (row->flags & ROW_MORE || show->model->kind[row->place] == PLACE_VALUE)
+        return;
+    if (show->model->kind[row->place] == PLACE_TENSOR) {
+        buf_text(to, "Tensor");
+        return;
+    }
+    object = place_object(show->model, row->place);
+    if (object && object->guessed)
+        buf_char(to, '~');
+    escape_terminal(to, class_short(place_class(show->model, row->place)));
+}
+
+static void class_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct object *object;
+
+    if (row->flags & ROW_MORE)
+        return;
+    if (show->model->kind[row->place] == PLACE_TENSOR ||
+        show->model->kind[row->place] == PLACE_VALUE)
+        return;
+    object = place_object(show->model, row->place);
+    if (object && !object->guessed)
+        escape_terminal(to, place_class(show->model, row->place));
+}
+
+static void args_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct object *object;
+
+    if (row->flags & ROW_MORE || show->model->kind[row->place] != PLACE_MODULE)
+        return;
+    object = place_object(show->model, row->place);
+    if (object)
+        args_show(to, show->model, object);
+}
+
+static void path_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    struct buf raw = BUF_INIT;
+
+    if (row->flags & ROW_MORE)
+        return;
+    place_path(show->model, row->place, &raw);
+    escape_terminal(to, buf_span(&raw));
+    buf_release(&raw);
+}
+
+/* The tensor of a tensor's row, or NULL. */
+static const struct tensor *row_tensor(const struct show *show, const struct row *row)
+{
+    if (row->flags & ROW_MORE || show->model->kind[row->place] != PLACE_TENSOR)
+        return NULL;
+    return place_tensor(show->model, row->place);
+}
+
+static void add_shape(struct buf *to, const struct model *model,
+                      const struct tensor *tensor)
+{
+    text_shape(to, tensor_shape(model, tensor), tensor->rank);
+    if (tensor->rank == 0)
+        buf_text(to, "scalar");
+}
+
+/* "weight: 6×3×5×5": one of a leaf's own tensors, and what it is tied to. */
+static void add_own_tensor(struct buf *to, const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+    uint32_t other =
+        tensor->place == place ? tensor_next_place(model, place) : tensor->place;
+    struct buf path = BUF_INIT;
+
+    escape_terminal(to, place_name(model, place));
+    buf_text(to, ": ");
+    add_shape(to, model, tensor);
+    if (other != NO_PLACE) {
+        place_path(model, other, &path);
+        buf_text(to, " ⇄ ");
+        escape_terminal(to, buf_span(&path));
+        buf_release(&path);
+    }
+}
+
+static void shapes_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct model *model = show->model;
+    uint32_t n = 0;
+
+    if (row->flags & (ROW_MORE | ROW_PAIRS) ||
+        model->kind[row->place] != PLACE_MODULE || !show_is_leaf(model, row->place))
+        return;
+    for (uint32_t c = place_first(model, row->place); c != NO_PLACE;
+         c = place_next(model, c)) {
+        if (model->kind[c] != PLACE_TENSOR || model->flags[c] & PLACE_EMPTY)
+            continue;
+        if (n++ >= MOST_SHAPES)
+            continue;
+        buf_text(to, n == 1 ? "| " : ", ");
+        add_own_tensor(to, model, c);
+    }
+    if (n > MOST_SHAPES)
+        buf_printf(to, ", … %" PRIu32 " more", n - MOST_SHAPES);
+}
+
+static void shape_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct tensor *tensor = row_tensor(show, row);
+
+    if (tensor)
+        add_shape(to, show->model, tensor);
+}
+
+/* The dtypes of all tensors at and below a row: "float32", "float32, int64". */
+static void dtype_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct model *model = show->model;
+    bool seen[DTYPE_COUNT] = {false};
+    int n = 0;
+
+    if (row->flags & ROW_MORE)
+        return;
+    for (uint32_t p = row->place; p < model->end[row->place]; p++) {
+        uint8_t dtype;
+
+        if (model->kind[p] != PLACE_TENSOR)
+            continue;
+        dtype = place_tensor(model, p)->dtype;
+        if (seen[dtype])
+            continue;
+        seen[dtype] = true;
+        if (n++ < MOST_DTYPES)
+            buf_printf(to, "%s%s", n > 1 ? ", " : "", dtype_name(dtype));
+    }
+    if (n > MOST_DTYPES)
+        buf_text(to, ", …");
+}
+
+static void device_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct model *model = show->model;
+    uint64_t seen = 0;
+
+    if (row->flags & ROW_MORE)
+        return;
+    for (uint32_t p = row->place; p < model->end[row->place]; p++) {
+        const struct tensor *tensor;
+        struct str device;
+
+        if (model->kind[p] != PLACE_TENSOR)
+            continue;
+        tensor = place_tensor(model, p);
+        device = tensor_device(model, tensor);
+        if (tensor->device >= 64 || seen >> tensor->device & 1 || device.len == 0)
+            continue;
+        buf_text(to, seen ? ", " : "");
+        escape_terminal(to, device);
+        seen |= UINT64_C(1) << tensor->device;
+    }
+}
+
+/* "trainable", "frozen", "0.8M trainable"; nothing where the file does not tell. */
+static void trainable_cell(struct buf *to, const struct show *show,
+                           const struct row *row)
+{
+    const struct model *model = show->model;
+    uint64_t trainable = 0, frozen = 0;
+
+    if (row->flags & ROW_MORE)
+        return;
+    for (uint32_t p = row->place; p < model->end[row->place]; p++) {
+        const struct tensor *tensor;
+
+        if (model->kind[p] != PLACE_TENSOR)
+            continue;
+        tensor = place_tensor(model, p);
+        if (tensor->role != ROLE_PARAMETER || !(tensor->flags & TENSOR_GRAD_KNOWN))
+            continue;
+        if (tensor->flags & TENSOR_GRAD)
+            trainable += tensor->numel;
+        else
+            frozen += tensor->numel;
+    }
+    if (trainable && frozen) {
+        text_count(to, trainable);
+        buf_text(to, " trainable");
+    } else if (trainable || frozen) {
+        buf_text(to, trainable ? "trainable" : "frozen");
+    }
+}
+
+static void tensors_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    uint64_t n;
+
+    if (row->flags & ROW_MORE || show->model->kind[row->place] == PLACE_VALUE)
+        return;
+    n = show->session->places.tensors[row->place];
+    text_commas(to, n * (row->flags & ROW_PAIRS ? row->count / 2 : row->count));
+}
+
+static void storage_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct tensor *tensor = row_tensor(show, row);
+
+    if (tensor && tensor->storage != NO_STORAGE)
+        escape_terminal(
+            to, model_string(show->model, show->model->storages[tensor->storage].name));
+}
+
+static void offset_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct tensor *tensor = row_tensor(show, row);
+
+    if (tensor && tensor->storage != NO_STORAGE)
+        buf_printf(to, "%" PRIu64, tensor->offset);
+}
+
+static void strides_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct tensor *tensor = row_tensor(show, row);
+    const int64_t *strides;
+
+    if (!tensor || tensor->layout != LAYOUT_STRIDED || tensor->rank == 0)
+        return;
+    strides = tensor_strides(show->model, tensor);
+    for (int i = 0; i < tensor->rank; i++)
+        buf_printf(to, "%s%" PRId64, i > 0 ? "," : "", strides[i]);
+}
+
+static void role_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    static const char *const names[] = {"parameter", "buffer", "state", "plain"};
+    const struct tensor *tensor = row_tensor(show, row);
+
+    if (tensor && tensor->role < COUNT_OF(names))
+        buf_text(to, names[tensor->role]);
+}
+
+static void mode_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct object *object;
+
+    if (row->flags & ROW_MORE || show->model->kind[row->place] != PLACE_MODULE)
+        return;
+    object = place_object(show->model, row->place);
+    if (object && object->training >= 0)
+        buf_text(to, object->training ? "train" : "eval");
+}
+
+const struct column columns[] = {
+    {"params", "params", "parameters, tied ones once", true, 9, params_cell},
+    {"percent", "%", "share of the parent's parameters", true, 4, percent_cell},
+    {"bar", "", "share of the whole model's parameters", false, 3, bar_cell},
+    {"memory", "memory", "parameters and buffers", true, 8, memory_cell},
+    {"shapes", "", "shapes of a leaf module's own tensors", false, 0, shapes_cell},
+    {"count", "params", "parameters, exactly", true, 5, count_cell},
+    {"bytes", "bytes", "bytes of parameters and buffers, exactly", true, 5, bytes_cell},
+    {"tensors", "tensors", "how many tensors", true, 2, tensors_cell},
+    {"shape", "shape", "the shape of a tensor", false, 2, shape_cell},
+    {"dtype", "dtype", "element types", false, 2, dtype_cell},
+    {"device", "device", "where it was saved from", false, 2, device_cell},
+    {"trainable", "trainable", "trainable or frozen, where the file tells", false, 2,
+     trainable_cell},
+    {"role", "role", "parameter, buffer, optimizer state or plain tensor", false, 2,
+     role_cell},
+    {"storage", "storage", "the storage that holds a tensor", false, 2, storage_cell},
+    {"offset", "offset", "where in it the tensor begins, in elements", true, 2,
+     offset_cell},
+    {"strides", "strides", "steps between neighbours, in elements", false, 2,
+     strides_cell},
+    {"type", "type", "class of a module", false, 2, type_cell},
+    {"class", "class", "class of a module, in full", false, 2, class_cell},
+    {"args", "arguments", "arguments of a module", false, 2, args_cell},
+    {"mode", "mode", "train or eval, where the file tells", false, 2, mode_cell},
+    {"path", "path", "the full name", false, 2, path_cell},
+};
+const size_t n_columns = COUNT_OF(columns);
+
+const struct column *column_find(struct str id)
+{
+    if (str_is(id, "%"))
+        id = STR("percent");
+    for (size_t i = 0; i < n_columns; i++)
+        if (str_is(id, columns[i].id))
+            return &columns[i];
+    return NULL;
+}

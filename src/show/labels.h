@@ -1,0 +1,61 @@
+/* labels.h - what stands in a row: its label, and THE TABLE of columns beside it.
+ *
+ * A label has parts, so that a narrow view can drop the less important ones first:
+ *     ⇄ lm_head: Linear(768→50257)  tied to transformer.wte
+ *     sign name  type   args         tail
+ */
+#ifndef SHOW_LABELS_H
+#define SHOW_LABELS_H
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "show/rows.h"
+#include "show/show.h"
+
+/* --- The label */
+
+struct label {
+    struct buf sign;   /* "⇄ ", "▪ ", "✗ " or nothing */
+    struct buf name;   /* escaped */
+    const char *joint; /* between the name and the rest: ": ", "  " */
+    struct buf type;   /* "Conv2d", "~conv", "dict with 2 keys", a plain value */
+    struct buf args;   /* "3→64, 7×7"; without brackets */
+    bool brackets;     /* args stand in brackets, else behind a blank */
+    bool is_class;     /* the type is a class */
+    bool always;       /* brackets stand also around no arguments: ReLU() */
+    bool colour;       /* write colour codes; they take no cells */
+    struct buf tail;   /* "  tied to transformer.wte.weight" */
+};
+
+enum label_name { LABEL_NAME, LABEL_PATH }; /* in a tree, in a flat list */
+
+void label_release(struct label *label);
+/* Fill the label of a row. The root is named for its file. */
+void label_make(struct label *label, const struct show *show, const struct row *row,
+                enum label_name name);
+/* Append the label, at most `cells` wide (0: no limit): arguments go first, from the
+ * right, then the type, then the middle of the name. */
+void label_write(struct buf *to, const struct label *label, size_t cells);
+
+/* --- Columns */
+
+struct column {
+    const char *id;     /* for --columns */
+    const char *header; /* above the column */
+    const char *about;  /* what it says, in one line */
+    bool right;         /* aligned to the right, header too */
+    uint8_t rank;       /* where there is little room, the lowest goes first */
+    /* Append the cell of a row; nothing: does not apply. */
+    void (*cell)(struct buf *to, const struct show *show, const struct row *row);
+};
+
+extern const struct column columns[];
+extern const size_t n_columns;
+
+const struct column *column_find(struct str id); /* or NULL */
+
+/* The row's parameters and bytes, counted there, for sums and shares of others. */
+uint64_t row_params(const struct show *show, const struct row *row);
+uint64_t row_bytes(const struct show *show, const struct row *row);
+
+#endif

@@ -1,0 +1,88 @@
+#include "show/repeats.h"
+
+static uint64_t tensor_hash(const struct model *model, const struct tensor *tensor)
+{
+    /* Equal sizes are held once, so the place of the sizes stands for them. */
+    uint64_t hash = hash_mix(tensor->shape, tensor->rank);
+
+    (void)model;
+    hash = hash_mix(hash, tensor->dtype);
+    hash = hash_mix(hash, tensor->role);
+    hash = hash_mix(hash, tensor->layout);
+    return hash_mix(hash, tensor->flags & TENSOR_GRAD);
+}
+
+/* What stands at the place itself. */
+static uint64_t own_hash(const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    uint64_t hash = hash_mix(model->kind[place], model->flags[place]);
+    const struct object *object;
+
+    if (model->kind[place] == PLACE_TENSOR)
+        return hash_mix(hash, tensor_hash(model, place_tensor(model, place)));
+    if (model->kind[place] == PLACE_VALUE)
+        return hash; /* values may differ */
+    /* Counts are part of it: of blocks that share weights, the first has them. */
+    hash = hash_mix(hash, show->session->places.params[place]);
+    hash = hash_mix(hash, show->session->places.bytes[place]);
+    object = place_object(model, place);
+    if (!object)
+        return hash;
+    hash = hash_mix(hash, object->class_id);
+    return hash_mix(hash, model->kind[place] == PLACE_MODULE ? object->args : 0);
+}
+
+uint64_t *repeats_shapes(const struct show *show, struct arena *arena)
+{
+    const struct model *model = show->model;
+    uint64_t *shapes = arena_array(arena, model->n_places, sizeof *shapes);
+
+    if (!shapes)
+        return NULL;
+    for (uint32_t p = model->n_places; p-- > 0;) {
+        uint32_t parent = model->parent[p];
+
+        shapes[p] = hash_mix(own_hash(show, p), shapes[p]);
+        if (parent != NO_PLACE)
+            shapes[parent] =
+                hash_mix(hash_mix(shapes[parent], model->name[p]), shapes[p]);
+    }
+    return shapes;
+}
+
+static bool may_repeat(const struct model *model, uint32_t place)
+{
+    return model->kind[place] == PLACE_MODULE || model->kind[place] == PLACE_GROUP;
+}
+
+/* How many of `places` follow each other with the given period. */
+static uint32_t run_length(const struct model *model, const uint64_t *shapes,
+                           const uint32_t *places, uint32_t n, uint32_t period)
+{
+    uint32_t length = 1;
+
+    while (
+        length < n && model->end[places[length - 1]] == places[length] &&
+        may_repeat(model, places[length]) &&
+        (length < period || shapes[places[length]] == shapes[places[length - period]]))
+        length++;
+    return length - length % period;
+}
+
+uint32_t repeats_run(const struct model *model, const uint64_t *shapes,
+                     const uint32_t *places, uint32_t n, uint32_t *ret_period)
+{
+    uint32_t length;
+
+    if (n < REPEATS_LEAST || !may_repeat(model, places[0]))
+        return 1;
+    for (uint32_t period = 1; period <= 2; period++) {
+        length = run_length(model, shapes, places, n, period);
+        if (length / period >= REPEATS_LEAST) {
+            *ret_period = period;
+            return length;
+        }
+    }
+    return 1;
+}

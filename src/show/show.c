@@ -1,0 +1,72 @@
+#include "show/show.h"
+
+#include "base/folder.h"
+
+/* A place whose numbers are counted elsewhere: a further place of a tensor, or a module
+ * that stands in full somewhere else. */
+static bool counted_elsewhere(const struct model *model, uint32_t place)
+{
+    if (model->kind[place] == PLACE_TENSOR)
+        return !counts_here(model, place);
+    return (model->flags[place] & PLACE_AGAIN) && place_object(model, place);
+}
+
+static void add_tied(struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    const struct place_counts *counts = &show->session->places;
+    const struct tensor *tensor;
+
+    if (model->kind[place] == PLACE_TENSOR) {
+        tensor = place_tensor(model, place);
+        if (tensor->role == ROLE_PARAMETER)
+            show->tied_params[place] += counts_elements(model, place);
+        show->tied_bytes[place] += tensor_bytes(tensor);
+    } else {
+        uint32_t first = place_object(model, place)->place;
+
+        show->tied_params[place] += counts->params[first];
+        show->tied_bytes[place] += counts->bytes[first];
+    }
+}
+
+int show_init(struct show *show, const struct session *session, struct arena *arena,
+              struct err *err)
+{
+    const struct model *model = session->model;
+    uint32_t n = model->n_places;
+
+    *show = (struct show){
+        .session = session, .model = model, .file_name = path_last(model->path)};
+    /* Children come behind their parents, so one backward scan adds everything up. Most
+     * models have nothing tied and need no columns for it. */
+    for (uint32_t p = n; p-- > 0;) {
+        bool elsewhere = counted_elsewhere(model, p);
+
+        if (elsewhere && !show->tied_params) {
+            show->tied_params = arena_array(arena, n, sizeof *show->tied_params);
+            show->tied_bytes = arena_array(arena, n, sizeof *show->tied_bytes);
+            if (!show->tied_params || !show->tied_bytes)
+                return arena_err(arena, "the list of tied tensors", err);
+        }
+        if (!show->tied_params)
+            continue;
+        if (elsewhere)
+            add_tied(show, p);
+        /* The parts of a tied tensor are told by the tensor itself. */
+        if (p > 0 && model->kind[model->parent[p]] != PLACE_TENSOR) {
+            show->tied_params[model->parent[p]] += show->tied_params[p];
+            show->tied_bytes[model->parent[p]] += show->tied_bytes[p];
+        }
+    }
+    return 0;
+}
+
+bool show_is_leaf(const struct model *model, uint32_t place)
+{
+    for (uint32_t c = place_first(model, place); c != NO_PLACE;
+         c = place_next(model, c))
+        if (model->kind[c] == PLACE_MODULE || model->kind[c] == PLACE_GROUP)
+            return false;
+    return true;
+}

@@ -1,0 +1,38 @@
+/* show.h - what to show, with no toolkit: text, terminal and page take the same rows,
+ * labels and sentences from here.
+ *
+ * The tour of the room:
+ *   show.h        one open session as seen by the views
+ *   rows.h        which places are rows, in which order   sort.h     orders siblings
+ *   repeats.h     which siblings are equal                search.h   which rows match
+ *   labels.h      THE TABLE of columns; the label of a row and how it shrinks
+ *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
+ *   value_text.h  plain values as Python would write them
+ *   textual.h     rows as lines of text                   summary.h  title, verdict,
+ * counts
+ */
+#ifndef SHOW_SHOW_H
+#define SHOW_SHOW_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "session/session.h"
+
+struct show {
+    const struct session *session; /* borrowed */
+    const struct model *model;     /* the session's */
+    /* By place: what stands at and below it but is counted elsewhere, because it is
+     * tied to something met before. NULL: nothing is tied. */
+    uint64_t *tied_params, *tied_bytes;
+    struct str file_name; /* the last part of the model's path */
+};
+
+/* Look at a session; columns come from the arena. */
+int show_init(struct show *show, const struct session *session, struct arena *arena,
+              struct err *err);
+
+/* Does this module have no module (or group) below it? Its own tensors are then part of
+ * its row. */
+bool show_is_leaf(const struct model *model, uint32_t place);
+
+#endif

@@ -1,0 +1,128 @@
+#include "show/summary.h"
+
+#include "text/escape.h"
+#include "text/number.h"
+
+const char *summary_verdict_word(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_SAFE:
+        return "✓ SAFE";
+    case VERDICT_NEEDS_CODE:
+        return "! NEEDS CODE";
+    case VERDICT_UNSAFE:
+        return "✗ UNSAFE";
+    case VERDICT_INCONCLUSIVE:
+        break;
+    }
+    return "? INCONCLUSIVE";
+}
+
+enum colour summary_verdict_colour(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_SAFE:
+        return COLOUR_GOOD;
+    case VERDICT_UNSAFE:
+        return COLOUR_ALARM;
+    default:
+        return COLOUR_WARNING;
+    }
+}
+
+void summary_verdict(struct buf *to, const struct show *show)
+{
+    const struct verdict_sum *sum = &show->session->verdict;
+    const struct pickle_log *log = &show->model->pickle;
+    enum trust wanted = TRUST_UNKNOWN;
+    uint32_t n = 0;
+
+    buf_text(to, summary_verdict_word(sum->verdict));
+    if (sum->verdict == VERDICT_UNSAFE)
+        wanted = TRUST_DANGER;
+    else if (sum->verdict != VERDICT_NEEDS_CODE)
+        return;
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        if (verdict_global(show->model, i) != wanted || n++ > 0)
+            continue;
+        buf_text(to, ": ");
+        escape_terminal(to, model_string(show->model, log->globals[i].name));
+    }
+    if (n > 1) {
+        buf_text(to, " and ");
+        text_commas(to, n - 1);
+        buf_text(to, " more");
+    }
+}
+
+static void add_number(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+}
+
+void summary_counts(struct buf *to, const struct show *show)
+{
+    const struct counts *total = &show->session->total;
+    const struct model *model = show->model;
+
+    add_number(to, total->tensors, "tensor", "tensors");
+    buf_text(to, ", ");
+    add_number(to, total->params, "parameter", "parameters");
+    if (total->stored > total->params) {
+        buf_text(to, " (");
+        text_commas(to, total->stored);
+        buf_text(to, " untied)");
+    }
+    if (total->trainable || total->frozen) {
+        buf_text(to, ", ");
+        summary_trainable(to, total);
+    }
+    buf_printf(to, ", %s file", model->format);
+    if (model->n_files > 1)
+        buf_printf(to, "s (%u)", (unsigned)model->n_files);
+    if (model->partial)
+        buf_text(to, ", incomplete");
+}
+
+void summary_trainable(struct buf *to, const struct counts *counts)
+{
+    if (counts->trainable == 0 && counts->frozen == 0)
+        return;
+    if (counts->trainable == counts->params) {
+        buf_text(to, "all trainable");
+    } else if (counts->frozen == counts->params) {
+        buf_text(to, "all frozen");
+    } else {
+        text_count(to, counts->trainable);
+        buf_text(to, " of ");
+        text_count(to, counts->params);
+        buf_text(to, " trainable");
+    }
+}
+
+const char *summary_finding_sign(enum severity severity)
+{
+    switch (severity) {
+    case SEVERITY_ALARM:
+        return "✗";
+    case SEVERITY_WARNING:
+        return "!";
+    case SEVERITY_NOTE:
+        break;
+    }
+    return "-";
+}
+
+enum colour summary_finding_colour(enum severity severity)
+{
+    switch (severity) {
+    case SEVERITY_ALARM:
+        return COLOUR_ALARM;
+    case SEVERITY_WARNING:
+        return COLOUR_WARNING;
+    case SEVERITY_NOTE:
+        break;
+    }
+    return COLOUR_DIM;
+}

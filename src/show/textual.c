@@ -1,0 +1,384 @@
+#include "show/textual.h"
+
+#include <string.h>
+
+#include "text/colour.h"
+#include "text/glyph.h"
+#include "text/number.h"
+#include "text/width.h"
+
+#define LEAST_LABEL 24 /* cells; before labels get narrower, columns go */
+#define LEAST_TEXT  12 /* cells; a last column of text with less room goes */
+#define MOST_GUIDES 64 /* levels; deeper ones are told by a number */
+#define GUIDE_CELLS 4
+
+/* A table whose cells are all written before the first line is, so that columns can be
+ * aligned. Texts lie one behind the other, row by row: the label, then the columns. */
+struct table {
+    const struct textual *what;
+    struct arena arena;
+    struct buf text, cell;
+    struct label label;
+    uint32_t *ends;   /* of each text */
+    uint32_t *cells;  /* width of each label, with its guides */
+    uint32_t *widths; /* of each column */
+    bool *shown;      /* by column: there is room for it */
+    bool *last;       /* by depth: is the branch above us the last of its siblings? */
+    uint32_t label_width;
+    size_t per_row;
+};
+
+/* --- Guides */
+
+static uint32_t guide_width(const struct row *row)
+{
+    return row->depth > MOST_GUIDES ? (MOST_GUIDES + 2) * GUIDE_CELLS
+                                    : row->depth * GUIDE_CELLS;
+}
+
+static void add_guides(struct buf *to, struct table *table, const struct row *row)
+{
+    uint32_t shown = row->depth > MOST_GUIDES ? MOST_GUIDES : row->depth;
+
+    if (row->depth <= MOST_GUIDES)
+        table->last[row->depth] = row->flags & ROW_LAST;
+    for (uint32_t level = 1; level < shown; level++)
+        buf_text(to, table->last[level] ? "    " : "│   ");
+    if (row->depth > MOST_GUIDES)
+        buf_printf(to, "(%5u) ", row->depth % 100000); /* eight cells, as two levels */
+    if (row->depth > 0)
+        buf_text(to, row->flags & ROW_LAST ? "└── " : "├── ");
+}
+
+/* --- Cells */
+
+/* Add a text to the table, in ASCII if need be; its end. */
+static uint32_t keep_text(struct table *table, struct str text)
+{
+    if (table->what->ascii)
+        glyph_to_ascii(&table->text, text.at, text.len);
+    else
+        buf_str(&table->text, text);
+    return (uint32_t)table->text.len;
+}
+
+static struct str text_at(const struct table *table, size_t i)
+{
+    size_t begin = i > 0 ? table->ends[i - 1] : 0;
+
+    return str_span(table->text.at + begin, table->ends[i] - begin);
+}
+
+/* Everything that is not a label, and the labels' widths. */
+static void fill_row(struct table *table, uint32_t r)
+{
+    const struct textual *what = table->what;
+    const struct row *row = &what->rows->at[r];
+    size_t first = r * table->per_row;
+
+    label_make(&table->label, what->show, row, what->name);
+    buf_clear(&table->cell);
+    label_write(&table->cell, &table->label, 0);
+    table->ends[first] = keep_text(table, buf_span(&table->cell));
+    table->cells[r] = (uint32_t)text_width(text_at(table, first)) + guide_width(row);
+    if (table->cells[r] > table->label_width)
+        table->label_width = table->cells[r];
+    for (size_t c = 0; c < what->n_columns; c++) {
+        uint32_t width;
+
+        buf_clear(&table->cell);
+        what->columns[c]->cell(&table->cell, what->show, row);
+        table->ends[first + 1 + c] = keep_text(table, buf_span(&table->cell));
+        width = (uint32_t)text_width(text_at(table, first + 1 + c));
+        if (width > table->widths[c])
+            table->widths[c] = width;
+    }
+}
+
+static int fill(struct table *table, struct err *err)
+{
+    const struct textual *what = table->what;
+    uint32_t n = what->rows->n;
+
+    table->per_row = what->n_columns + 1;
+    table->ends = arena_array(&table->arena, n * table->per_row, sizeof *table->ends);
+    table->cells = arena_array(&table->arena, n, sizeof *table->cells);
+    table->widths = arena_array(&table->arena, table->per_row, sizeof *table->widths);
+    table->shown = arena_array(&table->arena, table->per_row, sizeof *table->shown);
+    table->last = arena_array(&table->arena, MOST_GUIDES + 1, sizeof *table->last);
+    if (!table->ends || !table->cells || !table->widths || !table->shown ||
+        !table->last)
+        return arena_err(&table->arena, "the lines of the tree", err);
+    for (size_t c = 0; c < what->n_columns; c++) {
+        table->shown[c] = true;
+        if (what->header)
+            table->widths[c] = (uint32_t)text_width(str_of(what->columns[c]->header));
+    }
+    for (uint32_t r = 0; r < n; r++)
+        fill_row(table, r);
+    if (table->text.bad || table->text.len > UINT32_MAX)
+        return err_set(err, ERR_LIMIT,
+                       "the tree is too long to be printed; --depth or "
+                       "--filter make it shorter");
+    return 0;
+}
+
+/* --- What fits */
+
+static uint32_t columns_width(const struct table *table)
+{
+    uint32_t sum = 0;
+
+    for (size_t c = 0; c < table->what->n_columns; c++)
+        if (table->shown[c] && table->widths[c] > 0)
+            sum += 1 + table->widths[c];
+    return sum;
+}
+
+/* The column that is missed least: the one with the lowest rank, of equals the last. */
+static size_t least_column(const struct table *table)
+{
+    size_t least = table->what->n_columns;
+
+    for (size_t c = 0; c < table->what->n_columns; c++)
+        if (table->shown[c] &&
+            (least == table->what->n_columns ||
+             table->what->columns[c]->rank <= table->what->columns[least]->rank))
+            least = c;
+    return least;
+}
+
+static void fit(struct table *table)
+{
+    const struct textual *what = table->what;
+    uint32_t width = what->width, others, least, label = table->label_width;
+    size_t last = what->n_columns;
+
+    if (width == 0 || label + columns_width(table) <= width)
+        return;
+    /* A text that stands last may lose its end. */
+    if (last > 0 && !what->columns[last - 1]->right) {
+        others = columns_width(table) - table->widths[last - 1];
+        if (label + others + LEAST_TEXT <= width) {
+            table->widths[last - 1] = width - label - others;
+            return;
+        }
+        if (what->columns[last - 1]->rank == 0)
+            table->shown[last - 1] = false;
+    }
+    least = label < LEAST_LABEL ? label : LEAST_LABEL;
+    while (columns_width(table) + least > width &&
+           least_column(table) < what->n_columns)
+        table->shown[least_column(table)] = false;
+    others = columns_width(table);
+    if (label + others > width)
+        table->label_width = width > others ? width - others : width;
+}
+
+/* --- Lines */
+
+/* The label of a row, shortened if it is wider than its column; its width. */
+static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
+{
+    const struct textual *what = table->what;
+    const struct row *row = &what->rows->at[r];
+    uint32_t guides = guide_width(row), room = table->label_width,
+             width = table->cells[r];
+
+    if (width <= room && !what->colour) {
+        buf_str(to, text_at(table, r * table->per_row));
+        return width;
+    }
+    room = room > guides + 4 ? room - guides : 4;
+    label_make(&table->label, what->show, row, what->name);
+    buf_clear(&table->cell);
+    if (width > table->label_width) {
+        label_write(&table->cell, &table->label, room);
+        width = guides + (uint32_t)text_width(buf_span(&table->cell));
+        buf_clear(&table->cell);
+    }
+    table->label.colour = what->colour;
+    label_write(&table->cell, &table->label, room);
+    table->label.colour = false;
+    if (what->ascii)
+        glyph_to_ascii(to, table->cell.at, table->cell.len);
+    else
+        buf_str(to, buf_span(&table->cell));
+    return width;
+}
+
+/* Zeros are there to be looked past. */
+static bool is_zero(struct str cell)
+{
+    return str_is(cell, "0") || str_is(cell, "0B") || str_is(cell, " 0%");
+}
+
+static void add_cell(struct buf *line, const struct table *table, size_t c,
+                     struct str cell)
+{
+    bool dim = table->what->colour && is_zero(cell);
+    size_t width = text_width(cell);
+    const char *ellipsis = glyph(GLYPH_ELLIPSIS, table->what->ascii);
+
+    buf_char(line, ' ');
+    if (table->what->columns[c]->right && width < table->widths[c])
+        buf_fill(line, ' ', table->widths[c] - width);
+    buf_text(line, colour_begin(COLOUR_DIM, dim));
+    text_cut(line, cell, table->widths[c], ellipsis);
+    buf_text(line, colour_end(COLOUR_DIM, dim));
+    if (!table->what->columns[c]->right && width < table->widths[c])
+        buf_fill(line, ' ', table->widths[c] - width);
+}
+
+/* End a line: no blanks at its end. */
+static void end_line(struct out *out, struct buf *line)
+{
+    while (line->len > 0 && line->at[line->len - 1] == ' ')
+        line->len--;
+    buf_char(line, '\n');
+    out_str(out, buf_span(line));
+    buf_clear(line);
+}
+
+static void write_header(struct out *out, const struct table *table, struct buf *line)
+{
+    const struct textual *what = table->what;
+    size_t hidden = 0;
+
+    text_pad(line, STR("name"), table->label_width);
+    for (size_t c = 0; c < what->n_columns; c++) {
+        if (!table->shown[c])
+            hidden++;
+        else if (table->widths[c] > 0)
+            add_cell(line, table, c, str_of(what->columns[c]->header));
+    }
+    if (hidden > 0)
+        buf_printf(line, " %s%zu", what->ascii ? ">" : "»", hidden);
+    end_line(out, line);
+}
+
+static void write_row(struct out *out, struct table *table, struct buf *line,
+                      uint32_t r)
+{
+    const struct textual *what = table->what;
+    size_t first = r * table->per_row;
+    size_t before = 0;
+    uint32_t width;
+
+    buf_text(line, colour_begin(COLOUR_DIM, what->colour));
+    before = line->len;
+    add_guides(line, table, &what->rows->at[r]);
+    if (what->ascii && line->len > before) {
+        buf_clear(&table->cell);
+        glyph_to_ascii(&table->cell, line->at + before, line->len - before);
+        line->len = before;
+        buf_str(line, buf_span(&table->cell));
+    }
+    buf_text(line, colour_end(COLOUR_DIM, what->colour));
+    width = add_label(line, table, r);
+    if (width < table->label_width)
+        buf_fill(line, ' ', table->label_width - width);
+    for (size_t c = 0; c < what->n_columns; c++)
+        if (table->shown[c] && table->widths[c] > 0)
+            add_cell(line, table, c, text_at(table, first + 1 + c));
+    end_line(out, line);
+}
+
+static void release(struct table *table)
+{
+    buf_release(&table->text);
+    buf_release(&table->cell);
+    label_release(&table->label);
+    arena_release(&table->arena);
+}
+
+int textual_wide(struct out *out, const struct textual *what, struct err *err)
+{
+    struct table table = {.what = what};
+    struct buf line = BUF_INIT;
+    int status = fill(&table, err);
+
+    if (status == 0) {
+        fit(&table);
+        if (what->header)
+            write_header(out, &table, &line);
+        for (uint32_t r = 0; r < what->rows->n && !out->bad; r++)
+            write_row(out, &table, &line, r);
+    }
+    buf_release(&line);
+    release(&table);
+    return status;
+}
+
+/* --- The narrow form */
+
+/* " [456 params]", or nothing for what has none to count. */
+static void add_params(struct buf *to, const struct textual *what,
+                       const struct row *row)
+{
+    size_t begin = to->len;
+
+    buf_text(to, " [");
+    column_find(STR("params"))->cell(to, what->show, row);
+    if (to->len == begin + 2)
+        to->len = begin;
+    else
+        buf_text(to, " params]");
+}
+
+static void write_narrow_row(struct out *out, struct table *table, struct buf *line,
+                             const struct row *row)
+{
+    const struct textual *what = table->what;
+    uint32_t guides = guide_width(row);
+    size_t used, room = 0;
+
+    buf_clear(&table->cell);
+    if (row->place != 0 || row->flags & ROW_MORE)
+        add_params(&table->cell, what, row);
+    used = guides + text_width(buf_span(&table->cell));
+    if (what->width > 0)
+        room = what->width > used + 8 ? what->width - used : 8;
+    add_guides(line, table, row);
+    label_make(&table->label, what->show, row, what->name);
+    label_write(line, &table->label, room);
+    buf_str(line, buf_span(&table->cell));
+    if (what->ascii) {
+        buf_clear(&table->cell);
+        glyph_to_ascii(&table->cell, line->at, line->len);
+        buf_clear(line);
+        buf_str(line, buf_span(&table->cell));
+    }
+    end_line(out, line);
+}
+
+/* The first line below the root says how much there is in all. */
+static void write_total(struct out *out, const struct textual *what, struct buf *line)
+{
+    const char *branch = what->rows->n > 1 ? "├── " : "└── ";
+
+    if (what->ascii)
+        branch = what->rows->n > 1 ? "|-- " : "`-- ";
+    buf_text(line, branch);
+    text_count(line, what->show->session->total.params);
+    buf_text(line, " parameters");
+    end_line(out, line);
+}
+
+int textual_narrow(struct out *out, const struct textual *what, struct err *err)
+{
+    struct table table = {.what = what};
+    struct buf line = BUF_INIT;
+
+    table.last = arena_array(&table.arena, MOST_GUIDES + 1, sizeof *table.last);
+    if (!table.last)
+        return arena_err(&table.arena, "the lines of the tree", err);
+    for (uint32_t r = 0; r < what->rows->n && !out->bad; r++) {
+        write_narrow_row(out, &table, &line, &what->rows->at[r]);
+        if (r == 0 && what->name == LABEL_NAME)
+            write_total(out, what, &line);
+    }
+    buf_release(&line);
+    release(&table);
+    return 0;
+}
