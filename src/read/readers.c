@@ -10,11 +10,17 @@
  * equally sure, the one listed first. */
 extern const struct reader safetensors_reader;
 extern const struct reader torch_zip_reader;
+extern const struct reader torchscript_reader;
+extern const struct reader torch_legacy_reader;
+extern const struct reader bare_pickle_reader;
 extern const struct reader not_a_model_reader;
 
 static const struct reader *const readers[] = {
     &safetensors_reader,
     &torch_zip_reader,
+    &torchscript_reader,
+    &torch_legacy_reader,
+    &bare_pickle_reader,
     &not_a_model_reader, /* knows a little of everything, and says what it is instead */
 };
 

@@ -200,10 +200,13 @@ static void read_storage(struct torch_fold *fold, node_id node,
                          const struct torch_storage_id *id, struct persistent *to)
 {
     node_id tuple = fold_node(fold, node)->call.callee;
+    int64_t numel = id->numel;
 
+    /* A view of a storage, (key, offset, size), has a size of its own. */
+    pickle_int(fold->pickle, pickle_item(fold->pickle, id->view, 2), &numel);
     to->dtype = (uint8_t)id->dtype;
     to->untyped = id->untyped;
-    to->numel = id->numel < 0 ? 0 : (uint64_t)id->numel;
+    to->numel = numel < 0 ? 0 : (uint64_t)numel;
     to->class_node = pickle_item(fold->pickle, tuple, 1);
     to->device = fold_device(fold, pickle_item(fold->pickle, tuple, 3));
     to->kind = PERSISTENT_STORAGE;
