@@ -1,27 +1,10 @@
 /* torch_zip.c - what torch.save writes since 1.6: a zip with the pickle data.pkl and
  * one record data/KEY for each storage. TorchScript, torch.package and exported
  * programs are zips as well, with records of their own: they have other readers. */
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/base.h"
-#include "read/file_source_in.h"
 #include "read/input_in.h"
 #include "read/torch_fold_in.h"
-#include "read/zip_in.h"
-
-#define PICKLE_LIMIT (1 * GIB)
-#define NOTE_LIMIT   64 /* of the records byteorder, version and the like */
-#define KEY_LIMIT    256
-
-struct torch_zip {
-    struct zip *zip;
-    struct build *build;
-    uint32_t place;       /* where the tree begins */
-    uint32_t *storage_of; /* by entry: its storage + 1 */
-    struct map missing;   /* hash of a key that has no record -> its storage */
-    bool big_endian;
-};
+#include "read/torch_records_in.h"
 
 static int torch_zip_knows(const struct input *input)
 {
@@ -37,186 +20,20 @@ static int torch_zip_knows(const struct input *input)
     return SURE_MAGIC;
 }
 
-/* The text of a small record, without blanks around it; empty if there is none. */
-static struct str note_of(struct torch_zip *self, const char *record)
-{
-    int64_t entry = zip_find(self->zip, record);
-    struct str text = {0};
-    struct err why = {0};
-
-    if (entry >= 0 && self->zip->entries[entry].size <= NOTE_LIMIT &&
-        zip_load(self->zip, (uint32_t)entry, NOTE_LIMIT, self->build,
-                 &self->build->scratch, &text, &why) == 0)
-        return str_trim(text);
-    return (struct str){0};
-}
-
-/* The bytes that the persistent id declares; UINT64_MAX where that makes no sense. */
-static uint64_t declared_bytes(const struct torch_storage_id *id)
-{
-    uint64_t bytes;
-
-    if (id->numel < 0)
-        return UINT64_MAX;
-    if (id->untyped)
-        return (uint64_t)id->numel;
-    if (!dtype_size(id->dtype, (uint64_t)id->numel, &bytes))
-        return UINT64_MAX;
-    return bytes;
-}
-
-/* A storage without a record. A file cut short misses many: that is said once. */
-static uint32_t missing_storage(struct torch_zip *self,
-                                const struct torch_storage_id *id, struct str record,
-                                struct storage *storage)
-{
-    uint64_t hash = str_hash(record);
-    uint32_t made;
-
-    if (map_find(&self->missing, hash, &made))
-        return made;
-    made = file_source_missing(self->build, storage);
-    if (made == NO_STORAGE || map_put(&self->missing, hash, made) < 0)
-        return NO_STORAGE;
-    if (!self->zip->salvaged && !str_is(id->location, "meta"))
-        build_finding(self->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, self->place,
-                      "%.*s: there is no such record, but a tensor lies in it",
-                      STR_ARG(record));
-    return made;
-}
-
-/* Two tensors of one storage should agree on what it is. */
-static void compare(struct torch_zip *self, uint32_t made, struct str record,
-                    const struct storage *storage)
-{
-    const struct storage *old = &self->build->model->storages[made];
-
-    if (old->bytes != storage->bytes)
-        build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_WARNING, self->place,
-                      "%.*s: one tensor says that it has %" PRIu64
-                      " bytes, another %" PRIu64,
-                      STR_ARG(record), old->bytes, storage->bytes);
-    else if (old->dtype != storage->dtype)
-        build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_NOTE, self->place,
-                      "%.*s: one tensor says that it holds %s, another %s",
-                      STR_ARG(record), dtype_name(old->dtype),
-                      dtype_name(storage->dtype));
-}
-
-static uint32_t record_storage(struct torch_zip *self, uint32_t index,
-                               struct str record, struct storage *storage)
-{
-    const struct zip_entry *entry = &self->zip->entries[index];
-    uint32_t made;
-
-    if (self->storage_of[index] != 0) {
-        compare(self, self->storage_of[index] - 1, record, storage);
-        return self->storage_of[index] - 1;
-    }
-    if (!entry->cut && storage->bytes != entry->size)
-        build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, self->place,
-                      "%.*s has %" PRIu64 " bytes, its tensors say %" PRIu64,
-                      STR_ARG(record), entry->size, storage->bytes);
-    made = file_source_member(self->build, self->zip, index, storage);
-    if (made != NO_STORAGE)
-        self->storage_of[index] = made + 1;
-    return made;
-}
-
-static uint32_t torch_zip_storage(void *user, const struct pickle *pickle,
-                                  node_id persistent)
-{
-    struct torch_zip *self = user;
-    struct torch_storage_id id;
-    struct storage storage = {0};
-    char name[KEY_LIMIT + sizeof "data/"] = "data/";
-    struct str record;
-    int64_t entry;
-
-    if (!torch_storage_id(pickle, persistent, &id) || id.key.len > KEY_LIMIT)
-        return NO_STORAGE;
-    if (id.key.len > 0)
-        memcpy(name + 5, id.key.at, id.key.len);
-    record = str_span(name, 5 + id.key.len);
-    storage.bytes = declared_bytes(&id);
-    storage.dtype = (uint8_t)id.dtype;
-    storage.name = build_string(self->build, record);
-    storage.flags = self->big_endian ? STORAGE_BIG_ENDIAN : 0;
-    if (storage.name == INTERN_NONE)
-        return NO_STORAGE;
-    entry = zip_find_str(self->zip, record);
-    if (entry < 0)
-        return missing_storage(self, &id, record, &storage);
-    return record_storage(self, (uint32_t)entry, record, &storage);
-}
-
-/* Of a file whose end is missing: how much of it is there. */
-static void say_what_is_left(struct torch_zip *self)
-{
-    const struct model *model = self->build->model;
-    uint32_t readable = 0;
-
-    for (uint32_t i = 0; i < model->n_tensors; i++)
-        readable += tensor_readable(model, &model->tensors[i], NULL);
-    build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->place,
-                  "the file is cut short: %u of %u tensors can be read", readable,
-                  model->n_tensors);
-}
-
-static void say_facts(struct torch_zip *self, const struct pickle *pickle)
-{
-    struct build *build = self->build;
-    struct values *values = build_values(build);
-    struct str root = self->zip->root, order = note_of(self, "byteorder");
-    struct str version = note_of(self, "version");
-
-    self->big_endian = str_is(order, "big");
-    if (self->big_endian)
-        build_finding(build, FINDING_BIG_ENDIAN, SEVERITY_NOTE, self->place,
-                      "written on a big-endian machine");
-    if (self->place != 0) /* a file inside another, which has facts of its own */
-        return;
-    if (!version.at)
-        version = note_of(self, ".data/version");
-    if (root.len > 0)
-        root.len--;
-    build_fact(build, "entries", value_int(values, self->zip->n));
-    build_fact(build, "root", value_str(values, root));
-    build_fact(
-        build, "protocol",
-        value_int(values, build->model->pickle.streams[pickle->stream].protocol));
-    if (version.len > 0)
-        build_fact(build, "version", value_str(values, version));
-    if (order.len > 0)
-        build_fact(build, "byteorder", value_str(values, order));
-}
-
 static int torch_zip_read(struct input *input, struct build *build, struct err *err)
 {
-    struct torch_zip self = {.zip = input->zip, .build = build, .place = input->node};
+    struct torch_records records;
     const struct torch_dialect dialect = {
-        .storage = torch_zip_storage, .user = &self, .input = input};
-    uint32_t entry = (uint32_t)zip_find(input->zip, "data.pkl");
+        .storage = torch_records_storage, .user = &records, .input = input};
     struct pickle pickle;
-    struct bytes in;
-    struct str bytes;
 
-    map_init(&self.missing, &build->scratch);
-    self.storage_of =
-        arena_array(&build->scratch, input->zip->n, sizeof *self.storage_of);
-    if (!self.storage_of)
-        return arena_err(&build->scratch, input->path, err);
-    if (zip_load(input->zip, entry, PICKLE_LIMIT, build, &build->scratch, &bytes, err) <
-        0)
+    if (torch_records_init(&records, input, build, "data/", err) < 0 ||
+        torch_records_pickle(&records, "data.pkl", &pickle, err) < 0)
         return -1;
-    in = bytes_of(bytes.at, bytes.len);
-    if (pickle_run(&pickle, build, &in, input->zip->entries[entry].name, err) < 0)
-        return -1;
-    say_facts(&self, &pickle);
+    torch_records_facts(&records, &pickle);
     if (torch_fold(build, input->node, &pickle, pickle.result, &dialect, err) < 0)
         return -1;
-    if (input->zip->salvaged)
-        say_what_is_left(&self);
+    torch_records_finish(&records);
     return 0;
 }
 
