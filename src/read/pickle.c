@@ -115,7 +115,8 @@ static int push_number(struct machine *m, bool bools)
 {
     struct str line;
 
-    return take_line(m, &line) < 0 ? -1 : machine_push(m, text_number(m, line, bools));
+    return take_line(m, &line) < 0 ? -1
+                                   : machine_push(m, machine_number(m, line, bools));
 }
 
 static int run_global(struct machine *m, bool inst)
@@ -125,7 +126,7 @@ static int run_global(struct machine *m, bool inst)
     if (take_line(m, &module) < 0 || take_line(m, &name) < 0)
         return -1;
     if (inst)
-        return run_inst(m, module, name);
+        return machine_run_inst(m, module, name);
     return machine_push(m, machine_global(m, module, name));
 }
 
@@ -219,7 +220,7 @@ static int run_binpersid(struct machine *m)
 {
     if (machine_needs(m, 1) < 0)
         return -1;
-    return run_persistent(m, machine_pop(m));
+    return machine_run_persistent(m, machine_pop(m));
 }
 
 static int run_persid(struct machine *m)
@@ -228,7 +229,7 @@ static int run_persid(struct machine *m)
 
     if (take_line(m, &line) < 0)
         return -1;
-    return run_persistent(m, machine_text(m, NODE_STR, line));
+    return machine_run_persistent(m, machine_text(m, NODE_STR, line));
 }
 
 /* Run the opcode, whose fixed argument is there. */
@@ -264,21 +265,21 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     case 'L': /* LONG */
         return push_number(m, false);
     case 0x8a: /* LONG1 */
-        return push_signed(m, *m->at++, text_long);
+        return push_signed(m, *m->at++, machine_long);
     case 0x8b: /* LONG4 */
-        return push_signed(m, take_u32(m), text_long);
+        return push_signed(m, take_u32(m), machine_long);
     case 'F': /* FLOAT */
-        return push_line(m, text_real);
+        return push_line(m, machine_real);
     case 'G': /* BINFLOAT */
         return machine_push(m, take_real(m));
     case 'S': /* STRING */
-        return push_line(m, text_string);
+        return push_line(m, machine_string);
     case 'T': /* BINSTRING */
-        return push_signed(m, take_u32(m), text_python2);
+        return push_signed(m, take_u32(m), machine_python2);
     case 'U': /* SHORT_BINSTRING */
-        return push_signed(m, *m->at++, text_python2);
+        return push_signed(m, *m->at++, machine_python2);
     case 'V': /* UNICODE */
-        return push_line(m, text_unicode);
+        return push_line(m, machine_unicode);
     case 'X': /* BINUNICODE */
         return push_counted(m, NODE_STR, take_u32(m));
     case 0x8c: /* SHORT_BINUNICODE */
@@ -300,51 +301,51 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     case ']': /* EMPTY_LIST */
         return machine_push(m, machine_node(m, NODE_LIST));
     case 'l': /* LIST */
-        return run_container(m, NODE_LIST);
+        return machine_run_container(m, NODE_LIST);
     case 'a': /* APPEND */
-        return run_append(m);
+        return machine_run_append(m);
     case 'e': /* APPENDS */
-        return run_items(m, NODE_LIST);
+        return machine_run_items(m, NODE_LIST);
     case ')': /* EMPTY_TUPLE */
         return machine_push(m, m->empty_tuple);
     case 't': /* TUPLE */
-        return run_tuple_to_mark(m);
+        return machine_run_tuple_to_mark(m);
     case 0x85: /* TUPLE1 */
-        return run_tuple(m, 1);
+        return machine_run_tuple(m, 1);
     case 0x86: /* TUPLE2 */
-        return run_tuple(m, 2);
+        return machine_run_tuple(m, 2);
     case 0x87: /* TUPLE3 */
-        return run_tuple(m, 3);
+        return machine_run_tuple(m, 3);
     case '}': /* EMPTY_DICT */
         return machine_push(m, machine_node(m, NODE_DICT));
     case 'd': /* DICT */
-        return run_container(m, NODE_DICT);
+        return machine_run_container(m, NODE_DICT);
     case 's': /* SETITEM */
-        return run_setitem(m);
+        return machine_run_setitem(m);
     case 'u': /* SETITEMS */
-        return run_items(m, NODE_DICT);
+        return machine_run_items(m, NODE_DICT);
     case 0x8f: /* EMPTY_SET */
         return machine_push(m, machine_node(m, NODE_SET));
     case 0x90: /* ADDITEMS */
-        return run_items(m, NODE_SET);
+        return machine_run_items(m, NODE_SET);
     case 0x91: /* FROZENSET */
-        return run_container(m, NODE_SET);
+        return machine_run_container(m, NODE_SET);
     case 'c': /* GLOBAL */
         return run_global(m, false);
     case 0x93: /* STACK_GLOBAL */
-        return run_stack_global(m);
+        return machine_run_stack_global(m);
     case 'i': /* INST */
         return run_global(m, true);
     case 'o': /* OBJ */
-        return run_obj(m);
+        return machine_run_obj(m);
     case 0x81: /* NEWOBJ */
-        return run_new(m, false);
+        return machine_run_new(m, false);
     case 0x92: /* NEWOBJ_EX */
-        return run_new(m, true);
+        return machine_run_new(m, true);
     case 'R': /* REDUCE */
-        return run_reduce(m);
+        return machine_run_reduce(m);
     case 'b': /* BUILD */
-        return run_build(m);
+        return machine_run_build(m);
     case 'P': /* PERSID */
         return run_persid(m);
     case 'Q': /* BINPERSID */
@@ -364,11 +365,11 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     case 0x94: /* MEMOIZE */
         return machine_put(m, m->n_memo);
     case 0x82: /* EXT1 */
-        return run_extension(m, *m->at++);
+        return machine_run_extension(m, *m->at++);
     case 0x83: /* EXT2 */
-        return run_extension(m, (int64_t)take_fixed(m, 2));
+        return machine_run_extension(m, (int64_t)take_fixed(m, 2));
     case 0x84: /* EXT4 */
-        return run_extension(m, (int32_t)take_u32(m));
+        return machine_run_extension(m, (int32_t)take_u32(m));
     default:
         return machine_fault(m, "there is no such opcode");
     }
@@ -415,6 +416,23 @@ static int run_opcodes(struct machine *m)
     return machine_fault(m, NULL);
 }
 
+/* The shape and element type of a joblib array, whose elements we do not step over. */
+static void report_raw(const struct machine *m)
+{
+    const struct pickle *p = m->pickle;
+    node_id state = node_at(m, m->raw)->state;
+    struct str shape = pickle_key_text(p, pickle_dict_get(p, state, "shape"));
+    node_id dtype = pickle_dict_get(p, state, "dtype");
+    struct str type = pickle_text(p, pickle_arg(p, dtype, 0));
+
+    build_finding(
+        m->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, FINDING_NOWHERE,
+        "%.*s: a joblib file: the elements of an array of shape %.*s and type "
+        "%.*s lie raw behind byte %llu; what follows is not read",
+        STR_ARG(m->name), STR_ARG(shape), STR_ARG(type),
+        (unsigned long long)offset_of(m, m->at));
+}
+
 /* Say why the run ended early. */
 static void report_end(struct machine *m)
 {
@@ -425,7 +443,9 @@ static void report_end(struct machine *m)
         return;
     if (m->opcode < m->end)
         opcode = pickle_opcodes[*m->opcode].name;
-    if (m->spent)
+    if (m->raw != NO_NODE)
+        report_raw(m);
+    else if (m->spent)
         build_finding(m->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
                       "%.*s: at byte %llu this pickle needs %s", STR_ARG(m->name), at,
                       m->spent);

@@ -30,23 +30,23 @@ struct folding {
 };
 
 /* The value of any node, one level further down. */
-uint32_t fold_any(struct folding *f, node_id id);
+uint32_t folding_any(struct folding *f, node_id id);
 /* A value of one of the kinds with items, from the items of the node's list, or from
  * its dict's keys and values. */
-uint32_t fold_list(struct folding *f, node_id list, enum value_kind kind);
-uint32_t fold_dict(struct folding *f, node_id dict, enum value_kind kind,
-                   struct str text);
+uint32_t folding_list(struct folding *f, node_id list, enum value_kind kind);
+uint32_t folding_dict(struct folding *f, node_id dict, enum value_kind kind,
+                      struct str text);
 /* A call by this name with one text argument: torch.device('cuda:0'). */
-uint32_t fold_named(struct folding *f, struct str name, struct str argument);
+uint32_t folding_named(struct folding *f, struct str name, struct str argument);
 
 /* pickle_dict_get() that stays cheap while the pickle runs. */
-node_id fold_get(const struct folding *f, node_id dict, const char *key);
+node_id folding_get(const struct folding *f, node_id dict, const char *key);
 
 /* The plainer meaning of a call or new object, or NOT_FOLDED. */
-uint32_t fold_call(struct folding *f, node_id id);
+uint32_t folding_call(struct folding *f, node_id id);
 
-uint32_t fold_numpy_scalar(struct folding *f, node_id id);
-uint32_t fold_numpy_dtype(struct folding *f, node_id id);
-uint32_t fold_numpy_array(struct folding *f, node_id id);
+uint32_t folding_numpy_scalar(struct folding *f, node_id id);
+uint32_t folding_numpy_dtype(struct folding *f, node_id id);
+uint32_t folding_numpy_array(struct folding *f, node_id id);
 
 #endif

@@ -97,6 +97,16 @@ int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
 /* Does this look like a pickle? (PROTO opcode, or a clean walk of a few opcodes.) */
 bool pickle_looks_like(struct str head);
 
+/* The same for bytes inside a pickle, where chance has more chances: a whole pickle
+ * with a PROTO, or one that names something. */
+bool pickle_is_inside(struct str bytes);
+
+/* Pickles hidden in the bytes of this one, and in theirs, a few levels down: each is a
+ * finding, and is run into the same log. torch files in bytes are left alone: folding
+ * reads them. `name` is what to call the outer one. */
+void pickle_run_nested(struct build *build, const struct pickle *pickle,
+                       struct str name);
+
 /* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first.
  */
 const struct node *pickle_node(const struct pickle *pickle, node_id id);

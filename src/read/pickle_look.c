@@ -129,23 +129,48 @@ static bool walk_opcode(struct walk *walk)
     }
     walk->opcodes++;
     walk->puts += byte == 'p' || byte == 'q';
+    walk->names += byte == 0x93; /* STACK_GLOBAL */
     walk->stopped = byte == '.';
     return move_stack(walk, opcode, byte);
+}
+
+/* Walk to the STOP, to the end, or to what cannot be. True: clean so far. */
+static bool walk_all(struct walk *walk)
+{
+    bool clean = true;
+
+    while (clean && !walk->stopped && !walk->ran_out && bytes_left(&walk->in) > 0)
+        clean = walk_opcode(walk);
+    return clean;
+}
+
+static bool has_proto(struct str head)
+{
+    return head.len >= 2 && (uint8_t)head.at[0] == 0x80 && (uint8_t)head.at[1] <= 5;
 }
 
 bool pickle_looks_like(struct str head)
 {
     struct walk walk = {.in = bytes_of(head.at, head.len)};
-    bool clean = true;
+    bool clean;
 
-    if (head.len >= 2 && (uint8_t)head.at[0] == 0x80)
-        return (uint8_t)head.at[1] <= 5;
-    while (clean && !walk.stopped && !walk.ran_out && bytes_left(&walk.in) > 0)
-        clean = walk_opcode(&walk);
+    if (has_proto(head))
+        return true;
+    clean = walk_all(&walk);
     if (clean && walk.stopped)
         return walk.height == 0 && walk.marks == 0;
     /* It goes on behind the head, was cut, or breaks off behind its payload, as attacks
      * do: then what came before must be more than chance. */
     return walk.opcodes >= ENOUGH_OPCODES &&
            (walk.names > 0 || (clean && walk.puts > 0));
+}
+
+bool pickle_is_inside(struct str bytes)
+{
+    struct walk walk = {.in = bytes_of(bytes.at, bytes.len)};
+    bool whole = walk_all(&walk) && walk.stopped && walk.height == 0 && walk.marks == 0;
+
+    if (walk.opcodes >= ENOUGH_OPCODES && walk.names > 0)
+        return true;
+    return whole && has_proto(bytes) && walk.opcodes >= ENOUGH_OPCODES;
 }

@@ -40,6 +40,7 @@ enum global_flag {
     GLOBAL_RECONSTRUCTOR = 8, /* (class, base, state): protocol 0's way to say NEWOBJ */
     GLOBAL_NEWOBJ = 16,       /* (class, *arguments) */
     GLOBAL_NEWOBJ_EX = 32,    /* (class, arguments, keyword arguments) */
+    GLOBAL_RAW = 64,          /* joblib: raw elements follow the BUILD of its object */
 };
 
 struct machine {
@@ -70,6 +71,7 @@ struct machine {
     uint8_t protocol;
     const char *fault;
     const char *spent;
+    node_id raw; /* the object whose raw elements ended the run, or NO_NODE */
     bool cancelled;
 };
 
@@ -112,20 +114,22 @@ int machine_add_items(struct machine *m, node_id id, const node_id *items, uint3
 node_id machine_extra(struct machine *m, node_id id, enum node_kind kind);
 
 /* pickle_opcodes.c: each runs one opcode. */
-int run_stack_global(struct machine *m);
-int run_reduce(struct machine *m);
-int run_new(struct machine *m, bool with_keywords);
-int run_obj(struct machine *m);
-int run_inst(struct machine *m, struct str module, struct str name);
-int run_build(struct machine *m);
-int run_append(struct machine *m);
-int run_setitem(struct machine *m);
-int run_items(struct machine *m, enum node_kind kind); /* APPENDS, SETITEMS, ADDITEMS */
-int run_container(struct machine *m, enum node_kind kind); /* LIST, DICT, FROZENSET */
-int run_tuple(struct machine *m, uint32_t n);
-int run_tuple_to_mark(struct machine *m);
-int run_persistent(struct machine *m, node_id id);
-int run_extension(struct machine *m, int64_t code);
+int machine_run_stack_global(struct machine *m);
+int machine_run_reduce(struct machine *m);
+int machine_run_new(struct machine *m, bool with_keywords);
+int machine_run_obj(struct machine *m);
+int machine_run_inst(struct machine *m, struct str module, struct str name);
+int machine_run_build(struct machine *m);
+int machine_run_append(struct machine *m);
+int machine_run_setitem(struct machine *m);
+int machine_run_items(struct machine *m,
+                      enum node_kind kind); /* APPENDS, SETITEMS, ADDITEMS */
+int machine_run_container(struct machine *m,
+                          enum node_kind kind); /* LIST, DICT, FROZENSET */
+int machine_run_tuple(struct machine *m, uint32_t n);
+int machine_run_tuple_to_mark(struct machine *m);
+int machine_run_persistent(struct machine *m, node_id id);
+int machine_run_extension(struct machine *m, int64_t code);
 
 /* pickle_names.c */
 node_id machine_global(struct machine *m, struct str module, struct str name);
@@ -138,12 +142,12 @@ void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
                         node_id args);
 
 /* pickle_text.c: the node for a text argument, or NO_NODE after a fault. */
-node_id text_number(struct machine *m, struct str line, bool bools);
-node_id text_real(struct machine *m, struct str line);
-node_id text_string(struct machine *m, struct str line);
-node_id text_unicode(struct machine *m, struct str line);
-node_id text_python2(struct machine *m, struct str bytes);
-node_id text_long(struct machine *m, struct str bytes);
+node_id machine_number(struct machine *m, struct str line, bool bools);
+node_id machine_real(struct machine *m, struct str line);
+node_id machine_string(struct machine *m, struct str line);
+node_id machine_unicode(struct machine *m, struct str line);
+node_id machine_python2(struct machine *m, struct str bytes);
+node_id machine_long(struct machine *m, struct str bytes);
 
 /* pickle_salvage.c: put what is on the stack together as far as it goes. */
 node_id machine_salvage(struct machine *m);

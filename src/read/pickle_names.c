@@ -124,6 +124,7 @@ static const struct known_global known_globals[] = {
     {"copyreg._reconstructor", GLOBAL_RECONSTRUCTOR},
     {"copyreg.__newobj__", GLOBAL_NEWOBJ},
     {"copyreg.__newobj_ex__", GLOBAL_NEWOBJ_EX},
+    {"joblib.numpy_pickle.NumpyArrayWrapper", GLOBAL_RAW},
 };
 
 static uint8_t flags_of_global(struct str full)

@@ -77,7 +77,7 @@ const struct opcode pickle_opcodes[256] = {
 /* Both parts must be strings, as they stand in the file or come from the memo. A part
  * that is the result of a call is how a name is hidden: we do not know it, and say so.
  */
-int run_stack_global(struct machine *m)
+int machine_run_stack_global(struct machine *m)
 {
     node_id parts[2];
     node_id args, computed;
@@ -199,7 +199,7 @@ static node_id make_plainer(struct machine *m, unsigned flags, node_id args)
     return NO_NODE;
 }
 
-int run_reduce(struct machine *m)
+int machine_run_reduce(struct machine *m)
 {
     const struct node *callee_node;
     node_id callee, args, made = NO_NODE;
@@ -218,7 +218,7 @@ int run_reduce(struct machine *m)
 }
 
 /* NEWOBJ: class, arguments. NEWOBJ_EX: class, arguments, keyword arguments. */
-int run_new(struct machine *m, bool with_keywords)
+int machine_run_new(struct machine *m, bool with_keywords)
 {
     node_id callee, args, keywords = NO_NODE;
 
@@ -233,7 +233,7 @@ int run_new(struct machine *m, bool with_keywords)
 }
 
 /* OBJ: mark, class, arguments. */
-int run_obj(struct machine *m)
+int machine_run_obj(struct machine *m)
 {
     const node_id *items;
     node_id callee, args;
@@ -249,7 +249,7 @@ int run_obj(struct machine *m)
 }
 
 /* INST: mark, arguments; the class is named by two lines. */
-int run_inst(struct machine *m, struct str module, struct str name)
+int machine_run_inst(struct machine *m, struct str module, struct str name)
 {
     const node_id *items;
     node_id callee, args;
@@ -282,7 +282,17 @@ static bool is_plain(const struct node *node)
     return node->kind <= NODE_BYTES || node->kind == NODE_TUPLE;
 }
 
-int run_build(struct machine *m)
+/* joblib writes the elements of an array into the stream behind the BUILD of its
+ * wrapper. What they are, Python's own pickle would run as opcodes: we do neither, and
+ * stop. */
+static bool is_raw(const struct machine *m, node_id callee)
+{
+    const struct node *node = node_at(m, callee);
+
+    return node->kind == NODE_GLOBAL && node->flags & GLOBAL_RAW;
+}
+
+int machine_run_build(struct machine *m)
 {
     node_id state, target;
     const struct node *node;
@@ -303,7 +313,12 @@ int run_build(struct machine *m)
         report_override(m, target, state);
     else if (node->kind == NODE_CALL || node->kind == NODE_NEW)
         machine_log(m, PICKLE_BUILDS, node->call.callee, state);
+    node = node_at(m, target);
     node_at(m, target)->state = state;
+    if (node->kind == NODE_NEW && is_raw(m, node->call.callee)) {
+        m->raw = target;
+        return machine_fault(m, "raw elements follow it");
+    }
     return 0;
 }
 
@@ -338,7 +353,7 @@ static int check_keys(struct machine *m, const node_id *items, uint32_t n)
 }
 
 /* APPEND, SETITEM: the values stay where they are in memory while they are copied. */
-int run_append(struct machine *m)
+int machine_run_append(struct machine *m)
 {
     if (machine_needs(m, 2) < 0)
         return -1;
@@ -346,7 +361,7 @@ int run_append(struct machine *m)
     return add_to_top(m, NODE_LIST, m->stack + m->n_stack, 1);
 }
 
-int run_setitem(struct machine *m)
+int machine_run_setitem(struct machine *m)
 {
     if (machine_needs(m, 3) < 0)
         return -1;
@@ -356,7 +371,7 @@ int run_setitem(struct machine *m)
     return add_to_top(m, NODE_DICT, m->stack + m->n_stack, 2);
 }
 
-int run_items(struct machine *m, enum node_kind kind)
+int machine_run_items(struct machine *m, enum node_kind kind)
 {
     const node_id *items;
     uint32_t n;
@@ -376,7 +391,7 @@ int run_items(struct machine *m, enum node_kind kind)
     return add_to_top(m, kind, items, n);
 }
 
-int run_container(struct machine *m, enum node_kind kind)
+int machine_run_container(struct machine *m, enum node_kind kind)
 {
     const node_id *items;
     uint32_t n;
@@ -396,7 +411,7 @@ int run_container(struct machine *m, enum node_kind kind)
     return machine_push(m, id);
 }
 
-int run_tuple(struct machine *m, uint32_t n)
+int machine_run_tuple(struct machine *m, uint32_t n)
 {
     if (machine_needs(m, n) < 0)
         return -1;
@@ -404,7 +419,7 @@ int run_tuple(struct machine *m, uint32_t n)
     return machine_push(m, machine_tuple(m, m->stack + m->n_stack, n));
 }
 
-int run_tuple_to_mark(struct machine *m)
+int machine_run_tuple_to_mark(struct machine *m)
 {
     const node_id *items;
     uint32_t n;
@@ -414,7 +429,7 @@ int run_tuple_to_mark(struct machine *m)
     return machine_push(m, machine_tuple(m, items, n));
 }
 
-int run_persistent(struct machine *m, node_id id)
+int machine_run_persistent(struct machine *m, node_id id)
 {
     node_id made = id == NO_NODE ? NO_NODE : machine_node(m, NODE_PERSISTENT);
 
@@ -428,7 +443,7 @@ int run_persistent(struct machine *m, node_id id)
     return machine_push(m, made);
 }
 
-int run_extension(struct machine *m, int64_t code)
+int machine_run_extension(struct machine *m, int64_t code)
 {
     node_id made = machine_node(m, NODE_EXTENSION);
     node_id number = machine_int(m, code);

@@ -2,6 +2,8 @@
 
 #include "base/base.h"
 
+#define RESERVE_MOST (32 * MIB)
+
 int machine_fault(struct machine *m, const char *why)
 {
     if (!m->fault)
@@ -38,22 +40,37 @@ int machine_more_nodes(struct machine *m)
     return 0;
 }
 
-/* A large pickle will need many nodes. Memory that nobody has touched costs nothing, so
- * a generous first block is cheaper than growing through all the sizes below it. */
-static void reserve_nodes(struct machine *m)
+/* A first block for a growing array of a large pickle, as one may expect it to be.
+ * Memory that nobody has touched costs nothing, so this is cheaper than growing through
+ * all the sizes below it. Small ones, and what the limit does not allow, grow by
+ * themselves. */
+static void *reserve(struct machine *m, size_t expected, size_t item, uint32_t *room)
 {
-    size_t guess = (size_t)(m->end - m->begin) / 12;
-    size_t most = m->build->scratch.limit / (8 * sizeof(struct node));
+    const struct arena *scratch = &m->build->scratch;
+    size_t most = (scratch->limit - scratch->used) / (3 * item);
+    void *at;
 
-    if (guess > 1000000)
-        guess = 1000000;
-    if (guess > most)
-        guess = most;
-    if (guess < 64 * KIB / sizeof(struct node))
-        return;
-    m->pickle->nodes = arena_array(&m->build->scratch, guess, sizeof(struct node));
-    if (m->pickle->nodes)
-        m->pickle->nodes_room = (uint32_t)guess;
+    if (expected > most)
+        expected = most;
+    if (expected > RESERVE_MOST / item)
+        expected = RESERVE_MOST / item;
+    if (expected < 64 * KIB / item)
+        return NULL;
+    at = arena_array(&m->build->scratch, expected, item);
+    *room = at ? (uint32_t)expected : 0;
+    return at;
+}
+
+/* A state_dict takes about 140 bytes for each tensor, and for these 9 nodes, 20 items
+ * of containers and 2 texts. */
+static void reserve_arrays(struct machine *m)
+{
+    size_t size = (size_t)(m->end - m->begin);
+    struct pickle *p = m->pickle;
+
+    p->nodes = reserve(m, size / 15, sizeof *p->nodes, &p->nodes_room);
+    p->items = reserve(m, size / 7, sizeof *p->items, &p->items_room);
+    p->texts = reserve(m, size / 64, sizeof *p->texts, &p->texts_room);
 }
 
 static int make_shared(struct machine *m)
@@ -85,7 +102,8 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     map_init(&m->memo_far, &m->arena);
     map_init(&m->globals, &m->arena);
     m->persistent_log = m->extension_log = UINT32_MAX;
-    reserve_nodes(m);
+    m->raw = NO_NODE;
+    reserve_arrays(m);
     return make_shared(m);
 }
 

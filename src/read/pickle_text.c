@@ -35,7 +35,7 @@ static bool is_number_text(struct str s)
 
 /* Decimal digits. What does not fit 64 bits stays text: turning a million digits into a
  * number costs a million times a million, which is an old attack. */
-node_id text_number(struct machine *m, struct str line, bool bools)
+node_id machine_number(struct machine *m, struct str line, bool bools)
 {
     struct str digits = str_trim(line);
     int64_t value;
@@ -57,7 +57,7 @@ node_id text_number(struct machine *m, struct str line, bool bools)
     return id;
 }
 
-node_id text_real(struct machine *m, struct str line)
+node_id machine_real(struct machine *m, struct str line)
 {
     double value;
     node_id id;
@@ -71,7 +71,7 @@ node_id text_real(struct machine *m, struct str line)
 }
 
 /* LONG1, LONG4: two's complement, the lowest byte first. */
-node_id text_long(struct machine *m, struct str bytes)
+node_id machine_long(struct machine *m, struct str bytes)
 {
     uint64_t value = 0;
     size_t len = bytes.len;
@@ -90,7 +90,7 @@ node_id text_long(struct machine *m, struct str bytes)
 
 /* Python 2's str holds bytes, but nearly always text: it is text if it reads as such.
  */
-node_id text_python2(struct machine *m, struct str bytes)
+node_id machine_python2(struct machine *m, struct str bytes)
 {
     node_id id = machine_text(m, utf8_valid(bytes) ? NODE_STR : NODE_BYTES, bytes);
 
@@ -146,7 +146,7 @@ static struct str unescape_all(struct machine *m, struct str s)
 }
 
 /* STRING: what Python 2's repr() wrote, between quotes. */
-node_id text_string(struct machine *m, struct str line)
+node_id machine_string(struct machine *m, struct str line)
 {
     struct str s = str_trim(line);
 
@@ -158,7 +158,7 @@ node_id text_string(struct machine *m, struct str line)
         if (!s.at)
             return NO_NODE;
     }
-    return text_python2(m, s);
+    return machine_python2(m, s);
 }
 
 /* The code that "uXXXX" or "UXXXXXXXX" at the front of `s` means, or -1. */
@@ -190,7 +190,7 @@ static bool is_plain_ascii(struct str s)
 
 /* UNICODE: "raw-unicode-escape": Latin-1, with \uXXXX for what that lacks. A backslash
  * counts only if it is not itself behind an odd number of others. */
-node_id text_unicode(struct machine *m, struct str line)
+node_id machine_unicode(struct machine *m, struct str line)
 {
     char *to;
     size_t n = 0, step = 0;

@@ -46,7 +46,7 @@ static int hold_items(struct folding *f, node_id list)
     for (uint32_t i = 0; i < n; i++) {
         if (i == f->max_items)
             return hold(f, cut(f, "too many items", n - i));
-        if (hold(f, fold_any(f, pickle_list_at(f->pickle, list, i))) < 0)
+        if (hold(f, folding_any(f, pickle_list_at(f->pickle, list, i))) < 0)
             return -1;
     }
     return 0;
@@ -66,13 +66,13 @@ static int hold_pairs(struct folding *f, node_id dict)
         }
         if (!pickle_dict_at(f->pickle, dict, i, &key, &value))
             continue;
-        if (hold(f, fold_any(f, key)) < 0 || hold(f, fold_any(f, value)) < 0)
+        if (hold(f, folding_any(f, key)) < 0 || hold(f, folding_any(f, value)) < 0)
             return -1;
     }
     return 0;
 }
 
-uint32_t fold_list(struct folding *f, node_id list, enum value_kind kind)
+uint32_t folding_list(struct folding *f, node_id list, enum value_kind kind)
 {
     uint32_t from = f->pickle->notes->n_held;
     int status = hold_items(f, list);
@@ -80,8 +80,8 @@ uint32_t fold_list(struct folding *f, node_id list, enum value_kind kind)
     return make_of_held(f, kind, STR(""), from, status);
 }
 
-uint32_t fold_dict(struct folding *f, node_id dict, enum value_kind kind,
-                   struct str text)
+uint32_t folding_dict(struct folding *f, node_id dict, enum value_kind kind,
+                      struct str text)
 {
     uint32_t from = f->pickle->notes->n_held;
     int status = hold_pairs(f, dict);
@@ -89,7 +89,7 @@ uint32_t fold_dict(struct folding *f, node_id dict, enum value_kind kind,
     return make_of_held(f, kind, text, from, status);
 }
 
-uint32_t fold_named(struct folding *f, struct str name, struct str argument)
+uint32_t folding_named(struct folding *f, struct str name, struct str argument)
 {
     uint32_t value = value_str(f->values, argument);
 
@@ -99,7 +99,7 @@ uint32_t fold_named(struct folding *f, struct str name, struct str argument)
 }
 
 /* While the pickle runs there is no index yet, and a large dict is not searched. */
-node_id fold_get(const struct folding *f, node_id dict, const char *key)
+node_id folding_get(const struct folding *f, node_id dict, const char *key)
 {
     if (!f->keep && pickle_dict_n(f->pickle, dict) > BRIEF_ITEMS)
         return NO_NODE;
@@ -122,16 +122,16 @@ static uint32_t fold_arguments(struct folding *f, node_id id)
 
     /* A callee that is itself a result is shown before its arguments. */
     if (pickle_class(f->pickle, node->call.callee) == NO_NODE)
-        status = hold(f, fold_any(f, node->call.callee));
+        status = hold(f, folding_any(f, node->call.callee));
     if (status == 0 && pickle_is_list(f->pickle, node->call.args))
         status = hold_items(f, node->call.args);
     else if (status == 0)
-        status = hold(f, fold_any(f, node->call.args));
+        status = hold(f, folding_any(f, node->call.args));
     for (int kind = NODE_LIST; status == 0 && kind <= NODE_DICT; kind++) {
         node_id extra = pickle_extra(f->pickle, id, kind);
 
         if (extra != NO_NODE)
-            status = hold(f, fold_any(f, extra));
+            status = hold(f, folding_any(f, extra));
     }
     return make_of_held(f, VALUE_CALL, callee_text(f, id), from, status);
 }
@@ -146,7 +146,7 @@ static int hold_attribute(struct folding *f, struct str name, uint32_t value)
 static int hold_state(struct folding *f, node_id state)
 {
     const struct pickle *p = f->pickle;
-    node_id inner = fold_get(f, state, "__dict__");
+    node_id inner = folding_get(f, state, "__dict__");
 
     if (pickle_is_dict(p, state))
         return hold_pairs(f, pickle_is_dict(p, inner) ? inner : state);
@@ -155,7 +155,7 @@ static int hold_state(struct folding *f, node_id state)
             return -1;
         return hold_pairs(f, pickle_item(p, state, 1));
     }
-    return hold_attribute(f, STR("__setstate__"), fold_any(f, state));
+    return hold_attribute(f, STR("__setstate__"), folding_any(f, state));
 }
 
 static uint32_t fold_object(struct folding *f, node_id id)
@@ -167,11 +167,11 @@ static uint32_t fold_object(struct folding *f, node_id id)
 
     /* A class made of a dict: its items are what matters. */
     if (items != NO_NODE)
-        return fold_dict(f, items, VALUE_OBJECT, callee_text(f, id));
+        return folding_dict(f, items, VALUE_OBJECT, callee_text(f, id));
     if (node->state == NO_NODE)
         return fold_arguments(f, id);
     if (pickle_args(f->pickle, id) > 0)
-        status = hold_attribute(f, STR("__init__"), fold_any(f, node->call.args));
+        status = hold_attribute(f, STR("__init__"), folding_any(f, node->call.args));
     if (status == 0)
         status = hold_state(f, node->state);
     return make_of_held(f, VALUE_OBJECT, callee_text(f, id), from, status);
@@ -188,7 +188,7 @@ static bool is_module(const struct pickle *pickle, node_id id)
 
 static uint32_t fold_made(struct folding *f, node_id id)
 {
-    uint32_t value = fold_call(f, id);
+    uint32_t value = folding_call(f, id);
 
     if (value != NOT_FOLDED)
         return value;
@@ -200,7 +200,7 @@ static uint32_t fold_made(struct folding *f, node_id id)
 
 static uint32_t fold_persistent(struct folding *f, node_id id)
 {
-    uint32_t of = fold_any(f, pickle_callee(f->pickle, id));
+    uint32_t of = folding_any(f, pickle_callee(f->pickle, id));
 
     if (of == VALUE_ID_FAILED)
         return VALUE_ID_FAILED;
@@ -212,13 +212,13 @@ static uint32_t fold_nested(struct folding *f, node_id id, const struct node *no
 {
     switch ((enum node_kind)node->kind) {
     case NODE_LIST:
-        return fold_list(f, id, VALUE_LIST);
+        return folding_list(f, id, VALUE_LIST);
     case NODE_TUPLE:
-        return fold_list(f, id, VALUE_TUPLE);
+        return folding_list(f, id, VALUE_TUPLE);
     case NODE_SET:
-        return fold_list(f, id, VALUE_SET);
+        return folding_list(f, id, VALUE_SET);
     case NODE_DICT:
-        return fold_dict(f, id, VALUE_DICT, STR(""));
+        return folding_dict(f, id, VALUE_DICT, STR(""));
     case NODE_PERSISTENT:
         return fold_persistent(f, id);
     default:
@@ -278,7 +278,7 @@ static uint32_t ask_for_tensor(struct folding *f, node_id id)
     return f->hooks->tensor(f->hooks->user, id);
 }
 
-uint32_t fold_any(struct folding *f, node_id id)
+uint32_t folding_any(struct folding *f, node_id id)
 {
     const struct node *node = pickle_node(f->pickle, id);
     uint32_t value, tensor;
@@ -322,7 +322,7 @@ uint32_t pickle_value(const struct pickle *pickle, node_id node,
     if (!pickle->notes)
         return VALUE_ID_FAILED;
     f.nodes_left = &pickle->notes->values_left;
-    return fold_any(&f, node);
+    return folding_any(&f, node);
 }
 
 uint32_t pickle_value_brief(const struct pickle *pickle, node_id node)
@@ -334,7 +334,7 @@ uint32_t pickle_value_brief(const struct pickle *pickle, node_id node)
                         .max_items = BRIEF_ITEMS,
                         .nodes_left = &left};
 
-    return pickle->notes ? fold_any(&f, node) : VALUE_ID_FAILED;
+    return pickle->notes ? folding_any(&f, node) : VALUE_ID_FAILED;
 }
 
 /* Is this call the making of a tensor, an array or a storage? */

@@ -80,22 +80,22 @@ static uint32_t fold_bytes(struct folding *f, node_id id)
 
 static uint32_t fold_as_dict(struct folding *f, node_id id)
 {
-    return fold_dict(f, id, VALUE_DICT, STR(""));
+    return folding_dict(f, id, VALUE_DICT, STR(""));
 }
 
 static uint32_t fold_as_list(struct folding *f, node_id id)
 {
-    return fold_list(f, id, VALUE_LIST);
+    return folding_list(f, id, VALUE_LIST);
 }
 
 static uint32_t fold_as_tuple(struct folding *f, node_id id)
 {
-    return fold_list(f, id, VALUE_TUPLE);
+    return folding_list(f, id, VALUE_TUPLE);
 }
 
 static uint32_t fold_as_set(struct folding *f, node_id id)
 {
-    return fold_list(f, id, VALUE_SET);
+    return folding_list(f, id, VALUE_SET);
 }
 
 /* complex, range and slice are known to everybody without "builtins". */
@@ -107,7 +107,7 @@ static uint32_t fold_builtin(struct folding *f, node_id id)
     if (n > COUNT_OF(values))
         return NOT_FOLDED;
     for (uint32_t i = 0; i < n; i++) {
-        values[i] = fold_any(f, pickle_arg(f->pickle, id, i));
+        values[i] = folding_any(f, pickle_arg(f->pickle, id, i));
         if (values[i] == VALUE_ID_FAILED)
             return VALUE_ID_FAILED;
     }
@@ -186,14 +186,14 @@ static uint32_t fold_path(struct folding *f, node_id id)
         memcpy(text + at, part.at, part.len);
         at += part.len;
     }
-    return fold_named(f, pickle_text(p, pickle_callee(p, id)), str_span(text, at));
+    return folding_named(f, pickle_text(p, pickle_callee(p, id)), str_span(text, at));
 }
 
 /* UUID's state is {'int': a number of 128 bits}. */
 static uint32_t fold_uuid(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
-    node_id number = fold_get(f, pickle_node(p, id)->state, "int");
+    node_id number = folding_get(f, pickle_node(p, id)->state, "int");
     const struct node *node = pickle_node(p, number);
     unsigned char b[16] = {0};
     struct str bytes;
@@ -227,7 +227,7 @@ static uint32_t fold_partial(struct folding *f, node_id id)
     if (pickle_count(p, state) < 3)
         return NOT_FOLDED;
     for (; n < 3; n++) {
-        values[n] = fold_any(f, pickle_item(p, state, n));
+        values[n] = folding_any(f, pickle_item(p, state, n));
         if (values[n] == VALUE_ID_FAILED)
             return VALUE_ID_FAILED;
     }
@@ -241,11 +241,11 @@ static uint32_t fold_partial(struct folding *f, node_id id)
 static uint32_t fold_omegaconf(struct folding *f, node_id id)
 {
     node_id state = pickle_node(f->pickle, id)->state;
-    node_id content = fold_get(f, state, "_content");
+    node_id content = folding_get(f, state, "_content");
 
     if (content == NO_NODE)
-        content = fold_get(f, state, "_val");
-    return content == NO_NODE ? NOT_FOLDED : fold_any(f, content);
+        content = folding_get(f, state, "_val");
+    return content == NO_NODE ? NOT_FOLDED : folding_any(f, content);
 }
 
 static uint32_t fold_device(struct folding *f, node_id id)
@@ -257,9 +257,9 @@ static uint32_t fold_device(struct folding *f, node_id id)
     if (kind.len == 0 || kind.len > 32)
         return NOT_FOLDED;
     if (!pickle_int(f->pickle, pickle_arg(f->pickle, id, 1), &index))
-        return fold_named(f, STR("torch.device"), kind);
+        return folding_named(f, STR("torch.device"), kind);
     snprintf(text, sizeof text, "%.*s:%lld", STR_ARG(kind), (long long)index);
-    return fold_named(f, STR("torch.device"), str_of(text));
+    return folding_named(f, STR("torch.device"), str_of(text));
 }
 
 /* _get_layout('torch.sparse_coo') is that name. */
@@ -300,11 +300,11 @@ static const struct folder_of table[] = {
     {"datetime.datetime", fold_datetime},
     {"datetime.time", fold_datetime},
     {"functools.partial", fold_partial},
-    {"numpy._core.multiarray._reconstruct", fold_numpy_array},
-    {"numpy._core.multiarray.scalar", fold_numpy_scalar},
-    {"numpy.core.multiarray._reconstruct", fold_numpy_array},
-    {"numpy.core.multiarray.scalar", fold_numpy_scalar},
-    {"numpy.dtype", fold_numpy_dtype},
+    {"numpy._core.multiarray._reconstruct", folding_numpy_array},
+    {"numpy._core.multiarray.scalar", folding_numpy_scalar},
+    {"numpy.core.multiarray._reconstruct", folding_numpy_array},
+    {"numpy.core.multiarray.scalar", folding_numpy_scalar},
+    {"numpy.dtype", folding_numpy_dtype},
     {"omegaconf.dictconfig.DictConfig", fold_omegaconf},
     {"omegaconf.listconfig.ListConfig", fold_omegaconf},
     {"omegaconf.nodes.AnyNode", fold_omegaconf},
@@ -339,7 +339,7 @@ static int compare_callee(const void *name, const void *row)
                    str_of(((const struct folder_of *)row)->callee));
 }
 
-uint32_t fold_call(struct folding *f, node_id id)
+uint32_t folding_call(struct folding *f, node_id id)
 {
     struct str callee = pickle_text(f->pickle, pickle_callee(f->pickle, id));
     const struct folder_of *row =

@@ -36,7 +36,7 @@ static bool read_type(const struct pickle *pickle, node_id id, struct numpy_type
     return true;
 }
 
-uint32_t fold_numpy_dtype(struct folding *f, node_id id)
+uint32_t folding_numpy_dtype(struct folding *f, node_id id)
 {
     struct numpy_type type;
     char text[24];
@@ -45,7 +45,7 @@ uint32_t fold_numpy_dtype(struct folding *f, node_id id)
         return NOT_FOLDED;
     snprintf(text, sizeof text, "%s%c%u", type.big_endian ? ">" : "", type.kind,
              type.size);
-    return fold_named(f, STR("numpy.dtype"), str_of(text));
+    return folding_named(f, STR("numpy.dtype"), str_of(text));
 }
 
 static uint64_t read_bits(const unsigned char *at, uint32_t size, bool big_endian)
@@ -139,7 +139,7 @@ static uint32_t fold_ucs4(struct folding *f, struct str bytes, bool big_endian)
 }
 
 /* numpy.core.multiarray.scalar(dtype, bytes). */
-uint32_t fold_numpy_scalar(struct folding *f, node_id id)
+uint32_t folding_numpy_scalar(struct folding *f, node_id id)
 {
     struct numpy_type type;
     const unsigned char *at;
@@ -172,7 +172,7 @@ uint32_t fold_numpy_scalar(struct folding *f, node_id id)
 
 /* An array that is not shown as a tensor: its shape and element type. The state is
  * (1, shape, dtype, in Fortran's order?, data). */
-uint32_t fold_numpy_array(struct folding *f, node_id id)
+uint32_t folding_numpy_array(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
     node_id state = pickle_node(p, id)->state;
@@ -181,9 +181,9 @@ uint32_t fold_numpy_array(struct folding *f, node_id id)
     if (pickle_count(p, state) < 5)
         return NOT_FOLDED;
     items[0] = value_str(f->values, STR("shape"));
-    items[1] = fold_any(f, pickle_item(p, state, 1));
+    items[1] = folding_any(f, pickle_item(p, state, 1));
     items[2] = value_str(f->values, STR("dtype"));
-    items[3] = fold_any(f, pickle_item(p, state, 2));
+    items[3] = folding_any(f, pickle_item(p, state, 2));
     for (int i = 0; i < 4; i++)
         if (items[i] == VALUE_ID_FAILED)
             return VALUE_ID_FAILED;
