@@ -7,7 +7,7 @@
 #include "show/value_text.h"
 #include "text/escape.h"
 
-#define MOST_ARGS  10 /* of a class that we do not know */
+#define MOST_TEXT  48 /* bytes of all arguments of a class that we do not know */
 #define MOST_BYTES 48 /* of one value */
 
 /* How the arguments of a class are written. `first` lists those that always stand,
@@ -276,10 +276,11 @@ static void add_all(struct writer *w)
     const struct values *values = &w->model->values;
     const struct value *dict = value_at(values, w->args);
     const uint32_t *items = value_items(values, w->args);
+    size_t begin = w->to->len;
 
     for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2) {
         add_comma(w);
-        if (i >= 2 * MOST_ARGS) {
+        if (w->to->len >= begin + MOST_TEXT) {
             buf_text(w->to, "…");
             break;
         }

@@ -9,7 +9,8 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define MOST_VALUE 120 /* bytes of a plain value in a row */
+#define MOST_VALUE 72  /* bytes of a plain value in a row */
+#define MOST_CALL  240 /* of a call, which is worth reading */
 
 void label_release(struct label *label)
 {
@@ -172,18 +173,25 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
 
 /* --- Values */
 
-/* What a call or an object of unknown class would do is said, and that it was not done.
- */
+/* What a call would do is shown, and that it was not done, unless it is known to be
+ * harmless. */
 static void make_value(struct label *label, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
     uint32_t id = model->object[place];
+    const struct value *value = value_at(&model->values, id);
+    enum trust trust = TRUST_KNOWN;
 
-    value_show(&label->type, model, id, MOST_VALUE);
-    if (value_at(&model->values, id)->kind == VALUE_CALL) {
-        buf_text(&label->sign, "✗ ");
-        buf_text(&label->tail, "  not run");
-    }
+    if (value->kind == VALUE_CALL || value->kind == VALUE_OBJECT ||
+        value->kind == VALUE_GLOBAL)
+        trust = show_trust(show, value->text);
+    value_show(&label->type, model, id,
+               value->kind == VALUE_CALL ? MOST_CALL : MOST_VALUE);
+    if (trust == TRUST_KNOWN)
+        return;
+    buf_text(&label->sign, trust == TRUST_DANGER ? "✗ " : "! ");
+    if (value->kind == VALUE_CALL)
+        buf_text(&label->tail, "   not run");
 }
 
 /* --- Rows that stand for several places */
@@ -233,9 +241,11 @@ static void make_run(struct label *label, const struct show *show,
     } else {
         buf_text(&label->type, " equal modules");
     }
-    buf_text(&label->tail, ", ");
-    text_count(&label->tail, each);
-    buf_text(&label->tail, " each");
+    if (each > 0) {
+        buf_text(&label->tail, ", ");
+        text_count(&label->tail, each);
+        buf_text(&label->tail, " each");
+    }
 }
 
 static void make_kind(struct label *label, const struct show *show, uint32_t place)
@@ -307,7 +317,10 @@ static size_t last_comma(struct str args)
 
 static enum colour sign_colour(const struct label *label)
 {
-    return str_starts(buf_span(&label->sign), STR("✗")) ? COLOUR_ALARM : COLOUR_TENSOR;
+    if (str_starts(buf_span(&label->sign), STR("✗")))
+        return COLOUR_ALARM;
+    return str_starts(buf_span(&label->sign), STR("!")) ? COLOUR_WARNING
+                                                        : COLOUR_TENSOR;
 }
 
 /* Guesses are quiet, classes have a colour, plain values none. */

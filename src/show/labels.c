@@ -51,7 +51,7 @@ static bool has_params(const struct show *show, const struct row *row)
     case PLACE_TENSOR:
         return place_tensor(model, place)->role == ROLE_PARAMETER;
     case PLACE_GROUP:
-        return place == 0 || (model->flags[place] & PLACE_STATE_DICT) ||
+        return (model->flags[place] & PLACE_STATE_DICT) ||
                show->session->places.params[place] > 0;
     default:
         return false;

@@ -51,9 +51,10 @@ uint64_t *repeats_shapes(const struct show *show, struct arena *arena)
     return shapes;
 }
 
+/* Only modules repeat: the values in groups differ, and people want to see them. */
 static bool may_repeat(const struct model *model, uint32_t place)
 {
-    return model->kind[place] == PLACE_MODULE || model->kind[place] == PLACE_GROUP;
+    return model->kind[place] == PLACE_MODULE;
 }
 
 /* How many of `places` follow each other with the given period. */

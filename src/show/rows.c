@@ -22,6 +22,14 @@ struct maker {
 
 /* --- Which places have rows */
 
+/* A module of which only the name is known, and that has nothing: an activation that a
+ * state_dict's _metadata mentions. A printed tree does without. */
+static bool is_bare(const struct model *model, uint32_t place)
+{
+    return model->end[place] == place + 1 && !(model->flags[place] & PLACE_AGAIN) &&
+           place_class(model, place).len == 0;
+}
+
 /* Is a child of `parent` a row of its own? `leaf`: the parent has no module below it,
  * so that its tensors are part of its own row. */
 static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool leaf)
@@ -37,7 +45,7 @@ static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool
         return false;
     switch (model->kind[child]) {
     case PLACE_MODULE:
-        return true;
+        return m->view->open || !is_bare(model, child);
     case PLACE_GROUP:
         return !in_module || m->show->session->places.tensors[child] > 0;
     case PLACE_TENSOR:
@@ -264,7 +272,7 @@ static bool in_flat(const struct maker *m, uint32_t place)
     if (m->view->flat == FLAT_TENSORS)
         return model->kind[place] == PLACE_TENSOR;
     if (model->kind[place] == PLACE_MODULE)
-        return !m->inner[place];
+        return !m->inner[place] && (m->view->open || !is_bare(model, place));
     /* A tensor that is no leaf's own would be missed otherwise. */
     return model->kind[place] == PLACE_TENSOR &&
            (model->kind[parent] == PLACE_GROUP ||

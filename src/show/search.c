@@ -322,6 +322,7 @@ int search_all(struct search *search, const struct show *show, bool *match, bool
     uint32_t matches = 0;
     int status = 0;
 
+    arena_init(&walk.arena, 0);
     for (uint32_t p = 0; p < model->n_places && !search->gave_up; p++) {
         if (search->paths && walk_to(&walk, model, p) < 0) {
             status = err_set(err, ERR_LIMIT, "no memory for the names of the model");

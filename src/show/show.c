@@ -30,16 +30,33 @@ static void add_tied(struct show *show, uint32_t place)
     }
 }
 
-int show_init(struct show *show, const struct session *session, struct arena *arena,
-              struct err *err)
+static int find_globals(struct show *show, struct arena *arena, struct err *err)
 {
-    const struct model *model = session->model;
+    const struct pickle_log *log = &show->model->pickle;
+
+    map_init(&show->globals, arena);
+    for (uint32_t i = 0; i < log->n_globals; i++)
+        if (map_put(&show->globals, log->globals[i].name, i) < 0)
+            return arena_err(arena, "the names in the pickle", err);
+    return 0;
+}
+
+enum trust show_trust(const struct show *show, uint32_t name)
+{
+    uint32_t index;
+
+    if (!map_find(&show->globals, name, &index))
+        return TRUST_KNOWN;
+    return verdict_global(show->model, index);
+}
+
+/* Children come behind their parents, so one backward scan adds everything up. Most
+ * models have nothing tied and need no columns for it. */
+static int add_up_tied(struct show *show, struct arena *arena, struct err *err)
+{
+    const struct model *model = show->model;
     uint32_t n = model->n_places;
 
-    *show = (struct show){
-        .session = session, .model = model, .file_name = path_last(model->path)};
-    /* Children come behind their parents, so one backward scan adds everything up. Most
-     * models have nothing tied and need no columns for it. */
     for (uint32_t p = n; p-- > 0;) {
         bool elsewhere = counted_elsewhere(model, p);
 
@@ -60,6 +77,17 @@ int show_init(struct show *show, const struct session *session, struct arena *ar
         }
     }
     return 0;
+}
+
+int show_init(struct show *show, const struct session *session, struct arena *arena,
+              struct err *err)
+{
+    *show = (struct show){.session = session,
+                          .model = session->model,
+                          .file_name = path_last(session->model->path)};
+    if (find_globals(show, arena, err) < 0)
+        return -1;
+    return add_up_tied(show, arena, err);
 }
 
 bool show_is_leaf(const struct model *model, uint32_t place)

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "session/session.h"
 
 struct show {
@@ -24,12 +25,17 @@ struct show {
     /* By place: what stands at and below it but is counted elsewhere, because it is
      * tied to something met before. NULL: nothing is tied. */
     uint64_t *tied_params, *tied_bytes;
+    struct map globals;   /* string id of a pickle's global to its index in the log */
     struct str file_name; /* the last part of the model's path */
 };
 
 /* Look at a session; columns come from the arena. */
 int show_init(struct show *show, const struct session *session, struct arena *arena,
               struct err *err);
+
+/* How a call of this name, a value's text, is judged; TRUST_KNOWN if no pickle has it.
+ */
+enum trust show_trust(const struct show *show, uint32_t name);
 
 /* Does this module have no module (or group) below it? Its own tensors are then part of
  * its row. */

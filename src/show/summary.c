@@ -43,10 +43,12 @@ void summary_verdict(struct buf *to, const struct show *show)
     else if (sum->verdict != VERDICT_NEEDS_CODE)
         return;
     for (uint32_t i = 0; i < log->n_globals; i++) {
-        if (verdict_global(show->model, i) != wanted || n++ > 0)
+        struct str name = model_string(show->model, log->globals[i].name);
+
+        if (name.len == 0 || verdict_global(show->model, i) != wanted || n++ > 0)
             continue;
         buf_text(to, ": ");
-        escape_terminal(to, model_string(show->model, log->globals[i].name));
+        escape_terminal(to, name);
     }
     if (n > 1) {
         buf_text(to, " and ");

@@ -75,14 +75,13 @@ static void fill_row(struct table *table, uint32_t r)
     const struct textual *what = table->what;
     const struct row *row = &what->rows->at[r];
     size_t first = r * table->per_row;
+    bool alone = true;
 
     label_make(&table->label, what->show, row, what->name);
     buf_clear(&table->cell);
     label_write(&table->cell, &table->label, 0);
     table->ends[first] = keep_text(table, buf_span(&table->cell));
     table->cells[r] = (uint32_t)text_width(text_at(table, first)) + guide_width(row);
-    if (table->cells[r] > table->label_width)
-        table->label_width = table->cells[r];
     for (size_t c = 0; c < what->n_columns; c++) {
         uint32_t width;
 
@@ -92,7 +91,11 @@ static void fill_row(struct table *table, uint32_t r)
         width = (uint32_t)text_width(text_at(table, first + 1 + c));
         if (width > table->widths[c])
             table->widths[c] = width;
+        alone = alone && width == 0;
     }
+    /* A label with nothing beside it needs no room in its column. */
+    if (!alone && table->cells[r] > table->label_width)
+        table->label_width = table->cells[r];
 }
 
 static int fill(struct table *table, struct err *err)
@@ -177,28 +180,39 @@ static void fit(struct table *table)
 
 /* --- Lines */
 
+/* The cells that a row's label may take: its column, or the line if it stands alone. */
+static uint32_t label_room(const struct table *table, uint32_t r)
+{
+    size_t first = r * table->per_row;
+
+    if (table->ends[first] != table->ends[first + table->what->n_columns])
+        return table->label_width;
+    return table->what->width ? table->what->width : UINT32_MAX;
+}
+
 /* The label of a row, shortened if it is wider than its column; its width. */
 static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
 {
     const struct textual *what = table->what;
     const struct row *row = &what->rows->at[r];
-    uint32_t guides = guide_width(row), room = table->label_width,
-             width = table->cells[r];
+    uint32_t guides = guide_width(row), room = label_room(table, r);
+    uint32_t width = table->cells[r];
+    bool cut = width > room;
 
-    if (width <= room && !what->colour) {
+    if (!cut && !what->colour) {
         buf_str(to, text_at(table, r * table->per_row));
         return width;
     }
     room = room > guides + 4 ? room - guides : 4;
     label_make(&table->label, what->show, row, what->name);
-    buf_clear(&table->cell);
-    if (width > table->label_width) {
+    if (cut) {
+        buf_clear(&table->cell);
         label_write(&table->cell, &table->label, room);
         width = guides + (uint32_t)text_width(buf_span(&table->cell));
-        buf_clear(&table->cell);
     }
+    buf_clear(&table->cell);
     table->label.colour = what->colour;
-    label_write(&table->cell, &table->label, room);
+    label_write(&table->cell, &table->label, cut ? room : 0);
     table->label.colour = false;
     if (what->ascii)
         glyph_to_ascii(to, table->cell.at, table->cell.len);
@@ -296,8 +310,10 @@ int textual_wide(struct out *out, const struct textual *what, struct err *err)
 {
     struct table table = {.what = what};
     struct buf line = BUF_INIT;
-    int status = fill(&table, err);
+    int status;
 
+    arena_init(&table.arena, 0);
+    status = fill(&table, err);
     if (status == 0) {
         fit(&table);
         if (what->header)
@@ -370,6 +386,7 @@ int textual_narrow(struct out *out, const struct textual *what, struct err *err)
     struct table table = {.what = what};
     struct buf line = BUF_INIT;
 
+    arena_init(&table.arena, 0);
     table.last = arena_array(&table.arena, MOST_GUIDES + 1, sizeof *table.last);
     if (!table.last)
         return arena_err(&table.arena, "the lines of the tree", err);
