@@ -123,8 +123,8 @@ node_id pickle_arg(const struct pickle *pickle, node_id id,
                    uint32_t i);                                /* of CALL, NEW */
 uint32_t pickle_args(const struct pickle *pickle, node_id id); /* how many */
 /* The GLOBAL behind a class or callee: itself, or the one that a legacy file's
- * persistent id ('module', class, file, source) names. NO_NODE: it is the result of
- * something. */
+ * persistent id ('module', class, file, source), or torch 0.1's (class, file, source),
+ * names. NO_NODE: it is the result of something. */
 node_id pickle_class(const struct pickle *pickle, node_id callee);
 /* What was added to an object that is no list or dict: the LIST or DICT, or NO_NODE. */
 node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kind);

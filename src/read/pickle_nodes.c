@@ -113,6 +113,9 @@ node_id pickle_class(const struct pickle *pickle, node_id callee)
     if (kind != NODE_PERSISTENT)
         return NO_NODE;
     id = pickle->nodes[callee].call.callee;
+    class_id = pickle_item(pickle, id, 0);
+    if (kind_of(pickle, class_id) == NODE_GLOBAL && pickle_count(pickle, id) == 3)
+        return class_id;
     class_id = pickle_item(pickle, id, 1);
     if (kind_of(pickle, class_id) != NODE_GLOBAL ||
         !str_is(pickle_text(pickle, pickle_item(pickle, id, 0)), "module"))

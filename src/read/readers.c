@@ -12,6 +12,7 @@ extern const struct reader safetensors_reader;
 extern const struct reader torch_zip_reader;
 extern const struct reader torchscript_reader;
 extern const struct reader torch_legacy_reader;
+extern const struct reader torch_tar_reader;
 extern const struct reader bare_pickle_reader;
 extern const struct reader not_a_model_reader;
 
@@ -20,6 +21,7 @@ static const struct reader *const readers[] = {
     &torch_zip_reader,
     &torchscript_reader,
     &torch_legacy_reader,
+    &torch_tar_reader,
     &bare_pickle_reader,
     &not_a_model_reader, /* knows a little of everything, and says what it is instead */
 };
