@@ -20,7 +20,8 @@ struct command {
     bool hidden;                       /* for shells, not for people */
 };
 
-extern const struct command tree_command, info_command, complete_command;
+extern const struct command tree_command, show_command, stats_command, info_command,
+    complete_command;
 
 extern const struct command *const commands[];
 extern const size_t n_commands;

@@ -6,6 +6,8 @@
 
 const struct command *const commands[] = {
     &tree_command,
+    &show_command,
+    &stats_command,
     &info_command,
     &complete_command,
 };

@@ -1,0 +1,305 @@
+#include "show/details.h"
+
+#include "show/args.h"
+#include "show/labels.h"
+#include "show/value_text.h"
+#include "text/text.h"
+
+#define VALUE_BYTES_SHOWN 4000u    /* of a value among others */
+#define VALUE_WHOLE       1000000u /* of a value by itself */
+
+static void begin_line(struct buf *to, const char *label)
+{
+    text_pad(to, str_of(label), 11);
+}
+
+static void add_path(struct buf *to, const struct model *model, uint32_t place)
+{
+    struct buf path = BUF_INIT;
+
+    place_path(model, place, &path);
+    escape_terminal(to, buf_span(&path));
+    buf_release(&path);
+}
+
+static void add_line(struct buf *to, const char *label, struct str text)
+{
+    if (text.len == 0)
+        return;
+    begin_line(to, label);
+    escape_terminal(to, text);
+    buf_char(to, '\n');
+}
+
+static void add_value_line(struct buf *to, const char *label, const struct model *model,
+                           uint32_t value)
+{
+    if (value == VALUE_ID_NONE)
+        return;
+    begin_line(to, label);
+    value_show(to, model, value, VALUE_BYTES_SHOWN);
+    buf_char(to, '\n');
+}
+
+/* ---- a tensor ---- */
+
+static void memory_line(struct buf *to, const struct model *model,
+                        const struct tensor *tensor)
+{
+    const struct storage *storage;
+
+    if (tensor->layout != LAYOUT_STRIDED || tensor->storage == NO_STORAGE)
+        return;
+    storage = &model->storages[tensor->storage];
+    begin_line(to, "strides");
+    if (tensor->rank > 0)
+        text_shape(to, tensor_strides(model, tensor), tensor->rank);
+    else
+        buf_char(to, '-');
+    buf_printf(to, "  offset %llu  storage ", (unsigned long long)tensor->offset);
+    if (storage->name)
+        escape_terminal(to, model_string(model, storage->name));
+    else
+        buf_printf(to, "%u", tensor->storage);
+    buf_text(to, ", ");
+    text_bytes(to, storage->bytes);
+    buf_char(to, '\n');
+}
+
+static void ties_line(struct buf *to, const struct model *model, uint32_t place)
+{
+    uint32_t first = place_tensor(model, place)->place, other;
+
+    if (first != place) {
+        begin_line(to, "tied");
+        buf_text(to, "to ");
+        add_path(to, model, first);
+        buf_char(to, '\n');
+    }
+    other = tensor_next_place(model, first);
+    if (first != place || other == NO_PLACE)
+        return;
+    begin_line(to, "tied");
+    buf_text(to, "also ");
+    for (; other != NO_PLACE; other = tensor_next_place(model, other)) {
+        add_path(to, model, other);
+        buf_text(to, tensor_next_place(model, other) == NO_PLACE ? "\n" : ", ");
+    }
+}
+
+static void parts_lines(struct buf *to, const struct model *model, uint32_t place)
+{
+    uint32_t part;
+
+    for (part = place_first(model, place); part != NO_PLACE;
+         part = place_next(model, part)) {
+        const struct tensor *tensor;
+
+        if (model->kind[part] != PLACE_TENSOR)
+            continue;
+        tensor = place_tensor(model, part);
+        begin_line(to, "part");
+        add_path(to, model, part);
+        buf_text(to, "  ");
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+        buf_printf(to, " %s\n", dtype_name(tensor->dtype));
+    }
+}
+
+static void role_line(struct buf *to, const struct tensor *tensor)
+{
+    static const char *const roles[] = {"parameter", "buffer", "optimizer state",
+                                        "plain tensor"};
+
+    begin_line(to, "role");
+    buf_text(to, roles[tensor->role & 3]);
+    if (tensor->flags & TENSOR_ROLE_GUESSED)
+        buf_text(to, ", told by name");
+    if (tensor->flags & TENSOR_GRAD_KNOWN)
+        buf_text(to, tensor->flags & TENSOR_GRAD ? ", requires grad" : ", no grad");
+    buf_char(to, '\n');
+}
+
+void details_tensor(struct buf *to, const struct show *show, uint32_t place, bool all)
+{
+    static const char *const layouts[] = {"",
+                                          "sparse, COO",
+                                          "sparse, CSR",
+                                          "sparse, CSC",
+                                          "sparse, BSR",
+                                          "sparse, BSC",
+                                          "nested",
+                                          "wrapped: its values are its parts"};
+    const struct model *model = show->model;
+    const struct tensor *tensor = place_tensor(model, place);
+    struct str device = tensor_device(model, tensor);
+
+    if (all)
+        role_line(to, tensor);
+    if (all || !tensor_contiguous(model, tensor))
+        memory_line(to, model, tensor);
+    add_line(to, "layout", str_of(layouts[tensor->layout & 7]));
+    if (tensor->flags & (TENSOR_CONJ | TENSOR_NEG))
+        add_line(to, "meant",
+                 tensor->flags & TENSOR_CONJ ? STR("conjugated on the fly")
+                                             : STR("negated on the fly"));
+    if (all || (device.len > 0 && !str_is(device, "cpu")))
+        add_line(to, "saved from", device);
+    if (tensor->class_id != NO_CLASS && all)
+        add_line(to, "class",
+                 model_string(model, model->classes[tensor->class_id].name));
+    if (model->n_files > 1 && tensor->storage != NO_STORAGE &&
+        model->storages[tensor->storage].file < model->n_files)
+        add_line(to, "in",
+                 model_string(
+                     model, model->files[model->storages[tensor->storage].file].name));
+    add_value_line(to, "more", model, tensor->extra);
+    ties_line(to, model, place);
+    parts_lines(to, model, place);
+}
+
+/* ---- a module or group ---- */
+
+static void module_title(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct object *object = place_object(show->model, place);
+    struct buf args = BUF_INIT;
+    struct str name = class_short(place_class(show->model, place));
+
+    if (place == 0)
+        escape_terminal(to, show->file_name);
+    else
+        add_path(to, show->model, place);
+    if (name.len > 0) {
+        buf_text(to, object && object->guessed ? "  ~" : "  ");
+        escape_terminal(to, name);
+        if (object)
+            args_show(&args, show->model, object);
+        if (args.len > 0 && object->guessed)
+            buf_printf(to, " %s", buf_cstr(&args));
+        else if (args.len > 0)
+            buf_printf(to, "(%s)", buf_cstr(&args));
+    }
+    buf_text(to, "  ");
+    text_commas(to, show->session->places.params[place]);
+    buf_text(to, " params  ");
+    text_bytes(to, show->session->places.bytes[place]);
+    buf_char(to, '\n');
+    buf_release(&args);
+}
+
+static void object_lines(struct buf *to, const struct show *show, uint32_t place,
+                         const struct object *object)
+{
+    const struct model *model = show->model;
+    const struct class_info *info =
+        object->class_id == NO_CLASS ? NULL : &model->classes[object->class_id];
+
+    if (info && !object->guessed)
+        add_line(to, "class", model_string(model, info->name));
+    if (model->flags[place] & PLACE_AGAIN) {
+        begin_line(to, "same as");
+        add_path(to, model, object->place);
+        buf_char(to, '\n');
+    }
+    if (!object->guessed)
+        add_value_line(to, "arguments", model, object->args);
+    if (object->training >= 0)
+        add_line(to, "training", object->training ? STR("True") : STR("False"));
+    add_value_line(to, "hooks", model, object->hooks);
+    if (object->version) {
+        begin_line(to, "version");
+        buf_printf(to, "%u\n", object->version);
+    }
+    add_value_line(to, "hidden", model, object->hidden);
+    if (info && info->file) {
+        begin_line(to, "written in");
+        escape_terminal(to, model_string(model, info->file));
+        if (info->line)
+            buf_printf(to, ":%u", info->line);
+        buf_char(to, '\n');
+    }
+}
+
+/* What stands directly below: one line for each, in columns. */
+static void children_lines(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    struct buf text = BUF_INIT, numbers = BUF_INIT;
+    size_t width = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t child = place_first(model, place);
+
+        for (; child != NO_PLACE; child = place_next(model, child)) {
+            struct row row = {.place = child, .count = 1, .above = NO_ROW};
+            struct label label;
+            size_t cells;
+
+            label_make(&label, show, &row, LABEL_NAME);
+            buf_clear(&text);
+            label_write(&text, &label, 0);
+            label_release(&label);
+            cells = text_width(buf_span(&text));
+            if (pass == 0) {
+                width = cells > width && cells <= 60 ? cells : width;
+                continue;
+            }
+            buf_clear(&numbers);
+            if (model->kind[child] != PLACE_VALUE) {
+                text_count(&numbers, show->session->places.params[child]);
+                text_pad_left(&numbers, STR(""), numbers.len < 8 ? 8 - numbers.len : 0);
+                text_bytes(&numbers, show->session->places.bytes[child]);
+            }
+            buf_text(to, "  ");
+            text_pad(to, buf_span(&text), numbers.len ? width + 2 : 0);
+            buf_str(to, buf_span(&numbers));
+            buf_char(to, '\n');
+        }
+    }
+    buf_release(&text);
+    buf_release(&numbers);
+}
+
+/* The text of its class, line by line, so that nothing in it reaches the terminal. */
+static void source_lines(struct buf *to, const struct model *model,
+                         const struct object *object)
+{
+    struct str rest, line;
+
+    if (!object || object->class_id == NO_CLASS ||
+        !model->classes[object->class_id].source)
+        return;
+    buf_text(to, "source\n");
+    rest = model_string(model, model->classes[object->class_id].source);
+    while (str_split(&rest, '\n', &line)) {
+        if (!rest.at && line.len == 0)
+            break;
+        buf_text(to, "  ");
+        escape_terminal(to, line);
+        buf_char(to, '\n');
+    }
+}
+
+void details_module(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct object *object = place_object(show->model, place);
+
+    module_title(to, show, place);
+    if (object)
+        object_lines(to, show, place, object);
+    begin_line(to, "holds");
+    text_commas(to, show->session->places.tensors[place]);
+    buf_text(to,
+             show->session->places.tensors[place] == 1 ? " tensor\n" : " tensors\n");
+    children_lines(to, show, place);
+    source_lines(to, show->model, object);
+}
+
+void details_value(struct buf *to, const struct show *show, uint32_t place)
+{
+    add_path(to, show->model, place);
+    buf_text(to, ": ");
+    value_show(to, show->model, show->model->object[place], VALUE_WHOLE);
+    buf_char(to, '\n');
+}
