@@ -154,8 +154,8 @@ bool pickle_looks_like(struct str head)
     struct walk walk = {.in = bytes_of(head.at, head.len)};
     bool clean;
 
-    if (has_proto(head))
-        return true;
+    if (head.len > 0 && (uint8_t)head.at[0] == 0x80)
+        return has_proto(head);
     clean = walk_all(&walk);
     if (clean && walk.stopped)
         return walk.height == 0 && walk.marks == 0;
