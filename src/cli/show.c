@@ -230,7 +230,6 @@ static void write_json(struct showing *s)
     json_init_text(&json, &s->cli->out);
     export_show_json(&json, s->session, s->place, s->has_numbers ? &s->numbers : NULL,
                      s->has_cells && s->options->slice ? &values : NULL);
-    out_char(&s->cli->out, '\n');
 }
 
 /* A tensor whose values cannot be read is shown all the same. */

@@ -224,7 +224,6 @@ static void write_all(struct job *job)
     if (job->cli->json) {
         json_init_text(&json, &job->cli->out);
         export_stats_json(&json, job->session, choice, job->complete);
-        out_char(&job->cli->out, '\n');
     } else if (job->cli->csv) {
         export_stats_csv(&job->cli->out, job->session, choice);
     } else {

@@ -221,44 +221,65 @@ static void object_lines(struct buf *to, const struct show *show, uint32_t place
     }
 }
 
+/* Elements of a tensor, parameters of what holds some, and the bytes of both. */
+static void child_numbers(struct buf *to, const struct show *show, uint32_t child)
+{
+    const struct model *model = show->model;
+    uint64_t elements = show->session->places.params[child];
+    struct buf number = BUF_INIT;
+
+    if (model->kind[child] == PLACE_VALUE)
+        return;
+    if (model->kind[child] == PLACE_TENSOR)
+        elements = place_tensor(model, child)->numel;
+    if (elements > 0 || model->kind[child] != PLACE_GROUP)
+        text_count(&number, elements);
+    text_pad_left(to, buf_span(&number), 8);
+    buf_clear(&number);
+    text_bytes(&number, show->session->places.bytes[child]);
+    text_pad_left(to, buf_span(&number), 10);
+    buf_release(&number);
+}
+
+static void child_label(struct buf *to, const struct show *show, uint32_t child)
+{
+    struct row row = {.place = child, .count = 1, .above = NO_ROW};
+    struct label label = {0};
+
+    label_make(&label, show, &row, LABEL_NAME);
+    label_write(to, &label, 0);
+    label_release(&label);
+}
+
+#define LABEL_CELLS 60 /* wider labels push their numbers to the right */
+
 /* What stands directly below: one line for each, in columns. */
 static void children_lines(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
-    struct buf text = BUF_INIT, numbers = BUF_INIT;
+    struct buf text = BUF_INIT;
     size_t width = 0;
+    uint32_t child;
 
-    for (int pass = 0; pass < 2; pass++) {
-        uint32_t child = place_first(model, place);
+    for (child = place_first(model, place); child != NO_PLACE;
+         child = place_next(model, child)) {
+        size_t cells;
 
-        for (; child != NO_PLACE; child = place_next(model, child)) {
-            struct row row = {.place = child, .count = 1, .above = NO_ROW};
-            struct label label;
-            size_t cells;
-
-            label_make(&label, show, &row, LABEL_NAME);
-            buf_clear(&text);
-            label_write(&text, &label, 0);
-            label_release(&label);
-            cells = text_width(buf_span(&text));
-            if (pass == 0) {
-                width = cells > width && cells <= 60 ? cells : width;
-                continue;
-            }
-            buf_clear(&numbers);
-            if (model->kind[child] != PLACE_VALUE) {
-                text_count(&numbers, show->session->places.params[child]);
-                text_pad_left(&numbers, STR(""), numbers.len < 8 ? 8 - numbers.len : 0);
-                text_bytes(&numbers, show->session->places.bytes[child]);
-            }
-            buf_text(to, "  ");
-            text_pad(to, buf_span(&text), numbers.len ? width + 2 : 0);
-            buf_str(to, buf_span(&numbers));
-            buf_char(to, '\n');
-        }
+        buf_clear(&text);
+        child_label(&text, show, child);
+        cells = text_width(buf_span(&text));
+        width = cells > width && cells <= LABEL_CELLS ? cells : width;
+    }
+    for (child = place_first(model, place); child != NO_PLACE;
+         child = place_next(model, child)) {
+        buf_clear(&text);
+        child_label(&text, show, child);
+        buf_text(to, "  ");
+        text_pad(to, buf_span(&text), model->kind[child] == PLACE_VALUE ? 0 : width);
+        child_numbers(to, show, child);
+        buf_char(to, '\n');
     }
     buf_release(&text);
-    buf_release(&numbers);
 }
 
 /* The text of its class, line by line, so that nothing in it reaches the terminal. */
