@@ -1,32 +1,419 @@
-/* torchoscope info: what a file is. */
-#include <stdint.h>
+/* torchoscope info: what a file is; without a file: what this program is. */
+#include <inttypes.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
+#include "cli/speak.h"
+#include "export/export.h"
+#include "read/read.h"
+#include "session/session.h"
+#include "show/labels.h"
+#include "show/show.h"
+#include "show/summary.h"
+#include "show/value_text.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/width.h"
+
+#define MOST_FINDINGS 20
+#define MOST_METADATA 40
+#define MOST_GLOBALS  40
+#define LABEL_CELLS   10
 
 struct info_options {
-    uint32_t depth;
+    bool short_form;
 };
 
 static const struct option options_table[] = {
-    {"depth", 'd', OPTION_COUNT, "N", offsetof(struct info_options, depth),
-     "at most N levels below the root"},
+    {"short", 's', OPTION_FLAG, NULL, offsetof(struct info_options, short_form),
+     "one line for each file"},
 };
+
+/* One file being told about. */
+struct info {
+    struct cli *cli;
+    const struct session *session;
+    const struct model *model;
+    struct show show;
+    struct buf line;
+};
+
+/* End a line: "format    torch zip (326 entries, ...)". */
+static void tell(struct info *info, const char *label, enum colour role)
+{
+    struct buf padded = BUF_INIT;
+
+    text_pad(&padded, str_of(label), LABEL_CELLS);
+    out_str(&info->cli->out, buf_span(&padded));
+    speak_text(info->cli, &info->line, role);
+    out_char(&info->cli->out, '\n');
+    buf_release(&padded);
+    buf_clear(&info->line);
+}
+
+static void add_number(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+}
+
+/* --- The container */
+
+/* "torch zip (326 entries, data.pkl protocol 2), little-endian, 97.8MB" */
+static void tell_format(struct info *info)
+{
+    const struct model *model = info->model;
+
+    buf_text(&info->line, model->format);
+    for (uint32_t i = 0; i < model->n_facts; i++) {
+        struct str key = model_string(model, model->facts[i].key);
+
+        buf_text(&info->line, i == 0 ? " (" : ", ");
+        escape_terminal(&info->line, key);
+        buf_char(&info->line, ' ');
+        value_show(&info->line, model, model->facts[i].value, 64);
+    }
+    buf_text(&info->line, model->n_facts ? "), " : ", ");
+    text_bytes(&info->line, model->file_bytes);
+    if (model->n_files > 1)
+        buf_printf(&info->line, " in %" PRIu32 " files", model->n_files);
+    tell(info, "format", COLOUR_NONE);
+}
+
+static void add_dtypes(struct info *info)
+{
+    uint32_t seen[DTYPE_COUNT] = {0};
+    int n = 0;
+
+    for (uint32_t i = 0; i < info->model->n_tensors; i++)
+        seen[info->model->tensors[i].dtype]++;
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
+        if (seen[dtype] > 0) {
+            buf_text(&info->line, n++ > 0 ? " " : ", ");
+            buf_text(&info->line, dtype_name((enum dtype)dtype));
+        }
+}
+
+static void add_devices(struct info *info)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; i < info->model->n_devices; i++) {
+        struct str device = model_string(info->model, info->model->devices[i]);
+
+        if (device.len == 0)
+            continue;
+        buf_text(&info->line, n++ > 0 ? ", " : ", from ");
+        escape_terminal(&info->line, device);
+    }
+}
+
+/* "a state_dict: 320 tensors, float32 int64, 151 modules, from cpu" */
+static void tell_holds(struct info *info)
+{
+    const struct counts *total = &info->session->total;
+    struct row root = {.count = 1, .above = NO_ROW};
+    struct label label = {0};
+
+    label_make(&label, &info->show, &root, LABEL_NAME);
+    buf_str(&info->line, buf_span(&label.type));
+    label_release(&label);
+    buf_text(&info->line, info->line.len > 0 ? ": " : "");
+    add_number(&info->line, total->tensors, "tensor", "tensors");
+    add_dtypes(info);
+    if (total->modules > 0) {
+        buf_text(&info->line, ", ");
+        add_number(&info->line, total->modules, "module", "modules");
+    }
+    add_devices(info);
+    tell(info, "holds", COLOUR_NONE);
+}
+
+/* --- Counts */
+
+/* "25,557,032 stored = unique = logical", or what differs. */
+static void tell_params(struct info *info)
+{
+    const struct counts *total = &info->session->total;
+    bool tied = total->stored != total->params,
+         packed = total->logical != total->params;
+
+    text_commas(&info->line, total->stored);
+    buf_text(&info->line, " stored");
+    if (tied) {
+        buf_text(&info->line, ", ");
+        text_commas(&info->line, total->params);
+    }
+    buf_text(&info->line, tied ? " unique" : " = unique");
+    if (packed) {
+        buf_text(&info->line, ", ");
+        text_commas(&info->line, total->logical);
+    }
+    buf_text(&info->line, packed ? " logical" : " = logical");
+    if (!tied && !packed)
+        buf_text(&info->line, " (nothing tied, nothing packed)");
+    tell(info, "params", COLOUR_NONE);
+    text_bytes(&info->line, total->bytes);
+    buf_text(&info->line, " of parameters and buffers");
+    if (total->other_bytes > 0) {
+        buf_text(&info->line, ", ");
+        text_bytes(&info->line, total->other_bytes);
+        buf_text(&info->line, " of other tensors");
+    }
+    tell(info, "memory", COLOUR_NONE);
+}
+
+static void tell_trained(struct info *info)
+{
+    const struct counts *total = &info->session->total;
+
+    if (total->param_tensors == 0)
+        return;
+    if (total->grad_known == 0) {
+        buf_text(&info->line, "the file does not say which parameters are trained");
+    } else {
+        summary_trainable(&info->line, total);
+        buf_text(&info->line, ": ");
+        text_commas(&info->line, total->trainable);
+        buf_text(&info->line, " trainable, ");
+        text_commas(&info->line, total->frozen);
+        buf_text(&info->line, " frozen");
+    }
+    tell(info, "trained", COLOUR_NONE);
+}
+
+static bool roles_are_guessed(const struct model *model)
+{
+    for (uint32_t i = 0; i < model->n_tensors; i++)
+        if (model->tensors[i].role == ROLE_BUFFER &&
+            model->tensors[i].flags & TENSOR_ROLE_GUESSED)
+            return true;
+    return false;
+}
+
+static void tell_buffers(struct info *info)
+{
+    const struct counts *total = &info->session->total;
+
+    if (total->buffer_tensors == 0)
+        return;
+    text_commas(&info->line, total->buffers);
+    buf_text(&info->line, " in ");
+    add_number(&info->line, total->buffer_tensors, "tensor", "tensors");
+    if (roles_are_guessed(info->model))
+        buf_text(&info->line, ", told by name");
+    tell(info, "buffers", COLOUR_NONE);
+}
+
+/* --- Safety */
+
+static uint64_t uses_of(const struct pickle_global *global)
+{
+    uint64_t acts = 0;
+
+    for (int act = 0; act < PICKLE_ACT_COUNT; act++)
+        if (act != PICKLE_NAMES)
+            acts += global->acts[act];
+    return acts > 0 ? acts : global->acts[PICKLE_NAMES];
+}
+
+/* "  ✗ posix.system    1 use   runs a shell command" */
+static void tell_global(struct info *info, uint32_t index)
+{
+    static const char *const signs[] = {"✓", "!", "✗"};
+    static const enum colour roles[] = {COLOUR_NONE, COLOUR_WARNING, COLOUR_ALARM};
+    const struct pickle_global *global = &info->model->pickle.globals[index];
+    enum trust trust = verdict_global(info->model, index);
+    const char *about = verdict_about(info->model, index);
+
+    buf_printf(&info->line, "%s ", signs[trust]);
+    escape_terminal(&info->line, model_string(info->model, global->name));
+    buf_text(&info->line, "  ");
+    add_number(&info->line, uses_of(global), "use", "uses");
+    if (*about)
+        buf_printf(&info->line, "  %s", about);
+    tell(info, "", roles[trust]);
+}
+
+/* Every global, the dangerous ones first. */
+static void tell_globals(struct info *info)
+{
+    static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
+    const struct pickle_log *log = &info->model->pickle;
+    uint32_t told = 0, all = 0;
+
+    for (size_t k = 0; k < COUNT_OF(order); k++)
+        for (uint32_t i = 0; i < log->n_globals; i++) {
+            if (verdict_global(info->model, i) != order[k] ||
+                model_string(info->model, log->globals[i].name).len == 0)
+                continue;
+            if (all++ < MOST_GLOBALS) {
+                tell_global(info, i);
+                told++;
+            }
+        }
+    if (told < all) {
+        buf_printf(&info->line, "%" PRIu32 " more: --json lists them all", all - told);
+        tell(info, "", COLOUR_NONE);
+    }
+}
+
+static const char *verdict_meaning(enum verdict verdict, bool pickles)
+{
+    switch (verdict) {
+    case VERDICT_SAFE:
+        return pickles ? "it builds tensors, dicts and plain values only"
+                       : "the format holds no code";
+    case VERDICT_NEEDS_CODE:
+        return "it names classes or functions that are not on the allow-list";
+    case VERDICT_UNSAFE:
+        return "a plain load would run something; torchoscope ran nothing";
+    case VERDICT_INCONCLUSIVE:
+        break;
+    }
+    return "it could not be decoded to its end";
+}
+
+static void tell_safety(struct info *info)
+{
+    enum verdict verdict = info->session->verdict.verdict;
+    bool pickles = info->model->pickle.n_streams > 0;
+
+    buf_printf(&info->line, "%s: %s", summary_verdict_word(verdict),
+               verdict_meaning(verdict, pickles));
+    tell(info, "safety", summary_verdict_colour(verdict));
+    tell_globals(info);
+}
+
+/* --- The rest */
+
+static void tell_metadata(struct info *info)
+{
+    const struct model *model = info->model;
+
+    for (uint32_t i = 0; i < model->n_metadata && i < MOST_METADATA; i++) {
+        escape_terminal(&info->line, model_string(model, model->metadata[i].key));
+        buf_text(&info->line, ": ");
+        value_show(&info->line, model, model->metadata[i].value, 160);
+        tell(info, i == 0 ? "metadata" : "", COLOUR_NONE);
+    }
+    if (model->n_metadata > MOST_METADATA) {
+        buf_printf(&info->line, "%" PRIu32 " more: --json lists them all",
+                   model->n_metadata - MOST_METADATA);
+        tell(info, "", COLOUR_NONE);
+    }
+}
+
+static void tell_file(struct info *info)
+{
+    escape_terminal(&info->line, str_of(info->model->path));
+    speak_text(info->cli, &info->line, COLOUR_STRONG);
+    out_char(&info->cli->out, '\n');
+    buf_clear(&info->line);
+    tell_format(info);
+    tell_holds(info);
+    tell_params(info);
+    tell_trained(info);
+    tell_buffers(info);
+    tell_safety(info);
+    tell_metadata(info);
+    speak_findings(info->cli, info->model, MOST_FINDINGS);
+}
+
+/* "resnet50.pth: 320 tensors, 25,557,032 parameters, torch zip file, ✓ SAFE" */
+static void tell_short(struct info *info)
+{
+    escape_terminal(&info->line, str_of(info->model->path));
+    buf_text(&info->line, ": ");
+    summary_counts(&info->line, &info->show);
+    buf_text(&info->line, ", ");
+    text_bytes(&info->line, info->model->file_bytes);
+    buf_text(&info->line, ", ");
+    speak_text(info->cli, &info->line, COLOUR_NONE);
+    buf_clear(&info->line);
+    summary_verdict(&info->line, &info->show);
+    speak_text(info->cli, &info->line,
+               summary_verdict_colour(info->session->verdict.verdict));
+    out_char(&info->cli->out, '\n');
+}
+
+static int tell_path(struct cli *cli, const struct info_options *options,
+                     const char *path)
+{
+    struct info info = {.cli = cli};
+    struct err err = {0};
+    struct arena arena;
+    struct session *session = session_open(path, &cli->work, &err);
+    struct json json;
+    int status;
+
+    if (!session)
+        return cli_fail(&err);
+    arena_init(&arena, 0);
+    info.session = session;
+    info.model = session->model;
+    status = speak_status(session->model);
+    if (cli->json) {
+        json_init_text(&json, &cli->out);
+        export_info_json(&json, session);
+    } else if (show_init(&info.show, session, &arena, &err) < 0) {
+        status = cli_fail(&err);
+    } else if (options->short_form) {
+        tell_short(&info);
+    } else {
+        tell_file(&info);
+    }
+    buf_release(&info.line);
+    arena_release(&arena);
+    session_close(session);
+    return status;
+}
+
+/* --- The program itself */
+
+static void tell_program(struct cli *cli)
+{
+    out_printf(&cli->out,
+               "torchoscope " TORCHOSCOPE_VERSION "\n"
+               "kernels   %s\n"
+               "formats  ",
+               stats_kernel_name());
+    for (size_t i = 0; read_format_name(i); i++)
+        out_printf(&cli->out, "%s %s", i > 0 ? "," : "", read_format_name(i));
+    out_char(&cli->out, '\n');
+}
 
 static int info_run(int argc, char **argv)
 {
-    struct info_options options = {.depth = UINT32_MAX};
+    struct info_options options = {0};
     struct cli cli;
+    int status = STATUS_FINE;
 
     if (cli_begin(&cli, &info_command, &options, &argc, argv) < 0)
         return STATUS_TROUBLE;
-    return cli_end(&cli, STATUS_FINE);
+    if (cli.csv) {
+        cli_say("info: there is no table to write; --json has it all");
+        return cli_end(&cli, STATUS_TROUBLE);
+    }
+    if (argc == 0)
+        tell_program(&cli);
+    for (int i = 0; i < argc; i++) {
+        int one = tell_path(&cli, &options, argv[i]);
+
+        if (one > status)
+            status = one;
+        if (i + 1 < argc && !options.short_form && !cli.json)
+            out_char(&cli.out, '\n');
+    }
+    return cli_end(&cli, status);
 }
 
 const struct command info_command = {
     .name = "info",
     .summary = "what a file is: format, size, safety, counts, metadata",
-    .usage = "FILE [OPTION]...",
+    .usage = "[FILE]... [OPTION]...",
+    .details = "Without a file it says what this program is and reads.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = info_run,

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "cli/cli.h"
+#include "cli/speak.h"
 #include "export/export.h"
 #include "session/session.h"
 #include "show/labels.h"
@@ -12,8 +13,6 @@
 #include "show/search.h"
 #include "show/summary.h"
 #include "show/textual.h"
-#include "text/escape.h"
-#include "text/glyph.h"
 
 #define MOST_COLUMNS  32
 #define MOST_FINDINGS 20 /* lines; --json has them all */
@@ -159,44 +158,6 @@ static int filter(struct tree *tree, struct err *err)
 
 /* --- Printing */
 
-/* A line of text of ours, in colour and in ASCII if need be. */
-static void write_line(struct cli *cli, const struct buf *text, enum colour role)
-{
-    struct buf ascii = BUF_INIT;
-
-    out_text(&cli->out, colour_begin(role, cli->colour));
-    if (cli->ascii) {
-        glyph_to_ascii(&ascii, text->at, text->len);
-        out_str(&cli->out, buf_span(&ascii));
-        buf_release(&ascii);
-    } else {
-        out_str(&cli->out, buf_span(text));
-    }
-    out_text(&cli->out, colour_end(role, cli->colour));
-}
-
-static void write_findings(struct tree *tree)
-{
-    const struct model *model = tree->show.model;
-    struct buf line = BUF_INIT;
-    uint32_t shown =
-        model->n_findings < MOST_FINDINGS ? model->n_findings : MOST_FINDINGS;
-
-    for (uint32_t i = 0; i < shown; i++) {
-        const struct finding *finding = &model->findings[i];
-
-        buf_clear(&line);
-        buf_printf(&line, "%s ", summary_finding_sign(finding->severity));
-        escape_terminal(&line, str_of(finding->text));
-        write_line(&tree->cli, &line, summary_finding_colour(finding->severity));
-        out_char(&tree->cli.out, '\n');
-    }
-    if (shown < model->n_findings)
-        out_printf(&tree->cli.out, "%u more: --json lists them all\n",
-                   (unsigned)(model->n_findings - shown));
-    buf_release(&line);
-}
-
 /* "10 tensors, 62,006 parameters, torch legacy file, ✓ SAFE" */
 static void write_summary(struct tree *tree, bool narrow)
 {
@@ -206,12 +167,12 @@ static void write_summary(struct tree *tree, bool narrow)
     if (!narrow) {
         summary_counts(&line, &tree->show);
         buf_text(&line, ", ");
-        write_line(&tree->cli, &line, COLOUR_NONE);
+        speak_text(&tree->cli, &line, COLOUR_NONE);
         buf_clear(&line);
     }
     if (!narrow || verdict != VERDICT_SAFE) {
         summary_verdict(&line, &tree->show);
-        write_line(&tree->cli, &line, summary_verdict_colour(verdict));
+        speak_text(&tree->cli, &line, summary_verdict_colour(verdict));
         out_char(&tree->cli.out, '\n');
     }
     buf_release(&line);
@@ -237,7 +198,7 @@ static int write_text(struct tree *tree, struct err *err)
     if (narrow ? textual_narrow(&cli->out, &what, err) < 0
                : textual_wide(&cli->out, &what, err) < 0)
         return -1;
-    write_findings(tree);
+    speak_findings(cli, tree->show.model, MOST_FINDINGS);
     write_summary(tree, narrow);
     return 0;
 }
@@ -259,15 +220,6 @@ static int write_tree(struct tree *tree, struct err *err)
     return write_text(tree, err);
 }
 
-/* Findings that are more than a note, and verdicts that are not "safe", are news. */
-static int status_of(const struct session *session)
-{
-    for (uint32_t i = 0; i < session->model->n_findings; i++)
-        if (session->model->findings[i].severity != SEVERITY_NOTE)
-            return STATUS_FINDINGS;
-    return STATUS_FINE;
-}
-
 static int open_and_write(struct tree *tree, const char *path)
 {
     struct err err = {0};
@@ -283,7 +235,7 @@ static int open_and_write(struct tree *tree, const char *path)
         filter(tree, &err) < 0 || write_tree(tree, &err) < 0)
         cli_fail(&err);
     else
-        status = status_of(tree->session);
+        status = speak_status(tree->session->model);
     arena_release(&tree->arena);
     session_close(tree->session);
     return status;

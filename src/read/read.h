@@ -30,4 +30,8 @@ struct model *read_model(const char *path, struct work *work, struct err *err);
 struct model *read_model_memory(const void *at, size_t size, const char *name,
                                 struct work *work, struct err *err);
 
+/* The names of the formats that can be read, in the order of the table: the i-th, or NULL
+ * behind the last. */
+const char *read_format_name(size_t i);
+
 #endif

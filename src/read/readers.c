@@ -26,6 +26,11 @@ static const struct reader *const readers[] = {
     &not_a_model_reader, /* knows a little of everything, and says what it is instead */
 };
 
+const char *read_format_name(size_t i)
+{
+    return i + 1 < COUNT_OF(readers) ? readers[i]->name : NULL; /* not_a_model is last */
+}
+
 static const struct reader *reader_for(const struct input *input)
 {
     const struct reader *best = &not_a_model_reader;

@@ -1,0 +1,50 @@
+#include "cli/speak.h"
+
+#include <inttypes.h>
+
+#include "show/summary.h"
+#include "text/escape.h"
+#include "text/glyph.h"
+
+void speak_text(struct cli *cli, const struct buf *text, enum colour role)
+{
+    struct buf ascii = BUF_INIT;
+
+    out_text(&cli->out, colour_begin(role, cli->colour));
+    if (cli->ascii) {
+        glyph_to_ascii(&ascii, text->at, text->len);
+        out_str(&cli->out, buf_span(&ascii));
+        buf_release(&ascii);
+    } else {
+        out_str(&cli->out, buf_span(text));
+    }
+    out_text(&cli->out, colour_end(role, cli->colour));
+}
+
+void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
+{
+    struct buf line = BUF_INIT;
+    uint32_t shown = model->n_findings < most ? model->n_findings : most;
+
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct finding *finding = &model->findings[i];
+
+        buf_clear(&line);
+        buf_printf(&line, "%s ", summary_finding_sign(finding->severity));
+        escape_terminal(&line, str_of(finding->text));
+        speak_text(cli, &line, summary_finding_colour(finding->severity));
+        out_char(&cli->out, '\n');
+    }
+    if (shown < model->n_findings)
+        out_printf(&cli->out, "%" PRIu32 " more: --json lists them all\n",
+                   model->n_findings - shown);
+    buf_release(&line);
+}
+
+int speak_status(const struct model *model)
+{
+    for (uint32_t i = 0; i < model->n_findings; i++)
+        if (model->findings[i].severity != SEVERITY_NOTE)
+            return STATUS_FINDINGS;
+    return STATUS_FINE;
+}

@@ -1,0 +1,20 @@
+/* speak.h - sentences that several commands write to standard output. */
+#ifndef CLI_SPEAK_H
+#define CLI_SPEAK_H
+
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "model/model.h"
+#include "text/colour.h"
+
+/* A text of ours, made of UTF-8 and escaped names: in colour and in ASCII if need be.
+ */
+void speak_text(struct cli *cli, const struct buf *text, enum colour role);
+
+/* What was met in the file, one line each; "N more" after the first `most`. */
+void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
+
+/* STATUS_FINDINGS if anything was met that is more than a note. */
+int speak_status(const struct model *model);
+
+#endif
