@@ -3,10 +3,10 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "base/pages_in.h"
 
 /* The first chunk is small, so that a tiny model stays tiny; each further one is twice
  * as large, so that a huge model takes few. */
@@ -60,7 +60,7 @@ static void release_blocks(struct arena_block *block)
     while (block) {
         struct arena_block *next = block->next;
 
-        free(block);
+        pages_free(block, sizeof *block + block->size);
         block = next;
     }
 }
@@ -91,7 +91,7 @@ static struct arena_block *take_block(struct arena *arena, size_t size)
 
     if (left < sizeof *block || size > left - sizeof *block)
         return refuse(arena);
-    block = calloc(1, sizeof *block + size);
+    block = pages_alloc(sizeof *block + size);
     if (!block)
         return refuse(arena);
     block->size = size;
@@ -217,10 +217,9 @@ static void *grow_large(struct arena *arena, void *old, size_t size)
 
     if (size - before > bytes_to_limit(arena) || size > SIZE_MAX - sizeof *block)
         return refuse(arena);
-    block = realloc(block, sizeof *block + size);
+    block = pages_grow(block, sizeof *block + before, sizeof *block + size);
     if (!block)
         return refuse(arena);
-    memset(block_bytes(block) + before, 0, size - before);
     block->size = size;
     arena->used += size - before;
     link_large(arena, block);

@@ -12,7 +12,7 @@ struct intern {
     struct arena *arena; /* borrowed */
     struct str *strs;    /* by id */
     uint32_t n, room;
-    uint32_t *slots; /* hash table of id + 1; 0 is free */
+    uint64_t *slots; /* hash table: half of the hash, and id + 1; 0 is free */
     uint32_t mask;
 };
 
