@@ -23,6 +23,8 @@ struct build {
     uint32_t n_nodes, nodes_room;
     struct map by_name; /* (parent, name) -> node, filled by build_child() */
     struct map by_dims, by_class, by_tensor, by_global;
+    uint32_t *firsts; /* by storage: its first tensor; the others are in by_tensor */
+    uint32_t n_firsts, firsts_room;
     uint32_t said[FINDING_COUNT]; /* findings of each code so far */
 };
 
@@ -55,6 +57,10 @@ void build_set_flags(struct build *build, uint32_t node, unsigned flags); /* add
 void build_set_object(struct build *build, uint32_t node, uint32_t object);
 void build_set_name(struct build *build, uint32_t node, struct str name);
 unsigned build_flags(const struct build *build, uint32_t node);
+/* The full name of a node so far, as place_path() will give it; the tensor that stands
+ * at it, or NO_OBJECT. */
+void build_path(const struct build *build, uint32_t node, struct buf *to);
+uint32_t build_tensor_at(const struct build *build, uint32_t node);
 /* The object of a module or group node, made if it has none yet; NULL: spent. The
  * pointer is good until the next object is made. */
 struct object *build_object(struct build *build, uint32_t node);

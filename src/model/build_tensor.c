@@ -123,23 +123,60 @@ static bool can_be_tied(const struct tensor *tensor)
            !(tensor->flags & TENSOR_INVALID);
 }
 
-static uint32_t add_tensor(struct build *build, const struct tensor *tensor)
+/* Where the first tensor of a storage is noted; NULL: the arena is spent.
+ * Most storages hold one tensor, so that most tensors need no look into a table. */
+static uint32_t *first_of_storage(struct build *build, uint32_t storage)
 {
-    struct model *model = build->model;
+    while (build->n_firsts <= storage) {
+        if (arena_room(&build->scratch, &build->firsts, build->n_firsts,
+                       &build->firsts_room, sizeof *build->firsts) < 0)
+            return NULL;
+        build->firsts[build->n_firsts++] = NO_OBJECT;
+    }
+    return &build->firsts[storage];
+}
+
+/* The tensor that is the same as this one, or NO_OBJECT; *ret_hash is where it belongs.
+ */
+static uint32_t find_same(const struct build *build, const struct tensor *tensor,
+                          uint32_t first, uint64_t *ret_hash)
+{
+    const struct tensor *tensors = build->model->tensors;
     uint64_t hash = tensor_hash(tensor);
     uint32_t id;
 
-    if (can_be_tied(tensor))
-        for (; map_find(&build->by_tensor, hash, &id); hash++)
-            if (tensor_same(&model->tensors[id], tensor)) {
-                if (tensor->role < model->tensors[id].role)
-                    model->tensors[id].role = tensor->role;
-                return id;
-            }
+    if (tensor_same(&tensors[first], tensor))
+        return first;
+    for (; map_find(&build->by_tensor, hash, &id); hash++)
+        if (tensor_same(&tensors[id], tensor))
+            return id;
+    *ret_hash = hash;
+    return NO_OBJECT;
+}
+
+static uint32_t add_tensor(struct build *build, const struct tensor *tensor)
+{
+    struct model *model = build->model;
+    uint32_t *first = NULL, id;
+    uint64_t hash = 0;
+
+    if (can_be_tied(tensor)) {
+        first = first_of_storage(build, tensor->storage);
+        if (!first)
+            return NO_OBJECT;
+        id = *first == NO_OBJECT ? NO_OBJECT : find_same(build, tensor, *first, &hash);
+        if (id != NO_OBJECT) {
+            if (tensor->role < model->tensors[id].role)
+                model->tensors[id].role = tensor->role;
+            return id;
+        }
+    }
     if (arena_room(&model->arena, &model->tensors, model->n_tensors,
                    &model->tensors_room, sizeof *model->tensors) < 0)
         return NO_OBJECT;
-    if (can_be_tied(tensor) && map_put(&build->by_tensor, hash, model->n_tensors) < 0)
+    if (first && *first == NO_OBJECT)
+        *first = model->n_tensors;
+    else if (first && map_put(&build->by_tensor, hash, model->n_tensors) < 0)
         return NO_OBJECT;
     model->tensors[model->n_tensors] = *tensor;
     return model->n_tensors++;
