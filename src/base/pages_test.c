@@ -30,8 +30,3 @@ TEST(memory_from_the_system_is_zeroed_and_keeps_its_bytes_as_it_grows)
     }
     pages_free(at, sizes[COUNT_OF(sizes) - 1]);
 }
-
-TEST(more_memory_than_there_is_gives_nothing)
-{
-    CHECK(!pages_alloc(SIZE_MAX / 4));
-}
