@@ -198,6 +198,8 @@ static int guess_conv(struct guessing *g, uint32_t place, const struct own *own)
     struct arg args[3];
     int n = own->weight->rank - 2;
 
+    if (own->bias && bias != shape[0] && !transposed)
+        return 0;
     for (int i = 0; i < n; i++)
         kernel[i] = value_int(values, shape[2 + i]);
     args[0] = (struct arg){"in", value_int(values, shape[transposed ? 0 : 1])};
@@ -217,8 +219,11 @@ static int guess_matrix(struct guessing *g, uint32_t place, const struct own *ow
     if (!own->bias && (has_word(name, "emb") || str_is(name, "wte") ||
                        str_is(name, "wpe") || has_word(name, "codebook")))
         return set_sizes(g, place, GUESS_EMBEDDING, "num", shape[0], "dim", shape[1]);
-    if (own->bias && bias != shape[0] && bias == shape[1])
+    if (own->bias && bias != shape[0]) {
+        if (bias != shape[1])
+            return 0;
         return set_sizes(g, place, GUESS_LINEAR, "in", shape[0], "out", shape[1]);
+    }
     return set_sizes(g, place, GUESS_LINEAR, "in", shape[1], "out", shape[0]);
 }
 

@@ -89,6 +89,8 @@ TEST(what_does_not_look_like_a_layer_is_not_called_one)
 {
     CHECK_STR(GUESS("relu", {"alpha", {1}, 1}), "");
     CHECK_STR(GUESS("odd", {"weight", {0}, 0}), "");
+    CHECK_STR(GUESS("spline", {"weight", {8, 8, 16}, 3}, {"bias", {9}, 1}), "");
+    CHECK_STR(GUESS("table", {"weight", {8, 16}, 2}, {"bias", {9}, 1}), "");
     CHECK_STR(GUESS("rnn", {"weight_ih_l0", {7, 8}, 2}, {"weight_hh_l0", {7, 5}, 2}),
               "");
     CHECK_STR(GUESS("rnn", {"weight_ih_l0", {7}, 1}, {"weight_hh_l0", {0, 0}, 2}), "");
