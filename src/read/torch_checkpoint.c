@@ -7,7 +7,9 @@
 #include "read/pickle_value_in.h"
 #include "read/torch_fold_state_in.h"
 
-#define STEP 4096 /* entries between two looks at the work */
+#define STEP   4096 /* entries between two looks at the work */
+#define SAMPLE 1024 /* entries that tell what a dict is */
+#define FEW    64   /* keys: an optimizer has no more */
 
 /* Say what class a group has: its own, or what Python calls the literal. */
 static void set_class(struct torch_fold *fold, const struct fold_task *task)
@@ -113,15 +115,15 @@ static node_id metadata_of(struct torch_fold *fold, node_id dict)
 }
 
 /* A state_dict has texts for keys, and its values are tensors: all of them, or most if
- * there is more to tell it by. */
+ * there is more to tell it by. The first thousand entries will do. */
 static bool is_state_dict(struct torch_fold *fold, const struct fold_pairs *pairs,
                           node_id dict)
 {
-    uint32_t tensors = 0;
+    uint32_t n = pairs->n < SAMPLE ? pairs->n : SAMPLE, tensors = 0;
     bool dotted = false;
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs->n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         fold_pair(fold, pairs, i, &key, &value);
         if (!fold_is(fold, key, NODE_STR))
             return false;
@@ -131,9 +133,9 @@ static bool is_state_dict(struct torch_fold *fold, const struct fold_pairs *pair
     }
     if (tensors == 0)
         return false;
-    if (tensors == pairs->n)
+    if (tensors == n)
         return true;
-    return tensors >= pairs->n / 2 &&
+    return tensors >= n / 2 &&
            (dotted || pickle_is_dict(fold->pickle, metadata_of(fold, dict)));
 }
 
@@ -154,24 +156,43 @@ static uint32_t dotted_parent(struct torch_fold *fold, uint32_t place, struct st
     return build_dotted(fold->build, place, name, ret_last);
 }
 
-static void add_state(struct torch_fold *fold, const struct fold_task *task,
-                      node_id key, node_id value)
-{
-    struct str name = pickle_text(fold->pickle, key), last;
-    uint32_t parent = dotted_parent(fold, task->place, name, &last);
-
-    if (parent != NO_PLACE)
-        fold_add(fold, task, parent, last, value,
-                 (guess_is_buffer(last) ? ROLE_BUFFER : ROLE_PARAMETER) | FOLD_GUESSED,
-                 0);
-}
-
 /* The prefix of "layer1.0.conv1.weight": "layer1.0.conv1"; of "weight": "". */
 static struct str prefix_of(struct str name)
 {
     ptrdiff_t dot = str_find_last_char(name, '.');
 
     return str_head(name, dot < 0 ? 0 : (size_t)dot);
+}
+
+static unsigned role_by_name(struct str last)
+{
+    bool common = str_is(last, "weight") || str_is(last, "bias");
+
+    return (!common && guess_is_buffer(last) ? ROLE_BUFFER : ROLE_PARAMETER) |
+           FOLD_GUESSED;
+}
+
+/* Names that follow each other mostly stand in the same module. */
+struct last_parent {
+    struct str prefix;
+    uint32_t place; /* NO_PLACE: there is none yet */
+};
+
+static void add_state(struct torch_fold *fold, const struct fold_task *task,
+                      node_id key, node_id value, struct last_parent *parent)
+{
+    char text[16];
+    struct str name = key_name(fold, key, text), prefix = prefix_of(name), last;
+
+    if (parent->place == NO_PLACE || !str_eq(prefix, parent->prefix)) {
+        parent->place = dotted_parent(fold, task->place, name, &last);
+        parent->prefix = prefix;
+        if (parent->place == NO_PLACE)
+            return;
+    } else {
+        last = prefix.len > 0 ? str_from(name, prefix.len + 1) : name;
+    }
+    fold_add(fold, task, parent->place, last, value, role_by_name(last), 0);
 }
 
 /* Do most names lie in modules that the metadata knows? Somebody may have renamed the
@@ -226,10 +247,11 @@ static void add_states(struct torch_fold *fold, const struct fold_task *task,
                        const struct fold_pairs *states, node_id metadata)
 {
     struct fold_pairs modules = fold_pairs(fold, metadata);
+    struct last_parent parent = {.place = NO_PLACE};
     node_id key, value, name, about;
     uint32_t i = 0;
 
-    if (!metadata_fits(fold, states, &modules))
+    if (modules.n > 0 && !metadata_fits(fold, states, &modules))
         modules.n = 0;
     for (uint32_t m = 0; m < modules.n && go_on(fold, m); m++) {
         struct str prefix;
@@ -243,12 +265,12 @@ static void add_states(struct torch_fold *fold, const struct fold_task *task,
             fold_pair(fold, states, i, &key, &value);
             if (!str_eq(prefix_of(pickle_text(fold->pickle, key)), prefix))
                 break;
-            add_state(fold, task, key, value);
+            add_state(fold, task, key, value, &parent);
         }
     }
     for (; i < states->n && go_on(fold, i); i++) {
         fold_pair(fold, states, i, &key, &value);
-        add_state(fold, task, key, value);
+        add_state(fold, task, key, value, &parent);
     }
 }
 
@@ -257,7 +279,8 @@ static bool is_optimizer(struct torch_fold *fold, node_id dict)
 {
     const struct pickle *pickle = fold->pickle;
 
-    return pickle_is_dict(pickle, pickle_dict_get(pickle, dict, "state")) &&
+    return pickle_dict_n(pickle, dict) <= FEW &&
+           pickle_is_dict(pickle, pickle_dict_get(pickle, dict, "state")) &&
            pickle_is_list(pickle, pickle_dict_get(pickle, dict, "param_groups"));
 }
 

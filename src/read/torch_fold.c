@@ -303,7 +303,9 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
     struct torch_fold fold = {.build = build,
                               .pickle = pickle,
                               .dialect = dialect,
-                              .n_nodes = pickle->n_nodes};
+                              .n_nodes = pickle->n_nodes,
+                              .storage_word = NO_NODE,
+                              .storage_class = NO_NODE};
 
     if (pickle->n_nodes == 0)
         return 0;

@@ -90,9 +90,7 @@ struct persistent {
     uint8_t dtype; /* of the storage; UNKNOWN if untyped */
     bool untyped;
     uint16_t device;
-    uint32_t id;        /* the storage, or the class */
-    uint64_t numel;     /* as declared */
-    node_id class_node; /* the global of the storage's class */
+    uint32_t id; /* the storage, or the class */
 };
 
 /* A thing whose place is made and whose inside is still to be unfolded. */
@@ -133,6 +131,10 @@ struct torch_fold {
     struct fold_values args, hidden, hooks; /* of the module that is being unfolded */
     uint32_t n_plain;                       /* places made for plain values */
     uint32_t parameter_class;
+    /* What the last persistent id began with; almost all are alike. */
+    node_id storage_word, storage_class;
+    enum dtype storage_dtype;
+    bool storage_untyped;
     bool said_depth, said_plain;
 };
 

@@ -196,21 +196,44 @@ bool torch_storage_id(const struct pickle *pickle, node_id persistent,
     return true;
 }
 
-static void read_storage(struct torch_fold *fold, node_id node,
-                         const struct torch_storage_id *id, struct persistent *to)
+/* The element type of a storage class, kept by the node of its global. */
+static void read_storage_class(struct torch_fold *fold, node_id global,
+                               struct persistent *to)
 {
-    node_id tuple = fold_node(fold, node)->call.callee;
-    int64_t numel = id->numel;
+    if (global != fold->storage_class || !fold_is(fold, global, NODE_GLOBAL)) {
+        fold->storage_dtype = dtype_by_storage_class(pickle_text(fold->pickle, global),
+                                                     &fold->storage_untyped);
+        fold->storage_class = global;
+    }
+    to->dtype = (uint8_t)fold->storage_dtype;
+    to->untyped = fold->storage_untyped;
+}
 
-    /* A view of a storage, (key, offset, size), has a size of its own. */
-    pickle_int(fold->pickle, pickle_item(fold->pickle, id->view, 2), &numel);
-    to->dtype = (uint8_t)id->dtype;
-    to->untyped = id->untyped;
-    to->numel = numel < 0 ? 0 : (uint64_t)numel;
-    to->class_node = pickle_item(fold->pickle, tuple, 1);
-    to->device = fold_device(fold, pickle_item(fold->pickle, tuple, 3));
+/* A storage: ('storage', class, key, location, numel, ...). Its key and size are
+ * between the dialect and the file. */
+static bool read_storage(struct torch_fold *fold, node_id node, struct persistent *to)
+{
+    const struct pickle *pickle = fold->pickle;
+    node_id tuple = fold_node(fold, node)->call.callee;
+    node_id word = pickle_item(pickle, tuple, 0);
+    struct torch_storage_id id;
+
+    if (pickle_count(pickle, tuple) >= 5) {
+        if (word != fold->storage_word && !str_is(pickle_text(pickle, word), "storage"))
+            return false;
+        fold->storage_word = word;
+        read_storage_class(fold, pickle_item(pickle, tuple, 1), to);
+        to->device = fold_device(fold, pickle_item(pickle, tuple, 3));
+    } else {
+        if (!torch_storage_id(pickle, node, &id))
+            return false;
+        to->dtype = (uint8_t)id.dtype;
+        to->untyped = id.untyped;
+        to->device = build_device(fold->build, id.location);
+    }
     to->kind = PERSISTENT_STORAGE;
-    to->id = fold->dialect->storage(fold->dialect->user, fold->pickle, node);
+    to->id = fold->dialect->storage(fold->dialect->user, pickle, node);
+    return true;
 }
 
 /* A class with its source: ('module', class, file, source). */
@@ -225,7 +248,6 @@ static void read_class(struct torch_fold *fold, node_id node, struct persistent 
                                                          node, &global, &file, &source))
         return;
     to->kind = PERSISTENT_CLASS;
-    to->class_node = global;
     to->id = build_class(fold->build, pickle_text(fold->pickle, global));
     if (to->id == NO_CLASS)
         return;
@@ -240,7 +262,6 @@ const struct persistent *fold_persistent(struct torch_fold *fold, node_id node)
 {
     static const struct persistent other = {.kind = PERSISTENT_OTHER};
     struct persistent made = other;
-    struct torch_storage_id id;
 
     if (!fold_is(fold, node, NODE_PERSISTENT))
         return &other;
@@ -249,9 +270,7 @@ const struct persistent *fold_persistent(struct torch_fold *fold, node_id node)
     if (arena_room(&fold->build->scratch, &fold->persistents, fold->n_persistents,
                    &fold->persistents_room, sizeof *fold->persistents) < 0)
         return &other;
-    if (torch_storage_id(fold->pickle, node, &id))
-        read_storage(fold, node, &id, &made);
-    else
+    if (!read_storage(fold, node, &made))
         read_class(fold, node, &made);
     fold->persistents[fold->n_persistents++] = made;
     fold->mark[node] = fold->n_persistents;

@@ -115,6 +115,22 @@ static uint32_t record_storage(struct torch_records *self, uint32_t index,
     return made;
 }
 
+/* torch writes the records in the order in which the pickle names them: the next entry
+ * is mostly the one. Where there are two of one name, the directory has to be asked. */
+static int64_t find_record(struct torch_records *self, struct str record)
+{
+    const struct zip *zip = self->zip;
+    int64_t entry = self->next;
+
+    if (entry >= zip->n || self->build->said[FINDING_DUPLICATE] > 0 ||
+        !str_starts(zip->entries[entry].name, zip->root) ||
+        !str_eq(zip_record(zip, (uint32_t)entry), record))
+        entry = zip_find_str(zip, record);
+    if (entry >= 0)
+        self->next = (uint32_t)entry + 1;
+    return entry;
+}
+
 uint32_t torch_records_storage(void *user, const struct pickle *pickle,
                                node_id persistent)
 {
@@ -138,7 +154,7 @@ uint32_t torch_records_storage(void *user, const struct pickle *pickle,
     storage.flags = self->big_endian ? STORAGE_BIG_ENDIAN : 0;
     if (storage.name == INTERN_NONE)
         return NO_STORAGE;
-    entry = zip_find_str(self->zip, record);
+    entry = find_record(self, record);
     if (entry < 0)
         return missing_storage(self, &id, record, &storage);
     return record_storage(self, (uint32_t)entry, record, &storage);

@@ -13,6 +13,7 @@ struct torch_records {
     const char *folder;   /* "data/" */
     uint32_t place;       /* where findings belong: the root of the file's tree */
     uint32_t *storage_of; /* by entry: its storage + 1 */
+    uint32_t next;        /* the entry behind the last one that was found */
     struct map missing;   /* hash of a record that is not there -> its storage */
     bool big_endian;
 };

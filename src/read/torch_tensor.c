@@ -175,7 +175,6 @@ static const struct persistent *file_storage(struct torch_fold *fold,
     made.id = model->tensors[before].storage;
     made.dtype = model->tensors[before].dtype;
     made.device = model->tensors[before].device;
-    made.numel = model->tensors[before].numel;
     map_put(&fold->files, node, fold->n_persistents);
     fold->persistents[fold->n_persistents] = made;
     return &fold->persistents[fold->n_persistents++];
@@ -413,7 +412,7 @@ static void spec_persistent(struct torch_fold *fold, struct tensor_spec *spec,
                             node_id node)
 {
     const struct torch_dialect *dialect = fold->dialect;
-    const struct persistent *storage;
+    struct torch_storage_id id;
 
     if (dialect->tensor) {
         spec->rank = dialect->tensor(dialect->user, fold->pickle, node, &spec->tensor,
@@ -423,11 +422,13 @@ static void spec_persistent(struct torch_fold *fold, struct tensor_spec *spec,
             return;
     }
     spec_storage(fold, spec, node);
-    storage = fold_persistent(fold, node);
     spec->rank = 1;
     spec->has_strides = false;
-    spec->shape[0] = (int64_t)storage->numel;
-    spec->tensor.class_id = fold_class(fold, storage->class_node);
+    spec->shape[0] = 0;
+    if (torch_storage_id(fold->pickle, node, &id)) {
+        spec->shape[0] = id.numel;
+        spec->tensor.class_id = build_class(fold->build, id.class_name);
+    }
 }
 
 static void spec_read(struct torch_fold *fold, struct tensor_spec *spec, node_id node)
