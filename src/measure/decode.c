@@ -30,6 +30,10 @@ void unpack_codes(unsigned bits, const void *at, size_t first, size_t n, uint8_t
     const uint8_t *bytes = at;
     uint8_t mask = (uint8_t)((1u << bits) - 1);
 
+    if (bits == 8) {
+        memcpy(to, bytes + first, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         size_t bit = (first + i) * bits;
         unsigned low = bit % 8, word = bytes[bit / 8];

@@ -71,9 +71,16 @@ void tally_add(struct tally *tally, const uint16_t *bins, size_t n)
             direct[bins[i]] += bins[i] % HALF < TOP;
         return;
     }
-    for (; i + TALLY_WAYS <= n; i += TALLY_WAYS)
-        for (size_t way = 0; way < TALLY_WAYS; way++)
-            counts[bins[i + way]][way]++;
+    for (; i + 8 <= n; i += 8) {
+        counts[bins[i]][0]++;
+        counts[bins[i + 1]][1]++;
+        counts[bins[i + 2]][2]++;
+        counts[bins[i + 3]][3]++;
+        counts[bins[i + 4]][0]++;
+        counts[bins[i + 5]][1]++;
+        counts[bins[i + 6]][2]++;
+        counts[bins[i + 7]][3]++;
+    }
     for (; i < n; i++)
         counts[bins[i]][0]++;
     tally->n += n;

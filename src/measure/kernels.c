@@ -4,17 +4,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+
 /* Best first. */
+static const struct kernels *const all[] = {&kernels_avx512, &kernels_avx2,
+                                            &kernels_sse2, &kernels_plain};
+
+/* The compiler's own test, which also asks whether the system keeps the registers; it
+ * has no word for F16C in all compilers, whose registers are AVX's. */
+static bool has_avx2(void)
+{
+    unsigned a, b, c, d;
+
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+static bool machine_has(const struct kernels *kernels)
+{
+    __builtin_cpu_init();
+    if (kernels == &kernels_avx512)
+        return has_avx2() && has_avx512();
+    return kernels != &kernels_avx2 || has_avx2();
+}
+#else
 static const struct kernels *const all[] = {&kernels_plain};
 
 static bool machine_has(const struct kernels *kernels)
 {
-    return kernels == &kernels_plain;
+    (void)kernels;
+    return true;
 }
+#endif
 
 const struct kernels *kernels_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < COUNT_OF(all); i++)
         if (strcmp(all[i]->name, name) == 0)
             return machine_has(all[i]) ? all[i] : NULL;
     return NULL;

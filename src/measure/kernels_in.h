@@ -41,7 +41,13 @@ struct kernels {
     void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
     /* Are all of x (n) finite? F32, F16, BF16, F64 only. */
     bool (*finite[LOAD_COUNT])(const void *x, size_t n);
-    /* The counters of the exponent histogram: bins (n). F32, F16, BF16 only. */
+    /* x (n) as doubles: to (n, rounded up to a whole block). F32 and 16-bit types only.
+     */
+    void (*widen[LOAD_COUNT])(const void *x, size_t n, double *to);
+    /* Where the value first stands in x (n); n if nowhere. Not I64 and U64. */
+    size_t (*find[LOAD_COUNT])(const void *x, size_t n, double value);
+    /* The counters of the exponent histogram: bins (n, rounded up to a whole block).
+     * F32, F16, BF16 only. */
     void (*bins[LOAD_COUNT])(const void *x, size_t n, uint16_t *bins);
 };
 

@@ -129,6 +129,18 @@ static size_t drop_non_finite(struct stats *stats, double *reals, size_t n)
     return kept;
 }
 
+static void to_reals(const struct stats_part *part, size_t first, size_t n,
+                     double reals[BLOCK])
+{
+    enum load load = load_of(part->dtype);
+    const char *at = (const char *)part->at + elements_size(part->dtype, first);
+
+    if (load < LOAD_COUNT && part->kernels->widen[load])
+        part->kernels->widen[load](at, n, reals);
+    else
+        decode_reals(part->dtype, part->at, first, n, reals);
+}
+
 /* The block in doubles. `ranged` is what a kernel for 64-bit integers made of it
  * before: their range is only right as integers. */
 static void add_doubles(struct adding *adding, size_t first, size_t n,
@@ -137,22 +149,26 @@ static void add_doubles(struct adding *adding, size_t first, size_t n,
     const struct stats_part *part = adding->part;
     double reals[BLOCK];
     struct block block;
-    size_t kept;
 
-    decode_reals(part->dtype, part->at, first, n, reals);
-    kept = drop_non_finite(adding->stats, reals, n);
-    if (part->mode == MEASURE_GUARD) {
-        adding->stats->count += kept;
-    } else if (kept > 0) {
-        part->kernels->sums[LOAD_F64](reals, kept, &block);
-        if (ranged) {
-            block.int_min = ranged->int_min;
-            block.int_max = ranged->int_max;
-        }
-        complete_range(&block, adding->stats->kind,
-                       ranged ? load_of(part->dtype) : LOAD_F64);
-        join_block(adding, &block, kept, first);
+    to_reals(part, first, n, reals);
+    part->kernels->sums[LOAD_F64](reals, n, &block);
+    if (!isfinite(block.squares)) {
+        n = drop_non_finite(adding->stats, reals, n);
+        if (n == 0)
+            return;
+        part->kernels->sums[LOAD_F64](reals, n, &block);
     }
+    if (part->mode == MEASURE_GUARD) {
+        adding->stats->count += n;
+        return;
+    }
+    if (ranged) {
+        block.int_min = ranged->int_min;
+        block.int_max = ranged->int_max;
+    }
+    complete_range(&block, adding->stats->kind,
+                   ranged ? load_of(part->dtype) : LOAD_F64);
+    join_block(adding, &block, n, first);
 }
 
 static void add_bins(struct adding *adding, size_t first, size_t n)
@@ -211,20 +227,24 @@ static void add_block(struct adding *adding, size_t first, size_t n)
 }
 
 /* Where in the whole the first element with this value stands, knowing its block. */
-static uint64_t place_of(const struct adding *adding, size_t block, double real,
+static uint64_t place_of(const struct adding *adding, size_t first, double real,
                          int64_t integer)
 {
     const struct stats_part *part = adding->part;
+    const char *at = (const char *)part->at + elements_size(part->dtype, first);
     enum load load = load_of(part->dtype);
-    struct wanted wanted = {.kind = STATS_REAL, .real = real, .integer = integer};
+    struct wanted wanted = {STATS_REAL, real, integer};
     size_t end = part->first + part->n;
 
+    if (end - first > BLOCK)
+        end = first + BLOCK;
     if (load == LOAD_I64 || load == LOAD_U64)
         wanted.kind = STATS_INT;
-    if (end - block > BLOCK)
-        end = block + BLOCK;
-    return part->index - part->first +
-           stats_find(part->dtype, part->at, block, end, &wanted);
+    if (load < LOAD_I64)
+        first += part->kernels->find[load](at, end - first, real);
+    else
+        first = stats_find(part->dtype, part->at, first, end, &wanted);
+    return part->index + (first - part->first);
 }
 
 void stats_add_part(struct stats *stats, const struct stats_part *part)

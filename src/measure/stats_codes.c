@@ -86,15 +86,25 @@ static void join_codes(struct stats *stats, const double values[256],
     stats_join(stats, n, mean, m2);
 }
 
-/* Where the value stands for the first time. A value may have several codes (0 and -0).
- */
-static uint64_t place(const struct stats_part *part, double value)
+/* Where the value stands for the first time. A value may have several codes (0 and -0,
+ * or all bytes that are true). */
+static uint64_t place(const struct stats_part *part, const double values[256],
+                      double value)
 {
-    struct wanted wanted = {.kind = STATS_REAL, .real = value};
+    unsigned bits = code_bits(part->dtype), each = dtype_info(part->dtype)->values;
+    size_t n = part->n * each, done = 0;
+    uint8_t codes[1024];
 
-    return part->index - part->first +
-           stats_find(part->dtype, part->at, part->first, part->first + part->n,
-                      &wanted);
+    while (done < n) {
+        size_t some = n - done < sizeof codes ? n - done : sizeof codes;
+
+        unpack_codes(bits, part->at, part->first * each + done, some, codes);
+        for (size_t i = 0; i < some; i++)
+            if (values[codes[i]] == value)
+                return part->index + (done + i) / each;
+        done += some;
+    }
+    return part->index;
 }
 
 static void join_range(struct stats *stats, const struct stats_part *part,
@@ -111,9 +121,9 @@ static void join_range(struct stats *stats, const struct stats_part *part,
     if (min > max)
         return;
     if (!(stats->min <= min))
-        stats_lower(stats, min, whole ? (int64_t)min : 0, place(part, min));
+        stats_lower(stats, min, whole ? (int64_t)min : 0, place(part, values, min));
     if (!(stats->max >= max))
-        stats_raise(stats, max, whole ? (int64_t)max : 0, place(part, max));
+        stats_raise(stats, max, whole ? (int64_t)max : 0, place(part, values, max));
 }
 
 void stats_add_codes(struct stats *stats, const struct stats_part *part)

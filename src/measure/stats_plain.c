@@ -136,13 +136,34 @@ static inline void bins(const char *x, size_t n, double (*get)(const char *, siz
     }
 }
 
+static inline size_t find(const char *x, size_t n, double (*get)(const char *, size_t),
+                          double value)
+{
+    size_t i = 0;
+
+    while (i < n && get(x, i) != value)
+        i++;
+    return i;
+}
+
 #define SUMS(type)                                                                     \
     static void sums_##type(const void *x, size_t n, struct block *ret_block)          \
     {                                                                                  \
         sums(x, n, get_##type, ret_block);                                             \
+    }                                                                                  \
+    static size_t find_##type(const void *x, size_t n, double value)                   \
+    {                                                                                  \
+        return find(x, n, get_##type, value);                                          \
+    }
+#define NARROW(type)                                                                   \
+    SUMS(type)                                                                         \
+    static void widen_##type(const void *x, size_t n, double *to)                      \
+    {                                                                                  \
+        for (size_t i = 0; i < n; i++)                                                 \
+            to[i] = get_##type(x, i);                                                  \
     }
 #define FLOATS(type)                                                                   \
-    SUMS(type)                                                                         \
+    NARROW(type)                                                                       \
     static bool finite_##type(const void *x, size_t n)                                 \
     {                                                                                  \
         return all_finite(x, n, get_##type);                                           \
@@ -156,8 +177,8 @@ FLOATS(f32)
 FLOATS(f16)
 FLOATS(bf16)
 SUMS(f64)
-SUMS(i16)
-SUMS(u16)
+NARROW(i16)
+NARROW(u16)
 SUMS(i32)
 SUMS(u32)
 
@@ -184,5 +205,8 @@ const struct kernels kernels_plain = {
                [LOAD_F16] = finite_f16,
                [LOAD_BF16] = finite_bf16,
                [LOAD_F64] = finite_f64},
+    .widen = {widen_f32, widen_f16, widen_bf16, widen_i16, widen_u16},
+    .find = {find_f32, find_f16, find_bf16, find_i16, find_u16, find_f64, find_i32,
+             find_u32},
     .bins = {[LOAD_F32] = bins_f32, [LOAD_F16] = bins_f16, [LOAD_BF16] = bins_bf16},
 };

@@ -1,0 +1,208 @@
+#include "measure/kernels_test_in.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/test.h"
+
+static const size_t load_sizes[LOAD_COUNT] = {4, 2, 2, 2, 2, 8, 4, 4, 8, 8};
+
+uint64_t test_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* What the elements of a block are like. */
+enum flavour { ANY_BITS, ORDINARY, WITH_ZEROS, WITH_SPECIALS, CONSTANT, FLAVOURS };
+
+static void put(enum load load, uint8_t *at, double value, uint64_t bits)
+{
+    float single = (float)value;
+    uint32_t word;
+
+    memcpy(&word, &single, sizeof word);
+    if (load == LOAD_F32)
+        memcpy(at, &single, 4);
+    else if (load == LOAD_F64)
+        memcpy(at, &value, 8);
+    else if (load == LOAD_BF16)
+        memcpy(at, &(uint16_t){(uint16_t)(word >> 16)}, 2);
+    else if (load == LOAD_F16) /* of [0.5, 2), with either sign */
+        memcpy(at,
+               &(uint16_t){(uint16_t)((bits & 0x83ff) | 0x3800 | (bits >> 7 & 0x400))},
+               2);
+    else
+        memcpy(at, &(int64_t){(int64_t)(value * 100)}, load_sizes[load]);
+}
+
+static void put_special(enum load load, uint8_t *at, uint64_t which)
+{
+    static const uint32_t specials[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x00000001,
+                                        0x80000000, 0x807fffff, 0x7f7fffff, 0};
+    static const uint16_t halves[] = {0x7c00, 0xfc00, 0x7e00, 0x0001,
+                                      0x8000, 0x83ff, 0x7bff, 0};
+    uint32_t bits = specials[which % 8];
+    float single;
+
+    memcpy(&single, &bits, sizeof single);
+    if (load == LOAD_F32)
+        memcpy(at, &bits, 4);
+    else if (load == LOAD_F64)
+        memcpy(at, &(double){which % 16 < 8 ? single : DBL_MAX}, 8);
+    else if (load == LOAD_BF16)
+        memcpy(at, &(uint16_t){(uint16_t)(bits >> 16)}, 2);
+    else if (load == LOAD_F16)
+        memcpy(at, &halves[which % 8], 2);
+    else
+        memset(at, which % 3 == 0 ? 0 : which % 3 == 1 ? 0x7f : 0x80, load_sizes[load]);
+}
+
+static void fill(enum load load, enum flavour flavour, uint8_t *at, size_t n,
+                 uint64_t *state)
+{
+    size_t size = load_sizes[load];
+
+    for (size_t i = 0; i < n; i++, at += size) {
+        uint64_t bits = test_random(state);
+        double value = (double)(bits >> 20) * 0x1p-44 * 2 - 1;
+
+        if (flavour == ANY_BITS)
+            memcpy(at, &bits, size);
+        else
+            put(load, at, flavour == CONSTANT ? 0.75 : value,
+                flavour == CONSTANT ? 0 : bits);
+        if (flavour == WITH_ZEROS && bits % 3 == 0)
+            memset(at, 0, size);
+        if (flavour == WITH_SPECIALS && bits % 29 == 0)
+            put_special(load, at, bits >> 32);
+    }
+}
+
+/* The sums of a float32 kernel are only near those in doubles. */
+static void check_sums(enum load load, const struct block *got,
+                       const struct block *expected, size_t n)
+{
+    double tolerance = load < LOAD_F64 ? 2e-6 : 1e-13;
+    double square = expected->squares / (double)n;
+
+    CHECK_NEAR(got->shift, expected->shift, 0);
+    CHECK_INT(got->zeros, expected->zeros);
+    if (load == LOAD_I64 || load == LOAD_U64) {
+        CHECK_INT(got->int_min, expected->int_min);
+        CHECK_INT(got->int_max, expected->int_max);
+    } else {
+        CHECK_NEAR(got->min, expected->min, 0);
+        CHECK_NEAR(got->max, expected->max, 0);
+    }
+    CHECK_NEAR(got->sum, expected->sum, sqrt(square) * (double)n * tolerance);
+    CHECK_NEAR(got->squares, expected->squares, expected->squares * tolerance);
+}
+
+static void check_block(const struct kernels *kernels, enum load load, const uint8_t *x,
+                        size_t n)
+{
+    struct block got, expected;
+
+    kernels_plain.sums[load](x, n, &expected);
+    kernels->sums[load](x, n, &got);
+    if (isfinite(got.squares))
+        check_sums(load, &got, &expected, n);
+    else if (load >= LOAD_I64) /* too wide: the range still counts */
+        CHECK(got.int_min == expected.int_min && got.int_max == expected.int_max);
+    else /* too large for float32, or not finite at all */
+        CHECK(!isfinite(expected.squares) ||
+              (load < LOAD_F64 && expected.squares > 1e36));
+    if (kernels->finite[load])
+        CHECK_INT(kernels->finite[load](x, n), kernels_plain.finite[load](x, n));
+}
+
+static void check_find(const struct kernels *kernels, enum load load, const uint8_t *x,
+                       size_t n, uint64_t pick)
+{
+    double reals[BLOCK];
+
+    if (kernels->widen[load]) {
+        double expected[BLOCK];
+
+        kernels->widen[load](x, n, reals);
+        kernels_plain.widen[load](x, n, expected);
+        for (size_t i = 0; i < n; i++)
+            CHECK(isnan(reals[i]) ? isnan(expected[i])
+                                  : memcmp(&reals[i], &expected[i], 8) == 0);
+        if (kernels->find[load] && !isnan(reals[pick % n]))
+            CHECK_INT(kernels->find[load](x, n, reals[pick % n]),
+                      kernels_plain.find[load](x, n, reals[pick % n]));
+    }
+    if (kernels->find[load])
+        CHECK_INT(kernels->find[load](x, n, 1e9), kernels_plain.find[load](x, n, 1e9));
+    if (kernels->bins[load]) {
+        uint16_t got[BLOCK], expected[BLOCK];
+
+        kernels->bins[load](x, n, got);
+        kernels_plain.bins[load](x, n, expected);
+        for (size_t i = 0; i < n; i++) /* a NaN may come with other bits: not counted */
+            CHECK(got[i] == expected[i] || expected[i] % 2048 >= 2040);
+    }
+}
+
+void check_kernels(const struct kernels *kernels)
+{
+    static const size_t lengths[] = {1,   2,   3,   7,   8,    15,   16,   17,
+                                     31,  32,  33,  63,  64,   65,   127,  128,
+                                     129, 255, 256, 500, 1000, 2015, 2047, 2048};
+    uint8_t *room = malloc(BLOCK * 8 + 16);
+    uint64_t state = 0x9e3779b97f4a7c15u;
+
+    CHECK(room != NULL);
+    for (int load = 0; load < LOAD_COUNT; load++)
+        for (int flavour = 0; flavour < FLAVOURS; flavour++)
+            for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+                uint8_t *x = room + (i * 3 + (size_t)flavour) % 16; /* at any address */
+
+                fill((enum load)load, (enum flavour)flavour, x, lengths[i], &state);
+                check_block(kernels, (enum load)load, x, lengths[i]);
+                check_find(kernels, (enum load)load, x, lengths[i],
+                           test_random(&state));
+            }
+    free(room);
+}
+
+TEST(the_sse2_kernel_agrees_with_the_plain_one)
+{
+    const struct kernels *kernels = kernels_find("sse2");
+
+    if (!kernels)
+        SKIP("this machine has no SSE2");
+    check_kernels(kernels);
+}
+
+TEST(the_avx2_kernel_agrees_with_the_plain_one)
+{
+    const struct kernels *kernels = kernels_find("avx2");
+
+    if (!kernels)
+        SKIP("this machine has no AVX2");
+    check_kernels(kernels);
+}
+
+TEST(the_avx512_kernel_agrees_with_the_plain_one)
+{
+    const struct kernels *kernels = kernels_find("avx512");
+
+    if (!kernels)
+        SKIP("this machine has no AVX-512");
+    check_kernels(kernels);
+}
+
+TEST(a_kernel_that_nobody_knows_is_not_found)
+{
+    CHECK(kernels_find("abacus") == NULL);
+    CHECK(kernels_find("plain") == &kernels_plain);
+    CHECK(kernels_best() != NULL);
+}
