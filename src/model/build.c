@@ -151,6 +151,34 @@ unsigned build_flags(const struct build *build, uint32_t node)
     return build->nodes[node].flags;
 }
 
+void build_path(const struct build *build, uint32_t node, struct buf *to)
+{
+    const struct build_node *nodes = build->nodes;
+    size_t len = 0, start = to->len;
+
+    for (uint32_t n = node; n != 0; n = nodes[n].parent)
+        len += model_string(build->model, nodes[n].name).len + 1;
+    if (len == 0)
+        return;
+    buf_fill(to, '.', len - 1);
+    if (to->bad)
+        return;
+    for (uint32_t n = node; n != 0; n = nodes[n].parent) {
+        struct str name = model_string(build->model, nodes[n].name);
+
+        len -= name.len + 1;
+        if (name.len)
+            memcpy(to->at + start + len, name.at, name.len);
+    }
+}
+
+uint32_t build_tensor_at(const struct build *build, uint32_t node)
+{
+    const struct build_node *at = &build->nodes[node];
+
+    return at->kind == PLACE_TENSOR ? at->object : NO_OBJECT;
+}
+
 struct object *build_object(struct build *build, uint32_t node)
 {
     struct model *model = build->model;

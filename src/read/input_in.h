@@ -22,6 +22,7 @@ struct input {
     uint32_t node;         /* the node its tree begins at: 0, or, for an inner file, the
                               node that stands for it */
     int depth;             /* 0, or how many files this one lies in */
+    bool on_disk;          /* `path` leads to it, so files beside it may belong to it */
 };
 
 /* One file format. To add one: write read/NAME.c ending in such a table, and list it in
@@ -66,6 +67,9 @@ void input_allow(struct build *build, uint64_t size);
 
 /* Look at a file whose blob is set: its head and, if it is a zip, its directory. */
 int input_look(struct input *input, struct build *build, struct err *err);
+
+/* Does the head alone, looked at by all readers, promise a model? */
+bool input_promising(const struct input *input);
 
 /* Read it by the reader that knows it best. */
 int input_run(struct input *input, struct build *build, struct err *err);

@@ -14,21 +14,20 @@ extern const struct reader torchscript_reader;
 extern const struct reader torch_legacy_reader;
 extern const struct reader torch_tar_reader;
 extern const struct reader bare_pickle_reader;
+extern const struct reader shards_reader;
 extern const struct reader not_a_model_reader;
 
 static const struct reader *const readers[] = {
-    &safetensors_reader,
-    &torch_zip_reader,
-    &torchscript_reader,
-    &torch_legacy_reader,
-    &torch_tar_reader,
-    &bare_pickle_reader,
-    &not_a_model_reader, /* knows a little of everything, and says what it is instead */
+    &safetensors_reader,  &torch_zip_reader,   &torchscript_reader,
+    &torch_legacy_reader, &torch_tar_reader,   &bare_pickle_reader,
+    &shards_reader,       &not_a_model_reader, /* knows a little of everything, and says
+                                                  what it is instead */
 };
 
 const char *read_format_name(size_t i)
 {
-    return i + 1 < COUNT_OF(readers) ? readers[i]->name : NULL; /* not_a_model is last */
+    return i + 1 < COUNT_OF(readers) ? readers[i]->name
+                                     : NULL; /* not_a_model is last */
 }
 
 static const struct reader *reader_for(const struct input *input)
@@ -45,6 +44,11 @@ static const struct reader *reader_for(const struct input *input)
         }
     }
     return best;
+}
+
+bool input_promising(const struct input *input)
+{
+    return reader_for(input) != &not_a_model_reader || zip_looks_like(input->head);
 }
 
 /* The last resort for a file that nobody knows: an archive with something before it.
@@ -109,11 +113,11 @@ static struct model *finish(struct input *input, struct build *build, struct err
 }
 
 /* Read one file; takes the blob. */
-static struct model *read_blob(struct blob *takes_blob, const char *path,
+static struct model *read_blob(struct blob *takes_blob, const char *path, bool on_disk,
                                struct work *work, struct err *err)
 {
     struct input input = {
-        .path = path, .name = path_last(path), .blob = takes_blob, .node = 0};
+        .path = path, .name = path_last(path), .blob = takes_blob, .on_disk = on_disk};
     struct model *model = NULL;
     struct build build;
 
@@ -158,7 +162,7 @@ struct model *read_model(const char *path, struct work *work, struct err *err)
     if (path_is_folder(path))
         return read_folder(path, work, err);
     blob = blob_open_file(path, err);
-    return blob ? read_blob(blob, path, work, err) : NULL;
+    return blob ? read_blob(blob, path, true, work, err) : NULL;
 }
 
 struct model *read_model_memory(const void *at, size_t size, const char *name,
@@ -166,5 +170,5 @@ struct model *read_model_memory(const void *at, size_t size, const char *name,
 {
     struct blob *blob = blob_open_memory(at, size, name, err);
 
-    return blob ? read_blob(blob, name, work, err) : NULL;
+    return blob ? read_blob(blob, name, false, work, err) : NULL;
 }

@@ -1,0 +1,233 @@
+#include "read/shards_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+
+#define INDEX_LIMIT (100 * MIB)
+
+static int knows(const struct input *input)
+{
+    struct str text = str_trim(input->head);
+
+    if (input->folder)
+        return SURE_TRACE;
+    if (!input->on_disk || text.len == 0 || text.at[0] != '{')
+        return 0;
+    if (str_find(text, STR("\"weight_map\"")) >= 0)
+        return SURE_SHAPE + 1;
+    return str_ends(input->name, STR(".index.json")) ? SURE_SHAPE : 0;
+}
+
+/* ---- reading the shards ---- */
+
+/* Read one shard. What is wrong with it is a finding: the others are read all the same.
+ * -1 only when all must stop. */
+static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
+                      const char *folder, struct err *err)
+{
+    struct build *build = self->build;
+    struct err why = {0};
+    struct blob *blob;
+    const char *shown, *name;
+
+    if (shard->refused)
+        return 0;
+    name = arena_str(&build->scratch, shard->name).at;
+    shown = name ? arena_printf(&build->scratch, "%s/%s", folder, name) : NULL;
+    if (!shown)
+        return arena_err(&build->scratch, self->input->path, err);
+    blob = blob_open_at(dir_fd, name, shown, &why);
+    if (!blob) {
+        /* Its tensors are named one by one where the index is compared. */
+        if (!self->has_index)
+            build_finding(build, FINDING_MISSING_SHARD, SEVERITY_ALARM,
+                          self->input->node, "%s", why.text);
+        return 0;
+    }
+    shard->file = build->model->n_files;
+    shard->read = true;
+    if (input_read_shard(self->input, blob, name, build, &why) == 0)
+        return 0;
+    if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
+        return err_set(err, why.code, "%s", why.text);
+    build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
+                  why.text);
+    return 0;
+}
+
+/* A name in an index must be a plain one: it may not lead out of the folder. */
+static void refuse_paths(struct shards *self)
+{
+    for (uint32_t i = 0; i < self->n; i++) {
+        struct shard *shard = &self->shards[i];
+
+        if (folder_name_is_plain(shard->name))
+            continue;
+        shard->refused = true;
+        build_finding(
+            self->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, self->input->node,
+            "the index names the file %.*s, which is a path, not a plain name; "
+            "it is not opened",
+            STR_ARG(str_head(shard->name, 200)));
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct shard *const *x = a, *const *y = b;
+
+    return str_cmp((*x)->name, (*y)->name);
+}
+
+/* Shards are read in the order of their names, whatever the order in the index: so the
+ * tree begins with what the first one holds. */
+static struct shard **sorted(struct shards *self)
+{
+    struct shard **order = arena_array(&self->build->scratch, self->n, sizeof *order);
+
+    if (!order)
+        return NULL;
+    for (uint32_t i = 0; i < self->n; i++)
+        order[i] = &self->shards[i];
+    if (self->n > 0)
+        qsort(order, self->n, sizeof *order, by_name);
+    return order;
+}
+
+static void say_facts(struct shards *self)
+{
+    struct build *build = self->build;
+    bool safetensors = false;
+
+    for (uint32_t i = 0; i < self->n; i++)
+        safetensors |= str_ends(self->shards[i].name, STR(".safetensors"));
+    build->model->format = safetensors ? "safetensors shards" : "torch shards";
+    build_fact(build, "shards", value_int(build_values(build), self->n));
+}
+
+int shards_read_all(struct shards *self, int dir_fd, const char *folder,
+                    struct err *err)
+{
+    struct model *model = self->build->model;
+    struct shard **order = sorted(self);
+
+    if (!order)
+        return arena_err(&self->build->scratch, self->input->path, err);
+    refuse_paths(self);
+    say_facts(self);
+    for (uint32_t i = 0; i < self->n; i++) {
+        uint32_t n_facts = model->n_facts, n_metadata = model->n_metadata;
+
+        if (read_shard(self, order[i], dir_fd, folder, err) < 0)
+            return -1;
+        /* What each shard says of itself alone is not said of the model. */
+        model->n_facts = n_facts;
+        if (i > 0)
+            model->n_metadata = n_metadata;
+    }
+    return shards_compare(self, err);
+}
+
+/* ---- the reader ---- */
+
+/* The folder of a path as the user gave it: links are not resolved, since a download
+ * cache is made of them and the shards lie beside the link. */
+static char *folder_of(const char *path, struct arena *arena)
+{
+    struct str all = str_of(path);
+    ptrdiff_t slash = str_find_last_char(all, '/');
+
+    if (slash < 0)
+        return arena_printf(arena, ".");
+    return arena_printf(arena, "%.*s", (int)(slash ? slash : 1), path);
+}
+
+static int read_index_file(struct shards *self, struct err *err)
+{
+    struct arena *arena = &self->build->scratch;
+    char *path = folder_of(self->input->path, arena);
+    struct folder folder;
+    struct str text;
+    int status;
+
+    if (!path)
+        return arena_err(arena, self->input->path, err);
+    if (input_load(self->input, self->build, INDEX_LIMIT, &text, err) < 0 ||
+        shards_read_index(self, text, err) < 0)
+        return -1;
+    if (self->n == 0)
+        return err_set(err, ERR_FORMAT, "%s is an index that names no file",
+                       self->input->path);
+    if (folder_open(&folder, path, arena, err) < 0)
+        return -1;
+    status = shards_read_all(self, folder.fd, path, err);
+    folder_close(&folder);
+    return status;
+}
+
+/* Open a file of the folder; the build keeps it as one of the model's files. */
+static struct blob *open_inside(struct shards *self, struct str name, struct err *err)
+{
+    char *shown = arena_printf(&self->build->scratch, "%s/%.*s", self->input->path,
+                               STR_ARG(name));
+
+    if (!shown) {
+        arena_err(&self->build->scratch, self->input->path, err);
+        return NULL;
+    }
+    return blob_open_at(self->input->folder->fd, name.at, shown, err);
+}
+
+static int read_folder_index(struct shards *self, struct str name, struct err *err)
+{
+    struct blob *blob = open_inside(self, name, err);
+    struct str text;
+    int status = -1;
+
+    if (!blob)
+        return -1;
+    if (blob->size > INDEX_LIMIT) {
+        err_set(err, ERR_LIMIT, "%s has %" PRIu64 " bytes, too many for an index",
+                blob->name, blob->size);
+    } else {
+        input_allow(self->build, blob->size);
+        status = blob_load(blob, 0, blob->size, &self->build->scratch, &text, err);
+    }
+    blob_close(blob);
+    if (status < 0 || shards_read_index(self, text, err) < 0)
+        return -1;
+    return shards_read_all(self, self->input->folder->fd, self->input->path, err);
+}
+
+static int read_folder(struct shards *self, struct err *err)
+{
+    enum folder_choice choice;
+    struct blob *blob;
+    struct str name;
+
+    if (shards_choose(self, &choice, &name, err) < 0)
+        return -1;
+    if (choice == FOLDER_INDEX)
+        return read_folder_index(self, name, err);
+    if (choice == FOLDER_SHARDS)
+        return shards_read_all(self, self->input->folder->fd, self->input->path, err);
+    blob = open_inside(self, name, err);
+    if (!blob)
+        return -1;
+    self->build->model->format = ""; /* it is that file's */
+    return input_read_shard(self->input, blob, name.at, self->build, err);
+}
+
+static int read_shards(struct input *input, struct build *build, struct err *err)
+{
+    struct shards self = {.input = input, .build = build};
+
+    map_init(&self.by_tensor, &build->scratch);
+    map_init(&self.by_shard, &build->scratch);
+    return input->folder ? read_folder(&self, err) : read_index_file(&self, err);
+}
+
+const struct reader shards_reader = {
+    .name = "shards", .knows = knows, .read = read_shards};

@@ -1,0 +1,264 @@
+/* shards_folder.c - what to read of a folder, in this order: an index; a set of shards
+ * NAME-00001-of-00005.EXT; the file with a name that libraries look for; the only file
+ * that looks like a model. Several of a kind are named, for the user to choose. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "read/shards_in.h"
+
+#define FILES_LOOKED_AT 1000
+#define NAMES_SHOWN     6
+
+static bool is_index(struct str name)
+{
+    return str_ends(name, STR(".index.json"));
+}
+
+static bool is_safetensors(struct str name)
+{
+    return str_ends(name, STR(".safetensors")) ||
+           str_ends(name, STR(".safetensors.index.json"));
+}
+
+/* A list of names, of which one is to be chosen. */
+struct choice {
+    struct str names[NAMES_SHOWN];
+    uint32_t n, n_safetensors;
+    struct str safetensors; /* the last of those */
+};
+
+static void choice_add(struct choice *choice, struct str name)
+{
+    if (choice->n < NAMES_SHOWN)
+        choice->names[choice->n] = name;
+    choice->n++;
+    if (is_safetensors(name)) {
+        choice->safetensors = name;
+        choice->n_safetensors++;
+    }
+}
+
+/* The only one, or the only one that is safetensors: who has both kinds means that. */
+static bool choice_one(const struct choice *choice, struct str *ret_name)
+{
+    if (choice->n == 1)
+        *ret_name = choice->names[0];
+    else if (choice->n_safetensors == 1)
+        *ret_name = choice->safetensors;
+    else
+        return false;
+    return true;
+}
+
+static int say_several(const struct input *input, const struct choice *choice,
+                       const char *what, struct err *err)
+{
+    struct buf names = BUF_INIT;
+    int status;
+
+    for (uint32_t i = 0; i < choice->n && i < NAMES_SHOWN; i++)
+        buf_printf(&names, "%s%.*s", i ? ", " : "",
+                   STR_ARG(str_head(choice->names[i], 60)));
+    if (choice->n > NAMES_SHOWN)
+        buf_printf(&names, " and %" PRIu32 " more", choice->n - NAMES_SHOWN);
+    status = err_set(
+        err, ERR_USAGE, "%s holds several %s: %s; name the one to open, as in %s/%.*s",
+        input->path, what, buf_cstr(&names), input->path, STR_ARG(choice->names[0]));
+    buf_release(&names);
+    return status;
+}
+
+/* ---- sets of shards ---- */
+
+/* "model-00002-of-00005.safetensors" in its parts. */
+struct shard_name {
+    struct str front, back; /* "model-" and ".safetensors" */
+    uint64_t number, count;
+    size_t digits;
+};
+
+static size_t leading_digits(struct str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && s.at[n] >= '0' && s.at[n] <= '9')
+        n++;
+    return n;
+}
+
+static bool split_name(struct str name, struct shard_name *ret_parts)
+{
+    ptrdiff_t of = str_find(name, STR("-of-"));
+    struct shard_name parts;
+    size_t begin, after, digits;
+
+    if (of <= 0)
+        return false;
+    begin = (size_t)of;
+    while (begin > 0 && name.at[begin - 1] >= '0' && name.at[begin - 1] <= '9')
+        begin--;
+    after = (size_t)of + 4;
+    digits = leading_digits(str_from(name, after));
+    parts.digits = (size_t)of - begin;
+    parts.front = str_head(name, begin);
+    parts.back = str_from(name, after + digits);
+    if (!str_to_u64(str_span(name.at + begin, parts.digits), &parts.number) ||
+        !str_to_u64(str_span(name.at + after, digits), &parts.count) ||
+        parts.number == 0 || parts.number > parts.count)
+        return false;
+    *ret_parts = parts;
+    return true;
+}
+
+static bool same_set(const struct shard_name *a, const struct shard_name *b)
+{
+    return a->count == b->count && str_eq(a->front, b->front) &&
+           str_eq(a->back, b->back);
+}
+
+/* The first members of all sets in the folder. Entries are sorted by name, so that
+ * those of one set come one behind the other. */
+static void find_sets(const struct folder *folder, struct choice *choice)
+{
+    struct shard_name last = {0}, parts;
+
+    for (uint32_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (!entry->is_file || is_index(entry->name) ||
+            !split_name(entry->name, &parts))
+            continue;
+        if (last.count == 0 || !same_set(&last, &parts))
+            choice_add(choice, entry->name);
+        last = parts;
+    }
+}
+
+/* List the members of the set that `name` belongs to, and say which are missing. */
+static int list_set(struct shards *self, struct str name)
+{
+    const struct folder *folder = self->input->folder;
+    struct shard_name set, parts;
+    struct buf missing = BUF_INIT;
+    uint64_t next = 1, n_missing;
+
+    if (!split_name(name, &set))
+        return -1;
+    for (uint32_t i = 0; i < folder->n; i++) {
+        struct str at = folder->entries[i].name;
+
+        if (!folder->entries[i].is_file || !split_name(at, &parts) ||
+            !same_set(&set, &parts))
+            continue;
+        if (parts.number > next && missing.len < 200)
+            buf_printf(&missing, "%s%" PRIu64, missing.len ? ", " : "", next);
+        if (parts.number > next + 1 && missing.len < 200)
+            buf_printf(&missing, " to %" PRIu64, parts.number - 1);
+        next = parts.number + 1;
+        if (shards_add(self, at) == UINT32_MAX)
+            break;
+    }
+    if (next <= set.count && missing.len < 200)
+        buf_printf(&missing, "%s%" PRIu64 "%s", missing.len ? ", " : "", next,
+                   next < set.count ? " and following" : "");
+    n_missing = set.count > self->n ? set.count - self->n : 0;
+    if (n_missing > 0)
+        build_finding(self->build, FINDING_MISSING_SHARD, SEVERITY_ALARM,
+                      self->input->node,
+                      "%" PRIu64 " of %" PRIu64 " shards are missing: %s", n_missing,
+                      set.count, buf_cstr(&missing));
+    buf_release(&missing);
+    return 0;
+}
+
+/* ---- single files ---- */
+
+static const char *const usual_names[] = {
+    "model.safetensors",         "diffusion_pytorch_model.safetensors",
+    "adapter_model.safetensors", "pytorch_model.bin",
+    "adapter_model.bin",         "pytorch_model.pt",
+};
+
+static bool has_usual_name(const struct folder *folder, struct str *ret_name)
+{
+    for (size_t i = 0; i < COUNT_OF(usual_names); i++)
+        for (uint32_t k = 0; k < folder->n; k++)
+            if (folder->entries[k].is_file &&
+                str_is(folder->entries[k].name, usual_names[i])) {
+                *ret_name = folder->entries[k].name;
+                return true;
+            }
+    return false;
+}
+
+/* Does the front of this file look like a model? */
+static bool looks_like_model(struct shards *self, struct str name)
+{
+    struct input file = {.path = self->input->path, .name = name};
+    char head[INPUT_HEAD];
+    size_t n;
+    bool good = false;
+
+    file.blob = blob_open_at(self->input->folder->fd, name.at, name.at, NULL);
+    if (!file.blob)
+        return false;
+    n = file.blob->size < sizeof head ? (size_t)file.blob->size : sizeof head;
+    if (n > 0 && blob_read(file.blob, 0, head, n, NULL) == 0) {
+        file.head = str_span(head, n);
+        good = input_promising(&file);
+    }
+    blob_close(file.blob);
+    return good;
+}
+
+static void find_files(struct shards *self, struct choice *choice)
+{
+    const struct folder *folder = self->input->folder;
+    uint32_t looked = 0;
+
+    for (uint32_t i = 0; i < folder->n && looked < FILES_LOOKED_AT; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (!entry->is_file || entry->size == 0)
+            continue;
+        looked++;
+        if (looks_like_model(self, entry->name))
+            choice_add(choice, entry->name);
+    }
+}
+
+int shards_choose(struct shards *self, enum folder_choice *ret_choice,
+                  struct str *ret_name, struct err *err)
+{
+    const struct folder *folder = self->input->folder;
+    struct choice indices = {0}, sets = {0}, files = {0};
+    struct str name;
+
+    for (uint32_t i = 0; i < folder->n; i++)
+        if (folder->entries[i].is_file && is_index(folder->entries[i].name))
+            choice_add(&indices, folder->entries[i].name);
+    if (choice_one(&indices, ret_name)) {
+        *ret_choice = FOLDER_INDEX;
+        return 0;
+    }
+    if (indices.n > 1)
+        return say_several(self->input, &indices, "indexes", err);
+    find_sets(folder, &sets);
+    if (choice_one(&sets, &name)) {
+        *ret_choice = FOLDER_SHARDS;
+        return list_set(self, name);
+    }
+    if (sets.n > 1)
+        return say_several(self->input, &sets, "sets of shards", err);
+    *ret_choice = FOLDER_FILE;
+    if (has_usual_name(folder, ret_name))
+        return 0;
+    find_files(self, &files);
+    if (files.n == 0)
+        return err_set(err, ERR_USAGE, "%s is a folder in which no model was found",
+                       self->input->path);
+    if (!choice_one(&files, ret_name))
+        return say_several(self->input, &files, "model files", err);
+    return 0;
+}

@@ -1,0 +1,303 @@
+#include "read/shards_in.h"
+
+#include <inttypes.h>
+
+#include "base/json_read.h"
+
+#define NAMES_SHOWN 5 /* of tensors in one sentence */
+
+/* ---- reading ---- */
+
+uint32_t shards_add(struct shards *self, struct str name)
+{
+    struct arena *arena = &self->build->scratch;
+    uint64_t hash = str_hash(name);
+    uint32_t i;
+
+    for (; map_find(&self->by_shard, hash, &i); hash++)
+        if (str_eq(self->shards[i].name, name))
+            return i;
+    if (arena_room(arena, &self->shards, self->n, &self->room, sizeof *self->shards) <
+            0 ||
+        map_put(&self->by_shard, hash, self->n) < 0)
+        return UINT32_MAX;
+    self->shards[self->n] = (struct shard){.name = name, .first = UINT32_MAX};
+    return self->n++;
+}
+
+static struct promise *find_promise(struct shards *self, struct str name)
+{
+    uint64_t hash = str_hash(name);
+    uint32_t i;
+
+    for (; map_find(&self->by_tensor, hash, &i); hash++)
+        if (str_eq(self->promises[i].name, name))
+            return &self->promises[i];
+    return NULL;
+}
+
+/* "tensor": "file". */
+static int add_promise(struct shards *self, struct str tensor, struct str file)
+{
+    struct arena *arena = &self->build->scratch;
+    uint64_t hash = str_hash(tensor);
+    uint32_t shard = shards_add(self, file), i;
+
+    if (find_promise(self, tensor)) {
+        build_finding(self->build, FINDING_DUPLICATE, SEVERITY_WARNING,
+                      self->input->node, "the index names tensor %.*s twice",
+                      STR_ARG(tensor));
+        return 0;
+    }
+    while (map_find(&self->by_tensor, hash, &i))
+        hash++;
+    if (shard == UINT32_MAX ||
+        arena_room(arena, &self->promises, self->n_promises, &self->promises_room,
+                   sizeof *self->promises) < 0 ||
+        map_put(&self->by_tensor, hash, self->n_promises) < 0)
+        return -1;
+    if (self->shards[shard].first == UINT32_MAX)
+        self->shards[shard].first = self->n_promises;
+    else
+        self->promises[self->shards[shard].last].next = self->n_promises;
+    self->shards[shard].last = self->n_promises;
+    self->promises[self->n_promises++] =
+        (struct promise){.name = tensor, .shard = shard, .next = UINT32_MAX};
+    return 0;
+}
+
+static int read_weight_map(struct shards *self, struct json_read *json)
+{
+    enum json_token token = json_next(json);
+
+    if (token != JSON_OBJECT)
+        return json_skip(json, token);
+    while ((token = json_next(json)) == JSON_KEY) {
+        struct str tensor = json->text;
+
+        token = json_next(json);
+        if (token == JSON_STRING) {
+            if (add_promise(self, tensor, json->text) < 0)
+                return -1;
+            continue;
+        }
+        build_finding(self->build, FINDING_DAMAGED, SEVERITY_WARNING, self->input->node,
+                      "the index names no file for tensor %.*s", STR_ARG(tensor));
+        if (json_skip(json, token) < 0)
+            return -1;
+    }
+    return token == JSON_OBJECT_END ? 0 : -1;
+}
+
+/* "total_size": 123, which some writers give as 123.0. */
+static void read_total(struct shards *self, struct json_read *json)
+{
+    double real;
+
+    self->has_total = json_to_u64(json, &self->total_size);
+    if (self->has_total || !str_to_double(json->text, &real) || !(real >= 0) ||
+        real >= 9e15)
+        return;
+    self->has_total = true;
+    self->total_size = (uint64_t)real;
+}
+
+static int read_metadata(struct shards *self, struct json_read *json)
+{
+    struct values *values = build_values(self->build);
+    enum json_token token = json_next(json);
+
+    if (token != JSON_OBJECT)
+        return json_skip(json, token);
+    while ((token = json_next(json)) == JSON_KEY) {
+        struct str key = json->text;
+
+        token = json_next(json);
+        if (token == JSON_NUMBER && str_is(key, "total_size"))
+            read_total(self, json);
+        if (token == JSON_STRING || token == JSON_NUMBER)
+            build_metadata(self->build, key, value_str(values, json->text));
+        if (json_skip(json, token) < 0)
+            return -1;
+    }
+    return token == JSON_OBJECT_END ? 0 : -1;
+}
+
+static int read_document(struct shards *self, struct json_read *json)
+{
+    enum json_token token = json_next(json);
+
+    if (token != JSON_OBJECT)
+        return -1;
+    while ((token = json_next(json)) == JSON_KEY) {
+        int status;
+
+        if (str_is(json->text, "weight_map"))
+            status = read_weight_map(self, json);
+        else if (str_is(json->text, "metadata"))
+            status = read_metadata(self, json);
+        else
+            status = json_skip(json, json_next(json));
+        if (status < 0)
+            return -1;
+    }
+    return token == JSON_OBJECT_END && json_next(json) == JSON_END ? 0 : -1;
+}
+
+int shards_read_index(struct shards *self, struct str text, struct err *err)
+{
+    struct arena *arena = &self->build->scratch;
+    struct json_read json;
+
+    self->has_index = true;
+    json_read_init(&json, text, arena);
+    if (read_document(self, &json) == 0)
+        return 0;
+    if (arena->spent || self->build->model->arena.spent)
+        return arena_err(arena, self->input->path, err);
+    if (self->n == 0)
+        return err_set(err, ERR_FORMAT, "%s: the index is not JSON at byte %zu: %s",
+                       self->input->path, json.offset,
+                       json.error ? json.error : "something else must come here");
+    build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->input->node,
+                  "the index breaks off at byte %zu: %s", json.offset,
+                  json.error ? json.error : "something else must come here");
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+/* The first few of the tensors that `shard` should have and does not, with how many
+ * more there are. */
+static uint32_t list_missing(const struct shards *self, const struct shard *shard,
+                             struct buf *to)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = shard->first; i != UINT32_MAX; i = self->promises[i].next) {
+        const struct promise *promise = &self->promises[i];
+
+        if (promise->kept)
+            continue;
+        if (n++ < NAMES_SHOWN)
+            buf_printf(to, "%s%.*s", n > 1 ? ", " : "",
+                       STR_ARG(str_head(promise->name, 60)));
+    }
+    if (n > NAMES_SHOWN)
+        buf_printf(to, " and %" PRIu32 " more", n - NAMES_SHOWN);
+    return n;
+}
+
+static void say_missing(struct shards *self, const struct shard *shard)
+{
+    struct buf names = BUF_INIT;
+    uint32_t n = list_missing(self, shard, &names);
+
+    if (n > 0 && shard->read)
+        build_finding(
+            self->build, FINDING_SHARD_MISMATCH, SEVERITY_ALARM, self->input->node,
+            "%.*s lacks what the index says is in it (%" PRIu32 " tensor%s): %s",
+            STR_ARG(shard->name), n, n == 1 ? "" : "s", buf_cstr(&names));
+    else if (n > 0)
+        build_finding(self->build, FINDING_MISSING_SHARD, SEVERITY_ALARM,
+                      self->input->node,
+                      "%.*s %s, and with it %" PRIu32 " tensor%s: %s",
+                      STR_ARG(str_head(shard->name, 100)),
+                      shard->refused ? "is not opened" : "is not there", n,
+                      n == 1 ? "" : "s", buf_cstr(&names));
+    buf_release(&names);
+}
+
+/* Compare one tensor that was found, in model file `file`, with the index. */
+static void check_tensor(struct shards *self, uint32_t node, struct str name,
+                         uint32_t file)
+{
+    struct promise *promise = find_promise(self, name);
+    const struct shard *shard = promise ? &self->shards[promise->shard] : NULL;
+
+    if (!promise)
+        build_finding(self->build, FINDING_SHARD_MISMATCH, SEVERITY_WARNING, node,
+                      "tensor %.*s is in a shard, but not in the index", STR_ARG(name));
+    else if (promise->kept)
+        build_finding(self->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
+                      "tensor %.*s is in two shards", STR_ARG(name));
+    else if (!shard->read || shard->file != file)
+        build_finding(
+            self->build, FINDING_SHARD_MISMATCH, SEVERITY_ALARM, node,
+            "tensor %.*s is not in %.*s, where the index has it, but in another "
+            "shard",
+            STR_ARG(name), STR_ARG(shard->name));
+    if (promise)
+        promise->kept = true;
+}
+
+/* Without an index, only names that come twice can be told. */
+static int note_tensor(struct shards *self, uint32_t node, struct str name)
+{
+    struct arena *arena = &self->build->scratch;
+    uint64_t hash = str_hash(name);
+    struct str copy;
+    uint32_t i;
+
+    if (find_promise(self, name)) {
+        build_finding(self->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
+                      "tensor %.*s is in two shards", STR_ARG(name));
+        return 0;
+    }
+    copy = arena_str(arena, name);
+    while (map_find(&self->by_tensor, hash, &i))
+        hash++;
+    if (!copy.at ||
+        arena_room(arena, &self->promises, self->n_promises, &self->promises_room,
+                   sizeof *self->promises) < 0 ||
+        map_put(&self->by_tensor, hash, self->n_promises) < 0)
+        return -1;
+    self->promises[self->n_promises++] = (struct promise){.name = copy};
+    return 0;
+}
+
+static void check_total(struct shards *self)
+{
+    const struct model *model = self->build->model;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < model->n_tensors; i++)
+        sum += tensor_bytes(&model->tensors[i]);
+    for (uint32_t i = 0; i < self->n; i++)
+        if (!self->shards[i].read)
+            return;
+    if (self->has_total && sum != self->total_size)
+        build_finding(self->build, FINDING_SHARD_MISMATCH, SEVERITY_NOTE,
+                      self->input->node,
+                      "the index says that all tensors have %" PRIu64
+                      " bytes; they have %" PRIu64,
+                      self->total_size, sum);
+}
+
+int shards_compare(struct shards *self, struct err *err)
+{
+    const struct model *model = self->build->model;
+    struct buf name = BUF_INIT;
+    int status = 0;
+
+    for (uint32_t node = 0; node < self->build->n_nodes && status == 0; node++) {
+        uint32_t tensor = build_tensor_at(self->build, node), storage;
+
+        if (tensor == NO_OBJECT)
+            continue;
+        buf_clear(&name);
+        build_path(self->build, node, &name);
+        storage = model->tensors[tensor].storage;
+        if (!self->has_index)
+            status = note_tensor(self, node, buf_span(&name));
+        else if (storage != NO_STORAGE)
+            check_tensor(self, node, buf_span(&name), model->storages[storage].file);
+    }
+    buf_release(&name);
+    if (status < 0)
+        return arena_err(&self->build->scratch, self->input->path, err);
+    for (uint32_t i = 0; i < self->n && self->has_index; i++)
+        say_missing(self, &self->shards[i]);
+    check_total(self);
+    return 0;
+}
