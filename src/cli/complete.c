@@ -1,34 +1,131 @@
-/* torchoscope __complete: words for shells. */
-#include <stdint.h>
+/* torchoscope __complete: words that may come next, one on a line, for shells.
+ *
+ *     __complete commands             names of commands, a tab, what they do
+ *     __complete options COMMAND      its options, a tab, what they do
+ *     __complete values COMMAND --OPTION   the words that an option may have
+ *     __complete FILE PREFIX          full names in a file that begin with PREFIX, up
+ * to the next dot
+ *
+ * Whatever goes wrong, it says nothing: a shell has no use for an error here. */
+#include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
+#include "read/read.h"
+#include "show/labels.h"
 
-struct complete_options {
-    uint32_t depth;
-};
+#define MOST_NAMES 10000
 
-static const struct option options_table[] = {
-    {"depth", 'd', OPTION_COUNT, "N", offsetof(struct complete_options, depth),
-     "at most N levels below the root"},
-};
+static void list_commands(struct out *out)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (!commands[i]->hidden)
+            out_printf(out, "%s\t%s\n", commands[i]->name, commands[i]->summary);
+}
+
+static void list_options(struct out *out, const struct option *options, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out_printf(out, "--%s\t%s\n", options[i].name, options[i].summary);
+}
+
+/* "params|bytes|name", one on a line; columns have a table of their own. */
+static void list_values(struct out *out, const struct option *options, size_t n,
+                        const char *name)
+{
+    struct str rest, word;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(options[i].name, name) != 0 || !options[i].value)
+            continue;
+        rest = str_of(options[i].value);
+        while (strchr(options[i].value, '|') && str_split(&rest, '|', &word))
+            out_printf(out, "%.*s\n", STR_ARG(word));
+    }
+    if (strcmp(name, "columns") == 0)
+        for (size_t i = 0; i < n_columns; i++)
+            out_printf(out, "%s\t%s\n", columns[i].id, columns[i].about);
+}
+
+/* A shell would break a name with such a character in two; it is left out. */
+static bool is_plain(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.at[i] <= ' ' || name.at[i] == 0x7f)
+            return false;
+    return name.len > 0;
+}
+
+/* The children of a place whose names begin with `last`, behind what was typed before;
+ * a dot follows those that have more below them. */
+static void list_children(struct out *out, const struct model *model, uint32_t above,
+                          struct str before, struct str last)
+{
+    uint32_t listed = 0;
+
+    for (uint32_t c = place_first(model, above); c != NO_PLACE && listed < MOST_NAMES;
+         c = place_next(model, c)) {
+        struct str name = place_name(model, c);
+
+        if (!is_plain(name) || !str_starts(name, last))
+            continue;
+        out_str(out, before);
+        out_str(out, name);
+        out_text(out, model->end[c] > c + 1 ? ".\n" : "\n");
+        listed++;
+    }
+}
+
+/* "layer1.0.co": the place layer1.0 is looked into. */
+static void list_names(struct out *out, const char *file, const char *typed)
+{
+    struct str text = str_of(typed);
+    size_t split = (size_t)(str_find_last_char(text, '.') + 1);
+    struct model *model = read_model(file, NULL, NULL);
+    uint32_t above = 0;
+
+    if (!model)
+        return;
+    if (split > 0)
+        above = place_find(model, str_head(text, split - 1));
+    if (above != NO_PLACE)
+        list_children(out, model, above, str_head(text, split), str_from(text, split));
+    model_free(model);
+}
+
+static void list(struct out *out, int argc, char **argv)
+{
+    const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
+
+    if (strcmp(argv[0], "commands") == 0) {
+        list_commands(out);
+    } else if (strcmp(argv[0], "options") == 0 && command) {
+        list_options(out, command->options, command->n_options);
+        list_options(out, common_options, n_common_options);
+    } else if (strcmp(argv[0], "values") == 0 && command && argc > 2) {
+        list_values(out, command->options, command->n_options, argv[2] + 2);
+        list_values(out, common_options, n_common_options, argv[2] + 2);
+    } else {
+        list_names(out, argv[0], argc > 1 ? argv[1] : "");
+    }
+}
 
 static int complete_run(int argc, char **argv)
 {
-    struct complete_options options = {.depth = UINT32_MAX};
-    struct cli cli;
+    struct out out;
 
-    if (cli_begin(&cli, &complete_command, &options, &argc, argv) < 0)
+    if (argc < 1 || (argc > 2 && strlen(argv[2]) < 2))
         return STATUS_TROUBLE;
-    return cli_end(&cli, STATUS_FINE);
+    out_init_fd(&out, STDOUT_FILENO);
+    list(&out, argc, argv);
+    return out_release(&out) == 0 ? STATUS_FINE : STATUS_TROUBLE;
 }
 
 const struct command complete_command = {
     .name = "__complete",
     .summary = "what may come next, for shells",
-    .usage = "FILE [OPTION]...",
-    .options = options_table,
-    .n_options = COUNT_OF(options_table),
-    .hidden = true,
+    .usage = "commands | options COMMAND | values COMMAND --OPTION | FILE PREFIX",
     .run = complete_run,
+    .hidden = true,
 };

@@ -20,6 +20,7 @@
 #define MOST_METADATA 40
 #define MOST_GLOBALS  40
 #define LABEL_CELLS   10
+#define WIDE_GLOBAL   64 /* cells; the name of a longer one sticks out */
 
 struct info_options {
     bool short_form;
@@ -44,6 +45,8 @@ static void tell(struct info *info, const char *label, enum colour role)
 {
     struct buf padded = BUF_INIT;
 
+    while (info->line.len > 0 && info->line.at[info->line.len - 1] == ' ')
+        info->line.len--;
     text_pad(&padded, str_of(label), LABEL_CELLS);
     out_str(&info->cli->out, buf_span(&padded));
     speak_text(info->cli, &info->line, role);
@@ -60,39 +63,80 @@ static void add_number(struct buf *to, uint64_t n, const char *one, const char *
 
 /* --- The container */
 
-/* "torch zip (326 entries, data.pkl protocol 2), little-endian, 97.8MB" */
+/* Is this the name of things that are counted: "entries", "storages"? */
+static bool is_counted(const struct model *model, const struct fact *fact)
+{
+    return value_at(&model->values, fact->value)->kind == VALUE_INT &&
+           str_ends(model_string(model, fact->key), STR("s"));
+}
+
+/* "326 entries", "protocol 2". */
+static void add_fact(struct info *info, const struct fact *fact)
+{
+    const struct model *model = info->model;
+    struct str key = model_string(model, fact->key);
+    const struct value *value = value_at(&model->values, fact->value);
+
+    if (is_counted(model, fact)) {
+        text_commas(&info->line, (uint64_t)value->integer);
+        buf_char(&info->line, ' ');
+        escape_terminal(&info->line, key);
+        return;
+    }
+    escape_terminal(&info->line, key);
+    buf_char(&info->line, ' ');
+    if (value->kind == VALUE_STR)
+        escape_terminal(&info->line, value_text(&model->values, fact->value));
+    else
+        value_show(&info->line, model, fact->value, 64);
+}
+
+/* "torch zip (326 entries, protocol 2), little-endian, 97.8MB" */
 static void tell_format(struct info *info)
 {
     const struct model *model = info->model;
+    struct str order = STR("");
+    int n = 0;
 
     buf_text(&info->line, model->format);
     for (uint32_t i = 0; i < model->n_facts; i++) {
-        struct str key = model_string(model, model->facts[i].key);
-
-        buf_text(&info->line, i == 0 ? " (" : ", ");
-        escape_terminal(&info->line, key);
-        buf_char(&info->line, ' ');
-        value_show(&info->line, model, model->facts[i].value, 64);
+        if (str_is(model_string(model, model->facts[i].key), "byteorder")) {
+            order = value_text(&model->values, model->facts[i].value);
+            continue;
+        }
+        buf_text(&info->line, n++ == 0 ? " (" : ", ");
+        add_fact(info, &model->facts[i]);
     }
-    buf_text(&info->line, model->n_facts ? "), " : ", ");
+    buf_text(&info->line, n > 0 ? "), " : ", ");
+    if (order.len > 0) {
+        escape_terminal(&info->line, order);
+        buf_text(&info->line, "-endian, ");
+    }
     text_bytes(&info->line, model->file_bytes);
     if (model->n_files > 1)
         buf_printf(&info->line, " in %" PRIu32 " files", model->n_files);
     tell(info, "format", COLOUR_NONE);
 }
 
+/* ", float32 and int64": a name in a list of `all`, the i-th of them. */
+static void add_listed(struct buf *to, const char *name, int i, int all)
+{
+    buf_text(to, i == 0 || i + 1 < all ? ", " : " and ");
+    buf_text(to, name);
+}
+
 static void add_dtypes(struct info *info)
 {
-    uint32_t seen[DTYPE_COUNT] = {0};
-    int n = 0;
+    bool seen[DTYPE_COUNT] = {false};
+    int all = 0, n = 0;
 
-    for (uint32_t i = 0; i < info->model->n_tensors; i++)
-        seen[info->model->tensors[i].dtype]++;
+    for (uint32_t i = 0; i < info->model->n_tensors; i++) {
+        all += !seen[info->model->tensors[i].dtype];
+        seen[info->model->tensors[i].dtype] = true;
+    }
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
-        if (seen[dtype] > 0) {
-            buf_text(&info->line, n++ > 0 ? " " : ", ");
-            buf_text(&info->line, dtype_name((enum dtype)dtype));
-        }
+        if (seen[dtype])
+            add_listed(&info->line, dtype_name((enum dtype)dtype), n++, all);
 }
 
 static void add_devices(struct info *info)
@@ -117,9 +161,9 @@ static void tell_holds(struct info *info)
     struct label label = {0};
 
     label_make(&label, &info->show, &root, LABEL_NAME);
-    buf_str(&info->line, buf_span(&label.type));
+    if (label.type.len > 0)
+        buf_printf(&info->line, "a %s: ", label.type.at);
     label_release(&label);
-    buf_text(&info->line, info->line.len > 0 ? ": " : "");
     add_number(&info->line, total->tensors, "tensor", "tensors");
     add_dtypes(info);
     if (total->modules > 0) {
@@ -170,26 +214,47 @@ static void tell_trained(struct info *info)
 
     if (total->param_tensors == 0)
         return;
-    if (total->grad_known == 0) {
-        buf_text(&info->line, "the file does not say which parameters are trained");
-    } else {
+    if (total->grad_known > 0) {
         summary_trainable(&info->line, total);
         buf_text(&info->line, ": ");
         text_commas(&info->line, total->trainable);
         buf_text(&info->line, " trainable, ");
         text_commas(&info->line, total->frozen);
         buf_text(&info->line, " frozen");
+        tell(info, "trained", COLOUR_NONE);
+    } else if (info->model->flags[0] & PLACE_STATE_DICT) {
+        buf_text(&info->line,
+                 "not in a state_dict, nor what is frozen; ~ is a guess by "
+                 "name and shape");
+        tell(info, "types", COLOUR_NONE);
     }
-    tell(info, "trained", COLOUR_NONE);
 }
 
-static bool roles_are_guessed(const struct model *model)
+/* ", told by name (running_mean, running_var, …)": the first two of them. */
+static void add_guessed_buffers(struct info *info)
 {
-    for (uint32_t i = 0; i < model->n_tensors; i++)
-        if (model->tensors[i].role == ROLE_BUFFER &&
-            model->tensors[i].flags & TENSOR_ROLE_GUESSED)
-            return true;
-    return false;
+    const struct model *model = info->model;
+    uint32_t names[3];
+    int n = 0;
+
+    for (uint32_t p = 0; p < model->n_places && n < 3; p++) {
+        const struct tensor *tensor;
+
+        if (model->kind[p] != PLACE_TENSOR)
+            continue;
+        tensor = place_tensor(model, p);
+        if (tensor->role != ROLE_BUFFER || !(tensor->flags & TENSOR_ROLE_GUESSED) ||
+            (n > 0 && names[0] == model->name[p]) ||
+            (n > 1 && names[1] == model->name[p]))
+            continue;
+        names[n++] = model->name[p];
+    }
+    for (int i = 0; i < n && i < 2; i++) {
+        buf_text(&info->line, i == 0 ? ", told by name (" : ", ");
+        escape_terminal(&info->line, model_string(model, names[i]));
+    }
+    if (n > 0)
+        buf_text(&info->line, n > 2 ? ", …)" : ")");
 }
 
 static void tell_buffers(struct info *info)
@@ -201,8 +266,7 @@ static void tell_buffers(struct info *info)
     text_commas(&info->line, total->buffers);
     buf_text(&info->line, " in ");
     add_number(&info->line, total->buffer_tensors, "tensor", "tensors");
-    if (roles_are_guessed(info->model))
-        buf_text(&info->line, ", told by name");
+    add_guessed_buffers(info);
     tell(info, "buffers", COLOUR_NONE);
 }
 
@@ -218,22 +282,42 @@ static uint64_t uses_of(const struct pickle_global *global)
     return acts > 0 ? acts : global->acts[PICKLE_NAMES];
 }
 
-/* "  ✗ posix.system    1 use   runs a shell command" */
-static void tell_global(struct info *info, uint32_t index)
+/* "✗ posix.system                          1 use   runs a shell command" */
+static void tell_global(struct info *info, uint32_t index, size_t cells)
 {
     static const char *const signs[] = {"✓", "!", "✗"};
     static const enum colour roles[] = {COLOUR_NONE, COLOUR_WARNING, COLOUR_ALARM};
     const struct pickle_global *global = &info->model->pickle.globals[index];
     enum trust trust = verdict_global(info->model, index);
     const char *about = verdict_about(info->model, index);
+    struct buf name = BUF_INIT, uses = BUF_INIT;
 
+    escape_terminal(&name, model_string(info->model, global->name));
+    add_number(&uses, uses_of(global), "use ", "uses");
     buf_printf(&info->line, "%s ", signs[trust]);
-    escape_terminal(&info->line, model_string(info->model, global->name));
-    buf_text(&info->line, "  ");
-    add_number(&info->line, uses_of(global), "use", "uses");
+    text_pad(&info->line, buf_span(&name), cells);
+    buf_char(&info->line, ' ');
+    text_pad_left(&info->line, buf_span(&uses), 9);
     if (*about)
         buf_printf(&info->line, "  %s", about);
+    buf_release(&name);
+    buf_release(&uses);
     tell(info, "", roles[trust]);
+}
+
+/* The cells that names of globals take, as far as they can be aligned. */
+static size_t globals_width(const struct info *info)
+{
+    const struct pickle_log *log = &info->model->pickle;
+    size_t most = 0;
+
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        size_t width = text_width(model_string(info->model, log->globals[i].name));
+
+        if (width > most && width <= WIDE_GLOBAL)
+            most = width;
+    }
+    return most;
 }
 
 /* Every global, the dangerous ones first. */
@@ -241,47 +325,55 @@ static void tell_globals(struct info *info)
 {
     static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
     const struct pickle_log *log = &info->model->pickle;
-    uint32_t told = 0, all = 0;
+    size_t cells = globals_width(info);
+    uint32_t all = 0;
 
     for (size_t k = 0; k < COUNT_OF(order); k++)
-        for (uint32_t i = 0; i < log->n_globals; i++) {
-            if (verdict_global(info->model, i) != order[k] ||
-                model_string(info->model, log->globals[i].name).len == 0)
-                continue;
-            if (all++ < MOST_GLOBALS) {
-                tell_global(info, i);
-                told++;
-            }
-        }
-    if (told < all) {
-        buf_printf(&info->line, "%" PRIu32 " more: --json lists them all", all - told);
+        for (uint32_t i = 0; i < log->n_globals; i++)
+            if (verdict_global(info->model, i) == order[k] &&
+                model_string(info->model, log->globals[i].name).len > 0 &&
+                all++ < MOST_GLOBALS)
+                tell_global(info, i, cells);
+    if (all > MOST_GLOBALS) {
+        buf_printf(&info->line, "%" PRIu32 " more: --json lists them all",
+                   all - MOST_GLOBALS);
         tell(info, "", COLOUR_NONE);
     }
 }
 
-static const char *verdict_meaning(enum verdict verdict, bool pickles)
+static void add_meaning(struct info *info)
 {
-    switch (verdict) {
+    const struct verdict_sum *sum = &info->session->verdict;
+
+    switch (sum->verdict) {
     case VERDICT_SAFE:
-        return pickles ? "it builds tensors, dicts and plain values only"
-                       : "the format holds no code";
+        if (info->model->pickle.n_streams == 0) {
+            buf_text(&info->line, "the format holds no code");
+        } else {
+            add_number(&info->line, sum->known, "global", "globals");
+            buf_text(&info->line, ", all on the allow-list");
+        }
+        break;
     case VERDICT_NEEDS_CODE:
-        return "it names classes or functions that are not on the allow-list";
+        add_number(&info->line, sum->unknown, "global", "globals");
+        buf_text(&info->line, " outside the allow-list; nothing of them was run");
+        break;
     case VERDICT_UNSAFE:
-        return "a plain load would run something; torchoscope ran nothing";
+        buf_text(&info->line,
+                 "a plain load would run something; torchoscope ran nothing");
+        break;
     case VERDICT_INCONCLUSIVE:
+        buf_text(&info->line, "it could not be decoded to its end");
         break;
     }
-    return "it could not be decoded to its end";
 }
 
 static void tell_safety(struct info *info)
 {
     enum verdict verdict = info->session->verdict.verdict;
-    bool pickles = info->model->pickle.n_streams > 0;
 
-    buf_printf(&info->line, "%s: %s", summary_verdict_word(verdict),
-               verdict_meaning(verdict, pickles));
+    buf_printf(&info->line, "%s: ", summary_verdict_word(verdict));
+    add_meaning(info);
     tell(info, "safety", summary_verdict_colour(verdict));
     tell_globals(info);
 }
