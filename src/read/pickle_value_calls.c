@@ -116,19 +116,23 @@ static uint32_t fold_builtin(struct folding *f, node_id id)
 }
 
 /* getattr(X, 'name') with X named in the file is the name X.name: how members of an
- * Enum and methods written in C are pickled. */
+ * Enum and methods written in C are pickled. With an object for X it is a method of it:
+ * the object itself is not a part of that. */
 static uint32_t fold_getattr(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
-    const struct node *of = pickle_node(p, pickle_arg(p, id, 0));
-    const struct node *name = pickle_node(p, pickle_arg(p, id, 1));
+    node_id of = pickle_arg(p, id, 0), name = pickle_arg(p, id, 1);
+    const struct node *node = pickle_node(p, of), *text_node = pickle_node(p, name);
     char *text;
 
-    if (!of || of->kind != NODE_GLOBAL || !name || name->kind != NODE_STR)
+    if (node && (node->kind == NODE_NEW || node->kind == NODE_CALL)) {
+        of = pickle_class(p, node->call.callee);
+        node = pickle_node(p, of);
+    }
+    if (!node || node->kind != NODE_GLOBAL || !text_node || text_node->kind != NODE_STR)
         return NOT_FOLDED;
-    text = arena_printf(&p->build->scratch, "%.*s.%.*s",
-                        STR_ARG(pickle_text(p, pickle_arg(p, id, 0))),
-                        STR_ARG(pickle_text(p, pickle_arg(p, id, 1))));
+    text = arena_printf(&p->build->scratch, "%.*s.%.*s", STR_ARG(pickle_text(p, of)),
+                        STR_ARG(pickle_text(p, name)));
     if (!text)
         return VALUE_ID_FAILED;
     return value_make(f->values, VALUE_GLOBAL, str_of(text), NULL, 0);

@@ -321,12 +321,34 @@ void unfold_dict(struct torch_fold *fold, const struct fold_task *task)
     add_dict_attributes(fold, task);
 }
 
+/* A torchbind object: its class by name, behind what it holds: ((weight, bias), name).
+ */
+static bool unfold_script_object(struct torch_fold *fold, const struct fold_task *task)
+{
+    const struct pickle *pickle = fold->pickle;
+    node_id state = fold_node(fold, task->node)->state;
+    struct str name = pickle_text(pickle, pickle_item(pickle, state, 1));
+    struct object *object;
+
+    if (!fold_is(fold, state, NODE_TUPLE) || pickle_count(pickle, state) != 2 ||
+        !str_starts(name, STR("__torch__.")) ||
+        !pickle_is_list(pickle, pickle_item(pickle, state, 0)))
+        return false;
+    object = build_object(fold->build, task->place);
+    if (object)
+        object->class_id = build_class(fold->build, name);
+    add_list(fold, task, pickle_item(pickle, state, 0));
+    return true;
+}
+
 void unfold_object(struct torch_fold *fold, const struct fold_task *task)
 {
     const struct pickle *pickle = fold->pickle;
     const struct node *node = fold_node(fold, task->node);
     node_id slots, attributes = fold_attributes(fold, task->node, &slots);
 
+    if (unfold_script_object(fold, task))
+        return;
     set_class(fold, task);
     if (pickle_args(pickle, task->node) > 0)
         add_list(fold, task, node->call.args);

@@ -53,44 +53,17 @@ static uint32_t tensor_in_value(void *user, node_id node)
     return NO_OBJECT;
 }
 
-/* Is its value costly enough to be remembered by node? */
-static bool worth_keeping(const struct torch_fold *fold, node_id node)
-{
-    switch ((enum node_kind)fold_node(fold, node)->kind) {
-    case NODE_STR:
-    case NODE_BYTES:
-        return pickle_text(fold->pickle, node).len >= LONG_TEXT;
-    case NODE_LIST:
-    case NODE_TUPLE:
-    case NODE_SET:
-    case NODE_DICT:
-        return pickle_count(fold->pickle, node) > 2;
-    case NODE_BIGINT:
-    case NODE_CALL:
-    case NODE_NEW:
-        return true;
-    default:
-        return false;
-    }
-}
-
 uint32_t fold_value(struct torch_fold *fold, node_id node)
 {
     const struct pickle_value_hooks hooks = {.tensor = tensor_in_value, .user = fold};
-    enum torch_name name;
+    enum torch_name name = fold_callee_name(fold, node);
+    bool array = name == NAME_NUMPY_RECONSTRUCT || name == NAME_NUMPY_FROMBUFFER;
+    bool keep = array || pickle_text(fold->pickle, node).len >= LONG_TEXT;
     uint32_t value;
-    bool keep;
 
-    if (node >= fold->n_nodes)
-        return VALUE_ID_NONE;
-    keep = worth_keeping(fold, node);
     if (keep && map_find(&fold->values, node, &value))
         return value;
-    name = fold_callee_name(fold, node);
-    if (name == NAME_NUMPY_RECONSTRUCT || name == NAME_NUMPY_FROMBUFFER)
-        value = numpy_value(fold, node);
-    else
-        value = pickle_value(fold->pickle, node, &hooks);
+    value = array ? numpy_value(fold, node) : pickle_value(fold->pickle, node, &hooks);
     if (keep && value != VALUE_ID_FAILED)
         map_put(&fold->values, node, value);
     return value;
@@ -102,6 +75,13 @@ void fold_put_value(struct torch_fold *fold, uint32_t place, node_id node)
 
     build_set_kind(fold->build, place, PLACE_VALUE);
     build_set_object(fold->build, place, value == VALUE_ID_FAILED ? 0 : value);
+}
+
+static enum place_kind kind_of(enum thing thing)
+{
+    if (thing == THING_MODULE)
+        return PLACE_MODULE;
+    return thing > THING_MODULE ? PLACE_GROUP : PLACE_VALUE;
 }
 
 /* Remember a thing whose inside is unfolded later, or say why it is not. */
@@ -123,25 +103,20 @@ static void push(struct torch_fold *fold, struct fold_task task)
 /* Settle the thing at `task->place`, or push it. */
 static void settle(struct torch_fold *fold, const struct fold_task *task, unsigned role)
 {
-    switch (fold_thing(fold, task->node)) {
+    enum thing thing = fold_thing(fold, task->node);
+
+    switch (thing) {
     case THING_TENSOR:
     case THING_STORAGE:
     case THING_ARRAY:
         fold_tensor(fold, task, task->place, task->node, role);
         break;
-    case THING_MODULE:
-        build_set_kind(fold->build, task->place, PLACE_MODULE);
-        push(fold, *task);
-        break;
-    case THING_DICT:
-    case THING_LIST:
-    case THING_OBJECT:
-    case THING_FILE:
-        build_set_kind(fold->build, task->place, PLACE_GROUP);
-        push(fold, *task);
+    case THING_VALUE:
+        fold_put_value(fold, task->place, task->node);
         break;
     default:
-        fold_put_value(fold, task->place, task->node);
+        build_set_kind(fold->build, task->place, kind_of(thing));
+        push(fold, *task);
         break;
     }
 }
@@ -152,12 +127,14 @@ static bool place_task(struct torch_fold *fold, const struct fold_task *up,
                        struct fold_task *ret_task)
 {
     struct fold_task task = *up;
+    enum thing thing;
 
     task.node = fold_inner(fold, node);
     task.depth++;
-    if (fold_thing(fold, task.node) == THING_VALUE && !fold_plain_room(fold, parent))
+    thing = fold_thing(fold, task.node);
+    if (thing == THING_VALUE && !fold_plain_room(fold, parent))
         return false;
-    task.place = build_node(fold->build, parent, PLACE_VALUE, name);
+    task.place = build_node(fold->build, parent, kind_of(thing), name);
     *ret_task = task;
     return task.place != NO_PLACE;
 }
@@ -313,6 +290,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
         return arena_err(&build->scratch, "the objects of the pickle", err);
     map_init(&fold.values, &build->scratch);
     map_init(&fold.files, &build->scratch);
+    fold.bare = NO_OBJECT;
     fold.parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
     fold_root(&fold, place, root);
     while (fold.n_tasks > 0 && !fold_spent(&fold)) {

@@ -51,6 +51,7 @@ enum torch_name {
     NAME_NUMPY_RECONSTRUCT,
     NAME_NUMPY_FROMBUFFER,
     NAME_NUMPY_PLAIN, /* numpy.dtype and scalars: plain values whatever their state */
+    NAME_METHOD,      /* getattr(object, name): a name, whatever the object is */
     NAME_TYPE_TAG,  /* restore_type_tag(object, type): stands for its first argument */
     NAME_JIT_LIST,  /* build_intlist([...]) and its kin: a list */
     NAME_SIZE,      /* torch.Size((...)) */
@@ -125,12 +126,13 @@ struct torch_fold {
     uint32_t n_tasks, tasks_room;
     struct fold_look *looks; /* the stack of fold_weight() */
     uint32_t n_looks, looks_room;
-    struct map values; /* node -> value id, for those that are worth it */
+    struct map values; /* node -> value id: long texts, arrays that are no tensors */
     struct map files;  /* a torch file in bytes -> its storage's index in `persistents`;
                           the data of an array -> its storage */
     struct fold_values args, hidden, hooks; /* of the module that is being unfolded */
     uint32_t n_plain;                       /* places made for plain values */
     uint32_t parameter_class;
+    uint32_t bare; /* the tensor that stands for a storage in a torch file in bytes */
     /* What the last persistent id began with; almost all are alike. */
     node_id storage_word, storage_class;
     enum dtype storage_dtype;

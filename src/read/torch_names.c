@@ -14,6 +14,7 @@ struct meaning {
 /* Sorted by global, for bsearch(). clang-format off: one line each. */
 /* clang-format off */
 static const struct meaning meanings[] = {
+    {"builtins.getattr", NAME_METHOD},
     {"numpy._core.multiarray._reconstruct", NAME_NUMPY_RECONSTRUCT},
     {"numpy._core.multiarray.scalar", NAME_NUMPY_PLAIN},
     {"numpy._core.numeric._frombuffer", NAME_NUMPY_FROMBUFFER},

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/utf8.h"
 #include "read/file_source_in.h"
+#include "read/pickle_value_in.h"
 #include "read/torch_tensor_in.h"
 
 #define TEXTS_SHOWN 100 /* of an array of texts */
@@ -123,47 +124,15 @@ node_id numpy_objects(struct torch_fold *fold, node_id node)
     return code.len > 0 && code.at[0] == 'O' ? parts.data : NO_NODE;
 }
 
-/* Protocol 2 and older spell bytes as the text of their code points in Latin-1. */
-static struct str from_latin1(struct torch_fold *fold, struct str text)
-{
-    char *to = arena_alloc(&fold->build->scratch, text.len + 1);
-    size_t n = 0;
-
-    if (!to)
-        return (struct str){0};
-    while (text.len > 0) {
-        unsigned char a = (unsigned char)text.at[0];
-        unsigned char b = text.len > 1 ? (unsigned char)text.at[1] : 0;
-        bool two = (a == 0xc2 || a == 0xc3) && (b & 0xc0) == 0x80;
-
-        if (a >= 0x80 && !two)
-            return (struct str){0};
-        to[n++] = two ? (char)(a << 6 | (b & 0x3f)) : (char)a;
-        text = str_from(text, two ? 2 : 1);
-    }
-    return str_span(to, n);
-}
-
 static struct str data_bytes(struct torch_fold *fold, node_id data)
 {
-    const struct pickle *pickle = fold->pickle;
+    struct str bytes;
 
-    if (fold_is(fold, data, NODE_BYTES))
-        return pickle_text(pickle, data);
-    if (pickle_is_call(pickle, data, "builtins.bytearray") ||
-        pickle_is_call(pickle, data, "builtins.bytes")) {
-        if (pickle_args(pickle, data) == 0)
-            return STR("");
-        data = pickle_arg(pickle, data, 0);
-        return fold_is(fold, data, NODE_BYTES)
-                   ? pickle_text(pickle, data)
-                   : from_latin1(fold, pickle_text(pickle, data));
-    }
-    if (pickle_is_call(pickle, data, "_codecs.encode"))
-        return from_latin1(fold, pickle_text(pickle, pickle_arg(pickle, data, 0)));
+    if (pickle_bytes(fold->pickle, data, &bytes))
+        return bytes.at ? bytes : STR("");
     /* Python 2 wrote bytes as what now reads as text. */
     if (fold_is(fold, data, NODE_STR))
-        return pickle_text(pickle, data);
+        return pickle_text(fold->pickle, data);
     return (struct str){0};
 }
 

@@ -172,6 +172,7 @@ static const struct persistent *file_storage(struct torch_fold *fold,
         spec_bad(fold, spec, "the torch file it refers to holds no storage");
         return NULL;
     }
+    fold->bare = before;
     made.id = model->tensors[before].storage;
     made.dtype = model->tensors[before].dtype;
     made.device = model->tensors[before].device;
@@ -315,11 +316,12 @@ static void spec_rebuild(struct torch_fold *fold, struct tensor_spec *spec,
 struct rebuild_call {
     enum torch_name name;
     node_id node, args;
+    node_id function; /* of a subclass, what makes it; else NO_NODE */
 };
 
 static struct rebuild_call call_of(struct torch_fold *fold, node_id node)
 {
-    struct rebuild_call call = {fold_callee_name(fold, node), node, NO_NODE};
+    struct rebuild_call call = {fold_callee_name(fold, node), node, NO_NODE, NO_NODE};
 
     if (fold_is(fold, node, NODE_CALL) || fold_is(fold, node, NODE_NEW))
         call.args = fold_node(fold, node)->call.args;
@@ -391,7 +393,8 @@ static bool spec_unwrap(struct torch_fold *fold, struct tensor_spec *spec,
     case NAME_REBUILD_FROM_TYPE:
         set_class(fold, spec, pickle_item(pickle, args, 1));
         spec->attributes = pickle_item(pickle, args, 3);
-        call->name = fold_name(fold, pickle_item(pickle, args, 0));
+        call->function = pickle_item(pickle, args, 0);
+        call->name = fold_name(fold, call->function);
         call->args = pickle_item(pickle, args, 2);
         return true;
     case NAME_REBUILD_FROM_CPU:
@@ -438,12 +441,16 @@ static void spec_read(struct torch_fold *fold, struct tensor_spec *spec, node_id
 
     while (hops < WRAPPERS && spec_unwrap(fold, spec, &call))
         hops++;
+    if (call.name == NAME_UNINITIALIZED)
+        set_class(fold, spec, pickle_callee(fold->pickle, call.node));
     if (hops == WRAPPERS)
         spec_bad(fold, spec, "it is wrapped more than %d times", WRAPPERS);
     else if (call.args == NO_NODE && fold_is(fold, call.node, NODE_PERSISTENT))
         spec_persistent(fold, spec, call.node);
     else if (call.name == NAME_NUMPY_RECONSTRUCT || call.name == NAME_NUMPY_FROMBUFFER)
         spec_numpy(fold, spec, call.node);
+    else if (call.name == NAME_OTHER && call.function != NO_NODE)
+        spec_unknown(fold, spec, call.function);
     else if (call.name != NAME_PARAMETER_CLASS && call.name != NAME_TENSOR_CLASS)
         spec_rebuild(fold, spec, call.name, call.args);
 }
@@ -564,6 +571,12 @@ void fold_tensor(struct torch_fold *fold, const struct fold_task *up, uint32_t p
     }
     id = build_tensor(fold->build, place, &spec.tensor, spec.shape,
                       spec.has_strides ? spec.strides : NULL, spec.rank);
-    if (call && id != NO_OBJECT)
+    if (id == NO_OBJECT)
+        return;
+    if (call)
         fold->mark[node] = id + 1;
+    if (id == fold->bare) { /* it was only made to get at the storage */
+        spec.tensor.place = fold->build->model->tensors[id].place;
+        fold->build->model->tensors[id] = spec.tensor;
+    }
 }

@@ -51,6 +51,7 @@ void spec_sparse(struct torch_fold *fold, struct tensor_spec *spec, node_id args
 void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args);
 void spec_meta(struct torch_fold *fold, struct tensor_spec *spec, node_id args);
 void spec_wrapper(struct torch_fold *fold, struct tensor_spec *spec, node_id args);
+void spec_unknown(struct torch_fold *fold, struct tensor_spec *spec, node_id function);
 /* The storage, offset, size and stride that most calls begin with. */
 void spec_strided(struct torch_fold *fold, struct tensor_spec *spec, node_id args);
 

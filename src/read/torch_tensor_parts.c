@@ -6,19 +6,24 @@
 #include "base/base.h"
 #include "read/torch_tensor_in.h"
 
-/* The element type of a part, where its call says it at once. */
-static enum dtype part_dtype(struct torch_fold *fold, node_id node)
+/* The element type and device of a tensor are those of its values. */
+static void like_part(struct torch_fold *fold, struct tensor_spec *spec, node_id part)
 {
     const struct pickle *pickle = fold->pickle;
+    const struct persistent *storage;
 
-    switch (fold_callee_name(fold, node)) {
+    switch (fold_callee_name(fold, part)) {
     case NAME_REBUILD_TENSOR:
     case NAME_REBUILD_TENSOR_V2:
-        return fold_persistent(fold, pickle_arg(pickle, node, 0))->dtype;
     case NAME_REBUILD_TENSOR_V3:
-        return fold_dtype(fold, pickle_arg(pickle, node, 6));
+        storage = fold_persistent(fold, pickle_arg(pickle, part, 0));
+        spec->tensor.device = storage->device;
+        spec->tensor.dtype = storage->dtype;
+        if (fold_callee_name(fold, part) == NAME_REBUILD_TENSOR_V3)
+            spec->tensor.dtype = (uint8_t)fold_dtype(fold, pickle_arg(pickle, part, 6));
+        break;
     default:
-        return DTYPE_UNKNOWN;
+        break;
     }
 }
 
@@ -141,7 +146,7 @@ void spec_sparse(struct torch_fold *fold, struct tensor_spec *spec, node_id args
         spec_part(spec, sparse->plain, pickle_item(pickle, data, 1));
     spec_part(spec, "values", values);
     spec_shape(fold, spec, pickle_item(pickle, data, first + 1));
-    spec->tensor.dtype = (uint8_t)part_dtype(fold, values);
+    like_part(fold, spec, values);
     if (!sparse->compressed && fold_is(fold, pickle_item(pickle, data, 3), NODE_BOOL))
         spec_extra(fold, spec, "is_coalesced",
                    fold_value(fold, pickle_item(pickle, data, 3)));
@@ -156,7 +161,7 @@ void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args
 
     spec->tensor.flags |= TENSOR_SHAPE_ONLY;
     spec->tensor.layout = LAYOUT_NESTED;
-    spec->tensor.dtype = (uint8_t)part_dtype(fold, buffer);
+    like_part(fold, spec, buffer);
     spec_part(spec, "buffer", buffer);
     spec_part(spec, "sizes", sizes);
     spec_part(spec, "strides", pickle_item(pickle, args, 2));
@@ -167,6 +172,20 @@ void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args
         spec->shape[0] = 0;
         spec_bad(fold, spec, "the sizes of a nested tensor are not a tensor");
     }
+}
+
+/* A function we do not know makes a tensor of a class of its own: its shape is not
+ * said, but the tensors in its attributes are shown. */
+void spec_unknown(struct torch_fold *fold, struct tensor_spec *spec, node_id function)
+{
+    struct str name = pickle_text(fold->pickle, function);
+
+    spec->tensor.flags |= TENSOR_SHAPE_ONLY;
+    spec->tensor.layout = LAYOUT_WRAPPED;
+    spec->rank = 1;
+    spec->shape[0] = 0;
+    build_finding(fold->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, spec->place,
+                  "its shape is not known: %.*s makes it", STR_ARG(name));
 }
 
 void spec_meta(struct torch_fold *fold, struct tensor_spec *spec, node_id args)

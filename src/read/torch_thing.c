@@ -145,6 +145,7 @@ static enum thing named_thing(struct torch_fold *fold, node_id node)
             return THING_ARRAY;
         return numpy_objects(fold, node) == NO_NODE ? THING_VALUE : THING_LIST;
     case NAME_NUMPY_PLAIN:
+    case NAME_METHOD:
     case NAME_SIZE:
         return THING_VALUE;
     default:
