@@ -28,21 +28,39 @@ static bool ends_in(const struct model *model, uint32_t place, struct str name,
     return false;
 }
 
+/* The child that holds all parameters of the model, or NO_PLACE. Modules beside it that
+ * hold tensors too, tied ones, speak against it. */
+static uint32_t only_child(const struct session *session, uint32_t place)
+{
+    const struct model *model = session->model;
+    const struct place_counts *counts = &session->places;
+    uint32_t child, found = NO_PLACE, modules = 0;
+
+    for (child = place_first(model, place); child != NO_PLACE;
+         child = place_next(model, child)) {
+        if (model->kind[child] == PLACE_TENSOR)
+            continue;
+        if (model->kind[child] == PLACE_MODULE && counts->tensors[child] > 0)
+            modules++;
+        if (found == NO_PLACE && counts->params[child] == counts->params[0])
+            found = child;
+    }
+    if (found != NO_PLACE && model->kind[found] == PLACE_MODULE && modules > 1)
+        return NO_PLACE;
+    return found;
+}
+
 /* The deepest place that holds all parameters of the model: names are given relative to
  * it, or to anything above it. */
 static uint32_t common_place(const struct session *session)
 {
-    const struct model *model = session->model;
-    const uint64_t *params = session->places.params;
     uint32_t place = 0, child;
 
+    if (session->places.params[0] == 0)
+        return 0;
     for (;;) {
-        for (child = place_first(model, place); child != NO_PLACE;
-             child = place_next(model, child)) {
-            if (params[child] == params[0] && model->kind[child] != PLACE_TENSOR)
-                break;
-        }
-        if (child == NO_PLACE || params[0] == 0)
+        child = only_child(session, place);
+        if (child == NO_PLACE)
             return place;
         place = child;
     }

@@ -1,0 +1,164 @@
+#include "session/session.h"
+
+#include <string.h>
+
+#include "base/test.h"
+#include "session/numbers.h"
+#include "session/sample_session.h"
+
+static uint32_t tensor_at(const struct session *session, const char *name)
+{
+    return session->model->object[sample_place(session, name)];
+}
+
+TEST(opening_counts_what_is_there)
+{
+    struct session *session = sample_session();
+
+    CHECK_INT(session->total.stored, 14);
+    CHECK_INT(session->total.params, 8);
+    CHECK_INT(session->total.trainable, 6);
+    CHECK_INT(session->total.frozen, 2);
+    CHECK_INT(session->total.buffers, 1);
+    CHECK_INT(session->total.bytes, 24 + 8 + 8);
+    CHECK_INT(session->total.other_bytes, 16);
+    CHECK_INT(session->total.tensors, 5);
+    CHECK_INT(session->total.modules, 3);
+    CHECK(session->verdict.verdict == VERDICT_SAFE);
+    session_close(session);
+}
+
+TEST(statistics_are_computed_once_and_kept)
+{
+    struct session *session = sample_session();
+    uint32_t weight = tensor_at(session, "a.weight");
+    const struct stats *first, *second;
+
+    CHECK(!session_known(session, weight));
+    CHECK(session_stats(session, weight, NULL, &first, NULL) == 0);
+    CHECK(session_stats(session, weight, NULL, &second, NULL) == 0);
+    CHECK(first == second && first == session_known(session, weight));
+    CHECK_INT(first->count, 6);
+    CHECK(first->min == -6 && first->min_at == 5 && first->max == 5);
+    session_close(session);
+}
+
+TEST(what_cannot_be_read_keeps_a_reason)
+{
+    struct session *session = sample_session();
+    uint32_t lost = tensor_at(session, "lost");
+    const struct stats *stats = NULL;
+    struct err err = {0};
+
+    CHECK(session_stats(session, lost, NULL, &stats, &err) < 0);
+    CHECK(err.code == ERR_UNSUPPORTED && !stats);
+    CHECK(session_why(session, lost) && *session_why(session, lost));
+    session_close(session);
+}
+
+TEST(many_tensors_are_measured_although_one_cannot_be_read)
+{
+    struct session *session = sample_session();
+    uint32_t all[4] = {0, 1, 2, 3};
+    struct work work;
+
+    work_init(&work);
+    session->want_exponents = true;
+    CHECK(session_stats_many(session, all, 4, &work, NULL) == 0);
+    CHECK_INT(atomic_load(&work.total), 40);
+    CHECK(session_known(session, tensor_at(session, "b.count"))->int_max == 7);
+    CHECK_INT(session_known(session, tensor_at(session, "a.bias"))->nan, 1);
+    CHECK(!session_known(session, tensor_at(session, "lost")));
+    session_close(session);
+}
+
+TEST(exponents_are_folded_from_the_histogram)
+{
+    struct session *session = sample_session();
+    uint32_t weight = tensor_at(session, "a.weight");
+    const struct exponents *exponents;
+    const struct stats *stats;
+
+    session->want_exponents = true;
+    CHECK(session_stats(session, weight, NULL, &stats, NULL) == 0);
+    exponents = session_exponents(session, weight);
+    CHECK_INT(exponents->first, 0);
+    CHECK_INT(exponents->n, 3);
+    CHECK_INT(exponents->counts[0], 1); /* 1 */
+    CHECK_INT(exponents->counts[1], 2); /* 2 3 */
+    CHECK_INT(exponents->counts[2], 3); /* 4 5 -6 */
+    session_close(session);
+}
+
+TEST(a_cancelled_run_keeps_what_it_has)
+{
+    struct session *session = sample_session();
+    uint32_t all[3] = {0, 1, 2};
+    struct err err = {0};
+    struct work work;
+
+    work_init(&work);
+    atomic_store(&work.cancel, 1);
+    CHECK(session_stats_many(session, all, 3, &work, &err) < 0);
+    CHECK(err.code == ERR_CANCELLED);
+    session_close(session);
+}
+
+TEST(numbers_hold_quantiles_a_histogram_and_a_digest)
+{
+    static const double at[3] = {0, 0.5, 1};
+    struct session *session = sample_session();
+    struct numbers_wanted wanted = {at, 3, 11, true};
+    struct numbers numbers;
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    CHECK(session_numbers(session, tensor_at(session, "a.weight"), &wanted, &arena,
+                          NULL, &numbers, NULL) == 0);
+    CHECK(numbers.quantiles[0] == -6 && numbers.quantiles[1] == 2.5 &&
+          numbers.quantiles[2] == 5);
+    CHECK_INT(numbers.bins[0], 1);
+    CHECK_INT(numbers.bins[10], 2);
+    CHECK_INT(strlen(numbers.sha256), 64);
+    arena_release(&arena);
+    session_close(session);
+}
+
+TEST(a_name_may_be_whole_or_the_only_ending)
+{
+    struct session *session = sample_session();
+    uint32_t place;
+
+    CHECK(session_find(session, STR("a.bias"), &place, NULL) == 0);
+    CHECK_INT(place, sample_place(session, "a.bias"));
+    CHECK(session_find(session, STR("bias"), &place, NULL) == 0);
+    CHECK_INT(place, sample_place(session, "a.bias"));
+    CHECK(session_find(session, STR(""), &place, NULL) == 0);
+    CHECK_INT(place, 0);
+    session_close(session);
+}
+
+TEST(an_ending_that_fits_two_places_is_refused_with_both_names)
+{
+    struct session *session = sample_session();
+    struct err err = {0};
+    uint32_t place;
+
+    CHECK(session_find(session, STR("weight"), &place, &err) < 0);
+    CHECK(err.code == ERR_NOT_FOUND);
+    CHECK(strstr(err.text, "a.weight") && strstr(err.text, "b.weight"));
+    session_close(session);
+}
+
+TEST(an_unknown_name_is_answered_with_the_nearest)
+{
+    struct session *session = sample_session();
+    struct err err = {0};
+    uint32_t place;
+
+    CHECK(session_find(session, STR("a.wieght"), &place, &err) < 0);
+    CHECK(err.code == ERR_NOT_FOUND && strstr(err.text, "near it: a.weight"));
+    CHECK(session_find(session, STR("nothing like it"), &place, &err) < 0);
+    CHECK(!strstr(err.text, "near it"));
+    session_close(session);
+}

@@ -1,0 +1,218 @@
+#include "study/verdict.h"
+
+#include <string.h>
+
+#include "base/test.h"
+#include "model/build.h"
+#include "study/verdict_in.h"
+
+/* A log being written. */
+static void begin(struct build *b)
+{
+    CHECK(build_init(b, "x", 0, NULL, NULL) == 0);
+    b->model->format = "pickle";
+    build_pickle_stream(b, STR("data.pkl"), 10);
+    b->model->pickle.streams[0].complete = true;
+}
+
+static void use_with(struct build *b, const char *name, enum pickle_act act,
+                     uint32_t args)
+{
+    struct str text = str_of(name);
+    ptrdiff_t dot = str_find_last_char(text, '.');
+    struct pickle_event event = {.act = (uint8_t)act, .args = args};
+
+    event.global = build_pickle_global(b, text, dot < 0 ? 0 : (uint32_t)dot + 1);
+    if (build_pickle_count(b, event.global, act))
+        build_pickle_event(b, &event);
+}
+
+static void use(struct build *b, const char *name, enum pickle_act act)
+{
+    use_with(b, name, PICKLE_NAMES, 0);
+    if (act != PICKLE_NAMES)
+        use_with(b, name, act, 0);
+}
+
+static enum verdict judge(struct build *b)
+{
+    struct model *model = build_finish(b, NULL);
+    enum verdict verdict;
+
+    CHECK(model);
+    build_release(b);
+    verdict = verdict_of(model).verdict;
+    model_free(model);
+    return verdict;
+}
+
+static enum verdict judge_one(const char *name, enum pickle_act act)
+{
+    struct build b;
+
+    begin(&b);
+    use(&b, name, act);
+    return judge(&b);
+}
+
+TEST(a_state_dict_is_safe)
+{
+    struct build b;
+
+    begin(&b);
+    use(&b, "collections.OrderedDict", PICKLE_CALLS);
+    use(&b, "torch._utils._rebuild_tensor_v2", PICKLE_CALLS);
+    use(&b, "torch.FloatStorage", PICKLE_NAMES);
+    use(&b, "torch.bfloat16", PICKLE_NAMES);
+    use_with(&b, "", PICKLE_PERSISTENT, 0);
+    CHECK(judge(&b) == VERDICT_SAFE);
+}
+
+TEST(a_whole_module_of_torchs_own_classes_is_safe)
+{
+    struct build b;
+
+    begin(&b);
+    use(&b, "torch.nn.modules.container.Sequential", PICKLE_MAKES);
+    use(&b, "torch.nn.modules.linear.Linear", PICKLE_BUILDS);
+    use(&b, "torch.nn.functional.relu", PICKLE_NAMES);
+    CHECK(judge(&b) == VERDICT_SAFE);
+}
+
+TEST(classes_of_others_need_code)
+{
+    CHECK(judge_one("__main__.CifarCNN", PICKLE_MAKES) == VERDICT_NEEDS_CODE);
+    CHECK(judge_one("models.yolo.Model", PICKLE_CALLS) == VERDICT_NEEDS_CODE);
+    CHECK(judge_one("pytorch_lightning.callbacks.EarlyStopping", PICKLE_NAMES) ==
+          VERDICT_NEEDS_CODE);
+    CHECK(judge_one("somewhere.make_it", PICKLE_CALLS) == VERDICT_NEEDS_CODE);
+}
+
+TEST(what_runs_something_is_unsafe)
+{
+    static const char *const names[] = {
+        "posix.system",       "builtins.eval",        "subprocess.Popen",
+        "os.execve",          "pickle.loads",         "torch.hub.load",
+        "ctypes.CDLL",        "requests.api.get",     "pip.main",
+        "pty.spawn",          "runpy.run_path",       "timeit.timeit",
+        "types.CodeType",     "operator.attrgetter",  "importlib.import_module",
+        "pip._internal.main", "dill._dill._load_type"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        CHECK(judge_one(names[i], PICKLE_CALLS) == VERDICT_UNSAFE);
+        CHECK(judge_one(names[i], PICKLE_NAMES) == VERDICT_UNSAFE);
+    }
+}
+
+TEST(python_and_torch_outside_the_list_are_unsafe_once_called)
+{
+    CHECK(judge_one("statistics.mean", PICKLE_CALLS) == VERDICT_UNSAFE);
+    CHECK(judge_one("statistics.mean", PICKLE_NAMES) == VERDICT_NEEDS_CODE);
+    CHECK(judge_one("torch.utils.something.run", PICKLE_CALLS) == VERDICT_UNSAFE);
+    CHECK(judge_one("torch.nn.functional.relu", PICKLE_CALLS) == VERDICT_UNSAFE);
+    CHECK(judge_one("torch.jit._script.ScriptModule", PICKLE_MAKES) ==
+          VERDICT_NEEDS_CODE);
+}
+
+TEST(a_name_given_to_something_that_calls_it_counts_as_called)
+{
+    struct build b;
+
+    begin(&b);
+    use(&b, "torch._tensor._rebuild_from_type_v2", PICKLE_CALLS);
+    use(&b, "statistics.mean", PICKLE_NAMES);
+    CHECK(judge(&b) == VERDICT_UNSAFE);
+}
+
+TEST(replacing_attributes_of_code_is_unsafe_whatever_its_name)
+{
+    CHECK(judge_one("torch._utils._rebuild_tensor", PICKLE_OVERRIDES) ==
+          VERDICT_UNSAFE);
+    CHECK(judge_one("collections.OrderedDict", PICKLE_OVERRIDES) == VERDICT_UNSAFE);
+}
+
+TEST(extension_codes_and_computed_names_are_unsafe)
+{
+    CHECK(judge_one("", PICKLE_EXTENSION) == VERDICT_UNSAFE);
+    CHECK(judge_one("<computed>", PICKLE_CALLS) == VERDICT_UNSAFE);
+    CHECK(judge_one("collections.OrderedDict.__init__", PICKLE_NAMES) ==
+          VERDICT_UNSAFE);
+}
+
+static uint32_t getattr_args(struct build *b, const char *owner, const char *name)
+{
+    struct values *values = build_values(b);
+    uint32_t items[2] = {value_make(values, VALUE_GLOBAL, str_of(owner), NULL, 0),
+                         value_str(values, str_of(name))};
+
+    return value_make(values, VALUE_TUPLE, STR(""), items, 2);
+}
+
+TEST(getattr_of_an_enum_is_plain_and_of_the_standard_library_is_not)
+{
+    struct build b;
+
+    begin(&b);
+    use_with(&b, "builtins.getattr", PICKLE_NAMES, 0);
+    use_with(&b, "builtins.getattr", PICKLE_CALLS,
+             getattr_args(&b, "my.Colour", "RED"));
+    use(&b, "my.Colour", PICKLE_NAMES);
+    CHECK(judge(&b) == VERDICT_NEEDS_CODE);
+    begin(&b);
+    use_with(&b, "builtins.getattr", PICKLE_CALLS, getattr_args(&b, "bdb.Bdb", "run"));
+    CHECK(judge(&b) == VERDICT_UNSAFE);
+    begin(&b);
+    use_with(&b, "builtins.getattr", PICKLE_CALLS,
+             getattr_args(&b, "my.Colour", "__init__"));
+    CHECK(judge(&b) == VERDICT_UNSAFE);
+}
+
+TEST(getattr_calls_that_were_not_kept_are_not_trusted)
+{
+    struct build b;
+
+    begin(&b);
+    for (int i = 0; i < 2 * PICKLE_LOG_KEEP; i++)
+        use_with(&b, "builtins.getattr", PICKLE_CALLS,
+                 getattr_args(&b, "my.Colour", "RED"));
+    CHECK(judge(&b) == VERDICT_UNSAFE);
+}
+
+TEST(a_stream_that_breaks_off_is_never_called_safe)
+{
+    struct build b;
+
+    begin(&b);
+    b.model->pickle.streams[0].complete = false;
+    use(&b, "collections.OrderedDict", PICKLE_CALLS);
+    CHECK(judge(&b) == VERDICT_INCONCLUSIVE);
+    begin(&b);
+    b.model->pickle.streams[0].complete = false;
+    use(&b, "posix.system", PICKLE_CALLS);
+    CHECK(judge(&b) == VERDICT_UNSAFE);
+}
+
+TEST(a_format_without_pickles_is_safe_and_one_that_lost_its_pickle_is_not)
+{
+    struct build b;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    b.model->format = "safetensors";
+    CHECK(judge(&b) == VERDICT_SAFE);
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    b.model->format = "torch zip";
+    CHECK(judge(&b) == VERDICT_INCONCLUSIVE);
+}
+
+TEST(patterns_match_whole_names)
+{
+    CHECK(verdict_matches("torch.*Storage", STR("torch.FloatStorage")));
+    CHECK(!verdict_matches("torch.*Storage", STR("torch.a.b.FloatStorage")));
+    CHECK(!verdict_matches("torch.*Storage", STR("torch.FloatStorage.x")));
+    CHECK(verdict_matches("torch.optim.*", STR("torch.optim.adam.Adam")));
+    CHECK(!verdict_matches("torch.optim.*", STR("torch.optim.")));
+    CHECK(!verdict_matches("torch.optim.*", STR("torch.optimizer.Adam")));
+    CHECK(!verdict_allowed(STR("torch.nn.modules.module.register_hook")));
+    CHECK(strcmp(verdict_allowed(STR("torch.float8_e4m3fn"))->about, "names a dtype") ==
+          0);
+}
