@@ -44,6 +44,13 @@ void spec_strides(struct torch_fold *fold, struct tensor_spec *spec, node_id str
 void spec_grad(struct torch_fold *fold, struct tensor_spec *spec, node_id flag);
 void spec_dtype(struct torch_fold *fold, struct tensor_spec *spec, node_id global);
 
+void spec_storage(struct torch_fold *fold, struct tensor_spec *spec, node_id node);
+
+/* torch_rebuild.c: what the function of this name says of a tensor with these
+ * arguments. */
+void spec_rebuild(struct torch_fold *fold, struct tensor_spec *spec,
+                  enum torch_name name, node_id args);
+
 /* One of these functions for each kind of call; `args` is the tuple of its arguments.
  */
 void spec_quantised(struct torch_fold *fold, struct tensor_spec *spec, node_id args);
