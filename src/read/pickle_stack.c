@@ -104,6 +104,8 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->persistent_log = m->extension_log = UINT32_MAX;
     m->raw = NO_NODE;
     reserve_arrays(m);
+    if (machine_more_stack(m) < 0)
+        return -1;
     return make_shared(m);
 }
 
