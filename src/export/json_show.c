@@ -15,9 +15,12 @@ static void write_numbers(struct json *json, const struct numbers *numbers)
         json_array_end(json);
     }
     if (numbers->n_bins > 0) {
+        /* As numpy has it: one value alone stands in a step of width 1 around it. */
+        double half = numbers->stats->min == numbers->stats->max ? 0.5 : 0;
+
         json_object(json, "histogram");
-        json_real(json, "min", numbers->stats->min);
-        json_real(json, "max", numbers->stats->max);
+        json_real(json, "min", numbers->stats->min - half);
+        json_real(json, "max", numbers->stats->max + half);
         json_array(json, "bins");
         for (uint32_t i = 0; i < numbers->n_bins; i++)
             json_u64(json, NULL, numbers->bins[i]);

@@ -1,0 +1,83 @@
+#include "export/export_in.h"
+
+#include "base/test.h"
+#include "session/sample_session.h"
+
+static void check_value(struct session *session, uint32_t value, const char *expected)
+{
+    struct buf text = BUF_INIT;
+    struct document doc = {.session = session, .model = session->model};
+    struct json json;
+    struct out out;
+
+    out_init_buf(&out, &text);
+    json_init_text(&json, &out);
+    doc.json = &json;
+    json_array(&json, NULL); /* each of its elements has a line of its own */
+    write_value(&doc, NULL, value);
+    json_array_end(&json);
+    CHECK(out_release(&out) == 0);
+    CHECK(str_find(buf_span(&text), str_of(expected)) >= 0);
+    buf_release(&text);
+    buf_release(&doc.path);
+}
+
+TEST(values_are_json_where_json_has_them)
+{
+    struct session *session = sample_session();
+    struct values *values = &session->model->values;
+    uint32_t items[4] = {value_int(values, INT64_MIN), value_real(values, 0.5),
+                         value_bool(values, true), VALUE_ID_NONE};
+
+    check_value(session, value_make(values, VALUE_TUPLE, STR(""), items, 4),
+                "[-9223372036854775808, 0.5, true, null]");
+    items[0] = value_str(values, STR("lr"));
+    check_value(session, value_make(values, VALUE_DICT, STR(""), items, 2),
+                "{\"lr\": 0.5}");
+    session_close(session);
+}
+
+TEST(what_json_lacks_is_an_object_of_its_own)
+{
+    struct session *session = sample_session();
+    struct values *values = &session->model->values;
+    uint32_t items[2] = {value_int(values, 1), value_str(values, STR("ls"))};
+
+    check_value(session, value_make(values, VALUE_DICT, STR(""), items, 2),
+                "{\"$dict\": [[1, \"ls\"]]}");
+    check_value(session,
+                value_make(values, VALUE_CALL, STR("posix.system"), items + 1, 1),
+                "{\"$call\": \"posix.system\", \"args\": [\"ls\"]}");
+    check_value(session, value_bytes(values, STR("\x01\xff"), 900),
+                "{\"$bytes\": 900, \"head_hex\": \"01ff\"}");
+    items[0] = value_str(values, STR("$global"));
+    check_value(session, value_make(values, VALUE_DICT, STR(""), items, 2),
+                "{\"$dict\": [[\"$global\", \"ls\"]]}");
+    session_close(session);
+}
+
+TEST(shared_parts_do_not_grow_without_end)
+{
+    struct session *session = sample_session();
+    struct values *values = &session->model->values;
+    struct document doc = {.session = session, .model = session->model};
+    struct buf text = BUF_INIT;
+    uint32_t pair[2] = {value_int(values, 1), value_int(values, 1)};
+    struct json json;
+    struct out out;
+
+    /* 2^60 numbers if it were written out. */
+    for (int i = 0; i < 60; i++)
+        pair[0] = pair[1] = value_make(values, VALUE_LIST, STR(""), pair, 2);
+    out_init_buf(&out, &text);
+    json_init_text(&json, &out);
+    doc.json = &json;
+    json_array(&json, NULL);
+    write_value(&doc, NULL, pair[0]);
+    json_array_end(&json);
+    CHECK(out_release(&out) == 0);
+    CHECK(text.len < 64 << 20);
+    CHECK(str_find(buf_span(&text), STR("\"$cut\": \"too long\"")) >= 0);
+    buf_release(&text);
+    session_close(session);
+}
