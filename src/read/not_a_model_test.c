@@ -1,0 +1,119 @@
+#include <string.h>
+
+#include "base/base.h"
+#include "base/test.h"
+#include "read/read.h"
+#include "read/test_zip_in.h"
+
+/* The sentence for these bytes, which must be no model. */
+static const char *named(const char *bytes, size_t len, struct err *err)
+{
+    struct model *model = read_model_memory(bytes, len, "f", NULL, err);
+
+    model_free(model);
+    CHECK(model == NULL);
+    return err->text;
+}
+
+#define CHECK_NAMED(bytes, part)                                                       \
+    do {                                                                               \
+        struct err err = {0};                                                          \
+        CHECK(strstr(named(bytes, sizeof(bytes) - 1, &err), part));                    \
+    } while (0)
+
+TEST(a_file_that_is_no_model_is_named)
+{
+    CHECK_NAMED("", "f is empty");
+    CHECK_NAMED("7z\xbc\xaf\x27\x1c....", "a 7z archive, not a model: unpack it");
+    CHECK_NAMED("\x1f\x8b\x08\x00....", "a gzip file");
+    CHECK_NAMED("\x28\xb5\x2f\xfd....", "a zstd file");
+    CHECK_NAMED("BZh91AY&SY", "a bzip2 file");
+    CHECK_NAMED("\xfd"
+                "7zXZ\0\0\0\0",
+                "an xz file");
+    CHECK_NAMED("Rar!\x1a\x07\x01", "a rar archive");
+    CHECK_NAMED("\x7f"
+                "ELF\2\1\1\0",
+                "ELF");
+    CHECK_NAMED("%PDF-1.7 \n%", "a PDF document");
+    CHECK_NAMED("\x89PNG\r\n\x1a\n....", "a PNG picture");
+    CHECK_NAMED("\xff\xd8\xff\xe0....", "a JPEG picture");
+    CHECK_NAMED("PYTORCH1\0\0\0\0\0\0\0\0", "PyTorch 1.0 preview");
+    CHECK_NAMED("tjgg\1\0\0\0", "an old GGJT file");
+    CHECK_NAMED("\0\0\0\0\0\0\0\0\0\0\0\0", "zeros only");
+    CHECK_NAMED("\xf3\x91\x03\xfe\xe1\xc2\x99\x81", "nothing that torchoscope knows");
+}
+
+TEST(a_format_that_is_read_later_is_named_with_not_yet)
+{
+    CHECK_NAMED("GGUF\3\0\0\0", "f is a GGUF file; torchoscope does not read GGUF yet");
+    CHECK_NAMED("\x93NUMPY\1\0....", "NumPy .npy");
+    CHECK_NAMED("\x89HDF\r\n\x1a\n....", "HDF5");
+    CHECK_NAMED("\x1c\0\0\0TFL3....", "TFLite");
+    CHECK_NAMED("\x1c\0\0\0"
+                "ET12....",
+                "is an ExecuTorch file");
+    CHECK_NAMED("\x1c\0\0\0PTMF....", "PyTorch mobile");
+    CHECK_NAMED("\4\0\0\0\1\0\0\0\3\0\0\0V 1\r\0\0\0", "Torch7");
+    CHECK_NAMED("\x08\x07\x12\x04torch", "nothing");
+    CHECK_NAMED("\x08\x07\x12\x05torch\x42\x02\x10\x11", "ONNX");
+}
+
+TEST(a_failed_download_is_named_and_told_what_to_do)
+{
+    CHECK_NAMED("version https://git-lfs.github.com/spec/v1\n"
+                "oid sha256:4d7a214614ab2935\nsize 438064459\n",
+                "run `git lfs pull` to fetch its 438064459 bytes");
+    CHECK_NAMED("<!DOCTYPE html>\n<html><head>", "a web page");
+    CHECK_NAMED("  <HTML><body>", "a web page");
+    CHECK_NAMED("{\"error\": \"Repository not found\"}", "Repository not found");
+    CHECK_NAMED("{\"hidden_size\": 768}", "JSON text");
+    CHECK_NAMED("Entry not found\n", "plain text");
+}
+
+/* The sentence for an archive with these entries. */
+static void check_archive(const char *const *names, size_t n, const char *part)
+{
+    struct test_zip zip = {0};
+    struct err err = {0};
+
+    for (size_t i = 0; i < n; i++)
+        test_zip_add(&zip, &(struct test_member){.name = names[i], .content = "x"});
+    test_zip_end(&zip, &(struct test_end){0});
+    CHECK(strstr(named(zip.bytes.at, zip.bytes.len, &err), part));
+    test_zip_release(&zip);
+}
+
+TEST(an_archive_is_named_by_its_entries)
+{
+    static const char *const word[] = {"[Content_Types].xml", "word/document.xml"};
+    static const char *const app[] = {"classes.dex", "AndroidManifest.xml"};
+    static const char *const npz[] = {"a.npy", "b.npy"};
+    static const char *const keras[] = {"config.json", "metadata.json",
+                                        "model.weights.h5"};
+    static const char *const exported[] = {"m/archive_format", "m/models/model.json"};
+    static const char *const package[] = {"m/.data/extern_modules", "m/model.pkl"};
+    static const char *const other[] = {"weights/a.pt", "weights/b.pt"};
+
+    check_archive(word, COUNT_OF(word), "a Word document");
+    check_archive(app, COUNT_OF(app), "an Android app");
+    check_archive(npz, COUNT_OF(npz), "NumPy .npz");
+    check_archive(keras, COUNT_OF(keras), "Keras");
+    check_archive(exported, COUNT_OF(exported), "torch.export");
+    check_archive(package, COUNT_OF(package), "torch.package");
+    check_archive(other, COUNT_OF(other), "a zip archive of 2 files");
+    check_archive(other, 0, "without a single entry");
+}
+
+TEST(any_short_file_is_named_or_read_without_harm)
+{
+    char bytes[3];
+    struct err err = {0};
+
+    for (int i = 0; i < 65536; i++) {
+        bytes[0] = (char)i;
+        bytes[1] = (char)(i >> 8);
+        bytes[2] = '.';
+        model_free(read_model_memory(bytes, 1 + (size_t)(i & 1) * 2, "f", NULL, &err));
+    }
+}
