@@ -118,7 +118,7 @@ static uint32_t ordered_bin(uint32_t i)
 double histogram_quantile(const struct histogram *histogram, double q)
 {
     uint64_t total = 0, below = 0;
-    double rank, low = 0, high = 0;
+    double rank, low, high;
 
     for (uint32_t i = 0; i < HISTOGRAM_BINS; i++)
         total += histogram->bins[i];
@@ -126,20 +126,17 @@ double histogram_quantile(const struct histogram *histogram, double q)
         return NAN;
     rank = q * (double)(total - 1);
     for (uint32_t i = 0; i < HISTOGRAM_BINS; i++) {
-        uint64_t here = histogram->bins[ordered_bin(i)];
+        uint32_t bin = ordered_bin(i);
 
-        if (here == 0)
+        below += histogram->bins[bin];
+        if (rank >= (double)below)
             continue;
-        histogram_range(ordered_bin(i), &low, &high);
-        /* The elements of a counter are taken to be spread evenly over it; in those of
-         * zero they are taken to be zeros. */
-        if (ordered_bin(i) % HALF == 0)
-            low = high = 0;
-        if (rank < (double)(below + here))
-            return low + (high - low) * ((rank - (double)below + 0.5) / (double)here);
-        below += here;
+        /* The value that is equally far, in per cent, from both ends; zeros are zero.
+         */
+        histogram_range(bin, &low, &high);
+        return bin % HALF == 0 ? 0 : 2 * low * (high / (low + high));
     }
-    return high;
+    return NAN;
 }
 
 /* A linear histogram under way: the edges as numpy.linspace gives them. */
@@ -196,7 +193,8 @@ static int linear_init(struct linear *linear, double min, double max, uint64_t *
     if (!linear->edges)
         return err_set(err, ERR_LIMIT, "no memory for a histogram of %u steps", n);
     for (uint32_t i = 0; i <= n; i++)
-        linear->edges[i] = min + i * ((max / 2 - min / 2) / n * 2);
+        linear->edges[i] = isfinite(max - min) ? min + i * ((max - min) / n)
+                                               : min + i * (max / n) - i * (min / n);
     linear->edges[n] = max;
     return 0;
 }

@@ -14,6 +14,8 @@ static int sample_bytes(struct source *source, uint32_t storage, uint64_t at, vo
 
     if (storage != 0 || at > sample->storage.have || n > sample->storage.have - at)
         return err_set(err, ERR_IO, "read beyond the storage");
+    if (sample->fails_from && at + n > sample->fails_from)
+        return err_set(err, ERR_IO, "the disk is gone");
     memcpy(to, sample->bytes + at, n);
     sample->reads++;
     sample->bytes_read += n;

@@ -9,13 +9,11 @@
 
 #include "measure/small_float_in.h"
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors as parameters, all inlined */
-
 #define kernels_avx512 kernels_simde
 
 /* Lane by lane: `get` is what lane i of the result is. */
 #define CONVERSION(name, to_vector, to_type, from_vector, from_type, get)              \
-    static inline __attribute__((always_inline)) to_vector name(from_vector x)         \
+    static inline to_vector name(from_vector x)                                        \
     {                                                                                  \
         from_type from[sizeof x / sizeof(from_type)];                                  \
         to_type to[sizeof(to_vector) / sizeof(to_type)];                               \

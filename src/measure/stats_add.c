@@ -49,16 +49,18 @@ static enum load load_of(enum dtype dtype)
     }
 }
 
-/* Is the sum of squares about the mean good to 1e-6? Not when an element was not finite
- * or too large, when the squares were too small for float32, or when what is left of
- * them after taking off the mean is their rounding. */
+/* Are the sums good enough? Not when an element was not finite or too large, when the
+ * squares were too small for float32, or when what is left of them after taking off the
+ * mean is their rounding. */
 static bool is_sound(const struct block *block, enum load load, double m2)
 {
     if (!isfinite(block->squares))
         return false;
-    if (load >= LOAD_F64 || block->min == block->max)
+    if (block->min == block->max)
         return true;
-    return block->squares >= 1e-28 && m2 >= 0.01 * block->squares;
+    if (load < LOAD_F64 && block->squares < 1e-28)
+        return false;
+    return m2 >= 0.01 * block->squares;
 }
 
 /* Integers of up to 32 bits have their range as doubles, those of 64 bits as integers;
@@ -141,6 +143,37 @@ static void to_reals(const struct stats_part *part, size_t first, size_t n,
         decode_reals(part->dtype, part->at, first, n, reals);
 }
 
+/* The first element was far off: let the one nearest to the mean take its place. Sums
+ * do not care for order. */
+static void sum_from_middle(const struct kernels *kernels, double *reals, size_t n,
+                            struct block *block)
+{
+    double mean = block->shift + block->sum / (double)n, real;
+    size_t nearest = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (fabs(reals[i] - mean) < fabs(reals[nearest] - mean))
+            nearest = i;
+    real = reals[nearest];
+    reals[nearest] = reals[0];
+    reals[0] = real;
+    kernels->sums[LOAD_F64](reals, n, block);
+}
+
+/* Finite doubles whose squares are not: sum them made smaller by 2^540. */
+static void sum_huge(const struct kernels *kernels, double *reals, size_t n,
+                     struct block *block)
+{
+    struct block small;
+
+    for (size_t i = 0; i < n; i++)
+        reals[i] *= 0x1p-540;
+    kernels->sums[LOAD_F64](reals, n, &small);
+    block->shift = (small.shift + small.sum / (double)n) * 0x1p540;
+    block->sum = 0;
+    block->squares = block_m2(&small, n) * 0x1p540 * 0x1p540;
+}
+
 /* The block in doubles. `ranged` is what a kernel for 64-bit integers made of it
  * before: their range is only right as integers. */
 static void add_doubles(struct adding *adding, size_t first, size_t n,
@@ -162,6 +195,10 @@ static void add_doubles(struct adding *adding, size_t first, size_t n,
         adding->stats->count += n;
         return;
     }
+    if (!isfinite(block.squares))
+        sum_huge(part->kernels, reals, n, &block);
+    else if (!is_sound(&block, LOAD_F64, block_m2(&block, n)))
+        sum_from_middle(part->kernels, reals, n, &block);
     if (ranged) {
         block.int_min = ranged->int_min;
         block.int_max = ranged->int_max;
