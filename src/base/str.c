@@ -6,24 +6,9 @@
 
 #include "base/plain_locale_in.h"
 
-struct str str_of(const char *text)
-{
-    return (struct str){text, text ? strlen(text) : 0};
-}
-
 struct str str_span(const void *at, size_t len)
 {
     return (struct str){at, len};
-}
-
-bool str_eq(struct str a, struct str b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
-}
-
-bool str_is(struct str a, const char *text)
-{
-    return str_eq(a, str_of(text));
 }
 
 int str_cmp(struct str a, struct str b)
@@ -34,28 +19,9 @@ int str_cmp(struct str a, struct str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-bool str_starts(struct str s, struct str head)
-{
-    return s.len >= head.len && str_eq(str_head(s, head.len), head);
-}
-
 bool str_ends(struct str s, struct str tail)
 {
     return s.len >= tail.len && str_eq(str_from(s, s.len - tail.len), tail);
-}
-
-struct str str_from(struct str s, size_t begin)
-{
-    if (begin == 0)
-        return s;
-    if (begin > s.len)
-        begin = s.len;
-    return (struct str){s.at ? s.at + begin : NULL, s.len - begin};
-}
-
-struct str str_head(struct str s, size_t len)
-{
-    return (struct str){s.at, len < s.len ? len : s.len};
 }
 
 static bool is_blank(char c)
@@ -225,25 +191,6 @@ static uint64_t load_tail(const unsigned char *at, size_t n)
     if (n >= 4) /* the two halves overlap: all n bytes count, none beyond is read */
         return load_u32(at) | load_u32(at + n - 4) << 32;
     return at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16;
-}
-
-uint64_t hash_mix(uint64_t hash, uint64_t value)
-{
-    /* The value is spread first, off the chain of dependencies; the second product
-     * makes the order of values count. Both constants are odd: no value is lost. */
-    value *= 0x9e3779b97f4a7c15u;
-    value ^= value >> 32;
-    hash = (hash ^ value) * 0xd6e8feb86659fd93u;
-    return hash ^ hash >> 29;
-}
-
-uint64_t hash_u64(uint64_t value)
-{
-    value ^= value >> 32;
-    value *= 0xd6e8feb86659fd93u;
-    value ^= value >> 32;
-    value *= 0xd6e8feb86659fd93u;
-    return value ^ value >> 32;
 }
 
 uint64_t str_hash(struct str s)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct str {
     const char *at; /* may be NULL when len is 0 */
@@ -16,16 +17,48 @@ struct str {
 #define STR_ARG(s)                                                                     \
     (int)((s).len > 0x7fffffff ? 0x7fffffff : (s).len), ((s).at ? (s).at : "")
 
-struct str str_of(const char *text); /* NULL gives the empty span */
+/* What is called for every name of a file is inline: a comparison with a literal then
+ * costs a comparison of lengths first, and no call. */
+static inline struct str str_of(const char *text) /* NULL gives the empty span */
+{
+    return (struct str){text, text ? strlen(text) : 0};
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+static inline bool str_is(struct str a, const char *text)
+{
+    return str_eq(a, str_of(text));
+}
+
+/* s without its first bytes. */
+static inline struct str str_from(struct str s, size_t begin)
+{
+    if (begin == 0)
+        return s;
+    if (begin > s.len)
+        begin = s.len;
+    return (struct str){s.at ? s.at + begin : NULL, s.len - begin};
+}
+
+/* Its first bytes, at most all. */
+static inline struct str str_head(struct str s, size_t len)
+{
+    return (struct str){s.at, len < s.len ? len : s.len};
+}
+
+static inline bool str_starts(struct str s, struct str head)
+{
+    return s.len >= head.len && str_eq(str_head(s, head.len), head);
+}
+
 struct str str_span(const void *at, size_t len);
-bool str_eq(struct str a, struct str b);
-bool str_is(struct str a, const char *text);
 int str_cmp(struct str a, struct str b); /* by bytes, the shorter first */
-bool str_starts(struct str s, struct str head);
 bool str_ends(struct str s, struct str tail);
-struct str str_from(struct str s, size_t begin); /* s without its first bytes */
-struct str str_head(struct str s, size_t len);   /* its first bytes, at most all */
-struct str str_trim(struct str s);               /* without ASCII blanks at both ends */
+struct str str_trim(struct str s); /* without ASCII blanks at both ends */
 
 /* Where `c` or `part` first (last) stands in `s`, or -1. */
 ptrdiff_t str_find_char(struct str s, char c);
@@ -43,7 +76,25 @@ bool str_to_double(struct str s, double *ret_value); /* also nan, inf, -inf */
 
 /* A good 64-bit hash of the bytes; the same on every machine and in every run. */
 uint64_t str_hash(struct str s);
-uint64_t hash_u64(uint64_t value);
-uint64_t hash_mix(uint64_t hash, uint64_t value); /* for hashing several values */
+
+/* For hashing several values, one after the other. The value is spread first, off the
+ * chain of dependencies; the second product makes the order of values count. Both
+ * constants are odd: no value is lost. */
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
+{
+    value *= 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+    hash = (hash ^ value) * 0xd6e8feb86659fd93u;
+    return hash ^ hash >> 29;
+}
+
+static inline uint64_t hash_u64(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    return value ^ value >> 32;
+}
 
 #endif
