@@ -38,16 +38,18 @@ static void write_command_help(struct out *out, const struct command *command)
 }
 
 /* Help about `command`, or about all of them if it is NULL. */
-static int help(const struct command *command)
+static int help(const struct command *command, int fd)
 {
     struct out out;
 
-    out_init_fd(&out, STDOUT_FILENO);
+    out_init_fd(&out, fd);
     if (command)
         write_command_help(&out, command);
     else
         write_help(&out);
-    return out_release(&out) == 0 ? STATUS_FINE : STATUS_TROUBLE;
+    if (out_release(&out) < 0 || fd != STDOUT_FILENO)
+        return STATUS_TROUBLE;
+    return STATUS_FINE;
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -61,7 +63,7 @@ static bool asks_for_help(int argc, char **argv)
 static int run(const struct command *command, int argc, char **argv)
 {
     if (!command->hidden && asks_for_help(argc, argv))
-        return help(command);
+        return help(command, STDOUT_FILENO);
     return command->run(argc, argv);
 }
 
@@ -93,15 +95,17 @@ static int unknown(const char *word)
 
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : "--help";
+    const char *word = argc > 1 ? argv[1] : "";
     const struct command *command = command_find(word);
 
+    if (argc < 2) /* nobody asked for help, but it is what is needed */
+        return help(NULL, STDERR_FILENO);
     if (command)
         return run(command, argc - 2, argv + 2);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return help(NULL);
+        return help(NULL, STDOUT_FILENO);
     if (strcmp(word, "help") == 0 && (argc < 3 || command_find(argv[2])))
-        return help(argc < 3 ? NULL : command_find(argv[2]));
+        return help(argc < 3 ? NULL : command_find(argv[2]), STDOUT_FILENO);
     if (strcmp(word, "--version") == 0) {
         puts("torchoscope " TORCHOSCOPE_VERSION);
         return STATUS_FINE;

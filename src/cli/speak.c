@@ -43,8 +43,5 @@ void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
 
 int speak_status(const struct model *model)
 {
-    for (uint32_t i = 0; i < model->n_findings; i++)
-        if (model->findings[i].severity != SEVERITY_NOTE)
-            return STATUS_FINDINGS;
-    return STATUS_FINE;
+    return model->n_findings > 0 ? STATUS_FINDINGS : STATUS_FINE;
 }

@@ -14,7 +14,7 @@ void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 /* What was met in the file, one line each; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
-/* STATUS_FINDINGS if anything was met that is more than a note. */
+/* STATUS_FINDINGS if anything was met in the file that a person should know. */
 int speak_status(const struct model *model);
 
 #endif

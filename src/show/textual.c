@@ -377,7 +377,8 @@ static void write_total(struct out *out, const struct textual *what, struct buf 
         branch = what->rows->n > 1 ? "|-- " : "`-- ";
     buf_text(line, branch);
     text_count(line, what->show->session->total.params);
-    buf_text(line, " parameters");
+    buf_text(line,
+             what->show->session->total.params == 1 ? " parameter" : " parameters");
     end_line(out, line);
 }
 
