@@ -1,17 +1,19 @@
 /* torch_fold_state_in.h - what the parts of the torch fold share.
  *
- *   torch_fold.c        the walk: an explicit stack of things still to be unfolded
- *   torch_thing.c       what a node is: tensor, module, dict, list, object, plain value
- *   torch_names.c       the globals that mean something to us; persistent ids
- *   torch_tensor.c      rebuild functions;  torch_tensor_parts.c  tensors made of
- * tensors torch_numpy.c       numpy arrays torch_module.c      nn.Modules
- *   torch_checkpoint.c  dicts, lists, state_dicts, optimizers, other objects
+ *   torch_fold.c          the walk: an explicit stack of things still to be unfolded
+ *   torch_thing.c         what a node is: tensor, module, dict, list, object, value
+ *   torch_names.c         the globals that mean something to us; persistent ids
+ *   torch_tensor.c        one tensor, with what is wrapped around it
+ *   torch_rebuild.c       rebuild functions
+ *   torch_tensor_parts.c  tensors made of tensors
+ *   torch_numpy.c         numpy arrays
+ *   torch_module.c        nn.Modules
+ *   torch_checkpoint.c    dicts, lists, state_dicts, optimizers, other objects
  *
  * Nothing here recurses. An unfolder makes the places of all children in order, settles
  * those that are leaves (tensors, plain values) at once and pushes the others; the walk
  * takes them from the stack in pre-order. A node that has a place already is not
- * unfolded twice, so that the work is linear in the nodes and references of the pickle.
- */
+ * unfolded twice, so that the work is linear in the nodes and references. */
 #ifndef READ_TORCH_FOLD_STATE_IN_H
 #define READ_TORCH_FOLD_STATE_IN_H
 
