@@ -383,11 +383,14 @@ static bool fits(struct buf *to, const struct label *label, struct extent extent
     return fit;
 }
 
-/* Name and type, cut on the right; where even the name does not fit, in its middle. */
+/* Name and type, with a … for what is missing; where even the name does not fit, its
+ * middle goes. */
 static void write_short(struct buf *to, const struct label *label, size_t cells)
 {
     size_t sign = text_width(buf_span(&label->sign));
     size_t name = text_width(buf_span(&label->name));
+    struct label plain =
+        *label; /* the same texts, without the brackets of no arguments */
     struct buf whole = BUF_INIT;
 
     if (cells <= sign) {
@@ -396,7 +399,9 @@ static void write_short(struct buf *to, const struct label *label, size_t cells)
         buf_str(to, buf_span(&label->sign));
         text_cut_middle(to, buf_span(&label->name), cells - sign, "…");
     } else {
-        compose(&whole, label, (struct extent){0}, false);
+        plain.always = false;
+        compose(&whole, &plain, (struct extent){0}, false);
+        buf_text(&whole, "…");
         text_cut(to, buf_span(&whole), cells, "…");
         buf_release(&whole);
     }

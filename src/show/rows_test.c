@@ -58,9 +58,9 @@ TEST(a_narrow_tree_has_one_number_behind_each_label)
               "└── fc: Linear(400→10) [4.0K params]\n");
     CHECK_STR(sample_tree(&s, &everything, 30), "lenet.pt: Net\n"
                                                 "├── 4.5K parameters\n"
-                                                "├── conv1: Con… [456 params]\n"
+                                                "├── conv1: Conv2… [456 params]\n"
                                                 "├── relu: ReLU(…) [0 params]\n"
-                                                "└── fc: Linea… [4.0K params]\n");
+                                                "└── fc: Linear… [4.0K params]\n");
     sample_release(&s);
 }
 
