@@ -104,10 +104,10 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
                  struct bytes *in, struct str name);
 int machine_mark(struct machine *m);
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
-int machine_put(struct machine *m, uint32_t index);
+int machine_put_far(struct machine *m, uint32_t index);
 int machine_get_far(struct machine *m, uint32_t index);
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
-node_id machine_int(struct machine *m, int64_t value);
+node_id machine_new_int(struct machine *m, int64_t value, node_id *ret_kept);
 node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n);
 int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n);
 /* The LIST or DICT that holds what is added to `id`, made if there is none. */
@@ -194,6 +194,28 @@ static inline int machine_needs(struct machine *m, uint32_t n)
 static inline node_id machine_pop(struct machine *m)
 {
     return m->stack[--m->n_stack];
+}
+
+/* Nothing can be added to an int, so equal ones may be one node: sizes and strides of a
+ * hundred thousand tensors are a few hundred different numbers. */
+static inline node_id machine_int(struct machine *m, int64_t value)
+{
+    uint64_t hash = (uint64_t)value ^ ((uint64_t)value >> 12) ^ ((uint64_t)value >> 24);
+    node_id *kept = &m->ints[hash % INTS_KEPT];
+
+    if (*kept != NO_NODE && node_at(m, *kept)->integer == value)
+        return *kept;
+    return machine_new_int(m, value, kept);
+}
+
+/* PUT: remember the top of the stack. */
+static inline int machine_put(struct machine *m, uint32_t index)
+{
+    if (index >= m->memo_room || m->memo_far.n > 0 || m->n_stack == m->floor)
+        return machine_put_far(m, index);
+    m->n_memo += m->memo[index] == NO_NODE;
+    m->memo[index] = m->stack[m->n_stack - 1];
+    return 0;
 }
 
 static inline int machine_get(struct machine *m, uint32_t index)

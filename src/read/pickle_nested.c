@@ -62,13 +62,17 @@ static void add_encoded(struct search *search, const struct pickle *pickle,
 static void search_nodes(struct search *search, const struct pickle *pickle,
                          struct str name, int depth)
 {
-    for (node_id id = 0; id < pickle->n_nodes; id++) {
-        enum node_kind kind = pickle->nodes[id].kind;
+    node_id encode = NO_NODE; /* the global, which stands before every call of it */
 
-        if (kind == NODE_BYTES)
+    for (node_id id = 0; id < pickle->n_nodes; id++) {
+        const struct node *node = &pickle->nodes[id];
+
+        if (node->kind == NODE_BYTES)
             add(search, pickle_text(pickle, id), name, depth);
-        else if (kind == NODE_CALL && pickle_is_call(pickle, id, "_codecs.encode"))
+        else if (node->kind == NODE_CALL && node->call.callee == encode)
             add_encoded(search, pickle, id, name, depth);
+        else if (pickle_is_global(pickle, id, "_codecs.encode"))
+            encode = id;
     }
 }
 

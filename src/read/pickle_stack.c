@@ -140,7 +140,7 @@ int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret
  * far must not make us allocate up to it. */
 static bool is_near(const struct machine *m, uint32_t index)
 {
-    return index < m->memo_room || index / 4 <= m->n_memo + 1024;
+    return index / 4 <= m->n_memo + 1024;
 }
 
 static int grow_memo(struct machine *m, uint32_t index)
@@ -155,25 +155,27 @@ static int grow_memo(struct machine *m, uint32_t index)
     return 0;
 }
 
-int machine_put(struct machine *m, uint32_t index)
+/* How many numbers are put counts: MEMOIZE takes it for the next one. A number is far
+ * or near for good once it is put, whatever the memo grows to. */
+int machine_put_far(struct machine *m, uint32_t index)
 {
     uint32_t old;
-    node_id top;
+    bool is_far;
 
     if (machine_needs(m, 1) < 0)
         return -1;
-    top = m->stack[m->n_stack - 1];
     if (m->n_memo >= PICKLE_MAX_MEMO)
         return machine_spent(m, "more than 50 million memo entries");
-    if (is_near(m, index)) {
-        if (index >= m->memo_room && grow_memo(m, index) < 0)
+    is_far = map_find(&m->memo_far, index, &old);
+    if (!is_far && is_near(m, index)) {
+        if (grow_memo(m, index) < 0)
             return -1;
         m->n_memo += m->memo[index] == NO_NODE;
-        m->memo[index] = top;
+        m->memo[index] = m->stack[m->n_stack - 1];
         return 0;
     }
-    m->n_memo += !map_find(&m->memo_far, index, &old);
-    if (map_put(&m->memo_far, index, top) < 0)
+    m->n_memo += !is_far;
+    if (map_put(&m->memo_far, index, m->stack[m->n_stack - 1]) < 0)
         return machine_spent(m, "more memory than allowed");
     return 0;
 }
@@ -207,21 +209,14 @@ node_id machine_text(struct machine *m, enum node_kind kind, struct str text)
     return id;
 }
 
-/* Nothing can be added to an int, so equal ones may be one node: sizes and strides of a
- * hundred thousand tensors are a few hundred different numbers. */
-node_id machine_int(struct machine *m, int64_t value)
+node_id machine_new_int(struct machine *m, int64_t value, node_id *ret_kept)
 {
-    uint64_t hash = (uint64_t)value ^ ((uint64_t)value >> 12) ^ ((uint64_t)value >> 24);
-    node_id *kept = &m->ints[hash % INTS_KEPT];
-    node_id id = *kept;
+    node_id id = machine_node(m, NODE_INT);
 
-    if (id != NO_NODE && node_at(m, id)->integer == value)
-        return id;
-    id = machine_node(m, NODE_INT);
     if (id == NO_NODE)
         return NO_NODE;
     node_at(m, id)->integer = value;
-    *kept = id;
+    *ret_kept = id;
     return id;
 }
 

@@ -132,6 +132,23 @@ TEST(the_memo_is_kept_in_every_spelling)
     CHECK_PICKLE("\x80\x04K\x01\x94K\x02\x94h\x00h\x01\x87.", "(2, 1, 2)");
 }
 
+TEST(memo_numbers_far_and_near_are_counted_once)
+{
+    struct buf bytes = BUF_INIT;
+    struct ran ran;
+
+    /* 8000 is far at first and near later; MEMOIZE must still take the right number. */
+    buf_text(&bytes, "]p8000\n");
+    for (int i = 0; i < 3000; i++)
+        buf_printf(&bytes, "p%d\n", i);
+    buf_text(&bytes, "p8000\nI1\n\x94"
+                     "0I2\n0g3001\n.");
+    ran_init(&ran, bytes.at, bytes.len);
+    CHECK_STR(ran_text(&ran), "1");
+    buf_release(&bytes);
+    ran_release(&ran);
+}
+
 TEST(names_are_global_whether_written_or_on_the_stack)
 {
     CHECK_PICKLE("ctorch\nfloat16\n.", "<torch.float16>");
