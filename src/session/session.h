@@ -33,9 +33,9 @@ struct session {
     struct counts total;
     struct place_counts places;
     struct verdict_sum verdict;
-    enum measure_mode mode;       /* of statistics not yet computed; MEASURE_FULL first */
-    bool want_exponents;          /* count exponents in the same pass; false at first */
-    struct stats **stats;         /* by tensor; NULL until asked; private to the session */
+    enum measure_mode mode; /* of statistics not yet computed; MEASURE_FULL first */
+    bool want_exponents;    /* count exponents in the same pass; false at first */
+    struct stats **stats;   /* by tensor; NULL until asked; private to the session */
     struct exponents **exponents; /* likewise */
     const char **why;             /* likewise: why there are no statistics */
 };

@@ -86,8 +86,9 @@ static const struct stats_column stats_columns[] = {
     {"numel", NULL, true, false, get_numel}, {"bytes", NULL, true, false, get_bytes},
 };
 
-#define SHOWN (COUNT_OF(stats_columns) - 2) /* the last two are keys to sort by only   \
-                                             */
+#define SHOWN                                                                          \
+    (COUNT_OF(stats_columns) - 2) /* the last two are keys to sort by only             \
+                                   */
 #define FIELDS (3 + SHOWN)
 
 /* ---- cells ---- */

@@ -4,8 +4,8 @@
  *   unique   tied ones once: this is `params`
  *   logical  unique, with packed elements expanded to the values they stand for
  * A tied tensor is counted where it is met first. Only ROLE_PARAMETER counts as a
- * parameter; bytes are those of parameters and buffers; optimizer state and plain tensors
- * are counted apart. */
+ * parameter; bytes are those of parameters and buffers; optimizer state and plain
+ * tensors are counted apart. */
 #ifndef STUDY_COUNTS_H
 #define STUDY_COUNTS_H
 
@@ -15,12 +15,12 @@
 
 struct counts {
     uint64_t stored, params, logical; /* parameters: elements */
-    uint64_t trainable, frozen;       /* unique; what the file does not tell is neither */
-    uint64_t buffers;                 /* unique elements of buffers */
-    uint64_t bytes;                   /* unique parameters and buffers */
-    uint64_t other_bytes;             /* optimizer state and plain tensors, unique */
-    uint64_t others;                  /* their elements */
-    uint32_t tensors;                 /* places of tensors (not parts of tensors) */
+    uint64_t trainable, frozen; /* unique; what the file does not tell is neither */
+    uint64_t buffers;           /* unique elements of buffers */
+    uint64_t bytes;             /* unique parameters and buffers */
+    uint64_t other_bytes;       /* optimizer state and plain tensors, unique */
+    uint64_t others;            /* their elements */
+    uint32_t tensors;           /* places of tensors (not parts of tensors) */
     uint32_t param_tensors, buffer_tensors; /* unique ones */
     uint32_t grad_known; /* unique parameters of which the file tells whether they are
                             trained; 0: `trainable` and `frozen` mean nothing */
@@ -34,8 +34,9 @@ void counts_total(const struct model *model, struct counts *ret_counts);
 /* Per place, as columns in the arena: what stands at and below it. */
 struct place_counts {
     uint64_t *params; /* unique parameters first met there */
-    uint64_t *bytes;  /* of parameters and buffers first met there; for places outside
-                         any module or state_dict (optimizers, plain tensors): their own */
+    /* Bytes of parameters and buffers first met there; for places outside any module or
+     * state_dict (optimizers, plain tensors): their own. */
+    uint64_t *bytes;
     uint32_t *tensors; /* places of tensors */
 };
 int counts_places(const struct model *model, struct arena *arena,

@@ -8,7 +8,7 @@
 
 enum verdict {
     VERDICT_SAFE,         /* builds tensors, containers and plain values only */
-    VERDICT_NEEDS_CODE,   /* names classes outside the allow-list, such as the user's own */
+    VERDICT_NEEDS_CODE,   /* names classes outside the allow-list: the user's own */
     VERDICT_UNSAFE,       /* a plain load would run something */
     VERDICT_INCONCLUSIVE, /* could not be decoded to the end: never called safe */
 };
