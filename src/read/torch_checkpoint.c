@@ -7,7 +7,6 @@
 #include "read/pickle_value_in.h"
 #include "read/torch_fold_state_in.h"
 
-#define STEP   4096 /* entries between two looks at the work */
 #define SAMPLE 1024 /* entries that tell what a dict is */
 #define FEW    64   /* keys: an optimizer has no more */
 
@@ -54,17 +53,10 @@ static struct str key_name(struct torch_fold *fold, node_id key, char text[16])
         return STR("");
     node = fold_node(fold, key);
     if (node->kind == NODE_STR)
-        return pickle_text(fold->pickle, key);
+        return fold_key(fold, key);
     if (node->kind == NODE_INT && node->integer >= 0 && node->integer <= UINT32_MAX)
         return fold_index_name(text, (uint32_t)node->integer);
     return pickle_key_text(fold->pickle, key);
-}
-
-static bool go_on(struct torch_fold *fold, uint32_t i)
-{
-    if (i % STEP == 0 && !work_step(fold->build->work, 0))
-        return false;
-    return !fold_spent(fold);
 }
 
 /* All entries of a dict as children of the task's place. */
@@ -75,7 +67,7 @@ static void add_entries(struct torch_fold *fold, const struct fold_task *task,
     node_id key, value;
     char text[16];
 
-    for (uint32_t i = 0; i < pairs.n && go_on(fold, i); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         fold_pair(fold, &pairs, i, &key, &value);
         fold_add(fold, task, task->place, key_name(fold, key, text), value, task->role,
                  flags);
@@ -88,7 +80,7 @@ static void add_list(struct torch_fold *fold, const struct fold_task *task,
     uint32_t n = pickle_list_n(fold->pickle, list);
     char text[16];
 
-    for (uint32_t i = 0; i < n && go_on(fold, i); i++)
+    for (uint32_t i = 0; i < n && fold_go_on(fold); i++)
         fold_add(fold, task, task->place, fold_index_name(text, i),
                  pickle_list_at(fold->pickle, list, i), task->role, 0);
 }
@@ -129,7 +121,7 @@ static bool is_state_dict(struct torch_fold *fold, const struct fold_pairs *pair
             return false;
         tensors += is_tensor(fold, value);
         if (!dotted)
-            dotted = str_find_char(pickle_text(fold->pickle, key), '.') > 0;
+            dotted = str_find_char(fold_key(fold, key), '.') > 0;
     }
     if (tensors == 0)
         return false;
@@ -205,15 +197,14 @@ static bool metadata_fits(struct torch_fold *fold, const struct fold_pairs *stat
     uint32_t found = 0, ignored;
 
     map_init(&known, &fold->build->scratch);
-    for (uint32_t i = 0; i < modules->n; i++) {
+    for (uint32_t i = 0; i < modules->n && fold_go_on(fold); i++) {
         fold_pair(fold, modules, i, &key, &value);
-        if (map_put(&known, str_hash(pickle_text(fold->pickle, key)), i) < 0)
+        if (map_put(&known, str_hash(fold_key(fold, key)), i) < 0)
             return false;
     }
-    for (uint32_t i = 0; i < states->n; i++) {
+    for (uint32_t i = 0; i < states->n && fold_go_on(fold); i++) {
         fold_pair(fold, states, i, &key, &value);
-        found += map_find(&known, str_hash(prefix_of(pickle_text(fold->pickle, key))),
-                          &ignored);
+        found += map_find(&known, str_hash(prefix_of(fold_key(fold, key))), &ignored);
     }
     return found >= states->n - states->n / 2;
 }
@@ -253,22 +244,22 @@ static void add_states(struct torch_fold *fold, const struct fold_task *task,
 
     if (modules.n > 0 && !metadata_fits(fold, states, &modules))
         modules.n = 0;
-    for (uint32_t m = 0; m < modules.n && go_on(fold, m); m++) {
+    for (uint32_t m = 0; m < modules.n && fold_go_on(fold); m++) {
         struct str prefix;
 
         fold_pair(fold, &modules, m, &name, &about);
         if (!fold_is(fold, name, NODE_STR))
             continue;
-        prefix = pickle_text(fold->pickle, name);
+        prefix = fold_key(fold, name);
         add_module(fold, task, prefix, about);
-        for (; i < states->n; i++) {
+        for (; i < states->n && fold_go_on(fold); i++) {
             fold_pair(fold, states, i, &key, &value);
-            if (!str_eq(prefix_of(pickle_text(fold->pickle, key)), prefix))
+            if (!str_eq(prefix_of(fold_key(fold, key)), prefix))
                 break;
             add_state(fold, task, key, value, &parent);
         }
     }
-    for (; i < states->n && go_on(fold, i); i++) {
+    for (; i < states->n && fold_go_on(fold); i++) {
         fold_pair(fold, states, i, &key, &value);
         add_state(fold, task, key, value, &parent);
     }
@@ -293,7 +284,7 @@ static void add_dict_attributes(struct torch_fold *fold, const struct fold_task 
 
     if (fold_callee_name(fold, task->node) == NAME_OMEGACONF)
         return;
-    for (uint32_t i = 0; i < pairs.n && go_on(fold, i); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         fold_pair(fold, &pairs, i, &key, &value);
         if (!str_is(pickle_text(fold->pickle, key), "_metadata"))
             fold_add(fold, task, task->place, key_name(fold, key, text), value,

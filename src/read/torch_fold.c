@@ -9,11 +9,35 @@
 #include "read/torch_fold_state_in.h"
 #include "read/torch_tensor_in.h"
 
-#define LONG_TEXT 64 /* texts from this length on are not made into values twice */
+#define LOOKS     4096 /* items between two looks at the work */
+#define LONG_TEXT 64   /* texts from this length on are not made into values twice */
 
 bool fold_spent(const struct torch_fold *fold)
 {
     return fold->build->model->arena.spent || fold->build->scratch.spent;
+}
+
+bool fold_go_on(struct torch_fold *fold)
+{
+    if (fold_spent(fold))
+        return false;
+    if (fold->looks_left % LOOKS == 0 && work_cancelled(fold->build->work))
+        return false;
+    if (fold->looks_left > 0) {
+        fold->looks_left--;
+        return true;
+    }
+    if (!fold->said_looks)
+        build_finding(fold->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
+                      "the same objects stand in the pickle over and over: the rest is "
+                      "left out");
+    fold->said_looks = true;
+    return false;
+}
+
+struct str fold_key(const struct torch_fold *fold, node_id key)
+{
+    return str_head(pickle_text(fold->pickle, key), FOLD_MAX_NAME);
 }
 
 struct str fold_index_name(char text[16], uint32_t i)
@@ -281,6 +305,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
                               .pickle = pickle,
                               .dialect = dialect,
                               .n_nodes = pickle->n_nodes,
+                              .looks_left = 16 * (uint64_t)pickle->n_items + 100000,
                               .storage_word = NO_NODE,
                               .storage_class = NO_NODE};
 

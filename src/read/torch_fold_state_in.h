@@ -23,8 +23,11 @@
 #include "read/torch_fold_in.h"
 
 #define FOLD_MAX_RANK  64
+#define FOLD_MAX_NAME  4096
 #define FOLD_MAX_DEPTH 1000                /* of the places shown */
 #define FOLD_MAX_PLAIN ((uint32_t)1 << 20) /* places made for plain values */
+
+#define FOLD_CLASS_SHIFT 8
 
 /* The globals that mean something to us (torch_names.c). */
 enum torch_name {
@@ -115,9 +118,9 @@ struct torch_fold {
     const struct pickle *pickle;
     const struct torch_dialect *dialect;
     uint32_t n_nodes; /* of the pickle: the length of the three columns below */
-    /* By node; the meaning goes with its kind. GLOBAL: enum torch_name; PERSISTENT: its
-     * index in `persistents` + 1; a location string: its device + 1; a tensor: its
-     * number
+    /* By node; the meaning goes with its kind. GLOBAL: enum torch_name, and above
+     * FOLD_CLASS_SHIFT its class + 1; PERSISTENT: its index in `persistents` + 1; a
+     * location string: its device + 1; a tensor: its number
      * + 1; what has a place: that place + 1. */
     uint32_t *mark;
     uint8_t *thing;  /* enum thing */
@@ -139,7 +142,8 @@ struct torch_fold {
     node_id storage_word, storage_class;
     enum dtype storage_dtype;
     bool storage_untyped;
-    bool said_depth, said_plain;
+    uint64_t looks_left; /* items that may still be looked at, see fold_go_on() */
+    bool said_depth, said_plain, said_looks;
 };
 
 /* torch_names.c */
@@ -187,6 +191,12 @@ void fold_put_value(struct torch_fold *fold, uint32_t place, node_id node);
 uint32_t fold_value(struct torch_fold *fold, node_id node);
 struct str fold_index_name(char text[16], uint32_t i);
 bool fold_spent(const struct torch_fold *fold);
+/* May a loop over a container look at one more item? Not once memory is spent or the
+ * work is cancelled, nor when a file makes us go over the same containers again and
+ * again: then says so once. */
+bool fold_go_on(struct torch_fold *fold);
+/* A key's text as a name, cut where it is absurdly long; empty if it is no text. */
+struct str fold_key(const struct torch_fold *fold, node_id key);
 /* May one more place for a plain value be made? Says once when not. */
 bool fold_plain_room(struct torch_fold *fold, uint32_t place);
 

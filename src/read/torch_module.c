@@ -9,6 +9,8 @@
 #include "base/base.h"
 #include "read/torch_fold_state_in.h"
 
+#define FEW 1000 /* names or tensors in a list: real modules have no more */
+
 /* What torch itself keeps in every module's __dict__; hooks are told by their names. */
 static const char *const own_keys[] = {
     "training",
@@ -96,10 +98,10 @@ static void add_parameters(struct torch_fold *fold, const struct fold_task *task
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && !fold_spent(fold); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         fold_pair(fold, &pairs, i, &key, &value);
-        fold_add(fold, task, task->place, pickle_text(fold->pickle, key), value,
-                 ROLE_PARAMETER, fold_is(fold, value, NODE_NONE) ? PLACE_EMPTY : 0);
+        fold_add(fold, task, task->place, fold_key(fold, key), value, ROLE_PARAMETER,
+                 fold_is(fold, value, NODE_NONE) ? PLACE_EMPTY : 0);
     }
 }
 
@@ -107,7 +109,7 @@ static bool list_has(const struct torch_fold *fold, node_id list, struct str tex
 {
     uint32_t n = pickle_list_n(fold->pickle, list);
 
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n && i < FEW; i++)
         if (str_eq(pickle_text(fold->pickle, pickle_list_at(fold->pickle, list, i)),
                    text))
             return true;
@@ -120,11 +122,11 @@ static void add_buffers(struct torch_fold *fold, const struct fold_task *task,
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && !fold_spent(fold); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         struct str name;
 
         fold_pair(fold, &pairs, i, &key, &value);
-        name = pickle_text(fold->pickle, key);
+        name = fold_key(fold, key);
         if (!fold_is(fold, value, NODE_NONE))
             fold_add(fold, task, task->place, name, value, ROLE_BUFFER,
                      list_has(fold, temporary, name) ? PLACE_BUFFER_TEMP : 0);
@@ -137,12 +139,12 @@ static void add_modules(struct torch_fold *fold, const struct fold_task *task,
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && !fold_spent(fold); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         struct str name;
         unsigned flags = 0;
 
         fold_pair(fold, &pairs, i, &key, &value);
-        name = pickle_text(fold->pickle, key);
+        name = fold_key(fold, key);
         if (fold_is(fold, value, NODE_NONE))
             flags = PLACE_EMPTY;
         else if (is_wrapped(class_name, name))
@@ -194,7 +196,7 @@ static bool is_known_list(struct torch_fold *fold, node_id node)
 {
     uint32_t n = pickle_list_n(fold->pickle, node);
 
-    if (!pickle_is_list(fold->pickle, node) || n == 0)
+    if (!pickle_is_list(fold->pickle, node) || n == 0 || n > FEW)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         node_id item = pickle_list_at(fold->pickle, node, i);
@@ -233,11 +235,11 @@ static void add_attributes(struct torch_fold *fold, const struct fold_task *task
     struct fold_pairs pairs = fold_pairs(fold, state);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && !fold_spent(fold); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         struct str name;
 
         fold_pair(fold, &pairs, i, &key, &value);
-        name = pickle_text(fold->pickle, key);
+        name = fold_key(fold, key);
         if (name.at && !is_own_key(name))
             add_attribute(fold, task, name, value);
     }
@@ -339,12 +341,12 @@ void unfold_flat(struct torch_fold *fold, const struct fold_task *task)
 
     /* Tensors first, then children: the file has them in the order of the code. */
     for (int round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < pairs.n && !fold_spent(fold); i++) {
+        for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
             struct str name;
             bool leaf;
 
             fold_pair(fold, &pairs, i, &key, &value);
-            name = pickle_text(fold->pickle, key);
+            name = fold_key(fold, key);
             leaf = fold_thing(fold, fold_inner(fold, value)) < THING_MODULE;
             if (name.at && !str_is(name, "training") && leaf == (round == 0))
                 add_flat(fold, task, class_name, name, value);

@@ -6,6 +6,8 @@
 #include "read/pickle_value_in.h"
 #include "read/torch_fold_state_in.h"
 
+#define CLASS_LIMIT 256 /* no storage class has a longer name */
+
 struct meaning {
     const char *global;
     enum torch_name name;
@@ -83,29 +85,29 @@ static bool is_old_tensor_class(struct str text)
     return str_find_char(text, '.') < 0;
 }
 
+static enum torch_name look_up(struct str text)
+{
+    const struct meaning *meaning =
+        bsearch(&text, meanings, COUNT_OF(meanings), sizeof meanings[0], meaning_cmp);
+
+    if (meaning)
+        return meaning->name;
+    if (is_old_tensor_class(text))
+        return NAME_TENSOR_CLASS;
+    if (str_starts(text, STR("numpy.dtypes.")))
+        return NAME_NUMPY_PLAIN;
+    return str_starts(text, STR("omegaconf.")) ? NAME_OMEGACONF : NAME_OTHER;
+}
+
 enum torch_name fold_name(struct torch_fold *fold, node_id global)
 {
-    const struct meaning *meaning;
-    struct str text;
+    const uint32_t names = (1u << FOLD_CLASS_SHIFT) - 1;
 
     if (!fold_is(fold, global, NODE_GLOBAL))
         return NAME_OTHER;
-    if (fold->mark[global] != NAME_NOT_SEEN)
-        return (enum torch_name)fold->mark[global];
-    text = pickle_text(fold->pickle, global);
-    meaning =
-        bsearch(&text, meanings, COUNT_OF(meanings), sizeof meanings[0], meaning_cmp);
-    if (meaning)
-        fold->mark[global] = meaning->name;
-    else if (is_old_tensor_class(text))
-        fold->mark[global] = NAME_TENSOR_CLASS;
-    else if (str_starts(text, STR("numpy.dtypes.")))
-        fold->mark[global] = NAME_NUMPY_PLAIN;
-    else if (str_starts(text, STR("omegaconf.")))
-        fold->mark[global] = NAME_OMEGACONF;
-    else
-        fold->mark[global] = NAME_OTHER;
-    return (enum torch_name)fold->mark[global];
+    if ((fold->mark[global] & names) == NAME_NOT_SEEN)
+        fold->mark[global] |= look_up(pickle_text(fold->pickle, global));
+    return (enum torch_name)(fold->mark[global] & names);
 }
 
 enum torch_name fold_callee_name(struct torch_fold *fold, node_id node)
@@ -191,7 +193,8 @@ bool torch_storage_id(const struct pickle *pickle, node_id persistent,
             return false;
         if (pickle_count(pickle, tuple) > 5)
             id.view = pickle_item(pickle, tuple, 5);
-        id.dtype = dtype_by_storage_class(id.class_name, &id.untyped);
+        if (id.class_name.len <= CLASS_LIMIT)
+            id.dtype = dtype_by_storage_class(id.class_name, &id.untyped);
     }
     *ret_id = id;
     return true;
@@ -278,12 +281,25 @@ const struct persistent *fold_persistent(struct torch_fold *fold, node_id node)
     return &fold->persistents[fold->n_persistents - 1];
 }
 
+/* The class of a global, looked up once: its name may be a megabyte long. */
+static uint32_t global_class(struct torch_fold *fold, node_id global)
+{
+    uint32_t known = fold->mark[global] >> FOLD_CLASS_SHIFT, id;
+
+    if (known > 0)
+        return known - 1;
+    id = build_class(fold->build, pickle_text(fold->pickle, global));
+    if (id < (UINT32_MAX >> FOLD_CLASS_SHIFT))
+        fold->mark[global] |= (id + 1) << FOLD_CLASS_SHIFT;
+    return id;
+}
+
 uint32_t fold_class(struct torch_fold *fold, node_id class_node)
 {
     const struct persistent *persistent;
 
     if (fold_is(fold, class_node, NODE_GLOBAL))
-        return build_class(fold->build, pickle_text(fold->pickle, class_node));
+        return global_class(fold, class_node);
     persistent = fold_persistent(fold, class_node);
     return persistent->kind == PERSISTENT_CLASS ? persistent->id : NO_CLASS;
 }

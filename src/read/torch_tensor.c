@@ -157,13 +157,12 @@ static void add_attributes(struct torch_fold *fold, struct tensor_spec *spec,
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && !fold_spent(fold); i++) {
+    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         fold_pair(fold, &pairs, i, &key, &value);
         if (!fold_is(fold, key, NODE_STR))
             continue;
         if (fold_weight(fold, value) == WEIGHT_HOLDS) {
-            fold_add_later(fold, up, spec->place, pickle_text(fold->pickle, key),
-                           value);
+            fold_add_later(fold, up, spec->place, fold_key(fold, key), value);
         } else if (spec->n_extra + 2 <= COUNT_OF(spec->extra)) {
             spec->extra[spec->n_extra++] = fold_value(fold, key);
             spec->extra[spec->n_extra++] = fold_value(fold, value);
