@@ -9,8 +9,8 @@
 static int bad_part(struct str part, struct err *err)
 {
     return err_set(err, ERR_USAGE,
-                   "\"%.60s\" is no part of a slice; parts are 3, -1, 2:9, ::2 or ...",
-                   part.len ? part.at : "");
+                   "\"%.*s\" is no part of a slice; parts are 3, -1, 2:9, ::2 or ...",
+                   part.len > 60 ? 60 : (int)part.len, part.len ? part.at : "");
 }
 
 static void take_all(struct slice_dim *dim, int64_t size)

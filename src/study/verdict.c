@@ -215,6 +215,14 @@ const char *verdict_about(const struct model *model, uint32_t global_index)
 
 /* ---- the whole file ---- */
 
+/* Formats of which a pickle is part. */
+static bool should_have_pickles(const struct model *model)
+{
+    struct str format = str_of(model->format);
+
+    return str_find(format, STR("orch")) >= 0 || str_find(format, STR("ickle")) >= 0;
+}
+
 /* Could a plain load see something else than we did? A pickle that broke off, one that
  * was named but not read, headers that make two readers disagree. */
 static bool is_inconclusive(const struct model *model)
@@ -233,9 +241,7 @@ static bool is_inconclusive(const struct model *model)
              model->findings[i].severity == SEVERITY_ALARM))
             return true;
     }
-    return model->pickle.n_streams == 0 && model->format &&
-           (str_starts(str_of(model->format), STR("torch")) ||
-            str_find(str_of(model->format), STR("pickle")) >= 0);
+    return model->pickle.n_streams == 0 && should_have_pickles(model);
 }
 
 struct verdict_sum verdict_of(const struct model *model)
