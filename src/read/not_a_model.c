@@ -224,6 +224,12 @@ static int name_archive(const struct input *input, struct err *err)
     if (zip->n == 0)
         return err_set(err, ERR_FORMAT, "%s is a zip archive without a single entry",
                        input->path);
+    if (zip->salvaged)
+        return err_set(err, ERR_FORMAT,
+                       "%s is a zip archive that is cut short: %" PRIu32 " entries are "
+                       "there (the first is %.*s), but none that describes a model",
+                       input->path, zip->n,
+                       STR_ARG(str_head(zip->entries[0].name, 100)));
     return err_set(err, ERR_UNSUPPORTED,
                    "%s is a zip archive of %" PRIu32 " files (the first is %.*s), but "
                    "not a model: unpack it and open a model file inside",

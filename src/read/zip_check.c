@@ -186,6 +186,8 @@ static void check_name(struct zip *zip, const struct zip_entry *entry)
                       "an entry at byte %" PRIu64 " has no name", entry->header_at);
         return;
     }
+    if (memchr(name.at, '\\', name.len))
+        zip->backslashes = true;
     if (memchr(name.at, 0, name.len)) {
         what = "has a NUL byte in its name: programs disagree on where it ends";
         code = FINDING_ZIP_TRICK;
@@ -193,7 +195,7 @@ static void check_name(struct zip *zip, const struct zip_entry *entry)
         what = "has an absolute path as its name";
     } else if (str_find(name, STR("..")) >= 0 && climbs(name)) {
         what = "has a name that leads out of its folder";
-    } else if (memchr(name.at, '\\', name.len)) {
+    } else if (zip->backslashes && memchr(name.at, '\\', name.len)) {
         what = "has a backslash in its name, which some programs take for a slash";
         code = FINDING_ZIP_TRICK;
     }
@@ -267,10 +269,27 @@ static void say_duplicate(struct zip *zip, uint32_t entry, const char *how)
                   entry, STR_ARG(zip->entries[entry].name), how);
 }
 
-/* Fill the index. The first of several entries with one name is the one it knows. */
+static void index_name(struct zip *zip, uint32_t entry, uint64_t hash)
+{
+    struct str name = zip->entries[entry].name;
+    uint64_t *slot = find_slot(zip, name, hash);
+
+    if (!*slot)
+        *slot = (hash & ~(uint64_t)UINT32_MAX) | (entry + 1);
+    else
+        say_duplicate(zip, entry,
+                      str_eq(zip->entries[(uint32_t)*slot - 1].name, name)
+                          ? ""
+                          : " but for capital letters");
+}
+
+/* Fill the index. The first of several entries with one name is the one it knows. The
+ * slots of a few names are asked for before the first of them is needed: each lies
+ * somewhere else in a table that may be larger than the cache. */
 static int index_names(struct zip *zip, struct err *err)
 {
     struct arena *arena = &zip->build->scratch;
+    uint64_t hashes[32];
     uint32_t size = 16;
 
     while (size < 2 * zip->n)
@@ -280,20 +299,17 @@ static int index_names(struct zip *zip, struct err *err)
         return arena_err(arena, zip->blob->name, err);
     zip->mask = size - 1;
     zip->seed = hash_u64((uint64_t)(uintptr_t)zip->slots);
-    for (uint32_t i = 0; i < zip->n; i++) {
-        struct str name = zip->entries[i].name;
-        uint64_t hash = folded_hash(name, zip->seed);
-        uint64_t *slot = find_slot(zip, name, hash);
+    for (uint32_t i = 0; i < zip->n; i += COUNT_OF(hashes)) {
+        uint32_t n = zip->n - i < COUNT_OF(hashes) ? zip->n - i : COUNT_OF(hashes);
 
-        if (!*slot)
-            *slot = (hash & ~(uint64_t)UINT32_MAX) | (i + 1);
-        else
-            say_duplicate(zip, i,
-                          str_eq(zip->entries[(uint32_t)*slot - 1].name, name)
-                              ? ""
-                              : " but for capital letters");
+        for (uint32_t k = 0; k < n; k++) {
+            hashes[k] = folded_hash(zip->entries[i + k].name, zip->seed);
+            __builtin_prefetch(&zip->slots[(uint32_t)hashes[k] & zip->mask]);
+        }
+        for (uint32_t k = 0; k < n; k++)
+            index_name(zip, i + k, hashes[k]);
     }
-    for (uint32_t i = 0; i < zip->n; i++)
+    for (uint32_t i = 0; zip->backslashes && i < zip->n; i++)
         if (twin_by_slash(zip, zip->entries[i].name))
             say_duplicate(zip, i, " but for backslashes");
     return 0;

@@ -42,6 +42,7 @@ struct zip {
     uint64_t directory_at; /* no entry may reach beyond; of a salvaged one, the end */
     uint64_t shift;        /* bytes before the archive that its offsets do not count */
     bool salvaged;         /* there was no directory: see zip_salvage() */
+    bool backslashes;      /* some name has one */
     uint64_t *slots;       /* hash table by folded name: half the hash, then entry + 1;
                               0 is free */
     uint32_t mask;
