@@ -178,6 +178,8 @@ static struct judgement judge(const struct model *model, uint32_t index, bool in
         return (struct judgement){TRUST_DANGER, "its attributes are replaced"};
     if (global->acts[PICKLE_EXTENSION])
         return (struct judgement){TRUST_DANGER, "a name that is not in the file"};
+    if (name.len == 0 && !(uses_of(global) & (USE_CALL | USE_MAKE)))
+        return (struct judgement){TRUST_KNOWN, "refers to a storage"};
     if (str_is(name, COMPUTED))
         return judge_computed(model, index);
     if (str_is(name, "builtins.getattr"))
@@ -252,11 +254,10 @@ struct verdict_sum verdict_of(const struct model *model)
     for (i = 0; i < model->pickle.n_globals; i++) {
         enum trust trust;
 
-        /* Persistent ids have no name: they are data that the loader looks up. */
-        if (global_name(model, i).len == 0 &&
-            !model->pickle.globals[i].acts[PICKLE_EXTENSION])
-            continue;
         trust = verdict_judge(model, &sum, i, NULL);
+        /* Persistent ids have no name: data that the loader looks up, no global. */
+        if (trust == TRUST_KNOWN && global_name(model, i).len == 0)
+            continue;
         sum.known += trust == TRUST_KNOWN;
         sum.unknown += trust == TRUST_UNKNOWN;
         sum.danger += trust == TRUST_DANGER;
