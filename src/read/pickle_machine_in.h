@@ -4,8 +4,9 @@
  * thrown away, is seen as Python would see it; but what stands on the stack are node
  * numbers.
  *
- *   pickle.c          the loop: one switch over the opcodes, and how a run ends
- *   pickle_opcodes.c  the table of opcodes, and what the larger ones do
+ *   pickle.c          pickle_run(): how a run begins and ends
+ *   pickle_loop.c     the loop: arguments, and one switch over the opcodes
+ *   pickle_opcodes.c  what the larger opcodes do;  pickle_table.c  what they are called
  *   pickle_stack.c    stack, marks, memo, making nodes, containers that grow
  *   pickle_names.c    globals: Python 2's names, what we know of some, the log
  *   pickle_text.c     numbers and strings that protocol 0 writes as text
@@ -113,6 +114,9 @@ int machine_add_items(struct machine *m, node_id id, const node_id *items, uint3
 /* The LIST or DICT that holds what is added to `id`, made if there is none. */
 node_id machine_extra(struct machine *m, node_id id, enum node_kind kind);
 
+/* pickle_loop.c: run to the STOP. 0, or -1 with the reason in the machine. */
+int machine_run(struct machine *m);
+
 /* pickle_opcodes.c: each runs one opcode. */
 int machine_run_stack_global(struct machine *m);
 int machine_run_reduce(struct machine *m);
@@ -155,6 +159,12 @@ node_id machine_salvage(struct machine *m);
 static inline struct node *node_at(const struct machine *m, node_id id)
 {
     return &m->pickle->nodes[id];
+}
+
+/* Where the opcode that runs stands in the pickle. */
+static inline uint64_t machine_offset(const struct machine *m)
+{
+    return (uint64_t)(m->opcode - m->begin);
 }
 
 /* A new node with nothing in it, or NO_NODE. */

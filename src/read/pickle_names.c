@@ -235,7 +235,7 @@ static void keep_event(struct machine *m, enum pickle_act act, uint32_t global,
         .global = global,
         .act = (uint8_t)act,
         .stream = m->pickle->stream,
-        .offset = (uint64_t)(m->opcode - m->begin),
+        .offset = machine_offset(m),
         .place = FINDING_NOWHERE,
     };
 

@@ -173,7 +173,7 @@ TEST(objects_show_their_attributes)
                  "types.SimpleNamespace{'a': 1}");
 }
 
-TEST(numpy_scalars_are_numbers)
+TEST(numpy_numbers_are_numbers)
 {
     CHECK_PICKLE("cnumpy._core.multiarray\nscalar\n(cnumpy\ndtype\n(Vf4\nI"
                  "00\nI01\ntR(I3\nV<\nNNNI-1\nI-1\nI0\ntbc_codecs\nencode\n"
@@ -211,6 +211,10 @@ TEST(numpy_scalars_are_numbers)
                  "\xc3\xbf\xc3\xbf\xc3\xbf\xc3\xbfX\x06\x00\x00\x00latin1\x86"
                  "R\x86R.",
                  "18446744073709551615");
+}
+
+TEST(numpy_flags_text_and_complex_numbers_are_read)
+{
     CHECK_PICKLE("\x80\x02"
                  "cnumpy._core.multiarray\nscalar\ncnumpy\ndtyp"
                  "e\nX\x02\x00\x00\x00"
