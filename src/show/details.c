@@ -231,7 +231,7 @@ static void child_numbers(struct buf *to, const struct show *show, uint32_t chil
     if (model->kind[child] == PLACE_VALUE)
         return;
     if (model->kind[child] == PLACE_TENSOR)
-        elements = place_tensor(model, child)->numel;
+        elements = counts_elements(model, child);
     if (elements > 0 || model->kind[child] != PLACE_GROUP)
         text_count(&number, elements);
     text_pad_left(to, buf_span(&number), 8);
