@@ -81,12 +81,13 @@ static int unknown_column(struct str id, struct err *err)
                    "there is no column \"%s\"; --columns help lists them", word);
 }
 
-/* What is shown if nothing else is asked for; in a flat list of tensors their shapes
- * are part of the label. */
+/* What is shown if nothing else is asked for. Where tensors have rows of their own,
+ * their shapes are part of the labels. */
 static const char *usual_columns(const struct tree *tree)
 {
-    return tree->view.flat == FLAT_TENSORS ? "params,percent,memory"
-                                           : "params,percent,memory,shapes";
+    if (tree->view.flat == FLAT_TENSORS || tree->view.all)
+        return "params,percent,memory";
+    return "params,percent,memory,shapes";
 }
 
 static int choose_columns(struct tree *tree, struct err *err)

@@ -7,7 +7,8 @@
 #include "show/value_text.h"
 #include "text/escape.h"
 
-#define MOST_TEXT  48 /* bytes of all arguments of a class that we do not know */
+#define MOST_TEXT  32 /* bytes of the arguments of a class that we do not know */
+#define MOST_OTHER 24 /* of one value among them */
 #define MOST_BYTES 48 /* of one value */
 
 /* How the arguments of a class are written. `first` lists those that always stand,
@@ -72,6 +73,7 @@ static const struct form forms[] = {
     {"ZeroPad1d ZeroPad2d ZeroPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d "
      "ReplicationPad1d ReplicationPad2d ReplicationPad3d CircularPad1d CircularPad2d ",
      "padding", ""},
+    {"TransformerEncoderLayer TransformerDecoderLayer ", "", "norm_first=False"},
     {"Sequential ModuleList ModuleDict ParameterList ParameterDict Identity Tanh "
      "Sigmoid "
      "Softsign Tanhshrink LogSigmoid Softmax2d Transformer TransformerEncoder "
@@ -286,7 +288,7 @@ static void add_all(struct writer *w)
         }
         escape_terminal(w->to, value_text(values, items[i]));
         buf_char(w->to, '=');
-        value_show(w->to, w->model, items[i + 1], MOST_BYTES);
+        value_show(w->to, w->model, items[i + 1], MOST_OTHER);
     }
 }
 

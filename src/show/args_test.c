@@ -54,9 +54,8 @@ TEST(other_classes_list_what_they_have)
     check_args("x.Block", "stride=1 name='a'", "stride=1, name=\"a\"");
     check_args("my.own.Linear", "in_features=3 out_features=4",
                "in_features=3, out_features=4");
-    check_args("x.Config",
-               "aaaaaaaaaaaaaaaaaaaaaaa=1 bbbbbbbbbbbbbbbbbbbbbbbbbbb=2 c=3",
-               "aaaaaaaaaaaaaaaaaaaaaaa=1, bbbbbbbbbbbbbbbbbbbbbbbbbbb=2, …");
+    check_args("x.Config", "aaaaaaaaaaaaaaa=1 bbbbbbbbbbbbbbb=2 c=3",
+               "aaaaaaaaaaaaaaa=1, bbbbbbbbbbbbbbb=2, …");
 }
 
 TEST(values_look_like_python)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/base.h"
 #include "show/args.h"
 #include "show/value_text.h"
 #include "text/colour.h"
@@ -73,7 +74,8 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
 {
     const struct model *model = show->model;
     struct str name = class_short(place_class(model, place));
-    uint32_t members = count_members(model, place);
+    const struct object *object = place_object(model, place);
+    uint32_t members = count_members(model, object ? object->place : place);
 
     if (model->flags[place] & PLACE_STATE_DICT && place == 0) {
         buf_text(&label->type, "state_dict");
@@ -115,35 +117,65 @@ static void make_again(struct label *label, const struct show *show, uint32_t pl
         add_path(&label->tail, show->model, object->place);
 }
 
+/* Who leaves such a prefix in the names of a state_dict. */
+static const char *wrapper_of(struct str name)
+{
+    if (str_is(name, "module"))
+        return "(DataParallel)";
+    return str_is(name, "_orig_mod") ? "(torch.compile)" : "(wrapper)";
+}
+
+/* Are its arguments known? A traced module has none to tell. */
+static bool has_args(const struct model *model, const struct object *object)
+{
+    const struct value *args = value_at(&model->values, object->args);
+
+    return args->kind == VALUE_DICT && args->n > 0;
+}
+
 static void make_module(struct label *label, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
     const struct object *object = place_object(model, place);
-    struct str name = place_name(model, place);
+    bool known = object && object->class_id != NO_CLASS;
 
-    if (model->flags[place] & PLACE_PREFIX) {
-        label->joint = "  ";
-        if (str_is(name, "module"))
-            buf_text(&label->type, "(DataParallel)");
-        else if (str_is(name, "_orig_mod"))
-            buf_text(&label->type, "(torch.compile)");
-        else
-            buf_text(&label->type, "(wrapper)");
-        return;
-    }
-    if (!object || object->class_id == NO_CLASS)
+    if (model->flags[place] & PLACE_PREFIX && (!known || object->guessed))
+        buf_printf(&label->tail, "  %s", wrapper_of(place_name(model, place)));
+    if (!known)
         return;
     if (object->guessed)
         buf_char(&label->type, '~');
     escape_terminal(&label->type, class_short(place_class(model, place)));
     label->brackets = !object->guessed;
     label->is_class = true;
-    label->always = label->brackets && !(model->flags[place] & PLACE_AGAIN) &&
-                    show_is_leaf(model, place);
+    label->always = label->brackets && has_args(model, object) &&
+                    !(model->flags[place] & PLACE_AGAIN) && show_is_leaf(model, place);
     args_show(&label->args, model, object);
 }
 
 /* --- Tensors */
+
+static const char *const layout_names[] = {
+    [LAYOUT_STRIDED] = "",        [LAYOUT_COO] = " sparse coo",
+    [LAYOUT_CSR] = " sparse csr", [LAYOUT_CSC] = " sparse csc",
+    [LAYOUT_BSR] = " sparse bsr", [LAYOUT_BSC] = " sparse bsc",
+    [LAYOUT_NESTED] = " nested",  [LAYOUT_WRAPPED] = " wrapped",
+};
+
+/* The class of a tensor, where it is not what everybody has. */
+static void add_tensor_class(struct buf *to, const struct model *model,
+                             const struct tensor *tensor)
+{
+    struct str name;
+
+    if (tensor->class_id == NO_CLASS)
+        return;
+    name = class_short(model_string(model, model->classes[tensor->class_id].name));
+    if (str_is(name, "Parameter") || str_is(name, "Tensor") || str_is(name, "Buffer"))
+        return;
+    buf_char(to, ' ');
+    escape_terminal(to, name);
+}
 
 static void make_tensor(struct label *label, const struct show *show, uint32_t place)
 {
@@ -159,6 +191,9 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     if (tensor->rank == 0)
         buf_text(&label->type, "scalar");
     buf_printf(&label->type, " %s", dtype_name(tensor->dtype));
+    if (tensor->layout < COUNT_OF(layout_names))
+        buf_text(&label->type, layout_names[tensor->layout]);
+    add_tensor_class(&label->type, model, tensor);
     if (other != NO_PLACE) {
         buf_text(&label->sign, "⇄ ");
         buf_text(&label->tail, tensor->place == place ? "  tied: also " : "  tied to ");
@@ -280,6 +315,8 @@ void label_make(struct label *label, const struct show *show, const struct row *
     }
     if (row->place == 0)
         escape_terminal(&label->name, show->file_name);
+    else if (place_name(show->model, row->place).len == 0 && name == LABEL_NAME)
+        buf_text(&label->name, "\"\"");
     else if (name == LABEL_PATH)
         add_path(&label->name, show->model, row->place);
     else

@@ -231,8 +231,8 @@ TEST(pairs_repeat_too)
               "chain.pt\n"
               "├── 160 parameters\n"
               "└── 0-19: 10 × (Linear, ReLU), 16 each [160 params]\n"
-              "    ├── 0: Linear() [16 params]\n"
-              "    └── 1: ReLU() [0 params]\n");
+              "    ├── 0: Linear [16 params]\n"
+              "    └── 1: ReLU [0 params]\n");
     sample_release(&s);
 }
 

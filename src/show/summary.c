@@ -80,9 +80,10 @@ void summary_counts(struct buf *to, const struct show *show)
         buf_text(to, ", ");
         summary_trainable(to, total);
     }
-    buf_printf(to, ", %s file", model->format);
     if (model->n_files > 1)
-        buf_printf(to, "s (%u)", (unsigned)model->n_files);
+        buf_printf(to, ", %s, %u files", model->format, (unsigned)model->n_files);
+    else
+        buf_printf(to, ", %s file", model->format);
     if (model->partial)
         buf_text(to, ", incomplete");
 }

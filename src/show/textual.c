@@ -276,10 +276,11 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
 {
     const struct textual *what = table->what;
     size_t first = r * table->per_row;
-    size_t before = 0;
+    bool dim = what->colour && what->rows->at[r].depth > 0;
+    size_t before;
     uint32_t width;
 
-    buf_text(line, colour_begin(COLOUR_DIM, what->colour));
+    buf_text(line, colour_begin(COLOUR_DIM, dim));
     before = line->len;
     add_guides(line, table, &what->rows->at[r]);
     if (what->ascii && line->len > before) {
@@ -288,7 +289,7 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
         line->len = before;
         buf_str(line, buf_span(&table->cell));
     }
-    buf_text(line, colour_end(COLOUR_DIM, what->colour));
+    buf_text(line, colour_end(COLOUR_DIM, dim));
     width = add_label(line, table, r);
     if (width < table->label_width)
         buf_fill(line, ' ', table->label_width - width);

@@ -8,12 +8,13 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define DEEPEST 12 /* brackets within brackets; nobody reads on from there */
+#define DEEPEST      12 /* brackets within brackets; nobody reads on from there */
+#define LEAST_QUOTED 12 /* bytes of a text that are worth showing */
 
 struct writer {
     struct buf *to;
     const struct model *model;
-    size_t end; /* where in `to` the text should stop */
+    size_t begin, end; /* where in `to` the text begins, and should stop */
 };
 
 static void add_value(struct writer *w, uint32_t id, int depth);
@@ -43,7 +44,10 @@ static void add_real(struct buf *to, double value)
 static void add_quoted(struct writer *w, struct str text)
 {
     size_t left = is_full(w) ? 0 : w->end - w->to->len;
+    size_t most = w->end - w->begin;
 
+    if (left < LEAST_QUOTED && left < most)
+        left = LEAST_QUOTED < most ? LEAST_QUOTED : most;
     if (text.len <= left) {
         escape_quoted(w->to, text);
         return;
@@ -166,7 +170,7 @@ static void add_value(struct writer *w, uint32_t id, int depth)
 
 void value_show(struct buf *to, const struct model *model, uint32_t value, size_t most)
 {
-    struct writer w = {to, model, to->len + most};
+    struct writer w = {to, model, to->len, to->len + most};
 
     add_value(&w, value, 0);
 }
