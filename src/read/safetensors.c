@@ -41,6 +41,7 @@ struct reading {
     struct extent *extents;
     struct str *names;
     uint32_t n, extents_room, names_room;
+    bool has_metadata;
 };
 
 static int knows(const struct input *input)
@@ -243,6 +244,11 @@ static int read_metadata(struct reading *r)
     struct values *values = build_values(r->build);
     struct str key;
 
+    if (r->has_metadata)
+        build_finding(
+            r->build, FINDING_DUPLICATE, SEVERITY_ALARM, r->input->node,
+            "there are two __metadata__; readers differ in which one they take");
+    r->has_metadata = true;
     if (token != JSON_OBJECT) {
         build_finding(r->build, FINDING_DAMAGED, SEVERITY_WARNING, r->input->node,
                       "__metadata__ is not an object of texts");

@@ -99,6 +99,8 @@ TEST(every_lie_of_a_header_is_a_finding)
                 FINDING_BAD_TENSOR));
     CHECK(finds("{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,2]}}", 2,
                 FINDING_BAD_TENSOR));
+    CHECK(finds("{\"__metadata__\":{},\"__metadata__\":{}," A "}", 24,
+                FINDING_DUPLICATE));
     CHECK(finds("{\"__metadata__\":[1]," A "}", 24, FINDING_DAMAGED));
     CHECK(finds("{" A ",\"b\":7}", 24, FINDING_DAMAGED));
     CHECK(finds("{" A ",", 24, FINDING_DAMAGED));

@@ -201,18 +201,37 @@ void torch_records_finish(struct torch_records *self)
                   model->n_tensors);
 }
 
+/* What stands behind the STOP is read by nobody: it is hidden there, or left over. */
+static void check_rest(struct torch_records *self, struct str name,
+                       const struct bytes *in)
+{
+    struct str rest = str_span(in->at, bytes_left(in));
+
+    if (rest.len > 0)
+        build_finding(
+            self->build, FINDING_TRAILING, SEVERITY_WARNING, self->place,
+            "%.*s: %zu bytes follow the end of the pickle%s", STR_ARG(name), rest.len,
+            pickle_looks_like(rest) ? "; they are a pickle of their own" : "");
+}
+
 int torch_records_pickle(struct torch_records *self, const char *record,
                          struct pickle *pickle, struct err *err)
 {
     int64_t entry = zip_find(self->zip, record);
+    struct str bytes, name;
     struct bytes in;
-    struct str bytes;
 
     if (entry < 0)
         return 1;
+    name = self->zip->entries[entry].name;
     if (zip_load(self->zip, (uint32_t)entry, PICKLE_LIMIT, self->build,
                  &self->build->scratch, &bytes, err) < 0)
         return -1;
     in = bytes_of(bytes.at, bytes.len);
-    return pickle_run(pickle, self->build, &in, self->zip->entries[entry].name, err);
+    if (pickle_run(pickle, self->build, &in, name, err) < 0)
+        return -1;
+    pickle_run_nested(self->build, pickle, name);
+    if (pickle->complete)
+        check_rest(self, name, &in);
+    return 0;
 }
