@@ -153,7 +153,7 @@ static int open_way(struct elements *e, struct err *err)
         return -1;
     if (dense && e->direct && !e->swap && !e->conj && !e->neg)
         return 0;
-    e->block = malloc(ELEMENTS_BLOCK);
+    e->block = aligned_alloc(64, ELEMENTS_BLOCK); /* no vector lies across two lines */
     return e->block ? 0 : err_set(err, ERR_LIMIT, "no memory to read a tensor");
 }
 

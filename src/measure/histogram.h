@@ -13,8 +13,8 @@
 #include "model/model.h"
 
 /* float32's sign, exponent and upper 3 mantissa bits: bits >> 20. Doubles beyond its
- * range go to the outermost counter; values below it (and zeros) to counters 0 and 2048.
- * NaN and infinities are not counted. */
+ * range go to the outermost counter; values below it (and zeros) to counters 0 and
+ * 2048. NaN and infinities are not counted. */
 #define HISTOGRAM_BINS 4096
 
 struct histogram {

@@ -1,5 +1,5 @@
-/* quantile.h - exact quantiles of the finite elements, by radix select: a few passes over
- * the tensor, memory that does not grow with it. Between two elements the value is
+/* quantile.h - exact quantiles of the finite elements, by radix select: a few passes
+ * over the tensor, memory that does not grow with it. Between two elements the value is
  * interpolated linearly, as torch.quantile does. */
 #ifndef MEASURE_QUANTILE_H
 #define MEASURE_QUANTILE_H

@@ -20,17 +20,19 @@ enum measure_mode {
     MEASURE_GUARD,   /* only NaN and infinities are counted */
 };
 
-enum stats_kind { STATS_REAL, STATS_INT, STATS_UINT }; /* what min and max are held as */
+/* What min and max are held as. */
+enum stats_kind { STATS_REAL, STATS_INT, STATS_UINT };
 
 struct stats {
     uint64_t count; /* elements looked at */
     uint64_t nan, pos_inf, neg_inf, zeros;
     enum stats_kind kind;
-    double min, max;       /* of the finite ones; NaN when there are none */
+    double min, max;          /* of the finite ones; NaN when there are none */
     int64_t int_min, int_max; /* STATS_INT: exact (STATS_UINT: cast to uint64_t) */
     uint64_t min_at, max_at;  /* index in C order of the first such element */
-    double mean, m2;       /* m2: sum of squared distances from the mean */
-    bool sampled;          /* not every element was looked at */
+    double mean;              /* NaN when there are none */
+    double m2;                /* sum of squared distances from the mean */
+    bool sampled;             /* not every element was looked at */
 };
 
 void stats_init(struct stats *stats, enum dtype dtype);
@@ -43,18 +45,21 @@ double stats_l2(const struct stats *stats);
 void stats_merge(struct stats *a, const struct stats *b, uint64_t offset);
 
 /* Add n dense elements of one dtype in native byte order, the first being element
- * `index` of the whole. `histogram` may be NULL; else it is filled in the same pass. */
+ * `index` of the whole. `histogram` may be NULL; else it is added to in the same pass
+ * (begin with a zeroed one). A packed run begins at a whole byte. */
 struct histogram;
 void stats_add(struct stats *stats, struct histogram *histogram, enum dtype dtype,
                const void *at, size_t n, uint64_t index, enum measure_mode mode);
 
-/* The statistics of a tensor of a model. Reads each byte of it once, in windows. */
+/* The statistics of a tensor of a model. Reads each byte of it once, in windows; copies
+ * that an expanded tensor only pretends to have cost nothing. A tensor below 65536
+ * elements is never sampled. `histogram` as above. */
 int stats_tensor(const struct model *model, const struct tensor *tensor,
                  enum measure_mode mode, struct work *work, struct histogram *histogram,
                  struct stats *ret_stats, struct err *err);
 
 /* Which kernel is in use: "avx512", "avx2", "sse2", "plain"; TORCHOSCOPE_SIMD=NAME in
- * the environment asks for a lesser one. */
+ * the environment asks for a lesser one (names that this machine lacks are ignored). */
 const char *stats_kernel_name(void);
 
 #endif

@@ -20,8 +20,14 @@ static void count_bytes(const uint8_t *at, size_t n, uint64_t counts[256])
             uint64_t word;
 
             memcpy(&word, at + i, sizeof word);
-            for (unsigned k = 0; k < 8; k++)
-                tables[k % 4][word >> 8 * k & 255]++;
+            tables[0][word & 255]++;
+            tables[1][word >> 8 & 255]++;
+            tables[2][word >> 16 & 255]++;
+            tables[3][word >> 24 & 255]++;
+            tables[0][word >> 32 & 255]++;
+            tables[1][word >> 40 & 255]++;
+            tables[2][word >> 48 & 255]++;
+            tables[3][word >> 56]++;
         }
         for (; i < part; i++)
             tables[0][at[i]]++;
