@@ -236,7 +236,9 @@ static uint32_t add_spot(struct build *build, struct storage *storage, struct sp
 
     if (!self)
         return NO_STORAGE;
-    storage->have = spot.have < storage->bytes ? spot.have : storage->bytes;
+    if (spot.have > storage->bytes)
+        spot.have = storage->bytes;
+    storage->have = spot.have;
     if (spot.kind == SPOT_NOTHING || (storage->have == 0 && storage->bytes > 0))
         storage->flags |= STORAGE_MISSING;
     else if (storage->have < storage->bytes)

@@ -30,8 +30,7 @@ void op_ints(struct buf *to, const int64_t *values, int n)
     buf_char(to, 't');
 }
 
-/* ('storage', torch.FloatStorage, key, 'cpu', numel, view) as a persistent id. */
-static void op_storage(struct buf *to, const struct test_tensor *tensor)
+void op_storage(struct buf *to, const struct test_tensor *tensor)
 {
     buf_char(to, '(');
     op_text(to, "storage");

@@ -23,4 +23,7 @@ struct test_tensor {
 };
 void op_tensor(struct buf *to, const struct test_tensor *tensor);
 
+/* Its storage alone: a persistent id. */
+void op_storage(struct buf *to, const struct test_tensor *tensor);
+
 #endif

@@ -186,6 +186,30 @@ TEST(a_view_of_a_storage_lies_inside_it)
     buf_release(&file);
 }
 
+TEST(a_bare_storage_that_is_a_view_has_the_size_of_the_view)
+{
+    static const char *const keys[] = {"10"};
+    const struct test_tensor view = {
+        .key = "10", .numel = 6, .view_key = "12", .view_offset = 4, .view_size = 1};
+    struct buf file = BUF_INIT;
+    struct model *model;
+    const struct tensor *tensor;
+
+    put_front(&file, true);
+    buf_text(&file, "\x80\x02]");
+    op_storage(&file, &view);
+    buf_text(&file, "a.");
+    put_keys(&file, keys, 1);
+    put_storage(&file, 6, 1);
+    model = read_bytes(&file, NULL);
+    CHECK(model && model->n_findings == 0);
+    tensor = place_tensor(model, place_find(model, STR("0")));
+    CHECK(tensor && tensor->rank == 1 && tensor->numel == 1);
+    CHECK_NEAR(first_value(model, "0"), 5, 0);
+    model_free(model);
+    buf_release(&file);
+}
+
 TEST(keys_and_counts_that_disagree_are_findings)
 {
     static const char *const keys[] = {"10", "10"};

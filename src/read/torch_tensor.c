@@ -124,6 +124,9 @@ static void spec_persistent(struct torch_fold *fold, struct tensor_spec *spec,
     spec->shape[0] = 0;
     if (torch_storage_id(fold->pickle, node, &id)) {
         spec->shape[0] = id.numel;
+        /* A view of a storage, (key, offset, size), has a size of its own. */
+        pickle_int(fold->pickle, pickle_item(fold->pickle, id.view, 2),
+                   &spec->shape[0]);
         spec->tensor.class_id = build_class(fold->build, id.class_name);
     }
 }
