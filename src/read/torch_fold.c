@@ -306,6 +306,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
                               .dialect = dialect,
                               .n_nodes = pickle->n_nodes,
                               .looks_left = 16 * (uint64_t)pickle->n_items + 100000,
+                              .mesh = NO_NODE,
                               .storage_word = NO_NODE,
                               .storage_class = NO_NODE};
 

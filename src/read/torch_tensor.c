@@ -152,6 +152,29 @@ static void spec_read(struct torch_fold *fold, struct tensor_spec *spec, node_id
         spec_rebuild(fold, spec, call.name, call.args);
 }
 
+/* How a DTensor is spread over a mesh of devices. Its placements are said of the
+ * tensor; the mesh, which thousands of tensors share, is shown below the first only.
+ * True: there is nothing new in it. */
+static bool is_known_placement(struct torch_fold *fold, struct tensor_spec *spec,
+                               node_id value)
+{
+    const struct pickle *pickle = fold->pickle;
+    node_id slots, attributes = fold_attributes(fold, value, &slots), mesh, placements;
+    bool known;
+
+    if (!str_ends(pickle_text(pickle, pickle_callee(pickle, value)),
+                  STR(".DTensorSpec")))
+        return false;
+    mesh = pickle_dict_get(pickle, attributes, "mesh");
+    placements = pickle_dict_get(pickle, attributes, "placements");
+    if (mesh == NO_NODE || placements == NO_NODE)
+        return false;
+    spec_extra(fold, spec, "placements", fold_value(fold, placements));
+    known = mesh == fold->mesh;
+    fold->mesh = mesh;
+    return known;
+}
+
 /* Attributes of a subclass: those that hold tensors become places below it, the others
  * are said of the tensor itself. */
 static void add_attributes(struct torch_fold *fold, struct tensor_spec *spec,
@@ -163,6 +186,8 @@ static void add_attributes(struct torch_fold *fold, struct tensor_spec *spec,
     for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
         fold_pair(fold, &pairs, i, &key, &value);
         if (!fold_is(fold, key, NODE_STR))
+            continue;
+        if (is_known_placement(fold, spec, value))
             continue;
         if (fold_weight(fold, value) == WEIGHT_HOLDS) {
             fold_add_later(fold, up, spec->place, fold_key(fold, key), value);
