@@ -288,6 +288,17 @@ static void fold_root(struct torch_fold *fold, uint32_t place, node_id root)
     }
 }
 
+/* A pickle that took all the memory it may still has something to show: allow an eighth
+ * more for that. The half of an array that grew last is mostly untouched, so that less
+ * is in use than was asked for. */
+static void allow_more(struct build *build)
+{
+    if (build->scratch.spent) {
+        build->scratch.limit += build->scratch.limit / 8;
+        build->scratch.spent = false;
+    }
+}
+
 static int make_columns(struct torch_fold *fold)
 {
     struct arena *arena = &fold->build->scratch;
@@ -312,8 +323,12 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
 
     if (pickle->n_nodes == 0)
         return 0;
-    if (make_columns(&fold) < 0)
-        return arena_err(&build->scratch, "the objects of the pickle", err);
+    allow_more(build);
+    if (make_columns(&fold) < 0) {
+        allow_more(build);
+        if (make_columns(&fold) < 0)
+            return arena_err(&build->scratch, "the pickle", err);
+    }
     map_init(&fold.values, &build->scratch);
     map_init(&fold.files, &build->scratch);
     fold.bare = NO_OBJECT;
