@@ -12,7 +12,7 @@
 struct stats_options {
     const char *filter, *sort;
     uint32_t top;
-    bool exact, histogram, reverse, progress;
+    bool exact, histogram, sha256, reverse, progress;
 };
 
 static const struct option options_table[] = {
@@ -28,6 +28,8 @@ static const struct option options_table[] = {
      "sums in double precision throughout"},
     {"histogram", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, histogram),
      "how many values have which base-2 exponent"},
+    {"sha256", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, sha256),
+     "the digests of the elements in C order"},
     {"progress", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, progress),
      "say how far it is, on stderr, even if that is no terminal"},
 };
@@ -125,6 +127,7 @@ static int measure(struct job *job, struct err *err)
     n = list_tensors(job, tensors);
     job->session->mode = job->options->exact ? MEASURE_EXACT : MEASURE_FULL;
     job->session->want_exponents = job->options->histogram;
+    job->session->want_sha256 = job->options->sha256;
     progress_begin(&progress, &job->cli->work, "stats", job->options->progress,
                    job->cli->ascii);
     status = session_stats_many(job->session, tensors, n, &job->cli->work, err);

@@ -242,6 +242,7 @@ static void stats_row(struct table *table, uint32_t place)
     }
     add_tie(table, place);
     add_text(table, str_of(why));
+    add_field(table, str_of(session_sha256(table->session, id)));
 }
 
 void export_stats_csv(struct out *out, const struct session *session,
@@ -251,6 +252,6 @@ void export_stats_csv(struct out *out, const struct session *session,
 
     each_tensor(&table, choice,
                 "name,shape,dtype,numel,bytes,count,min,max,mean,std,l2,nan,pos_inf,"
-                "neg_inf,zeros,min_at,max_at,tied_to,stats_why",
+                "neg_inf,zeros,min_at,max_at,tied_to,stats_why,sha256",
                 stats_row);
 }

@@ -63,8 +63,11 @@ void write_stats(struct document *doc, uint32_t tensor)
     const struct stats *stats = session_known(doc->session, tensor);
     const struct exponents *exponents = session_exponents(doc->session, tensor);
     const char *why = session_why(doc->session, tensor);
+    const char *sha256 = session_sha256(doc->session, tensor);
     struct json *json = doc->json;
 
+    if (sha256)
+        json_text(json, "sha256", sha256);
     if (why) {
         json_null(json, "count");
         json_text(json, "stats_why", why);

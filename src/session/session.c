@@ -20,7 +20,8 @@ static int prepare(struct session *session, struct err *err)
     session->stats = arena_array(arena, n, sizeof *session->stats);
     session->exponents = arena_array(arena, n, sizeof *session->exponents);
     session->why = arena_array(arena, n, sizeof *session->why);
-    if (!session->stats || !session->exponents || !session->why)
+    session->sha256 = arena_array(arena, n, sizeof *session->sha256);
+    if (!session->stats || !session->exponents || !session->why || !session->sha256)
         return arena_err(arena, "opening", err);
     if (counts_places(model, arena, &session->places, err) < 0)
         return -1;
@@ -80,6 +81,11 @@ const struct exponents *session_exponents(const struct session *session,
 const char *session_why(const struct session *session, uint32_t tensor)
 {
     return session->why[tensor];
+}
+
+const char *session_sha256(const struct session *session, uint32_t tensor)
+{
+    return session->sha256[tensor];
 }
 
 /* The counter that a bin of the histogram adds to, as a base-2 exponent; false for the
@@ -160,11 +166,8 @@ static int measure_or_why(struct session *session, uint32_t tensor,
         if (measure(session, tensor, histogram, work, &local) == 0)
             return 0;
         why = local.text;
-        if (local.code == ERR_CANCELLED || local.code == ERR_LIMIT) {
-            if (err)
-                *err = local;
-            return -1;
-        }
+        if (local.code == ERR_CANCELLED || local.code == ERR_LIMIT)
+            return err_set(err, local.code, "%s", local.text);
     }
     session->why[tensor] = arena_printf(&session->arena, "%s", why ? why : "not known");
     if (!session->why[tensor])
@@ -193,6 +196,28 @@ int session_stats(struct session *session, uint32_t tensor, struct work *work,
 }
 
 /* ---- many tensors ---- */
+
+/* Digest a tensor and keep the digest. Of values that cannot be read there is none, and
+ * the statistics say why. */
+static int digest(struct session *session, uint32_t tensor, struct work *work,
+                  struct err *err)
+{
+    const struct tensor *t = &session->model->tensors[tensor];
+    struct err local = {0};
+    char hex[65];
+
+    if (session->sha256[tensor] || !tensor_readable(session->model, t, NULL))
+        return 0;
+    if (elements_sha256(session->model, t, work, hex, &local) < 0) {
+        if (local.code != ERR_CANCELLED)
+            return 0;
+        return err_set(err, ERR_CANCELLED, "%s", local.text);
+    }
+    session->sha256[tensor] = arena_str(&session->arena, str_of(hex)).at;
+    if (!session->sha256[tensor])
+        return arena_err(&session->arena, "the digests", err);
+    return 0;
+}
 
 /* Where a tensor's bytes begin, for reading a file from front to end. */
 struct position {
@@ -241,7 +266,7 @@ static void expect_bytes(const struct session *session, const uint32_t *tensors,
             total += tensor_bytes(tensor);
     }
     atomic_store(&work->done, 0);
-    atomic_store(&work->total, total);
+    atomic_store(&work->total, session->want_sha256 ? 2 * total : total);
 }
 
 int session_stats_many(struct session *session, const uint32_t *tensors, uint32_t n,
@@ -270,6 +295,8 @@ int session_stats_many(struct session *session, const uint32_t *tensors, uint32_
             goto out;
         }
         if (measure_or_why(session, order[i].tensor, histogram, work, err) < 0)
+            goto out;
+        if (session->want_sha256 && digest(session, order[i].tensor, work, err) < 0)
             goto out;
     }
     status = 0;

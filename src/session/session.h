@@ -35,9 +35,11 @@ struct session {
     struct verdict_sum verdict;
     enum measure_mode mode; /* of statistics not yet computed; MEASURE_FULL first */
     bool want_exponents;    /* count exponents in the same pass; false at first */
+    bool want_sha256;       /* digest what session_stats_many() measures; likewise */
     struct stats **stats;   /* by tensor; NULL until asked; private to the session */
     struct exponents **exponents; /* likewise */
     const char **why;             /* likewise: why there are no statistics */
+    const char **sha256;          /* likewise: 64 digits */
 };
 
 /* Open a file or folder. NULL when there is nothing to show. */
@@ -56,12 +58,13 @@ int session_stats(struct session *session, uint32_t tensor, struct work *work,
 int session_stats_many(struct session *session, const uint32_t *tensors, uint32_t n,
                        struct work *work, struct err *err);
 
-/* What is known of a tensor by now: its statistics, its exponents, or why there are
- * none. NULL: not asked yet. */
+/* What is known of a tensor by now: its statistics, its exponents, why there are none,
+ * its digest. NULL: not asked yet. */
 const struct stats *session_known(const struct session *session, uint32_t tensor);
 const struct exponents *session_exponents(const struct session *session,
                                           uint32_t tensor);
 const char *session_why(const struct session *session, uint32_t tensor);
+const char *session_sha256(const struct session *session, uint32_t tensor);
 
 /* The place that a person means by `name`: a full name; a full name with the file's
  * common prefix left out; or, if nothing else fits, the only place whose name ends so.

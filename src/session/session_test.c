@@ -63,9 +63,12 @@ TEST(many_tensors_are_measured_although_one_cannot_be_read)
     struct work work;
 
     work_init(&work);
-    session->want_exponents = true;
+    session->want_exponents = session->want_sha256 = true;
     CHECK(session_stats_many(session, all, 4, &work, NULL) == 0);
-    CHECK_INT(atomic_load(&work.total), 40);
+    CHECK_INT(atomic_load(&work.total), 80);
+    CHECK_INT(atomic_load(&work.done), 80);
+    CHECK_INT(strlen(session_sha256(session, tensor_at(session, "a.bias"))), 64);
+    CHECK(!session_sha256(session, tensor_at(session, "lost")));
     CHECK(session_known(session, tensor_at(session, "b.count"))->int_max == 7);
     CHECK_INT(session_known(session, tensor_at(session, "a.bias"))->nan, 1);
     CHECK(!session_known(session, tensor_at(session, "lost")));

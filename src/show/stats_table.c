@@ -224,6 +224,8 @@ static void row_line(struct buf *line, const struct stats_table *table, uint32_t
     }
     if (table->exponents)
         add_exponents(line, session_exponents(session, tensor), table->ascii);
+    if (session_sha256(session, tensor))
+        buf_printf(line, "  %s", session_sha256(session, tensor));
     if (!counts_here(session->model, place)) {
         buf_text(line, "  tied to ");
         add_name(line, session->model, session->model->tensors[tensor].place);
