@@ -224,6 +224,12 @@ int torch_records_pickle(struct torch_records *self, const char *record,
     if (entry < 0)
         return 1;
     name = self->zip->entries[entry].name;
+    if (!str_is(zip_record(self->zip, (uint32_t)entry), record))
+        build_finding(
+            self->build, FINDING_ZIP_TRICK, SEVERITY_WARNING, self->place,
+            "%.*s: torch takes this for %s; a reader that does not ignore case "
+            "sees no such record",
+            STR_ARG(name), record);
     if (zip_load(self->zip, (uint32_t)entry, PICKLE_LIMIT, self->build,
                  &self->build->scratch, &bytes, err) < 0)
         return -1;
