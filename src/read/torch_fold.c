@@ -258,34 +258,37 @@ static void unfold(struct torch_fold *fold, const struct fold_task *task)
     }
 }
 
-/* The root of a file is a group, since a full name says what stands below it. A file
- * that holds one bare tensor or value gets one child, named for what it is. */
+/* A file that holds one bare tensor or value. The root stays a group, since a full name
+ * says what stands below it, and gets one child, named for what it is. */
+static void fold_bare(struct torch_fold *fold, const struct fold_task *task,
+                      struct str name, struct str class_name)
+{
+    struct object *object = build_object(fold->build, task->place);
+
+    if (object && class_name.len > 0)
+        object->class_id = build_class(fold->build, class_name);
+    fold_add(fold, task, task->place, name, task->node, ROLE_PLAIN, 0);
+}
+
 static void fold_root(struct torch_fold *fold, uint32_t place, node_id root)
 {
     struct fold_task task = {
         .node = fold_inner(fold, root), .place = place, .role = ROLE_PLAIN};
+    enum thing thing;
 
     if (task.node >= fold->n_nodes)
         return;
-    switch (fold_thing(fold, task.node)) {
-    case THING_TENSOR:
-    case THING_STORAGE:
-    case THING_ARRAY:
-        if (place != 0)
-            settle(fold, &task, ROLE_PLAIN);
-        else
-            fold_add(fold, &task, place, STR("tensor"), task.node, ROLE_PLAIN, 0);
-        break;
-    case THING_VALUE:
-        if (place != 0)
-            settle(fold, &task, ROLE_PLAIN);
-        else
-            fold_add(fold, &task, place, STR("value"), task.node, ROLE_PLAIN, 0);
-        break;
-    default:
+    thing = fold_thing(fold, task.node);
+    if (place != 0 || thing >= THING_MODULE)
         settle(fold, &task, ROLE_PLAIN);
-        break;
-    }
+    else if (thing == THING_VALUE)
+        fold_bare(fold, &task, STR("value"), STR(""));
+    else if (thing == THING_ARRAY)
+        fold_bare(fold, &task, STR("array"), STR("numpy.ndarray"));
+    else if (thing == THING_STORAGE)
+        fold_bare(fold, &task, STR("storage"), STR("torch.Storage"));
+    else
+        fold_bare(fold, &task, STR("tensor"), STR("torch.Tensor"));
 }
 
 /* A pickle that took all the memory it may still has something to show: allow an eighth

@@ -38,7 +38,9 @@ struct torch_dialect {
                                   struct str attribute);
 };
 
-/* Fold the node `root` of the pickle into `place` (whose name is set already). */
+/* Fold the node `root` of the pickle into `place` (whose name is set already). The root
+ * of the model stays a group or becomes a module: a bare tensor or value is its one
+ * child, named "tensor", "array", "storage" or "value". */
 int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
                node_id root, const struct torch_dialect *dialect, struct err *err);
 

@@ -42,7 +42,7 @@ TEST(a_scalar_has_no_sizes)
 
 TEST(a_file_with_one_bare_tensor_has_a_child_named_tensor)
 {
-    check_tree(VECTOR("0") ".", "group\n"
+    check_tree(VECTOR("0") ".", "group torch.Tensor\n"
                                 "  tensor float32 4 plain\n");
     check_tree("I5\n.", "group\n"
                         "  value 5\n");
