@@ -445,7 +445,7 @@ static int tell_path(struct cli *cli, const struct info_options *options,
     arena_init(&arena, 0);
     info.session = session;
     info.model = session->model;
-    status = speak_status(session->model);
+    status = speak_status(session);
     if (cli->json) {
         json_init_text(&json, &cli->out);
         export_info_json(&json, session);

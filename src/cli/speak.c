@@ -41,7 +41,15 @@ void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
     buf_release(&line);
 }
 
-int speak_status(const struct model *model)
+int speak_status(const struct session *session)
 {
-    return model->n_findings > 0 ? STATUS_FINDINGS : STATUS_FINE;
+    const struct model *model = session->model;
+
+    if (session->verdict.verdict == VERDICT_UNSAFE ||
+        session->verdict.verdict == VERDICT_INCONCLUSIVE)
+        return STATUS_FINDINGS;
+    for (uint32_t i = 0; i < model->n_findings; i++)
+        if (model->findings[i].severity != SEVERITY_NOTE)
+            return STATUS_FINDINGS;
+    return STATUS_FINE;
 }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "model/model.h"
+#include "session/session.h"
 #include "text/colour.h"
 
 /* A text of ours, made of UTF-8 and escaped names: in colour and in ASCII if need be.
@@ -14,7 +15,8 @@ void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 /* What was met in the file, one line each; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
-/* STATUS_FINDINGS if anything was met in the file that a person should know. */
-int speak_status(const struct model *model);
+/* STATUS_FINDINGS if anything was met in the file that is worse than a note, or if a plain
+ * load of it would run something. */
+int speak_status(const struct session *session);
 
 #endif

@@ -236,7 +236,7 @@ static int open_and_write(struct tree *tree, const char *path)
         filter(tree, &err) < 0 || write_tree(tree, &err) < 0)
         cli_fail(&err);
     else
-        status = speak_status(tree->session->model);
+        status = speak_status(tree->session);
     arena_release(&tree->arena);
     session_close(tree->session);
     return status;

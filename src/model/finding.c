@@ -21,7 +21,6 @@ static const char *const finding_names[FINDING_COUNT] = {
     [FINDING_ENCRYPTED] = "encrypted",
     [FINDING_ZIP_TRICK] = "zip-trick",
     [FINDING_PICKLE_MALFORMED] = "pickle-malformed",
-    [FINDING_PICKLE_CALL] = "pickle-call",
     [FINDING_PICKLE_OVERRIDE] = "pickle-override",
     [FINDING_PICKLE_NESTED] = "pickle-nested",
     [FINDING_BAD_TEXT] = "bad-text",

@@ -32,7 +32,6 @@ enum finding_code {
     FINDING_ENCRYPTED,      /* a member that is (or claims to be) encrypted */
     FINDING_ZIP_TRICK,      /* headers that make readers disagree */
     FINDING_PICKLE_MALFORMED, /* a pickle that breaks off: opcode and offset */
-    FINDING_PICKLE_CALL,      /* a call that a plain load would make */
     FINDING_PICKLE_OVERRIDE,  /* BUILD on a global: attributes of code are replaced */
     FINDING_PICKLE_NESTED,    /* a pickle inside bytes, or behind the first one */
     FINDING_BAD_TEXT,         /* a name that is not UTF-8 or hides characters */
