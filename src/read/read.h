@@ -6,10 +6,12 @@
  *   file_source_in.h  where each storage's bytes lie: the source of every file model
  *   zip_in.h tar_in.h inflate_in.h      containers
  *   pickle_in.h       the pickle machine: bytes to a graph of symbolic nodes, with a log
+ *   pickle_feed_in.h  pickles of unknown length, one behind the other
  *   pickle_value_in.h nodes to plain values
  *   torch_fold_in.h   nodes to tensors, modules, checkpoints
  *   torch_zip.c torch_legacy.c torch_tar.c torchscript.c bare_pickle.c safetensors.c
- *   shards.c not_a_model.c              one format each
+ *   not_a_model.c                       one format each
+ *   shards_in.h       one model in several files: by an index, or a folder
  *   guess_in.h        kinds of layers from names and shapes
  *
  * To add a format: write read/NAME.c ending in a `const struct reader`, list it in

@@ -47,9 +47,12 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
         return 0;
     }
     shard->file = build->model->n_files;
-    shard->read = true;
-    if (input_read_shard(self->input, blob, name, build, &why) == 0)
+    shard->read = input_read_shard(self->input, blob, name, build, &why) == 0;
+    if (shard->read)
         return 0;
+    shard->broken = true;
+    if (self->why.code == ERR_NONE)
+        self->why = why;
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
         return err_set(err, why.code, "%s", why.text);
     build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
@@ -112,6 +115,7 @@ int shards_read_all(struct shards *self, int dir_fd, const char *folder,
 {
     struct model *model = self->build->model;
     struct shard **order = sorted(self);
+    bool some = false;
 
     if (!order)
         return arena_err(&self->build->scratch, self->input->path, err);
@@ -126,7 +130,10 @@ int shards_read_all(struct shards *self, int dir_fd, const char *folder,
         model->n_facts = n_facts;
         if (i > 0)
             model->n_metadata = n_metadata;
+        some |= order[i]->read;
     }
+    if (!some && self->why.code != ERR_NONE)
+        return err_set(err, self->why.code, "%s", self->why.text);
     return shards_compare(self, err);
 }
 

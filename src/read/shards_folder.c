@@ -228,6 +228,32 @@ static void find_files(struct shards *self, struct choice *choice)
     }
 }
 
+/* Folders that are models of other kinds, by a file that only they have. */
+static const struct {
+    const char *name, *what;
+} other_folders[] = {
+    {".metadata", "a distributed checkpoint of PyTorch (DCP)"},
+    {"saved_model.pb", "a TensorFlow SavedModel"},
+    {"checkpoint", "a folder of TensorFlow checkpoints"},
+    {"latest", "a DeepSpeed checkpoint"},
+};
+
+/* Name a folder that is not read yet. 0: it is none of these. */
+static int name_folder(const struct input *input, struct err *err)
+{
+    const struct folder *folder = input->folder;
+
+    for (size_t i = 0; i < COUNT_OF(other_folders); i++)
+        for (uint32_t k = 0; k < folder->n; k++)
+            if (folder->entries[k].is_file &&
+                str_is(folder->entries[k].name, other_folders[i].name))
+                return err_set(err, ERR_UNSUPPORTED,
+                               "%s is %s; torchoscope does not read these yet, but the "
+                               "files in it may be opened one by one",
+                               input->path, other_folders[i].what);
+    return 0;
+}
+
 int shards_choose(struct shards *self, enum folder_choice *ret_choice,
                   struct str *ret_name, struct err *err)
 {
@@ -255,10 +281,12 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     if (has_usual_name(folder, ret_name))
         return 0;
     find_files(self, &files);
+    if (choice_one(&files, ret_name))
+        return 0;
+    if (name_folder(self->input, err) < 0)
+        return -1;
     if (files.n == 0)
         return err_set(err, ERR_USAGE, "%s is a folder in which no model was found",
                        self->input->path);
-    if (!choice_one(&files, ret_name))
-        return say_several(self->input, &files, "model files", err);
-    return 0;
+    return say_several(self->input, &files, "model files", err);
 }

@@ -15,6 +15,7 @@
 struct shard {
     struct str name;
     bool refused;         /* its name leads out of the folder */
+    bool broken;          /* it is there, but cannot be read */
     bool read;            /* it was there and could be read */
     uint32_t file;        /* then: its index in the model's files */
     uint32_t first, last; /* of the promises for it, chained by `next`; or UINT32_MAX */
@@ -39,6 +40,7 @@ struct shards {
     bool has_index;
     bool has_total;
     uint64_t total_size; /* as the index says */
+    struct err why;      /* why the first broken shard could not be read */
 };
 
 /* The shard with this name, made if it is new; UINT32_MAX: memory is spent. */

@@ -203,8 +203,10 @@ static void say_missing(struct shards *self, const struct shard *shard)
                       self->input->node,
                       "%.*s %s, and with it %" PRIu32 " tensor%s: %s",
                       STR_ARG(str_head(shard->name, 100)),
-                      shard->refused ? "is not opened" : "is not there", n,
-                      n == 1 ? "" : "s", buf_cstr(&names));
+                      shard->refused  ? "is not opened"
+                      : shard->broken ? "cannot be read"
+                                      : "is not there",
+                      n, n == 1 ? "" : "s", buf_cstr(&names));
     buf_release(&names);
 }
 

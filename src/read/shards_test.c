@@ -254,6 +254,49 @@ TEST(a_folder_with_one_model_gives_that_and_with_several_says_so)
     drop(&place);
 }
 
+TEST(shards_of_a_format_that_is_not_read_are_named)
+{
+    struct place place;
+    struct err err = {0};
+
+    make_folder(&place);
+    write_text(&place, ONE, "GGUF\3....");
+    write_text(&place, TWO, "GGUF\3....");
+    CHECK(!read_model(place.folder, NULL, &err) && err.code == ERR_UNSUPPORTED);
+    CHECK(strstr(err.text, "GGUF yet"));
+    drop(&place);
+}
+
+TEST(a_shard_that_cannot_be_read_does_not_hide_the_others)
+{
+    struct place place;
+    struct model *model;
+
+    make_folder(&place);
+    write_text(&place, ONE, "<!doctype html>");
+    write_shard(&place, TWO, second, 1);
+    write_text(&place, "model.safetensors.index.json", honest_index);
+    model = read_model(place.folder, NULL, NULL);
+    CHECK(model && model->n_tensors == 1 && model->partial);
+    CHECK(strstr(test_finding(model, FINDING_DAMAGED), "a web page"));
+    CHECK(strstr(test_finding(model, FINDING_MISSING_SHARD), "cannot be read"));
+    model_free(model);
+    drop(&place);
+}
+
+TEST(a_distributed_checkpoint_is_named)
+{
+    struct place place;
+    struct err err = {0};
+
+    make_folder(&place);
+    write_text(&place, ".metadata", "x");
+    CHECK(!read_model(place.folder, NULL, &err) && err.code == ERR_UNSUPPORTED);
+    CHECK(strstr(err.text, "DCP"));
+    unlink(inside(&place, ".metadata"));
+    drop(&place);
+}
+
 TEST(an_index_cut_anywhere_is_survived)
 {
     struct place place;
