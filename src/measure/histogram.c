@@ -148,31 +148,66 @@ struct linear {
     uint64_t times; /* how often each element stands for */
 };
 
-/* The step that a value falls into. The product may be off by one step at an edge,
- * which comparing with the edges mends. */
-static uint32_t linear_bin(const struct linear *linear, double value)
-{
-    double step = (value - linear->min) * linear->scale;
-    uint32_t i = step < linear->n ? (uint32_t)step : linear->n - 1;
+#define SOME 512 /* elements at a time */
 
-    i -= i > 0 && value < linear->edges[i];
-    i += i + 1 < linear->n && value >= linear->edges[i + 1];
-    return i;
+/* The finite ones among reals (n) that lie in range, moved together; how many. */
+static size_t keep_in_range(const struct linear *linear, double *reals, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double real = reals[i];
+
+        reals[kept] = real;
+        kept += (real >= linear->min) & (real <= linear->max);
+    }
+    return kept;
+}
+
+/* The product may be off by one step at an edge (or mean nothing, where min and max are
+ * next to each other); comparing with the edges mends that. */
+static uint32_t mended_step(const struct linear *linear, double real, uint32_t step)
+{
+    while (step > 0 && real < linear->edges[step])
+        step--;
+    while (step + 1 < linear->n && real >= linear->edges[step + 1])
+        step++;
+    return step;
+}
+
+/* The step that each value falls into: steps (n). */
+static void linear_steps(const struct linear *linear, const double *reals, size_t n,
+                         uint32_t *steps)
+{
+    double min = linear->min, scale = linear->scale, last = linear->n - 0.5;
+
+    for (size_t i = 0; i < n; i++) {
+        double place = (reals[i] - min) * scale;
+        int64_t step = (int64_t)(place < last ? place : last);
+        double rest = place - (double)step;
+
+        steps[i] = (uint32_t)step;
+        if (!(rest >= 1e-6 && rest <= 1 - 1e-6))
+            steps[i] = mended_step(linear, reals[i], steps[i]);
+    }
 }
 
 static void linear_add(const struct linear *linear, enum dtype dtype, const void *at,
                        size_t n)
 {
     unsigned values = dtype_info(dtype)->values;
-    double reals[2 * 512];
+    double reals[2 * SOME];
+    uint32_t steps[2 * SOME];
+    uint64_t *bins = linear->bins, times = linear->times;
 
-    for (size_t done = 0; done < n; done += 512) {
-        size_t part = n - done < 512 ? n - done : 512;
+    for (size_t done = 0; done < n; done += SOME) {
+        size_t part = n - done < SOME ? n - done : SOME, kept;
 
         decode_reals(dtype, at, done, part, reals);
-        for (size_t i = 0; i < part * values; i++)
-            if (reals[i] >= linear->min && reals[i] <= linear->max)
-                linear->bins[linear_bin(linear, reals[i])] += linear->times;
+        kept = keep_in_range(linear, reals, part * values);
+        linear_steps(linear, reals, kept, steps);
+        for (size_t i = 0; i < kept; i++)
+            bins[steps[i]] += times;
     }
 }
 
