@@ -38,7 +38,11 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     map_init(&build->by_class, &build->scratch);
     map_init(&build->by_tensor, &build->scratch);
     map_init(&build->by_global, &build->scratch);
-    if (!copy.at || intern_init(&model->strings, &model->arena) < 0 ||
+    /* The sizes of a scalar are an address in `dims` too: let there be one. */
+    if (!copy.at ||
+        arena_room(&model->arena, &model->dims, 0, &model->dims_room,
+                   sizeof *model->dims) < 0 ||
+        intern_init(&model->strings, &model->arena) < 0 ||
         values_init(&model->values, &model->arena, &model->strings) < 0 ||
         build_device(build, STR("")) != 0 ||
         build_node(build, NO_PLACE, PLACE_GROUP, STR("")) != 0)

@@ -94,8 +94,9 @@ struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict)
         pickle_args(pickle, dict) == 0 && fold_is(fold, node->extra, NODE_DICT))
         node = fold_node(fold, node->extra);
     if (node->kind == NODE_DICT) {
-        pairs.items = pickle->items + node->items.first;
         pairs.n = node->items.n / 2;
+        if (pairs.n > 0)
+            pairs.items = pickle->items + node->items.first;
     } else {
         pairs.n = pickle_dict_n(pickle, dict);
     }
