@@ -38,18 +38,16 @@ static void write_command_help(struct out *out, const struct command *command)
 }
 
 /* Help about `command`, or about all of them if it is NULL. */
-static int help(const struct command *command, int fd)
+static int help(const struct command *command)
 {
     struct out out;
 
-    out_init_fd(&out, fd);
+    out_init_fd(&out, STDOUT_FILENO);
     if (command)
         write_command_help(&out, command);
     else
         write_help(&out);
-    if (out_release(&out) < 0 || fd != STDOUT_FILENO)
-        return STATUS_TROUBLE;
-    return STATUS_FINE;
+    return out_release(&out) == 0 ? STATUS_FINE : STATUS_TROUBLE;
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -63,7 +61,7 @@ static bool asks_for_help(int argc, char **argv)
 static int run(const struct command *command, int argc, char **argv)
 {
     if (!command->hidden && asks_for_help(argc, argv))
-        return help(command, STDOUT_FILENO);
+        return help(command);
     return command->run(argc, argv);
 }
 
@@ -95,17 +93,15 @@ static int unknown(const char *word)
 
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : "";
+    const char *word = argc > 1 ? argv[1] : "--help";
     const struct command *command = command_find(word);
 
-    if (argc < 2) /* nobody asked for help, but it is what is needed */
-        return help(NULL, STDERR_FILENO);
     if (command)
         return run(command, argc - 2, argv + 2);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return help(NULL, STDOUT_FILENO);
+        return help(NULL);
     if (strcmp(word, "help") == 0 && (argc < 3 || command_find(argv[2])))
-        return help(argc < 3 ? NULL : command_find(argv[2]), STDOUT_FILENO);
+        return help(argc < 3 ? NULL : command_find(argv[2]));
     if (strcmp(word, "--version") == 0) {
         puts("torchoscope " TORCHOSCOPE_VERSION);
         return STATUS_FINE;

@@ -204,21 +204,47 @@ static int write_text(struct tree *tree, struct err *err)
     return 0;
 }
 
+/* For other programs: which places the options ask for; NULL if they ask for all. */
+static int choose_places(struct tree *tree, struct export_choice *ret_choice,
+                         struct err *err)
+{
+    const struct tree_options *options = &tree->options;
+    struct view view = tree->view;
+    bool *chosen;
+
+    *ret_choice = (struct export_choice){0};
+    if (!options->filter && !options->flat && options->depth == ALL_ROWS &&
+        options->top == ALL_ROWS)
+        return 0;
+    view.all = view.no_runs = true;
+    if (rows_make(&tree->rows, &tree->show, &view, &tree->arena, err) < 0)
+        return -1;
+    chosen = arena_array(&tree->arena, tree->show.model->n_places, sizeof *chosen);
+    if (!chosen)
+        return arena_err(&tree->arena, "the list of places", err);
+    for (uint32_t i = 0; i < tree->rows.n; i++)
+        if (!(tree->rows.at[i].flags & ROW_MORE))
+            chosen[tree->rows.at[i].place] = true;
+    ret_choice->keep = chosen;
+    return 0;
+}
+
 static int write_tree(struct tree *tree, struct err *err)
 {
-    struct export_choice choice = {.keep = tree->keep};
+    struct export_choice choice;
     struct json json;
 
+    if (!tree->cli.json && !tree->cli.csv)
+        return write_text(tree, err);
+    if (choose_places(tree, &choice, err) < 0)
+        return -1;
     if (tree->cli.json) {
         json_init_text(&json, &tree->cli.out);
         export_tree_json(&json, tree->session, choice);
-        return 0;
-    }
-    if (tree->cli.csv) {
+    } else {
         export_tree_csv(&tree->cli.out, tree->session, choice);
-        return 0;
     }
-    return write_text(tree, err);
+    return 0;
 }
 
 static int open_and_write(struct tree *tree, const char *path)

@@ -254,20 +254,23 @@ static void end_line(struct out *out, struct buf *line)
     buf_clear(line);
 }
 
+/* The names of the columns; behind "name", how many there was no room for. */
 static void write_header(struct out *out, const struct table *table, struct buf *line)
 {
     const struct textual *what = table->what;
+    struct buf name = BUF_INIT;
     size_t hidden = 0;
 
-    text_pad(line, STR("name"), table->label_width);
-    for (size_t c = 0; c < what->n_columns; c++) {
-        if (!table->shown[c])
-            hidden++;
-        else if (table->widths[c] > 0)
-            add_cell(line, table, c, str_of(what->columns[c]->header));
-    }
+    for (size_t c = 0; c < what->n_columns; c++)
+        hidden += !table->shown[c];
+    buf_text(&name, "name");
     if (hidden > 0)
-        buf_printf(line, " %s%zu", what->ascii ? ">" : "»", hidden);
+        buf_printf(&name, " %s%zu", what->ascii ? ">" : "»", hidden);
+    text_pad(line, buf_span(&name), table->label_width);
+    buf_release(&name);
+    for (size_t c = 0; c < what->n_columns; c++)
+        if (table->shown[c] && table->widths[c] > 0)
+            add_cell(line, table, c, str_of(what->columns[c]->header));
     end_line(out, line);
 }
 
