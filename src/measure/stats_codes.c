@@ -100,7 +100,19 @@ static uint64_t place(const struct stats_part *part, const double values[256],
     unsigned bits = code_bits(part->dtype), each = dtype_info(part->dtype)->values;
     size_t n = part->n * each, done = 0;
     uint8_t codes[1024];
+    unsigned code = 0, n_codes = 0;
 
+    for (unsigned i = 0; i < 256; i++)
+        if (values[i] == value) {
+            code = i;
+            n_codes++;
+        }
+    if (bits == 8 && n_codes == 1) {
+        const uint8_t *start = (const uint8_t *)part->at + part->first;
+        const uint8_t *found = memchr(start, (int)code, n);
+
+        return part->index + (found ? (uint64_t)(found - start) : 0);
+    }
     while (done < n) {
         size_t some = n - done < sizeof codes ? n - done : sizeof codes;
 
