@@ -190,7 +190,8 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     text_shape(&label->type, tensor_shape(model, tensor), tensor->rank);
     if (tensor->rank == 0)
         buf_text(&label->type, "scalar");
-    buf_printf(&label->type, " %s", dtype_name(tensor->dtype));
+    buf_char(&label->type, ' ');
+    buf_text(&label->type, dtype_name(tensor->dtype));
     if (tensor->layout < COUNT_OF(layout_names))
         buf_text(&label->type, layout_names[tensor->layout]);
     add_tensor_class(&label->type, model, tensor);
