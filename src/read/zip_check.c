@@ -32,6 +32,15 @@ static uint64_t fold_word(uint64_t word)
     return word | (((from_a ^ beyond_z) & ~word & HIGHS) >> 2);
 }
 
+/* Both halves of a product of 128 bits. Unlike the lower half alone, they leave nobody
+ * who does not know the seed a way to choose words whose hashes fall together. */
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* A hash of the name with case folded. It is seeded, so that no file can be made whose
  * names all fall into one slot. */
 static uint64_t folded_hash(struct str name, uint64_t seed)
@@ -42,15 +51,12 @@ static uint64_t folded_hash(struct str name, uint64_t seed)
 
     for (; name.len - at >= 8; at += 8) {
         memcpy(&word, name.at + at, 8);
-        hash = (hash ^ fold_word(word)) * 0x9fb21c651e98df25u;
-        hash ^= hash >> 32;
+        hash = mix(hash ^ fold_word(word), 0x9fb21c651e98df25u);
     }
     word = 0;
     if (name.len > at)
         memcpy(&word, name.at + at, name.len - at);
-    hash = (hash ^ fold_word(word)) * 0x9fb21c651e98df25u;
-    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
-    return hash ^ hash >> 32;
+    return mix(hash ^ fold_word(word), 0xd6e8feb86659fd93u);
 }
 
 static bool same_folded(struct str a, struct str b)
