@@ -13,6 +13,7 @@
 #define FIRST_CHUNK (16 * KIB)
 #define LAST_CHUNK  (1 * MIB)
 #define LARGE       (64 * KIB)
+#define HUGE        (4 * MIB)
 #define ALIGN       (_Alignof(max_align_t))
 #define FIRST_ROOM  8u
 
@@ -255,29 +256,44 @@ static void *grow(struct arena *arena, void *old, size_t before, size_t size)
     return moved;
 }
 
-int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item)
+/* Let the array at `at` have `more` items instead of *room. */
+static int grow_array(struct arena *arena, void *at, uint32_t *room, uint32_t more,
+                      size_t item)
 {
-    uint32_t more = *room > UINT32_MAX / 2 ? UINT32_MAX : *room * 2;
-    size_t before = *room * item;
     size_t size;
     void *items;
 
-    assert(n <= *room && item > 0);
-    if (n < *room)
-        return 0;
-    if (more < FIRST_ROOM)
-        more = FIRST_ROOM;
-    if (more == *room || __builtin_mul_overflow((size_t)more, item, &size)) {
+    if (more <= *room || __builtin_mul_overflow((size_t)more, item, &size)) {
         refuse(arena);
         return -1;
     }
     memcpy(&items, at, sizeof items);
-    items = grow(arena, items, before, size);
+    items = grow(arena, items, *room * item, size);
     if (!items)
         return -1;
     memcpy(at, &items, sizeof items);
     *room = more;
     return 0;
+}
+
+int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item)
+{
+    uint64_t more = (uint64_t)*room * 2;
+
+    assert(n <= *room && item > 0);
+    if (n < *room)
+        return 0;
+    if (*room >= HUGE / item)
+        more = (uint64_t)*room + *room / 4;
+    if (more < FIRST_ROOM)
+        more = FIRST_ROOM;
+    return grow_array(arena, at, room, more < UINT32_MAX ? (uint32_t)more : UINT32_MAX,
+                      item);
+}
+
+int arena_double(struct arena *arena, void *at, uint32_t *room, size_t item)
+{
+    return grow_array(arena, at, room, *room > UINT32_MAX / 2 ? 0 : *room * 2, item);
 }
 
 int arena_err(const struct arena *arena, const char *what, struct err *err)

@@ -39,8 +39,13 @@ char *arena_printf(struct arena *arena, const char *format, ...)
  *         return -1;
  *     list->items[list->n++] = item;
  * `at` is the address of the array's pointer (which may be NULL at first). The array
- * doubles; one of 64 KiB or more moves without leaving its old self behind. */
+ * doubles, above 4 MiB it grows by a quarter; one of 64 KiB or more moves without
+ * leaving its old self behind. */
 int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item);
+
+/* Let an array (not NULL) have twice as many items: for tables whose size is a power of
+ * two. */
+int arena_double(struct arena *arena, void *at, uint32_t *room, size_t item);
 
 /* Say that the arena is spent: "WHAT needs more than LIMIT of memory". Returns -1. */
 int arena_err(const struct arena *arena, const char *what, struct err *err);

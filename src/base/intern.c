@@ -40,8 +40,7 @@ static int grow_slots(struct intern *intern)
         return -1;
     }
     memcpy(copy, intern->slots, before * sizeof *copy);
-    if (arena_room(intern->arena, &intern->slots, room, &room, sizeof *intern->slots) <
-        0) {
+    if (arena_double(intern->arena, &intern->slots, &room, sizeof *intern->slots) < 0) {
         free(copy);
         return -1;
     }

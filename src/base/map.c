@@ -50,7 +50,7 @@ static int grow_slots(struct map *map)
         return -1;
     }
     memcpy(before, map->slots, room * sizeof *before);
-    if (arena_room(map->arena, &map->slots, room, &room, sizeof *map->slots) < 0) {
+    if (arena_double(map->arena, &map->slots, &room, sizeof *map->slots) < 0) {
         free(before);
         return -1;
     }

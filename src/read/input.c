@@ -7,17 +7,19 @@
 
 #define MEMORY_MAX (8 * GIB) /* of each arena */
 
-static size_t grown(size_t limit, uint64_t size)
+static size_t grown(size_t limit, unsigned times, uint64_t size)
 {
-    if (size > MEMORY_MAX / 4 || limit + 4 * size > MEMORY_MAX)
+    if (size > MEMORY_MAX / times || limit + times * size > MEMORY_MAX)
         return MEMORY_MAX;
-    return limit + 4 * (size_t)size;
+    return limit + times * (size_t)size;
 }
 
+/* What is read on the way takes more than what is kept: a pickle's nodes are a few times
+ * its bytes, and most of a model's size is data that is not read at all. */
 void input_allow(struct build *build, uint64_t size)
 {
-    build->model->arena.limit = grown(build->model->arena.limit, size);
-    build->scratch.limit = grown(build->scratch.limit, size);
+    build->model->arena.limit = grown(build->model->arena.limit, 2, size);
+    build->scratch.limit = grown(build->scratch.limit, 6, size);
 }
 
 int input_look(struct input *input, struct build *build, struct err *err)
