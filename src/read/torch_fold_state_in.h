@@ -25,7 +25,7 @@
 #define FOLD_MAX_RANK  64
 #define FOLD_MAX_NAME  4096
 #define FOLD_MAX_DEPTH 1000                /* of the places shown */
-#define FOLD_MAX_PLAIN ((uint32_t)1 << 20) /* places made for plain values */
+#define FOLD_MAX_PLAIN ((uint32_t)1 << 18) /* places made for plain values */
 
 #define FOLD_CLASS_SHIFT 8
 
