@@ -1,5 +1,6 @@
 """For the tests: running the program, and the sample files it is run on."""
 
+import functools
 import json
 import os
 import subprocess
@@ -38,6 +39,7 @@ def has_torch(python):
     return subprocess.run([python, "-c", find], capture_output=True).returncode == 0
 
 
+@functools.lru_cache
 def samples():
     """(folder, manifest) of the samples, made now where they are not up to date. They
     come from this Python's torch, or from whichever Python has one."""

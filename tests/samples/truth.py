@@ -118,7 +118,7 @@ def parts_of(tensor):
     return []
 
 
-def describe(name, tensor, with_values=True):
+def describe(name, tensor):
     """One tensor as the manifest has it."""
     fact = {
         "name": name,
@@ -136,9 +136,8 @@ def describe(name, tensor, with_values=True):
         fact["meta"] = True
         return fact
     fact["identity"] = f"{storage_address(tensor)}"
-    if with_values:
-        fact["sha256"] = hashlib.sha256(dense_bytes(tensor)).hexdigest()
-        fact["stats"] = statistics(tensor)
+    fact["sha256"] = hashlib.sha256(dense_bytes(tensor)).hexdigest()
+    fact["stats"] = statistics(tensor)
     return fact
 
 
@@ -147,6 +146,18 @@ def storage_address(tensor):
         return tensor.untyped_storage().data_ptr()
     except AttributeError:
         return tensor.storage().data_ptr()
+
+
+def as_tensor(one):
+    """What torchoscope lists as a tensor: arrays of numbers and storages too."""
+    if isinstance(one, numpy.ndarray) and one.dtype.kind in "biufc":
+        try:
+            return torch.from_numpy(one)
+        except TypeError:  # a dtype that an old torch lacks
+            return torch.from_numpy(one.view(f"i{one.itemsize}"))
+    if hasattr(one, "pickle_storage_type"):
+        return torch.empty(0, dtype=one.dtype).set_(one)
+    return one if isinstance(one, torch.Tensor) else None
 
 
 def children_of(obj):
@@ -167,13 +178,19 @@ def children_of(obj):
             yield from vars(obj).items()
 
 
-def tensors_of(obj, with_values=True):
+def tensors_of(obj):
     """One dict per place of a tensor, with `ties`: the names that are the same tensor."""
     found, seen, stack = [], set(), [("", obj)]
     while stack:
         name, one = stack.pop()
-        if isinstance(one, torch.Tensor):
-            found.append(describe(name, one, with_values))
+        tensor = as_tensor(one)
+        if tensor is not None:
+            found.append(describe(name if one is not obj else "tensor", tensor))
+            if tensor is not one:
+                found[-1].pop("requires_grad")
+            if isinstance(one, numpy.ndarray) and one.dtype.kind == "u":
+                found[-1]["dtype"] = one.dtype.name
+                found[-1]["stats"] = summary(one.flatten().astype(numpy.uint64))
             continue
         if isinstance(one, (torch.nn.Module, dict, list)):
             if id(one) in seen:
@@ -190,7 +207,8 @@ def add_ties(found):
     for fact in found:
         storage = fact.pop("identity", None)
         if storage and storage != "0":
-            key = storage, str([fact[k] for k in ("shape", "strides", "offset", "dtype")])
+            kind = [fact[k] for k in ("shape", "strides", "offset", "dtype", "sha256")]
+            key = storage, str(kind)  # the digest tells a conjugated twin apart
             same.setdefault(key, []).append(fact)
     for group in same.values():
         for fact in group:

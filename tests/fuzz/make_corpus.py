@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Seeds for the fuzz targets, from the samples and the hostile files.
+
+    make_corpus.py [FOLDER]
+
+They go to build/fuzz/corpus/NAME/, where tools/fuzz.sh also keeps what it learns. Inputs
+that once broke something stand in tests/fuzz/corpus/NAME/ instead and are replayed by
+`make test`.
+"""
+
+import hashlib
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "samples"))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+import hostile  # noqa: E402
+import scope  # noqa: E402
+
+LARGEST = 30_000
+SEPARATOR = b"\n----\n"
+
+
+def members(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {
+                name.split("/", 1)[-1]: archive.read(name) for name in archive.namelist()
+            }
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
+        return {}
+
+
+def script_seed(parts):
+    code = b"\n".join(data for name, data in parts.items() if name.endswith(".py"))
+    pieces = [parts["data.pkl"], parts.get("constants.pkl", b""), code]
+    return SEPARATOR.join([*pieces, parts.get("data/0", b"")])
+
+
+def seeds():
+    """(target, bytes) of every seed."""
+    folder, manifest = scope.samples()
+    files = [folder / name for name in manifest["files"]]
+    for path in files:
+        if path.is_dir():
+            continue
+        data = path.read_bytes()
+        if path.suffix == ".safetensors":
+            yield "safetensors", data
+            yield "json", data[8 : 8 + int.from_bytes(data[:8], "little")]
+        elif path.suffix == ".json":
+            yield "json", data
+        elif path.suffix == ".pkl":
+            yield "pickle", data[2:] if data[0] == 0x80 else data
+        else:
+            yield "torch", data
+        parts = members(path)
+        if parts:
+            yield "zip", data
+        if "data.pkl" in parts:
+            yield "pickle", parts["data.pkl"][2:]
+        if "constants.pkl" in parts:
+            yield "torchscript", script_seed(parts)
+    for name, data, _ in hostile.all_files():
+        kind = name.split("_")[0]
+        target = {"zip": "zip", "safe": "safetensors"}.get(kind, "torch")
+        if name.endswith(".pkl"):
+            target, data = "pickle", data[2:]
+        yield target, data
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/fuzz/corpus"
+    for target, data in seeds():
+        if len(data) <= LARGEST:
+            name = hashlib.sha1(data).hexdigest()
+            place = folder / target
+            place.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes(data)
+    for place in sorted(folder.iterdir()):
+        print(place.name, len(list(place.iterdir())))
+
+
+if __name__ == "__main__":
+    main()
