@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "cli/cli.h"
+#include "cli/info_in.h"
 #include "cli/speak.h"
 #include "export/export.h"
 #include "read/read.h"
@@ -18,9 +19,7 @@
 
 #define MOST_FINDINGS 20
 #define MOST_METADATA 40
-#define MOST_GLOBALS  40
 #define LABEL_CELLS   10
-#define WIDE_GLOBAL   64 /* cells; the name of a longer one sticks out */
 
 struct info_options {
     bool short_form;
@@ -31,17 +30,7 @@ static const struct option options_table[] = {
      "one line for each file"},
 };
 
-/* One file being told about. */
-struct info {
-    struct cli *cli;
-    const struct session *session;
-    const struct model *model;
-    struct show show;
-    struct buf line;
-};
-
-/* End a line: "format    torch zip (326 entries, ...)". */
-static void tell(struct info *info, const char *label, enum colour role)
+void info_tell(struct info *info, const char *label, enum colour role)
 {
     struct buf padded = BUF_INIT;
 
@@ -55,7 +44,7 @@ static void tell(struct info *info, const char *label, enum colour role)
     buf_clear(&info->line);
 }
 
-static void add_number(struct buf *to, uint64_t n, const char *one, const char *many)
+void info_number(struct buf *to, uint64_t n, const char *one, const char *many)
 {
     text_commas(to, n);
     buf_printf(to, " %s", n == 1 ? one : many);
@@ -115,7 +104,7 @@ static void tell_format(struct info *info)
     text_bytes(&info->line, model->file_bytes);
     if (model->n_files > 1)
         buf_printf(&info->line, " in %" PRIu32 " files", model->n_files);
-    tell(info, "format", COLOUR_NONE);
+    info_tell(info, "format", COLOUR_NONE);
 }
 
 /* ", float32 and int64": a name in a list of `all`, the i-th of them. */
@@ -164,14 +153,14 @@ static void tell_holds(struct info *info)
     if (label.type.len > 0)
         buf_printf(&info->line, "a %s: ", label.type.at);
     label_release(&label);
-    add_number(&info->line, total->tensors, "tensor", "tensors");
+    info_number(&info->line, total->tensors, "tensor", "tensors");
     add_dtypes(info);
     if (total->modules > 0) {
         buf_text(&info->line, ", ");
-        add_number(&info->line, total->modules, "module", "modules");
+        info_number(&info->line, total->modules, "module", "modules");
     }
     add_devices(info);
-    tell(info, "holds", COLOUR_NONE);
+    info_tell(info, "holds", COLOUR_NONE);
 }
 
 /* --- Counts */
@@ -197,7 +186,7 @@ static void tell_params(struct info *info)
     buf_text(&info->line, packed ? " logical" : " = logical");
     if (!tied && !packed)
         buf_text(&info->line, " (nothing tied, nothing packed)");
-    tell(info, "params", COLOUR_NONE);
+    info_tell(info, "params", COLOUR_NONE);
     text_bytes(&info->line, total->bytes);
     buf_text(&info->line, " of parameters and buffers");
     if (total->other_bytes > 0) {
@@ -205,7 +194,7 @@ static void tell_params(struct info *info)
         text_bytes(&info->line, total->other_bytes);
         buf_text(&info->line, " of other tensors");
     }
-    tell(info, "memory", COLOUR_NONE);
+    info_tell(info, "memory", COLOUR_NONE);
 }
 
 static void tell_trained(struct info *info)
@@ -221,12 +210,12 @@ static void tell_trained(struct info *info)
         buf_text(&info->line, " trainable, ");
         text_commas(&info->line, total->frozen);
         buf_text(&info->line, " frozen");
-        tell(info, "trained", COLOUR_NONE);
+        info_tell(info, "trained", COLOUR_NONE);
     } else if (info->model->flags[0] & PLACE_STATE_DICT) {
         buf_text(&info->line,
                  "not in a state_dict, nor what is frozen; ~ is a guess by "
                  "name and shape");
-        tell(info, "types", COLOUR_NONE);
+        info_tell(info, "types", COLOUR_NONE);
     }
 }
 
@@ -265,117 +254,9 @@ static void tell_buffers(struct info *info)
         return;
     text_commas(&info->line, total->buffers);
     buf_text(&info->line, " in ");
-    add_number(&info->line, total->buffer_tensors, "tensor", "tensors");
+    info_number(&info->line, total->buffer_tensors, "tensor", "tensors");
     add_guessed_buffers(info);
-    tell(info, "buffers", COLOUR_NONE);
-}
-
-/* --- Safety */
-
-static uint64_t uses_of(const struct pickle_global *global)
-{
-    uint64_t acts = 0;
-
-    for (int act = 0; act < PICKLE_ACT_COUNT; act++)
-        if (act != PICKLE_NAMES)
-            acts += global->acts[act];
-    return acts > 0 ? acts : global->acts[PICKLE_NAMES];
-}
-
-/* "✗ posix.system                          1 use   runs a shell command" */
-static void tell_global(struct info *info, uint32_t index, size_t cells)
-{
-    static const char *const signs[] = {"✓", "!", "✗"};
-    static const enum colour roles[] = {COLOUR_NONE, COLOUR_WARNING, COLOUR_ALARM};
-    const struct pickle_global *global = &info->model->pickle.globals[index];
-    enum trust trust = verdict_global(info->model, index);
-    const char *about = verdict_about(info->model, index);
-    struct buf name = BUF_INIT, uses = BUF_INIT;
-
-    escape_terminal(&name, model_string(info->model, global->name));
-    add_number(&uses, uses_of(global), "use ", "uses");
-    buf_printf(&info->line, "%s ", signs[trust]);
-    text_pad(&info->line, buf_span(&name), cells);
-    buf_char(&info->line, ' ');
-    text_pad_left(&info->line, buf_span(&uses), 9);
-    if (*about)
-        buf_printf(&info->line, "  %s", about);
-    buf_release(&name);
-    buf_release(&uses);
-    tell(info, "", roles[trust]);
-}
-
-/* The cells that names of globals take, as far as they can be aligned. */
-static size_t globals_width(const struct info *info)
-{
-    const struct pickle_log *log = &info->model->pickle;
-    size_t most = 0;
-
-    for (uint32_t i = 0; i < log->n_globals; i++) {
-        size_t width = text_width(model_string(info->model, log->globals[i].name));
-
-        if (width > most && width <= WIDE_GLOBAL)
-            most = width;
-    }
-    return most;
-}
-
-/* Every global, the dangerous ones first. */
-static void tell_globals(struct info *info)
-{
-    static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
-    const struct pickle_log *log = &info->model->pickle;
-    size_t cells = globals_width(info);
-    uint32_t all = 0;
-
-    for (size_t k = 0; k < COUNT_OF(order); k++)
-        for (uint32_t i = 0; i < log->n_globals; i++)
-            if (verdict_global(info->model, i) == order[k] &&
-                model_string(info->model, log->globals[i].name).len > 0 &&
-                all++ < MOST_GLOBALS)
-                tell_global(info, i, cells);
-    if (all > MOST_GLOBALS) {
-        buf_printf(&info->line, "%" PRIu32 " more: --json lists them all",
-                   all - MOST_GLOBALS);
-        tell(info, "", COLOUR_NONE);
-    }
-}
-
-static void add_meaning(struct info *info)
-{
-    const struct verdict_sum *sum = &info->session->verdict;
-
-    switch (sum->verdict) {
-    case VERDICT_SAFE:
-        if (info->model->pickle.n_streams == 0) {
-            buf_text(&info->line, "the format holds no code");
-        } else {
-            add_number(&info->line, sum->known, "global", "globals");
-            buf_text(&info->line, ", all on the allow-list");
-        }
-        break;
-    case VERDICT_NEEDS_CODE:
-        add_number(&info->line, sum->unknown, "global", "globals");
-        buf_text(&info->line, " outside the allow-list; nothing of them was run");
-        break;
-    case VERDICT_UNSAFE:
-        buf_text(&info->line,
-                 "a plain load would run something; torchoscope ran nothing");
-        break;
-    case VERDICT_INCONCLUSIVE:
-        buf_text(&info->line, "it could not be decoded to its end");
-        break;
-    }
-}
-
-static void tell_safety(struct info *info)
-{
-    enum verdict verdict = info->session->verdict.verdict;
-
-    buf_printf(&info->line, "%s: ", summary_verdict_word(verdict));
-    add_meaning(info);
-    tell(info, "safety", summary_verdict_colour(verdict));
-    tell_globals(info);
+    info_tell(info, "buffers", COLOUR_NONE);
 }
 
 /* --- The rest */
@@ -388,12 +269,12 @@ static void tell_metadata(struct info *info)
         escape_terminal(&info->line, model_string(model, model->metadata[i].key));
         buf_text(&info->line, ": ");
         value_show(&info->line, model, model->metadata[i].value, 160);
-        tell(info, i == 0 ? "metadata" : "", COLOUR_NONE);
+        info_tell(info, i == 0 ? "metadata" : "", COLOUR_NONE);
     }
     if (model->n_metadata > MOST_METADATA) {
         buf_printf(&info->line, "%" PRIu32 " more: --json lists them all",
                    model->n_metadata - MOST_METADATA);
-        tell(info, "", COLOUR_NONE);
+        info_tell(info, "", COLOUR_NONE);
     }
 }
 
@@ -408,7 +289,7 @@ static void tell_file(struct info *info)
     tell_params(info);
     tell_trained(info);
     tell_buffers(info);
-    tell_safety(info);
+    info_safety(info);
     tell_metadata(info);
     speak_findings(info->cli, info->model, MOST_FINDINGS);
 }

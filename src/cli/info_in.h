@@ -1,0 +1,27 @@
+/* info_in.h - the parts of torchoscope info: one file being told about, line by line.
+ */
+#ifndef CLI_INFO_IN_H
+#define CLI_INFO_IN_H
+
+#include "cli/cli.h"
+#include "session/session.h"
+#include "show/show.h"
+#include "text/colour.h"
+
+struct info {
+    struct cli *cli;
+    const struct session *session;
+    const struct model *model;
+    struct show show;
+    struct buf line; /* what the next line says */
+};
+
+/* Write the line: "format    torch zip (326 entries, ...)". */
+void info_tell(struct info *info, const char *label, enum colour role);
+/* "1 tensor", "1,234 tensors" */
+void info_number(struct buf *to, uint64_t n, const char *one, const char *many);
+
+/* Would it be safe to load: the verdict, and every global with its uses. */
+void info_safety(struct info *info);
+
+#endif
