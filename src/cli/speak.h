@@ -15,8 +15,8 @@ void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 /* What was met in the file, one line each; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
-/* STATUS_FINDINGS if anything was met in the file that is worse than a note, or if a plain
- * load of it would run something. */
+/* STATUS_FINDINGS if anything was met in the file that is worse than a note, or if a
+ * plain load of it would run something. */
 int speak_status(const struct session *session);
 
 #endif
