@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/plain_locale_in.h"
 
@@ -193,6 +194,18 @@ static uint64_t load_tail(const unsigned char *at, size_t n)
     return at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16;
 }
 
+/* Odd, random, and right even where the system has no chance to offer. */
+uint64_t hash_seed[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
+
+__attribute__((constructor)) static void choose_seed(void)
+{
+    uint64_t chance[2];
+
+    if (getentropy(chance, sizeof chance) == 0)
+        for (int i = 0; i < 2; i++)
+            hash_seed[i] ^= chance[i];
+}
+
 uint64_t str_hash(struct str s)
 {
     const unsigned char *at = (const unsigned char *)s.at;
@@ -203,5 +216,5 @@ uint64_t str_hash(struct str s)
         hash = hash_mix(hash, load_u64(at));
     if (left > 0)
         hash = hash_mix(hash, load_tail(at, left));
-    return hash_u64(hash);
+    return hash;
 }

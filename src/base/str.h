@@ -74,27 +74,25 @@ bool str_to_u64(struct str s, uint64_t *ret_value);
 bool str_to_i64(struct str s, int64_t *ret_value);
 bool str_to_double(struct str s, double *ret_value); /* also nan, inf, -inf */
 
-/* A good 64-bit hash of the bytes; the same on every machine and in every run. */
+/* Hashes are for tables only: they differ from run to run, because names come from
+ * files that somebody may have made so that all of them collide. */
 uint64_t str_hash(struct str s);
 
-/* For hashing several values, one after the other. The value is spread first, off the
- * chain of dependencies; the second product makes the order of values count. Both
- * constants are odd: no value is lost. */
+extern uint64_t hash_seed[2]; /* chosen by chance when the program starts */
+
+/* For hashing several values, one after the other. Both halves of the product count, so
+ * that no difference between two values has a known effect without knowing the seed. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
 {
-    value *= 0x9e3779b97f4a7c15u;
-    value ^= value >> 32;
-    hash = (hash ^ value) * 0xd6e8feb86659fd93u;
-    return hash ^ hash >> 29;
+    unsigned __int128 product =
+        (unsigned __int128)(value ^ hash_seed[0]) * (hash ^ hash_seed[1]);
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static inline uint64_t hash_u64(uint64_t value)
 {
-    value ^= value >> 32;
-    value *= 0xd6e8feb86659fd93u;
-    value ^= value >> 32;
-    value *= 0xd6e8feb86659fd93u;
-    return value ^ value >> 32;
+    return hash_mix(0, value);
 }
 
 #endif

@@ -32,31 +32,21 @@ static uint64_t fold_word(uint64_t word)
     return word | (((from_a ^ beyond_z) & ~word & HIGHS) >> 2);
 }
 
-/* Both halves of a product of 128 bits. Unlike the lower half alone, they leave nobody
- * who does not know the seed a way to choose words whose hashes fall together. */
-static uint64_t mix(uint64_t a, uint64_t b)
+/* A hash of the name with case folded. */
+static uint64_t folded_hash(struct str name)
 {
-    unsigned __int128 product = (unsigned __int128)a * b;
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* A hash of the name with case folded. It is seeded, so that no file can be made whose
- * names all fall into one slot. */
-static uint64_t folded_hash(struct str name, uint64_t seed)
-{
-    uint64_t hash = seed ^ name.len;
+    uint64_t hash = name.len;
     size_t at = 0;
     uint64_t word;
 
     for (; name.len - at >= 8; at += 8) {
         memcpy(&word, name.at + at, 8);
-        hash = mix(hash ^ fold_word(word), 0x9fb21c651e98df25u);
+        hash = hash_mix(hash, fold_word(word));
     }
     word = 0;
     if (name.len > at)
         memcpy(&word, name.at + at, name.len - at);
-    return mix(hash ^ fold_word(word), 0xd6e8feb86659fd93u);
+    return hash_mix(hash, fold_word(word));
 }
 
 static bool same_folded(struct str a, struct str b)
@@ -88,7 +78,7 @@ int64_t zip_find_name(const struct zip *zip, struct str name)
 {
     if (!zip->slots)
         return -1;
-    return (int64_t)(uint32_t)*find_slot(zip, name, folded_hash(name, zip->seed)) - 1;
+    return (int64_t)(uint32_t)*find_slot(zip, name, folded_hash(name)) - 1;
 }
 
 int64_t zip_find_str(const struct zip *zip, struct str record)
@@ -304,12 +294,11 @@ static int index_names(struct zip *zip, struct err *err)
     if (!zip->slots)
         return arena_err(arena, zip->blob->name, err);
     zip->mask = size - 1;
-    zip->seed = hash_u64((uint64_t)(uintptr_t)zip->slots);
     for (uint32_t i = 0; i < zip->n; i += COUNT_OF(hashes)) {
         uint32_t n = zip->n - i < COUNT_OF(hashes) ? zip->n - i : COUNT_OF(hashes);
 
         for (uint32_t k = 0; k < n; k++) {
-            hashes[k] = folded_hash(zip->entries[i + k].name, zip->seed);
+            hashes[k] = folded_hash(zip->entries[i + k].name);
             __builtin_prefetch(&zip->slots[(uint32_t)hashes[k] & zip->mask]);
         }
         for (uint32_t k = 0; k < n; k++)

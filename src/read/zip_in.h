@@ -46,7 +46,6 @@ struct zip {
     uint64_t *slots;       /* hash table by folded name: half the hash, then entry + 1;
                               0 is free */
     uint32_t mask;
-    uint64_t seed;
 };
 
 /* Does this look like the front of a zip? */

@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     directory = zip.n;
     for (int i = 0; i < PARTS; i++) {
         put_header(&zip, names[i], sizes[i], true);
-        put(&zip, 0, 10); /* comment, disk, attributes */
+        put(&zip, 0, 8); /* comment, disk, attributes */
+        put(&zip, 0, 2);
         put(&zip, places[i], 4);
         put_bytes(&zip, names[i], strlen(names[i]));
     }
