@@ -187,21 +187,20 @@ void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
 /* A whole torch file in bytes, as pickle and joblib write tensors and storages. */
 static void fold_file(struct torch_fold *fold, const struct fold_task *task)
 {
-    struct str bytes =
-        pickle_text(fold->pickle, pickle_arg(fold->pickle, task->node, 0));
     struct err err = {0};
 
-    if (fold_open_bytes(fold, task->place, bytes, &err) < 0)
+    if (fold_open_bytes(fold, task->place, task->node, &err) < 0)
         build_finding(fold->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, task->place,
                       "a torch file inside the pickle cannot be read: %s", err.text);
 }
 
-int fold_open_bytes(struct torch_fold *fold, uint32_t place, struct str bytes,
+int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
                     struct err *err)
 {
+    struct str bytes;
     struct blob *blob;
 
-    if (!bytes.at)
+    if (!pickle_bytes(fold->pickle, pickle_arg(fold->pickle, node, 0), &bytes))
         return err_set(err, ERR_FORMAT, "there are no bytes");
     if (!fold->dialect->input)
         return err_set(err, ERR_UNSUPPORTED, "it is not opened here");

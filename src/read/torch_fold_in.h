@@ -54,6 +54,9 @@ struct torch_storage_id {
     int64_t numel;
     node_id view; /* legacy: (view_key, offset, size) or NO_NODE */
 };
+/* The bytes of a storage of so many elements; UINT64_MAX where that makes no sense.
+ * Untyped storages count bytes, and so does torch for types that are packed. */
+uint64_t torch_storage_bytes(enum dtype dtype, bool untyped, int64_t numel);
 bool torch_storage_id(const struct pickle *pickle, node_id persistent,
                       struct torch_storage_id *ret_id);
 

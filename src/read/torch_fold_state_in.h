@@ -201,8 +201,8 @@ struct str fold_key(const struct torch_fold *fold, node_id key);
 /* May one more place for a plain value be made? Says once when not. */
 bool fold_plain_room(struct torch_fold *fold, uint32_t place);
 
-/* Read a torch file that lies in bytes into `place`. */
-int fold_open_bytes(struct torch_fold *fold, uint32_t place, struct str bytes,
+/* Read the torch file in the bytes that the call `node` is given into `place`. */
+int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
                     struct err *err);
 
 /* torch_tensor.c */

@@ -98,10 +98,7 @@ static int add_record(struct legacy *self, const struct torch_storage_id *id)
                             .storage = NO_STORAGE};
     uint32_t i;
 
-    if (id->untyped)
-        record.bytes = record.numel;
-    else if (!dtype_size(id->dtype, record.numel, &record.bytes))
-        record.bytes = UINT64_MAX;
+    record.bytes = torch_storage_bytes(id->dtype, id->untyped, (int64_t)record.numel);
     while (map_find(&self->by_key, hash, &i))
         hash++;
     if (map_put(&self->by_key, hash, self->n_records) < 0 ||
@@ -155,15 +152,12 @@ static uint64_t found_bytes(struct legacy *self, const struct record *record,
                             const uint8_t count[8])
 {
     struct bytes in = bytes_of(count, 8);
-    uint64_t numel = bytes_u64(&in), bytes = UINT64_MAX;
+    uint64_t numel = bytes_u64(&in), bytes;
     uint64_t left = self->feed.end - self->feed.at;
 
     if (numel == record->numel)
         return record->bytes;
-    if (record->untyped)
-        bytes = numel;
-    else if (!dtype_size(record->dtype, numel, &bytes))
-        bytes = UINT64_MAX;
+    bytes = torch_storage_bytes(record->dtype, record->untyped, (int64_t)numel);
     build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, self->place,
                   "storage %.*s has %" PRIu64
                   " elements by the count in front of it at "

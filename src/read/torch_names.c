@@ -167,6 +167,17 @@ static bool storage_id_of_repr(struct str text, struct torch_storage_id *id)
     return str_to_i64(repr_word(&text), &id->numel);
 }
 
+uint64_t torch_storage_bytes(enum dtype dtype, bool untyped, int64_t numel)
+{
+    uint64_t bytes;
+
+    if (numel < 0)
+        return UINT64_MAX;
+    if (untyped || dtype_info(dtype)->block > 1)
+        return (uint64_t)numel;
+    return dtype_size(dtype, (uint64_t)numel, &bytes) ? bytes : UINT64_MAX;
+}
+
 bool torch_storage_id(const struct pickle *pickle, node_id persistent,
                       struct torch_storage_id *ret_id)
 {

@@ -153,14 +153,13 @@ static const struct persistent *file_storage(struct torch_fold *fold,
                                              struct tensor_spec *spec, node_id node)
 {
     struct model *model = fold->build->model;
-    struct str bytes = pickle_text(fold->pickle, pickle_arg(fold->pickle, node, 0));
     struct persistent made = {.kind = PERSISTENT_STORAGE};
     uint32_t before = model->n_tensors, index;
     struct err err = {0};
 
     if (map_find(&fold->files, node, &index))
         return &fold->persistents[index];
-    if (fold_open_bytes(fold, spec->place, bytes, &err) < 0) {
+    if (fold_open_bytes(fold, spec->place, node, &err) < 0) {
         spec_bad(fold, spec, "its storage cannot be read: %s", err.text);
         return NULL;
     }

@@ -43,20 +43,6 @@ int torch_records_init(struct torch_records *self, struct input *input,
     return 0;
 }
 
-/* The bytes that the persistent id declares; UINT64_MAX where that makes no sense. */
-static uint64_t declared_bytes(const struct torch_storage_id *id)
-{
-    uint64_t bytes;
-
-    if (id->numel < 0)
-        return UINT64_MAX;
-    if (id->untyped)
-        return (uint64_t)id->numel;
-    if (!dtype_size(id->dtype, (uint64_t)id->numel, &bytes))
-        return UINT64_MAX;
-    return bytes;
-}
-
 /* A storage without a record. A file cut short misses many: that is said once. */
 static uint32_t missing_storage(struct torch_records *self,
                                 const struct torch_storage_id *id, struct str record,
@@ -148,7 +134,7 @@ uint32_t torch_records_storage(void *user, const struct pickle *pickle,
     if (id.key.len > 0)
         memcpy(name + folder, id.key.at, id.key.len);
     record = str_span(name, folder + id.key.len);
-    storage.bytes = declared_bytes(&id);
+    storage.bytes = torch_storage_bytes(id.dtype, id.untyped, id.numel);
     storage.dtype = (uint8_t)id.dtype;
     storage.name = build_string(self->build, record);
     storage.flags = self->big_endian ? STORAGE_BIG_ENDIAN : 0;

@@ -72,7 +72,9 @@ def write_safetensors(path, names, shape, block):
     entries, at = [], 0
     for name in names:
         place = f"[{at},{at + len(block)}]"
-        entries.append(f'"{name}":{{"dtype":"F32","shape":{shape},"data_offsets":{place}}}')
+        entries.append(
+            f'"{name}":{{"dtype":"F32","shape":{shape},"data_offsets":{place}}}'
+        )
         at += len(block)
     header = ("{" + ",".join(entries) + "}").encode()
     header += b" " * (-len(header) % 8)
@@ -180,7 +182,9 @@ def main():
         peak = bench.Peak()
         short = listing_table(list_files(peak, paths))
         short += statistics_table(peak, paths)
-    print(f"\n{short} figures are short of their target" if short else "\nall targets met")
+    print(
+        f"\n{short} figures are short of their target" if short else "\nall targets met"
+    )
 
 
 if __name__ == "__main__":

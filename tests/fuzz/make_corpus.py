@@ -28,7 +28,8 @@ def members(path):
     try:
         with zipfile.ZipFile(path) as archive:
             return {
-                name.split("/", 1)[-1]: archive.read(name) for name in archive.namelist()
+                name.split("/", 1)[-1]: archive.read(name)
+                for name in archive.namelist()
             }
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
         return {}

@@ -109,9 +109,13 @@ class Entry:
         return struct.pack("<III", self.crc, *sizes)
 
     def local(self):
-        head = struct.pack("<IHHHHH", 0x04034B50, 20, self.local_flags, self.method, 0, 0)
+        head = struct.pack(
+            "<IHHHHH", 0x04034B50, 20, self.local_flags, self.method, 0, 0
+        )
         name = self.local_name
-        return head + self.facts() + struct.pack("<HH", len(name), 0) + name + self.packed
+        return (
+            head + self.facts() + struct.pack("<HH", len(name), 0) + name + self.packed
+        )
 
     def central(self, at):
         head = struct.pack(
@@ -133,7 +137,9 @@ def archive(entries, comment=b"", before=b"", count=None, directory_shift=0):
     central = b"".join(e.central(at) for e, at in zip(entries, places))
     n = len(entries) if count is None else count
     at = len(body) + directory_shift
-    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, n, n, len(central), at, len(comment))
+    end = struct.pack(
+        "<IHHHHIIH", 0x06054B50, 0, 0, n, n, len(central), at, len(comment)
+    )
     return body + central + end + comment
 
 
@@ -150,9 +156,10 @@ def zip_tricks():
     ones, version = Entry("a/data/0", ONES), Entry("a/version", b"3\n")
     evil = whole(SYSTEM)
     listed = {"tensors": ["weight"]}
-    yield "wrong_crc.pt", archive(
-        [Entry("a/data.pkl", GOOD, crc=1), ones, version]
-    ), {"findings": ["checksum"], **listed}
+    yield "wrong_crc.pt", archive([Entry("a/data.pkl", GOOD, crc=1), ones, version]), {
+        "findings": ["checksum"],
+        **listed,
+    }
     yield "encrypted_local.pt", archive(
         [Entry("a/data.pkl", GOOD, local_flags=1), ones, version]
     ), {"findings": ["zip-trick", "encrypted"], **listed}
@@ -165,15 +172,18 @@ def zip_tricks():
     yield "two_data_pkl.pt", archive(
         [good, ones, version, Entry("a/data.pkl", evil)]
     ), {"findings": ["duplicate"], **listed}
-    yield "evil_first.pt", archive(
-        [Entry("a/data.pkl", evil), good, ones, version]
-    ), {"findings": ["duplicate"], "verdict": ["unsafe"]}
-    yield "case.pt", archive(
-        [Entry("a/DATA.PKL", GOOD), ones, version]
-    ), {"findings": ["zip-trick"], **listed}
-    yield "two_roots.pt", archive(
-        [good, ones, version, Entry("b/data.pkl", evil)]
-    ), {"findings": ["zip-trick"], **listed}
+    yield "evil_first.pt", archive([Entry("a/data.pkl", evil), good, ones, version]), {
+        "findings": ["duplicate"],
+        "verdict": ["unsafe"],
+    }
+    yield "case.pt", archive([Entry("a/DATA.PKL", GOOD), ones, version]), {
+        "findings": ["zip-trick"],
+        **listed,
+    }
+    yield "two_roots.pt", archive([good, ones, version, Entry("b/data.pkl", evil)]), {
+        "findings": ["zip-trick"],
+        **listed,
+    }
     yield "end_in_comment.pt", torch_zip(
         comment=archive([Entry("a/data.pkl", evil)]) + b"\0"
     ), {"findings": ["zip-trick", "trailing", "truncated"]}
@@ -191,16 +201,21 @@ def zip_tricks():
     ), {"findings": ["overlap", "zip-trick", "damaged"], **listed}
     yield "beyond_end.pt", archive(
         [good, Entry("a/data/0", ONES, size=2**31, packed_size=2**31), version]
-    ), {"findings": ["truncated", "damaged", "size-mismatch", "zip-trick"], "bad": ["weight"]}
+    ), {
+        "findings": ["truncated", "damaged", "size-mismatch", "zip-trick"],
+        "bad": ["weight"],
+    }
     yield "dot_dot.pt", archive(
         [good, ones, version, Entry("a/../../etc/passwd", b"x")]
     ), {"findings": ["unsafe-path", "zip-trick"], **listed}
     yield "nul_name.pt", archive(
         [good, ones, version, Entry(b"a/x\0y", b"x"), Entry(b"", b"x")]
     ), {"findings": ["bad-text", "zip-trick"], **listed}
-    yield "method.pt", archive(
-        [good, Entry("a/data/0", ONES, method=93), version]
-    ), {"findings": ["unsupported"], "bad": ["weight"], **listed}
+    yield "method.pt", archive([good, Entry("a/data/0", ONES, method=93), version]), {
+        "findings": ["unsupported"],
+        "bad": ["weight"],
+        **listed,
+    }
     bomb = b"\0" * 50_000_000
     yield "bomb_storage.pt", archive(
         [good, Entry("a/data/0", bomb, method=8), version]
@@ -212,7 +227,9 @@ def zip_tricks():
         [Entry("a/data.pkl", GOOD, method=8, size=3), ones, version]
     ), {"findings": ["size-mismatch", "damaged", "checksum", "pickle-malformed"]}
     yield "no_storage.pt", torch_zip(storages={}), {
-        "findings": ["missing-record"], "bad": ["weight"], **listed
+        "findings": ["missing-record"],
+        "bad": ["weight"],
+        **listed,
     }
     yield "empty.zip", archive([]), {}
     yield "directory_shift.pt", torch_zip(directory_shift=-7), {}
@@ -246,9 +263,12 @@ def tensor_lies():
             "tensors": ["good"],
             "bad": [] if name == "count_negative" else ["weight"],
         }
-    two = dictionary(good=tensor(), again=tensor(kind="DoubleStorage", size=(1,), count=1))
+    two = dictionary(
+        good=tensor(), again=tensor(kind="DoubleStorage", size=(1,), count=1)
+    )
     yield "tensor_two_kinds.pt", torch_zip(whole(two)), {
-        "findings": ["bad-tensor", "size-mismatch"], "tensors": ["good"]
+        "findings": ["bad-tensor", "size-mismatch"],
+        "tensors": ["good"],
     }
 
 
@@ -271,9 +291,9 @@ def attacks():
     yield "newobj", whole(
         named("posix", "system") + text(COMMAND) + b"\x85\x81"
     ), unsafe
-    yield "memo_names", b"\x80\x04" + text("system") + b"\x94" + b"0" + text("posix") + (
-        b"h\0\x93" + text(COMMAND) + b"\x85R."
-    ), unsafe
+    yield "memo_names", b"\x80\x04" + text("system") + b"\x94" + b"0" + text(
+        "posix"
+    ) + (b"h\0\x93" + text(COMMAND) + b"\x85R."), unsafe
     yield "build_on_global", whole(
         named("torch", "_utils")
         + dictionary(_rebuild_tensor_v2=named("builtins", "eval"))
@@ -289,9 +309,9 @@ def attacks():
     yield "dotted", b"\x80\x04" + text("builtins") + text(
         "print.__class__.__base__.__subclasses__"
     ) + b"\x93)R.", {"verdict": ["unsafe"]}
-    yield "resolve_name", whole(
-        call("pkgutil", "resolve_name", text("os:system"))
-    ), {"verdict": ["unsafe", "needs code"]}
+    yield "resolve_name", whole(call("pkgutil", "resolve_name", text("os:system"))), {
+        "verdict": ["unsafe", "needs code"]
+    }
     yield "unknown_class", whole(named("mypackage.models", "Net") + b")\x81}b"), {
         "verdict": ["needs code"]
     }
@@ -313,12 +333,16 @@ def attacks():
     yield "dup_bomb", b"\x80\x02]" + b"2\x86" * 5000 + b".", {}
     yield "deep_list", b"\x80\x02" + b"]" * 200_000 + b"a" * 199_999 + b".", {}
     yield "deep_tuple", b"\x80\x02)" + b"\x85" * 500_000 + b".", {}
-    yield "deep_dict", b"\x80\x02" + (b"}" + text("k")) * 100_000 + b"N" + b"s" * 100_000 + b".", {}
+    yield "deep_dict", b"\x80\x02" + (
+        b"}" + text("k")
+    ) * 100_000 + b"N" + b"s" * 100_000 + b".", {}
     yield "marks", b"\x80\x02" + b"(" * 500_000 + b".", broken
     yield "values", b"\x80\x02" + b"N" * 500_000 + b".", {}
     yield "huge_text", b"\x80\x04\x8d" + struct.pack("<Q", 2**62) + b"abc.", broken
     yield "huge_bytes", b"\x80\x04\x8e" + struct.pack("<Q", 2**62) + b"abc.", broken
-    yield "huge_bytearray", b"\x80\x05\x96" + struct.pack("<Q", 2**63 + 5) + b"abc.", broken
+    yield "huge_bytearray", b"\x80\x05\x96" + struct.pack(
+        "<Q", 2**63 + 5
+    ) + b"abc.", broken
     yield "huge_frame", b"\x80\x04\x95" + struct.pack("<Q", 2**62) + b"N.", {}
     yield "long4_negative", b"\x80\x02\x8b\xff\xff\xff\xff.", broken
     yield "long4_huge", b"\x80\x02\x8b\xff\xff\xff\x7f.", broken
@@ -422,10 +446,12 @@ def legacy_lies():
     listed = {"tensors": ["weight"]}
     yield "good", good, listed
     yield "numel_lie", good[:-16] + struct.pack("<q", 200) + ONES, {
-        "findings": ["size-mismatch", "truncated"], **listed
+        "findings": ["size-mismatch", "truncated"],
+        **listed,
     }
     yield "numel_negative", good[:-16] + struct.pack("<q", -2) + ONES, {
-        "findings": ["size-mismatch", "truncated", "damaged", "bad-tensor"], **listed
+        "findings": ["size-mismatch", "truncated", "damaged", "bad-tensor"],
+        **listed,
     }
     yield "key_twice", head + body + pickle.dumps(["0", "0"], 2) + (
         struct.pack("<q", 2) + ONES
@@ -434,7 +460,8 @@ def legacy_lies():
         struct.pack("<q", 2) + ONES
     ) * 2, listed
     yield "key_missing", head + body + pickle.dumps([], 2), {
-        "findings": ["missing-record", "truncated"], **listed
+        "findings": ["missing-record", "truncated"],
+        **listed,
     }
     yield "appended", good + good, {"findings": ["trailing", "pickle-nested"], **listed}
     yield "evil", head + whole(SYSTEM) + pickle.dumps([], 2), {"verdict": ["unsafe"]}
@@ -443,7 +470,10 @@ def legacy_lies():
     info["little_endian"] = False
     big = magic + pickle.dumps(1001, 2) + pickle.dumps(info, 2)
     swapped = struct.pack("<q", 2) + struct.pack(">2f", 1, 2)
-    yield "big_endian", big + body + keys + swapped, {"findings": ["big-endian"], **listed}
+    yield "big_endian", big + body + keys + swapped, {
+        "findings": ["big-endian"],
+        **listed,
+    }
 
 
 def tar_lies():
@@ -457,7 +487,9 @@ def tar_lies():
         return done.getvalue()
 
     one = pickle.dumps(1, 2)
-    floats = whole(b"(" + number(1) + text("cpu") + named("torch", "FloatStorage") + b"t")
+    floats = whole(
+        b"(" + number(1) + text("cpu") + named("torch", "FloatStorage") + b"t"
+    )
     shape = whole(b"(" + number(5) + number(1) + named("torch", "FloatTensor") + b"t")
     facts = struct.pack("<iiqqq", 1, 0, 2, 1, 0)
     members = {

@@ -38,7 +38,9 @@ class Maker:
 
     def save(self, name, obj, loadable=True, **options):
         """torch.save, then the truth from what torch loads again."""
-        more = {k: options.pop(k) for k in ("modules", "values", "loose") if k in options}
+        more = {
+            k: options.pop(k) for k in ("modules", "values", "loose") if k in options
+        }
         torch.save(obj, self.folder / name, **options)
         back = load(self.folder / name) if loadable else obj
         facts = truth.tensors_of(back)

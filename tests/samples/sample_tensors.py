@@ -157,7 +157,9 @@ def quantised():
         "per_tensor": torch.quantize_per_tensor(matrix, 0.05, 10, torch.quint8),
         "per_tensor_int8": torch.quantize_per_tensor(matrix, 0.1, 0, torch.qint8),
         "per_tensor_int32": torch.quantize_per_tensor(matrix, 0.001, 3, torch.qint32),
-        "per_channel": torch.quantize_per_channel(matrix, scales, zeros, 0, torch.qint8),
+        "per_channel": torch.quantize_per_channel(
+            matrix, scales, zeros, 0, torch.qint8
+        ),
         "per_channel_float": torch.quantize_per_channel(
             matrix, scales.float(), torch.rand(4), 0, torch.quint8
         ),
