@@ -2,8 +2,8 @@
 
     BENCH_GB=4 files_bench.py
 
-Makes its files in a temporary folder (BENCH_GB gigabytes twice, and two files of 100,000
-small tensors), removes them, and prints medians with the least and the greatest.
+Makes its files in a temporary folder (BENCH_GB gigabytes twice, and two files of
+100,000 small tensors), removes them, and prints medians with the least and the greatest.
 """
 
 import os
@@ -26,7 +26,8 @@ ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 MAKE = """
 import sys, torch
 block = torch.randn({rows}, {columns})
-torch.save({{f"layer{{i}}.weight": block.clone() for i in range({tensors})}}, sys.argv[1])
+big = {{f"layer{{i}}.weight": block.clone() for i in range({tensors})}}
+torch.save(big, sys.argv[1])
 many = torch.randn({many}, 4, 4)
 torch.save({{f"block{{i}}.w": many[i].clone() for i in range({many})}}, sys.argv[2])
 """.format(rows=ROWS, columns=COLUMNS, tensors=TENSORS, many=MANY)

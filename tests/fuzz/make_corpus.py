@@ -3,9 +3,9 @@
 
     make_corpus.py [FOLDER]
 
-They go to build/fuzz/corpus/NAME/, where tools/fuzz.sh also keeps what it learns. Inputs
-that once broke something stand in tests/fuzz/corpus/NAME/ instead and are replayed by
-`make test`.
+They go to build/fuzz/corpus/NAME/, where tools/fuzz.sh also keeps what it learns.
+Inputs that once broke something stand in tests/fuzz/corpus/NAME/ instead and are
+replayed by `make test`.
 """
 
 import hashlib

@@ -202,7 +202,7 @@ def dumps(obj):
 
 
 def tar_bytes(tensors, views=()):
-    """A torch 0.1 file: OrderedDict of float32 tensors; tensors of one storage share."""
+    """A torch 0.1 file: an OrderedDict of float32 tensors, which may share storages."""
     storages, by_storage, keys = [], {}, {}
     for number, tensor in enumerate(tensors.values()):
         keys[id(tensor)] = 1000 + number

@@ -1,7 +1,8 @@
 """What torch says about the tensors in an object: the truth the tests compare with.
 
-`tensors_of(obj)` walks dicts, lists, modules and plain objects as torchoscope names them
-(names from below the root, joined by dots), and gives one dict per place of a tensor.
+`tensors_of(obj)` walks dicts, lists, modules and plain objects, names what it finds as
+torchoscope does (names from below the root, joined by dots), and gives one dict per
+place of a tensor.
 Statistics are computed with numpy in double precision from torch's own elements.
 """
 
@@ -38,7 +39,7 @@ def dense_bytes(tensor):
 
 
 def values_of(tensor):
-    """All values as a flat numpy array of doubles, or of 64-bit integers; None: none."""
+    """All values, flat, as doubles or as 64-bit integers; None: they are no numbers."""
     name = dtype_name(tensor.dtype)
     if name.startswith("bits"):
         return None
@@ -179,7 +180,7 @@ def children_of(obj):
 
 
 def tensors_of(obj):
-    """One dict per place of a tensor, with `ties`: the names that are the same tensor."""
+    """One dict per place of a tensor; `ties` are the names of the same tensor."""
     found, seen, stack = [], set(), [("", obj)]
     while stack:
         name, one = stack.pop()
