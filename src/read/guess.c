@@ -50,32 +50,36 @@ struct guessing {
     uint32_t class_of[GUESS_COUNT]; /* class id, or NO_CLASS until needed */
 };
 
-static const char *const buffer_names[] = {
-    "running_mean",
-    "running_var",
-    "num_batches_tracked",
-    "position_ids",
-    "token_type_ids",
-    "inv_freq",
-    "masked_bias",
-    "attn_mask",
-    "causal_mask",
-    "relative_position_index",
-    "relative_coords_table",
-    "anchors",
-    "anchor_grid",
-    "zero_point",
-    "min_val",
-    "max_val",
-    "fake_quant_enabled",
-    "observer_enabled",
-    "_float_tensor",
+#define NAME(text)                                                                     \
+    {                                                                                  \
+        text, sizeof text - 1                                                          \
+    }
+static const struct str buffer_names[] = {
+    NAME("running_mean"),
+    NAME("running_var"),
+    NAME("num_batches_tracked"),
+    NAME("position_ids"),
+    NAME("token_type_ids"),
+    NAME("inv_freq"),
+    NAME("masked_bias"),
+    NAME("attn_mask"),
+    NAME("causal_mask"),
+    NAME("relative_position_index"),
+    NAME("relative_coords_table"),
+    NAME("anchors"),
+    NAME("anchor_grid"),
+    NAME("zero_point"),
+    NAME("min_val"),
+    NAME("max_val"),
+    NAME("fake_quant_enabled"),
+    NAME("observer_enabled"),
+    NAME("_float_tensor"),
 };
 
 bool guess_is_buffer(struct str last_name)
 {
     for (size_t i = 0; i < COUNT_OF(buffer_names); i++)
-        if (str_is(last_name, buffer_names[i]))
+        if (str_eq(last_name, buffer_names[i]))
             return true;
     return false;
 }

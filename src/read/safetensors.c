@@ -19,8 +19,7 @@
 struct entry {
     struct str name;
     struct str code; /* "F32" */
-    int64_t shape[RANK_LIMIT];
-    int rank;
+    int rank;        /* its sizes are in reading.shape */
     uint64_t begin, end;
     bool has_dtype, has_shape, has_offsets;
 };
@@ -42,6 +41,7 @@ struct reading {
     struct str *names;
     uint32_t n, extents_room, names_room;
     bool has_metadata;
+    int64_t shape[RANK_LIMIT]; /* of the entry being read */
 };
 
 static int knows(const struct input *input)
@@ -86,7 +86,7 @@ static int read_shape(struct reading *r, struct entry *entry)
         if (json_skip(&r->json, token) < 0)
             return -1;
         if (entry->rank < RANK_LIMIT)
-            entry->shape[entry->rank] = size;
+            r->shape[entry->rank] = size;
         entry->rank++;
     }
     return 0;
@@ -231,8 +231,7 @@ static int add_entry(struct reading *r, const struct entry *entry)
     tensor.flags = TENSOR_ROLE_GUESSED;
     if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
         tensor.flags |= TENSOR_INVALID;
-    if (build_tensor(build, node, &tensor, entry->shape, NULL, entry->rank) ==
-        NO_OBJECT)
+    if (build_tensor(build, node, &tensor, r->shape, NULL, entry->rank) == NO_OBJECT)
         return -1;
     check_size(r, entry, &tensor, node);
     return note_extent(r, entry, node);

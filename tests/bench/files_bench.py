@@ -3,7 +3,7 @@
     BENCH_GB=4 files_bench.py
 
 Makes its files in a temporary folder (BENCH_GB gigabytes twice, and two files of
-100,000 small tensors), removes them, and prints medians with the least and the greatest.
+100,000 small tensors), removes them, and prints medians with the least and greatest.
 """
 
 import os
