@@ -1,8 +1,8 @@
 /* guess_in.h - what a state_dict does not say: the kinds of its layers.
  * From the names and shapes of a module's own tensors: conv, linear, batchnorm,
  * layernorm, embedding, lstm, attention ... Guesses are classes marked `guessed`, with
- * arguments in order (in, out, kernel_size); they are told apart everywhere by a ~. Also
- * marks buffers by name (running_mean, ...) and wrappers (module., _orig_mod.). */
+ * arguments in order (in, out, kernel_size); they are told apart everywhere by a ~.
+ * Also marks buffers by name (running_mean, ...) and wrappers (module., _orig_mod.). */
 #ifndef READ_GUESS_IN_H
 #define READ_GUESS_IN_H
 

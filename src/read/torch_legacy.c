@@ -403,6 +403,7 @@ static int read_save(struct legacy *self, struct err *err)
     object_status = status < 0 ? -1 : next_pickle(self, &object, "object", err);
     if (object_status < 0 || note_records(self, &object) < 0)
         return -1;
+    pickle_run_nested(self->build, &object, STR("object"));
     say_facts(self, &object);
     status = object_status > 0 ? next_pickle(self, &keys, "storage keys", &why) : 0;
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)

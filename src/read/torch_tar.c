@@ -460,6 +460,7 @@ static int read_object(struct torch_tar *self, struct pickle_feed *feed,
     feed->step = 0;
     if (pickle_feed_next(feed, &pickle, STR("pickle"), err) < 0)
         return -1;
+    pickle_run_nested(self->build, &pickle, STR("pickle"));
     return torch_fold(self->build, self->input->node, &pickle, pickle.result, &dialect,
                       err);
 }
