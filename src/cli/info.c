@@ -128,18 +128,16 @@ static void add_dtypes(struct info *info)
             add_listed(&info->line, dtype_name((enum dtype)dtype), n++, all);
 }
 
-static void add_devices(struct info *info)
+/* ", from cpu/cuda:0,1" */
+static void add_devices(struct info *info, const struct row *root)
 {
-    int n = 0;
+    size_t begin = info->line.len, named;
 
-    for (uint32_t i = 0; i < info->model->n_devices; i++) {
-        struct str device = model_string(info->model, info->model->devices[i]);
-
-        if (device.len == 0)
-            continue;
-        buf_text(&info->line, n++ > 0 ? ", " : ", from ");
-        escape_terminal(&info->line, device);
-    }
+    buf_text(&info->line, ", from ");
+    named = info->line.len;
+    column_find(STR("device"))->cell(&info->line, &info->show, root);
+    if (info->line.len == named)
+        info->line.len = begin;
 }
 
 /* "a state_dict: 320 tensors, float32 int64, 151 modules, from cpu" */
@@ -159,7 +157,7 @@ static void tell_holds(struct info *info)
         buf_text(&info->line, ", ");
         info_number(&info->line, total->modules, "module", "modules");
     }
-    add_devices(info);
+    add_devices(info, &root);
     info_tell(info, "holds", COLOUR_NONE);
 }
 

@@ -10,9 +10,10 @@
 #include "text/glyph.h"
 #include "text/number.h"
 
-#define MOST_SHAPES 8 /* of a leaf's own tensors in one cell */
-#define BAR_CELLS   10
-#define MOST_DTYPES 3
+#define MOST_SHAPES  8 /* of a leaf's own tensors in one cell */
+#define BAR_CELLS    10
+#define MOST_DTYPES  3
+#define MOST_DEVICES 64 /* as many as there are bits to mark them */
 
 /* --- What a row counts */
 
@@ -284,27 +285,29 @@ static void dtype_cell(struct buf *to, const struct show *show, const struct row
         buf_text(to, ", …");
 }
 
+/* The devices of all tensors at and below a row: "cuda:0", "cpu/cuda:0,1". */
 static void device_cell(struct buf *to, const struct show *show, const struct row *row)
 {
     const struct model *model = show->model;
+    struct str names[MOST_DEVICES];
     uint64_t seen = 0;
+    size_t n = 0;
 
     if (row->flags & ROW_MORE)
         return;
     for (uint32_t p = row->place; p < model->end[row->place]; p++) {
         const struct tensor *tensor;
-        struct str device;
 
         if (model->kind[p] != PLACE_TENSOR)
             continue;
         tensor = place_tensor(model, p);
-        device = tensor_device(model, tensor);
-        if (tensor->device >= 64 || seen >> tensor->device & 1 || device.len == 0)
+        if (tensor->device >= MOST_DEVICES || seen >> tensor->device & 1)
             continue;
-        buf_text(to, seen ? ", " : "");
-        escape_terminal(to, device);
         seen |= UINT64_C(1) << tensor->device;
+        if (tensor_device(model, tensor).len > 0)
+            names[n++] = tensor_device(model, tensor);
     }
+    text_devices(to, names, n);
 }
 
 /* "trainable", "frozen", "0.8M trainable"; nothing where the file does not tell. */

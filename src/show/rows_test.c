@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "show/labels.h"
 #include "show/sample_in.h"
 #include "show/sort.h"
 #include "text/width.h"
@@ -303,5 +304,31 @@ TEST(a_limited_width_holds)
             line += len + 1;
         }
     }
+    sample_release(&s);
+}
+
+TEST(the_device_of_a_module_is_those_of_all_below_it)
+{
+    static const char *const devices[] = {"cuda:1", "cpu", "cuda:0"};
+    const struct column *column = column_find(STR("device"));
+    struct row root = {.count = 1, .above = NO_ROW};
+    struct buf cell = BUF_INIT;
+    struct sample s;
+
+    sample_begin(&s, "spread.pt");
+    for (int i = 0; i < 3; i++) {
+        uint32_t tensor = sample_tensor(&s, 0, devices[i], "2 2");
+
+        s.build.model->tensors[tensor].device =
+            build_device(&s.build, str_of(devices[i]));
+    }
+    sample_finish(&s);
+    column->cell(&cell, &s.show, &root);
+    CHECK_STR(buf_cstr(&cell), "cpu/cuda:0,1");
+    root.place = 1;
+    buf_clear(&cell);
+    column->cell(&cell, &s.show, &root);
+    CHECK_STR(buf_cstr(&cell), "cuda:1");
+    buf_release(&cell);
     sample_release(&s);
 }

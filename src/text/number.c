@@ -2,10 +2,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "base/str.h"
+#include "text/escape.h"
 
 /* A text that printf made, with a point also where the program's locale has a comma. */
 static void add_printed(struct buf *to, char *text)
@@ -216,4 +217,62 @@ void text_index(struct buf *to, const int64_t *dims, int rank, uint64_t at)
         add_number(to, at / below);
     }
     buf_char(to, ']');
+}
+
+#define NO_NUMBER UINT64_MAX /* of a device that has none */
+
+/* The type of a device: "cuda" of "cuda:1", whose number goes to *ret_number; all of a
+ * name that does not end in one. */
+static struct str device_type(struct str name, uint64_t *ret_number)
+{
+    ptrdiff_t colon = str_find_last_char(name, ':');
+    uint64_t number;
+
+    *ret_number = NO_NUMBER;
+    if (colon < 0 || !str_to_u64(str_from(name, (size_t)colon + 1), &number) ||
+        number == NO_NUMBER)
+        return name;
+    *ret_number = number;
+    return str_head(name, (size_t)colon);
+}
+
+/* By type, then by number; a device without one comes before those that have one. */
+static int compare_devices(const void *left, const void *right)
+{
+    uint64_t a, b;
+    int order = str_cmp(device_type(*(const struct str *)left, &a),
+                        device_type(*(const struct str *)right, &b));
+
+    if (order != 0)
+        return order;
+    a++; /* NO_NUMBER becomes 0 */
+    b++;
+    return a < b ? -1 : a > b;
+}
+
+void text_devices(struct buf *to, struct str *names, size_t n)
+{
+    struct str before = {NULL, 0};
+    uint64_t number, last = NO_NUMBER;
+
+    if (n > 1)
+        qsort(names, n, sizeof(names[0]), compare_devices);
+    for (size_t i = 0; i < n; i++) {
+        struct str type = device_type(names[i], &number);
+        bool same = i > 0 && str_eq(type, before);
+        bool listed = same && last != NO_NUMBER; /* one more number of its type */
+
+        if (same && number == last)
+            continue;
+        if (i > 0)
+            buf_char(to, listed ? ',' : '/');
+        if (!listed) {
+            escape_terminal(to, type);
+            buf_text(to, number == NO_NUMBER ? "" : ":");
+        }
+        if (number != NO_NUMBER)
+            add_number(to, number);
+        before = type;
+        last = number;
+    }
 }

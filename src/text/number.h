@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 
 void text_count(struct buf *to, uint64_t n);     /* 999 1.0K 25.6M 1.0B */
 void text_commas(struct buf *to, uint64_t n);    /* 25,557,032 */
@@ -16,5 +17,8 @@ void text_real_long(struct buf *to, double value);            /* %.6g */
 void text_shape(struct buf *to, const int64_t *dims, int rank); /* 3×224×224 */
 void text_index(struct buf *to, const int64_t *dims, int rank,
                 uint64_t at); /* [83, 225] */
+/* A set of devices, "cpu", "cuda:1", "cuda:0": cpu/cuda:0,1. Sorts the names where they
+ * stand; they may come from a file and are escaped. */
+void text_devices(struct buf *to, struct str *names, size_t n);
 
 #endif

@@ -187,3 +187,29 @@ TEST(the_shape_of_a_scalar_is_nothing)
     text_shape(&text, NULL, 0);
     CHECK_INT(text.len, 0);
 }
+
+/* What the devices in `list`, separated by blanks, are written as. */
+static const char *devices(const char *list)
+{
+    struct str rest = str_of(list), names[8];
+    size_t n = 0;
+
+    while (rest.len > 0 && n < COUNT_OF(names) && str_split(&rest, ' ', &names[n]))
+        n++;
+    text_devices(&text, names, n);
+    return made();
+}
+
+TEST(devices_of_one_type_share_its_name)
+{
+    text_devices(&text, NULL, 0);
+    CHECK_INT(text.len, 0);
+    CHECK_STR(devices("cpu"), "cpu");
+    CHECK_STR(devices("cuda:0"), "cuda:0");
+    CHECK_STR(devices("cuda:0 cuda:1 cpu"), "cpu/cuda:0,1");
+    CHECK_STR(devices("cuda:10 cuda:9 cuda:10"), "cuda:9,10");
+    CHECK_STR(devices("cuda:1 cuda xpu:0 meta"), "cuda/cuda:1/meta/xpu:0");
+    CHECK_STR(devices("cuda: cuda:x cuda:99999999999999999999"),
+              "cuda:/cuda:99999999999999999999/cuda:x");
+    CHECK_STR(devices("\x1b:3"), "\\x1b:3");
+}
