@@ -140,18 +140,31 @@ static void add_devices(struct info *info, const struct row *root)
         info->line.len = begin;
 }
 
-/* "a state_dict: 320 tensors, float32 int64, 151 modules, from cpu" */
+/* "a state_dict: ", "an OrderedDict with 2 keys: " */
+static void add_root(struct info *info, const struct row *root)
+{
+    struct label label = {0};
+
+    label_make(&label, &info->show, root, LABEL_NAME);
+    if (label.type.len > 0)
+        buf_printf(&info->line,
+                   "%s %s: ", strchr("AEIOaeio", label.type.at[0]) ? "an" : "a",
+                   label.type.at);
+    label_release(&label);
+}
+
+/* "a state_dict: 320 tensors, float32 and int64, 151 modules, from cpu" */
 static void tell_holds(struct info *info)
 {
     const struct counts *total = &info->session->total;
     struct row root = {.count = 1, .above = NO_ROW};
-    struct label label = {0};
 
-    label_make(&label, &info->show, &root, LABEL_NAME);
-    if (label.type.len > 0)
-        buf_printf(&info->line, "a %s: ", label.type.at);
-    label_release(&label);
-    info_number(&info->line, total->tensors, "tensor", "tensors");
+    if (show_bare(info->model, 0)) {
+        buf_text(&info->line, show_bare(info->model, 0));
+    } else {
+        add_root(info, &root);
+        info_number(&info->line, total->tensors, "tensor", "tensors");
+    }
     add_dtypes(info);
     if (total->modules > 0) {
         buf_text(&info->line, ", ");

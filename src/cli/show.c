@@ -270,6 +270,8 @@ static int show_file(struct showing *s, const char *path, const char *name,
     if (session_find(s->session, str_of(name), &s->place, err) < 0 ||
         show_init(&s->show, s->session, &s->arena, err) < 0)
         return -1;
+    if (show_bare(s->session->model, s->place))
+        s->place = place_first(s->session->model, s->place);
     progress_begin(&progress, &s->cli->work, "show", false, s->cli->ascii);
     status = show_place(s, err);
     progress_end(&progress);

@@ -77,6 +77,10 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     const struct object *object = place_object(model, place);
     uint32_t members = count_members(model, object ? object->place : place);
 
+    if (show_bare(model, place)) {
+        buf_text(&label->type, show_bare(model, place));
+        return;
+    }
     if (model->flags[place] & PLACE_STATE_DICT && place == 0) {
         buf_text(&label->type, "state_dict");
         return;

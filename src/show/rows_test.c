@@ -332,3 +332,34 @@ TEST(the_device_of_a_module_is_those_of_all_below_it)
     buf_release(&cell);
     sample_release(&s);
 }
+
+TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
+{
+    struct sample s;
+
+    sample_begin(&s, "bare.pt");
+    build_object(&s.build, 0)->class_id = build_class(&s.build, STR("torch.Tensor"));
+    sample_tensor(&s, 0, "tensor", "2 3");
+    sample_finish(&s);
+    CHECK_STR(sample_tree(&s, &everything, 42),
+              "bare.pt: a tensor\n"
+              "├── 6 parameters\n"
+              "└── ▪ tensor  2×3 float32 [6 params]\n");
+    sample_release(&s);
+
+    sample_begin(&s, "five.pt");
+    sample_value(&s, 0, "value", value_int(build_values(&s.build), 5));
+    sample_finish(&s);
+    CHECK_STR(sample_tree(&s, &everything, 0), "five.pt: a value\n"
+                                               "└── value: 5\n");
+    sample_release(&s);
+
+    /* A dict that happens to have such a key is a dict. */
+    sample_begin(&s, "dict.pt");
+    build_object(&s.build, 0)->class_id = build_class(&s.build, STR("dict"));
+    sample_value(&s, 0, "value", value_int(build_values(&s.build), 5));
+    sample_finish(&s);
+    CHECK_STR(sample_tree(&s, &everything, 0), "dict.pt: dict with 1 key\n"
+                                               "└── value: 5\n");
+    sample_release(&s);
+}

@@ -1,5 +1,6 @@
 #include "show/show.h"
 
+#include "base/base.h"
 #include "base/folder.h"
 
 /* A place whose numbers are counted elsewhere: a further place of a tensor, or a module
@@ -97,4 +98,30 @@ bool show_is_leaf(const struct model *model, uint32_t place)
         if (model->kind[c] == PLACE_MODULE || model->kind[c] == PLACE_GROUP)
             return false;
     return true;
+}
+
+const char *show_bare(const struct model *model, uint32_t place)
+{
+    static const struct {
+        const char *class_name, *member, *text;
+    } kinds[] = {
+        {"torch.Tensor", "tensor", "a tensor"},
+        {"numpy.ndarray", "array", "an array"},
+        {"torch.Storage", "storage", "a storage"},
+        {"", "value", "a value"},
+    };
+    uint32_t member = place_first(model, place);
+
+    if (model->kind[place] != PLACE_GROUP || model->flags[place] & PLACE_STATE_DICT ||
+        member == NO_PLACE || place_next(model, member) != NO_PLACE)
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        bool value = kinds[i].class_name[0] == '\0';
+
+        if (str_is(place_class(model, place), kinds[i].class_name) &&
+            str_is(place_name(model, member), kinds[i].member) &&
+            model->kind[member] == (value ? PLACE_VALUE : PLACE_TENSOR))
+            return kinds[i].text;
+    }
+    return NULL;
 }

@@ -41,4 +41,8 @@ enum trust show_trust(const struct show *show, uint32_t name);
  * its row. */
 bool show_is_leaf(const struct model *model, uint32_t place);
 
+/* What a group is that only stands for the one thing in it, because a file holds that
+ * thing bare: "a tensor", "an array", "a storage", "a value". NULL: any other place. */
+const char *show_bare(const struct model *model, uint32_t place);
+
 #endif
