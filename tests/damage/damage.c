@@ -8,12 +8,15 @@
  * status 1. Which case is under way stands in FILE, which is shared memory and survives
  * a crash. Prints one line for each file: cases, the slowest in milliseconds, the
  * largest in kilobytes. */
+#define _GNU_SOURCE /* mremap() */
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,24 +36,46 @@ struct damage {
     size_t worst_bytes;
 };
 
-/* --- memory in use: malloc and its kin are wrapped by the linker */
+/* --- memory in use: malloc, mmap and their kin are wrapped by the linker */
 
-static size_t in_use, most_in_use;
+static atomic_size_t in_use, most_in_use;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *at);
+void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd,
+                    off_t from);
+void *__real_mremap(void *at, size_t before, size_t size, int flags, ...);
+int __real_munmap(void *at, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *at);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd,
+                    off_t from);
+void *__wrap_mremap(void *at, size_t before, size_t size, int flags, ...);
+int __wrap_munmap(void *at, size_t size);
+
+static void take(size_t size)
+{
+    size_t now = atomic_fetch_add(&in_use, size) + size;
+    size_t most = atomic_load(&most_in_use);
+
+    while (now > most && !atomic_compare_exchange_weak(&most_in_use, &most, now))
+        continue;
+}
+
+static void give(size_t size)
+{
+    atomic_fetch_sub(&in_use, size);
+}
 
 static void *taken(void *at)
 {
-    in_use += at ? malloc_usable_size(at) : 0;
-    if (in_use > most_in_use)
-        most_in_use = in_use;
+    take(at ? malloc_usable_size(at) : 0);
     return at;
 }
 
@@ -70,14 +95,45 @@ void *__wrap_realloc(void *old, size_t size)
     void *at = __real_realloc(old, size);
 
     if (at)
-        in_use -= before;
+        give(before);
     return taken(at);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return taken(__real_aligned_alloc(alignment, size));
 }
 
 void __wrap_free(void *at)
 {
-    in_use -= at ? malloc_usable_size(at) : 0;
+    give(at ? malloc_usable_size(at) : 0);
     __real_free(at);
+}
+
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd,
+                    off_t from)
+{
+    void *made = __real_mmap64(at, size, protection, flags, fd, from);
+
+    take(made != MAP_FAILED ? size : 0);
+    return made;
+}
+
+void *__wrap_mremap(void *at, size_t before, size_t size, int flags, ...)
+{
+    void *made = __real_mremap(at, before, size, flags);
+
+    if (made != MAP_FAILED) {
+        give(before);
+        take(size);
+    }
+    return made;
+}
+
+int __wrap_munmap(void *at, size_t size)
+{
+    give(size);
+    return __real_munmap(at, size);
 }
 
 /* --- one case */
