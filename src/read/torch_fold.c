@@ -197,10 +197,14 @@ static void fold_file(struct torch_fold *fold, const struct fold_task *task)
 int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
                     struct err *err)
 {
+    node_id argument = pickle_arg(fold->pickle, node, 0);
     struct str bytes;
     struct blob *blob;
 
-    if (!pickle_bytes(fold->pickle, pickle_arg(fold->pickle, node, 0), &bytes))
+    /* Python 2 has no bytes but texts. */
+    if (!pickle_bytes(fold->pickle, argument, &bytes))
+        bytes = pickle_text(fold->pickle, argument);
+    if (!bytes.at)
         return err_set(err, ERR_FORMAT, "there are no bytes");
     if (!fold->dialect->input)
         return err_set(err, ERR_UNSUPPORTED, "it is not opened here");
