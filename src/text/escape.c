@@ -177,3 +177,94 @@ void escape_html(struct buf *to, struct str s)
         s = str_from(s, 1);
     }
 }
+
+/* --- Right-to-left */
+
+enum side {
+    FROM_LEFT,  /* or from no side at all */
+    FROM_RIGHT, /* a terminal writes it from the right */
+    WITH_LETTER /* a mark on the letter before it */
+};
+
+/* The side of the character at the front of `s`; its bytes go to *ret_len. No letter
+ * from the right comes before U+0590, whose first byte is 0xd6. */
+static enum side side_of(struct str s, size_t *ret_len)
+{
+    uint32_t code;
+    int len;
+
+    *ret_len = 1;
+    if ((unsigned char)s.at[0] < 0x80)
+        return FROM_LEFT;
+    len = utf8_decode(s, &code);
+    if (len == 0)
+        return FROM_LEFT;
+    *ret_len = (size_t)len;
+    switch (utf8proc_get_property((utf8proc_int32_t)code)->bidi_class) {
+    case UTF8PROC_BIDI_CLASS_R:
+    case UTF8PROC_BIDI_CLASS_AL:
+    case UTF8PROC_BIDI_CLASS_AN:
+        return FROM_RIGHT;
+    case UTF8PROC_BIDI_CLASS_NSM:
+        return WITH_LETTER;
+    default:
+        return FROM_LEFT;
+    }
+}
+
+/* How many bytes may stand between two such letters of one name: one blank, or digits,
+ * _ and -. Dots part the names of a path, which goes from left to right. */
+static size_t between(struct str s)
+{
+    size_t n = 0;
+
+    if (s.at[0] == ' ')
+        return 1;
+    while (n < s.len &&
+           (s.at[n] == '_' || s.at[n] == '-' || (s.at[n] >= '0' && s.at[n] <= '9')))
+        n++;
+    return n;
+}
+
+/* The bytes of a run of such letters at the front of `s`; 0: there is none. */
+static size_t right_run(struct str s)
+{
+    size_t end = 0, at = 0, len;
+
+    while (at < s.len) {
+        enum side side = side_of(str_from(s, at), &len);
+
+        if (side == FROM_RIGHT || (side == WITH_LETTER && end > 0 && at == end)) {
+            at += len;
+            end = at;
+        } else {
+            len = end > 0 && at == end ? between(str_from(s, at)) : 0;
+            if (len == 0)
+                break;
+            at += len;
+        }
+    }
+    return end;
+}
+
+void escape_isolate(struct buf *to, struct str lines)
+{
+    size_t done = 0;
+
+    for (size_t at = 0; at < lines.len;) {
+        size_t run =
+            (unsigned char)lines.at[at] < 0xd6 ? 0 : right_run(str_from(lines, at));
+
+        if (run == 0) {
+            at++;
+            continue;
+        }
+        buf_add(to, lines.at + done, at - done);
+        buf_text(to, "\xe2\x81\xa8");
+        buf_add(to, lines.at + at, run);
+        buf_text(to, "\xe2\x81\xa9");
+        at += run;
+        done = at;
+    }
+    buf_add(to, lines.at + done, lines.len - done);
+}

@@ -18,6 +18,11 @@ void escape_quoted(struct buf *to, struct str s);
 void escape_csv(struct buf *to, struct str s);
 void escape_html(struct buf *to, struct str s); /* & < > " ' and what cannot be shown */
 
+/* Lines for a terminal that orders right-to-left letters itself: each run of them is
+ * isolated (U+2068 ... U+2069, which take no cells), so that the numbers beside a
+ * Hebrew name stay in their columns. All else is as it was. */
+void escape_isolate(struct buf *to, struct str lines);
+
 /* One character in its escaped form, whatever it is: \n, \x1b, \u00e9, \U0001f600. */
 void escape_code(struct buf *to, uint32_t code);
 

@@ -101,3 +101,29 @@ TEST(html_stays_text)
 
     check(escape_html, examples, COUNT_OF(examples));
 }
+
+#define FSI "\xe2\x81\xa8"
+#define PDI "\xe2\x81\xa9"
+
+static void check_isolated(const char *line, const char *isolated)
+{
+    struct buf text = BUF_INIT;
+
+    escape_isolate(&text, str_of(line));
+    CHECK_STR(buf_cstr(&text), isolated);
+    buf_release(&text);
+}
+
+TEST(right_to_left_names_are_isolated)
+{
+    check_isolated("", "");
+    check_isolated("conv1: ~conv 5×5, 3→6  456", "conv1: ~conv 5×5, 3→6  456");
+    check_isolated("卷积 \xff", "卷积 \xff");
+    check_isolated("├── שלום  456   0%", "├── " FSI "שלום" PDI "  456   0%");
+    check_isolated("مرحبا", FSI "مرحبا" PDI);
+    /* A name of several words, with digits, is one; a path is not. */
+    check_isolated("שלום עולם_2-ב: 3", FSI "שלום עולם_2-ב" PDI ": 3");
+    check_isolated("שלום.עולם 12", FSI "שלום" PDI "." FSI "עולם" PDI " 12");
+    /* Marks stay with their letters. */
+    check_isolated("שָׁלוֹ 1", FSI "שָׁלוֹ" PDI " 1");
+}

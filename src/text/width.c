@@ -94,6 +94,78 @@ void text_cut_middle(struct buf *to, struct str s, size_t cells, const char *ell
     }
 }
 
+void text_cut_front(struct buf *to, struct str s, size_t cells, const char *ellipsis)
+{
+    size_t sign = text_width(str_of(ellipsis));
+
+    if (text_width(s) <= cells) {
+        buf_str(to, s);
+    } else if (cells >= sign) {
+        buf_text(to, ellipsis);
+        buf_str(to, back(s, cells - sign));
+    }
+}
+
+void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *ellipsis,
+                    const char *times)
+{
+    size_t sign = text_width(str_of(ellipsis));
+    ptrdiff_t next;
+
+    if (text_width(s) <= cells) {
+        buf_str(to, s);
+        return;
+    }
+    while (s.len > 0 && sign + text_width(s) > cells) {
+        next = str_find(str_from(s, 1), str_of(times));
+        s = next < 0 ? STR("") : str_from(s, (size_t)next + 1);
+    }
+    if (cells >= sign)
+        buf_text(to, ellipsis);
+    buf_str(to, s);
+}
+
+/* "| weight: …×7×7" of the only member that is begun. */
+static void cut_first_shape(struct buf *to, struct str s, size_t cells,
+                            const char *ellipsis, const char *times)
+{
+    ptrdiff_t colon = str_find(s, STR(": ")), comma = str_find(s, STR(", "));
+    struct str name = str_head(s, colon < 0 ? 0 : (size_t)colon + 2);
+    size_t used = text_width(name);
+
+    if (comma >= 0 && comma > colon)
+        s = str_head(s, (size_t)comma);
+    if (name.len == 0 || used + text_width(str_of(ellipsis)) > cells) {
+        text_cut(to, s, cells, ellipsis);
+    } else {
+        buf_str(to, name);
+        text_cut_shape(to, str_from(s, name.len), cells - used, ellipsis, times);
+    }
+}
+
+void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ellipsis,
+                     const char *times)
+{
+    size_t sign = text_width(str_of(ellipsis)), end = 0;
+    ptrdiff_t comma = str_find(s, STR(", "));
+
+    if (text_width(s) <= cells) {
+        buf_str(to, s);
+        return;
+    }
+    while (comma >= 0 &&
+           text_width(str_head(s, end + (size_t)comma + 2)) + sign <= cells) {
+        end += (size_t)comma + 2;
+        comma = str_find(str_from(s, end), STR(", "));
+    }
+    if (end > 0) {
+        buf_str(to, str_head(s, end));
+        buf_text(to, ellipsis);
+    } else {
+        cut_first_shape(to, s, cells, ellipsis, times);
+    }
+}
+
 void text_pad(struct buf *to, struct str s, size_t cells)
 {
     size_t width = text_width(s);

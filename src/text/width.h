@@ -8,10 +8,19 @@
 #include "base/str.h"
 
 size_t text_width(struct str s);
-/* Append `s` cut to at most `cells`; what was cut ends in … (or its twin). The middle
- * form keeps both ends. Wide characters never straddle the edge. */
+/* Append `s` cut to at most `cells`, with … (or its twin) where something is missing:
+ * at the end, in the middle, at the front. Wide characters never straddle the edge. */
 void text_cut(struct buf *to, struct str s, size_t cells, const char *ellipsis);
 void text_cut_middle(struct buf *to, struct str s, size_t cells, const char *ellipsis);
+void text_cut_front(struct buf *to, struct str s, size_t cells, const char *ellipsis);
+/* A shape loses whole dimensions at its front: …×56×56. Where there is no room for the
+ * last of them, all of it goes. `times` is the sign between them. */
+void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *ellipsis,
+                    const char *times);
+/* A list of named shapes loses whole members at its end: "| weight: 64×3×7×7, …".
+ * Where there is no room for the first, that shape is cut. */
+void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ellipsis,
+                     const char *times);
 /* Pad to `cells`: on the right, on the left. */
 void text_pad(struct buf *to, struct str s, size_t cells);
 void text_pad_left(struct buf *to, struct str s, size_t cells);

@@ -48,6 +48,52 @@ TEST(a_cut_text_says_so)
     CHECK_STR(made(), "");
 }
 
+TEST(a_path_keeps_its_end)
+{
+    text_cut_front(&text, STR("layer4.0.conv2"), 14, "…");
+    CHECK_STR(made(), "layer4.0.conv2");
+    text_cut_front(&text, STR("layer4.0.conv2"), 8, "…");
+    CHECK_STR(made(), "…0.conv2");
+    text_cut_front(&text, STR("卷积核"), 4, "…");
+    CHECK_STR(made(), "…核");
+    text_cut_front(&text, STR("abc"), 0, "…");
+    CHECK_STR(made(), "");
+}
+
+TEST(a_shape_keeps_its_last_dimensions)
+{
+    text_cut_shape(&text, STR("1×64×56×56"), 10, "…", "×");
+    CHECK_STR(made(), "1×64×56×56");
+    text_cut_shape(&text, STR("1×64×56×56"), 9, "…", "×");
+    CHECK_STR(made(), "…×56×56");
+    text_cut_shape(&text, STR("1x64x56x56"), 6, "~", "x");
+    CHECK_STR(made(), "~x56");
+    text_cut_shape(&text, STR("1×64×56×56"), 3, "…", "×");
+    CHECK_STR(made(), "…");
+    text_cut_shape(&text, STR("1000"), 3, "…", "×");
+    CHECK_STR(made(), "…");
+    text_cut_shape(&text, STR("1000"), 0, "…", "×");
+    CHECK_STR(made(), "");
+}
+
+TEST(a_list_of_shapes_loses_whole_members)
+{
+    struct str list = STR("weight: 64×3, bias: 64");
+
+    text_cut_shapes(&text, list, 22, "…", "×");
+    CHECK_STR(made(), "weight: 64×3, bias: 64");
+    text_cut_shapes(&text, list, 21, "…", "×");
+    CHECK_STR(made(), "weight: 64×3, …");
+    text_cut_shapes(&text, list, 15, "…", "×");
+    CHECK_STR(made(), "weight: 64×3, …");
+    text_cut_shapes(&text, list, 11, "…", "×");
+    CHECK_STR(made(), "weight: …×3");
+    text_cut_shapes(&text, list, 9, "…", "×");
+    CHECK_STR(made(), "weight: …");
+    text_cut_shapes(&text, list, 5, "…", "×");
+    CHECK_STR(made(), "weig…");
+}
+
 TEST(the_middle_goes_first)
 {
     text_cut_middle(&text, STR("embed_for_context"), 11, "…");
