@@ -120,6 +120,7 @@ int cli_begin(struct cli *cli, const struct command *command, void *options, int
     cli->terminal = isatty(STDOUT_FILENO);
     cli->ascii = common.ascii || !speaks_utf8();
     cli->colour = wants_colour(common.color, cli->terminal);
+    cli->isolate = cli->terminal && !cli->ascii;
     cli->columns = find_columns(cli->terminal);
     work_init(&cli->work);
     catch_interrupt(&cli->work);

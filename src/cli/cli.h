@@ -46,6 +46,7 @@ struct cli {
     bool ascii;     /* --ascii, or standard output does not speak UTF-8 */
     bool colour;    /* may colour codes be written to standard output? */
     bool terminal;  /* standard output is a terminal */
+    bool isolate;   /* a terminal in UTF-8: right-to-left names are isolated */
     unsigned
         columns; /* its width in cells; of something else: COLUMNS, or 0: no limit */
     struct work

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/speak.h"
 #include "export/export.h"
 #include "session/numbers.h"
 #include "show/details.h"
@@ -190,18 +191,6 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
 
 /* ---- out ---- */
 
-static void write_out(struct showing *s, const struct buf *text)
-{
-    struct buf plain = BUF_INIT;
-
-    if (s->cli->ascii)
-        glyph_to_ascii(&plain, buf_cstr(text), text->len);
-    else
-        buf_str(&plain, buf_span(text));
-    out_str(&s->cli->out, buf_span(&plain));
-    buf_release(&plain);
-}
-
 static void write_text(struct showing *s, const char *why)
 {
     struct buf text = BUF_INIT;
@@ -218,7 +207,7 @@ static void write_text(struct showing *s, const char *why)
         details_value(&text, &s->show, s->place);
         break;
     }
-    write_out(s, &text);
+    speak_text(s->cli, &text, COLOUR_NONE);
     buf_release(&text);
 }
 

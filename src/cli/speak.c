@@ -8,16 +8,15 @@
 
 void speak_text(struct cli *cli, const struct buf *text, enum colour role)
 {
-    struct buf ascii = BUF_INIT;
+    struct buf fit = BUF_INIT;
 
     out_text(&cli->out, colour_begin(role, cli->colour));
-    if (cli->ascii) {
-        glyph_to_ascii(&ascii, text->at, text->len);
-        out_str(&cli->out, buf_span(&ascii));
-        buf_release(&ascii);
-    } else {
-        out_str(&cli->out, buf_span(text));
-    }
+    if (cli->ascii)
+        glyph_to_ascii(&fit, text->at, text->len);
+    else if (cli->isolate)
+        escape_isolate(&fit, buf_span(text));
+    out_str(&cli->out, cli->ascii || cli->isolate ? buf_span(&fit) : buf_span(text));
+    buf_release(&fit);
     out_text(&cli->out, colour_end(role, cli->colour));
 }
 

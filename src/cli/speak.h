@@ -8,8 +8,8 @@
 #include "session/session.h"
 #include "text/colour.h"
 
-/* A text of ours, made of UTF-8 and escaped names: in colour and in ASCII if need be.
- */
+/* A text of ours, made of UTF-8 and escaped names: in colour, in ASCII or
+ * with isolated right-to-left names, as standard output wants it. */
 void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 
 /* What was met in the file, one line each; "N more" after the first `most`. */

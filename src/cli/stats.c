@@ -212,6 +212,7 @@ static void write_text(struct job *job)
         .n = job->n,
         .width = job->cli->columns,
         .ascii = job->cli->ascii,
+        .isolate = job->cli->isolate,
         .exponents = job->options->histogram,
     };
 

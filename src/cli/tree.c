@@ -190,7 +190,8 @@ static int write_text(struct tree *tree, struct err *err)
                            .name = tree->view.flat ? LABEL_PATH : LABEL_NAME,
                            .header = tree->options.columns != NULL,
                            .ascii = cli->ascii,
-                           .colour = cli->colour};
+                           .colour = cli->colour,
+                           .isolate = cli->isolate};
     bool narrow =
         cli->columns > 0 && cli->columns < TEXTUAL_NARROW && !tree->options.columns;
 

@@ -1,14 +1,11 @@
 #include "show/labels.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "show/args.h"
 #include "show/value_text.h"
-#include "text/colour.h"
 #include "text/escape.h"
+#include "text/glyph.h"
 #include "text/number.h"
-#include "text/width.h"
 
 #define MOST_VALUE 72  /* bytes of a plain value in a row */
 #define MOST_CALL  240 /* of a call, which is worth reading */
@@ -31,7 +28,8 @@ static void clear(struct label *label)
     buf_clear(&label->tail);
     label->joint = ": ";
     label->brackets = true;
-    label->is_class = label->always = false;
+    label->is_class = label->always = label->is_shape = label->is_path = false;
+    label->sign_colour = COLOUR_TENSOR;
 }
 
 static void add_path(struct buf *to, const struct model *model, uint32_t place)
@@ -191,14 +189,15 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     if (other == place)
         other = tensor_next_place(model, place);
     label->joint = "  ";
+    label->brackets = false;
+    label->is_shape = true;
     text_shape(&label->type, tensor_shape(model, tensor), tensor->rank);
     if (tensor->rank == 0)
         buf_text(&label->type, "scalar");
-    buf_char(&label->type, ' ');
-    buf_text(&label->type, dtype_name(tensor->dtype));
+    buf_text(&label->args, dtype_name(tensor->dtype));
     if (tensor->layout < COUNT_OF(layout_names))
-        buf_text(&label->type, layout_names[tensor->layout]);
-    add_tensor_class(&label->type, model, tensor);
+        buf_text(&label->args, layout_names[tensor->layout]);
+    add_tensor_class(&label->args, model, tensor);
     if (other != NO_PLACE) {
         buf_text(&label->sign, "⇄ ");
         buf_text(&label->tail, tensor->place == place ? "  tied: also " : "  tied to ");
@@ -230,6 +229,7 @@ static void make_value(struct label *label, const struct show *show, uint32_t pl
     if (trust == TRUST_KNOWN)
         return;
     buf_text(&label->sign, trust == TRUST_DANGER ? "✗ " : "! ");
+    label->sign_colour = trust == TRUST_DANGER ? COLOUR_ALARM : COLOUR_WARNING;
     if (value->kind == VALUE_CALL)
         buf_text(&label->tail, "   not run");
 }
@@ -308,16 +308,9 @@ static void make_kind(struct label *label, const struct show *show, uint32_t pla
     }
 }
 
-void label_make(struct label *label, const struct show *show, const struct row *row,
-                enum label_name name)
+static void make_name(struct label *label, const struct show *show,
+                      const struct row *row, enum label_name name)
 {
-    clear(label);
-    if (row->flags & ROW_MORE) {
-        buf_text(&label->name, "… ");
-        text_commas(&label->name, row->count);
-        buf_text(&label->name, " more");
-        return;
-    }
     if (row->place == 0)
         escape_terminal(&label->name, show->file_name);
     else if (place_name(show->model, row->place).len == 0 && name == LABEL_NAME)
@@ -326,148 +319,40 @@ void label_make(struct label *label, const struct show *show, const struct row *
         add_path(&label->name, show->model, row->place);
     else
         escape_terminal(&label->name, place_name(show->model, row->place));
-    if (row->flags & ROW_RUN)
-        make_run(label, show, row);
-    else
-        make_kind(label, show, row->place);
+    label->is_path = name == LABEL_PATH && row->place != 0;
 }
 
-/* --- Writing it */
-
-/* Where the last argument of args[0 .. len) begins, with the comma before it; 0 if
- * there is only one. Commas inside brackets and quotes belong to a value. */
-static size_t last_comma(struct str args)
+/* Turned into ASCII, a text may get wider; so this comes before anything is cut. */
+static void make_ascii(struct label *label)
 {
-    size_t found = 0;
-    int depth = 0;
-    bool quoted = false;
+    struct buf *const parts[] = {&label->sign, &label->name, &label->type, &label->args,
+                                 &label->tail};
+    struct buf ascii = BUF_INIT;
 
-    for (size_t i = 0; i < args.len; i++) {
-        char c = args.at[i];
-
-        if (c == '"' && (i == 0 || args.at[i - 1] != '\\'))
-            quoted = !quoted;
-        else if (!quoted && strchr("([{", c))
-            depth++;
-        else if (!quoted && strchr(")]}", c))
-            depth--;
-        else if (!quoted && depth == 0 && c == ',')
-            found = i;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        buf_clear(&ascii);
+        glyph_to_ascii(&ascii, parts[i]->at, parts[i]->len);
+        buf_clear(parts[i]);
+        buf_str(parts[i], buf_span(&ascii));
     }
-    return found;
+    buf_release(&ascii);
 }
 
-static enum colour sign_colour(const struct label *label)
+void label_make(struct label *label, const struct show *show, const struct row *row,
+                enum label_name name)
 {
-    if (str_starts(buf_span(&label->sign), STR("✗")))
-        return COLOUR_ALARM;
-    return str_starts(buf_span(&label->sign), STR("!")) ? COLOUR_WARNING
-                                                        : COLOUR_TENSOR;
-}
-
-/* Guesses are quiet, classes have a colour, plain values none. */
-static enum colour type_colour(const struct label *label)
-{
-    if (label->type.len > 0 && label->type.at[0] == '~')
-        return COLOUR_DIM;
-    return label->is_class ? COLOUR_TYPE : COLOUR_NONE;
-}
-
-static void add_coloured(struct buf *to, struct str text, enum colour role, bool on)
-{
-    if (text.len == 0)
-        return;
-    buf_text(to, colour_begin(role, on));
-    buf_str(to, text);
-    buf_text(to, colour_end(role, on));
-}
-
-/* How much of a label is written. */
-struct extent {
-    struct str args;
-    bool cut; /* some arguments are left out */
-    struct str tail;
-};
-
-static void compose(struct buf *to, const struct label *label, struct extent extent,
-                    bool colour)
-{
-    bool args = extent.args.len > 0 || extent.cut || label->always;
-
-    add_coloured(to, buf_span(&label->sign), sign_colour(label), colour);
-    buf_str(to, buf_span(&label->name));
-    if (label->type.len > 0 || args)
-        buf_text(to, label->joint);
-    add_coloured(to, buf_span(&label->type), type_colour(label), colour);
-    if (args) {
-        buf_text(to, label->brackets ? "(" : " ");
-        buf_str(to, extent.args);
-        buf_text(to, extent.cut && extent.args.len > 0 ? ", " : "");
-        buf_text(to, extent.cut ? "…" : "");
-        buf_text(to, label->brackets ? ")" : "");
-    }
-    buf_str(to, extent.tail);
-}
-
-/* Try this much of the label; true if it fits. What does not fit is taken back. */
-static bool fits(struct buf *to, const struct label *label, struct extent extent,
-                 size_t cells)
-{
-    size_t begin = to->len;
-    bool fit;
-
-    compose(to, label, extent, false);
-    fit = text_width(str_span(to->at + begin, to->len - begin)) <= cells;
-    if (!fit || label->colour)
-        to->len = begin;
-    if (fit && label->colour)
-        compose(to, label, extent, true);
-    return fit;
-}
-
-/* Name and type, with a … for what is missing; where even the name does not fit, its
- * middle goes. */
-static void write_short(struct buf *to, const struct label *label, size_t cells)
-{
-    size_t sign = text_width(buf_span(&label->sign));
-    size_t name = text_width(buf_span(&label->name));
-    struct label plain =
-        *label; /* the same texts, without the brackets of no arguments */
-    struct buf whole = BUF_INIT;
-
-    if (cells <= sign) {
-        text_cut(to, buf_span(&label->name), cells, "…");
-    } else if (sign + name + strlen(label->joint) + 4 > cells) {
-        buf_str(to, buf_span(&label->sign));
-        text_cut_middle(to, buf_span(&label->name), cells - sign, "…");
+    clear(label);
+    if (row->flags & ROW_MORE) {
+        buf_text(&label->name, "… ");
+        text_commas(&label->name, row->count);
+        buf_text(&label->name, " more");
     } else {
-        plain.always = false;
-        compose(&whole, &plain, (struct extent){0}, false);
-        buf_text(&whole, "…");
-        text_cut(to, buf_span(&whole), cells, "…");
-        buf_release(&whole);
+        make_name(label, show, row, name);
+        if (row->flags & ROW_RUN)
+            make_run(label, show, row);
+        else
+            make_kind(label, show, row->place);
     }
-}
-
-void label_write(struct buf *to, const struct label *label, size_t cells)
-{
-    struct extent extent = {.args = buf_span(&label->args),
-                            .tail = buf_span(&label->tail)};
-
-    if (cells == 0) {
-        compose(to, label, extent, label->colour);
-        return;
-    }
-    if (fits(to, label, extent, cells))
-        return;
-    extent.tail = STR("");
-    if (fits(to, label, extent, cells))
-        return;
-    extent.cut = true;
-    while (extent.args.len > 0) {
-        extent.args = str_head(extent.args, last_comma(extent.args));
-        if (fits(to, label, extent, cells))
-            return;
-    }
-    write_short(to, label, cells);
+    if (label->ascii)
+        make_ascii(label);
 }

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "show/rows.h"
 #include "show/show.h"
+#include "text/colour.h"
 
 /* --- The label */
 
@@ -23,8 +24,12 @@ struct label {
     bool brackets;     /* args stand in brackets, else behind a blank */
     bool is_class;     /* the type is a class */
     bool always;       /* brackets stand also around no arguments: ReLU() */
-    bool colour;       /* write colour codes; they take no cells */
-    struct buf tail;   /* "  tied to transformer.wte.weight" */
+    bool is_shape;     /* the type is a shape, the arguments a dtype */
+    bool is_path;      /* the name is a full one */
+    enum colour sign_colour;
+    bool colour;     /* asked for: colour codes; they take no cells */
+    bool ascii;      /* asked for: ASCII only, before it is made */
+    struct buf tail; /* "  tied to transformer.wte.weight" */
 };
 
 enum label_name { LABEL_NAME, LABEL_PATH }; /* in a tree, in a flat list */
@@ -34,10 +39,17 @@ void label_release(struct label *label);
 void label_make(struct label *label, const struct show *show, const struct row *row,
                 enum label_name name);
 /* Append the label, at most `cells` wide (0: no limit): arguments go first, from the
- * right, then the type, then the middle of the name. */
+ * right, then the type, then the middle of the name or the front of a path. */
 void label_write(struct buf *to, const struct label *label, size_t cells);
 
 /* --- Columns */
+
+enum cut {
+    CUT_END,   /* "Conv2d(64, …" */
+    CUT_FRONT, /* "…0.conv2" */
+    CUT_SHAPE, /* "…×56×56" */
+    CUT_SHAPES /* "| weight: 64×3×7×7, …" */
+};
 
 struct column {
     const char *id;     /* for --columns */
@@ -45,6 +57,7 @@ struct column {
     const char *about;  /* what it says, in one line */
     bool right;         /* aligned to the right, header too */
     uint8_t rank;       /* where there is little room, the lowest goes first */
+    uint8_t cut;        /* enum cut: what goes where a cell is too wide */
     /* Append the cell of a row; nothing: does not apply. */
     void (*cell)(struct buf *to, const struct show *show, const struct row *row);
 };

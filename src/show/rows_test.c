@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/test.h"
 #include "show/labels.h"
 #include "show/sample_in.h"
@@ -361,5 +362,67 @@ TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
     sample_finish(&s);
     CHECK_STR(sample_tree(&s, &everything, 0), "dict.pt: dict with 1 key\n"
                                                "└── value: 5\n");
+    sample_release(&s);
+}
+
+TEST(where_there_is_little_room_shapes_keep_their_last_dimensions)
+{
+    struct view tensors = VIEW_INIT;
+    struct sample s;
+
+    tensors.flat = FLAT_TENSORS;
+    sample_begin(&s, "narrow.pt");
+    sample_dotted(&s, "features.0.conv.weight", "512 256 56 56");
+    sample_finish(&s);
+    CHECK_STR(sample_tree(&s, &tensors, 60),
+              "▪ features.0.conv.weight  512×256×56×56 … [411.0M params]\n");
+    CHECK_STR(sample_tree(&s, &tensors, 50),
+              "▪ features.0.conv.weight  …×56×56 [411.0M params]\n");
+    CHECK_STR(sample_tree(&s, &tensors, 38),
+              "▪ …tures.0.conv.weight [411.0M params]\n");
+    s.ascii = true;
+    CHECK_STR(sample_tree(&s, &tensors, 50),
+              "* features.0.conv.weight  ~x56x56 [411.0M params]\n");
+    sample_release(&s);
+}
+
+TEST(what_ascii_makes_wider_is_cut_to_its_column)
+{
+    const unsigned widths[] = {40, 60, 80, 90};
+    struct sample s;
+
+    sample_begin(&s, "ascii.pt");
+    sample_dotted(&s, "卷积卷积卷积卷积卷积.加权加权加权加权", "3 3");
+    sample_dotted(&s, "b.weight", "3 3");
+    sample_finish(&s);
+    s.ascii = true;
+    for (size_t i = 0; i < COUNT_OF(widths); i++) {
+        struct str lines = str_of(sample_tree(&s, &everything, widths[i])), line;
+
+        while (str_split(&lines, '\n', &line))
+            CHECK(line.len <= widths[i]);
+    }
+    CHECK_STR(sample_tree(&s, &everything, 40),
+              "ascii.pt: dict with 2 keys\n"
+              "|-- 18 parameters\n"
+              "|-- \\u5377\\u79ef~\\u5377\\u79ef [9 params]\n"
+              "`-- b [9 params]\n");
+    sample_release(&s);
+}
+
+TEST(right_to_left_names_are_isolated_where_asked_for)
+{
+    struct sample s;
+
+    sample_begin(&s, "right.pt");
+    sample_dotted(&s, "שלום.weight", "3 3");
+    sample_dotted(&s, "b.weight", "3 3");
+    sample_finish(&s);
+    s.isolate = true;
+    CHECK_STR(
+        sample_tree(&s, &everything, 0),
+        "right.pt: dict with 2 keys 18 100% 72B\n"
+        "├── \xe2\x81\xa8שלום\xe2\x81\xa9                    9  50% 36B | weight: 3×3\n"
+        "└── b                       9  50% 36B | weight: 3×3\n");
     sample_release(&s);
 }

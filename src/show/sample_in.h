@@ -13,6 +13,7 @@ struct sample {
     struct show show;
     struct arena arena;
     struct buf text;
+    bool ascii, isolate; /* how the tree is printed */
 };
 
 void sample_begin(struct sample *sample, const char *path);

@@ -131,6 +131,8 @@ const char *sample_tree(struct sample *sample, const struct view *view, unsigned
                            .columns = usual,
                            .n_columns = COUNT_OF(usual),
                            .width = width,
+                           .ascii = sample->ascii,
+                           .isolate = sample->isolate,
                            .name = view->flat ? LABEL_PATH : LABEL_NAME};
     struct out out;
 

@@ -117,6 +117,16 @@ static void add_number(struct buf *to, const struct stats_column *column,
         text_real(to, number);
 }
 
+/* A name in ASCII may be wider than it was, so it is turned before it is measured. */
+static void add_ascii_name(struct buf *to, const struct model *model, uint32_t place)
+{
+    struct buf name = BUF_INIT;
+
+    add_name(&name, model, place);
+    glyph_to_ascii(to, buf_cstr(&name), name.len);
+    buf_release(&name);
+}
+
 static void field_text(struct buf *to, const struct stats_table *table, uint32_t place,
                        size_t field)
 {
@@ -126,7 +136,9 @@ static void field_text(struct buf *to, const struct stats_table *table, uint32_t
         session_known(table->show->session, model->object[place]);
 
     buf_clear(to);
-    if (field == 0)
+    if (field == 0 && table->ascii)
+        add_ascii_name(to, model, place);
+    else if (field == 0)
         add_name(to, model, place);
     else if (field == 1)
         text_shape(to, tensor_shape(model, tensor), tensor->rank);
@@ -173,7 +185,7 @@ static void measure_fields(const struct stats_table *table, size_t widths[FIELDS
     }
     for (size_t f = 1; f < FIELDS; f++)
         rest += widths[f] + 2;
-    /* Where there is little room, names are cut in their middle, down to 24 cells. */
+    /* Where there is little room, names lose their front, down to 24 cells. */
     if (table->width > 0 && widths[0] + rest > table->width) {
         size_t room = table->width > rest + 24 ? table->width - rest : 24;
 
@@ -188,7 +200,7 @@ static void add_field(struct buf *to, struct str text, size_t field, size_t widt
     if (field == 0) {
         struct buf cut = BUF_INIT;
 
-        text_cut_middle(&cut, text, width, glyph(GLYPH_ELLIPSIS, ascii));
+        text_cut_front(&cut, text, width, glyph(GLYPH_ELLIPSIS, ascii));
         text_pad(to, buf_span(&cut), width);
         buf_release(&cut);
         return;
@@ -237,17 +249,16 @@ static void row_line(struct buf *line, const struct stats_table *table, uint32_t
 static void write_line(struct out *out, const struct stats_table *table,
                        struct buf *line)
 {
-    struct buf plain = BUF_INIT;
+    struct buf fit = BUF_INIT;
 
     buf_char(line, '\n');
-    if (table->ascii) {
-        glyph_to_ascii(&plain, buf_cstr(line), line->len);
-        out_str(out, buf_span(&plain));
-    } else {
-        out_str(out, buf_span(line));
-    }
+    if (table->ascii)
+        glyph_to_ascii(&fit, buf_cstr(line), line->len);
+    else if (table->isolate)
+        escape_isolate(&fit, buf_span(line));
+    out_str(out, table->ascii || table->isolate ? buf_span(&fit) : buf_span(line));
     buf_clear(line);
-    buf_release(&plain);
+    buf_release(&fit);
 }
 
 void stats_table_text(struct out *out, const struct stats_table *table)

@@ -12,6 +12,7 @@ struct stats_table {
     uint32_t n;
     unsigned width; /* in cells; 0: nothing is cut */
     bool ascii;
+    bool isolate;   /* right-to-left names */
     bool exponents; /* a column with the histogram of exponents */
 };
 

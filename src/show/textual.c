@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "text/colour.h"
+#include "text/escape.h"
 #include "text/glyph.h"
 #include "text/number.h"
 #include "text/width.h"
@@ -38,16 +39,19 @@ static uint32_t guide_width(const struct row *row)
 
 static void add_guides(struct buf *to, struct table *table, const struct row *row)
 {
+    static const char *const signs[2][3] = {{"│   ", "├── ", "└── "},
+                                            {"|   ", "|-- ", "`-- "}};
+    const char *const *sign = signs[table->what->ascii];
     uint32_t shown = row->depth > MOST_GUIDES ? MOST_GUIDES : row->depth;
 
     if (row->depth <= MOST_GUIDES)
         table->last[row->depth] = row->flags & ROW_LAST;
     for (uint32_t level = 1; level < shown; level++)
-        buf_text(to, table->last[level] ? "    " : "│   ");
+        buf_text(to, table->last[level] ? "    " : sign[0]);
     if (row->depth > MOST_GUIDES)
         buf_printf(to, "(%5u) ", row->depth % 100000); /* eight cells, as two levels */
     if (row->depth > 0)
-        buf_text(to, row->flags & ROW_LAST ? "└── " : "├── ");
+        buf_text(to, sign[row->flags & ROW_LAST ? 2 : 1]);
 }
 
 /* --- Cells */
@@ -78,9 +82,8 @@ static void fill_row(struct table *table, uint32_t r)
     bool alone = true;
 
     label_make(&table->label, what->show, row, what->name);
-    buf_clear(&table->cell);
-    label_write(&table->cell, &table->label, 0);
-    table->ends[first] = keep_text(table, buf_span(&table->cell));
+    label_write(&table->text, &table->label, 0);
+    table->ends[first] = (uint32_t)table->text.len;
     table->cells[r] = (uint32_t)text_width(text_at(table, first)) + guide_width(row);
     for (size_t c = 0; c < what->n_columns; c++) {
         uint32_t width;
@@ -210,14 +213,9 @@ static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
         label_write(&table->cell, &table->label, room);
         width = guides + (uint32_t)text_width(buf_span(&table->cell));
     }
-    buf_clear(&table->cell);
     table->label.colour = what->colour;
-    label_write(&table->cell, &table->label, cut ? room : 0);
+    label_write(to, &table->label, cut ? room : 0);
     table->label.colour = false;
-    if (what->ascii)
-        glyph_to_ascii(to, table->cell.at, table->cell.len);
-    else
-        buf_str(to, buf_span(&table->cell));
     return width;
 }
 
@@ -227,30 +225,61 @@ static bool is_zero(struct str cell)
     return str_is(cell, "0") || str_is(cell, "0B") || str_is(cell, " 0%");
 }
 
+static void cut_cell(struct buf *line, const struct table *table, size_t c,
+                     struct str cell)
+{
+    bool ascii = table->what->ascii;
+    const char *ellipsis = glyph(GLYPH_ELLIPSIS, ascii);
+    const char *times = glyph(GLYPH_TIMES, ascii);
+    size_t cells = table->widths[c];
+
+    switch ((enum cut)table->what->columns[c]->cut) {
+    case CUT_END:
+        text_cut(line, cell, cells, ellipsis);
+        break;
+    case CUT_FRONT:
+        text_cut_front(line, cell, cells, ellipsis);
+        break;
+    case CUT_SHAPE:
+        text_cut_shape(line, cell, cells, ellipsis, times);
+        break;
+    case CUT_SHAPES:
+        text_cut_shapes(line, cell, cells, ellipsis, times);
+        break;
+    }
+}
+
 static void add_cell(struct buf *line, const struct table *table, size_t c,
                      struct str cell)
 {
     bool dim = table->what->colour && is_zero(cell);
     size_t width = text_width(cell);
-    const char *ellipsis = glyph(GLYPH_ELLIPSIS, table->what->ascii);
 
     buf_char(line, ' ');
     if (table->what->columns[c]->right && width < table->widths[c])
         buf_fill(line, ' ', table->widths[c] - width);
     buf_text(line, colour_begin(COLOUR_DIM, dim));
-    text_cut(line, cell, table->widths[c], ellipsis);
+    cut_cell(line, table, c, cell);
     buf_text(line, colour_end(COLOUR_DIM, dim));
     if (!table->what->columns[c]->right && width < table->widths[c])
         buf_fill(line, ' ', table->widths[c] - width);
 }
 
 /* End a line: no blanks at its end. */
-static void end_line(struct out *out, struct buf *line)
+static void end_line(struct out *out, const struct textual *what, struct buf *line)
 {
+    struct buf isolated = BUF_INIT;
+
     while (line->len > 0 && line->at[line->len - 1] == ' ')
         line->len--;
     buf_char(line, '\n');
-    out_str(out, buf_span(line));
+    if (what->isolate) {
+        escape_isolate(&isolated, buf_span(line));
+        out_str(out, buf_span(&isolated));
+        buf_release(&isolated);
+    } else {
+        out_str(out, buf_span(line));
+    }
     buf_clear(line);
 }
 
@@ -271,7 +300,7 @@ static void write_header(struct out *out, const struct table *table, struct buf 
     for (size_t c = 0; c < what->n_columns; c++)
         if (table->shown[c] && table->widths[c] > 0)
             add_cell(line, table, c, str_of(what->columns[c]->header));
-    end_line(out, line);
+    end_line(out, what, line);
 }
 
 static void write_row(struct out *out, struct table *table, struct buf *line,
@@ -280,18 +309,10 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
     const struct textual *what = table->what;
     size_t first = r * table->per_row;
     bool dim = what->colour && what->rows->at[r].depth > 0;
-    size_t before;
     uint32_t width;
 
     buf_text(line, colour_begin(COLOUR_DIM, dim));
-    before = line->len;
     add_guides(line, table, &what->rows->at[r]);
-    if (what->ascii && line->len > before) {
-        buf_clear(&table->cell);
-        glyph_to_ascii(&table->cell, line->at + before, line->len - before);
-        line->len = before;
-        buf_str(line, buf_span(&table->cell));
-    }
     buf_text(line, colour_end(COLOUR_DIM, dim));
     width = add_label(line, table, r);
     if (width < table->label_width)
@@ -299,7 +320,7 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
     for (size_t c = 0; c < what->n_columns; c++)
         if (table->shown[c] && table->widths[c] > 0)
             add_cell(line, table, c, text_at(table, first + 1 + c));
-    end_line(out, line);
+    end_line(out, what, line);
 }
 
 static void release(struct table *table)
@@ -312,7 +333,7 @@ static void release(struct table *table)
 
 int textual_wide(struct out *out, const struct textual *what, struct err *err)
 {
-    struct table table = {.what = what};
+    struct table table = {.what = what, .label = {.ascii = what->ascii}};
     struct buf line = BUF_INIT;
     int status;
 
@@ -355,7 +376,7 @@ static void write_narrow_row(struct out *out, struct table *table, struct buf *l
 
     buf_clear(&table->cell);
     if (row->place != 0 || row->flags & ROW_MORE)
-        add_params(&table->cell, what, row);
+        add_params(&table->cell, what, row); /* has no glyphs */
     used = guides + text_width(buf_span(&table->cell));
     if (what->width > 0)
         room = what->width > used + 8 ? what->width - used : 8;
@@ -363,13 +384,7 @@ static void write_narrow_row(struct out *out, struct table *table, struct buf *l
     label_make(&table->label, what->show, row, what->name);
     label_write(line, &table->label, room);
     buf_str(line, buf_span(&table->cell));
-    if (what->ascii) {
-        buf_clear(&table->cell);
-        glyph_to_ascii(&table->cell, line->at, line->len);
-        buf_clear(line);
-        buf_str(line, buf_span(&table->cell));
-    }
-    end_line(out, line);
+    end_line(out, what, line);
 }
 
 /* The first line below the root says how much there is in all. */
@@ -383,12 +398,12 @@ static void write_total(struct out *out, const struct textual *what, struct buf 
     text_count(line, what->show->session->total.params);
     buf_text(line,
              what->show->session->total.params == 1 ? " parameter" : " parameters");
-    end_line(out, line);
+    end_line(out, what, line);
 }
 
 int textual_narrow(struct out *out, const struct textual *what, struct err *err)
 {
-    struct table table = {.what = what};
+    struct table table = {.what = what, .label = {.ascii = what->ascii}};
     struct buf line = BUF_INIT;
 
     arena_init(&table.arena, 0);

@@ -17,6 +17,7 @@ struct textual {
     enum label_name name;
     bool header; /* a line of column names comes first */
     bool ascii, colour;
+    bool isolate; /* right-to-left names: for terminals, which would reorder the line */
 };
 
 /* Aligned columns:
