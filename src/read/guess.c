@@ -12,6 +12,8 @@ struct own {
     uint32_t layers; /* how many weight_ih_l* there are */
 };
 
+#define MOST_SIZES 5 /* in, out and three of the kernel */
+
 enum guess {
     GUESS_CONV,
     GUESS_CONV_TRANSPOSE,
@@ -48,6 +50,12 @@ static const char *const guess_names[GUESS_COUNT] = {
 struct guessing {
     struct model *model;
     uint32_t class_of[GUESS_COUNT]; /* class id, or NO_CLASS until needed */
+    /* Layers of one shape follow each other: the last arguments of each kind, and the
+     * sizes they were made from. */
+    struct {
+        int64_t sizes[MOST_SIZES];
+        uint32_t args;
+    } last[GUESS_COUNT];
 };
 
 #define NAME(text)                                                                     \
@@ -153,64 +161,93 @@ static struct object *object_of(struct model *model, uint32_t place)
     return &model->objects[id];
 }
 
-/* Up to three arguments, by name and in order. */
-struct arg {
-    const char *key;
-    uint32_t value;
+/* The arguments of each kind, in order; the last one of a convolution is a tuple. */
+static const char *const arg_names[GUESS_COUNT][3] = {
+    [GUESS_CONV] = {"in", "out", "kernel_size"},
+    [GUESS_CONV_TRANSPOSE] = {"in", "out", "kernel_size"},
+    [GUESS_LINEAR] = {"in", "out"},
+    [GUESS_EMBEDDING] = {"num", "dim"},
+    [GUESS_BATCHNORM] = {"features"},
+    [GUESS_LAYERNORM] = {"features"},
+    [GUESS_RMSNORM] = {"features"},
+    [GUESS_GROUPNORM] = {"features"},
+    [GUESS_NORM] = {"features"},
+    [GUESS_LSTM] = {"in", "hidden", "layers"},
+    [GUESS_GRU] = {"in", "hidden", "layers"},
+    [GUESS_RNN] = {"in", "hidden", "layers"},
+    [GUESS_ATTENTION] = {"dim"},
 };
 
-static int set_guess(struct guessing *g, uint32_t place, enum guess guess,
-                     const struct arg *args, int n)
+/* The value of argument `i`, which begins at its size in `sizes`. */
+static uint32_t arg_value(struct values *values, enum guess guess, int i,
+                          const int64_t *sizes, int n)
 {
-    struct values *values = &g->model->values;
+    uint32_t kernel[MOST_SIZES];
+
+    if (guess > GUESS_CONV_TRANSPOSE || i < 2)
+        return value_int(values, sizes[i]);
+    for (int k = 2; k < n; k++)
+        kernel[k - 2] = value_int(values, sizes[k]);
+    return value_make(values, VALUE_TUPLE, STR(""), kernel, (uint32_t)(n - 2));
+}
+
+static uint32_t make_args(struct values *values, enum guess guess, const int64_t *sizes,
+                          int n)
+{
+    uint32_t items[6], count = 0;
+
+    for (int i = 0; i < 3 && arg_names[guess][i]; i++) {
+        items[count++] = value_str(values, str_of(arg_names[guess][i]));
+        items[count++] = arg_value(values, guess, i, sizes, n);
+    }
+    return value_make(values, VALUE_DICT, STR(""), items, count);
+}
+
+/* The module is taken for this kind of layer with these sizes. */
+static int set_guess(struct guessing *g, uint32_t place, enum guess guess,
+                     const int64_t *sizes, int n)
+{
     struct object *object = object_of(g->model, place);
-    uint32_t items[6];
+    int64_t all[MOST_SIZES] = {0};
 
     if (!object)
         return -1;
-    for (int i = 0; i < n; i++) {
-        items[2 * i] = value_str(values, str_of(args[i].key));
-        items[2 * i + 1] = args[i].value;
+    memcpy(all, sizes, (size_t)n * sizeof *sizes);
+    if (g->class_of[guess] == NO_CLASS ||
+        memcmp(all, g->last[guess].sizes, sizeof all) != 0) {
+        g->last[guess].args = make_args(&g->model->values, guess, sizes, n);
+        memcpy(g->last[guess].sizes, all, sizeof all);
     }
     object->class_id = guess_class(g, guess);
     object->guessed = true;
-    object->args = value_make(values, VALUE_DICT, STR(""), items, (uint32_t)(2 * n));
+    object->args = g->last[guess].args;
     return g->model->arena.spent ? -1 : 0;
 }
 
-/* Two whole numbers as arguments, or one when `b` is NULL. */
 static int set_sizes(struct guessing *g, uint32_t place, enum guess guess,
-                     const char *a, int64_t a_size, const char *b, int64_t b_size)
+                     int64_t first, int64_t second)
 {
-    struct values *values = &g->model->values;
-    struct arg args[2] = {{a, value_int(values, a_size)}, {b, VALUE_ID_NONE}};
+    const int64_t sizes[2] = {first, second};
 
-    if (b)
-        args[1].value = value_int(values, b_size);
-    return set_guess(g, place, guess, args, b ? 2 : 1);
+    return set_guess(g, place, guess, sizes, 2);
 }
 
 /* weight: (out, in, kernel...), or (in, out, kernel...) for a transposed one, which a
  * bias of another size gives away. */
 static int guess_conv(struct guessing *g, uint32_t place, const struct own *own)
 {
-    struct values *values = &g->model->values;
     const int64_t *shape = tensor_shape(g->model, own->weight);
     int64_t bias = size_at(g, own->bias, 0);
     bool transposed = own->bias && bias != shape[0] && bias == shape[1];
-    uint32_t kernel[3];
-    struct arg args[3];
-    int n = own->weight->rank - 2;
+    int64_t sizes[MOST_SIZES];
 
     if (own->bias && bias != shape[0] && !transposed)
         return 0;
-    for (int i = 0; i < n; i++)
-        kernel[i] = value_int(values, shape[2 + i]);
-    args[0] = (struct arg){"in", value_int(values, shape[transposed ? 0 : 1])};
-    args[1] = (struct arg){"out", value_int(values, shape[transposed ? 1 : 0])};
-    args[2] = (struct arg){
-        "kernel_size", value_make(values, VALUE_TUPLE, STR(""), kernel, (uint32_t)n)};
-    return set_guess(g, place, transposed ? GUESS_CONV_TRANSPOSE : GUESS_CONV, args, 3);
+    memcpy(sizes, shape, own->weight->rank * sizeof *sizes);
+    sizes[0] = shape[transposed ? 0 : 1];
+    sizes[1] = shape[transposed ? 1 : 0];
+    return set_guess(g, place, transposed ? GUESS_CONV_TRANSPOSE : GUESS_CONV, sizes,
+                     own->weight->rank);
 }
 
 /* weight: (out, in); (in, out) where the bias says so; or a table without a bias. */
@@ -222,13 +259,13 @@ static int guess_matrix(struct guessing *g, uint32_t place, const struct own *ow
 
     if (!own->bias && (has_word(name, "emb") || str_is(name, "wte") ||
                        str_is(name, "wpe") || has_word(name, "codebook")))
-        return set_sizes(g, place, GUESS_EMBEDDING, "num", shape[0], "dim", shape[1]);
+        return set_sizes(g, place, GUESS_EMBEDDING, shape[0], shape[1]);
     if (own->bias && bias != shape[0]) {
         if (bias != shape[1])
             return 0;
-        return set_sizes(g, place, GUESS_LINEAR, "in", shape[0], "out", shape[1]);
+        return set_sizes(g, place, GUESS_LINEAR, shape[0], shape[1]);
     }
-    return set_sizes(g, place, GUESS_LINEAR, "in", shape[1], "out", shape[0]);
+    return set_sizes(g, place, GUESS_LINEAR, shape[1], shape[0]);
 }
 
 /* weight: (features). */
@@ -246,19 +283,18 @@ static int guess_norm(struct guessing *g, uint32_t place, const struct own *own)
         guess = GUESS_LAYERNORM;
     else if (has_word(name, "gn") || has_word(name, "group_norm"))
         guess = GUESS_GROUPNORM;
-    return set_sizes(g, place, guess, "features", size_at(g, own->weight, 0), NULL, 0);
+    return set_sizes(g, place, guess, size_at(g, own->weight, 0), 0);
 }
 
 /* weight_ih: (gates * hidden, in); weight_hh: (gates * hidden, hidden). */
 static int guess_recurrent(struct guessing *g, uint32_t place, const struct own *own)
 {
-    struct values *values = &g->model->values;
     int64_t hidden = size_at(g, own->weight_hh, 1);
     int64_t rows = size_at(g, own->weight_hh, 0);
-    struct arg args[3];
+    int64_t sizes[3] = {size_at(g, own->weight_ih, 1), hidden, own->layers};
     enum guess guess;
 
-    if (hidden < 1 || rows % hidden != 0 || size_at(g, own->weight_ih, 1) < 0)
+    if (hidden < 1 || rows % hidden != 0 || sizes[0] < 0)
         return 0;
     switch (rows / hidden) {
     case 4:
@@ -273,10 +309,7 @@ static int guess_recurrent(struct guessing *g, uint32_t place, const struct own 
     default:
         return 0;
     }
-    args[0] = (struct arg){"in", value_int(values, size_at(g, own->weight_ih, 1))};
-    args[1] = (struct arg){"hidden", value_int(values, hidden)};
-    args[2] = (struct arg){"layers", value_int(values, own->layers)};
-    return set_guess(g, place, guess, args, 3);
+    return set_guess(g, place, guess, sizes, 3);
 }
 
 static int guess_module(struct guessing *g, uint32_t place)
@@ -291,8 +324,7 @@ static int guess_module(struct guessing *g, uint32_t place)
             look_at(&own, place_name(model, c), place_tensor(model, c));
     if (own.in_proj) {
         embed = size_at(g, own.in_proj, 1);
-        return embed < 0 ? 0
-                         : set_sizes(g, place, GUESS_ATTENTION, "dim", embed, NULL, 0);
+        return embed < 0 ? 0 : set_sizes(g, place, GUESS_ATTENTION, embed, 0);
     }
     if (own.weight_ih && own.weight_hh)
         return guess_recurrent(g, place, &own);
