@@ -5,7 +5,7 @@
  *
  * The tour of the room (export_in.h is its own):
  *   json_tree.c   the tree: modules, groups, tensors, values; what every document has
- *   json_info.c   the container, its globals and pickles
+ *   json_info.c   the container, its globals and pickles; the program itself
  *   json_show.c   one place in full       json_stats.c  statistics
  *   json_place.c  one place as an object: what all of the above are made of
  *   json_value.c  plain values            csv.c         tables */
@@ -26,6 +26,18 @@ struct export_choice {
 void export_tree_json(struct json *json, const struct session *session,
                       struct export_choice choice);
 void export_info_json(struct json *json, const struct session *session);
+
+/* What the program itself is, told by who knows it. */
+struct export_library {
+    const char *name, *version;
+};
+struct export_program {
+    const char *version, *kernels;
+    const char *(*format)(size_t i); /* the i-th that is read; NULL behind the last */
+    const struct export_library *libraries;
+    size_t n_libraries;
+};
+void export_program_json(struct json *json, const struct export_program *program);
 
 /* One place in full. For a tensor: the numbers that were asked for (NULL: the values
  * cannot be read, and the session knows why, or none were asked for), and values. */

@@ -153,3 +153,23 @@ TEST(one_place_is_shown_as_what_it_is)
     buf_release(&text);
     session_close(session);
 }
+
+static const char *one_format(size_t i)
+{
+    return i == 0 ? "safetensors" : NULL;
+}
+
+TEST(the_program_tells_about_itself)
+{
+    static const struct export_library zlib = {"zlib", "1.2.13"};
+    const struct export_program program = {"0.1.0", "avx2", one_format, &zlib, 1};
+    struct buf text = BUF_INIT;
+
+    DOCUMENT(text, export_program_json(&json, &program));
+    CHECK_STR(
+        buf_cstr(&text),
+        "{\"torchoscope\": 1, \"kind\": \"program\", \"version\": \"0.1.0\", "
+        "\"kernels\": \"avx2\", \"formats\": [\n  \"safetensors\"\n], "
+        "\"libraries\": [\n  {\"name\": \"zlib\", \"version\": \"1.2.13\"}\n]}\n");
+    buf_release(&text);
+}

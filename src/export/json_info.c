@@ -137,3 +137,25 @@ void export_info_json(struct json *json, const struct session *session)
     write_pickles(&doc);
     document_end(&doc);
 }
+
+void export_program_json(struct json *json, const struct export_program *program)
+{
+    json_object(json, NULL);
+    json_u64(json, "torchoscope", 1);
+    json_text(json, "kind", "program");
+    json_text(json, "version", program->version);
+    json_text(json, "kernels", program->kernels);
+    json_array(json, "formats");
+    for (size_t i = 0; program->format(i); i++)
+        json_text(json, NULL, program->format(i));
+    json_array_end(json);
+    json_array(json, "libraries");
+    for (size_t i = 0; i < program->n_libraries; i++) {
+        json_object(json, NULL);
+        json_text(json, "name", program->libraries[i].name);
+        json_text(json, "version", program->libraries[i].version);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
