@@ -4,9 +4,10 @@
  *   main.c      finds the command and runs it
  *   commands.c  THE TABLE of commands; command.h says what one is
  *   options.h   reads --options by a table of each command's own, and prints their help
- *   cli.h       what all commands share: how to speak, to whom, how wide, in what
- * colours tree.c info.c complete.c show.c stats.c    one command each progress.c  how
- * far a long job is, on stderr
+ *   cli.h       what all commands share: to whom they speak, how wide, in what colours
+ *   speak.h     sentences that several of them say
+ *   progress.h  how far a long job is, on stderr
+ *   tree.c info.c complete.c show.c stats.c    one command each
  *
  * A command looks like this:
  *

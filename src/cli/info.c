@@ -7,7 +7,6 @@
 #include "cli/info_in.h"
 #include "cli/speak.h"
 #include "export/export.h"
-#include "read/read.h"
 #include "session/session.h"
 #include "show/labels.h"
 #include "show/show.h"
@@ -354,19 +353,7 @@ static int tell_path(struct cli *cli, const struct info_options *options,
     return status;
 }
 
-/* --- The program itself */
-
-static void tell_program(struct cli *cli)
-{
-    out_printf(&cli->out,
-               "torchoscope " TORCHOSCOPE_VERSION "\n"
-               "kernels   %s\n"
-               "formats  ",
-               stats_kernel_name());
-    for (size_t i = 0; read_format_name(i); i++)
-        out_printf(&cli->out, "%s %s", i > 0 ? "," : "", read_format_name(i));
-    out_char(&cli->out, '\n');
-}
+/* --- The command */
 
 static int info_run(int argc, char **argv)
 {
@@ -381,7 +368,7 @@ static int info_run(int argc, char **argv)
         return cli_end(&cli, STATUS_TROUBLE);
     }
     if (argc == 0)
-        tell_program(&cli);
+        info_program(&cli);
     for (int i = 0; i < argc; i++) {
         int one = tell_path(&cli, &options, argv[i]);
 

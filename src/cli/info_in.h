@@ -24,4 +24,7 @@ void info_number(struct buf *to, uint64_t n, const char *one, const char *many);
 /* Would it be safe to load: the verdict, and every global with its uses. */
 void info_safety(struct info *info);
 
+/* What this program is: its version, what it reads, whose libraries it uses. */
+void info_program(struct cli *cli);
+
 #endif

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/base.h"
+#include "read/read.h"
 
 #define WINDOW (64 * KIB)
 
@@ -121,4 +122,9 @@ bool inflate_has_more(struct inflate *in)
 
     in->done = before;
     return more;
+}
+
+const char *read_library(void)
+{
+    return zlibVersion();
 }

@@ -5,8 +5,8 @@
  *   input_in.h        what was opened: a file, a folder, a member of an archive
  *   file_source_in.h  where each storage's bytes lie: the source of every file model
  *   zip_in.h tar_in.h inflate_in.h      containers
- *   pickle_in.h       the pickle machine: bytes to a graph of symbolic nodes, with a log
- *   pickle_feed_in.h  pickles of unknown length, one behind the other
+ *   pickle_in.h       the pickle machine: bytes to a graph of symbolic nodes, with a
+ * log pickle_feed_in.h  pickles of unknown length, one behind the other
  *   pickle_value_in.h nodes to plain values
  *   torch_fold_in.h   nodes to tensors, modules, checkpoints
  *   torch_zip.c torch_legacy.c torch_tar.c torchscript.c bare_pickle.c safetensors.c
@@ -24,16 +24,19 @@
 #include "model/model.h"
 
 /* Read what is at `path` (file, folder, index) into a new model; free it with
- * model_free(). A damaged file gives a partial model with findings. NULL only when there
- * is nothing to show, and `err` says why. */
+ * model_free(). A damaged file gives a partial model with findings. NULL only when
+ * there is nothing to show, and `err` says why. */
 struct model *read_model(const char *path, struct work *work, struct err *err);
 
 /* The same from bytes in memory, which must outlive the model. */
 struct model *read_model_memory(const void *at, size_t size, const char *name,
                                 struct work *work, struct err *err);
 
-/* The names of the formats that can be read, in the order of the table: the i-th, or NULL
- * behind the last. */
+/* The names of the formats that can be read, in the order of the table: the i-th, or
+ * NULL behind the last. */
 const char *read_format_name(size_t i);
+
+/* The version of zlib, which unpacks: "1.2.13". */
+const char *read_library(void);
 
 #endif

@@ -344,3 +344,12 @@ int search_all(struct search *search, const struct show *show, bool *match, bool
     arena_release(&walk.arena);
     return status;
 }
+
+void search_library(struct buf *to)
+{
+    char text[64]; /* "10.42 2022-12-11"; the library asks for 24 */
+
+    if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) <= (int)sizeof(text) &&
+        pcre2_config(PCRE2_CONFIG_VERSION, text) > 0)
+        buf_add(to, text, strcspn(text, " "));
+}

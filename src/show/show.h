@@ -8,8 +8,10 @@
  *   labels.h      THE TABLE of columns; the label of a row and how it shrinks
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
  *   value_text.h  plain values as Python would write them
- *   textual.h     rows as lines of text                   summary.h  title, verdict,
- * counts
+ *   textual.h     rows as lines of text          summary.h     title, verdict, counts
+ *   details.h     one place in full              grid.h        values of a tensor
+ *   statistics.h  numbers of one tensor          stats_table.h the same of many
+ *   slice.h       [83, 220:230]
  */
 #ifndef SHOW_SHOW_H
 #define SHOW_SHOW_H

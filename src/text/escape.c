@@ -268,3 +268,8 @@ void escape_isolate(struct buf *to, struct str lines)
     }
     buf_add(to, lines.at + done, lines.len - done);
 }
+
+const char *escape_library(void)
+{
+    return utf8proc_version();
+}

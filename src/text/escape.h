@@ -23,6 +23,9 @@ void escape_html(struct buf *to, struct str s); /* & < > " ' and what cannot be 
  * Hebrew name stay in their columns. All else is as it was. */
 void escape_isolate(struct buf *to, struct str lines);
 
+/* The version of utf8proc, which knows the characters: "2.8.0". */
+const char *escape_library(void);
+
 /* One character in its escaped form, whatever it is: \n, \x1b, \u00e9, \U0001f600. */
 void escape_code(struct buf *to, uint32_t code);
 
