@@ -22,6 +22,9 @@ test: ## everything that must hold before a commit
 	@tools/setup.sh test
 	@tools/run_tests.py
 
+screens: build $(DEMO) ## write down anew what tests/screens hold; then read the diff
+	@python3 tests/python/screens_test.py --rewrite
+
 bench: build ## measure speed, beside other tools
 	@tools/setup.sh bench
 	@set -e; for bench in tests/bench/*_bench.py; do test ! -e "$$bench" || \
@@ -45,4 +48,4 @@ clean: ## remove what was compiled; keeps build/venv
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: build run test bench fuzz format install clean help
+.PHONY: build run test screens bench fuzz format install clean help
