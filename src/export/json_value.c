@@ -1,7 +1,7 @@
 #include "export/export_in.h"
 
 #define MOST_LEVELS 64
-#define MOST_ITEMS  1000000u
+#define MOST_ITEMS  100000u
 
 /* Values share their parts, so that a small file may spell a value that is huge when it
  * is written out: both depth and length are bounded. */
