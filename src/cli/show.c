@@ -165,7 +165,7 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
     const struct model *model = s->session->model;
     const struct tensor *tensor = place_tensor(model, s->place);
 
-    statistics_title(to, model, s->place);
+    statistics_title(to, s->session, s->place);
     details_tensor(to, &s->show, s->place, s->options->all);
     if (s->options->no_values)
         return;

@@ -1,6 +1,5 @@
 #include "show/details.h"
 
-#include "show/args.h"
 #include "show/labels.h"
 #include "show/value_text.h"
 #include "text/text.h"
@@ -52,10 +51,10 @@ static void memory_line(struct buf *to, const struct model *model,
         return;
     storage = &model->storages[tensor->storage];
     begin_line(to, "strides");
-    if (tensor->rank > 0)
-        text_shape(to, tensor_strides(model, tensor), tensor->rank);
-    else
-        buf_char(to, '-');
+    for (int i = 0; i < tensor->rank; i++)
+        buf_printf(to, "%s%lld", i == 0 ? "[" : ", ",
+                   (long long)tensor_strides(model, tensor)[i]);
+    buf_text(to, tensor->rank > 0 ? "]" : "[]");
     buf_printf(to, "  offset %llu  storage ", (unsigned long long)tensor->offset);
     if (storage->name)
         escape_terminal(to, model_string(model, storage->name));
@@ -120,6 +119,21 @@ static void role_line(struct buf *to, const struct tensor *tensor)
     buf_char(to, '\n');
 }
 
+/* Views that torch only marks: what is stored is not what is meant. */
+static const char *lazy_name(const struct tensor *tensor)
+{
+    switch (tensor->flags & (TENSOR_CONJ | TENSOR_NEG)) {
+    case TENSOR_CONJ:
+        return "the conjugate of what is stored";
+    case TENSOR_NEG:
+        return "the negative of what is stored";
+    case TENSOR_CONJ | TENSOR_NEG:
+        return "the negative conjugate of what is stored";
+    default:
+        return "";
+    }
+}
+
 void details_tensor(struct buf *to, const struct show *show, uint32_t place, bool all)
 {
     static const char *const layouts[] = {"",
@@ -139,10 +153,7 @@ void details_tensor(struct buf *to, const struct show *show, uint32_t place, boo
     if (all || !tensor_contiguous(model, tensor))
         memory_line(to, model, tensor);
     add_line(to, "layout", str_of(layouts[tensor->layout & 7]));
-    if (tensor->flags & (TENSOR_CONJ | TENSOR_NEG))
-        add_line(to, "meant",
-                 tensor->flags & TENSOR_CONJ ? STR("conjugated on the fly")
-                                             : STR("negated on the fly"));
+    add_line(to, "meant", str_of(lazy_name(tensor)));
     if (all || (device.len > 0 && !str_is(device, "cpu")))
         add_line(to, "saved from", device);
     if (tensor->class_id != NO_CLASS && all)
@@ -160,32 +171,54 @@ void details_tensor(struct buf *to, const struct show *show, uint32_t place, boo
 
 /* ---- a module or group ---- */
 
-static void module_title(struct buf *to, const struct show *show, uint32_t place)
+/* Its name and its label, as in the tree: "conv1  Conv2d(3→64, 7×7)". */
+static void title_label(struct buf *to, const struct show *show, uint32_t place)
 {
-    const struct object *object = place_object(show->model, place);
-    struct buf args = BUF_INIT;
-    struct str name = class_short(place_class(show->model, place));
+    struct row row = {.place = place, .count = 1, .above = NO_ROW};
+    struct label label = {0};
 
-    if (place == 0)
-        escape_terminal(to, show->file_name);
-    else
-        add_path(to, show->model, place);
-    if (name.len > 0) {
-        buf_text(to, object && object->guessed ? "  ~" : "  ");
-        escape_terminal(to, name);
-        if (object)
-            args_show(&args, show->model, object);
-        if (args.len > 0 && object->guessed)
-            buf_printf(to, " %s", buf_cstr(&args));
-        else if (args.len > 0)
-            buf_printf(to, "(%s)", buf_cstr(&args));
+    label_make(&label, show, &row, LABEL_PATH);
+    buf_clear(&label.sign);
+    buf_clear(&label.tail); /* has a line of its own */
+    label.joint = "  ";
+    label.always = false;
+    label_write(to, &label, 0);
+    label_release(&label);
+}
+
+/* "  25,557,032 params  97.7MB". In brackets is what is counted elsewhere; what can
+ * have no numbers has none. */
+static void title_numbers(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct place_counts *places = &show->session->places;
+    uint64_t params = places->params[place], bytes = places->bytes[place];
+    uint64_t tied_params = show->tied_params ? show->tied_params[place] : 0;
+    uint64_t tied_bytes = show->tied_bytes ? show->tied_bytes[place] : 0;
+    bool module = show->model->kind[place] == PLACE_MODULE;
+
+    if (params == 0 && tied_params > 0) {
+        buf_text(to, "  (");
+        text_commas(to, tied_params);
+        buf_text(to, " params)");
+    } else if (params > 0 || module) {
+        buf_text(to, "  ");
+        text_commas(to, params);
+        buf_text(to, " params");
     }
-    buf_text(to, "  ");
-    text_commas(to, show->session->places.params[place]);
-    buf_text(to, " params  ");
-    text_bytes(to, show->session->places.bytes[place]);
-    buf_char(to, '\n');
-    buf_release(&args);
+    if (bytes == 0 && tied_bytes > 0) {
+        buf_text(to, "  (");
+        text_bytes(to, tied_bytes);
+        buf_char(to, ')');
+    } else if (bytes > 0 || module) {
+        buf_text(to, "  ");
+        text_bytes(to, bytes);
+    }
+}
+
+/* A class that the title tells in full: dict, list. */
+static bool is_builtin(struct str class_name)
+{
+    return str_find_char(class_name, '.') < 0;
 }
 
 static void object_lines(struct buf *to, const struct show *show, uint32_t place,
@@ -195,7 +228,7 @@ static void object_lines(struct buf *to, const struct show *show, uint32_t place
     const struct class_info *info =
         object->class_id == NO_CLASS ? NULL : &model->classes[object->class_id];
 
-    if (info && !object->guessed)
+    if (info && !object->guessed && !is_builtin(model_string(model, info->name)))
         add_line(to, "class", model_string(model, info->name));
     if (model->flags[place] & PLACE_AGAIN) {
         begin_line(to, "same as");
@@ -221,24 +254,25 @@ static void object_lines(struct buf *to, const struct show *show, uint32_t place
     }
 }
 
-/* Elements of a tensor, parameters of what holds some, and the bytes of both. */
+/* Elements of a tensor, parameters of what holds some, and the bytes of both, as the
+ * tree has them; in brackets what is counted elsewhere. */
 static void child_numbers(struct buf *to, const struct show *show, uint32_t child)
 {
-    const struct model *model = show->model;
-    uint64_t elements = show->session->places.params[child];
+    struct row row = {.place = child, .count = 1, .above = NO_ROW};
     struct buf number = BUF_INIT;
 
-    if (model->kind[child] == PLACE_VALUE)
+    if (show->model->kind[child] == PLACE_VALUE)
         return;
-    if (model->kind[child] == PLACE_TENSOR)
-        elements = counts_elements(model, child);
-    if (elements > 0 || model->kind[child] != PLACE_GROUP)
-        text_count(&number, elements);
-    text_pad_left(to, buf_span(&number), 8);
+    column_find(STR("params"))->cell(&number, show, &row);
+    if (number.len == 0 && show->model->kind[child] == PLACE_TENSOR)
+        text_count(&number, counts_elements(show->model, child));
+    text_pad_left(to, buf_span(&number), 9);
     buf_clear(&number);
-    text_bytes(&number, show->session->places.bytes[child]);
-    text_pad_left(to, buf_span(&number), 10);
+    column_find(STR("memory"))->cell(&number, show, &row);
+    text_pad_left(to, buf_span(&number), 11);
     buf_release(&number);
+    while (to->at[to->len - 1] == ' ')
+        to->len--;
 }
 
 static void child_label(struct buf *to, const struct show *show, uint32_t child)
@@ -305,14 +339,18 @@ static void source_lines(struct buf *to, const struct model *model,
 void details_module(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct object *object = place_object(show->model, place);
+    uint64_t tensors = show->session->places.tensors[place];
 
-    module_title(to, show, place);
+    title_label(to, show, place);
+    title_numbers(to, show, place);
+    buf_char(to, '\n');
     if (object)
         object_lines(to, show, place, object);
-    begin_line(to, "holds");
-    text_commas(to, show->session->places.tensors[place]);
-    buf_text(to,
-             show->session->places.tensors[place] == 1 ? " tensor\n" : " tensors\n");
+    if (tensors > 0) {
+        begin_line(to, "holds");
+        text_commas(to, tensors);
+        buf_text(to, tensors == 1 ? " tensor\n" : " tensors\n");
+    }
     children_lines(to, show, place);
     source_lines(to, show->model, object);
 }

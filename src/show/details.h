@@ -1,6 +1,6 @@
 /* details.h - the facts about one place as lines of text, as `show` prints them:
  *
- *     strides    1×120  offset 0  storage data/4
+ *     strides    [1, 120]  offset 0  storage data/4, 3.0KB
  *     tied       also lm_head.weight */
 #ifndef SHOW_DETAILS_H
 #define SHOW_DETAILS_H

@@ -64,7 +64,7 @@ static bool is_list(struct str class_name)
 {
     return str_is(class_name, "list") || str_is(class_name, "tuple") ||
            str_is(class_name, "set") || str_is(class_name, "deque") ||
-           str_is(class_name, "Size");
+           str_is(class_name, "Size") || str_is(class_name, "ndarray");
 }
 
 /* "dict with 2 keys", "list with 3 items", "OrderedDict, 122 tensors". */

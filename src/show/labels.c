@@ -113,6 +113,8 @@ static void percent_cell(struct buf *to, const struct show *show, const struct r
     if (elsewhere(row, own, show->tied_params))
         return;
     whole = show->session->places.params[whole_of(show, row)];
+    if (row->place == 0 && own == 0)
+        return;
     text_percent(to, row->place == 0 ? 1 : (double)own,
                  row->place == 0 ? 1 : (double)whole);
 }

@@ -426,3 +426,22 @@ TEST(right_to_left_names_are_isolated_where_asked_for)
         "└── b                       9  50% 36B | weight: 3×3\n");
     sample_release(&s);
 }
+
+TEST(guides_never_take_more_than_half_of_the_line)
+{
+    struct sample s;
+    struct str lines, line;
+    uint32_t place = 0;
+
+    sample_begin(&s, "deep.pt");
+    for (int i = 0; i < 100; i++)
+        place = sample_module(&s, place, "a", "Block", "");
+    sample_tensor(&s, place, "weight", "3");
+    sample_finish(&s);
+    for (unsigned width = 40; width <= 160; width += 40) {
+        lines = str_of(sample_tree(&s, &everything, width));
+        while (str_split(&lines, '\n', &line))
+            CHECK(text_width(line) <= width);
+    }
+    sample_release(&s);
+}

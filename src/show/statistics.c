@@ -6,9 +6,11 @@
 
 /* ---- parts ---- */
 
-void statistics_title(struct buf *to, const struct model *model, uint32_t place)
+void statistics_title(struct buf *to, const struct session *session, uint32_t place)
 {
+    const struct model *model = session->model;
     const struct tensor *tensor = place_tensor(model, place);
+    bool strided = tensor->layout == LAYOUT_STRIDED;
     struct buf path = BUF_INIT;
 
     place_path(model, place, &path);
@@ -22,7 +24,8 @@ void statistics_title(struct buf *to, const struct model *model, uint32_t place)
     buf_printf(to, " %s  ", dtype_name(tensor->dtype));
     text_commas(to, tensor->numel * dtype_info(tensor->dtype)->values);
     buf_text(to, tensor->numel == 1 ? " value  " : " values  ");
-    text_bytes(to, tensor_bytes(tensor));
+    /* What is not strided has its bytes in its parts. */
+    text_bytes(to, strided ? tensor_bytes(tensor) : session->places.bytes[place]);
     buf_char(to, '\n');
 }
 
@@ -93,17 +96,27 @@ static void extreme_line(struct buf *to, const struct model *model,
                          bool max)
 {
     uint64_t at = max ? stats->max_at : stats->min_at;
-    struct buf number = BUF_INIT;
+    struct buf number = BUF_INIT, other = BUF_INIT, both[2] = {BUF_INIT, BUF_INIT};
 
     statistics_extreme(&number, stats, max);
+    statistics_extreme(&other, stats, !max);
+    add_signed(&both[0], buf_span(&number));
+    add_signed(&both[1], buf_span(&other));
     buf_text(to, max ? "max   " : "min   ");
-    add_signed(to, buf_span(&number));
     if (tensor->rank > 0) {
+        /* Where they stand begins in one column. */
+        text_pad(to, buf_span(&both[0]),
+                 both[0].len > both[1].len ? both[0].len : both[1].len);
         buf_text(to, "  at ");
         text_index(to, tensor_shape(model, tensor), tensor->rank,
                    at / dtype_info(tensor->dtype)->values);
+    } else {
+        buf_str(to, buf_span(&both[0]));
     }
     buf_release(&number);
+    buf_release(&other);
+    buf_release(&both[0]);
+    buf_release(&both[1]);
 }
 
 static void fill_lines(struct cell_lines *lines, const struct model *model,

@@ -9,7 +9,7 @@
 #define STATISTICS_COLUMNS 40u
 
 /* "fc1.weight  120×400 float32  48,000 values  187.5KB". */
-void statistics_title(struct buf *to, const struct model *model, uint32_t place);
+void statistics_title(struct buf *to, const struct session *session, uint32_t place);
 
 /* Counts, min, max, mean, std, L2; quantiles; the histogram on one line. Parts that
  * were not asked for are left out. */

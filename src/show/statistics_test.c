@@ -20,7 +20,7 @@ static void check_show(const char *name, uint32_t bins, const char *expected)
     arena_init(&arena, 0);
     CHECK(session_numbers(session, session->model->object[place], &wanted, &arena, NULL,
                           &numbers, NULL) == 0);
-    statistics_title(&got, session->model, place);
+    statistics_title(&got, session, place);
     statistics_text(&got, session->model, place_tensor(session->model, place), &numbers,
                     false);
     CHECK_STR(buf_cstr(&got), expected);
@@ -72,12 +72,13 @@ TEST(a_column_that_is_not_empty_is_never_blank)
     buf_release(&got);
 }
 
-static void table(struct session *session, struct str key, struct buf *to)
+static void table(struct session *session, struct str key, unsigned width,
+                  struct buf *to)
 {
     static const char *const names[] = {"a.weight", "a.bias", "b.weight", "b.count",
                                         "lost"};
     uint32_t places[5], tensors[4] = {0, 1, 2, 3};
-    struct stats_table what = {.places = places, .n = 5};
+    struct stats_table what = {.places = places, .n = 5, .width = width};
     struct arena arena;
     struct show show;
     struct out out;
@@ -100,16 +101,33 @@ TEST(the_table_has_a_row_for_each_tensor_and_says_what_cannot_be_read)
     struct session *session = sample_session();
     struct buf got = BUF_INIT;
 
-    table(session, STR("model"), &got);
+    table(session, STR("model"), 0, &got);
     CHECK_STR(
         buf_cstr(&got),
-        "name      shape  dtype    min  max  mean    std     L2  NaN  Inf  zeros\n"
-        "a.weight    2×3  float32   -6    5   1.5  3.937  9.539    0    0      0\n"
-        "a.bias        2  float32    0    0     0             0    1    0      1\n"
-        "b.weight    2×3  float32   -6    5   1.5  3.937  9.539    0    0      0"
+        "name       shape  dtype    min  max  mean    std     L2  NaN  Inf  zeros\n"
+        "a.weight     2×3  float32   -6    5   1.5  3.937  9.539    0    0      0\n"
+        "a.bias         2  float32    0    0     0             0    1    0      1\n"
+        "b.weight     2×3  float32   -6    5   1.5  3.937  9.539    0    0      0"
         "  tied to a.weight\n"
-        "b.count          int64      7    7     7             7    0    0      0\n"
-        "lost          4  float32  its data is missing\n");
+        "b.count   scalar  int64      7    7     7             7    0    0      0\n"
+        "lost           4  float32  its data is missing\n");
+    buf_release(&got);
+    session_close(session);
+}
+
+TEST(a_narrow_table_leaves_out_what_is_missed_least)
+{
+    struct session *session = sample_session();
+    struct buf got = BUF_INIT;
+
+    table(session, STR("model"), 48, &got);
+    CHECK_STR(buf_cstr(&got),
+              "name »4   min  max  mean    std  NaN  Inf\n"
+              "a.weight   -6    5   1.5  3.937    0    0\n"
+              "a.bias      0    0     0           1    0\n"
+              "b.weight   -6    5   1.5  3.937    0    0  tied to a.weight\n"
+              "b.count     7    7     7           0    0\n"
+              "lost      its data is missing\n");
     buf_release(&got);
     session_close(session);
 }
@@ -119,7 +137,7 @@ TEST(the_table_sorts_numbers_from_the_greatest_on)
     struct session *session = sample_session();
     struct buf got = BUF_INIT;
 
-    table(session, STR("max"), &got);
+    table(session, STR("max"), 0, &got);
     CHECK(str_find(buf_span(&got), STR("b.count")) <
           str_find(buf_span(&got), STR("a.weight ")));
     CHECK(str_find(buf_span(&got), STR("a.bias")) <
@@ -162,8 +180,17 @@ TEST(details_of_a_module_list_what_stands_below_it)
             "a  Linear  8 params  32B\n"
             "class      torch.nn.modules.linear.Linear\n"
             "holds      2 tensors\n"
-            "  ⇄ weight  2×3 float32  tied: also b.weight       6       24B\n"
-            "  ▪ bias  2 float32                                2        8B\n");
+            "  ⇄ weight  2×3 float32  tied: also b.weight        6        24B\n"
+            "  ▪ bias  2 float32                                 2         8B\n");
+}
+
+TEST(what_is_counted_elsewhere_stands_in_brackets)
+{
+    details("b", true,
+            "b  (6 params)  8B\n"
+            "holds      2 tensors\n"
+            "  ⇄ weight  2×3 float32  tied to a.weight      (6)      (24B)\n"
+            "  ▫ count  scalar int64                          1         8B\n");
 }
 
 TEST(names_are_escaped_and_values_are_whole)

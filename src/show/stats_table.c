@@ -86,10 +86,14 @@ static const struct stats_column stats_columns[] = {
     {"numel", NULL, true, false, get_numel}, {"bytes", NULL, true, false, get_bytes},
 };
 
-#define SHOWN                                                                          \
-    (COUNT_OF(stats_columns) - 2) /* the last two are keys to sort by only             \
-                                   */
+/* The last two are only keys to sort by. */
+#define SHOWN  (COUNT_OF(stats_columns) - 2)
 #define FIELDS (3 + SHOWN)
+
+/* Where there is little room these go, the first one first: L2, zeros, dtype, shape,
+ * std, mean. */
+static const uint8_t least_fields[] = {7, 10, 2, 1, 6, 5};
+#define LEAST_NAME 24 /* cells; before names get narrower, fields go */
 
 /* ---- cells ---- */
 
@@ -98,7 +102,7 @@ static void add_name(struct buf *to, const struct model *model, uint32_t place)
     struct buf path = BUF_INIT;
 
     place_path(model, place, &path);
-    escape_terminal(to, buf_span(&path));
+    escape_terminal(to, path.len > 0 ? buf_span(&path) : STR("\"\""));
     buf_release(&path);
 }
 
@@ -140,6 +144,8 @@ static void field_text(struct buf *to, const struct stats_table *table, uint32_t
         add_ascii_name(to, model, place);
     else if (field == 0)
         add_name(to, model, place);
+    else if (field == 1 && tensor->rank == 0)
+        buf_text(to, "scalar");
     else if (field == 1)
         text_shape(to, tensor_shape(model, tensor), tensor->rank);
     else if (field == 2)
@@ -167,10 +173,34 @@ static void add_exponents(struct buf *to, const struct exponents *exponents, boo
 
 /* ---- lines ---- */
 
+/* The cells of all fields but the name. Those of width 0 are left out. */
+static size_t rest_width(const size_t widths[FIELDS])
+{
+    size_t rest = 0;
+
+    for (size_t f = 1; f < FIELDS; f++)
+        rest += widths[f] > 0 ? widths[f] + 2 : 0;
+    return rest;
+}
+
+/* Leave out fields, then shorten names, until the table is as wide as it may be. */
+static void fit_fields(const struct stats_table *table, size_t widths[FIELDS])
+{
+    size_t least = widths[0] < LEAST_NAME ? widths[0] : LEAST_NAME, rest;
+
+    if (table->width == 0)
+        return;
+    for (size_t i = 0; i < COUNT_OF(least_fields); i++)
+        if (rest_width(widths) + least > table->width)
+            widths[least_fields[i]] = 0;
+    rest = rest_width(widths);
+    if (rest + widths[0] > table->width)
+        widths[0] = table->width > rest + least ? table->width - rest : least;
+}
+
 static void measure_fields(const struct stats_table *table, size_t widths[FIELDS])
 {
     struct buf text = BUF_INIT;
-    size_t rest = 0;
 
     for (size_t f = 0; f < FIELDS; f++)
         widths[f] = strlen(field_header(f));
@@ -183,14 +213,7 @@ static void measure_fields(const struct stats_table *table, size_t widths[FIELDS
             widths[f] = cells > widths[f] ? cells : widths[f];
         }
     }
-    for (size_t f = 1; f < FIELDS; f++)
-        rest += widths[f] + 2;
-    /* Where there is little room, names lose their front, down to 24 cells. */
-    if (table->width > 0 && widths[0] + rest > table->width) {
-        size_t room = table->width > rest + 24 ? table->width - rest : 24;
-
-        widths[0] = room < widths[0] ? room : widths[0];
-    }
+    fit_fields(table, widths);
     buf_release(&text);
 }
 
@@ -205,6 +228,8 @@ static void add_field(struct buf *to, struct str text, size_t field, size_t widt
         buf_release(&cut);
         return;
     }
+    if (width == 0)
+        return;
     buf_text(to, "  ");
     if (field == 2)
         text_pad(to, text, width);
@@ -261,17 +286,34 @@ static void write_line(struct out *out, const struct stats_table *table,
     buf_release(&fit);
 }
 
+/* Behind "name", how many fields there was no room for. */
+static void header_line(struct buf *line, const struct stats_table *table,
+                        const size_t widths[FIELDS])
+{
+    struct buf name = BUF_INIT;
+    size_t hidden = 0;
+
+    for (size_t f = 1; f < FIELDS; f++)
+        hidden += widths[f] == 0;
+    buf_text(&name, field_header(0));
+    if (hidden > 0)
+        buf_printf(&name, " %s%zu", table->ascii ? ">" : "»", hidden);
+    add_field(line, buf_span(&name), 0, widths[0], table->ascii);
+    for (size_t f = 1; f < FIELDS; f++)
+        add_field(line, str_of(field_header(f)), f, widths[f], table->ascii);
+    if (table->exponents)
+        buf_text(line, "  exponents");
+    trim_end(line);
+    buf_release(&name);
+}
+
 void stats_table_text(struct out *out, const struct stats_table *table)
 {
     size_t widths[FIELDS];
     struct buf line = BUF_INIT;
 
     measure_fields(table, widths);
-    for (size_t f = 0; f < FIELDS; f++)
-        add_field(&line, str_of(field_header(f)), f, widths[f], table->ascii);
-    if (table->exponents)
-        buf_text(&line, "  exponents");
-    trim_end(&line);
+    header_line(&line, table, widths);
     write_line(out, table, &line);
     for (uint32_t i = 0; i < table->n; i++) {
         row_line(&line, table, table->places[i], widths);

@@ -11,6 +11,7 @@
 #define LEAST_LABEL 24 /* cells; before labels get narrower, columns go */
 #define LEAST_TEXT  12 /* cells; a last column of text with less room goes */
 #define MOST_GUIDES 64 /* levels; deeper ones are told by a number */
+#define FEW_GUIDES  3  /* on the narrowest line */
 #define GUIDE_CELLS 4
 
 /* A table whose cells are all written before the first line is, so that columns can be
@@ -31,10 +32,22 @@ struct table {
 
 /* --- Guides */
 
-static uint32_t guide_width(const struct row *row)
+/* The levels that have guides: with the number of a deeper one they take half the line
+ * at most. */
+static uint32_t most_guides(const struct textual *what)
 {
-    return row->depth > MOST_GUIDES ? (MOST_GUIDES + 2) * GUIDE_CELLS
-                                    : row->depth * GUIDE_CELLS;
+    uint32_t half = what->width / 2 / GUIDE_CELLS;
+
+    if (what->width == 0 || half > MOST_GUIDES + 2)
+        return MOST_GUIDES;
+    return half < FEW_GUIDES + 2 ? FEW_GUIDES : half - 2;
+}
+
+static uint32_t guide_width(const struct textual *what, const struct row *row)
+{
+    uint32_t most = most_guides(what);
+
+    return (row->depth > most ? most + 2 : row->depth) * GUIDE_CELLS;
 }
 
 static void add_guides(struct buf *to, struct table *table, const struct row *row)
@@ -42,13 +55,14 @@ static void add_guides(struct buf *to, struct table *table, const struct row *ro
     static const char *const signs[2][3] = {{"│   ", "├── ", "└── "},
                                             {"|   ", "|-- ", "`-- "}};
     const char *const *sign = signs[table->what->ascii];
-    uint32_t shown = row->depth > MOST_GUIDES ? MOST_GUIDES : row->depth;
+    uint32_t most = most_guides(table->what);
+    uint32_t shown = row->depth > most ? most : row->depth;
 
-    if (row->depth <= MOST_GUIDES)
+    if (row->depth <= most)
         table->last[row->depth] = row->flags & ROW_LAST;
     for (uint32_t level = 1; level < shown; level++)
         buf_text(to, table->last[level] ? "    " : sign[0]);
-    if (row->depth > MOST_GUIDES)
+    if (row->depth > most)
         buf_printf(to, "(%5u) ", row->depth % 100000); /* eight cells, as two levels */
     if (row->depth > 0)
         buf_text(to, sign[row->flags & ROW_LAST ? 2 : 1]);
@@ -84,7 +98,8 @@ static void fill_row(struct table *table, uint32_t r)
     label_make(&table->label, what->show, row, what->name);
     label_write(&table->text, &table->label, 0);
     table->ends[first] = (uint32_t)table->text.len;
-    table->cells[r] = (uint32_t)text_width(text_at(table, first)) + guide_width(row);
+    table->cells[r] =
+        (uint32_t)text_width(text_at(table, first)) + guide_width(what, row);
     for (size_t c = 0; c < what->n_columns; c++) {
         uint32_t width;
 
@@ -198,7 +213,7 @@ static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
 {
     const struct textual *what = table->what;
     const struct row *row = &what->rows->at[r];
-    uint32_t guides = guide_width(row), room = label_room(table, r);
+    uint32_t guides = guide_width(what, row), room = label_room(table, r);
     uint32_t width = table->cells[r];
     bool cut = width > room;
 
@@ -371,7 +386,7 @@ static void write_narrow_row(struct out *out, struct table *table, struct buf *l
                              const struct row *row)
 {
     const struct textual *what = table->what;
-    uint32_t guides = guide_width(row);
+    uint32_t guides = guide_width(what, row);
     size_t used, room = 0;
 
     buf_clear(&table->cell);
