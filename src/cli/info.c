@@ -29,17 +29,35 @@ static const struct option options_table[] = {
      "one line for each file"},
 };
 
-void info_tell(struct info *info, const char *label, enum colour role)
+/* The first cells of a line. */
+static void begin_line(struct info *info, const char *label)
 {
     struct buf padded = BUF_INIT;
 
-    while (info->line.len > 0 && info->line.at[info->line.len - 1] == ' ')
-        info->line.len--;
     text_pad(&padded, str_of(label), LABEL_CELLS);
     out_str(&info->cli->out, buf_span(&padded));
-    speak_text(info->cli, &info->line, role);
-    out_char(&info->cli->out, '\n');
     buf_release(&padded);
+}
+
+void info_tell(struct info *info, const char *label, enum colour role)
+{
+    unsigned width = info->cli->columns;
+    size_t room = width > 2 * LABEL_CELLS ? width - LABEL_CELLS : SIZE_MAX;
+    struct str rest = str_trim(buf_span(&info->line));
+    struct buf part = BUF_INIT;
+
+    do {
+        size_t len = text_wrap(rest, room);
+
+        buf_clear(&part);
+        buf_str(&part, str_head(rest, len));
+        begin_line(info, label);
+        speak_text(info->cli, &part, role);
+        out_char(&info->cli->out, '\n');
+        rest = str_trim(str_from(rest, len));
+        label = "";
+    } while (rest.len > 0);
+    buf_release(&part);
     buf_clear(&info->line);
 }
 
@@ -58,6 +76,20 @@ static bool is_counted(const struct model *model, const struct fact *fact)
            str_ends(model_string(model, fact->key), STR("s"));
 }
 
+/* "entries"; one of them is an "entry". */
+static void add_counted(struct buf *to, struct str many, bool one)
+{
+    if (one && str_ends(many, STR("ies"))) {
+        escape_terminal(to, str_head(many, many.len - 3));
+        buf_char(to, 'y');
+    } else if (one) {
+        escape_terminal(
+            to, str_head(many, many.len - (str_ends(many, STR("sses")) ? 2 : 1)));
+    } else {
+        escape_terminal(to, many);
+    }
+}
+
 /* "326 entries", "protocol 2". */
 static void add_fact(struct info *info, const struct fact *fact)
 {
@@ -68,7 +100,7 @@ static void add_fact(struct info *info, const struct fact *fact)
     if (is_counted(model, fact)) {
         text_commas(&info->line, (uint64_t)value->integer);
         buf_char(&info->line, ' ');
-        escape_terminal(&info->line, key);
+        add_counted(&info->line, key, value->integer == 1);
         return;
     }
     escape_terminal(&info->line, key);
@@ -165,108 +197,12 @@ static void tell_holds(struct info *info)
         info_number(&info->line, total->tensors, "tensor", "tensors");
     }
     add_dtypes(info);
-    if (total->modules > 0) {
+    if (total->modules > (info->model->kind[0] == PLACE_GROUP)) {
         buf_text(&info->line, ", ");
         info_number(&info->line, total->modules, "module", "modules");
     }
     add_devices(info, &root);
     info_tell(info, "holds", COLOUR_NONE);
-}
-
-/* --- Counts */
-
-/* "25,557,032 stored = unique = logical", or what differs. */
-static void tell_params(struct info *info)
-{
-    const struct counts *total = &info->session->total;
-    bool tied = total->stored != total->params,
-         packed = total->logical != total->params;
-
-    text_commas(&info->line, total->stored);
-    buf_text(&info->line, " stored");
-    if (tied) {
-        buf_text(&info->line, ", ");
-        text_commas(&info->line, total->params);
-    }
-    buf_text(&info->line, tied ? " unique" : " = unique");
-    if (packed) {
-        buf_text(&info->line, ", ");
-        text_commas(&info->line, total->logical);
-    }
-    buf_text(&info->line, packed ? " logical" : " = logical");
-    if (!tied && !packed)
-        buf_text(&info->line, " (nothing tied, nothing packed)");
-    info_tell(info, "params", COLOUR_NONE);
-    text_bytes(&info->line, total->bytes);
-    buf_text(&info->line, " of parameters and buffers");
-    if (total->other_bytes > 0) {
-        buf_text(&info->line, ", ");
-        text_bytes(&info->line, total->other_bytes);
-        buf_text(&info->line, " of other tensors");
-    }
-    info_tell(info, "memory", COLOUR_NONE);
-}
-
-static void tell_trained(struct info *info)
-{
-    const struct counts *total = &info->session->total;
-
-    if (total->param_tensors == 0)
-        return;
-    if (total->grad_known > 0) {
-        summary_trainable(&info->line, total);
-        buf_text(&info->line, ": ");
-        text_commas(&info->line, total->trainable);
-        buf_text(&info->line, " trainable, ");
-        text_commas(&info->line, total->frozen);
-        buf_text(&info->line, " frozen");
-        info_tell(info, "trained", COLOUR_NONE);
-    } else if (info->model->flags[0] & PLACE_STATE_DICT) {
-        buf_text(&info->line,
-                 "not in a state_dict, nor what is frozen; ~ is a guess by "
-                 "name and shape");
-        info_tell(info, "types", COLOUR_NONE);
-    }
-}
-
-/* ", told by name (running_mean, running_var, …)": the first two of them. */
-static void add_guessed_buffers(struct info *info)
-{
-    const struct model *model = info->model;
-    uint32_t names[3];
-    int n = 0;
-
-    for (uint32_t p = 0; p < model->n_places && n < 3; p++) {
-        const struct tensor *tensor;
-
-        if (model->kind[p] != PLACE_TENSOR)
-            continue;
-        tensor = place_tensor(model, p);
-        if (tensor->role != ROLE_BUFFER || !(tensor->flags & TENSOR_ROLE_GUESSED) ||
-            (n > 0 && names[0] == model->name[p]) ||
-            (n > 1 && names[1] == model->name[p]))
-            continue;
-        names[n++] = model->name[p];
-    }
-    for (int i = 0; i < n && i < 2; i++) {
-        buf_text(&info->line, i == 0 ? ", told by name (" : ", ");
-        escape_terminal(&info->line, model_string(model, names[i]));
-    }
-    if (n > 0)
-        buf_text(&info->line, n > 2 ? ", …)" : ")");
-}
-
-static void tell_buffers(struct info *info)
-{
-    const struct counts *total = &info->session->total;
-
-    if (total->buffer_tensors == 0)
-        return;
-    text_commas(&info->line, total->buffers);
-    buf_text(&info->line, " in ");
-    info_number(&info->line, total->buffer_tensors, "tensor", "tensors");
-    add_guessed_buffers(info);
-    info_tell(info, "buffers", COLOUR_NONE);
 }
 
 /* --- The rest */
@@ -296,9 +232,7 @@ static void tell_file(struct info *info)
     buf_clear(&info->line);
     tell_format(info);
     tell_holds(info);
-    tell_params(info);
-    tell_trained(info);
-    tell_buffers(info);
+    info_counts(info);
     info_safety(info);
     tell_metadata(info);
     speak_findings(info->cli, info->model, MOST_FINDINGS);

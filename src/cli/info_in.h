@@ -21,6 +21,8 @@ void info_tell(struct info *info, const char *label, enum colour role);
 /* "1 tensor", "1,234 tensors" */
 void info_number(struct buf *to, uint64_t n, const char *one, const char *many);
 
+/* How much there is: parameters, bytes, what is trained, buffers. */
+void info_counts(struct info *info);
 /* Would it be safe to load: the verdict, and every global with its uses. */
 void info_safety(struct info *info);
 

@@ -87,6 +87,8 @@ static void add_meaning(struct info *info)
     case VERDICT_SAFE:
         if (info->model->pickle.n_streams == 0) {
             buf_text(&info->line, "the format holds no code");
+        } else if (sum->known == 0) {
+            buf_text(&info->line, "it names nothing that a load would call");
         } else {
             info_number(&info->line, sum->known, "global", "globals");
             buf_text(&info->line, ", all on the allow-list");

@@ -166,6 +166,22 @@ void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ell
     }
 }
 
+size_t text_wrap(struct str s, size_t cells)
+{
+    size_t end = 0;
+
+    if (text_width(s) <= cells)
+        return s.len;
+    for (size_t i = 1; i < s.len; i++) {
+        if (s.at[i] != ' ')
+            continue;
+        if (end > 0 && text_width(str_head(s, i)) > cells)
+            return end;
+        end = i;
+    }
+    return end > 0 ? end : s.len;
+}
+
 void text_pad(struct buf *to, struct str s, size_t cells)
 {
     size_t width = text_width(s);

@@ -21,6 +21,9 @@ void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *elli
  * Where there is no room for the first, that shape is cut. */
 void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ellipsis,
                      const char *times);
+/* How many bytes of `s` stand on a line of `cells`: up to a blank, which then is left
+ * out, or all of a word that is longer than the line. */
+size_t text_wrap(struct str s, size_t cells);
 /* Pad to `cells`: on the right, on the left. */
 void text_pad(struct buf *to, struct str s, size_t cells);
 void text_pad_left(struct buf *to, struct str s, size_t cells);

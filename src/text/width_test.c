@@ -127,3 +127,16 @@ TEST(padding_counts_cells)
     text_pad(&text, STR("long"), 2);
     CHECK_STR(made(), "卷    ×long");
 }
+
+TEST(lines_end_at_blanks)
+{
+    struct str words = STR("torch zip (7 entries)");
+
+    CHECK_INT(text_wrap(words, 21), 21);
+    CHECK_INT(text_wrap(words, 20), 12);
+    CHECK_INT(text_wrap(words, 12), 12);
+    CHECK_INT(text_wrap(words, 11), 9);
+    CHECK_INT(text_wrap(words, 1), 5); /* a word stays whole */
+    CHECK_INT(text_wrap(STR("float32"), 3), 7);
+    CHECK_INT(text_wrap(STR("3×224×224 a"), 9), 11);
+}
