@@ -171,16 +171,19 @@ static void add_devices(struct info *info, const struct row *root)
         info->line.len = begin;
 }
 
-/* "a state_dict: ", "an OrderedDict with 2 keys: " */
+/* "a state_dict: ", "an OrderedDict with 2 keys: ", "2 pickles: " */
 static void add_root(struct info *info, const struct row *root)
 {
     struct label label = {0};
+    char first;
 
     label_make(&label, &info->show, root, LABEL_NAME);
-    if (label.type.len > 0)
-        buf_printf(&info->line,
-                   "%s %s: ", strchr("AEIOaeio", label.type.at[0]) ? "an" : "a",
-                   label.type.at);
+    if (label.type.len > 0) {
+        first = label.type.at[0];
+        if (first < '0' || first > '9')
+            buf_text(&info->line, strchr("AEIOaeio", first) ? "an " : "a ");
+        buf_printf(&info->line, "%s: ", label.type.at);
+    }
     label_release(&label);
 }
 

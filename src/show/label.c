@@ -29,6 +29,7 @@ static void clear(struct label *label)
     label->joint = ": ";
     label->brackets = true;
     label->is_class = label->always = label->is_shape = label->is_path = false;
+    label->keep_tail = false;
     label->sign_colour = COLOUR_TENSOR;
 }
 
@@ -81,6 +82,11 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     }
     if (model->flags[place] & PLACE_STATE_DICT && place == 0) {
         buf_text(&label->type, "state_dict");
+        return;
+    }
+    if (name.len == 0 && members > 0 &&
+        str_is(place_name(model, place_first(model, place)), "pickle 1")) {
+        add_plural(&label->type, members, "pickle", "pickles");
         return;
     }
     if (name.len == 0)
@@ -232,6 +238,7 @@ static void make_value(struct label *label, const struct show *show, uint32_t pl
     label->sign_colour = trust == TRUST_DANGER ? COLOUR_ALARM : COLOUR_WARNING;
     if (value->kind == VALUE_CALL)
         buf_text(&label->tail, "   not run");
+    label->keep_tail = true;
 }
 
 /* --- Rows that stand for several places */

@@ -5,7 +5,8 @@
 #include "text/glyph.h"
 #include "text/width.h"
 
-#define LEAST_TYPE 4 /* cells; a type with less room goes */
+#define LEAST_TYPE  4  /* cells; a type with less room goes */
+#define LEAST_LABEL 12 /* cells; where there are fewer before it, any tail goes */
 
 /* Where the last argument of args[0 .. len) begins, with the comma before it; 0 if
  * there is only one. Commas inside brackets and quotes belong to a value. */
@@ -147,6 +148,11 @@ void label_write(struct buf *to, const struct label *label, size_t cells)
     }
     if (fits(to, label, extent, cells))
         return;
+    if (label->keep_tail && cells > text_width(extent.tail) + LEAST_LABEL) {
+        write_short(to, label, cells - text_width(extent.tail));
+        buf_str(to, extent.tail);
+        return;
+    }
     extent.tail = STR("");
     if (fits(to, label, extent, cells))
         return;

@@ -29,6 +29,7 @@ struct label {
     enum colour sign_colour;
     bool colour;     /* asked for: colour codes; they take no cells */
     bool ascii;      /* asked for: ASCII only, before it is made */
+    bool keep_tail;  /* the tail is worth more than the end of the rest */
     struct buf tail; /* "  tied to transformer.wte.weight" */
 };
 

