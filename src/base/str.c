@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memrchr() */
+#endif
 #include "base/str.h"
 
 #include <math.h>
@@ -48,12 +51,9 @@ ptrdiff_t str_find_char(struct str s, char c)
 
 ptrdiff_t str_find_last_char(struct str s, char c)
 {
-    size_t i;
+    const char *found = s.len > 0 ? memrchr(s.at, c, s.len) : NULL;
 
-    for (i = s.len; i > 0; i--)
-        if (s.at[i - 1] == c)
-            return (ptrdiff_t)(i - 1);
-    return -1;
+    return found ? found - s.at : -1;
 }
 
 ptrdiff_t str_find(struct str s, struct str part)

@@ -274,7 +274,10 @@ static void add_cell(struct buf *line, const struct table *table, size_t c,
     if (table->what->columns[c]->right && width < table->widths[c])
         buf_fill(line, ' ', table->widths[c] - width);
     buf_text(line, colour_begin(COLOUR_DIM, dim));
-    cut_cell(line, table, c, cell);
+    if (width > table->widths[c])
+        cut_cell(line, table, c, cell);
+    else
+        buf_str(line, cell);
     buf_text(line, colour_end(COLOUR_DIM, dim));
     if (!table->what->columns[c]->right && width < table->widths[c])
         buf_fill(line, ' ', table->widths[c] - width);

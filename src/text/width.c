@@ -25,11 +25,18 @@ static size_t char_width(struct str s, size_t *ret_len)
 
 size_t text_width(struct str s)
 {
-    size_t width = 0, len;
+    size_t width = 0, at = 0, len;
 
-    while (s.len > 0) {
-        width += char_width(s, &len);
-        s = str_from(s, len);
+    while (at < s.len) {
+        unsigned char c = (unsigned char)s.at[at];
+
+        if (c >= 0x20 && c < 0x7f) { /* nearly all are, so they come first */
+            width++;
+            at++;
+        } else {
+            width += char_width(str_from(s, at), &len);
+            at += len;
+        }
     }
     return width;
 }
