@@ -14,8 +14,8 @@ static size_t grown(size_t limit, unsigned times, uint64_t size)
     return limit + times * (size_t)size;
 }
 
-/* What is read on the way takes more than what is kept: a pickle's nodes are a few times
- * its bytes, and most of a model's size is data that is not read at all. */
+/* What is read on the way takes more than what is kept: a pickle's nodes are a few
+ * times its bytes, and most of a model's size is data that is not read at all. */
 void input_allow(struct build *build, uint64_t size)
 {
     build->model->arena.limit = grown(build->model->arena.limit, 2, size);
