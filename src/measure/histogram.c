@@ -62,7 +62,7 @@ uint16_t histogram_bin(double value)
 
 void tally_add(struct tally *tally, const uint16_t *bins, size_t n)
 {
-    uint32_t(*counts)[TALLY_WAYS] = tally->counts;
+    counters *counts = tally->counts;
     uint64_t *direct = tally->histogram->bins;
     size_t i = 0;
 
@@ -83,6 +83,11 @@ void tally_add(struct tally *tally, const uint16_t *bins, size_t n)
     }
     for (; i < n; i++)
         counts[bins[i]][0]++;
+    tally_counted(tally, n);
+}
+
+void tally_counted(struct tally *tally, size_t n)
+{
     tally->n += n;
     if (tally->n > UINT32_MAX / 2)
         tally_flush(tally);

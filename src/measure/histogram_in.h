@@ -9,17 +9,20 @@
 
 /* Counters side by side, so that equal neighbours do not wait for each other. */
 #define TALLY_WAYS 4
+typedef uint32_t counters[TALLY_WAYS];
 
 /* Counts on their way to a histogram, in a table that many of them share. */
 struct tally {
     struct histogram *histogram;
-    uint32_t (*counts)[TALLY_WAYS]; /* (HISTOGRAM_BINS, TALLY_WAYS), or NULL: few
-                                       values, counted straight into the histogram */
-    uint64_t n;                     /* in the table; stays below 2^32 */
+    counters *counts; /* (HISTOGRAM_BINS), or NULL: few values, counted straight into
+                         the histogram */
+    uint64_t n;       /* in the table; stays below 2^32 */
 };
 
 /* Count bins (n); those of NaN and infinities may be among them. */
 void tally_add(struct tally *tally, const uint16_t *bins, size_t n);
+/* `n` more were counted into the table by a kernel. */
+void tally_counted(struct tally *tally, size_t n);
 /* Count one value that is neither, `times` times. */
 void tally_value(struct tally *tally, double value, uint64_t times);
 /* Move the table's counts to the histogram; drop those of NaN and infinities. */

@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "measure/histogram_in.h"
+
 #define BLOCK 2048
+#define RUN   (8 * BLOCK)
 
 /* What kernels can load. 16-bit types and f32 are summed in f32, the others in f64. */
 enum load {
@@ -28,7 +31,7 @@ enum load {
 };
 
 struct block {
-    double shift;        /* the first element */
+    double shift;        /* the first element, or that of the run */
     double sum, squares; /* of x - shift, and of its square */
     double min, max;
     int64_t int_min, int_max; /* of I64 and U64 (cast), instead of min and max */
@@ -39,6 +42,11 @@ struct kernels {
     const char *name;
     /* x (n), 1 <= n <= BLOCK */
     void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
+    /* The same of a whole run: x (n), n a multiple of BLOCK and at most RUN, summed as
+     * distances from `shift`; counts (HISTOGRAM_BINS) may be NULL, else the exponent
+     * histogram is added to them, NaN and infinities included. F32, F16, BF16 only. */
+    void (*run[LOAD_COUNT])(const void *x, size_t n, float shift, counters *counts,
+                            struct block *ret_block);
     /* Are all of x (n) finite? F32, F16, BF16, F64 only. */
     bool (*finite[LOAD_COUNT])(const void *x, size_t n);
     /* x (n) as doubles: to (n, rounded up to a whole block). F32 and 16-bit types only.

@@ -151,6 +151,61 @@ static void check_find(const struct kernels *kernels, enum load load, const uint
     }
 }
 
+static void check_run(const struct kernels *kernels, enum load load, const uint8_t *x,
+                      size_t n, float shift)
+{
+    struct block got, expected;
+    counters *counts = calloc(2 * HISTOGRAM_BINS, sizeof *counts);
+    uint64_t counted[2] = {0};
+
+    CHECK(counts != NULL);
+    kernels->run[load](x, n, shift, counts, &got);
+    kernels_plain.run[load](x, n, shift, counts + HISTOGRAM_BINS, &expected);
+    for (size_t i = 0; i < 2 * HISTOGRAM_BINS; i++) {
+        size_t bin = i % HISTOGRAM_BINS, which = i / HISTOGRAM_BINS;
+
+        counted[which] += counts[i][0] + counts[i][1] + counts[i][2] + counts[i][3];
+        if (bin % 2048 < 2040) /* a NaN may come with other bits: not counted */
+            CHECK_INT(counts[bin][0] + counts[bin][1] + counts[bin][2] + counts[bin][3],
+                      counts[HISTOGRAM_BINS + bin][0]);
+    }
+    CHECK(counted[0] == n && counted[1] == n);
+    if (isfinite(got.squares))
+        check_sums(load, &got, &expected, n);
+    else
+        CHECK(!isfinite(expected.squares) || expected.squares > 1e36);
+    kernels->run[load](x, n, shift, NULL, &expected);
+    CHECK(memcmp(&got, &expected, sizeof got) == 0 || isnan(got.squares));
+    free(counts);
+}
+
+/* Runs of one and of all blocks, of either sign alone too, from 0 and from elsewhere.
+ */
+static void check_runs(const struct kernels *kernels)
+{
+    uint8_t *room = malloc(RUN * 4 + 16);
+    uint64_t state = 0x2545f4914f6cdd1du;
+
+    CHECK(room != NULL);
+    for (int load = 0; load <= LOAD_BF16; load++)
+        for (int flavour = 0; flavour < FLAVOURS; flavour++)
+            for (int sign = -1; sign <= 1; sign++) {
+                uint8_t *x = room + (flavour * 3 + sign + 1) % 16;
+                size_t size = load_sizes[load];
+
+                fill((enum load)load, (enum flavour)flavour, x, RUN, &state);
+                for (size_t i = 0; sign != 0 && i < RUN; i++) {
+                    uint8_t *top = &x[i * size + size - 1];
+
+                    *top = (uint8_t)(sign < 0 ? *top | 0x80 : *top & 0x7f);
+                }
+                check_run(kernels, (enum load)load, x, BLOCK, 0);
+                check_run(kernels, (enum load)load, x, RUN, 0);
+                check_run(kernels, (enum load)load, x, RUN, 0.25f);
+            }
+    free(room);
+}
+
 void check_kernels(const struct kernels *kernels)
 {
     static const size_t lengths[] = {1,   2,   3,   7,   8,    15,   16,   17,
@@ -171,6 +226,7 @@ void check_kernels(const struct kernels *kernels)
                            test_random(&state));
             }
     free(room);
+    check_runs(kernels);
 }
 
 TEST(the_sse2_kernel_agrees_with_the_plain_one)

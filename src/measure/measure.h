@@ -6,11 +6,12 @@
  *   stats.h       count, NaN, infinities, zeros, min, max, mean, std, L2 in one pass
  *   histogram.h   base-2 exponent histogram (same pass), exact linear histogram
  *   quantile.h    exact quantiles by radix select
- * Behind them: stats_add.c takes blocks of 2048 elements through a kernel and joins
- * them; stats_codes.c counts types of 8 bits and fewer; stats_tensor.c measures a whole
- * tensor. stats_plain.c is the reference kernel; stats_sse2.c, stats_avx2.c and
- * stats_avx512.c are made of stats_kernel_in.h, and kernels.c chooses one of them once,
- * at run time. gather.c fetches elements that do not lie side by side.
+ * Behind them: stats_add.c takes runs and blocks of 2048 elements through a kernel and
+ * joins them; stats_codes.c counts types of 8 bits and fewer; stats_tensor.c measures a
+ * whole tensor. stats_plain.c is the reference kernel; stats_sse2.c, stats_avx2.c and
+ * stats_avx512.c are made of stats_kernel_in.h and stats_run_in.h, and kernels.c
+ * chooses one of them once, at run time. gather.c fetches elements that do not lie side
+ * by side.
  */
 #ifndef MEASURE_MEASURE_H
 #define MEASURE_MEASURE_H

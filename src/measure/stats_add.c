@@ -18,6 +18,7 @@ struct adding {
     double min, max; /* the best so far, of earlier parts too */
     int64_t int_min, int_max;
     size_t min_block, max_block; /* the element their block begins at, or NOT_HERE */
+    float shift;                 /* what the next run is measured from */
 };
 
 static enum load load_of(enum dtype dtype)
@@ -263,6 +264,52 @@ static void add_block(struct adding *adding, size_t first, size_t n)
     }
 }
 
+/* Are the sums of a run good enough? It has rather more to lose than a block. */
+static bool run_is_sound(const struct block *run, size_t n)
+{
+    if (!isfinite(run->squares))
+        return false;
+    if (run->min == run->max)
+        return run->min == run->shift;
+    return run->squares >= 1e-26 && block_m2(run, n) >= 0.25 * run->squares;
+}
+
+/* A run of whole blocks at once, its histogram included. Weights lie about zero, and so
+ * that is the first shift; where it will not do the mean takes its place, for the runs
+ * that follow too. What neither serves is done block by block. */
+static void add_run(struct adding *adding, enum load load, size_t first, size_t n)
+{
+    const struct stats_part *part = adding->part;
+    const char *at = (const char *)part->at + elements_size(part->dtype, first);
+    struct tally *tally = part->tally;
+    struct block run;
+
+    part->kernels->run[load](at, n, adding->shift, tally ? tally->counts : NULL, &run);
+    if (tally)
+        tally_counted(tally, n);
+    if (!run_is_sound(&run, n) && isfinite(run.squares)) {
+        double mean = run.shift + run.sum / (double)n;
+
+        adding->shift = (float)(run.min == run.max ? run.min : mean);
+        part->kernels->run[load](at, n, adding->shift, NULL, &run);
+    }
+    if (run_is_sound(&run, n)) {
+        join_block(adding, &run, n, first);
+        return;
+    }
+    for (size_t end = first + n; first < end; first += BLOCK)
+        add_block(adding, first, BLOCK);
+}
+
+/* How many elements from `first` on can be measured as a run; 0 if none. */
+static size_t run_length(const struct stats_part *part, enum load load, size_t left)
+{
+    if (part->mode != MEASURE_FULL || load == LOAD_COUNT || !part->kernels->run[load] ||
+        (part->tally && !part->tally->counts))
+        return 0;
+    return left < RUN ? left / BLOCK * BLOCK : RUN;
+}
+
 /* Where in the whole the first element with this value stands, knowing its block. */
 static uint64_t place_of(const struct adding *adding, size_t first, double real,
                          int64_t integer)
@@ -273,8 +320,6 @@ static uint64_t place_of(const struct adding *adding, size_t first, double real,
     struct wanted wanted = {STATS_REAL, real, integer};
     size_t end = part->first + part->n;
 
-    if (end - first > BLOCK)
-        end = first + BLOCK;
     if (load == LOAD_I64 || load == LOAD_U64)
         wanted.kind = STATS_INT;
     if (load < LOAD_I64)
@@ -286,17 +331,23 @@ static uint64_t place_of(const struct adding *adding, size_t first, double real,
 
 void stats_add_part(struct stats *stats, const struct stats_part *part)
 {
-    struct adding adding = {part,           stats,          stats->min, stats->max,
-                            stats->int_min, stats->int_max, NOT_HERE,   NOT_HERE};
-    size_t end = part->first + part->n;
+    struct adding adding = {part,       stats,          stats->min,
+                            stats->max, stats->int_min, stats->int_max,
+                            NOT_HERE,   NOT_HERE,       0};
+    enum load load = load_of(part->dtype);
+    size_t end = part->first + part->n, n;
 
     if (code_bits(part->dtype)) {
         stats_add_codes(stats, part);
         return;
     }
-    for (size_t first = part->first; first < end; first += BLOCK) {
-        size_t n = end - first < BLOCK ? end - first : BLOCK;
-
+    for (size_t first = part->first; first < end; first += n) {
+        n = run_length(part, load, end - first);
+        if (n > 0) {
+            add_run(&adding, load, first, n);
+            continue;
+        }
+        n = end - first < BLOCK ? end - first : BLOCK;
         if (part->mode == MEASURE_GUARD)
             guard_block(&adding, first, n);
         else

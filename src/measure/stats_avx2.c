@@ -171,6 +171,34 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
     words_store(to, _mm256_permute4x64_epi64(packed, 0xd8));
 }
 
+/* Packing keeps the upper halves as they are when they come as signed numbers. */
+SHORT void singles_upper(singles a, singles b, uint16_t *to)
+{
+    words_store(to, _mm256_packs_epi32(_mm256_srai_epi32(_mm256_castps_si256(a), 16),
+                                       _mm256_srai_epi32(_mm256_castps_si256(b), 16)));
+}
+
+SHORT void pair_f16(const char *x, singles *a, singles *b)
+{
+    *a = load_f16(x);
+    *b = load_f16(x + 2 * LANES);
+}
+
+/* The even ones and the odd ones. */
+SHORT void pair_bf16(const char *x, singles *a, singles *b)
+{
+    words codes = load_words(x);
+
+    *a = _mm256_castsi256_ps(_mm256_slli_epi32(codes, 16));
+    *b = _mm256_castsi256_ps(_mm256_and_si256(codes, _mm256_set1_epi32(-65536)));
+}
+
+#define codes_max          _mm256_max_epi16
+#define codes_max_unsigned _mm256_max_epu16
+#define codes_min_unsigned _mm256_min_epu16
+#define codes_add          _mm256_add_epi16
+#define codes_one()        _mm256_set1_epi16(1)
+
 #include "measure/stats_kernel_in.h"
 
 const struct kernels kernels_avx2 = KERNELS("avx2");

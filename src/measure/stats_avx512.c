@@ -168,6 +168,34 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
     words_store(to, _mm512_permutexvar_epi64(order, packed));
 }
 
+/* Packing keeps the upper halves as they are when they come as signed numbers. */
+SHORT void singles_upper(singles a, singles b, uint16_t *to)
+{
+    words_store(to, _mm512_packs_epi32(_mm512_srai_epi32(_mm512_castps_si512(a), 16),
+                                       _mm512_srai_epi32(_mm512_castps_si512(b), 16)));
+}
+
+SHORT void pair_f16(const char *x, singles *a, singles *b)
+{
+    *a = load_f16(x);
+    *b = load_f16(x + 2 * LANES);
+}
+
+/* The even ones and the odd ones. */
+SHORT void pair_bf16(const char *x, singles *a, singles *b)
+{
+    words codes = load_words(x);
+
+    *a = _mm512_castsi512_ps(_mm512_slli_epi32(codes, 16));
+    *b = _mm512_castsi512_ps(_mm512_and_si512(codes, _mm512_set1_epi32(-65536)));
+}
+
+#define codes_max          _mm512_max_epi16
+#define codes_max_unsigned _mm512_max_epu16
+#define codes_min_unsigned _mm512_min_epu16
+#define codes_add          _mm512_add_epi16
+#define codes_one()        _mm512_set1_epi16(1)
+
 #include "measure/stats_kernel_in.h"
 
 const struct kernels kernels_avx512 = KERNELS("avx512");

@@ -124,12 +124,12 @@ INLINE double total_singles(const singles sum[SETS])
     return total_doubles(wide);
 }
 
-INLINE void end_singles(const struct single_sums *sums, struct block *block)
+INLINE void end_range(singles least, singles greatest, struct block *block)
 {
     float out[2][LANES], min, max;
 
-    singles_store(out[0], sums->min);
-    singles_store(out[1], sums->max);
+    singles_store(out[0], least);
+    singles_store(out[1], greatest);
     min = out[0][0];
     max = out[1][0];
     for (size_t lane = 0; lane < LANES; lane++) {
@@ -138,6 +138,11 @@ INLINE void end_singles(const struct single_sums *sums, struct block *block)
     }
     block->min = min;
     block->max = max;
+}
+
+INLINE void end_singles(const struct single_sums *sums, struct block *block)
+{
+    end_range(sums->min, sums->max, block);
     block->sum = total_singles(sums->sum);
     block->squares = total_singles(sums->squares);
 }
@@ -472,6 +477,8 @@ BINS(f32, 4)
 BINS(f16, 2)
 BINS(bf16, 2)
 
+#include "measure/stats_run_in.h"
+
 static void sums_i64(const void *x, size_t n, struct block *ret_block)
 {
     sum_longs(x, n, 0, ret_block);
@@ -487,6 +494,7 @@ static void sums_u64(const void *x, size_t n, struct block *ret_block)
     {                                                                                  \
         .name = set, .sums = {sums_f32, sums_f16, sums_bf16, sums_i16, sums_u16,       \
                               sums_f64, sums_i32, sums_u32,  sums_i64, sums_u64},      \
+        .run = {[LOAD_F32] = run_f32, [LOAD_F16] = run_f16, [LOAD_BF16] = run_bf16},   \
         .finite = {[LOAD_F32] = finite_f32,                                            \
                    [LOAD_F16] = finite_f16,                                            \
                    [LOAD_BF16] = finite_bf16,                                          \

@@ -69,20 +69,38 @@ static double get_u32(const char *x, size_t i)
     return get_bits32(x, i);
 }
 
-/* One sweep: distances from the first element keep the sums small. */
-static inline void sums(const char *x, size_t n, double (*get)(const char *, size_t),
-                        struct block *block)
+/* The counter of the exponent histogram; infinities and NaN have some too. */
+static uint16_t bin_of(double value)
 {
-    *block = (struct block){.shift = get(x, 0), .min = get(x, 0), .max = get(x, 0)};
+    float single = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &single, sizeof bits);
+    return (uint16_t)(bits >> 20);
+}
+
+/* One sweep: distances from a number among the elements keep the sums small. */
+static inline void run(const char *x, size_t n, double (*get)(const char *, size_t),
+                       double shift, counters *counts, struct block *block)
+{
+    *block = (struct block){.shift = shift, .min = get(x, 0), .max = get(x, 0)};
     for (size_t i = 0; i < n; i++) {
-        double value = get(x, i), d = value - block->shift;
+        double value = get(x, i), d = value - shift;
 
         block->sum += d;
         block->squares += d * d;
         block->min = value < block->min ? value : block->min;
         block->max = value > block->max ? value : block->max;
         block->zeros += value == 0;
+        if (counts)
+            counts[bin_of(value)][0]++;
     }
+}
+
+static inline void sums(const char *x, size_t n, double (*get)(const char *, size_t),
+                        struct block *block)
+{
+    run(x, n, get, get(x, 0), NULL, block);
 }
 
 /* 64-bit integers: min and max are exact, and so are the distances; only their sums are
@@ -127,13 +145,8 @@ static inline bool all_finite(const char *x, size_t n,
 static inline void bins(const char *x, size_t n, double (*get)(const char *, size_t),
                         uint16_t *to)
 {
-    for (size_t i = 0; i < n; i++) {
-        float value = (float)get(x, i);
-        uint32_t bits;
-
-        memcpy(&bits, &value, sizeof bits);
-        to[i] = (uint16_t)(bits >> 20);
-    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = bin_of(get(x, i));
 }
 
 static inline size_t find(const char *x, size_t n, double (*get)(const char *, size_t),
@@ -164,6 +177,11 @@ static inline size_t find(const char *x, size_t n, double (*get)(const char *, s
     }
 #define FLOATS(type)                                                                   \
     NARROW(type)                                                                       \
+    static void run_##type(const void *x, size_t n, float shift, counters *counts,     \
+                           struct block *ret_block)                                    \
+    {                                                                                  \
+        run(x, n, get_##type, shift, counts, ret_block);                               \
+    }                                                                                  \
     static bool finite_##type(const void *x, size_t n)                                 \
     {                                                                                  \
         return all_finite(x, n, get_##type);                                           \
@@ -201,6 +219,7 @@ const struct kernels kernels_plain = {
     .name = "plain",
     .sums = {sums_f32, sums_f16, sums_bf16, sums_i16, sums_u16, sums_f64, sums_i32,
              sums_u32, sums_i64, sums_u64},
+    .run = {[LOAD_F32] = run_f32, [LOAD_F16] = run_f16, [LOAD_BF16] = run_bf16},
     .finite = {[LOAD_F32] = finite_f32,
                [LOAD_F16] = finite_f16,
                [LOAD_BF16] = finite_bf16,

@@ -197,6 +197,48 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
                                     _mm_srli_epi32(_mm_castps_si128(b), 20)));
 }
 
+/* Packing keeps the upper halves as they are when they come as signed numbers. */
+SHORT void singles_upper(singles a, singles b, uint16_t *to)
+{
+    words_store(to, _mm_packs_epi32(_mm_srai_epi32(_mm_castps_si128(a), 16),
+                                    _mm_srai_epi32(_mm_castps_si128(b), 16)));
+}
+
+SHORT void pair_f16(const char *x, singles *a, singles *b)
+{
+    *a = load_f16(x);
+    *b = load_f16(x + 2 * LANES);
+}
+
+/* The even ones and the odd ones. */
+SHORT void pair_bf16(const char *x, singles *a, singles *b)
+{
+    words codes = load_words(x);
+
+    *a = _mm_castsi128_ps(_mm_slli_epi32(codes, 16));
+    *b = _mm_castsi128_ps(_mm_and_si128(codes, _mm_set1_epi32(-65536)));
+}
+
+#define codes_max   _mm_max_epi16
+#define codes_add   _mm_add_epi16
+#define codes_one() _mm_set1_epi16(1)
+
+/* There is no comparison of unsigned numbers: move them down, and up again. */
+SHORT words codes_moved(words codes)
+{
+    return _mm_xor_si128(codes, _mm_set1_epi16(INT16_MIN));
+}
+
+SHORT words codes_max_unsigned(words a, words b)
+{
+    return codes_moved(_mm_max_epi16(codes_moved(a), codes_moved(b)));
+}
+
+SHORT words codes_min_unsigned(words a, words b)
+{
+    return codes_moved(_mm_min_epi16(codes_moved(a), codes_moved(b)));
+}
+
 #include "measure/stats_kernel_in.h"
 
 const struct kernels kernels_sse2 = KERNELS("sse2");

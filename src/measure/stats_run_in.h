@@ -1,0 +1,326 @@
+/* stats_run_in.h - the kernels for runs of many blocks; a part of stats_kernel_in.h.
+ * A run has one shift for all its blocks, so that they are joined by mere additions,
+ * and nothing needs to be filled up. Beside what stats_kernel_in.h lists, the including
+ * file has to define
+ *
+ *   pair_f16(x, a, b) pair_bf16(x, a, b)    2 * LANES elements, in any order
+ *   singles_upper(a, b, to)                 2 * LANES upper halves, in any order
+ *   codes_max                               of 16-bit lanes, as signed numbers
+ *   codes_max_unsigned codes_min_unsigned   and as unsigned ones
+ *   codes_add codes_one                     1 in each lane
+ *
+ * Counting into a table is bound by stores, one for each element. It is done between
+ * the sums of a group, which the machine then has for nothing. */
+
+#define RUN_SETS  4 /* of sums: as many as hide the time that an addition takes */
+#define RUN_GROUP (RUN_SETS * LANES)
+
+_Static_assert(TALLY_WAYS == 4, "the ways are spelled out below");
+_Static_assert(BLOCK % RUN_GROUP == 0, "a block is made of whole groups");
+
+/* The codes of 16-bit floats of one sign are ordered as the floats are, backwards where
+ * they are negative. Taken as unsigned, the greatest code is therefore the lowest
+ * number if any is negative; taken as signed, the greatest is the highest number if any
+ * is not. Twice a code is free of its sign: the least of these is what is nearest to
+ * zero, and so the other end of numbers of one sign. */
+struct code_range {
+    words max, max_unsigned, nearest;
+};
+
+struct single_range {
+    singles min, max;
+    words seen; /* was there a zero? */
+};
+
+/* What a run keeps from block to block. */
+struct run {
+    doubles sum[SETS], squares[SETS];
+    struct single_range singles; /* float32 */
+    struct code_range codes;     /* 16-bit types */
+    uint32_t zeros;              /* of 16-bit types */
+};
+
+/* How a block is looked at. Constant wherever it is used, so that no loop asks. */
+struct look {
+    bool shifted, counted;
+};
+
+/* The sums of one block. Two elements are added up before they go to a sum: registers
+ * are few, and one that is kept in memory makes all additions wait for it. */
+struct run_sums {
+    singles sum[SETS], squares[RUN_SETS];
+};
+
+INLINE void run_sums_init(struct run_sums *sums)
+{
+    for (size_t k = 0; k < SETS; k++)
+        sums->sum[k] = singles_zero();
+    for (size_t k = 0; k < RUN_SETS; k++)
+        sums->squares[k] = singles_zero();
+}
+
+INLINE void run_sums_add(struct run_sums *sums, const singles v[RUN_SETS],
+                         singles shift, bool shifted)
+{
+    for (size_t k = 0; k < RUN_SETS; k += 2) {
+        singles a = shifted ? singles_sub(v[k], shift) : v[k];
+        singles b = shifted ? singles_sub(v[k + 1], shift) : v[k + 1];
+
+        sums->sum[k / 2] = singles_add(sums->sum[k / 2], singles_add(a, b));
+        sums->squares[k] = singles_fma(a, a, sums->squares[k]);
+        sums->squares[k + 1] = singles_fma(b, b, sums->squares[k + 1]);
+    }
+}
+
+INLINE void widen_sums(const struct run_sums *from, struct run *to)
+{
+    for (size_t k = 0; k < SETS; k++) {
+        to->sum[0] = doubles_add(to->sum[0], singles_low(from->sum[k]));
+        to->sum[1] = doubles_add(to->sum[1], singles_high(from->sum[k]));
+    }
+    for (size_t k = 0; k < RUN_SETS; k++) {
+        to->squares[0] = doubles_add(to->squares[0], singles_low(from->squares[k]));
+        to->squares[1] = doubles_add(to->squares[1], singles_high(from->squares[k]));
+    }
+}
+
+/* Else gcc carries counters from one group to the next, and compares addresses. */
+#define COUNTS_ARE_STORED __asm__ volatile("" ::: "memory")
+
+/* Count a group of floats by their upper 16 bits, given side by side. */
+INLINE void count_upper(counters *counts, const char *upper)
+{
+    for (size_t i = 0; i < RUN_GROUP; i += 4) {
+        uint64_t four;
+
+        memcpy(&four, upper + 2 * i, sizeof four);
+        counts[four >> 4 & 0xfff][0]++;
+        counts[four >> 20 & 0xfff][1]++;
+        counts[four >> 36 & 0xfff][2]++;
+        counts[four >> 52][3]++;
+    }
+    COUNTS_ARE_STORED;
+}
+
+/* Count a group of float32 where it lies. */
+INLINE void count_f32(counters *counts, const char *x)
+{
+    for (size_t i = 0; i < RUN_GROUP; i += 4)
+        for (size_t way = 0; way < 4; way++) {
+            uint16_t upper;
+
+            memcpy(&upper, x + 4 * (i + way) + 2, sizeof upper);
+            counts[upper >> 4][way]++;
+        }
+    COUNTS_ARE_STORED;
+}
+
+INLINE void count_singles(counters *counts, const singles v[RUN_SETS])
+{
+    uint16_t upper[RUN_GROUP];
+
+    for (size_t k = 0; k < RUN_SETS; k += 2)
+        singles_upper(v[k], v[k + 1], upper + k * LANES);
+    count_upper(counts, (const char *)upper);
+}
+
+INLINE void prefetch_group(const char *x, size_t bytes)
+{
+    for (size_t line = 0; line < bytes; line += 64)
+        __builtin_prefetch(x + AHEAD + line);
+}
+
+/* One block of float32. */
+INLINE void run_singles(struct run *run, const char *x, singles shift, counters *counts,
+                        struct look look)
+{
+    struct single_range range = run->singles;
+    struct run_sums sums;
+
+    run_sums_init(&sums);
+    for (const char *end = x + 4 * BLOCK; x < end; x += 4 * RUN_GROUP) {
+        singles v[RUN_SETS];
+
+        prefetch_group(x, 4 * RUN_GROUP);
+        for (size_t k = 0; k < RUN_SETS; k++) {
+            v[k] = load_f32(x + 4 * k * LANES);
+            range.min = singles_min(range.min, v[k]);
+            range.max = singles_max(range.max, v[k]);
+            range.seen = seen_single(range.seen, v[k]);
+        }
+        run_sums_add(&sums, v, shift, look.shifted);
+        if (look.counted)
+            count_f32(counts, x);
+    }
+    run->singles = range;
+    widen_sums(&sums, run);
+}
+
+INLINE words codes_twice(words codes)
+{
+    return codes_add(codes, codes);
+}
+
+/* How many codes of a block are 0 or -0: what is left of twice a code when no more than
+ * 1 is kept, summed up, tells how many are not. */
+INLINE uint32_t count_zero_codes(const char *x)
+{
+    words others = words_zero();
+    uint16_t counts[2 * LANES];
+    uint32_t zeros = BLOCK;
+
+    for (const char *end = x + 2 * BLOCK; x < end; x += 4 * LANES) {
+        words twice = codes_twice(load_words(x));
+
+        others = codes_add(others, codes_min_unsigned(twice, codes_one()));
+    }
+    words_store(counts, others);
+    for (size_t i = 0; i < 2 * LANES; i++)
+        zeros -= counts[i];
+    return zeros;
+}
+
+/* Is one of the 16-bit lanes zero? Only such a one borrows from its highest bit. */
+INLINE bool any_zero_lane(words lanes)
+{
+    uint64_t out[LANES / 2], borrowed = 0;
+
+    words_store(out, lanes);
+    for (size_t i = 0; i < LANES / 2; i++)
+        borrowed |= (out[i] - 0x0001000100010001u) & ~out[i] & 0x8000800080008000u;
+    return borrowed != 0;
+}
+
+/* The range of one block, and its zeros. They are counted where there are any. */
+INLINE void range_codes(struct run *run, const char *x)
+{
+    const char *first = x;
+    struct code_range range = {run->codes.max, run->codes.max_unsigned,
+                               codes_twice(load_words(x))};
+
+    for (const char *end = x + 2 * BLOCK; x < end; x += 2 * RUN_GROUP) {
+        words a = load_words(x), b = load_words(x + 4 * LANES);
+        words nearest = codes_min_unsigned(codes_twice(a), codes_twice(b));
+
+        range.max = codes_max(range.max, codes_max(a, b));
+        range.max_unsigned =
+            codes_max_unsigned(range.max_unsigned, codes_max_unsigned(a, b));
+        range.nearest = codes_min_unsigned(range.nearest, nearest);
+    }
+    if (any_zero_lane(range.nearest))
+        run->zeros += count_zero_codes(first);
+    range.nearest = codes_min_unsigned(range.nearest, run->codes.nearest);
+    run->codes = range;
+}
+
+/* One block of float16 or bfloat16, in two sweeps for want of registers. `same` says
+ * that a code is the upper half of its float32. */
+INLINE void run_codes(struct run *run, const char *x, singles shift, counters *counts,
+                      struct look look, bool same,
+                      void (*pair)(const char *, singles *, singles *))
+{
+    struct run_sums sums;
+
+    run_sums_init(&sums);
+    for (size_t i = 0; i < 2 * BLOCK; i += 2 * RUN_GROUP) {
+        singles v[RUN_SETS];
+
+        prefetch_group(x + i, 2 * RUN_GROUP);
+        pair(x + i, &v[0], &v[1]);
+        pair(x + i + 4 * LANES, &v[2], &v[3]);
+        run_sums_add(&sums, v, shift, look.shifted);
+        if (look.counted && same)
+            count_upper(counts, x + i);
+        else if (look.counted)
+            count_singles(counts, v);
+    }
+    widen_sums(&sums, run);
+    range_codes(run, x);
+}
+
+INLINE void run_init(struct run *run, const char *x)
+{
+    words codes = load_words(x);
+
+    *run = (struct run){.singles = {load_f32(x), load_f32(x), seen_none()},
+                        .codes = {codes, codes, codes_twice(codes)}};
+    for (size_t k = 0; k < SETS; k++)
+        run->sum[k] = run->squares[k] = doubles_zero();
+}
+
+/* The range as numbers. */
+INLINE void end_codes(const struct code_range *range, singles (*load)(const char *),
+                      struct block *block)
+{
+    int16_t max[2 * LANES];
+    uint16_t lowest[2 * LANES], nearest[2 * LANES], codes[2 * LANES] = {0};
+    float out[LANES];
+
+    words_store(max, range->max);
+    words_store(lowest, range->max_unsigned);
+    words_store(nearest, range->nearest);
+    for (size_t i = 1; i < 2 * LANES; i++) {
+        max[0] = max[i] > max[0] ? max[i] : max[0];
+        lowest[0] = lowest[i] > lowest[0] ? lowest[i] : lowest[0];
+        nearest[0] = nearest[i] < nearest[0] ? nearest[i] : nearest[0];
+    }
+    codes[0] = lowest[0] >= 0x8000 ? lowest[0] : nearest[0] / 2;
+    codes[1] = (uint16_t)(max[0] >= 0 ? max[0] : 0x8000 + nearest[0] / 2);
+    singles_store(out, load((const char *)codes));
+    block->min = out[0];
+    block->max = out[1];
+}
+
+INLINE void run_end(const struct run *run, const char *x, size_t n, size_t size,
+                    singles (*load)(const char *), struct block *block)
+{
+    block->sum = total_doubles(run->sum);
+    block->squares = total_doubles(run->squares);
+    if (size == 2) {
+        end_codes(&run->codes, load, block);
+        block->zeros = run->zeros;
+    } else {
+        end_range(run->singles.min, run->singles.max, block);
+        if (seen_any(run->singles.seen))
+            block->zeros = count_zeros(x, n, size, load);
+    }
+}
+
+/* A block is a function of its own, so that nothing but its sums needs a register.
+ * There are three: the one that counts is slower than any sum. */
+#define RUN_BLOCK(name, call)                                                          \
+    static __attribute__((noinline)) void name(struct run *run, const char *x,         \
+                                               singles shift, counters *counts)        \
+    {                                                                                  \
+        call;                                                                          \
+    }
+#define RUN_KERNEL(type, size, function, ...)                                          \
+    RUN_BLOCK(plain_##type, function(run, x, shift, counts,                            \
+                                     ((struct look){false, false})__VA_ARGS__))        \
+    RUN_BLOCK(shifted_##type, function(run, x, shift, counts,                          \
+                                       ((struct look){true, false})__VA_ARGS__))       \
+    RUN_BLOCK(counted_##type,                                                          \
+              function(run, x, shift, counts, ((struct look){true, true})__VA_ARGS__)) \
+    static void run_##type(const void *x, size_t n, float shift, counters *counts,     \
+                           struct block *ret_block)                                    \
+    {                                                                                  \
+        singles shifts = singles_set(shift);                                           \
+        const char *at = x, *end = at + n * (size);                                    \
+        struct run run;                                                                \
+                                                                                       \
+        run_init(&run, at);                                                            \
+        for (; at < end; at += BLOCK * (size)) {                                       \
+            if (counts)                                                                \
+                counted_##type(&run, at, shifts, counts);                              \
+            else if (shift != 0)                                                       \
+                shifted_##type(&run, at, shifts, NULL);                                \
+            else                                                                       \
+                plain_##type(&run, at, shifts, NULL);                                  \
+        }                                                                              \
+        *ret_block = (struct block){.shift = shift};                                   \
+        run_end(&run, x, n, size, load_##type, ret_block);                             \
+    }
+
+RUN_KERNEL(f32, 4, run_singles)
+RUN_KERNEL(f16, 2, run_codes, , false, pair_f16)
+RUN_KERNEL(bf16, 2, run_codes, , true, pair_bf16)
