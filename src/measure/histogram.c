@@ -7,7 +7,9 @@
 #include "measure/decode_in.h"
 #include "measure/elements_in.h"
 #include "measure/histogram_in.h"
+#include "measure/small_float_in.h"
 
+#define FEW  8192                 /* elements that are not worth a table of counters */
 #define HALF (HISTOGRAM_BINS / 2) /* counters of one sign */
 #define TOP  (HALF - 8)           /* from here on: infinities and NaN */
 
@@ -58,6 +60,21 @@ uint16_t histogram_bin(double value)
         return (uint16_t)(sign + (uint16_t)(magnitude * 0x1p129));
     memcpy(&bits, &magnitude, sizeof bits);
     return (uint16_t)(sign + (bits >> 49) - ((1023 - 127) << 3));
+}
+
+/* Without memory for the table, counting is slower and no less right. */
+void tally_init(struct tally *tally, struct histogram *histogram, enum dtype dtype,
+                uint64_t n)
+{
+    *tally = (struct tally){.histogram = histogram};
+    if (histogram && n > FEW && code_bits(dtype) == 0)
+        tally->counts = calloc(HISTOGRAM_BINS, sizeof *tally->counts);
+}
+
+void tally_release(struct tally *tally)
+{
+    tally_flush(tally);
+    free(tally->counts);
 }
 
 void tally_add(struct tally *tally, const uint16_t *bins, size_t n)

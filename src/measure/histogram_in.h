@@ -19,6 +19,13 @@ struct tally {
     uint64_t n;       /* in the table; stays below 2^32 */
 };
 
+/* For about n elements of a type, on their way to `histogram`; NULL gives a tally that
+ * nothing may be counted in. */
+void tally_init(struct tally *tally, struct histogram *histogram, enum dtype dtype,
+                uint64_t n);
+/* Bring all counts to the histogram. */
+void tally_release(struct tally *tally);
+
 /* Count bins (n); those of NaN and infinities may be among them. */
 void tally_add(struct tally *tally, const uint16_t *bins, size_t n);
 /* `n` more were counted into the table by a kernel. */

@@ -9,8 +9,6 @@
 #include "measure/decode_in.h"
 #include "measure/small_float_in.h"
 
-#define FEW ((size_t)8192) /* elements that are not worth a table of counters */
-
 void stats_init(struct stats *stats, enum dtype dtype)
 {
     enum dtype_kind kind = dtype_info(dtype)->kind;
@@ -167,12 +165,11 @@ static void add_sampled(struct stats *stats, struct stats_part part)
         part.tally->histogram->sampled = true;
 }
 
-void stats_add(struct stats *stats, struct histogram *histogram, enum dtype dtype,
-               const void *at, size_t n, uint64_t index, enum measure_mode mode)
+void stats_add_tally(struct stats *stats, struct tally *tally, enum dtype dtype,
+                     const void *at, size_t n, uint64_t index, enum measure_mode mode)
 {
-    struct tally tally = {.histogram = histogram};
     struct stats_part part = {.kernels = kernels_best(),
-                              .tally = histogram ? &tally : NULL,
+                              .tally = tally->histogram ? tally : NULL,
                               .dtype = dtype,
                               .mode = mode == MEASURE_SAMPLED ? MEASURE_FULL : mode,
                               .at = at,
@@ -181,15 +178,20 @@ void stats_add(struct stats *stats, struct histogram *histogram, enum dtype dtyp
 
     if (n == 0 || !dtype_has_values(dtype))
         return;
-    /* Without memory for the table, counting is slower and no less right. */
-    if (histogram && n > FEW && code_bits(dtype) == 0)
-        tally.counts = calloc(HISTOGRAM_BINS, sizeof *tally.counts);
     if (mode == MEASURE_SAMPLED)
         add_sampled(stats, part);
     else
         stats_add_part(stats, &part);
-    tally_flush(&tally);
-    free(tally.counts);
+}
+
+void stats_add(struct stats *stats, struct histogram *histogram, enum dtype dtype,
+               const void *at, size_t n, uint64_t index, enum measure_mode mode)
+{
+    struct tally tally;
+
+    tally_init(&tally, histogram, dtype, n);
+    stats_add_tally(stats, &tally, dtype, at, n, index, mode);
+    tally_release(&tally);
 }
 
 const char *stats_kernel_name(void)

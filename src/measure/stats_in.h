@@ -21,7 +21,11 @@ struct stats_part {
 };
 void stats_add_part(struct stats *stats, const struct stats_part *part);
 
-/* The same for types whose elements are codes of at most 8 bits. */
+/* As stats_add(), for the parts of a tensor that share a table of counters. */
+void stats_add_tally(struct stats *stats, struct tally *tally, enum dtype dtype,
+                     const void *at, size_t n, uint64_t index, enum measure_mode mode);
+
+/* As stats_add_part(), for types whose elements are codes of at most 8 bits. */
 void stats_add_codes(struct stats *stats, const struct stats_part *part);
 
 /* Join `n` further finite elements with this mean and m2 to those that stats holds;

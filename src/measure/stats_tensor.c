@@ -13,7 +13,7 @@
 struct measuring {
     struct elements *elements;
     struct stats *stats;
-    struct histogram *histogram;
+    struct tally tally;
     enum dtype dtype;
     enum measure_mode mode;
     uint64_t done; /* elements so far */
@@ -60,7 +60,7 @@ static void add_permuted(struct measuring *m, const void *at, size_t n)
     struct wanted wanted;
 
     stats_init(&part, m->dtype);
-    stats_add(&part, m->histogram, m->dtype, at, n, m->done, m->mode);
+    stats_add_tally(&part, &m->tally, m->dtype, at, n, m->done, m->mode);
     if (!isnan(part.min) &&
         (isnan(all->min) ||
          !stats_below(all->kind, all->min, all->int_min, part.min, part.int_min))) {
@@ -86,7 +86,7 @@ static int measure(struct measuring *m, struct work *work, struct err *err)
         if (more <= 0)
             return more;
         if (m->elements->in_order)
-            stats_add(m->stats, m->histogram, m->dtype, at, n, m->done, m->mode);
+            stats_add_tally(m->stats, &m->tally, m->dtype, at, n, m->done, m->mode);
         else
             add_permuted(m, at, n);
         m->done += n;
@@ -128,10 +128,11 @@ int stats_tensor(const struct model *model, const struct tensor *tensor,
             err_set(err, ERR_LIMIT, "no memory for a histogram");
         goto out;
     }
-    m.histogram = own;
+    tally_init(&m.tally, own, tensor->dtype, tensor->numel);
     if (mode == MEASURE_SAMPLED && tensor->numel < SMALL)
         m.mode = MEASURE_FULL;
     result = measure(&m, work, err);
+    tally_release(&m.tally);
     if (result < 0)
         goto out;
     repeat(&stats, own, times);
