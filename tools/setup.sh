@@ -36,6 +36,7 @@ run     library         libpcre2-8                                libpcre2-dev
 run     library         libutf8proc                               libutf8proc-dev
 run     command         python3                                   python3
 test    library         cmocka                                    libcmocka-dev
+test    header          simde/x86/avx512.h                        libsimde-dev
 test    command         clang                                     clang
 test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
