@@ -9,6 +9,7 @@
 #include "text/width.h"
 
 #define LEAST_LABEL 24 /* cells; before labels get narrower, columns go */
+#define LEAST_NAME  4  /* cells behind the guides */
 #define LEAST_TEXT  12 /* cells; a last column of text with less room goes */
 #define MOST_GUIDES 64 /* levels; deeper ones are told by a number */
 #define FEW_GUIDES  3  /* on the narrowest line */
@@ -27,6 +28,7 @@ struct table {
     bool *shown;      /* by column: there is room for it */
     bool *last;       /* by depth: is the branch above us the last of its siblings? */
     uint32_t label_width;
+    uint32_t most_guides; /* cells: the widest of those that stand before labels */
     size_t per_row;
 };
 
@@ -114,6 +116,8 @@ static void fill_row(struct table *table, uint32_t r)
     /* A label with nothing beside it needs no room in its column. */
     if (!alone && table->cells[r] > table->label_width)
         table->label_width = table->cells[r];
+    if (!alone && guide_width(what, row) > table->most_guides)
+        table->most_guides = guide_width(what, row);
 }
 
 static int fill(struct table *table, struct err *err)
@@ -169,6 +173,26 @@ static size_t least_column(const struct table *table)
     return least;
 }
 
+/* Cut the widest column of text, if that is enough beside labels of `least` cells. */
+static bool shrink_widest(struct table *table, uint32_t least)
+{
+    const struct textual *what = table->what;
+    size_t widest = what->n_columns;
+    uint32_t others;
+
+    for (size_t c = 0; c < what->n_columns; c++)
+        if (table->shown[c] && !what->columns[c]->right &&
+            (widest == what->n_columns || table->widths[c] > table->widths[widest]))
+            widest = c;
+    if (widest == what->n_columns)
+        return false;
+    others = columns_width(table) - table->widths[widest] + least;
+    if (others + LEAST_TEXT > what->width)
+        return false;
+    table->widths[widest] = what->width - others;
+    return true;
+}
+
 static void fit(struct table *table)
 {
     const struct textual *what = table->what;
@@ -187,8 +211,10 @@ static void fit(struct table *table)
         if (what->columns[last - 1]->rank == 0)
             table->shown[last - 1] = false;
     }
-    least = label < LEAST_LABEL ? label : LEAST_LABEL;
-    while (columns_width(table) + least > width &&
+    least = table->most_guides + LEAST_NAME;
+    least = least < LEAST_LABEL ? LEAST_LABEL : least;
+    least = label < least ? label : least;
+    while (columns_width(table) + least > width && !shrink_widest(table, least) &&
            least_column(table) < what->n_columns)
         table->shown[least_column(table)] = false;
     others = columns_width(table);
@@ -221,7 +247,7 @@ static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
         buf_str(to, text_at(table, r * table->per_row));
         return width;
     }
-    room = room > guides + 4 ? room - guides : 4;
+    room = room > guides + LEAST_NAME ? room - guides : LEAST_NAME;
     label_make(&table->label, what->show, row, what->name);
     if (cut) {
         buf_clear(&table->cell);
@@ -397,7 +423,7 @@ static void write_narrow_row(struct out *out, struct table *table, struct buf *l
         add_params(&table->cell, what, row); /* has no glyphs */
     used = guides + text_width(buf_span(&table->cell));
     if (what->width > 0)
-        room = what->width > used + 8 ? what->width - used : 8;
+        room = what->width > used + LEAST_NAME ? what->width - used : LEAST_NAME;
     add_guides(line, table, row);
     label_make(&table->label, what->show, row, what->name);
     label_write(line, &table->label, room);
