@@ -172,7 +172,7 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
 }
 
 /* Packing keeps the upper halves as they are when they come as signed numbers. */
-SHORT void singles_upper(singles a, singles b, uint16_t *to)
+SHORT void singles_upper(singles a, singles b, char *to)
 {
     words_store(to, _mm256_packs_epi32(_mm256_srai_epi32(_mm256_castps_si256(a), 16),
                                        _mm256_srai_epi32(_mm256_castps_si256(b), 16)));

@@ -169,7 +169,7 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
 }
 
 /* Packing keeps the upper halves as they are when they come as signed numbers. */
-SHORT void singles_upper(singles a, singles b, uint16_t *to)
+SHORT void singles_upper(singles a, singles b, char *to)
 {
     words_store(to, _mm512_packs_epi32(_mm512_srai_epi32(_mm512_castps_si512(a), 16),
                                        _mm512_srai_epi32(_mm512_castps_si512(b), 16)));

@@ -115,13 +115,10 @@ INLINE void count_f32(counters *counts, const char *x)
     COUNTS_ARE_STORED;
 }
 
-INLINE void count_singles(counters *counts, const singles v[RUN_SETS])
+INLINE void store_upper(const singles v[RUN_SETS], char *upper)
 {
-    uint16_t upper[RUN_GROUP];
-
-    for (size_t k = 0; k < RUN_SETS; k += 2)
-        singles_upper(v[k], v[k + 1], upper + k * LANES);
-    count_upper(counts, (const char *)upper);
+    singles_upper(v[0], v[1], upper);
+    singles_upper(v[2], v[3], upper + 4 * LANES);
 }
 
 INLINE void prefetch_group(const char *x, size_t bytes)
@@ -220,6 +217,7 @@ INLINE void run_codes(struct run *run, const char *x, singles shift, counters *c
                       void (*pair)(const char *, singles *, singles *))
 {
     struct run_sums sums;
+    char upper[2 * BLOCK];
 
     run_sums_init(&sums);
     for (size_t i = 0; i < 2 * BLOCK; i += 2 * RUN_GROUP) {
@@ -232,8 +230,10 @@ INLINE void run_codes(struct run *run, const char *x, singles shift, counters *c
         if (look.counted && same)
             count_upper(counts, x + i);
         else if (look.counted)
-            count_singles(counts, v);
+            store_upper(v, upper + i);
     }
+    for (size_t i = 0; look.counted && !same && i < 2 * BLOCK; i += 2 * RUN_GROUP)
+        count_upper(counts, upper + i);
     widen_sums(&sums, run);
     range_codes(run, x);
 }

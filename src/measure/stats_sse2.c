@@ -198,7 +198,7 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
 }
 
 /* Packing keeps the upper halves as they are when they come as signed numbers. */
-SHORT void singles_upper(singles a, singles b, uint16_t *to)
+SHORT void singles_upper(singles a, singles b, char *to)
 {
     words_store(to, _mm_packs_epi32(_mm_srai_epi32(_mm_castps_si128(a), 16),
                                     _mm_srai_epi32(_mm_castps_si128(b), 16)));

@@ -106,14 +106,23 @@ static node_id metadata_of(struct torch_fold *fold, node_id dict)
     return pickle_dict_get(fold->pickle, attributes, "_metadata");
 }
 
+/* One tensor alone, somewhere below, is more often a score or a buffer of an optimizer
+ * than a model, unless its name says otherwise. */
+static bool is_lone_weight(struct torch_fold *fold, node_id key)
+{
+    struct str name = fold_key(fold, key);
+
+    return str_is(name, "weight") || str_is(name, "bias");
+}
+
 /* A state_dict has texts for keys, and its values are tensors: all of them, or most if
  * there is more to tell it by. The first thousand entries will do. */
-static bool is_state_dict(struct torch_fold *fold, const struct fold_pairs *pairs,
-                          node_id dict)
+static bool is_state_dict(struct torch_fold *fold, const struct fold_task *task,
+                          const struct fold_pairs *pairs, node_id dict)
 {
     uint32_t n = pairs->n < SAMPLE ? pairs->n : SAMPLE, tensors = 0;
     bool dotted = false;
-    node_id key, value;
+    node_id key = NO_NODE, value;
 
     for (uint32_t i = 0; i < n; i++) {
         fold_pair(fold, pairs, i, &key, &value);
@@ -126,7 +135,7 @@ static bool is_state_dict(struct torch_fold *fold, const struct fold_pairs *pair
     if (tensors == 0)
         return false;
     if (tensors == n)
-        return true;
+        return n > 1 || dotted || task->depth == 0 || is_lone_weight(fold, key);
     return tensors >= n / 2 &&
            (dotted || pickle_is_dict(fold->pickle, metadata_of(fold, dict)));
 }
@@ -265,14 +274,19 @@ static void add_states(struct torch_fold *fold, const struct fold_task *task,
     }
 }
 
-/* {'state': {...}, 'param_groups': [...]} */
+/* {'state': {0: {...}}, 'param_groups': [...]}. The groups may have been left out: then
+ * it is the numbers of the parameters that tell. */
 static bool is_optimizer(struct torch_fold *fold, node_id dict)
 {
     const struct pickle *pickle = fold->pickle;
+    node_id state = pickle_dict_get(pickle, dict, "state"), key = NO_NODE, value;
 
-    return pickle_dict_n(pickle, dict) <= FEW &&
-           pickle_is_dict(pickle, pickle_dict_get(pickle, dict, "state")) &&
-           pickle_is_list(pickle, pickle_dict_get(pickle, dict, "param_groups"));
+    if (pickle_dict_n(pickle, dict) > FEW || !pickle_is_dict(pickle, state))
+        return false;
+    if (pickle_is_list(pickle, pickle_dict_get(pickle, dict, "param_groups")))
+        return true;
+    return pickle_dict_at(pickle, state, 0, &key, &value) &&
+           fold_is(fold, key, NODE_INT) && pickle_is_dict(pickle, value);
 }
 
 /* Attributes that somebody hung on a dict of a class of its own. */
@@ -303,7 +317,7 @@ void unfold_dict(struct torch_fold *fold, const struct fold_task *task)
         build_set_flags(fold->build, task->place, PLACE_OPTIMIZER);
         inner.role = ROLE_STATE;
         add_entries(fold, &inner, dict, 0);
-    } else if (task->role != ROLE_STATE && is_state_dict(fold, &pairs, dict)) {
+    } else if (task->role != ROLE_STATE && is_state_dict(fold, task, &pairs, dict)) {
         build_set_flags(fold->build, task->place, PLACE_STATE_DICT);
         add_states(fold, task, &pairs, metadata_of(fold, dict));
     } else {

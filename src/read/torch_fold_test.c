@@ -75,7 +75,7 @@ TEST(a_checkpoint_shows_plain_values_beside_its_state_dict)
 {
     check_tree("(dVepoch\nI12\nsI3\nVthree\nsVhistory\n(lI1\naI2\na(I3\nI4\ntas"
                "Vargs\ncargparse\nNamespace\n)\x81(dVlr\nF0.5\nsbs"
-               "Vmodel\n(dVw\n" VECTOR("0") "ss.",
+               "Vmodel\n(dVweight\n" VECTOR("0") "ss.",
                "group dict\n"
                "  epoch 12\n"
                "  3 three\n"
@@ -83,7 +83,19 @@ TEST(a_checkpoint_shows_plain_values_beside_its_state_dict)
                "  args group argparse.Namespace\n"
                "    lr 0.5\n"
                "  model group dict (state_dict)\n"
-               "    w float32 4 parameter?\n");
+               "    weight float32 4 parameter?\n");
+}
+
+TEST(a_lone_tensor_below_is_no_model_and_numbered_states_are_an_optimizer)
+{
+    check_tree("(dVbest\n(dVscore\n" VECTOR("0") "ss.", "group dict\n"
+                                                        "  best group dict\n"
+                                                        "    score float32 4 plain\n");
+    check_tree("(dVstate\n(dI0\n(dVexp_avg\n" VECTOR("0") "sss.",
+               "group dict (optimizer)\n"
+               "  state group dict\n"
+               "    0 group dict\n"
+               "      exp_avg float32 4 state\n");
 }
 
 TEST(a_container_met_twice_is_shown_once)
