@@ -138,6 +138,79 @@ TEST(std_is_within_a_millionth_on_every_row_of_the_accuracy_table)
             check_rows(kernels_find(sets[i]));
 }
 
+/* Element i of x, cut short to what its type holds; float16 has no denormals here. */
+static void put_float(enum dtype dtype, uint8_t *x, size_t i, float value)
+{
+    uint32_t bits;
+    uint16_t half;
+
+    memcpy(&bits, &value, sizeof bits);
+    half = (uint16_t)(bits >> 16);
+    if (dtype == DTYPE_FLOAT16) /* its exponent is smaller by 112 */
+        half = (uint16_t)((half & 0x8000) | ((bits & 0x7fffffff) - 0x38000000) >> 13);
+    if (dtype == DTYPE_FLOAT32)
+        memcpy(x + 4 * i, &bits, sizeof bits);
+    else
+        memcpy(x + 2 * i, &half, sizeof half);
+}
+
+/* A run may be measured from 0, from its mean or block by block: the rows are N(0,1),
+ * N(100,1), one number only, and the first with a NaN and an infinity in it. */
+static void check_runs_of(const struct kernels *kernels, enum dtype dtype, int row)
+{
+    size_t n = 2 * RUN + BLOCK + 77;
+    uint8_t *x = malloc(4 * n);
+    double *reals = malloc(n * sizeof *reals);
+    struct histogram *histograms = calloc(2, sizeof *histograms);
+    uint64_t state = 31 + (uint64_t)row;
+    struct tally tally;
+    struct stats got, expected;
+    long double std;
+
+    CHECK(x && reals && histograms);
+    for (size_t i = 0; i < n; i++) {
+        double value = row == 2 ? 0.75 : (row == 1 ? 100 : 0) + normal(&state);
+
+        if (fabs(value) < 0.001)
+            value = 0.001;
+        if (row == 3 && (i == 5000 || i == 40000))
+            value = i == 5000 ? NAN : -INFINITY;
+        put_float(dtype, x, i, (float)value);
+    }
+    if (row == 3 && dtype == DTYPE_FLOAT16) {
+        memcpy(x + 2 * 5000, &(uint16_t){0x7e00}, 2);
+        memcpy(x + 2 * 40000, &(uint16_t){0xfc00}, 2);
+    }
+    decode_reals(dtype, x, 0, n, reals);
+    expected = by_definition(dtype, reals, n, &std);
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(reals[i]))
+            histograms[1].bins[histogram_bin(reals[i])]++;
+    tally_init(&tally, &histograms[0], dtype, n);
+    stats_init(&got, dtype);
+    stats_add_part(
+        &got,
+        &(struct stats_part){
+            .kernels = kernels, .tally = &tally, .dtype = dtype, .at = x, .n = n});
+    tally_release(&tally);
+    check_stats(&got, &expected, 1e-6);
+    CHECK(memcmp(histograms[0].bins, histograms[1].bins, sizeof histograms[0].bins) ==
+          0);
+    free(x);
+    free(reals);
+    free(histograms);
+}
+
+TEST(runs_are_right_and_counted_once_whichever_way_they_are_measured)
+{
+    static const enum dtype types[] = {DTYPE_FLOAT32, DTYPE_FLOAT16, DTYPE_BFLOAT16};
+
+    for (size_t i = 0; i < COUNT_OF(sets); i++)
+        for (size_t k = 0; kernels_find(sets[i]) && k < COUNT_OF(types); k++)
+            for (int row = 0; row < 4; row++)
+                check_runs_of(kernels_find(sets[i]), types[k], row);
+}
+
 TEST(statistics_of_every_type_are_those_by_definition)
 {
     const size_t n = 5003;
