@@ -1,9 +1,10 @@
 #!/bin/sh
 # fuzz.sh SECONDS [NAME...] - let libFuzzer look for inputs that upset a reader.
 #
-# Starts from tests/fuzz/corpus/NAME, keeps what it learns in build/fuzz/corpus/NAME and
-# what it breaks in build/fuzz/broken/. Two targets run at a time. An input that broke
-# something becomes a test by being copied to tests/fuzz/corpus/NAME.
+# Starts from tests/fuzz/corpus/NAME and from seeds made of the sample files, keeps what it
+# learns in build/fuzz/corpus/NAME and what it breaks in build/fuzz/broken/. Two targets
+# run at a time. An input that broke something becomes a test by being copied to
+# tests/fuzz/corpus/NAME.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=$1
@@ -23,6 +24,7 @@ echo "torchoscope: $seconds s for each of: $*" >&2
 
 # An input may take 10 s and 72 MB at once; the sanitizer needs memory of its own.
 mkdir -p build/fuzz/broken
+[ -d build/fuzz/corpus ] || python3 tests/fuzz/make_corpus.py >/dev/null
 export seconds
 # shellcheck disable=SC2016 # expanded by the shell that xargs starts
 printf '%s\n' "$@" | xargs -P 2 -I NAME sh -c '
