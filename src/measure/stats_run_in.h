@@ -45,16 +45,15 @@ struct look {
     bool shifted, counted;
 };
 
-/* The sums of one block. Two elements are added up before they go to a sum: registers
- * are few, and one that is kept in memory makes all additions wait for it. */
+/* The sums of one block. A group is added up before it goes to the sum: registers are
+ * few, and one that is kept in memory makes all additions wait for it. */
 struct run_sums {
-    singles sum[SETS], squares[RUN_SETS];
+    singles sum, squares[RUN_SETS];
 };
 
 INLINE void run_sums_init(struct run_sums *sums)
 {
-    for (size_t k = 0; k < SETS; k++)
-        sums->sum[k] = singles_zero();
+    sums->sum = singles_zero();
     for (size_t k = 0; k < RUN_SETS; k++)
         sums->squares[k] = singles_zero();
 }
@@ -62,22 +61,20 @@ INLINE void run_sums_init(struct run_sums *sums)
 INLINE void run_sums_add(struct run_sums *sums, const singles v[RUN_SETS],
                          singles shift, bool shifted)
 {
-    for (size_t k = 0; k < RUN_SETS; k += 2) {
-        singles a = shifted ? singles_sub(v[k], shift) : v[k];
-        singles b = shifted ? singles_sub(v[k + 1], shift) : v[k + 1];
+    singles d[RUN_SETS];
 
-        sums->sum[k / 2] = singles_add(sums->sum[k / 2], singles_add(a, b));
-        sums->squares[k] = singles_fma(a, a, sums->squares[k]);
-        sums->squares[k + 1] = singles_fma(b, b, sums->squares[k + 1]);
+    for (size_t k = 0; k < RUN_SETS; k++) {
+        d[k] = shifted ? singles_sub(v[k], shift) : v[k];
+        sums->squares[k] = singles_fma(d[k], d[k], sums->squares[k]);
     }
+    sums->sum = singles_add(
+        sums->sum, singles_add(singles_add(d[0], d[1]), singles_add(d[2], d[3])));
 }
 
 INLINE void widen_sums(const struct run_sums *from, struct run *to)
 {
-    for (size_t k = 0; k < SETS; k++) {
-        to->sum[0] = doubles_add(to->sum[0], singles_low(from->sum[k]));
-        to->sum[1] = doubles_add(to->sum[1], singles_high(from->sum[k]));
-    }
+    to->sum[0] = doubles_add(to->sum[0], singles_low(from->sum));
+    to->sum[1] = doubles_add(to->sum[1], singles_high(from->sum));
     for (size_t k = 0; k < RUN_SETS; k++) {
         to->squares[0] = doubles_add(to->squares[0], singles_low(from->squares[k]));
         to->squares[1] = doubles_add(to->squares[1], singles_high(from->squares[k]));
@@ -188,34 +185,33 @@ INLINE bool any_zero_lane(words lanes)
     return borrowed != 0;
 }
 
-/* The range of one block, and its zeros. They are counted where there are any. */
-INLINE void range_codes(struct run *run, const char *x)
+INLINE void range_add(struct code_range *range, words a, words b)
 {
-    const char *first = x;
-    struct code_range range = {run->codes.max, run->codes.max_unsigned,
-                               codes_twice(load_words(x))};
+    words nearest = codes_min_unsigned(codes_twice(a), codes_twice(b));
 
-    for (const char *end = x + 2 * BLOCK; x < end; x += 2 * RUN_GROUP) {
-        words a = load_words(x), b = load_words(x + 4 * LANES);
-        words nearest = codes_min_unsigned(codes_twice(a), codes_twice(b));
-
-        range.max = codes_max(range.max, codes_max(a, b));
-        range.max_unsigned =
-            codes_max_unsigned(range.max_unsigned, codes_max_unsigned(a, b));
-        range.nearest = codes_min_unsigned(range.nearest, nearest);
-    }
-    if (any_zero_lane(range.nearest))
-        run->zeros += count_zero_codes(first);
-    range.nearest = codes_min_unsigned(range.nearest, run->codes.nearest);
-    run->codes = range;
+    range->max = codes_max(range->max, codes_max(a, b));
+    range->max_unsigned =
+        codes_max_unsigned(range->max_unsigned, codes_max_unsigned(a, b));
+    range->nearest = codes_min_unsigned(range->nearest, nearest);
 }
 
-/* One block of float16 or bfloat16, in two sweeps for want of registers. `same` says
- * that a code is the upper half of its float32. */
+/* Take over the range of a block. Its zeros are counted where there are any. */
+INLINE void range_end(struct run *run, struct code_range *range, const char *x)
+{
+    if (any_zero_lane(range->nearest))
+        run->zeros += count_zero_codes(x);
+    range->nearest = codes_min_unsigned(range->nearest, run->codes.nearest);
+    run->codes = *range;
+}
+
+/* One block of float16 or bfloat16. `same` says that a code is the upper half of its
+ * float32. */
 INLINE void run_codes(struct run *run, const char *x, singles shift, counters *counts,
                       struct look look, bool same,
                       void (*pair)(const char *, singles *, singles *))
 {
+    struct code_range range = {run->codes.max, run->codes.max_unsigned,
+                               codes_twice(load_words(x))};
     struct run_sums sums;
     char upper[2 * BLOCK];
 
@@ -227,6 +223,7 @@ INLINE void run_codes(struct run *run, const char *x, singles shift, counters *c
         pair(x + i, &v[0], &v[1]);
         pair(x + i + 4 * LANES, &v[2], &v[3]);
         run_sums_add(&sums, v, shift, look.shifted);
+        range_add(&range, load_words(x + i), load_words(x + i + 4 * LANES));
         if (look.counted && same)
             count_upper(counts, x + i);
         else if (look.counted)
@@ -235,7 +232,7 @@ INLINE void run_codes(struct run *run, const char *x, singles shift, counters *c
     for (size_t i = 0; look.counted && !same && i < 2 * BLOCK; i += 2 * RUN_GROUP)
         count_upper(counts, upper + i);
     widen_sums(&sums, run);
-    range_codes(run, x);
+    range_end(run, &range, x);
 }
 
 INLINE void run_init(struct run *run, const char *x)
