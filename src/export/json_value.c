@@ -1,7 +1,8 @@
 #include "export/export_in.h"
 
-#define MOST_LEVELS 64
-#define MOST_ITEMS  100000u
+#define MOST_LEVELS   64
+#define MOST_ITEMS    100000u
+#define TEXT_PER_ITEM 64
 
 /* Values share their parts, so that a small file may spell a value that is huge when it
  * is written out: both depth and length are bounded. */
@@ -10,6 +11,15 @@ struct value_walk {
     const struct values *values;
     uint32_t left; /* items that may still be written */
 };
+
+/* A long text counts as several items, so that not even texts make a value endless; the
+ * first of them is always written whole. */
+static void spend(struct value_walk *walk, struct str text)
+{
+    size_t cost = 1 + text.len / TEXT_PER_ITEM;
+
+    walk->left = cost < walk->left ? walk->left - (uint32_t)cost : 0;
+}
 
 static void write_any(struct value_walk *walk, const char *key, uint32_t id, int level);
 
@@ -44,6 +54,7 @@ static void write_members(struct value_walk *walk, const char *key, uint32_t id,
 
     json_object(walk->doc->json, key);
     for (uint32_t i = 0; i + 1 < value_at(walk->values, id)->n; i += 2) {
+        spend(walk, value_text(walk->values, items[i]));
         json_key(walk->doc->json, value_text(walk->values, items[i]));
         write_any(walk, NULL, items[i + 1], level + 1);
     }
@@ -143,7 +154,7 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
                   0);
         return;
     }
-    walk->left--;
+    spend(walk, text);
     switch ((enum value_kind)value->kind) {
     case VALUE_NONE:
         json_null(json, key);
