@@ -216,5 +216,5 @@ uint64_t str_hash(struct str s)
         hash = hash_mix(hash, load_u64(at));
     if (left > 0)
         hash = hash_mix(hash, load_tail(at, left));
-    return hash;
+    return hash_mix(hash, s.len); /* so that the last bytes, too, reach every bit */
 }
