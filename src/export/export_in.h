@@ -14,6 +14,7 @@ struct document {
     struct buf path;     /* for full names */
     uint32_t *next_same; /* by place: the next place of the same tensor, or NO_PLACE;
                             NULL if nothing is tied */
+    uint64_t items;      /* of values written so far; see json_value.c */
 };
 
 /* Begin with what every document has. document_end() closes the object. */

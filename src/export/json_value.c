@@ -1,8 +1,10 @@
 #include "export/export_in.h"
 
-#define MOST_LEVELS   64
-#define MOST_ITEMS    100000u
-#define TEXT_PER_ITEM 64
+#define MOST_LEVELS       64
+#define MOST_ITEMS        100000u  /* of one value */
+#define MOST_ITEMS_IN_ALL 1000000u /* of all values of a document, and ... */
+#define ITEMS_PER_PLACE   64u      /* ... so many more for each place of the model */
+#define TEXT_PER_ITEM     64
 
 /* Values share their parts, so that a small file may spell a value that is huge when it
  * is written out: both depth and length are bounded. */
@@ -201,9 +203,16 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
     }
 }
 
+/* A value may be cut because it is long, or because all of the document's together are:
+ * a file has many places for one value. */
 void write_value(struct document *doc, const char *key, uint32_t value)
 {
-    struct value_walk walk = {doc, &doc->model->values, MOST_ITEMS};
+    uint64_t most =
+        MOST_ITEMS_IN_ALL + (uint64_t)ITEMS_PER_PLACE * doc->model->n_places;
+    uint64_t rest = doc->items < most ? most - doc->items : 0;
+    uint32_t left = rest < MOST_ITEMS ? (uint32_t)rest : MOST_ITEMS;
+    struct value_walk walk = {doc, &doc->model->values, left};
 
     write_any(&walk, key, value, 0);
+    doc->items += left - walk.left;
 }

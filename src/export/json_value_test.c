@@ -95,3 +95,31 @@ TEST(shared_parts_do_not_grow_without_end_nor_do_long_texts)
     buf_release(&text);
     session_close(session);
 }
+
+/* One value at many places is written at each, until there is enough of it. */
+TEST(all_values_of_a_document_together_have_an_end)
+{
+    struct session *session = sample_session();
+    struct values *values = &session->model->values;
+    struct document doc = {.session = session, .model = session->model};
+    struct buf text = BUF_INIT;
+    uint32_t items[1000], list;
+    struct json json;
+    struct out out;
+
+    for (int i = 0; i < 1000; i++)
+        items[i] = value_int(values, i);
+    list = value_make(values, VALUE_LIST, STR(""), items, 1000);
+    out_init_buf(&out, &text);
+    json_init_text(&json, &out);
+    doc.json = &json;
+    json_array(&json, NULL);
+    for (int i = 0; i < 10000; i++)
+        write_value(&doc, NULL, list);
+    json_array_end(&json);
+    CHECK(out_release(&out) == 0);
+    CHECK(text.len > 4 << 20 && text.len < 8 << 20);
+    CHECK(str_find(buf_span(&text), STR("\"$cut\": \"too long\"")) >= 0);
+    buf_release(&text);
+    session_close(session);
+}
