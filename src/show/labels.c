@@ -84,17 +84,21 @@ static uint32_t whole_of(const struct show *show, const struct row *row)
 
 /* --- Cells */
 
+/* What is counted here; else, in brackets, what is tied and counted elsewhere. */
+static void count_or_tied(struct buf *to, uint64_t own, uint64_t tied,
+                          void (*write)(struct buf *to, uint64_t n))
+{
+    buf_text(to, tied ? "(" : "");
+    write(to, tied ? tied : own);
+    buf_text(to, tied ? ")" : "");
+}
+
 static void params_cell(struct buf *to, const struct show *show, const struct row *row)
 {
-    uint64_t own, tied;
+    uint64_t own = row_params(show, row);
 
-    if (!has_params(show, row))
-        return;
-    own = row_params(show, row);
-    tied = elsewhere(row, own, show->tied_params);
-    buf_text(to, tied ? "(" : "");
-    text_count(to, tied ? tied : own);
-    buf_text(to, tied ? ")" : "");
+    if (has_params(show, row))
+        count_or_tied(to, own, elsewhere(row, own, show->tied_params), text_count);
 }
 
 static void count_cell(struct buf *to, const struct show *show, const struct row *row)
@@ -129,15 +133,10 @@ static void bar_cell(struct buf *to, const struct show *show, const struct row *
 
 static void memory_cell(struct buf *to, const struct show *show, const struct row *row)
 {
-    uint64_t own, tied;
+    uint64_t own = row_bytes(show, row);
 
-    if (!has_bytes(show, row))
-        return;
-    own = row_bytes(show, row);
-    tied = elsewhere(row, own, show->tied_bytes);
-    buf_text(to, tied ? "(" : "");
-    text_bytes(to, tied ? tied : own);
-    buf_text(to, tied ? ")" : "");
+    if (has_bytes(show, row))
+        count_or_tied(to, own, elsewhere(row, own, show->tied_bytes), text_bytes);
 }
 
 static void bytes_cell(struct buf *to, const struct show *show, const struct row *row)
