@@ -67,14 +67,6 @@ static int choose_by_filter(struct job *job, struct err *err)
     return status;
 }
 
-/* Parts of a tensor have values of their own, so they are measured like any other; the
- * tensor that they make up has none. */
-static bool has_values(const struct model *model, uint32_t place)
-{
-    return model->kind[place] == PLACE_TENSOR &&
-           !(place_tensor(model, place)->flags & TENSOR_SHAPE_ONLY);
-}
-
 static int choose(struct job *job, struct err *err)
 {
     const struct model *model = job->session->model;
@@ -89,7 +81,7 @@ static int choose(struct job *job, struct err *err)
     if (job->options->filter && choose_by_filter(job, err) < 0)
         return -1;
     for (place = 0; place < model->n_places; place++) {
-        job->keep[place] = job->keep[place] && has_values(model, place);
+        job->keep[place] = job->keep[place] && model->kind[place] == PLACE_TENSOR;
         if (job->keep[place])
             job->places[job->n++] = place;
     }
