@@ -6,7 +6,7 @@
 static void report_raw(const struct machine *m)
 {
     const struct pickle *p = m->pickle;
-    node_id state = node_at(m, m->raw)->state;
+    node_id state = node_state(p, node_at(m, m->raw));
     struct str shape = pickle_key_text(p, pickle_dict_get(p, state, "shape"));
     node_id dtype = pickle_dict_get(p, state, "dtype");
     struct str type = pickle_text(p, pickle_arg(p, dtype, 0));

@@ -33,8 +33,8 @@ enum node_kind {
     NODE_TUPLE,      /* items */
     NODE_DICT,       /* items: key, value, key, value, ... in order */
     NODE_SET,        /* items; frozen or not */
-    NODE_GLOBAL,     /* text: "module.name", Python 2 names mapped; aux: length of the
-                        module part; "<computed>" when its name was not a literal */
+    NODE_GLOBAL,     /* text: "module.name", Python 2 names mapped; "<computed>" when
+                        its name was not a literal */
     NODE_CALL,       /* REDUCE: callee, args (a tuple node) */
     NODE_NEW,        /* NEWOBJ and its kin: callee (the class), args */
     NODE_PERSISTENT, /* callee: the node of the id */
@@ -48,15 +48,15 @@ enum node_flag {
     NODE_BYTEARRAY = 4, /* BYTES: a bytearray */
     NODE_PYTHON2 = 8,   /* STR, BYTES: written as Python 2's str */
     NODE_KEYWORDS = 16, /* NEW: the last argument is a dict of keyword arguments */
+    NODE_LISTED = 32,   /* STR, BYTES, BIGINT: its text is not one of the input */
 };
 
+/* There are nine of these for each tensor of a file: what few nodes have stands apart,
+ * see struct node_more. */
 struct node {
     uint8_t kind;
-    uint8_t flags; /* enum node_flag; the upper ones of a GLOBAL are the machine's */
-    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room */
-    node_id state; /* from BUILD, on any node; the last one wins; or NO_NODE */
-    node_id extra; /* a LIST or DICT node with what APPEND(S) or SETITEM(S) added to a
-                      node that is no list or dict; or NO_NODE */
+    uint8_t flags; /* enum node_flag; those of a GLOBAL are the machine's */
+    uint32_t more; /* index in pickle->more; 0: nothing */
     union {
         int64_t integer;
         double real;
@@ -67,10 +67,21 @@ struct node {
             node_id callee, args;
         } call;
         struct {
-            uint32_t text; /* index in pickle->texts */
+            uint32_t at, len; /* STR, BYTES, BIGINT: in the input, unless LISTED */
+        } text;
+        struct {
+            uint32_t text; /* GLOBAL, and what is LISTED: index in pickle->texts */
             uint32_t log;  /* GLOBAL: its number in the pickle log */
-        };
+        } listed;
     };
+};
+
+/* What a node has besides. */
+struct node_more {
+    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room */
+    node_id state; /* from BUILD, on any node; the last one wins; or NO_NODE */
+    node_id extra; /* a LIST or DICT node with what APPEND(S) or SETITEM(S) added to a
+                      node that is no list or dict; or NO_NODE */
 };
 
 struct pickle {
@@ -78,7 +89,10 @@ struct pickle {
     uint32_t stream; /* in the build's pickle log */
     struct node *nodes;
     uint32_t n_nodes, nodes_room;
-    struct str *texts;
+    struct node_more *more; /* the first one is empty */
+    uint32_t n_more, more_room;
+    const char *input; /* borrowed: texts stand in it */
+    struct str *texts; /* those that do not */
     uint32_t n_texts, texts_room;
     node_id *items; /* of all containers: those of one stand side by side */
     uint32_t n_items, items_room;
@@ -110,6 +124,16 @@ void pickle_run_nested(struct build *build, const struct pickle *pickle,
 /* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first.
  */
 const struct node *pickle_node(const struct pickle *pickle, node_id id);
+/* What BUILD set on a node of this pickle, and what was added to it; or NO_NODE. */
+static inline node_id node_state(const struct pickle *pickle, const struct node *node)
+{
+    return pickle->more[node->more].state;
+}
+
+static inline node_id node_extra(const struct pickle *pickle, const struct node *node)
+{
+    return pickle->more[node->more].extra;
+}
 struct str pickle_text(const struct pickle *pickle, node_id id); /* STR, BYTES, ... */
 uint32_t pickle_count(const struct pickle *pickle, node_id id);  /* items */
 node_id pickle_item(const struct pickle *pickle, node_id id, uint32_t i);

@@ -79,7 +79,7 @@ static int push_bytearray(struct machine *m)
 {
     if (push_counted(m, NODE_BYTES, take_fixed(m, 8)) < 0)
         return -1;
-    node_at(m, m->stack[m->n_stack - 1])->flags = NODE_BYTEARRAY;
+    node_at(m, m->stack[m->n_stack - 1])->flags |= NODE_BYTEARRAY;
     return 0;
 }
 

@@ -31,7 +31,8 @@
 #define PICKLE_MAX_MEMO    50000000u
 #define PICKLE_MAX_DIGITS  4300u /* of a number that we make sure is one */
 
-#define INTS_KEPT 4096 /* a power of two */
+#define INTS_KEPT   4096 /* powers of two */
+#define TUPLES_KEPT 1024
 
 /* What we know of some globals; the `flags` of a GLOBAL node. */
 enum global_flag {
@@ -65,7 +66,9 @@ struct machine {
     /* Nodes that are made once: nothing can be added to them. */
     node_id none, yes, no, empty_tuple, computed;
     node_id ints[INTS_KEPT];
-    struct map globals;                     /* hash of module and name -> node */
+    node_id tuples[TUPLES_KEPT];
+    uint32_t hole, n_hole; /* items of the pool that a container moved away from */
+    struct map globals;    /* hash of module and name -> node */
     uint32_t persistent_log, extension_log; /* their numbers in the pickle log */
 
     uint64_t opcodes;
@@ -107,7 +110,15 @@ int machine_mark(struct machine *m);
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
 int machine_put_far(struct machine *m, uint32_t index);
 int machine_get_far(struct machine *m, uint32_t index);
+/* What a node has besides, made if it has nothing yet; NULL: spent. Good until the next
+ * call. */
+struct node_more *machine_more(struct machine *m, node_id id);
+int machine_set_state(struct machine *m, node_id id, node_id state);
+int machine_set_extra(struct machine *m, node_id id, node_id extra);
+/* A text of the input, or one in the scratch arena. */
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
+/* The same for a GLOBAL. */
+node_id machine_listed(struct machine *m, enum node_kind kind, struct str text);
 node_id machine_new_int(struct machine *m, int64_t value, node_id *ret_kept);
 node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n);
 int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n);
@@ -177,8 +188,6 @@ static inline node_id machine_node(struct machine *m, enum node_kind kind)
         return NO_NODE;
     node = &p->nodes[p->n_nodes];
     node->kind = (uint8_t)kind;
-    node->state = NO_NODE;
-    node->extra = NO_NODE;
     return p->n_nodes++;
 }
 

@@ -154,13 +154,15 @@ static struct str join_names(struct machine *m, struct str module, struct str na
 
 static node_id make_global(struct machine *m, struct str full, size_t module_len)
 {
-    node_id id = machine_text(m, NODE_GLOBAL, full);
+    node_id id = machine_listed(m, NODE_GLOBAL, full);
+    struct node_more *more = id == NO_NODE ? NULL : machine_more(m, id);
 
-    if (id == NO_NODE)
+    if (!more)
         return NO_NODE;
-    node_at(m, id)->aux = (uint32_t)module_len;
+    more->aux = (uint32_t)module_len;
     node_at(m, id)->flags = flags_of_global(full);
-    node_at(m, id)->log = build_pickle_global(m->build, full, (uint32_t)module_len);
+    node_at(m, id)->listed.log =
+        build_pickle_global(m->build, full, (uint32_t)module_len);
     return id;
 }
 
@@ -169,8 +171,8 @@ static bool is_this_global(const struct machine *m, node_id id, struct str modul
 {
     struct str full = pickle_text(m->pickle, id);
 
-    return node_at(m, id)->aux == module.len && str_starts(full, module) &&
-           str_eq(str_from(full, module.len + 1), name);
+    return m->pickle->more[node_at(m, id)->more].aux == module.len &&
+           str_starts(full, module) && str_eq(str_from(full, module.len + 1), name);
 }
 
 /* One node for each name: what BUILD does to a class is then seen wherever it is used.
@@ -263,7 +265,7 @@ void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id
         known = machine_computed(m);
     if (known == NO_NODE)
         return;
-    global = node_at(m, known)->log;
+    global = node_at(m, known)->listed.log;
     if (global == UINT32_MAX || !build_pickle_count(m->build, global, act))
         return;
     /* Where the result of a call is called in turn, show both. */

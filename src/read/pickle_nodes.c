@@ -16,12 +16,18 @@ static enum node_kind kind_of(const struct pickle *pickle, node_id id)
 
 struct str pickle_text(const struct pickle *pickle, node_id id)
 {
+    const struct node *node;
+
     switch (kind_of(pickle, id)) {
     case NODE_STR:
     case NODE_BYTES:
-    case NODE_GLOBAL:
     case NODE_BIGINT:
-        return pickle->texts[pickle->nodes[id].text];
+        node = &pickle->nodes[id];
+        if (!(node->flags & NODE_LISTED))
+            return (struct str){pickle->input + node->text.at, node->text.len};
+        return pickle->texts[node->listed.text];
+    case NODE_GLOBAL:
+        return pickle->texts[pickle->nodes[id].listed.text];
     default:
         return (struct str){NULL, 0};
     }
@@ -96,7 +102,7 @@ uint32_t pickle_args(const struct pickle *pickle, node_id id)
 node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kind)
 {
     for (int i = 0; i < 2 && id < pickle->n_nodes; i++) {
-        id = pickle->nodes[id].extra;
+        id = node_extra(pickle, &pickle->nodes[id]);
         if (id < pickle->n_nodes && pickle->nodes[id].kind == kind)
             return id;
     }

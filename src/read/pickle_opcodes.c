@@ -56,8 +56,10 @@ static node_id make_reconstructed(struct machine *m, node_id args)
         return make_new(m, class_id, m->empty_tuple);
     made = make_new(m, class_id, machine_tuple(m, &state, 1));
     if (made != NO_NODE &&
-        (node_at(m, state)->kind == NODE_DICT || node_at(m, state)->kind == NODE_LIST))
-        node_at(m, made)->extra = state;
+        (node_at(m, state)->kind == NODE_DICT ||
+         node_at(m, state)->kind == NODE_LIST) &&
+        machine_set_extra(m, made, state) < 0)
+        return NO_NODE;
     return made;
 }
 
@@ -240,7 +242,8 @@ int machine_run_build(struct machine *m)
     else if (node->kind == NODE_CALL || node->kind == NODE_NEW)
         machine_log(m, PICKLE_BUILDS, node->call.callee, state);
     node = node_at(m, target);
-    node_at(m, target)->state = state;
+    if (machine_set_state(m, target, state) < 0)
+        return -1;
     if (node->kind == NODE_NEW && is_raw(m, node->call.callee)) {
         m->raw = target;
         return machine_fault(m, "raw elements follow it");

@@ -47,7 +47,8 @@ static void settle_top(struct machine *m, bool pairs)
 
         if (n >= 2 && (!pairs || n % 2 == 1) && is_made(kind_at(m, 1)) &&
             (kind_at(m, 0) == NODE_DICT || kind_at(m, 0) == NODE_TUPLE)) {
-            node_at(m, top[-2])->state = top[-1];
+            if (machine_set_state(m, top[-2], top[-1]) < 0)
+                return;
             m->n_stack--;
         } else if (n >= 3 && !pairs && kind_at(m, 2) == NODE_DICT &&
                    is_key(kind_at(m, 1))) {

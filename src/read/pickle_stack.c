@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #define RESERVE_MOST (32 * MIB)
+#define TUPLE_SHARED 8 /* tuples of more ints are not looked for */
 
 int machine_fault(struct machine *m, const char *why)
 {
@@ -61,20 +62,24 @@ static void *reserve(struct machine *m, size_t expected, size_t item, uint32_t *
     return at;
 }
 
-/* A state_dict takes about 140 bytes for each tensor, and for these 9 nodes, 20 items
- * of containers and 2 texts. */
+/* A state_dict takes about 100 bytes for each tensor, and for these 7 nodes and 15
+ * items of containers. */
 static void reserve_arrays(struct machine *m)
 {
     size_t size = (size_t)(m->end - m->begin);
     struct pickle *p = m->pickle;
 
-    p->nodes = reserve(m, size / 15, sizeof *p->nodes, &p->nodes_room);
-    p->items = reserve(m, size / 7, sizeof *p->items, &p->items_room);
-    p->texts = reserve(m, size / 64, sizeof *p->texts, &p->texts_room);
+    p->nodes = reserve(m, size / 13, sizeof *p->nodes, &p->nodes_room);
+    p->items = reserve(m, size / 6, sizeof *p->items, &p->items_room);
 }
 
 static int make_shared(struct machine *m)
 {
+    struct pickle *p = m->pickle;
+
+    if (arena_room(&m->build->scratch, &p->more, 0, &p->more_room, sizeof *p->more) < 0)
+        return machine_spent(m, "more memory than allowed");
+    p->more[p->n_more++] = (struct node_more){.state = NO_NODE, .extra = NO_NODE};
     m->none = machine_node(m, NODE_NONE);
     m->no = machine_node(m, NODE_BOOL);
     m->yes = machine_node(m, NODE_BOOL);
@@ -83,6 +88,7 @@ static int make_shared(struct machine *m)
         return -1;
     node_at(m, m->yes)->integer = 1;
     memset(m->ints, 0xff, sizeof m->ints);
+    memset(m->tuples, 0xff, sizeof m->tuples);
     m->computed = NO_NODE;
     return 0;
 }
@@ -98,6 +104,7 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->name = name;
     m->begin = m->at = m->opcode = in->at;
     m->end = in->end;
+    pickle->input = (const char *)in->at;
     arena_init(&m->arena, limit > used ? limit - used : 1);
     map_init(&m->memo_far, &m->arena);
     map_init(&m->globals, &m->arena);
@@ -190,7 +197,76 @@ int machine_get_far(struct machine *m, uint32_t index)
         m, arena_printf(&m->build->scratch, "memo %u was never filled", index));
 }
 
+struct node_more *machine_more(struct machine *m, node_id id)
+{
+    struct pickle *p = m->pickle;
+    struct node *node = node_at(m, id);
+
+    if (node->more == 0) {
+        if (arena_room(&m->build->scratch, &p->more, p->n_more, &p->more_room,
+                       sizeof *p->more) < 0) {
+            machine_spent(m, "more memory than allowed");
+            return NULL;
+        }
+        p->more[p->n_more] = p->more[0];
+        node->more = p->n_more++;
+    }
+    return &p->more[node->more];
+}
+
+int machine_set_state(struct machine *m, node_id id, node_id state)
+{
+    struct node_more *more = machine_more(m, id);
+
+    if (!more)
+        return -1;
+    more->state = state;
+    return 0;
+}
+
+int machine_set_extra(struct machine *m, node_id id, node_id extra)
+{
+    struct node_more *more = machine_more(m, id);
+
+    if (!more)
+        return -1;
+    more->extra = extra;
+    return 0;
+}
+
+/* Where the text stands in the input; false if it does not, or too far. */
+static bool find_in_input(const struct machine *m, struct str text, uint32_t *ret_at)
+{
+    uintptr_t begin = (uintptr_t)m->begin, end = (uintptr_t)m->end;
+    uintptr_t at = (uintptr_t)text.at;
+
+    if (at < begin || at > end || text.len > end - at || at - begin > UINT32_MAX ||
+        text.len > UINT32_MAX)
+        return false;
+    *ret_at = (uint32_t)(at - begin);
+    return true;
+}
+
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text)
+{
+    uint32_t at;
+    node_id id;
+
+    if (find_in_input(m, text, &at)) {
+        id = machine_node(m, kind);
+        if (id != NO_NODE) {
+            node_at(m, id)->text.at = at;
+            node_at(m, id)->text.len = (uint32_t)text.len;
+        }
+        return id;
+    }
+    id = machine_listed(m, kind, text);
+    if (id != NO_NODE)
+        node_at(m, id)->flags |= NODE_LISTED;
+    return id;
+}
+
+node_id machine_listed(struct machine *m, enum node_kind kind, struct str text)
 {
     struct pickle *p = m->pickle;
     node_id id;
@@ -204,7 +280,7 @@ node_id machine_text(struct machine *m, enum node_kind kind, struct str text)
     id = machine_node(m, kind);
     if (id == NO_NODE)
         return NO_NODE;
-    p->nodes[id].text = p->n_texts;
+    p->nodes[id].listed.text = p->n_texts;
     p->texts[p->n_texts++] = text;
     return id;
 }
@@ -231,49 +307,103 @@ static int reserve_items(struct machine *m, uint32_t n)
     return 0;
 }
 
-node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n)
+/* Take n items of the pool: from the hole if they fit, else from its end. */
+static int take_items(struct machine *m, uint32_t n, uint32_t *ret_first)
 {
-    struct pickle *p = m->pickle;
+    if (n <= m->n_hole) {
+        *ret_first = m->hole;
+        m->hole += n;
+        m->n_hole -= n;
+        return 0;
+    }
+    if (reserve_items(m, n) < 0)
+        return -1;
+    *ret_first = m->pickle->n_items;
+    m->pickle->n_items += n;
+    return 0;
+}
+
+static node_id new_tuple(struct machine *m, const node_id *items, uint32_t n)
+{
+    uint32_t first;
     node_id id;
 
-    if (n == 0)
-        return m->empty_tuple;
-    if (reserve_items(m, n) < 0)
+    if (take_items(m, n, &first) < 0)
         return NO_NODE;
     id = machine_node(m, NODE_TUPLE);
     if (id == NO_NODE)
         return NO_NODE;
-    p->nodes[id].items.first = p->n_items;
-    p->nodes[id].items.n = n;
-    memcpy(p->items + p->n_items, items, n * sizeof *items);
-    p->n_items += n;
+    node_at(m, id)->items.first = first;
+    node_at(m, id)->items.n = n;
+    memcpy(m->pickle->items + first, items, n * sizeof *items);
     return id;
 }
 
+static bool are_ints(const struct machine *m, const node_id *items, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (node_at(m, items[i])->kind != NODE_INT)
+            return false;
+    return true;
+}
+
+/* Nothing can be added to a tuple either: the sizes and strides of most tensors are
+ * those of others. */
+static node_id tuple_of_ints(struct machine *m, const node_id *items, uint32_t n)
+{
+    const struct pickle *p = m->pickle;
+    uint32_t hash = n;
+    node_id *kept;
+
+    for (uint32_t i = 0; i < n; i++)
+        hash = hash * 0x9e3779b1u + items[i];
+    kept = &m->tuples[(hash ^ hash >> 16) % TUPLES_KEPT];
+    if (*kept != NO_NODE && node_at(m, *kept)->items.n == n &&
+        memcmp(p->items + node_at(m, *kept)->items.first, items, n * sizeof *items) ==
+            0)
+        return *kept;
+    *kept = new_tuple(m, items, n);
+    return *kept;
+}
+
+node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n)
+{
+    if (n == 0)
+        return m->empty_tuple;
+    if (n <= TUPLE_SHARED && are_ints(m, items, n))
+        return tuple_of_ints(m, items, n);
+    return new_tuple(m, items, n);
+}
+
 /* Make room for `need` items in a container. One that stands last in the pool grows
- * where it is; any other moves to the end and takes twice the room it had, so that
- * lists which grow in turns cost no more than a constant for each item. */
-static int grow_container(struct machine *m, struct node *node, uint32_t need)
+ * where it is; any other moves and takes twice the room it had, so that lists which
+ * grow in turns cost no more than a constant for each item. What it leaves behind is
+ * for others: a state_dict would otherwise leave as much as it holds. */
+static int grow_container(struct machine *m, struct node *node, struct node_more *more,
+                          uint32_t need)
 {
     struct pickle *p = m->pickle;
     uint32_t have = node->items.n, first = node->items.first, room = need;
+    uint32_t left = more->aux;
 
-    if (have > 0 && first + node->aux == p->n_items) {
-        if (reserve_items(m, need - node->aux) < 0)
+    if (have > 0 && first + left == p->n_items) {
+        if (reserve_items(m, need - left) < 0)
             return -1;
-        p->n_items += need - node->aux;
-        node->aux = need;
+        p->n_items += need - left;
+        more->aux = need;
         return 0;
     }
     if (have <= UINT32_MAX / 2 && room < 2 * have)
         room = 2 * have;
-    if (reserve_items(m, room) < 0)
+    if (take_items(m, room, &node->items.first) < 0)
         return -1;
     if (have > 0)
-        memcpy(p->items + p->n_items, p->items + first, have * sizeof *p->items);
-    node->items.first = p->n_items;
-    node->aux = room;
-    p->n_items += room;
+        memcpy(p->items + node->items.first, p->items + first, have * sizeof *p->items);
+    more->aux = room;
+    if (left > m->n_hole) {
+        m->hole = first;
+        m->n_hole = left;
+    }
     return 0;
 }
 
@@ -281,13 +411,17 @@ static int grow_container(struct machine *m, struct node *node, uint32_t need)
 int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n)
 {
     struct node *node = node_at(m, id);
+    struct node_more *more;
     uint32_t have = node->items.n;
 
     if (n == 0)
         return 0;
+    more = machine_more(m, id);
+    if (!more)
+        return -1;
     if (n > UINT32_MAX - have)
         return machine_spent(m, "a container with more than 4 billion items");
-    if (have + n > node->aux && grow_container(m, node, have + n) < 0)
+    if (have + n > more->aux && grow_container(m, node, more, have + n) < 0)
         return -1;
     memcpy(m->pickle->items + node->items.first + have, items, n * sizeof *items);
     node->items.n = have + n;
@@ -298,16 +432,16 @@ int machine_add_items(struct machine *m, node_id id, const node_id *items, uint3
  */
 node_id machine_extra(struct machine *m, node_id id, enum node_kind kind)
 {
-    node_id extra = node_at(m, id)->extra;
+    node_id extra = node_extra(m->pickle, node_at(m, id));
 
     while (extra != NO_NODE && node_at(m, extra)->kind != kind) {
         id = extra;
-        extra = node_at(m, id)->extra;
+        extra = node_extra(m->pickle, node_at(m, id));
     }
     if (extra != NO_NODE)
         return extra;
     extra = machine_node(m, kind);
-    if (extra != NO_NODE)
-        node_at(m, id)->extra = extra;
+    if (extra != NO_NODE && machine_set_extra(m, id, extra) < 0)
+        return NO_NODE;
     return extra;
 }

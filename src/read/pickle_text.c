@@ -53,7 +53,7 @@ node_id machine_number(struct machine *m, struct str line, bool bools)
         return bad(m, "its argument is not a number");
     id = machine_text(m, NODE_BIGINT, digits);
     if (id != NO_NODE)
-        node_at(m, id)->flags = NODE_DECIMAL;
+        node_at(m, id)->flags |= NODE_DECIMAL;
     return id;
 }
 
@@ -95,7 +95,7 @@ node_id machine_python2(struct machine *m, struct str bytes)
     node_id id = machine_text(m, utf8_valid(bytes) ? NODE_STR : NODE_BYTES, bytes);
 
     if (id != NO_NODE)
-        node_at(m, id)->flags = NODE_PYTHON2;
+        node_at(m, id)->flags |= NODE_PYTHON2;
     return id;
 }
 

@@ -168,22 +168,22 @@ static uint32_t fold_object(struct folding *f, node_id id)
     /* A class made of a dict: its items are what matters. */
     if (items != NO_NODE)
         return folding_dict(f, items, VALUE_OBJECT, callee_text(f, id));
-    if (node->state == NO_NODE)
+    if (node_state(f->pickle, node) == NO_NODE)
         return fold_arguments(f, id);
     if (pickle_args(f->pickle, id) > 0)
         status = hold_attribute(f, STR("__init__"), folding_any(f, node->call.args));
     if (status == 0)
-        status = hold_state(f, node->state);
+        status = hold_state(f, node_state(f->pickle, node));
     return make_of_held(f, VALUE_OBJECT, callee_text(f, id), from, status);
 }
 
 static bool is_module(const struct pickle *pickle, node_id id)
 {
     const struct node *node = pickle_node(pickle, id);
+    node_id state = node ? node_state(pickle, node) : NO_NODE;
 
-    return node && node->state != NO_NODE &&
-           pickle_dict_get(pickle, node->state, "_modules") != NO_NODE &&
-           pickle_dict_get(pickle, node->state, "_parameters") != NO_NODE;
+    return state != NO_NODE && pickle_dict_get(pickle, state, "_modules") != NO_NODE &&
+           pickle_dict_get(pickle, state, "_parameters") != NO_NODE;
 }
 
 static uint32_t fold_made(struct folding *f, node_id id)
@@ -368,8 +368,8 @@ static void look_below(struct look *look, const struct pickle *pickle, node_id i
 
     for (uint32_t i = 0; i < n && i < LOOK_NODES; i++)
         look_later(look, pickle, pickle_item(pickle, id, i));
-    look_later(look, pickle, node->state);
-    look_later(look, pickle, node->extra);
+    look_later(look, pickle, node_state(pickle, node));
+    look_later(look, pickle, node_extra(pickle, node));
     if (node->kind == NODE_CALL || node->kind == NODE_NEW)
         look_later(look, pickle, node->call.args);
 }

@@ -197,7 +197,7 @@ static uint32_t fold_path(struct folding *f, node_id id)
 static uint32_t fold_uuid(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
-    node_id number = folding_get(f, pickle_node(p, id)->state, "int");
+    node_id number = folding_get(f, node_state(p, pickle_node(p, id)), "int");
     const struct node *node = pickle_node(p, number);
     unsigned char b[16] = {0};
     struct str bytes;
@@ -225,7 +225,7 @@ static uint32_t fold_uuid(struct folding *f, node_id id)
 static uint32_t fold_partial(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
-    node_id state = pickle_node(p, id)->state;
+    node_id state = node_state(p, pickle_node(p, id));
     uint32_t values[3], n = 0;
 
     if (pickle_count(p, state) < 3)
@@ -244,7 +244,7 @@ static uint32_t fold_partial(struct folding *f, node_id id)
 /* omegaconf keeps what it holds in _content or _val; _parent leads back up. */
 static uint32_t fold_omegaconf(struct folding *f, node_id id)
 {
-    node_id state = pickle_node(f->pickle, id)->state;
+    node_id state = node_state(f->pickle, pickle_node(f->pickle, id));
     node_id content = folding_get(f, state, "_content");
 
     if (content == NO_NODE)

@@ -23,7 +23,7 @@ static bool read_type(const struct pickle *pickle, node_id id, struct numpy_type
     if (!pickle_is_call(pickle, id, "numpy.dtype"))
         return false;
     code = pickle_text(pickle, pickle_arg(pickle, id, 0));
-    order = pickle_text(pickle, pickle_item(pickle, node->state, 1));
+    order = pickle_text(pickle, pickle_item(pickle, node_state(pickle, node), 1));
     if (code.len > 0 && (code.at[0] == '<' || code.at[0] == '>' || code.at[0] == '|')) {
         order = str_head(code, 1);
         code = str_from(code, 1);
@@ -175,7 +175,7 @@ uint32_t folding_numpy_scalar(struct folding *f, node_id id)
 uint32_t folding_numpy_array(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
-    node_id state = pickle_node(p, id)->state;
+    node_id state = node_state(p, pickle_node(p, id));
     uint32_t items[4];
 
     if (pickle_count(p, state) < 5)

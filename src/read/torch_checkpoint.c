@@ -331,7 +331,7 @@ void unfold_dict(struct torch_fold *fold, const struct fold_task *task)
 static bool unfold_script_object(struct torch_fold *fold, const struct fold_task *task)
 {
     const struct pickle *pickle = fold->pickle;
-    node_id state = fold_node(fold, task->node)->state;
+    node_id state = fold_state(fold, task->node);
     struct str name = pickle_text(pickle, pickle_item(pickle, state, 1));
     struct object *object;
 
@@ -362,8 +362,8 @@ void unfold_object(struct torch_fold *fold, const struct fold_task *task)
     if (slots != NO_NODE)
         add_entries(fold, task, slots, 0);
     if (attributes == NO_NODE && slots == NO_NODE &&
-        pickle_is_list(pickle, node->state))
-        add_list(fold, task, node->state);
+        pickle_is_list(pickle, node_state(pickle, node)))
+        add_list(fold, task, node_state(pickle, node));
     add_entries(fold, task, pickle_extra(pickle, task->node, NODE_DICT), 0);
     add_list(fold, task, pickle_extra(pickle, task->node, NODE_LIST));
 }

@@ -224,6 +224,12 @@ static inline const struct node *fold_node(const struct torch_fold *fold, node_i
     return &fold->pickle->nodes[id];
 }
 
+/* What BUILD set on it, or NO_NODE. */
+static inline node_id fold_state(const struct torch_fold *fold, node_id id)
+{
+    return node_state(fold->pickle, fold_node(fold, id));
+}
+
 static inline bool fold_is(const struct torch_fold *fold, node_id id,
                            enum node_kind kind)
 {

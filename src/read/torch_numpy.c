@@ -58,7 +58,7 @@ static bool read_parts(struct torch_fold *fold, node_id node, struct array_parts
     }
     if (fold_callee_name(fold, node) != NAME_NUMPY_RECONSTRUCT)
         return false;
-    state = fold_node(fold, node)->state;
+    state = fold_state(fold, node);
     if (!fold_is(fold, state, NODE_TUPLE) || pickle_count(pickle, state) != 5)
         return false;
     flag = pickle_item(pickle, state, 3);
@@ -87,8 +87,7 @@ static struct array_dtype read_dtype(struct torch_fold *fold, node_id node)
     if (made.code.len == 0)
         return made;
     if (node < fold->n_nodes) {
-        order =
-            pickle_text(pickle, pickle_item(pickle, fold_node(fold, node)->state, 1));
+        order = pickle_text(pickle, pickle_item(pickle, fold_state(fold, node), 1));
         made.order = order.len == 1 ? order.at[0] : '|';
     }
     if (made.code.at[0] == '<' || made.code.at[0] == '>' || made.code.at[0] == '|') {

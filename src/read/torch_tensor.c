@@ -39,7 +39,7 @@ static bool spec_old_object(struct torch_fold *fold, struct tensor_spec *spec,
                             struct rebuild_call *call)
 {
     const struct pickle *pickle = fold->pickle;
-    node_id state = fold_node(fold, call->node)->state;
+    node_id state = fold_state(fold, call->node);
     node_id data = pickle_item(pickle, call->args, 0);
 
     set_class(fold, spec, fold_node(fold, call->node)->call.callee);

@@ -9,7 +9,7 @@
 node_id fold_attributes(struct torch_fold *fold, node_id node, node_id *ret_slots)
 {
     const struct pickle *pickle = fold->pickle;
-    node_id state = node < fold->n_nodes ? fold_node(fold, node)->state : NO_NODE;
+    node_id state = node < fold->n_nodes ? fold_state(fold, node) : NO_NODE;
     node_id inner;
 
     *ret_slots = NO_NODE;
@@ -85,14 +85,16 @@ struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict)
     const struct pickle *pickle = fold->pickle;
     struct fold_pairs pairs = {.dict = dict};
     const struct node *node;
+    node_id extra;
 
     if (dict >= fold->n_nodes)
         return pairs;
     node = fold_node(fold, dict);
     /* An OrderedDict made empty and then filled is as good as a dict. */
-    if (node->kind != NODE_DICT && node->extra != NO_NODE &&
-        pickle_args(pickle, dict) == 0 && fold_is(fold, node->extra, NODE_DICT))
-        node = fold_node(fold, node->extra);
+    extra = node_extra(pickle, node);
+    if (node->kind != NODE_DICT && extra != NO_NODE && pickle_args(pickle, dict) == 0 &&
+        fold_is(fold, extra, NODE_DICT))
+        node = fold_node(fold, extra);
     if (node->kind == NODE_DICT) {
         pairs.n = node->items.n / 2;
         if (pairs.n > 0)
@@ -196,7 +198,8 @@ static enum weight own_weight(struct torch_fold *fold, node_id id, bool *ret_ope
         *ret_open = thing == THING_NOT_SEEN || thing == THING_LIST;
         if (!*ret_open)
             return WEIGHT_HOLDS;
-        return pickle_is_dict(fold->pickle, node->state) || node->extra != NO_NODE
+        return pickle_is_dict(fold->pickle, fold_state(fold, id)) ||
+                       node_extra(fold->pickle, node) != NO_NODE
                    ? WEIGHT_STRUCTURE
                    : WEIGHT_FLAT;
     default:
@@ -217,9 +220,9 @@ static node_id child_at(const struct torch_fold *fold, node_id id, uint32_t i,
         case 0:
             return node->call.args;
         case 1:
-            return node->state;
+            return fold_state(fold, id);
         case 2:
-            return node->extra;
+            return node_extra(fold->pickle, node);
         }
     } else if (i < node->items.n) {
         return fold->pickle->items[node->items.first + i];
@@ -295,7 +298,7 @@ static enum thing object_thing(struct torch_fold *fold, node_id node)
         return list_thing(fold, content);
     attributes = fold_attributes(fold, node, &slots);
     if (pickle_dict_n(pickle, attributes) > 0 || pickle_dict_n(pickle, slots) > 0 ||
-        fold_node(fold, node)->extra != NO_NODE)
+        node_extra(pickle, fold_node(fold, node)) != NO_NODE)
         return THING_OBJECT;
     return fold_weight(fold, node) == WEIGHT_HOLDS ? THING_OBJECT : THING_VALUE;
 }
