@@ -122,6 +122,7 @@ static void add_storage(struct table *table, const struct tensor *tensor)
 {
     const struct model *model = table->model;
     const struct storage *storage;
+    char text[STORAGE_NAME_MAX];
 
     if (tensor->storage == NO_STORAGE) {
         add_nothing(table, 3);
@@ -129,7 +130,7 @@ static void add_storage(struct table *table, const struct tensor *tensor)
     }
     storage = &model->storages[tensor->storage];
     add_u64(table, tensor->storage);
-    add_text(table, model_string(model, storage->name));
+    add_text(table, storage_name(model, storage, text));
     if (model->n_files > 1 && storage->file < model->n_files)
         add_text(table, model_string(model, model->files[storage->file].name));
     else

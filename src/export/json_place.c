@@ -53,13 +53,16 @@ static void write_storage(struct document *doc, const struct tensor *tensor)
 {
     const struct model *model = doc->model;
     const struct storage *storage;
+    char text[STORAGE_NAME_MAX];
+    struct str name;
 
     if (tensor->storage == NO_STORAGE)
         return;
     storage = &model->storages[tensor->storage];
+    name = storage_name(model, storage, text);
     json_u64(doc->json, "storage", tensor->storage);
-    if (storage->name)
-        json_str(doc->json, "storage_key", model_string(model, storage->name));
+    if (name.len > 0)
+        json_str(doc->json, "storage_key", name);
     if (model->n_files > 1 && storage->file < model->n_files)
         json_str(doc->json, "file",
                  model_string(model, model->files[storage->file].name));

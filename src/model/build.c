@@ -7,12 +7,21 @@
 
 #include "base/base.h"
 
+#define FIRST_SLOTS   16u /* a power of two */
+#define NUMBER_DIGITS 9
+#define NUMBERED_MAX                                                                   \
+    (STORAGE_NAME_MAX - NUMBER_DIGITS - 1) /* of what stands before it */
+
 /* A node of the tree under way. Children hang in a list, in the order they came. */
 struct build_node {
     uint32_t parent, first, last, next;
     uint32_t name, object;
     uint8_t kind, flags;
+    uint8_t listed; /* enum listed */
 };
+
+/* Is a node in the table build->by_name, and who looks for it there? */
+enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
 
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err)
@@ -33,7 +42,6 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     copy = arena_str(&model->arena, str_of(path));
     model->path = copy.at;
     model->format = "";
-    map_init(&build->by_name, &build->scratch);
     map_init(&build->by_dims, &build->scratch);
     map_init(&build->by_class, &build->scratch);
     map_init(&build->by_tensor, &build->scratch);
@@ -67,10 +75,10 @@ struct values *build_values(struct build *build)
     return &build->model->values;
 }
 
-uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
-                    struct str name)
+static uint32_t add_node(struct build *build, uint32_t parent, enum place_kind kind,
+                         uint32_t name_id)
 {
-    uint32_t id = build->n_nodes, name_id = build_string(build, name);
+    uint32_t id = build->n_nodes;
     struct build_node *node;
 
     if (name_id == INTERN_NONE ||
@@ -95,20 +103,105 @@ uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
     return id;
 }
 
+uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
+                    struct str name)
+{
+    return add_node(build, parent, kind, build_string(build, name));
+}
+
+/* The slot that holds such a node, or the free one where it belongs. */
+static uint32_t *find_listed(const struct build *build, uint32_t parent, uint32_t name,
+                             enum listed listed)
+{
+    uint32_t mask = build->by_name_room - 1;
+    uint32_t i = (uint32_t)hash_u64((uint64_t)parent << 32 | name) & mask;
+
+    for (; build->by_name[i]; i = (i + 1) & mask) {
+        const struct build_node *node = &build->nodes[build->by_name[i] - 1];
+
+        if (node->parent == parent && node->name == name && node->listed == listed)
+            break;
+    }
+    return &build->by_name[i];
+}
+
+/* Twice the slots. The nodes themselves say which of them belong there, in which order.
+ */
+static int grow_listed(struct build *build)
+{
+    uint32_t before = build->by_name_room;
+
+    if (arena_double(&build->scratch, &build->by_name, &build->by_name_room,
+                     sizeof *build->by_name) < 0)
+        return -1;
+    memset(build->by_name, 0, before * sizeof *build->by_name);
+    for (uint32_t id = 0; id < build->n_nodes; id++) {
+        const struct build_node *node = &build->nodes[id];
+        uint32_t *slot;
+
+        if (node->listed == LISTED_NOT)
+            continue;
+        slot = find_listed(build, node->parent, node->name, node->listed);
+        if (!*slot)
+            *slot = id + 1;
+    }
+    return 0;
+}
+
+/* See that one more node fits, with half of the slots free afterwards. */
+static int reserve_listed(struct build *build)
+{
+    if (!build->by_name) {
+        build->by_name =
+            arena_array(&build->scratch, FIRST_SLOTS, sizeof *build->by_name);
+        build->by_name_room = build->by_name ? FIRST_SLOTS : 0;
+        return build->by_name ? 0 : -1;
+    }
+    if (build->n_by_name < build->by_name_room / 2)
+        return 0;
+    return grow_listed(build);
+}
+
+static uint32_t add_listed(struct build *build, uint32_t parent, enum place_kind kind,
+                           uint32_t name, enum listed listed, uint32_t *slot)
+{
+    uint32_t id = add_node(build, parent, kind, name);
+
+    if (id == NO_PLACE)
+        return NO_PLACE;
+    build->nodes[id].listed = (uint8_t)listed;
+    build->n_by_name++;
+    *slot = id + 1;
+    return id;
+}
+
 uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
                      struct str name)
 {
-    uint32_t name_id = build_string(build, name), id;
-    uint64_t key = (uint64_t)parent << 32 | name_id;
+    uint32_t name_id = build_string(build, name);
+    uint32_t *slot;
 
-    if (name_id == INTERN_NONE)
+    if (name_id == INTERN_NONE || reserve_listed(build) < 0)
         return NO_PLACE;
-    if (map_find(&build->by_name, key, &id))
-        return id;
-    id = build_node(build, parent, kind, name);
-    if (id == NO_PLACE || map_put(&build->by_name, key, id) < 0)
+    slot = find_listed(build, parent, name_id, LISTED_CHILD);
+    if (*slot)
+        return *slot - 1;
+    return add_listed(build, parent, kind, name_id, LISTED_CHILD, slot);
+}
+
+uint32_t build_leaf(struct build *build, uint32_t parent, enum place_kind kind,
+                    struct str name, bool *ret_again)
+{
+    uint32_t name_id = build_string(build, name);
+    uint32_t *slot;
+
+    if (name_id == INTERN_NONE || reserve_listed(build) < 0)
         return NO_PLACE;
-    return id;
+    slot = find_listed(build, parent, name_id, LISTED_LEAF);
+    *ret_again = *slot != 0;
+    if (*ret_again)
+        return add_node(build, parent, kind, name_id);
+    return add_listed(build, parent, kind, name_id, LISTED_LEAF, slot);
 }
 
 uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
@@ -140,14 +233,6 @@ void build_set_flags(struct build *build, uint32_t node, unsigned flags)
 void build_set_object(struct build *build, uint32_t node, uint32_t object)
 {
     build->nodes[node].object = object;
-}
-
-void build_set_name(struct build *build, uint32_t node, struct str name)
-{
-    uint32_t id = build_string(build, name);
-
-    if (id != INTERN_NONE)
-        build->nodes[node].name = id;
 }
 
 unsigned build_flags(const struct build *build, uint32_t node)
@@ -238,6 +323,26 @@ uint32_t build_file(struct build *build, struct str name, uint64_t size)
     model->files[model->n_files] = (struct model_file){.name = id, .size = size};
     model->file_bytes += size;
     return model->n_files++;
+}
+
+/* Nine digits fit into a number; one that begins with a zero would lose it. */
+int build_storage_name(struct build *build, struct storage *storage, struct str name)
+{
+    size_t len = name.len;
+    uint64_t number;
+
+    while (len > 0 && name.len - len < NUMBER_DIGITS && name.at[len - 1] >= '0' &&
+           name.at[len - 1] <= '9')
+        len--;
+    while (len + 1 < name.len && name.at[len] == '0')
+        len++;
+    storage->number = 0;
+    if (len <= NUMBERED_MAX && str_to_u64(str_from(name, len), &number)) {
+        storage->number = (uint32_t)number + 1;
+        name.len = len;
+    }
+    storage->name = build_string(build, name);
+    return storage->name == INTERN_NONE ? -1 : 0;
 }
 
 uint32_t build_storage(struct build *build, const struct storage *storage)

@@ -21,7 +21,8 @@ struct build {
     struct arena scratch; /* for the reader; released with the build */
     struct build_node *nodes;
     uint32_t n_nodes, nodes_room;
-    struct map by_name; /* (parent, name) -> node, filled by build_child() */
+    uint32_t *by_name; /* hash table: nodes + 1 by parent and name; 0 is free */
+    uint32_t n_by_name, by_name_room;
     struct map by_dims, by_class, by_tensor, by_global;
     uint32_t *firsts; /* by storage: its first tensor; the others are in by_tensor */
     uint32_t n_firsts, firsts_room;
@@ -48,6 +49,10 @@ uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
 /* The node `name` below `parent` if build_child() made one, else a new one. */
 uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
                      struct str name);
+/* A new node in any case; *ret_again: build_leaf() made one with this name and parent
+ * before. */
+uint32_t build_leaf(struct build *build, uint32_t parent, enum place_kind kind,
+                    struct str name, bool *ret_again);
 /* The parent below which a tensor with this dotted name stands, with modules made on
  * the way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight". */
 uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
@@ -55,7 +60,6 @@ uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
 void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);
 void build_set_flags(struct build *build, uint32_t node, unsigned flags); /* adds */
 void build_set_object(struct build *build, uint32_t node, uint32_t object);
-void build_set_name(struct build *build, uint32_t node, struct str name);
 unsigned build_flags(const struct build *build, uint32_t node);
 /* The full name of a node so far, as place_path() will give it; the tensor that stands
  * at it, or NO_OBJECT. */
@@ -70,6 +74,11 @@ int build_same(struct build *build, uint32_t node, uint32_t first);
 uint32_t build_class(struct build *build, struct str qualified_name);
 uint32_t build_file(struct build *build, struct str name, uint64_t size);
 
+/* Name a storage that is about to be made. A name that ends in digits is kept as what
+ * stands before them and a number: a file has a hundred thousand of "data/N". -1:
+ * spent.
+ */
+int build_storage_name(struct build *build, struct storage *storage, struct str name);
 /* A storage; its number, or NO_STORAGE. */
 uint32_t build_storage(struct build *build, const struct storage *storage);
 

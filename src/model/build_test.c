@@ -55,6 +55,46 @@ static struct model *three_tensors(struct build *b)
     return build_finish(b, NULL);
 }
 
+TEST(the_name_of_a_storage_comes_back_as_it_was)
+{
+    static const char *const names[] = {
+        "data/0",
+        "data/17",
+        "data/007",
+        "data/00",
+        "",
+        "42",
+        "data/x",
+        "94250219402912",
+        "data/1e9",
+        "data/4294967295",
+        "data/1000000000000",
+        "a name of a storage that is longer than most/12"};
+    struct build b;
+
+    CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct storage storage = {0};
+        char text[STORAGE_NAME_MAX];
+
+        CHECK(build_storage_name(&b, &storage, str_of(names[i])) == 0);
+        CHECK(str_is(storage_name(b.model, &storage, text), names[i]));
+    }
+    build_release(&b);
+}
+
+TEST(storages_that_are_numbered_share_one_string)
+{
+    struct storage first = {0}, second = {0};
+    struct build b;
+
+    CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
+    CHECK(build_storage_name(&b, &first, STR("data/1")) == 0);
+    CHECK(build_storage_name(&b, &second, STR("data/999999999")) == 0);
+    CHECK(first.name == second.name && first.number != second.number);
+    build_release(&b);
+}
+
 TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
 {
     static const char *const paths[] = {"",    "a",          "a.b", "a.b.weight",

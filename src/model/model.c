@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void model_free(struct model *model)
@@ -16,6 +17,20 @@ void model_free(struct model *model)
 struct str model_string(const struct model *model, uint32_t id)
 {
     return intern_str(&model->strings, id);
+}
+
+struct str storage_name(const struct model *model, const struct storage *storage,
+                        char text[STORAGE_NAME_MAX])
+{
+    struct str name = model_string(model, storage->name);
+    int digits;
+
+    if (storage->number == 0 || name.len >= STORAGE_NAME_MAX)
+        return name;
+    memcpy(text, name.at, name.len);
+    digits = snprintf(text + name.len, STORAGE_NAME_MAX - name.len, "%u",
+                      (unsigned)(storage->number - 1));
+    return str_span(text, name.len + (size_t)digits);
 }
 
 struct str place_name(const struct model *model, uint32_t place)

@@ -109,10 +109,11 @@ struct storage {
     uint64_t bytes; /* as declared */
     uint64_t have;  /* that can be read */
     uint64_t at;    /* offset in its file, where that makes sense */
-    uint32_t name;  /* string id: "data/0", a key; may be empty */
+    uint32_t name;  /* string id; see storage_name() */
     uint32_t file;  /* index in model->files */
     uint8_t flags;
-    uint8_t dtype; /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
+    uint8_t dtype;   /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
+    uint32_t number; /* not 0: this number less 1 ends the name, behind `name` */
 };
 
 struct class_info {
@@ -192,6 +193,12 @@ struct model {
 };
 
 void model_free(struct model *model); /* NULL is allowed */
+
+/* What a storage is called in its file: "data/0", a key; may be empty. It lies in the
+ * model, or in `text`. */
+#define STORAGE_NAME_MAX 48
+struct str storage_name(const struct model *model, const struct storage *storage,
+                        char text[STORAGE_NAME_MAX]);
 
 struct str model_string(const struct model *model, uint32_t id);
 struct str place_name(const struct model *model, uint32_t place);

@@ -8,20 +8,25 @@
 #include "base/base.h"
 #include "read/inflate_in.h"
 
+#define BLOB_BITS 29
+#define BLOB_MASK (((uint32_t)1 << BLOB_BITS) - 1)
+
 enum spot_kind { SPOT_NOTHING, SPOT_PLAIN, SPOT_STORED, SPOT_DEFLATED, SPOT_MEMORY };
 
-/* Where one storage lies. Members of a zip begin at their local header; where their
- * payload begins is looked up when somebody asks, which keeps opening free of reads. */
+/* Where one storage lies; how much of it can be had stands in the model's storage.
+ * Members of a zip begin at their local header; where their payload begins is looked up
+ * when somebody asks, which keeps opening free of reads. */
 struct spot {
     union {
-        struct blob *blob;
+        uint64_t at; /* of the bytes, or of the member's local header */
         const char *memory;
     };
-    uint64_t at;                 /* of the bytes, or of the member's local header */
-    uint64_t packed;             /* of a member */
-    uint64_t have;               /* bytes that can be had */
-    _Atomic uint64_t payload_at; /* of a member; 0: not looked up yet */
-    enum spot_kind kind;
+    union {
+        _Atomic uint32_t head; /* STORED: bytes of its header; 0: not looked up yet */
+        uint32_t packed;       /* DEFLATED: index in file_source.packed */
+    };
+    uint32_t kind : 3;
+    uint32_t blob : BLOB_BITS; /* index in file_source.kept */
 };
 
 struct kept {
@@ -31,8 +36,11 @@ struct kept {
 
 struct file_source {
     struct source source;
-    struct spot *spots; /* by storage number */
+    const struct model *model; /* borrowed: it owns this source */
+    struct spot *spots;        /* by storage number */
     uint32_t n_spots, spots_room;
+    uint64_t *packed; /* how many bytes deflated members take */
+    uint32_t n_packed, packed_room;
     struct kept *kept;
     uint32_t n_kept, kept_room;
     uint32_t file; /* of blobs kept from now on */
@@ -45,22 +53,42 @@ struct file_source {
 
 /* ---- answering ---- */
 
-static int payload_at(struct spot *spot, uint64_t *ret_at, struct err *err)
+static struct blob *blob_of(const struct file_source *self, const struct spot *spot)
 {
-    uint64_t at = atomic_load_explicit(&spot->payload_at, memory_order_relaxed);
-    struct zip_local local;
+    return self->kept[spot->blob].blob;
+}
 
-    if (at == 0) {
-        if (zip_payload_at(spot->blob, spot->at, &local, &at, err) < 0)
-            return -1;
-        if (at > spot->blob->size || spot->packed > spot->blob->size - at)
-            return err_set(err, ERR_FORMAT,
-                           "%s: the entry at byte %" PRIu64 " is longer than the file",
-                           spot->blob->name, spot->at);
-        atomic_store_explicit(&spot->payload_at, at, memory_order_relaxed);
-    }
+/* Look where the payload of a member begins, of which `size` bytes must be there. */
+static int find_payload(struct blob *blob, const struct spot *spot, uint64_t size,
+                        uint64_t *ret_at, struct err *err)
+{
+    struct zip_local local;
+    uint64_t at;
+
+    if (zip_payload_at(blob, spot->at, &local, &at, err) < 0)
+        return -1;
+    if (at > blob->size || size > blob->size - at)
+        return err_set(err, ERR_FORMAT,
+                       "%s: the entry at byte %" PRIu64 " is longer than the file",
+                       blob->name, spot->at);
     *ret_at = at;
     return 0;
+}
+
+static int read_stored(struct file_source *self, struct spot *spot, uint64_t have,
+                       uint64_t at, void *to, size_t n, struct err *err)
+{
+    uint32_t head = atomic_load_explicit(&spot->head, memory_order_relaxed);
+    struct blob *blob = blob_of(self, spot);
+    uint64_t begin = spot->at + head;
+
+    if (head == 0) {
+        if (find_payload(blob, spot, have, &begin, err) < 0)
+            return -1;
+        atomic_store_explicit(&spot->head, (uint32_t)(begin - spot->at),
+                              memory_order_relaxed);
+    }
+    return blob_read(blob, begin + at, to, n, err);
 }
 
 /* Go forward in a stream to byte `at` of what it gives. */
@@ -82,8 +110,8 @@ static int skip_to(struct inflate *stream, uint64_t at, struct err *err)
 static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
                        void *to, size_t n, struct err *err)
 {
-    struct spot *spot = &self->spots[storage];
-    uint64_t begin;
+    const struct spot *spot = &self->spots[storage];
+    uint64_t packed = self->packed[spot->packed], begin;
 
     if (self->stream &&
         (self->stream_storage != storage || inflate_done(self->stream) > at)) {
@@ -91,9 +119,10 @@ static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
         self->stream = NULL;
     }
     if (!self->stream) {
-        if (payload_at(spot, &begin, err) < 0)
+        if (find_payload(blob_of(self, spot), spot, packed, &begin, err) < 0)
             return -1;
-        self->stream = inflate_open(spot->blob, begin, spot->packed, spot->have, err);
+        self->stream = inflate_open(blob_of(self, spot), begin, packed,
+                                    self->model->storages[storage].have, err);
         self->stream_storage = storage;
     }
     if (!self->stream)
@@ -111,23 +140,22 @@ static int source_read(struct source *source, uint32_t storage, uint64_t at, voi
 {
     struct file_source *self = (struct file_source *)source;
     struct spot *spot = storage < self->n_spots ? &self->spots[storage] : NULL;
-    uint64_t begin;
+    uint64_t have;
     int status;
 
     if (!spot || spot->kind == SPOT_NOTHING)
         return err_set(err, ERR_NOT_FOUND, "these values are not in the file");
-    if (at > spot->have || n > spot->have - at)
+    have = self->model->storages[storage].have;
+    if (at > have || n > have - at)
         return err_set(err, ERR_FORMAT,
                        "bytes %" PRIu64 " to %" PRIu64 " of a storage that has %" PRIu64
                        " are asked for",
-                       at, at + n, spot->have);
+                       at, at + n, have);
     switch (spot->kind) {
     case SPOT_PLAIN:
-        return blob_read(spot->blob, spot->at + at, to, n, err);
+        return blob_read(blob_of(self, spot), spot->at + at, to, n, err);
     case SPOT_STORED:
-        if (payload_at(spot, &begin, err) < 0)
-            return -1;
-        return blob_read(spot->blob, begin + at, to, n, err);
+        return read_stored(self, spot, have, at, to, n, err);
     case SPOT_DEFLATED:
         pthread_mutex_lock(&self->lock);
         status = read_packed(self, storage, at, to, n, err);
@@ -186,6 +214,7 @@ static struct file_source *source_of(struct build *build)
     if (!self)
         return NULL;
     self->source = (struct source){&file_source_ops, .any_thread = true};
+    self->model = model;
     pthread_mutex_init(&self->lock, NULL);
     model->source = &self->source;
     return self;
@@ -229,16 +258,15 @@ int file_source_keep_file(struct build *build, struct blob *takes_blob, struct e
 }
 
 /* Note what can be had, make the storage and remember its spot under its number. */
-static uint32_t add_spot(struct build *build, struct storage *storage, struct spot spot)
+static uint32_t add_spot(struct build *build, struct storage *storage, uint64_t have,
+                         struct spot spot)
 {
     struct file_source *self = source_of(build);
     uint32_t id;
 
     if (!self)
         return NO_STORAGE;
-    if (spot.have > storage->bytes)
-        spot.have = storage->bytes;
-    storage->have = spot.have;
+    storage->have = have < storage->bytes ? have : storage->bytes;
     if (spot.kind == SPOT_NOTHING || (storage->have == 0 && storage->bytes > 0))
         storage->flags |= STORAGE_MISSING;
     else if (storage->have < storage->bytes)
@@ -257,12 +285,18 @@ static uint32_t add_spot(struct build *build, struct storage *storage, struct sp
     return id;
 }
 
-static uint32_t file_of(struct build *build, const struct blob *blob)
+/* The same for bytes of a blob, which should have been kept. */
+static uint32_t add_spot_in(struct build *build, struct storage *storage, uint64_t have,
+                            struct blob *blob, struct spot spot)
 {
     struct file_source *self = source_of(build);
     const struct kept *kept = self ? find_kept(self, blob) : NULL;
 
-    return kept ? kept->file : 0;
+    if (!kept)
+        return NO_STORAGE;
+    storage->file = kept->file;
+    spot.blob = (uint32_t)(kept - self->kept) & BLOB_MASK;
+    return add_spot(build, storage, have, spot);
 }
 
 uint32_t file_source_plain(struct build *build, struct blob *blob,
@@ -270,28 +304,36 @@ uint32_t file_source_plain(struct build *build, struct blob *blob,
 {
     uint64_t inside = storage->at < blob->size ? blob->size - storage->at : 0;
 
-    storage->file = file_of(build, blob);
-    return add_spot(
-        build, storage,
-        (struct spot){
-            .blob = blob, .at = storage->at, .have = inside, .kind = SPOT_PLAIN});
+    return add_spot_in(build, storage, inside, blob,
+                       (struct spot){.at = storage->at, .kind = SPOT_PLAIN});
+}
+
+static int note_packed(struct build *build, uint64_t packed, uint32_t *ret_index)
+{
+    struct file_source *self = source_of(build);
+
+    if (!self || arena_room(&build->model->arena, &self->packed, self->n_packed,
+                            &self->packed_room, sizeof *self->packed) < 0)
+        return -1;
+    *ret_index = self->n_packed;
+    self->packed[self->n_packed++] = packed;
+    return 0;
 }
 
 uint32_t file_source_member(struct build *build, struct zip *zip, uint32_t entry_id,
                             struct storage *storage)
 {
     const struct zip_entry *entry = &zip->entries[entry_id];
-    bool packed = entry->method == ZIP_DEFLATED;
+    struct spot spot = {.at = entry->header_at, .kind = SPOT_STORED};
 
-    if (entry->bad || (packed && entry->cut))
+    if (entry->bad || (entry->method == ZIP_DEFLATED && entry->cut))
         return file_source_missing(build, storage);
-    storage->file = file_of(build, zip->blob);
-    return add_spot(build, storage,
-                    (struct spot){.blob = zip->blob,
-                                  .at = entry->header_at,
-                                  .packed = entry->packed,
-                                  .have = packed ? entry->size : entry->packed,
-                                  .kind = packed ? SPOT_DEFLATED : SPOT_STORED});
+    if (entry->method != ZIP_DEFLATED)
+        return add_spot_in(build, storage, entry->packed, zip->blob, spot);
+    spot.kind = SPOT_DEFLATED;
+    if (note_packed(build, entry->packed, &spot.packed) < 0)
+        return NO_STORAGE;
+    return add_spot_in(build, storage, entry->size, zip->blob, spot);
 }
 
 uint32_t file_source_bytes(struct build *build, struct str bytes,
@@ -301,12 +343,11 @@ uint32_t file_source_bytes(struct build *build, struct str bytes,
 
     if (!copy.at)
         return NO_STORAGE;
-    return add_spot(
-        build, storage,
-        (struct spot){.memory = copy.at, .have = bytes.len, .kind = SPOT_MEMORY});
+    return add_spot(build, storage, bytes.len,
+                    (struct spot){.memory = copy.at, .kind = SPOT_MEMORY});
 }
 
 uint32_t file_source_missing(struct build *build, struct storage *storage)
 {
-    return add_spot(build, storage, (struct spot){.kind = SPOT_NOTHING});
+    return add_spot(build, storage, 0, (struct spot){.kind = SPOT_NOTHING});
 }

@@ -36,10 +36,10 @@ struct reading {
     struct json_read json;
     uint64_t data_at, data_size;
     uint16_t device;
-    struct map seen; /* hash of a name -> index in names */
-    struct extent *extents;
-    struct str *names;
-    uint32_t n, extents_room, names_room;
+    uint32_t n;          /* tensors so far */
+    uint32_t first_node; /* the nodes that were made for them begin here */
+    struct extent last;  /* of them; for `unsorted` */
+    bool unsorted;       /* they do not stand in the order of their bytes */
     bool has_metadata;
     int64_t shape[RANK_LIMIT]; /* of the entry being read */
 };
@@ -143,35 +143,24 @@ static int read_entry(struct reading *r, struct entry *entry)
     return token == JSON_OBJECT_END ? 0 : -1;
 }
 
-/* Was this name met before? Then it is a finding, and the second one is shown too. */
-static int note_name(struct reading *r, struct str name, uint32_t node)
+static int by_begin(const void *left, const void *right)
 {
-    uint64_t hash = str_hash(name);
-    uint32_t old;
+    const struct extent *a = left, *b = right;
 
-    for (; map_find(&r->seen, hash, &old); hash++)
-        if (str_eq(r->names[old], name)) {
-            build_finding(r->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
-                          "two tensors are called %.*s; readers differ in which one "
-                          "they take",
-                          STR_ARG(name));
-            return 0;
-        }
-    return map_put(&r->seen, hash, r->n);
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
 }
 
-static int note_extent(struct reading *r, const struct entry *entry, uint32_t node)
+/* The extents are not kept: most files have their tensors in the order of their bytes,
+ * and of the others they can be had again from the model. */
+static void note_extent(struct reading *r, const struct entry *entry)
 {
-    struct arena *arena = &r->build->scratch;
+    struct extent extent = {.begin = entry->begin, .end = entry->end};
 
-    if (arena_room(arena, &r->names, r->n, &r->names_room, sizeof *r->names) < 0 ||
-        arena_room(arena, &r->extents, r->n, &r->extents_room, sizeof *r->extents) < 0)
-        return -1;
-    if (note_name(r, entry->name, node) < 0)
-        return -1;
-    r->names[r->n] = entry->name;
-    r->extents[r->n++] = (struct extent){entry->begin, entry->end, node};
-    return 0;
+    r->unsorted |= r->n > 0 && by_begin(&r->last, &extent) > 0;
+    r->last = extent;
+    r->n++;
 }
 
 /* The size that dtype and shape ask for must be the size that the offsets give. */
@@ -204,11 +193,12 @@ static int add_entry(struct reading *r, const struct entry *entry)
     struct storage storage = {.bytes = entry->end - entry->begin};
     struct str last;
     uint32_t parent, node;
+    bool again;
 
     parent = build_dotted(build, r->input->node, entry->name, &last);
     if (parent == NO_PLACE)
         return -1;
-    node = build_node(build, parent, PLACE_TENSOR, last);
+    node = build_leaf(build, parent, PLACE_TENSOR, last, &again);
     if (node == NO_PLACE)
         return -1;
     if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
@@ -234,7 +224,13 @@ static int add_entry(struct reading *r, const struct entry *entry)
     if (build_tensor(build, node, &tensor, r->shape, NULL, entry->rank) == NO_OBJECT)
         return -1;
     check_size(r, entry, &tensor, node);
-    return note_extent(r, entry, node);
+    if (again)
+        build_finding(build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
+                      "two tensors are called %.*s; readers differ in which one they "
+                      "take",
+                      STR_ARG(entry->name));
+    note_extent(r, entry);
+    return 0;
 }
 
 static int read_metadata(struct reading *r)
@@ -291,39 +287,72 @@ static int read_member(struct reading *r)
     return add_entry(r, &entry);
 }
 
-static int by_begin(const void *left, const void *right)
+/* Where the tensor that this reading made at a node lies; false: there is none. */
+static bool extent_at(const struct reading *r, uint32_t node, struct extent *ret_extent)
 {
-    const struct extent *a = left, *b = right;
+    const struct model *model = r->build->model;
+    uint32_t tensor = build_tensor_at(r->build, node);
+    const struct storage *storage;
 
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
+    if (tensor == NO_OBJECT)
+        return false;
+    storage = &model->storages[model->tensors[tensor].storage];
+    ret_extent->begin = storage->at - r->data_at;
+    ret_extent->end = ret_extent->begin + storage->bytes;
+    ret_extent->node = node;
+    return true;
+}
+
+/* Of the next tensor in the order of the data, how it stands to those before it, which
+ * reached up to *reached. */
+static void check_extent(struct reading *r, const struct extent *at, uint64_t *reached)
+{
+    if (at->begin > *reached)
+        build_finding(r->build, FINDING_HOLE, SEVERITY_WARNING, at->node,
+                      "%llu bytes before byte %llu of the data belong to no tensor",
+                      (unsigned long long)(at->begin - *reached),
+                      (unsigned long long)at->begin);
+    else if (at->begin < *reached && at->end > at->begin)
+        build_finding(r->build, FINDING_OVERLAP, SEVERITY_ALARM, at->node,
+                      "it shares bytes %llu to %llu of the data with another tensor",
+                      (unsigned long long)at->begin,
+                      (unsigned long long)(at->end < *reached ? at->end : *reached));
+    if (at->end > *reached)
+        *reached = at->end;
+}
+
+static int check_extents(struct reading *r, uint64_t *reached)
+{
+    struct extent *sorted = NULL, extent;
+    uint32_t n = 0;
+
+    if (r->unsorted) {
+        sorted = arena_array(&r->build->scratch, r->n, sizeof *sorted);
+        if (!sorted)
+            return -1;
+    }
+    for (uint32_t node = r->first_node; node < r->build->n_nodes; node++) {
+        if (!extent_at(r, node, &extent))
+            continue;
+        if (!sorted)
+            check_extent(r, &extent, reached);
+        else if (n < r->n)
+            sorted[n++] = extent;
+    }
+    if (sorted)
+        qsort(sorted, n, sizeof *sorted, by_begin);
+    for (uint32_t i = 0; i < n; i++)
+        check_extent(r, &sorted[i], reached);
+    return 0;
 }
 
 /* Sorted by offset, the tensors must cover the data from its first byte to its last. */
 static void check_cover(struct reading *r)
 {
     uint64_t reached = 0;
-    struct extent *at;
 
-    if (r->n)
-        qsort(r->extents, r->n, sizeof *r->extents, by_begin);
-    for (uint32_t i = 0; i < r->n; i++) {
-        at = &r->extents[i];
-        if (at->begin > reached)
-            build_finding(r->build, FINDING_HOLE, SEVERITY_WARNING, at->node,
-                          "%llu bytes before byte %llu of the data belong to no tensor",
-                          (unsigned long long)(at->begin - reached),
-                          (unsigned long long)at->begin);
-        else if (at->begin < reached && at->end > at->begin)
-            build_finding(
-                r->build, FINDING_OVERLAP, SEVERITY_ALARM, at->node,
-                "it shares bytes %llu to %llu of the data with another tensor",
-                (unsigned long long)at->begin,
-                (unsigned long long)(at->end < reached ? at->end : reached));
-        if (at->end > reached)
-            reached = at->end;
-    }
+    if (check_extents(r, &reached) < 0)
+        return;
     if (reached < r->data_size)
         build_finding(r->build, FINDING_TRAILING, SEVERITY_WARNING, r->input->node,
                       "%llu bytes behind the last tensor belong to nothing",
@@ -362,11 +391,10 @@ static int load_header(struct reading *r, struct str *ret_text, struct err *err)
 
 static int read_safetensors(struct input *input, struct build *build, struct err *err)
 {
-    struct reading r = {.input = input, .build = build};
+    struct reading r = {.input = input, .build = build, .first_node = build->n_nodes};
     struct str text;
     int status;
 
-    map_init(&r.seen, &build->scratch);
     if (load_header(&r, &text, err) < 0)
         return -1;
     build_set_flags(build, input->node, PLACE_STATE_DICT);

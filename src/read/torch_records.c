@@ -136,9 +136,8 @@ uint32_t torch_records_storage(void *user, const struct pickle *pickle,
     record = str_span(name, folder + id.key.len);
     storage.bytes = torch_storage_bytes(id.dtype, id.untyped, id.numel);
     storage.dtype = (uint8_t)id.dtype;
-    storage.name = build_string(self->build, record);
     storage.flags = self->big_endian ? STORAGE_BIG_ENDIAN : 0;
-    if (storage.name == INTERN_NONE)
+    if (build_storage_name(self->build, &storage, record) < 0)
         return NO_STORAGE;
     entry = find_record(self, record);
     if (entry < 0)

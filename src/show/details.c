@@ -46,6 +46,8 @@ static void memory_line(struct buf *to, const struct model *model,
                         const struct tensor *tensor)
 {
     const struct storage *storage;
+    char text[STORAGE_NAME_MAX];
+    struct str name;
 
     if (tensor->layout != LAYOUT_STRIDED || tensor->storage == NO_STORAGE)
         return;
@@ -56,8 +58,9 @@ static void memory_line(struct buf *to, const struct model *model,
                    (long long)tensor_strides(model, tensor)[i]);
     buf_text(to, tensor->rank > 0 ? "]" : "[]");
     buf_printf(to, "  offset %llu  storage ", (unsigned long long)tensor->offset);
-    if (storage->name)
-        escape_terminal(to, model_string(model, storage->name));
+    name = storage_name(model, storage, text);
+    if (name.len > 0)
+        escape_terminal(to, name);
     else
         buf_printf(to, "%u", tensor->storage);
     buf_text(to, ", ");

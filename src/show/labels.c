@@ -354,10 +354,12 @@ static void tensors_cell(struct buf *to, const struct show *show, const struct r
 static void storage_cell(struct buf *to, const struct show *show, const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
+    const struct model *model = show->model;
+    char text[STORAGE_NAME_MAX];
 
     if (tensor && tensor->storage != NO_STORAGE)
-        escape_terminal(
-            to, model_string(show->model, show->model->storages[tensor->storage].name));
+        escape_terminal(to,
+                        storage_name(model, &model->storages[tensor->storage], text));
 }
 
 static void offset_cell(struct buf *to, const struct show *show, const struct row *row)
