@@ -14,16 +14,34 @@
 
 #define RENAME_NONE UINT32_MAX
 
+/* A name is its components: what stands between dots (k.split('.')). Beside each kind
+ * is the Python that does the same; A and B are re.escape()d `from` and `to`. A
+ * component that is exactly "{}" in a PART or in the `from` of a SHIFT is a hole: it
+ * stands for one component of digits, ([0-9]+); holes of `to` are those of `from`, in
+ * order: \1, \2. */
 enum rename_kind {
-    RENAME_PREFIX, /* a name that begins with `from` begins with `to` instead; both end
-                      in a dot or are empty: "module." -> "", "" -> "model." */
-    RENAME_PART,   /* the whole components `from` ("attn.c_attn", one or more) become
-                      `to` (perhaps none: then the component and its dot go), wherever
-                      they stand: "layers.0.ln_1.weight" -> "layers.0.norm1.weight" */
-    RENAME_SHIFT,  /* behind the prefix `from` ("layers.", ends in a dot; `to` is the
-                      same) the number n that follows, if first <= n <= last, becomes
-                      n + shift */
-    RENAME_NAME,   /* this one name becomes that one */
+    /* A name that begins with `from` begins with `to` instead; both end in a dot or are
+     * empty: "module." -> "", "" -> "model.", "transformer.h." -> "blocks.".
+     *     re.sub(r'\AA', 'B', k) */
+    RENAME_PREFIX,
+    /* The whole components `from` (one or more: "attn.c_attn", "h.{}.ln_1") become
+     * `to`, wherever they stand, as often as they stand, from the left.
+     *     re.sub(r'(?<![^.])A(?![^.])', 'B', k)
+     * `to` may be empty: then the components go, with their dots, but a name that is
+     * nothing else stays.
+     *     re.sub(r'(?:(?<![^.])A\.)+|(?:\.A)+\Z', '', k) */
+    RENAME_PART,
+    /* Behind the prefix `from` ("layers.", "h.{}.mlp.": ends in a dot or is empty; `to`
+     * is the same) the number n that follows, if first <= n <= last, becomes n + shift.
+     * A number has at most 18 digits and no needless zero in front.
+     *     re.sub(r'\A(A)(0|[1-9][0-9]{0,17})(?![^.])', ..., k) */
+    RENAME_SHIFT,
+    /* The whole components `from` become `to` and `to` become `from`, wherever they
+     * stand: "conv1" <-> "conv2". No holes.
+     *     re.sub(r'(?<![^.])(?:(A)|B)(?![^.])', lambda m: 'B' if m[1] else 'A', k)
+     */
+    RENAME_SWAP,
+    RENAME_NAME, /* this one name becomes that one */
 };
 
 struct rename_rule {
@@ -34,9 +52,9 @@ struct rename_rule {
     uint32_t uses; /* names that it changes */
 };
 
-/* In the order in which they are applied: each to what the one before it left. Each
- * rule is applied at most once to a name, at its first match from the left; NAME rules
- * stand first and end the matter. */
+/* In the order in which they are applied: each once, to what the one before it left.
+ * NAME rules stand first, sorted by `from` (str_cmp), and end the matter: a name that
+ * has one meets no other rule. */
 struct rename_rules {
     struct rename_rule *at;
     uint32_t n;
@@ -44,7 +62,9 @@ struct rename_rules {
 };
 
 /* A name on one side and the same thing's on the other; they may be equal, and such
- * pairs must come too: no rule may change them. */
+ * pairs must come too: no rule may change them. Of two pairs with the same `from` the
+ * first counts. Nothing is known of names that are in no pair: drop those first, for a
+ * rule may give them a name that another one gets. */
 struct rename_pair {
     struct str from, to;
 };
