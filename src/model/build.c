@@ -462,14 +462,18 @@ uint32_t build_pickle_global(struct build *build, struct str name, uint32_t modu
 
     if (name_id == INTERN_NONE)
         return UINT32_MAX;
-    if (map_find(&build->by_global, name_id, &id))
+    if (map_find(&build->by_global, name_id, &id)) {
+        /* "a.b" + "c" and "a" + "b.c" spell alike; the second looks into more. */
+        if (module_len < log->globals[id].module_len)
+            log->globals[id].module_len = module_len;
         return id;
+    }
     if (arena_room(&build->model->arena, &log->globals, log->n_globals,
                    &log->globals_room, sizeof *log->globals) < 0 ||
         map_put(&build->by_global, name_id, log->n_globals) < 0)
         return UINT32_MAX;
-    log->globals[log->n_globals] =
-        (struct pickle_global){.name = name_id, .module_len = module_len};
+    log->globals[log->n_globals] = (struct pickle_global){
+        .name = name_id, .module_len = module_len, .first = NO_EVENT, .last = NO_EVENT};
     return log->n_globals++;
 }
 
@@ -485,11 +489,20 @@ bool build_pickle_count(struct build *build, uint32_t global_index, enum pickle_
 void build_pickle_event(struct build *build, const struct pickle_event *event)
 {
     struct pickle_log *log = &build->model->pickle;
+    struct pickle_global *global;
 
-    if (arena_room(&build->model->arena, &log->events, log->n_events, &log->events_room,
+    if (event->global >= log->n_globals ||
+        arena_room(&build->model->arena, &log->events, log->n_events, &log->events_room,
                    sizeof *log->events) < 0)
         return;
-    log->events[log->n_events++] = *event;
+    global = &log->globals[event->global];
+    if (global->first == NO_EVENT)
+        global->first = log->n_events;
+    else
+        log->events[global->last].next = log->n_events;
+    global->last = log->n_events;
+    log->events[log->n_events] = *event;
+    log->events[log->n_events++].next = NO_EVENT;
 }
 
 /* The columns of the finished tree. */

@@ -56,3 +56,17 @@ const char *pickle_act_name(enum pickle_act act)
 {
     return act < PICKLE_ACT_COUNT ? act_names[act] : "unknown";
 }
+
+const char *pickle_opcode_name(uint8_t opcode)
+{
+    static const char *const names[256] = {
+        ['c'] = "GLOBAL",    [0x93] = "STACK_GLOBAL", ['i'] = "INST",
+        ['o'] = "OBJ",       [0x81] = "NEWOBJ",       [0x92] = "NEWOBJ_EX",
+        ['R'] = "REDUCE",    ['b'] = "BUILD",         ['s'] = "SETITEM",
+        ['u'] = "SETITEMS",  ['a'] = "APPEND",        ['e'] = "APPENDS",
+        [0x90] = "ADDITEMS", ['P'] = "PERSID",        ['Q'] = "BINPERSID",
+        [0x82] = "EXT1",     [0x83] = "EXT2",         [0x84] = "EXT4",
+    };
+
+    return names[opcode] ? names[opcode] : "";
+}

@@ -24,21 +24,25 @@ enum pickle_act {
 };
 
 #define PICKLE_LOG_KEEP 16
+#define NO_EVENT        UINT32_MAX
 
 struct pickle_event {
     uint32_t global; /* index in the log's globals; a computed name: "<computed>"; a
                         persistent id: "" */
     uint8_t act;     /* enum pickle_act */
+    uint8_t opcode;  /* the byte; pickle_opcode_name() has its name */
     uint32_t stream; /* index in the log's streams: which pickle */
     uint64_t offset; /* of the opcode, in the stream */
     uint32_t args;   /* value id of the arguments, as far as they are plain */
     uint32_t place;  /* where its result stands in the tree, or FINDING_NOWHERE */
+    uint32_t next;   /* the next event of the same global, or NO_EVENT */
 };
 
 /* One global, with how often it was named, called, ... */
 struct pickle_global {
-    uint32_t name;       /* string id "module.name" */
-    uint32_t module_len; /* where the name begins: "torch._utils" has 12 */
+    uint32_t name;        /* string id "module.name" */
+    uint32_t module_len;  /* where the name begins: "torch._utils" has 12 */
+    uint32_t first, last; /* of its events that are kept, or NO_EVENT */
     uint64_t acts[PICKLE_ACT_COUNT];
 };
 
@@ -60,5 +64,7 @@ struct pickle_log {
 };
 
 const char *pickle_act_name(enum pickle_act act); /* "names", "calls", ... */
+/* "REDUCE": of the opcodes that stand in events; "" of others. */
+const char *pickle_opcode_name(uint8_t opcode);
 
 #endif

@@ -236,6 +236,7 @@ static void keep_event(struct machine *m, enum pickle_act act, uint32_t global,
     struct pickle_event event = {
         .global = global,
         .act = (uint8_t)act,
+        .opcode = *m->opcode,
         .stream = m->pickle->stream,
         .offset = machine_offset(m),
         .place = FINDING_NOWHERE,

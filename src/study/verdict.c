@@ -98,11 +98,10 @@ static bool all_uses(const struct model *model, uint32_t index,
             continue;
         expected += global->acts[act];
     }
-    for (i = 0; i < model->pickle.n_events; i++) {
+    for (i = global->first; i != NO_EVENT; i = model->pickle.events[i].next) {
         const struct pickle_event *event = &model->pickle.events[i];
 
-        if (event->global != index ||
-            (event->act == PICKLE_NAMES && plain == getattr_is_plain))
+        if (event->act == PICKLE_NAMES && plain == getattr_is_plain)
             continue;
         if (!plain(model, event->args))
             return false;
@@ -167,6 +166,20 @@ static bool is_undecided(struct str name, const char **ret_about)
     return **ret_about != '\0';
 }
 
+/* May the user vouch for it? What comes with Python or torch we know better. */
+static bool is_vouched_for(const struct verdict_allow *allow, struct str name)
+{
+    uint32_t i;
+
+    if (!allow || verdict_is_standard(name) || is_torch(name))
+        return false;
+    for (i = 0; i < allow->n; i++) {
+        if (verdict_fits_glob(allow->patterns[i], name))
+            return true;
+    }
+    return false;
+}
+
 static struct judgement judge(const struct model *model, uint32_t index, bool indirect)
 {
     const struct pickle_global *global = &model->pickle.globals[index];
@@ -200,6 +213,9 @@ enum trust verdict_judge(const struct model *model, const struct verdict_sum *su
 {
     struct judgement judgement = judge(model, global_index, sum->indirect);
 
+    if (judgement.trust == TRUST_UNKNOWN &&
+        is_vouched_for(sum->allow, global_name(model, global_index)))
+        judgement = (struct judgement){TRUST_KNOWN, "allowed by you"};
     if (ret_about)
         *ret_about = judgement.about;
     return judgement.trust;
@@ -248,7 +264,14 @@ static bool is_inconclusive(const struct model *model)
 
 struct verdict_sum verdict_of(const struct model *model)
 {
-    struct verdict_sum sum = {.verdict = VERDICT_SAFE, .indirect = is_indirect(model)};
+    return verdict_with(model, NULL);
+}
+
+struct verdict_sum verdict_with(const struct model *model,
+                                const struct verdict_allow *allow)
+{
+    struct verdict_sum sum = {
+        .verdict = VERDICT_SAFE, .indirect = is_indirect(model), .allow = allow};
     uint32_t i;
 
     for (i = 0; i < model->pickle.n_globals; i++) {
@@ -269,6 +292,36 @@ struct verdict_sum verdict_of(const struct model *model)
     else if (sum.unknown > 0)
         sum.verdict = VERDICT_NEEDS_CODE;
     return sum;
+}
+
+/* ---- where it happens ---- */
+
+uint32_t verdict_uses(const struct model *model, uint32_t global_index,
+                      struct verdict_use *uses, uint32_t room)
+{
+    const struct pickle_log *log = &model->pickle;
+    const struct pickle_global *global = &log->globals[global_index];
+    bool only_named = true;
+    uint32_t n = 0, act, i;
+
+    for (act = 0; act < PICKLE_ACT_COUNT; act++) {
+        if (act != PICKLE_NAMES && global->acts[act])
+            only_named = false;
+    }
+    for (i = global->first; i != NO_EVENT && n < room; i = log->events[i].next) {
+        const struct pickle_event *event = &log->events[i];
+        struct verdict_use use = {.act = pickle_act_name((enum pickle_act)event->act),
+                                  .opcode = pickle_opcode_name(event->opcode),
+                                  .offset = event->offset,
+                                  .args = event->args};
+
+        if (event->act == PICKLE_NAMES && !only_named)
+            continue;
+        if (event->stream < log->n_streams)
+            use.stream = model_string(model, log->streams[event->stream].name);
+        uses[n++] = use;
+    }
+    return n;
 }
 
 const char *verdict_name(enum verdict verdict)

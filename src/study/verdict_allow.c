@@ -206,6 +206,30 @@ bool verdict_matches(const char *pattern, struct str name)
     return true;
 }
 
+bool verdict_fits_glob(const char *pattern, struct str name)
+{
+    const char *star = NULL; /* the last one, to which we return when stuck */
+    size_t at = 0, star_at = 0;
+
+    while (at < name.len) {
+        if (*pattern == '*') {
+            star = pattern++;
+            star_at = at;
+        } else if (*pattern == name.at[at]) {
+            pattern++;
+            at++;
+        } else if (star) {
+            pattern = star + 1;
+            at = ++star_at;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
 bool verdict_is_class_like(struct str name)
 {
     struct str last = str_from(name, (size_t)(str_find_last_char(name, '.') + 1));

@@ -34,6 +34,9 @@ bool verdict_is_standard(struct str name);
  */
 bool verdict_calls_others(struct str name);
 
+/* A user's pattern: `*` any number of times, each for any characters. */
+bool verdict_fits_glob(const char *pattern, struct str name);
+
 bool verdict_matches(const char *pattern, struct str name);
 bool verdict_is_class_like(struct str name);
 

@@ -216,3 +216,67 @@ TEST(patterns_match_whole_names)
     CHECK(strcmp(verdict_allowed(STR("torch.float8_e4m3fn"))->about, "names a dtype") ==
           0);
 }
+
+static enum verdict judge_allowing(const char *name, enum pickle_act act,
+                                   const char *pattern)
+{
+    const struct verdict_allow allow = {.patterns = &pattern, .n = 1};
+    struct verdict_sum sum;
+    struct model *model;
+    struct build b;
+
+    begin(&b);
+    use(&b, name, act);
+    model = build_finish(&b, NULL);
+    CHECK(model);
+    build_release(&b);
+    sum = verdict_with(model, &allow);
+    CHECK(sum.allow == &allow);
+    CHECK((verdict_judge(model, &sum, 0, NULL) == TRUST_KNOWN) ==
+          (sum.verdict == VERDICT_SAFE));
+    model_free(model);
+    return sum.verdict;
+}
+
+TEST(the_user_vouches_for_his_own_classes_only)
+{
+    CHECK(judge_allowing("models.yolo.Model", PICKLE_MAKES, "models.yolo.*") ==
+          VERDICT_SAFE);
+    CHECK(judge_allowing("models.yolo.Model", PICKLE_MAKES, "models.*.Mod*") ==
+          VERDICT_SAFE);
+    CHECK(judge_allowing("models.common.Conv", PICKLE_MAKES, "models.yolo.*") ==
+          VERDICT_NEEDS_CODE);
+    CHECK(judge_allowing("models.yolo.Model", PICKLE_OVERRIDES, "*") == VERDICT_UNSAFE);
+    CHECK(judge_allowing("posix.system", PICKLE_CALLS, "*") == VERDICT_UNSAFE);
+    CHECK(judge_allowing("statistics.mean", PICKLE_NAMES, "*") == VERDICT_NEEDS_CODE);
+    CHECK(judge_allowing("torch.jit._script.ScriptModule", PICKLE_MAKES, "*") ==
+          VERDICT_NEEDS_CODE);
+}
+
+TEST(globs_go_back_when_they_are_stuck)
+{
+    CHECK(verdict_fits_glob("a*b*c", STR("a.x.b.b.c")));
+    CHECK(verdict_fits_glob("*", STR("")));
+    CHECK(!verdict_fits_glob("a*b", STR("a.b.c")));
+    CHECK(!verdict_fits_glob("ab", STR("abc")));
+}
+
+TEST(the_uses_of_a_global_say_where)
+{
+    struct verdict_use uses[2];
+    struct model *model;
+    struct build b;
+
+    begin(&b);
+    use(&b, "posix.system", PICKLE_CALLS);
+    use(&b, "my.Net", PICKLE_NAMES);
+    model = build_finish(&b, NULL);
+    CHECK(model);
+    build_release(&b);
+    CHECK(verdict_uses(model, 0, uses, 2) == 1);
+    CHECK(strcmp(uses[0].act, "calls") == 0 && str_is(uses[0].stream, "data.pkl"));
+    CHECK(verdict_uses(model, 1, uses, 2) == 1);
+    CHECK(strcmp(uses[0].act, "names") == 0);
+    CHECK(strcmp(pickle_opcode_name('R'), "REDUCE") == 0);
+    model_free(model);
+}
