@@ -1,0 +1,30 @@
+/* ext.h - the CPython extension torchoscope._core, in C, limited API (3.11).
+ * No PyTorch headers: torch is found at run time, by its features, when first needed.
+ * Nothing here ever raises into the user's forward or backward: hooks swallow and count
+ * what goes wrong, take themselves off after too much of it, and say so in the run.
+ *
+ * The tour of the room:
+ *   module.c     the module's tables: functions and types that Python sees
+ *   torch.h      torch as found: types, dtypes, functions, names, features
+ *   tensor.h     what a tensor is and where its bytes lie, in about 130 ns
+ *   walk.h       the tensors in nested arguments, each with its path
+ *   live.h       a live nn.Module as a struct model, and who answers about its bytes
+ *   recorder.h   hooks, stacks and times; one recorder is one `with record(model)`
+ *   seen.h       which value a tensor holds: measured once, however many see it
+ *   grads.h      gradients by hooks on autograd's nodes
+ *   answers.h    runs and models as Python objects
+ */
+#ifndef EXT_EXT_H
+#define EXT_EXT_H
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Forget a Python exception that is set, if any; true if there was one. */
+int ext_swallow(void);
+/* Raise torchoscope.Error (or a fitting built-in) from an err. Returns NULL. */
+struct err;
+PyObject *ext_raise(const struct err *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* grads.h - gradients without touching autograd's graph.
+ * A prehook on the node that made a result gives the gradient of that result; hooks on
+ * the nodes through which a call's inputs leave give the gradient via this call alone.
+ * Rules for leaves, inputs that are passed on, equal arguments and views written in
+ * place are in grads.c. Hooks hold numbers only, never tensors or modules: nothing
+ * leaks. */
+#ifndef EXT_GRADS_H
+#define EXT_GRADS_H
+
+#include "ext.h"
+
+#include <stdint.h>
+
+struct recorder;
+struct grads;
+
+struct grads *grads_new(struct recorder *recorder);
+void grads_free(struct grads *grads);
+
+/* Around a call: what its inputs' edges are (before forward), and hooks on its outputs'
+ * nodes (after it). Never raise. `call` is the trace's number. */
+void grads_before(struct grads *grads, uint32_t thread, PyObject *args);
+void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
+                 PyObject *kwargs, PyObject *result);
+/* Forget what grads_before() kept, where forward did not come back. */
+void grads_drop(struct grads *grads, uint32_t thread);
+/* Is a backward under way on this thread (a recomputation, then)? */
+int grads_in_backward(struct grads *grads);
+
+#endif

@@ -1,0 +1,24 @@
+/* seen.h - which value a tensor holds now: measured once, however many modules see it.
+ * The key is address, shape, strides, dtype and version; it is good only while the
+ * tensor that made the entry lives (a weak reference tells), for then its memory cannot
+ * have been given to another. */
+#ifndef EXT_SEEN_H
+#define EXT_SEEN_H
+
+#include "tensor.h"
+
+#include "run/trace.h"
+
+struct seen;
+
+struct seen *seen_new(void);
+void seen_free(struct seen *seen);
+void seen_clear(struct seen *seen); /* when trace_epoch() changed */
+
+/* The value number known for this tensor, or RUN_NONE. */
+uint32_t seen_find(struct seen *seen, const struct live_tensor *tensor);
+/* Remember it. `object` is the tensor; a failure to remember is no failure. */
+void seen_add(struct seen *seen, PyObject *object, const struct live_tensor *tensor,
+              uint32_t value);
+
+#endif

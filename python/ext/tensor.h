@@ -1,0 +1,53 @@
+/* tensor.h - what a tensor is and where its bytes lie.
+ * The fast way is DLPack's exchange table where the type offers it (torch 2.10 and
+ * later, exact Tensor and Parameter only), the slow way its attributes. */
+#ifndef EXT_TENSOR_H
+#define EXT_TENSOR_H
+
+#include "ext.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/stats.h"
+#include "model/dtype.h"
+#include "model/model.h"
+
+#define LIVE_RANK 64
+
+enum live_flag {
+    LIVE_READABLE = 1,  /* its bytes lie in this process's memory at `at` */
+    LIVE_GRAD = 2,      /* requires_grad */
+    LIVE_CONJ = 4,      /* conjugated on the fly */
+    LIVE_NEG = 8,       /* negated on the fly */
+    LIVE_DEVICE = 16,   /* values exist, but only its device can read them */
+    LIVE_INFERENCE = 32, /* has no version */
+    LIVE_LEAF = 64,
+    LIVE_EXACT = 128, /* a plain Tensor or Parameter, no subclass */
+};
+
+/* A tensor, looked at. Good while the object is held and Python is not run. */
+struct live_tensor {
+    uint8_t dtype, layout, rank;
+    unsigned flags;       /* enum live_flag */
+    const char *why;      /* not LIVE_READABLE: why, in a few words; a constant */
+    char device[32];      /* "cpu", "cuda:0" */
+    const void *at;       /* its first element */
+    int64_t version;      /* -1: not known */
+    uint64_t numel;
+    int64_t shape[LIVE_RANK], strides[LIVE_RANK];
+};
+
+/* Is it a torch.Tensor (of any subclass)? Never raises. */
+bool tensor_is(PyObject *object);
+/* Look at it. Never raises; false if it is no tensor that can be described at all. */
+bool tensor_look(PyObject *tensor, struct live_tensor *to);
+/* Statistics of a readable one, the GIL released for large ones; false: not to be had
+ * (then `why` says so). */
+bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
+                  struct histogram *histogram, struct stats *ret_stats);
+/* A number for its storage: equal for views of one, good while the tensor lives. 0: it
+ * has none. */
+uint64_t tensor_storage(PyObject *tensor);
+
+#endif

@@ -1,0 +1,24 @@
+/* walk.h - the tensors in nested arguments, each with its path.
+ * Tuples, lists, dicts and other mappings, named tuples, dataclasses, Hugging Face
+ * outputs and caches, and one level of other objects' attributes; sets are not entered.
+ * Depth and number have limits; a loop ends; properties are never run. */
+#ifndef EXT_WALK_H
+#define EXT_WALK_H
+
+#include "ext.h"
+
+#define WALK_DEPTH 16
+#define WALK_MOST  4096 /* tensors of one call */
+
+/* Called for each tensor. The path is "[0]", "mask", "[1].logits[2]"; good for the
+ * call. Returns 0 to go on. */
+typedef int walk_fn(void *user, PyObject *tensor, const char *path, size_t len);
+
+/* args: a tuple or NULL; kwargs: a dict or NULL. Never raises. Returns how many tensors
+ * were met; *ret_cut (may be NULL) if a limit left some out. */
+size_t walk_arguments(PyObject *args, PyObject *kwargs, walk_fn *fn, void *user,
+                      int *ret_cut);
+/* A result: of a bare tensor the path is "". */
+size_t walk_result(PyObject *result, walk_fn *fn, void *user, int *ret_cut);
+
+#endif

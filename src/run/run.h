@@ -1,0 +1,211 @@
+/* run.h - what happened when a model was executed. Frozen once recorded.
+ *
+ * The tour of the room:
+ *   run.h        calls, values, gradients, gaps; reading them
+ *   trace.h      the door for recorders: python/ext now
+ *   run_file.h   the .scope file (docs/run-file.md): a run and its model, in SQLite
+ *   budget.h     how much of the user's time recording may take, and how it is kept
+ *
+ * A *call* is one execution of a module. A *value* is what a tensor held at one moment:
+ * a tensor that several modules see unchanged is one value, one that is overwritten
+ * becomes another. An *io* says that a value went into or came out of a call, and where
+ * it stood among the arguments. Times are nanoseconds of one monotonic clock and do not
+ * hold our own cost: it is measured and taken off. */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/intern.h"
+#include "measure/histogram.h"
+#include "measure/stats.h"
+#include "model/model.h"
+
+#define RUN_NONE UINT32_MAX
+
+/* After so many calls of one module the rest are merged, unless all are asked for. */
+#define RUN_KEEP_CALLS 64
+
+enum run_value_flag {
+    RUN_REQUIRES_GRAD = 1,
+    RUN_LEAF = 2,
+    RUN_PARAMETER = 4,   /* a parameter or buffer of the model */
+    RUN_NEW_STORAGE = 8, /* its storage was first seen with this value */
+    RUN_SAMPLED = 16,    /* its statistics are of 1 of 8 blocks */
+    RUN_INFERENCE = 32,  /* made in inference mode */
+};
+
+/* One value of a tensor. */
+struct run_value {
+    uint8_t dtype, rank, layout; /* enum dtype; enum layout */
+    uint8_t flags;               /* enum run_value_flag */
+    uint16_t device;             /* index in run->devices */
+    uint32_t shape, strides;     /* where they begin in run->dims; strides may be
+                                    RUN_NONE: not known (sparse, nested) */
+    uint32_t class_name;         /* string id of a subclass, or 0: a plain tensor */
+    uint32_t storage;            /* a number for its storage within this run */
+    uint32_t stats;              /* index in run->stats, or RUN_NONE */
+    uint32_t why;                /* string id: why there are none: "no data (meta)" */
+    uint32_t kept;               /* index in run->kept, or RUN_NONE */
+    uint64_t numel, bytes;
+};
+
+enum run_io_kind {
+    RUN_IN,       /* an argument, by position or by keyword: `path` tells */
+    RUN_OUT,      /* a result */
+    RUN_GRAD_OUT, /* the gradient that reached a result */
+    RUN_GRAD_IN,  /* the gradient that left through an argument, via this call alone */
+};
+
+enum run_io_flag {
+    RUN_IO_SAME = 1,     /* the same object as an earlier io of this call */
+    RUN_IO_REPLACED = 2, /* an argument that the call overwrote in place; the value is
+                            the one before, if it was seen */
+    RUN_IO_SUMMED = 4,   /* a gradient that several equal arguments share (q = k = v) */
+};
+
+struct run_io {
+    uint32_t call;
+    uint8_t kind, flags; /* enum run_io_kind, enum run_io_flag */
+    uint32_t path;       /* string id: "x" is not known to torch; "[0]", "[1].logits",
+                            "mask" (a keyword), "past[3][0]"; of a bare result "" */
+    uint32_t value;      /* or RUN_NONE: an argument that is None or no tensor */
+};
+
+enum run_call_flag {
+    RUN_RAISED = 1,     /* forward raised; or it never came back (RUN_ABORTED) */
+    RUN_ABORTED = 2,    /* no end was seen: an interrupt, an early stop */
+    RUN_RECOMPUTED = 4, /* by activation checkpointing, during backward */
+    RUN_TRAINING = 8,   /* module.training */
+    RUN_GRAD_MODE = 16, /* gradients were recorded by torch */
+    RUN_COMPILED = 32,  /* compiled code ran: nothing inside it was seen */
+    RUN_FUSED = 64,     /* a fused kernel ran: its modules were not called */
+    RUN_SCRIPTED = 128, /* TorchScript: nothing inside it was seen */
+    RUN_AUTOCAST = 256,
+    RUN_DIRECT = 512, /* forward() was called without __call__; found afterwards */
+    RUN_BACKWARD_GAP = 1024, /* its backward nodes did not run side by side, so it has
+                                no backward time */
+};
+
+struct run_call {
+    uint32_t object; /* index in model->objects */
+    uint32_t place;  /* the place it was called at, as far as the calls around it tell;
+                        else the object's first */
+    uint32_t parent; /* the call around it, or RUN_NONE */
+    uint32_t number; /* the how-manieth call of its object, from 0 */
+    uint32_t step;   /* counted by calls without a parent */
+    uint32_t thread; /* 0: the first that was seen */
+    uint32_t line;   /* string id of "net.py:12", which called it; or 0 */
+    uint32_t error;  /* string id of what was raised, or 0 */
+    uint32_t ios, n_ios; /* in run->ios */
+    uint16_t flags;
+    uint64_t start_ns, end_ns; /* by the clock; our own cost is inside */
+    uint64_t own_ns;           /* of ours between them: inclusive = end - start - own */
+    uint64_t children_ns;      /* inclusive time of the calls directly inside */
+    uint64_t backward_ns;      /* 0: none, or not known */
+    uint64_t out_bytes;        /* of its results */
+    uint64_t new_bytes;        /* of storages first seen among its results */
+};
+
+/* The calls of one object beyond RUN_KEEP_CALLS, together. */
+struct run_merged {
+    uint32_t object;
+    uint32_t calls;
+    uint64_t inclusive_ns, exclusive_ns, least_ns, most_ns, new_bytes;
+    uint32_t ios, n_ios; /* in run->merged_ios */
+    uint32_t newest;     /* the newest of them, which is kept in full; or RUN_NONE */
+};
+struct run_merged_io {
+    uint8_t kind;
+    uint32_t path, stats;      /* statistics of all, merged */
+    uint32_t shapes, n_shapes; /* distinct ones, at most 16: (rank, sizes...) in dims */
+};
+
+/* A parameter or its gradient at the end of a backward or before an optimizer step. */
+struct run_param {
+    uint32_t tensor; /* index in model->tensors */
+    uint32_t step;
+    bool gradient;
+    uint32_t value;
+};
+
+/* What could not be seen, said. */
+enum run_gap_kind {
+    RUN_GAP_NOT_CALLED, /* the module was never called */
+    RUN_GAP_FUSED,      /* ... because a fused kernel did its work */
+    RUN_GAP_COMPILED,   /* ... because it stands inside compiled code */
+    RUN_GAP_SCRIPTED,
+    RUN_GAP_DIRECT,    /* its forward() was called directly */
+    RUN_GAP_CONTAINER, /* it has no forward of its own (ModuleList): nothing missing */
+    RUN_GAP_GRADIENT,  /* gradients of a call could not be attached */
+    RUN_GAP_KEYWORDS,  /* this torch does not show keyword arguments */
+    RUN_GAP_LIMIT,     /* memory for kept values or records was spent */
+    RUN_GAP_ERROR,     /* a hook of ours failed and was taken off */
+    RUN_GAP_COUNT
+};
+struct run_gap {
+    enum run_gap_kind kind;
+    uint32_t object; /* or NO_OBJECT: the run as a whole */
+    uint32_t text;   /* string id: one sentence */
+};
+
+/* An activation that was asked for. Its elements are dense, in C order, native. */
+struct run_kept {
+    uint32_t value;
+    uint64_t bytes;
+    const void *at; /* in memory, or NULL: in the file */
+};
+
+struct run {
+    struct arena arena;
+    struct intern strings;
+    struct model *model; /* of which it is a run; owned */
+
+    struct run_call *calls; /* in the order in which they began */
+    uint32_t n_calls;
+    struct run_io *ios;
+    uint32_t n_ios;
+    struct run_value *values;
+    uint32_t n_values;
+    struct stats *stats;
+    uint32_t n_stats;
+    struct run_merged *merged;
+    uint32_t n_merged;
+    struct run_merged_io *merged_ios;
+    uint32_t n_merged_ios;
+    struct run_param *params;
+    uint32_t n_params;
+    struct run_gap *gaps;
+    uint32_t n_gaps;
+    struct run_kept *kept;
+    uint32_t n_kept;
+    int64_t *dims;
+    uint32_t n_dims;
+    uint32_t *devices; /* string ids */
+    uint32_t n_devices;
+    struct fact *facts; /* torch, python, threads, mode, when, host times only, ... */
+    uint32_t n_facts;
+
+    uint64_t wall_ns;  /* from the beginning of the recording to its end */
+    uint64_t own_ns;   /* of ours in it */
+    uint64_t hooks_ns; /* of torch's hooked path, estimated */
+};
+
+void run_free(struct run *run); /* with its model; NULL is allowed */
+
+struct str run_string(const struct run *run, uint32_t id);
+uint64_t run_inclusive(const struct run_call *call);
+uint64_t run_exclusive(const struct run_call *call);
+/* The calls of an object in order: the first, and the next after `call`; or RUN_NONE.
+ * Linear once, then quick: an index is made when it is first asked for. */
+uint32_t run_first_call(struct run *run, uint32_t object);
+uint32_t run_next_call(struct run *run, uint32_t call);
+uint32_t run_count_calls(struct run *run, uint32_t object); /* merged ones too */
+
+const char *run_gap_name(enum run_gap_kind kind); /* "not called", "fused", ... */
+const char *run_io_name(enum run_io_kind kind);   /* "in", "out", "grad_out", ... */
+
+#endif

@@ -1,0 +1,30 @@
+/* run_file.h - the .scope file: a run, its model and what was kept, in SQLite.
+ * docs/run-file.md is the contract. It opens without Python. Any bytes as a file: a
+ * sentence, never a crash; nothing in it is executed, and SQL in it (views, triggers)
+ * is not run: only our own tables are read, defensively. */
+#ifndef RUN_RUN_FILE_H
+#define RUN_RUN_FILE_H
+
+#include "base/err.h"
+#include "base/work.h"
+#include "run/run.h"
+
+/* Does the file begin as one of ours? (SQLite, with our application_id.) */
+bool run_file_is(const char *path);
+
+/* Written to a temporary file beside it, then renamed: whole or not at all. */
+int run_file_write(const struct run *run, const char *path, struct work *work,
+                   struct err *err);
+/* The run with its model; free it with run_free(). The values of parameters are not in
+ * the file: their statistics are, where they were measured. Kept values are read from
+ * the file when asked for (run_kept_bytes). */
+struct run *run_file_read(const char *path, struct work *work, struct err *err);
+
+/* Copy `n` bytes of a kept value from byte `at` on. */
+int run_kept_bytes(struct run *run, uint32_t kept, uint64_t at, void *to, size_t n,
+                   struct err *err);
+
+/* The version of SQLite: "3.40.1". */
+const char *run_library(void);
+
+#endif

@@ -1,0 +1,79 @@
+/* trace.h - the door for recorders: a run as it happens.
+ * Calls are cheap: arrays that grow, no look-up but by number. It takes no lock: a
+ * recorder that has several threads holds one (Python's, for python/ext). What cannot
+ * be held any more (the limit) is counted and becomes a gap: nothing here ever fails a
+ * caller that sits inside the user's forward.
+ *
+ * Memory stays flat. The first RUN_KEEP_CALLS calls of an object are kept; a later one
+ * is *light*: its number has TRACE_LIGHT set and names the object only, its ios are
+ * merged into the object's run_merged as it ends (late gradients when they arrive), and
+ * the newest light call of each object is kept in full, replacing the one before. When
+ * the outermost call of a thread ends and nothing is under way, values that no kept
+ * call refers to are dropped from the end: trace_epoch() changes then, and whoever
+ * remembers numbers of values (to measure each once) forgets them. */
+#ifndef RUN_TRACE_H
+#define RUN_TRACE_H
+
+#include "base/map.h"
+#include "run/run.h"
+
+#define TRACE_LIGHT 0x80000000u
+
+struct trace; /* a run under construction */
+
+struct trace_wanted {
+    size_t limit;      /* memory for records; 0: 1 GiB */
+    size_t keep_limit; /* memory for kept values */
+    bool all_calls;    /* never merge */
+};
+
+/* The model is that which is recorded; the trace owns it from now on. */
+struct trace *trace_new(struct model *model, const struct trace_wanted *wanted);
+void trace_free(struct trace *trace); /* NULL is allowed */
+
+uint32_t trace_string(struct trace *trace, const char *text, size_t len);
+uint16_t trace_device(struct trace *trace, const char *name);
+
+/* A call begins; its number, or RUN_NONE: nothing is held any more (then pass RUN_NONE
+ * on). `thread` numbers the stack it stands on; its parent is the call under way there.
+ * A call that ends takes those above it on its stack with it, as RUN_ABORTED. */
+uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
+                     uint16_t flags, uint32_t line, uint64_t start_ns);
+void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t flags,
+               uint64_t end_ns);
+/* Our own time, spent in a hook on this thread: taken off all calls under way there. */
+void trace_own(struct trace *trace, uint32_t thread, uint64_t ns);
+uint32_t trace_top(const struct trace *trace, uint32_t thread); /* or RUN_NONE */
+void trace_error(struct trace *trace, uint32_t call, uint32_t text);
+void trace_backward(struct trace *trace, uint32_t call, uint64_t ns, uint16_t flags);
+
+/* A value: *value says all but shape and strides (sizes, rank of them; strides may be
+ * NULL). Its number, or RUN_NONE. */
+uint32_t trace_value(struct trace *trace, const struct run_value *value,
+                     const int64_t *sizes, const int64_t *strides,
+                     const struct stats *stats);
+void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *stats);
+/* Copy n dense bytes of a value; false: over the limit (a gap says so, once). */
+bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);
+
+void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_t path,
+              uint32_t value, uint8_t flags);
+void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t value);
+void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+void trace_fact(struct trace *trace, const char *key, uint32_t value);
+
+/* How many calls of an object there were so far. */
+uint32_t trace_calls(const struct trace *trace, uint32_t object);
+/* Changes when numbers of values have become meaningless. */
+uint32_t trace_epoch(const struct trace *trace);
+
+/* End: ios are put in the order of calls, and what was not called becomes a gap. NULL
+ * only without memory. The trace is gone. */
+struct run *trace_finish(struct trace *trace, uint64_t wall_ns, uint64_t hooks_ns);
+
+/* A run of what there is so far, sharing nothing: to look at while recording goes on.
+ */
+struct run *trace_snapshot(const struct trace *trace);
+
+#endif
