@@ -6,6 +6,7 @@
  *   stats.h       count, NaN, infinities, zeros, min, max, mean, std, L2 in one pass
  *   histogram.h   base-2 exponent histogram (same pass), exact linear histogram
  *   quantile.h    exact quantiles by radix select
+ *   compare.h     how the values of two tensors differ (compare_in.h has its tour)
  * Behind them: stats_add.c takes runs and blocks of 2048 elements through a kernel and
  * joins them; stats_codes.c counts types of 8 bits and fewer; stats_tensor.c measures a
  * whole tensor. stats_plain.c is the reference kernel; stats_sse2.c, stats_avx2.c and
@@ -16,6 +17,7 @@
 #ifndef MEASURE_MEASURE_H
 #define MEASURE_MEASURE_H
 
+#include "measure/compare.h"
 #include "measure/elements.h"
 #include "measure/histogram.h"
 #include "measure/quantile.h"

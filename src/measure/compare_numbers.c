@@ -1,0 +1,190 @@
+/* Sums over one chunk. compare_reals() is the fast one: it takes all values for finite
+ * and sees by its sums when they were not; then the chunk is done again with care. */
+#include <math.h>
+#include <string.h>
+
+#include "measure/compare_in.h"
+#include "measure/small_float_in.h"
+
+/* Vectors of two doubles: every machine has them. */
+#define LANES 2
+#define SUMS  4 /* at once, so that none waits for the one before */
+typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+typedef int64_t masks __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+
+struct sums {
+    lanes squares, left_squares, max;
+    masks different, beyond; /* minus how many */
+};
+
+static inline lanes absolute(lanes x)
+{
+    return (lanes)((masks)x & INT64_MAX);
+}
+
+static inline void add_lanes(struct sums *sums, lanes left, lanes right, lanes relative,
+                             lanes tolerance, double *distance)
+{
+    lanes d = left - right, a = absolute(d);
+    masks more = a > sums->max;
+
+    sums->squares += d * d;
+    sums->left_squares += left * left;
+    sums->max = (lanes)(((masks)a & more) | ((masks)sums->max & ~more));
+    sums->different += a != 0;
+    sums->beyond += a > tolerance + relative * absolute(left);
+    memcpy(distance, &a, sizeof a);
+}
+
+static void join_sums(const struct sums *sums, struct compared *part)
+{
+    for (int i = 0; i < LANES; i++) {
+        part->squares += sums->squares[i];
+        part->left_squares += sums->left_squares[i];
+        part->different += (uint64_t)-sums->different[i];
+        part->beyond += (uint64_t)-sums->beyond[i];
+        part->max_abs = fmax(part->max_abs, sums->max[i]);
+    }
+}
+
+/* One pair of reals, whatever they are. `rest` is what their difference has beyond
+ * doubles. */
+static double add_pair(struct compared *part, double left, double right, double rest,
+                       struct tolerance tolerance)
+{
+    double distance = fabs(left - right + rest);
+
+    if (isfinite(left) && isfinite(right)) {
+        part->squares += distance * distance;
+        part->left_squares += left * left;
+        part->max_abs = fmax(part->max_abs, distance);
+        part->different += distance != 0;
+        part->beyond += distance > tolerance.absolute + tolerance.relative * fabs(left);
+        return distance;
+    }
+    if (left != right && !(isnan(left) && isnan(right))) {
+        part->different++;
+        part->beyond++;
+        part->one_sided++;
+    }
+    return -1;
+}
+
+static void add_carefully(struct compare_chunk *chunk, size_t first,
+                          struct tolerance tolerance, struct compared *part)
+{
+    for (size_t i = first; i < chunk->n; i++)
+        chunk->distance[i] =
+            add_pair(part, chunk->left[i], chunk->right[i], 0, tolerance);
+}
+
+void compare_reals(struct compare_chunk *chunk, struct tolerance tolerance,
+                   struct compared *ret_part)
+{
+    lanes relative = tolerance.relative - (lanes){0};
+    lanes absolute_most = tolerance.absolute - (lanes){0};
+    struct sums sums[SUMS] = {0};
+    struct compared part = {0};
+    size_t i = 0;
+
+    for (; i + SUMS * LANES <= chunk->n; i += SUMS * LANES)
+        for (int k = 0; k < SUMS; k++) {
+            lanes left, right;
+
+            memcpy(&left, chunk->left + i + k * LANES, sizeof left);
+            memcpy(&right, chunk->right + i + k * LANES, sizeof right);
+            add_lanes(&sums[k], left, right, relative, absolute_most,
+                      chunk->distance + i + k * LANES);
+        }
+    for (int k = 0; k < SUMS; k++)
+        join_sums(&sums[k], &part);
+    if (!isfinite(part.squares) || !isfinite(part.left_squares)) {
+        part = (struct compared){0};
+        i = 0;
+    }
+    add_carefully(chunk, i, tolerance, &part);
+    *ret_part = part;
+}
+
+void compare_wide(struct compare_chunk *chunk, struct tolerance tolerance,
+                  struct compared *ret_part)
+{
+    struct compared part = {0};
+
+    for (size_t i = 0; i < chunk->n; i++)
+        chunk->distance[i] =
+            add_pair(&part, chunk->left[i], chunk->right[i],
+                     chunk->left_rest[i] - chunk->right_rest[i], tolerance);
+    *ret_part = part;
+}
+
+/* A complex number is NaN if a part of it is, as torch has it. */
+static double add_complex(struct compared *part, const double *left,
+                          const double *right, struct tolerance tolerance)
+{
+    bool left_nan = isnan(left[0]) || isnan(left[1]);
+    bool right_nan = isnan(right[0]) || isnan(right[1]);
+    double distance;
+
+    if (isfinite(left[0]) && isfinite(left[1]) && isfinite(right[0]) &&
+        isfinite(right[1])) {
+        distance = hypot(left[0] - right[0], left[1] - right[1]);
+        part->squares += distance * distance;
+        part->left_squares += left[0] * left[0] + left[1] * left[1];
+        part->max_abs = fmax(part->max_abs, distance);
+        part->different += distance != 0;
+        part->beyond += distance > tolerance.absolute +
+                                       tolerance.relative * hypot(left[0], left[1]);
+        return distance;
+    }
+    if (!(left_nan && right_nan) && (left[0] != right[0] || left[1] != right[1])) {
+        part->different++;
+        part->beyond++;
+        part->one_sided++;
+    }
+    return -1;
+}
+
+void compare_complex(struct compare_chunk *chunk, struct tolerance tolerance,
+                     struct compared *ret_part)
+{
+    struct compared part = {0};
+
+    for (size_t i = 0; i < chunk->n; i++)
+        chunk->distance[i] =
+            add_complex(&part, chunk->left + 2 * i, chunk->right + 2 * i, tolerance);
+    *ret_part = part;
+}
+
+void compare_decode(enum dtype dtype, const void *at, size_t first, size_t n,
+                    double *to)
+{
+    const char *bytes = at;
+
+    switch (dtype) {
+    case DTYPE_FLOAT32:
+        bytes += first * 4;
+        for (size_t i = 0; i < n; i++) {
+            float v;
+
+            memcpy(&v, bytes + 4 * i, sizeof v);
+            to[i] = v;
+        }
+        break;
+    case DTYPE_BFLOAT16:
+        bytes += first * 2;
+        for (size_t i = 0; i < n; i++) {
+            uint16_t v;
+            uint32_t wide;
+            float value;
+
+            memcpy(&v, bytes + 2 * i, sizeof v);
+            wide = (uint32_t)v << 16;
+            memcpy(&value, &wide, sizeof value);
+            to[i] = value;
+        }
+        break;
+    default:
+        elements_decode(dtype, at, first, n, to);
+    }
+}
