@@ -1,0 +1,166 @@
+/* What happened to which part of the model: the fate of every node, and then as few
+ * nodes as tell all fates. */
+#include "study/diff_in.h"
+
+#define MOST_PARTS 8 /* runs of siblings that fared alike count as one */
+
+/* Buffers alone say little about the module that they stand in: they are quiet (equal)
+ * or not, until a parameter tells. */
+enum { QUIET = FATE_MIXED + 1, NOISY };
+
+static int pair_fate(const struct diff_pair *pair)
+{
+    bool buffer = pair->flags & DIFF_BUFFER;
+
+    switch ((enum diff_state)pair->state) {
+    case DIFF_LEFT:
+        return FATE_REMOVED;
+    case DIFF_RIGHT:
+        return FATE_ADDED;
+    case DIFF_JOINED:
+        return FATE_JOINED;
+    case DIFF_RESHAPED:
+        return FATE_REPLACED;
+    default:
+        break;
+    }
+    if (pair->flags & DIFF_RENAMED)
+        return FATE_RENAMED;
+    if (pair->state == DIFF_CHANGED)
+        return buffer ? NOISY : FATE_TRAINED;
+    if (pair->state == DIFF_RETYPED) {
+        bool rounded = pair->by.rounding || pair->by.different == 0;
+
+        return rounded ? FATE_RETYPED : buffer ? NOISY : FATE_MIXED;
+    }
+    return buffer ? QUIET : FATE_SAME;
+}
+
+/* The fate of two together. `close` ones stand in one module (its own tensors): there,
+ * some that stayed equal do not make a module less trained, and another shape beside
+ * new values is still another layer. */
+static int fate_of_two(int a, int b, bool close)
+{
+    int low = a < b ? a : b, high = a < b ? b : a;
+
+    if (low == high || low == QUIET || high == QUIET)
+        return low == QUIET ? high : low;
+    if (high == NOISY && (low == FATE_ADDED || low == FATE_REMOVED))
+        return FATE_MIXED;
+    if (high == NOISY)
+        return low == FATE_SAME ? FATE_BUFFERS : low;
+    if (high == FATE_BUFFERS) /* beside FATE_SAME */
+        return FATE_BUFFERS;
+    if (low >= FATE_REPLACED && high <= FATE_REMOVED)
+        return FATE_REPLACED;
+    if (close && low <= FATE_BUFFERS && high == FATE_TRAINED)
+        return FATE_TRAINED;
+    if (close && low == FATE_TRAINED && high == FATE_REPLACED)
+        return FATE_REPLACED;
+    return FATE_MIXED;
+}
+
+/* By node; `own` and `below` are fates of its own tensors and of its modules. */
+struct fates {
+    const struct diff *diff;
+    uint8_t *fate, *own, *below;
+};
+
+static bool is_leaf(const struct diff *diff, uint32_t node)
+{
+    return diff->nodes[node].pair != DIFF_NONE;
+}
+
+static void find_fates(struct fates *f)
+{
+    const struct diff *diff = f->diff;
+    uint32_t i;
+
+    for (i = 0; i < diff->n_nodes; i++)
+        f->own[i] = f->below[i] = QUIET;
+    for (i = diff->n_nodes; i-- > 0;) {
+        uint32_t parent = diff->nodes[i].parent;
+        uint8_t *to;
+
+        if (is_leaf(diff, i))
+            f->own[i] = (uint8_t)fate_of_two(
+                f->own[i], pair_fate(&diff->pairs[diff->nodes[i].pair]), true);
+        f->fate[i] = (uint8_t)fate_of_two(f->own[i], f->below[i], false);
+        if (parent == DIFF_NONE)
+            continue;
+        to = is_leaf(diff, i) ? &f->own[parent] : &f->below[parent];
+        *to = (uint8_t)fate_of_two(*to, f->fate[i], is_leaf(diff, i));
+    }
+    for (i = 0; i < diff->n_nodes; i++)
+        if (f->fate[i] > FATE_MIXED)
+            f->fate[i] = f->fate[i] == QUIET ? FATE_SAME : FATE_BUFFERS;
+}
+
+/* How many runs of children that fared alike a node has. */
+static uint32_t count_runs(const struct fates *f, uint32_t node)
+{
+    uint32_t child, runs = 0;
+    int before = -1;
+
+    for (child = node + 1; child < f->diff->nodes[node].end;
+         child = f->diff->nodes[child].end) {
+        runs += f->fate[child] != before || f->fate[child] == FATE_MIXED;
+        before = f->fate[child];
+    }
+    return runs;
+}
+
+/* Mark the nodes that are opened: those of mixed fate, level by level, as long as what
+ * is told stays short. */
+static int open_nodes(const struct fates *f, struct arena *scratch, uint8_t *open)
+{
+    const struct diff *diff = f->diff;
+    uint32_t *queue = arena_array(scratch, diff->n_nodes, sizeof *queue);
+    uint32_t first = 0, n = 0, runs = 1, child, more;
+
+    if (!queue)
+        return -1;
+    queue[n++] = 0;
+    for (; first < n; first++) {
+        uint32_t node = queue[first];
+
+        if (f->fate[node] != FATE_MIXED || is_leaf(diff, node))
+            continue;
+        more = count_runs(f, node);
+        if (runs - 1 + more > MOST_PARTS && node != 0)
+            continue;
+        runs += more - 1;
+        open[node] = 1;
+        for (child = node + 1; child < diff->nodes[node].end;
+             child = diff->nodes[child].end)
+            queue[n++] = child;
+    }
+    return 0;
+}
+
+int make_parts(struct diffing *d)
+{
+    struct diff *diff = d->diff;
+    struct fates f = {.diff = diff};
+    uint8_t *open = arena_array(&d->scratch, diff->n_nodes, 1);
+    uint32_t room = 0, node;
+
+    f.fate = arena_array(&d->scratch, diff->n_nodes, 1);
+    f.own = arena_array(&d->scratch, diff->n_nodes, 1);
+    f.below = arena_array(&d->scratch, diff->n_nodes, 1);
+    if (!open || !f.fate || !f.own || !f.below)
+        return -1;
+    find_fates(&f);
+    if (open_nodes(&f, &d->scratch, open) < 0)
+        return -1;
+    for (node = 0; node < diff->n_nodes && diff->total.tensors > 0;
+         node = open[node] ? node + 1 : diff->nodes[node].end) {
+        if (open[node])
+            continue;
+        if (arena_room(d->arena, &diff->parts, diff->n_parts, &room,
+                       sizeof *diff->parts) < 0)
+            return -1;
+        diff->parts[diff->n_parts++] = (struct diff_part){node, f.fate[node]};
+    }
+    return 0;
+}
