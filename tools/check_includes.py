@@ -92,7 +92,7 @@ def check_library(name, room):
 
 
 def check_rooms(root, rooms):
-    known = {Path(folder).name for folder in rooms if folder.startswith("src/")}
+    known = {Path(folder).name for folder in rooms}
     for path in sorted(root.glob("src/**/*.[ch]")) + sorted(
         root.glob("python/**/*.[ch]")
     ):

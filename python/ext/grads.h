@@ -7,7 +7,7 @@
 #ifndef EXT_GRADS_H
 #define EXT_GRADS_H
 
-#include "ext.h"
+#include "ext/ext.h"
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #ifndef EXT_LIVE_H
 #define EXT_LIVE_H
 
-#include "ext.h"
+#include "ext/ext.h"
 
 #include "base/err.h"
 #include "model/model.h"

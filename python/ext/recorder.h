@@ -10,11 +10,11 @@
 #ifndef EXT_RECORDER_H
 #define EXT_RECORDER_H
 
-#include "ext.h"
+#include "ext/ext.h"
 
-#include "live.h"
-#include "seen.h"
-#include "tensor.h"
+#include "ext/live.h"
+#include "ext/seen.h"
+#include "ext/tensor.h"
 
 #include "run/trace.h"
 
@@ -31,10 +31,11 @@ struct recorder {
     uint64_t hook_calls; /* for the estimate of torch's hooked path */
     bool armed;          /* false: every hook returns at once */
     bool own_pid_only;
-    long pid;         /* a forked child disarms */
-    uint32_t errors;  /* of ours, swallowed */
-    PyObject *keep;   /* a callable name -> bool, or NULL */
-    PyObject *device; /* a callable that measures what only a device can read, or NULL */
+    long pid;        /* a forked child disarms */
+    uint32_t errors; /* of ours, swallowed */
+    PyObject *keep;  /* a callable name -> bool, or NULL */
+    PyObject
+        *device; /* a callable that measures what only a device can read, or NULL */
 };
 
 /* The value number of a tensor as it is now: known, or measured and entered. RUN_NONE

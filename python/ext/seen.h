@@ -5,7 +5,7 @@
 #ifndef EXT_SEEN_H
 #define EXT_SEEN_H
 
-#include "tensor.h"
+#include "ext/tensor.h"
 
 #include "run/trace.h"
 

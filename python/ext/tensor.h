@@ -4,7 +4,7 @@
 #ifndef EXT_TENSOR_H
 #define EXT_TENSOR_H
 
-#include "ext.h"
+#include "ext/ext.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@
 #define LIVE_RANK 64
 
 enum live_flag {
-    LIVE_READABLE = 1,  /* its bytes lie in this process's memory at `at` */
-    LIVE_GRAD = 2,      /* requires_grad */
-    LIVE_CONJ = 4,      /* conjugated on the fly */
-    LIVE_NEG = 8,       /* negated on the fly */
-    LIVE_DEVICE = 16,   /* values exist, but only its device can read them */
+    LIVE_READABLE = 1,   /* its bytes lie in this process's memory at `at` */
+    LIVE_GRAD = 2,       /* requires_grad */
+    LIVE_CONJ = 4,       /* conjugated on the fly */
+    LIVE_NEG = 8,        /* negated on the fly */
+    LIVE_DEVICE = 16,    /* values exist, but only its device can read them */
     LIVE_INFERENCE = 32, /* has no version */
     LIVE_LEAF = 64,
     LIVE_EXACT = 128, /* a plain Tensor or Parameter, no subclass */
@@ -29,11 +29,11 @@ enum live_flag {
 /* A tensor, looked at. Good while the object is held and Python is not run. */
 struct live_tensor {
     uint8_t dtype, layout, rank;
-    unsigned flags;       /* enum live_flag */
-    const char *why;      /* not LIVE_READABLE: why, in a few words; a constant */
-    char device[32];      /* "cpu", "cuda:0" */
-    const void *at;       /* its first element */
-    int64_t version;      /* -1: not known */
+    unsigned flags;  /* enum live_flag */
+    const char *why; /* not LIVE_READABLE: why, in a few words; a constant */
+    char device[32]; /* "cpu", "cuda:0" */
+    const void *at;  /* its first element */
+    int64_t version; /* -1: not known */
     uint64_t numel;
     int64_t shape[LIVE_RANK], strides[LIVE_RANK];
 };

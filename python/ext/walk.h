@@ -5,7 +5,7 @@
 #ifndef EXT_WALK_H
 #define EXT_WALK_H
 
-#include "ext.h"
+#include "ext/ext.h"
 
 #define WALK_DEPTH 16
 #define WALK_MOST  4096 /* tensors of one call */
