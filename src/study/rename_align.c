@@ -230,12 +230,18 @@ uint32_t rename_cost(const struct rename_aligned *aligned, struct rename_hunk at
 {
     uint32_t cost = 0, i;
 
-    for (i = at.a; i < at.a_end; i++)
-        cost += aligned->in_b[i] == RENAME_ALONE
+    for (i = at.a; i < at.a_end; i++) {
+        uint32_t b = aligned->in_b[i];
+
+        cost += b == RENAME_ALONE || b < at.b || b >= at.b_end
                     ? COST_ALONE
-                    : cost_of(&aligned->a, i, &aligned->b, aligned->in_b[i]);
-    for (i = at.b; i < at.b_end; i++)
-        if (aligned->in_a[i] == RENAME_ALONE)
+                    : cost_of(&aligned->a, i, &aligned->b, b);
+    }
+    for (i = at.b; i < at.b_end; i++) {
+        uint32_t a = aligned->in_a[i];
+
+        if (a == RENAME_ALONE || a < at.a || a >= at.a_end)
             cost += COST_ALONE;
+    }
     return cost;
 }

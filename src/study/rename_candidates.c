@@ -7,7 +7,8 @@
 
 struct rename_sight {
     uint32_t count;
-    uint32_t candidate; /* index, if count > 1 */
+    uint32_t first_gain; /* of the first sight */
+    uint32_t candidate;  /* index, if count > 1 */
     const struct rename_way
         *way;   /* where it was seen last, and at which component: a */
     uint32_t a; /* rule may be found by several ways there */
@@ -132,15 +133,15 @@ int rename_add_candidate(struct rename_candidates *all, const struct rename_rule
 }
 
 static int first_sight(struct rename_candidates *all, const struct shape *shape,
-                       uint64_t hash)
+                       uint64_t hash, uint32_t gain)
 {
     if (all->n_sights == MOST_SIGHTS)
         return 0;
     if (arena_room(all->arena, &all->sights, all->n_sights, &all->sights_room,
                    sizeof *all->sights) < 0)
         return -1;
-    all->sights[all->n_sights] =
-        (struct rename_sight){.count = 1, .way = shape->way, .a = shape->at.a};
+    all->sights[all->n_sights] = (struct rename_sight){
+        .count = 1, .first_gain = gain, .way = shape->way, .a = shape->at.a};
     return map_put(&all->seen, hash, all->n_sights++);
 }
 
@@ -154,14 +155,14 @@ static int see(struct rename_candidates *all, const struct shape *shape)
     if (shape->kind == RENAME_PART ? !is_good_part(shape) : !is_good_prefix(shape))
         return 0;
     hash = hash_shape(shape);
+    gain = rename_cost(shape->in, shape->at) >> shape->doubtful;
     if (!map_find(&all->seen, hash, &i))
-        return first_sight(all, shape, hash);
+        return first_sight(all, shape, hash, gain);
     sight = &all->sights[i];
     if (sight->way == shape->way && sight->a == shape->at.a)
         return 0;
     sight->way = shape->way;
     sight->a = shape->at.a;
-    gain = rename_cost(shape->in, shape->at) >> shape->doubtful;
     if (sight->count++ > 1) {
         all->at[sight->candidate].gain += gain;
         return 0;
@@ -169,7 +170,7 @@ static int see(struct rename_candidates *all, const struct shape *shape)
     sight->candidate = all->n;
     if (write_rule(all, shape, &rule) < 0)
         return -1;
-    return rename_add_candidate(all, &rule, 2 * (uint64_t)gain);
+    return rename_add_candidate(all, &rule, (uint64_t)gain + sight->first_gain);
 }
 
 /* ---- what one pair shows ---- */
@@ -206,7 +207,7 @@ static bool widen_right(const struct rename_aligned *in, struct rename_hunk *at)
 static int see_part(struct rename_candidates *all, const struct rename_aligned *in,
                     struct rename_hunk at, bool holes)
 {
-    struct shape shape = {all->way, in, RENAME_PART, at, holes, false};
+    struct shape shape = {all->way, in, RENAME_PART, at, holes, all->doubtful};
 
     return see(all, &shape);
 }
@@ -242,16 +243,34 @@ static int see_hunk(struct rename_candidates *all, const struct rename_aligned *
     return bad | see_prefix(all, in, at);
 }
 
-/* That a word goes is doubtful where others beside it change: which of them went? */
-static int see_one(struct rename_candidates *all, const struct rename_aligned *in,
-                   struct rename_hunk at)
+/* Where words came or went besides others that changed, it may have been the first of
+ * them, or the last. */
+static int see_ends(struct rename_candidates *all, const struct rename_aligned *in,
+                    struct rename_hunk hunk)
 {
-    struct shape shape = {all->way, in, RENAME_PART, at, true, at.b == at.b_end};
+    uint32_t a = hunk.a_end - hunk.a, b = hunk.b_end - hunk.b;
+    struct rename_hunk first = {hunk.a, hunk.a, hunk.b, hunk.b}, last = hunk;
+    int bad = 0;
 
-    return see(all, &shape);
+    if (a == 0 || b == 0 || a == b)
+        return 0;
+    first.a_end += a > b ? a - b : 0;
+    first.b_end += b > a ? b - a : 0;
+    last.a += a > b ? b : a;
+    last.b += a > b ? b : a;
+    all->doubtful = true;
+    if (hunk.a == 0)
+        bad |= see_prefix(all, in, first);
+    if (widen_left(in, &first, 1))
+        bad |= see_part(all, in, first, true);
+    if (widen_right(in, &last))
+        bad |= see_part(all, in, last, true);
+    all->doubtful = false;
+    return bad;
 }
 
-/* The single changes of a longer run: each word that became another, or went. */
+/* The single changes of a longer run: each word that became another, or went. It is
+ * doubtful which of them went. */
 static int see_single(struct rename_candidates *all, const struct rename_aligned *in,
                       struct rename_hunk hunk)
 {
@@ -266,7 +285,9 @@ static int see_single(struct rename_candidates *all, const struct rename_aligned
             at.b_end = b = at.b + 1;
         }
         bad |= i == 0 ? see_prefix(all, in, at) : 0;
-        bad |= see_one(all, in, at);
+        all->doubtful = at.b == at.b_end;
+        bad |= see_part(all, in, at, true);
+        all->doubtful = false;
         if (widen_left(in, &at, 1))
             bad |= see_part(all, in, at, true);
     }
@@ -287,12 +308,15 @@ static int see_pair(struct rename_candidates *all, const struct rename_way *way)
         bad |= see_hunk(all, &in, in.hunks[i]);
         if (in.hunks[i].a_end - in.hunks[i].a > 1)
             bad |= see_single(all, &in, in.hunks[i]);
+        bad |= see_ends(all, &in, in.hunks[i]);
     }
     if (in.n > 1) {
         whole = in.hunks[0];
         whole.a_end = in.hunks[in.n - 1].a_end;
         whole.b_end = in.hunks[in.n - 1].b_end;
+        all->doubtful = true;
         bad |= see_hunk(all, &in, whole);
+        all->doubtful = false;
     }
     return bad ? -1 : 0;
 }

@@ -346,12 +346,30 @@ static int keep_rule(struct finder *find, const struct rename_rule *rule)
     return 0;
 }
 
-static int try_rule(struct finder *find, const struct rename_rule *rule,
+/* By how much the trial brings all names together nearer. */
+static uint64_t trial_gain(const struct finder *find)
+{
+    const struct trial *trial = &find->trial;
+    uint64_t before = 0, after = 0;
+    uint32_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        before += find->ways[trial->pairs[i]].distance;
+        after += trial->distance[i];
+    }
+    return before > after ? before - after : 0;
+}
+
+/* What helps much less than it was said to has been overtaken by others, and waits. */
+static int try_rule(struct finder *find, const struct rename_candidate *one, bool stuck,
                     bool *ret_taken)
 {
+    const struct rename_rule *rule = &one->rule;
     bool moved;
 
     if (find->n_taken == MOST_RULES || find->budget == 0 || !try_names(find, rule))
+        return 0;
+    if (!stuck && trial_gain(find) < one->gain / 2)
         return 0;
     if (move_all(find, &moved) < 0)
         return -1;
@@ -400,7 +418,7 @@ static int try_all(struct finder *find, struct rename_candidates *all, bool *ret
                 n = i;
                 break;
             }
-            if (try_rule(find, &one->rule, &taken) < 0)
+            if (try_rule(find, one, all->stuck, &taken) < 0)
                 return -1;
             if (taken && least == 0)
                 least = gain / 2;

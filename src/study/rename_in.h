@@ -73,7 +73,8 @@ struct rename_candidates {
     uint32_t n_sights, sights_room;
     struct rename_candidate *at;
     uint32_t n, room;
-    bool stuck;                   /* the round before found nothing */
+    bool doubtful; /* what is added now explains nothing that others do not */
+    bool stuck;    /* the round before found nothing */
     const struct rename_way *way; /* that is being looked at */
     struct buf from, to;
 };
