@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,16 @@ static int take(struct found found, const char *value, struct err *err)
         *(uint32_t *)to = (uint32_t)number;
         return 0;
     }
+    if (option->kind == OPTION_REAL) {
+        double real;
+
+        if (!str_to_double(str_of(value), &real) || !isfinite(real) || real < 0)
+            return err_set(err, ERR_USAGE,
+                           "--%s takes a number that is not negative, not \"%s\"",
+                           option->name, value);
+        *(double *)to = real;
+        return 0;
+    }
     *(const char **)to = value ? value : "";
     return 0;
 }
@@ -118,7 +129,7 @@ static int read_one(const struct option_set *sets, size_t n_sets, int *at, int a
         if (word[2])
             value = word + 2 + (word[2] == '=');
     }
-    needs = found.option->kind == OPTION_COUNT || found.option->kind == OPTION_TEXT;
+    needs = found.option->kind != OPTION_FLAG && found.option->kind != OPTION_MAYBE;
     if (needs && !value) {
         if (*at + 1 >= argc)
             return err_set(err, ERR_USAGE, "--%s wants a value: %s", found.option->name,

@@ -19,6 +19,7 @@
 enum option_kind {
     OPTION_FLAG,  /* --all: sets a bool */
     OPTION_COUNT, /* --depth N: a uint32_t */
+    OPTION_REAL,  /* --rtol X: a double, finite and not negative */
     OPTION_TEXT,  /* --filter TEXT: a const char * into argv */
     OPTION_MAYBE, /* --flat or --flat=TEXT: a const char *, "" if no text is given */
 };

@@ -7,6 +7,7 @@
  *   json_tree.c   the tree: modules, groups, tensors, values; what every document has
  *   json_info.c   the container, its globals and pickles; the program itself
  *   json_show.c   one place in full       json_stats.c  statistics
+ *   json_diff.c   two models side by side
  *   json_place.c  one place as an object: what all of the above are made of
  *   json_value.c  plain values            csv.c         tables */
 #ifndef EXPORT_EXPORT_H
@@ -15,6 +16,7 @@
 #include "base/json_write.h"
 #include "base/out.h"
 #include "session/numbers.h"
+#include "session/pair.h"
 #include "session/session.h"
 #include "show/slice.h"
 
@@ -54,6 +56,10 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
  * them was stopped. */
 void export_stats_json(struct json *json, const struct session *session,
                        struct export_choice choice, bool complete);
+
+/* How two models differ; `all`: tensors that are the same are listed too. */
+int export_diff_json(struct json *json, const struct pair *pair,
+                     const struct tolerance *tolerance, bool all, struct err *err);
 
 /* Tables: a header line, then one row for each tensor chosen. */
 void export_tree_csv(struct out *out, const struct session *session,

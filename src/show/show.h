@@ -11,7 +11,8 @@
  *   textual.h     rows as lines of text          summary.h     title, verdict, counts
  *   details.h     one place in full              grid.h        values of a tensor
  *   statistics.h  numbers of one tensor          stats_table.h the same of many
- *   slice.h       [83, 220:230]
+ *   slice.h       [83, 220:230]                  name_runs.h   h.0-11: many names as one
+ *   diff_text.h   how two models differ: rows, a sentence, Python
  */
 #ifndef SHOW_SHOW_H
 #define SHOW_SHOW_H

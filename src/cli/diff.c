@@ -1,0 +1,141 @@
+/* torchoscope diff: how two models differ. */
+#include <stdint.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/speak.h"
+#include "export/export.h"
+#include "session/pair.h"
+#include "show/diff_text.h"
+
+struct diff_options {
+    double rtol, atol;
+    bool structure, md, all, quiet, progress;
+};
+
+static const struct option options_table[] = {
+    {"structure", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, structure),
+     "compare names, shapes and dtypes only, no values"},
+    {"rtol", 0, OPTION_REAL, "X", offsetof(struct diff_options, rtol),
+     "values are close if |A - B| <= atol + rtol |A|; else they must be equal"},
+    {"atol", 0, OPTION_REAL, "X", offsetof(struct diff_options, atol), "see --rtol"},
+    {"all", 'a', OPTION_FLAG, NULL, offsetof(struct diff_options, all),
+     "cut no list short; in JSON also what is the same"},
+    {"md", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, md),
+     "write Markdown, for a pull request"},
+    {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct diff_options, quiet),
+     "write nothing: the exit status tells"},
+    {"progress", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, progress),
+     "say how far it is, on stderr, even if that is no terminal"},
+};
+
+static int write_markdown(struct cli *cli, const struct diff *diff, bool all,
+                          struct err *err)
+{
+    struct buf text = BUF_INIT;
+    int status = diff_markdown(&text, diff, all, err);
+
+    if (status == 0)
+        speak_text(cli, &text, COLOUR_NONE);
+    buf_release(&text);
+    return status;
+}
+
+static int write_pair(struct cli *cli, const struct pair *pair,
+                      const struct diff_options *options, struct err *err)
+{
+    struct tolerance tolerance = {options->rtol, options->atol};
+    struct diff_text text = {
+        .diff = &pair->diff,
+        .width = cli->columns,
+        .ascii = cli->ascii,
+        .colour = cli->colour,
+        .isolate = cli->isolate,
+        .all = options->all,
+    };
+    struct json json;
+
+    if (options->quiet)
+        return 0;
+    if (cli->json) {
+        json_init_text(&json, &cli->out);
+        return export_diff_json(&json, pair, &tolerance, options->all, err);
+    }
+    if (options->md)
+        return write_markdown(cli, &pair->diff, options->all, err);
+    return diff_text_write(&cli->out, &text, err);
+}
+
+/* Both files, compared as far as it went. */
+static struct pair *compare(struct cli *cli, const struct diff_options *options,
+                            char **argv, struct err *err)
+{
+    struct diff_wanted wanted = {.values = !options->structure,
+                                 .tolerance = {options->rtol, options->atol}};
+    struct progress progress;
+    struct pair *pair;
+
+    progress_begin(&progress, &cli->work, "diff", options->progress, cli->ascii);
+    pair = pair_open(argv[0], argv[1], &wanted, &cli->work, err);
+    progress_end(&progress);
+    return pair;
+}
+
+static uint32_t count_compared(const struct diff *diff)
+{
+    return diff->total.tensors - diff->total.states[DIFF_UNREAD];
+}
+
+static int diff_files(struct cli *cli, const struct diff_options *options, char **argv)
+{
+    struct err err = {0};
+    struct pair *pair = compare(cli, options, argv, &err);
+    int status;
+
+    if (!pair)
+        return cli_fail(&err);
+    status = diff_equal(&pair->diff) ? STATUS_FINE : STATUS_FINDINGS;
+    if (write_pair(cli, pair, options, &err) < 0) {
+        status = cli_fail(&err);
+    } else if (!pair->diff.complete) {
+        cli_say("stopped: %u tensors were compared",
+                (unsigned)count_compared(&pair->diff));
+        status = STATUS_TROUBLE;
+    }
+    pair_close(pair);
+    return status;
+}
+
+static int diff_run(int argc, char **argv)
+{
+    struct diff_options options = {0};
+    struct cli cli;
+
+    if (cli_begin(&cli, &diff_command, &options, &argc, argv) < 0)
+        return STATUS_TROUBLE;
+    if (argc != 2)
+        cli_say("usage: torchoscope diff LEFT RIGHT");
+    else if (cli.csv)
+        cli_say("diff: there is no --csv; --json has all facts");
+    else if (options.md && cli.json)
+        cli_say("diff: --json and --md exclude each other");
+    else
+        return cli_end(&cli, diff_files(&cli, &options, argv));
+    return cli_end(&cli, STATUS_TROUBLE);
+}
+
+const struct command diff_command = {
+    .name = "diff",
+    .summary = "how two models differ: shapes, names, values",
+    .usage = "LEFT RIGHT [OPTION]...",
+    .details =
+        "Tensors that were renamed, fused or split are found by their content and "
+        "told\n"
+        "as rules, with the lines of Python that load LEFT where RIGHT is expected.\n"
+        "Exit status: 0 they are the same, but perhaps for a prefix; 1 they differ; 2\n"
+        "trouble. Ctrl-C stops and writes what was compared so far (exit status 2).\n",
+    .options = options_table,
+    .n_options = COUNT_OF(options_table),
+    .run = diff_run,
+};

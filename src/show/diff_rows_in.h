@@ -1,0 +1,34 @@
+/* diff_rows_in.h - what the files that make rows share. */
+#ifndef SHOW_DIFF_ROWS_IN_H
+#define SHOW_DIFF_ROWS_IN_H
+
+#include "show/diff_text.h"
+#include "show/name_runs.h"
+
+/* Rows being made: the texts of the one at hand, and how long the list at hand is. */
+struct rows_maker {
+    struct diff_rows *rows;
+    const struct diff *diff;
+    struct buf what, amount, rest, name;
+    uint32_t listed, left_out; /* of the list at hand */
+};
+
+/* A list of rows of one kind begins; it ends with "12 more (--all)" where it is cut. */
+void list_begin(struct rows_maker *maker);
+void list_end(struct rows_maker *maker);
+/* The texts at hand become a row; they are empty again. */
+void row_add(struct rows_maker *maker, const char *sign, enum colour colour);
+
+void add_name_rows(struct rows_maker *maker);  /* rules, joins */
+void add_tie_rows(struct rows_maker *maker);   /* tied, untied */
+void add_dtype_rows(struct rows_maker *maker); /* other dtypes */
+void add_value_rows(struct rows_maker *maker); /* changed tensors, by part */
+void add_other_rows(struct rows_maker *maker); /* plain values, arguments, classes */
+void add_unread_rows(struct rows_maker *maker);
+
+/* "4.1%", of ||left - right|| / ||left||. */
+void add_relative(struct buf *to, const struct compared *by);
+/* "12 tensors", "1 tensor". */
+void add_count(struct buf *to, uint64_t n, const char *one, const char *many);
+
+#endif
