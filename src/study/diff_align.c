@@ -21,6 +21,8 @@ struct aligning {
     struct diffing *d;
     uint32_t *weight[2]; /* by place: tensors at and below it that count here */
     uint64_t *words[2];  /* by place: hash of its own name */
+    uint32_t *met;       /* by right place: the last count that met it */
+    uint32_t count;
     struct bases bases[2];
     bool all; /* no parameters on one side: all tensors count */
 };
@@ -116,7 +118,7 @@ static int map_names(const struct aligning *a, uint32_t i, struct map *map)
     return 0;
 }
 
-static struct chosen agree(const struct aligning *a, uint32_t i, uint32_t j,
+static struct chosen agree(struct aligning *a, uint32_t i, uint32_t j,
                            const struct map *names)
 {
     const struct side *left = &a->d->side[LEFT], *right = &a->d->side[RIGHT];
@@ -124,9 +126,13 @@ static struct chosen agree(const struct aligning *a, uint32_t i, uint32_t j,
                            .depth = a->bases[LEFT].depth[i] + a->bases[RIGHT].depth[j]};
     uint32_t p, q, base = found.base[LEFT];
 
+    a->count++;
     for (p = base; p < left->model->end[base]; p++) {
         if (!counts(a, left, p) || !map_find(names, a->bases[LEFT].hash[i][p], &q))
             continue;
+        if (a->met[q] == a->count) /* names that stand twice count once */
+            continue;
+        a->met[q] = a->count;
         found.names++;
         found.shapes += same_shape(left, side_at(left, p), right, side_at(right, q));
     }
@@ -223,6 +229,9 @@ static int find_prefixes(struct diffing *d)
         for (p = 0; p < model->n_places; p++)
             a.words[s][p] = str_hash(place_name(model, p));
     }
+    a.met = arena_array(&d->scratch, d->side[RIGHT].model->n_places, sizeof *a.met);
+    if (!a.met)
+        return -1;
     weight[LEFT] = weigh(&a, LEFT);
     weight[RIGHT] = weigh(&a, RIGHT);
     if (weight[LEFT] == 0 || weight[RIGHT] == 0) {

@@ -2,8 +2,9 @@
  *
  * The steps, as diff_make() takes them: names are aligned (diff_align.c), values of
  * what has the same name are compared (diff_values.c), what is left over is matched in
- * other ways (diff_match.c, diff_join.c), and then the tree, its sums and what they say
- * are made (diff_tree.c, diff_sums.c, diff_facts.c, diff_rules.c). */
+ * other ways (diff_match.c, diff_moved.c, diff_join.c), and then the tree with its sums
+ * and what they say are made (diff_tree.c, diff_facts.c, diff_parts.c, diff_rules.c).
+ */
 #ifndef STUDY_DIFF_IN_H
 #define STUDY_DIFF_IN_H
 
@@ -72,10 +73,37 @@ void unmatch_left(struct diffing *d, uint32_t left);
 /* A buffer, a parameter or something else: of a part, what the whole one is. */
 uint8_t role_at(const struct side *side, uint32_t place);
 
+/* Contents by which tensors are found again: those that tell (not all zeros). */
+struct sampled {
+    uint64_t sample;
+    uint32_t place;
+};
+struct samples {
+    struct sampled *at;
+    uint32_t n;
+};
+/* What must be equal before contents are looked at: shape and dtype. */
+uint64_t sample_key(const struct side *side, uint32_t place);
+/* The sample of one place; false if it has none, tells nothing, or all was stopped. */
+bool sample_at(struct diffing *d, int s, uint32_t place, uint64_t *ret_sample);
+/* The keys of all places listed; then sample those whose key the other side has too,
+ * drop the others and sort by sample, then place. -1: spent. */
+int samples_keys(struct diffing *d, int s, const struct samples *samples,
+                 struct map *keys);
+void sample_many(struct diffing *d, int s, struct samples *samples,
+                 const struct map *other_keys);
+/* The full name of a place, without that of `base` if it is below it; in `path`. */
+struct str name_below(struct diffing *d, int s, uint32_t place, uint32_t base,
+                      struct buf *path);
+/* By left place: the right place that it has become, or NO_PLACE. NULL: spent. */
+uint32_t *find_images(struct diffing *d);
+
 /* Each returns 0, or -1 when an arena is spent. */
 int align_names(struct diffing *d);
 int compare_matches(struct diffing *d); /* those that are not known yet */
 int match_rest(struct diffing *d);
+int match_moved(struct diffing *d);  /* of match_rest(): blocks that moved */
+int match_joined(struct diffing *d); /* likewise: what was fused or split */
 int make_tree(struct diffing *d);
 int make_others(struct diffing *d);
 int make_rules(struct diffing *d);

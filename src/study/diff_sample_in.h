@@ -13,8 +13,27 @@
 #ifndef STUDY_DIFF_SAMPLE_IN_H
 #define STUDY_DIFF_SAMPLE_IN_H
 
-#include "model/model.h"
+#include "study/diff.h"
 
 struct model *diff_sample(const char *lines); /* free it with model_free() */
+
+struct both {
+    struct model *left, *right;
+    struct arena arena;
+    struct diff diff;
+};
+void both_make(struct both *both, const char *left, const char *right,
+               const struct diff_wanted *wanted);
+void both_drop(struct both *both);
+
+/* The pair whose left (or right) full name is this one; the node below the root with
+ * this name; all parts as text: "layer4 trained, fc replaced". */
+const struct diff_pair *both_pair(const struct both *both, bool right,
+                                  const char *name);
+const struct diff_node *both_node(const struct both *both, const char *name);
+const char *both_parts(const struct both *both);
+
+/* What must hold of every diff: each place in one pair, sums that add up, a tree. */
+void both_check(const struct both *both);
 
 #endif

@@ -195,3 +195,105 @@ struct model *diff_sample(const char *lines)
     build_release(&b);
     return model;
 }
+
+/* ---- two of them ---- */
+
+void both_make(struct both *both, const char *left, const char *right,
+               const struct diff_wanted *wanted)
+{
+    struct err err = {0};
+
+    both->left = diff_sample(left);
+    both->right = diff_sample(right);
+    arena_init(&both->arena, 0);
+    if (diff_make(&both->diff, both->left, both->right, wanted, &both->arena, NULL,
+                  &err) < 0)
+        test_fail(__FILE__, __LINE__, "%s", err.text);
+}
+
+void both_drop(struct both *both)
+{
+    arena_release(&both->arena);
+    model_free(both->left);
+    model_free(both->right);
+}
+
+const struct diff_pair *both_pair(const struct both *both, bool right, const char *name)
+{
+    uint32_t place = place_find(right ? both->right : both->left, str_of(name));
+
+    CHECK(place != NO_PLACE);
+    for (uint32_t i = 0; i < both->diff.n_pairs; i++) {
+        const struct diff_pair *pair = &both->diff.pairs[i];
+
+        if ((right ? pair->right : pair->left) == place)
+            return pair;
+    }
+    test_fail(__FILE__, __LINE__, "%s is in no pair", name);
+}
+
+const struct diff_node *both_node(const struct both *both, const char *name)
+{
+    for (uint32_t i = 1; i < both->diff.n_nodes; i++)
+        if (both->diff.nodes[i].parent == 0 && str_is(both->diff.nodes[i].name, name))
+            return &both->diff.nodes[i];
+    test_fail(__FILE__, __LINE__, "no node %s", name);
+}
+
+const char *both_parts(const struct both *both)
+{
+    static char text[1000];
+    size_t n = 0;
+
+    text[0] = 0;
+    for (uint32_t i = 0; i < both->diff.n_parts && n < 900; i++) {
+        const struct diff_node *nodes = both->diff.nodes;
+        const struct diff_node *node = &nodes[both->diff.parts[i].node];
+        struct str above = STR("");
+
+        if (node->parent != DIFF_NONE && node->parent != 0)
+            above = nodes[node->parent].name;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%.*s%s%.*s %s",
+                              i ? ", " : "", STR_ARG(above), above.len ? "." : "",
+                              STR_ARG(node->name),
+                              diff_fate_name(both->diff.parts[i].fate));
+    }
+    return text;
+}
+
+void both_check(const struct both *both)
+{
+    const struct diff *diff = &both->diff;
+    uint32_t met[2] = {0, 0}, i, tensors = 0, p;
+
+    for (i = 0; i < diff->n_pairs; i++) {
+        met[0] += diff->pairs[i].left != NO_PLACE;
+        met[1] += diff->pairs[i].right != NO_PLACE;
+        CHECK(diff->pairs[i].left != NO_PLACE || diff->pairs[i].right != NO_PLACE);
+        CHECK((diff->pairs[i].state == DIFF_JOINED) ==
+              (diff->pairs[i].join != DIFF_NONE));
+    }
+    for (p = 0; p < both->left->n_places; p++)
+        met[0] -= both->left->kind[p] == PLACE_TENSOR;
+    for (p = 0; p < both->right->n_places; p++)
+        met[1] -= both->right->kind[p] == PLACE_TENSOR;
+    CHECK_INT(met[0], 0);
+    CHECK_INT(met[1], 0);
+    for (i = 0; i < diff->n_nodes; i++) {
+        uint32_t sum = diff->nodes[i].pair != DIFF_NONE, child;
+
+        CHECK(i == 0 || diff->nodes[i].parent < i);
+        for (child = i + 1; child < diff->nodes[i].end;
+             child = diff->nodes[child].end) {
+            CHECK_INT(diff->nodes[child].parent, i);
+            sum += diff->nodes[child].sums.tensors;
+        }
+        CHECK_INT(child, diff->nodes[i].end);
+        CHECK_INT(diff->nodes[i].sums.tensors, sum);
+        CHECK(i == 0 || sum > 0);
+    }
+    CHECK_INT(diff->total.tensors, diff->n_pairs);
+    for (i = 0; i < diff->n_parts; i++)
+        tensors += diff->nodes[diff->parts[i].node].sums.tensors;
+    CHECK_INT(tensors, diff->n_pairs);
+}

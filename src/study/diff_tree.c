@@ -78,38 +78,38 @@ static int grow_right(struct growing *g)
 /* What each place on the left has become: of tensors their matches, of modules the one
  * of the same name if something in it stayed there, else the parent of what its first
  * child has become, else the one of the same name. */
-static int find_images(struct growing *g)
+uint32_t *find_images(struct diffing *d)
 {
-    const struct side *left = &g->d->side[LEFT], *right = &g->d->side[RIGHT];
+    const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
     const struct model *model = left->model;
-    uint32_t p, same, n = model->n_places;
-    uint8_t *home = arena_array(&g->d->scratch, n, sizeof *home);
+    uint32_t p, same, up, n = model->n_places;
+    uint32_t *image = arena_array(&d->scratch, n, sizeof *image);
+    uint8_t *home = arena_array(&d->scratch, n, sizeof *home);
 
-    if (!home)
-        return -1;
+    if (!home || !image)
+        return NULL;
     for (p = 0; p < n; p++)
-        g->image[p] = NO_PLACE;
+        image[p] = NO_PLACE;
     for (p = n; p-- > 0;) {
-        uint32_t parent = p == 0 ? NO_PLACE : model->parent[p];
-
-        same = g->d->spots[left->spot[p]].place[RIGHT];
+        same = d->spots[left->spot[p]].place[RIGHT];
         if (side_tensor(left, p)) {
-            g->image[p] = left->match[p];
-            home[p] = left->match[p] != NO_PLACE && left->match[p] == same;
+            image[p] = left->match[p];
+            home[p] = image[p] != NO_PLACE && image[p] == same;
         } else if (same != NO_PLACE && !side_tensor(right, same) &&
-                   right->tensors[same] > 0 && (home[p] || g->image[p] == NO_PLACE)) {
-            g->image[p] = same;
+                   right->tensors[same] > 0 && (home[p] || image[p] == NO_PLACE)) {
+            image[p] = same;
         }
-        if (parent == NO_PLACE)
-            continue;
-        home[parent] |= home[p];
+        if (p == 0)
+            break;
+        home[model->parent[p]] |= home[p];
         /* Children are met last to first, so that the first one has the last word. */
-        if (g->image[p] != NO_PLACE && g->image[p] != 0 &&
-            (left->match[p] != NO_PLACE || home[p] || left->tensors[p] > 0) &&
-            !side_tensor(right, right->model->parent[g->image[p]]))
-            g->image[parent] = right->model->parent[g->image[p]];
+        if (image[p] == NO_PLACE || image[p] == 0)
+            continue;
+        up = right->model->parent[image[p]];
+        if (!side_tensor(right, up))
+            image[model->parent[p]] = up;
     }
-    return 0;
+    return image;
 }
 
 /* Put a left place that became nothing below what its parent became. */
@@ -359,10 +359,10 @@ int make_tree(struct diffing *d)
 
     g.of[LEFT] = arena_array(&d->scratch, left, sizeof(uint32_t));
     g.of[RIGHT] = arena_array(&d->scratch, right, sizeof(uint32_t));
-    g.image = arena_array(&d->scratch, left, sizeof(uint32_t));
+    g.image = find_images(d);
     g.last = arena_array(&d->scratch, left, sizeof(uint32_t));
     if (!g.of[LEFT] || !g.of[RIGHT] || !g.image || !g.last || grow_right(&g) < 0 ||
-        find_images(&g) < 0 || grow_left(&g) < 0)
+        grow_left(&g) < 0)
         return -1;
     for (i = g.n; i-- > 1;)
         g.at[g.at[i].parent].tensors += g.at[i].tensors;
