@@ -165,7 +165,10 @@ void diff_name(const struct diff *diff, bool right, uint32_t place, struct buf *
     if (to->bad || prefix.len == 0)
         return;
     name = str_from(buf_span(to), start);
-    if (str_starts(name, prefix)) {
+    if (name.len == prefix.len - 1 && str_starts(prefix, name)) {
+        to->len = start; /* what the prefix names: all that is compared */
+        to->at[start] = 0;
+    } else if (str_starts(name, prefix)) {
         to->len -= prefix.len;
         memmove(to->at + start, to->at + start + prefix.len, to->len - start + 1);
     }

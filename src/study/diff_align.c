@@ -274,7 +274,8 @@ static uint32_t new_spot(struct diffing *d, uint32_t parent, uint32_t name,
     return d->n_spots++;
 }
 
-static uint32_t spot_of(struct diffing *d, uint32_t parent, uint32_t name, uint32_t nth)
+uint32_t spot_find(const struct diffing *d, uint32_t parent, uint32_t name,
+                   uint32_t nth, uint64_t *ret_key)
 {
     uint64_t key = hash_mix(hash_mix(hash_u64(parent), name), nth);
     uint32_t spot;
@@ -285,6 +286,18 @@ static uint32_t spot_of(struct diffing *d, uint32_t parent, uint32_t name, uint3
         if (at->parent == parent && at->name == name && at->nth == nth)
             return spot;
     }
+    if (ret_key)
+        *ret_key = key;
+    return DIFF_NONE;
+}
+
+static uint32_t spot_of(struct diffing *d, uint32_t parent, uint32_t name, uint32_t nth)
+{
+    uint64_t key;
+    uint32_t spot = spot_find(d, parent, name, nth, &key);
+
+    if (spot != DIFF_NONE)
+        return spot;
     spot = new_spot(d, parent, name, nth);
     if (spot != DIFF_NONE && map_put(&d->by_spot, key, spot) < 0)
         return DIFF_NONE;

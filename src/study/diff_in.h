@@ -98,6 +98,11 @@ struct str name_below(struct diffing *d, int s, uint32_t place, uint32_t base,
 /* By left place: the right place that it has become, or NO_PLACE. NULL: spent. */
 uint32_t *find_images(struct diffing *d);
 
+/* The spot below `parent` with this name, or DIFF_NONE: then *ret_key (may be NULL) is
+ * where it belongs in by_spot. */
+uint32_t spot_find(const struct diffing *d, uint32_t parent, uint32_t name,
+                   uint32_t nth, uint64_t *ret_key);
+
 /* Each returns 0, or -1 when an arena is spent. */
 int align_names(struct diffing *d);
 int compare_matches(struct diffing *d); /* those that are not known yet */

@@ -72,7 +72,8 @@ TEST(a_block_put_into_the_middle_moves_the_ones_behind_it)
               "in.weight 4x4 90\nl.0.w 4x4 1\nl.0.b 4 2\nl.1.w 4x4 3\nl.1.b 4 4\n"
               "l.2.w 4x4 5\nl.2.b 4 6\nl.2.n 4 0\n",
               "in.weight 4x4 90\nl.0.w 4x4 1\nl.0.b 4 2\nl.1.w 4x4 50\nl.1.b 4 51\n"
-              "l.2.w 4x4 3\nl.2.b 4 4\nl.3.w 4x4 5\nl.3.b 4 6\nl.3.n 4 0\n",
+              "l.2.quiet class Q\nl.2.b 4 4\nl.2.w 4x4 3\nl.3.w 4x4 5\nl.3.b 4 6\n"
+              "l.3.n 4 0\n",
               &all);
     both_check(&both);
     CHECK_STR(became(&both, "l.0.w"), "l.0.w");

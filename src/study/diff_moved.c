@@ -15,6 +15,7 @@ struct moves {
     uint32_t n, room;
     struct map by_from; /* the move of a left place; DIFF_NONE: torn */
     struct map by_to;   /* likewise of a right place */
+    uint32_t *across;   /* by left place in a block: the place in the other block */
 };
 
 static bool is_number(struct str name)
@@ -130,36 +131,47 @@ static int count_votes(struct moves *m, const struct samples *left,
     return 0;
 }
 
-/* Are both blocks built alike: the same names and shapes in the same order? */
-static bool built_alike(const struct diffing *d, const struct move *move)
+/* Are both blocks built alike: the same names with the same shapes? Fills in where the
+ * tensors of the left one stand in the right one. Places without tensors (a file may
+ * tell of modules that have none) do not count. */
+static bool built_alike(const struct moves *m, const struct move *move)
 {
+    const struct diffing *d = m->d;
     const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
-    uint32_t n = l->model->end[move->from] - move->from, i;
+    uint32_t p, q;
 
-    if (r->model->end[move->to] - move->to != n)
+    if (l->tensors[move->from] != r->tensors[move->to])
         return false;
-    for (i = 1; i < n; i++) {
-        uint32_t p = move->from + i, q = move->to + i;
+    m->across[move->from] = move->to;
+    for (p = move->from + 1; p < l->model->end[move->from]; p++) {
+        const struct spot *name = &d->spots[l->spot[p]];
+        uint32_t spot;
 
-        if (l->model->parent[p] - move->from != r->model->parent[q] - move->to ||
-            !str_eq(place_name(l->model, p), place_name(r->model, q)) ||
-            side_tensor(l, p) != side_tensor(r, q))
+        m->across[p] = NO_PLACE;
+        if (l->tensors[p] == 0)
+            continue;
+        q = m->across[l->model->parent[p]];
+        spot = spot_find(d, r->spot[q], name->name, name->nth, NULL);
+        q = spot == DIFF_NONE ? NO_PLACE : d->spots[spot].place[RIGHT];
+        if (q == NO_PLACE || side_tensor(l, p) != side_tensor(r, q))
             return false;
         if (side_tensor(l, p) && !same_shape(l, side_at(l, p), r, side_at(r, q)))
             return false;
+        m->across[p] = q;
     }
     return true;
 }
 
 /* Does the whole block agree? Each of its tensors either voted, or is one whose content
  * tells nothing. */
-static bool whole(struct diffing *d, const struct move *move)
+static bool whole(const struct moves *m, const struct move *move)
 {
+    struct diffing *d = m->d;
     const struct side *left = &d->side[LEFT];
     uint32_t p, telling = 0;
     uint64_t sample;
 
-    if (!built_alike(d, move))
+    if (!built_alike(m, move))
         return false;
     for (p = move->from; p < left->model->end[move->from]; p++)
         if (side_tensor(left, p) && sample_at(d, LEFT, p, &sample))
@@ -181,7 +193,7 @@ static int keep_whole(struct moves *m)
 
         if (map_find(&m->by_from, move.from, &index) && index != DIFF_NONE &&
             map_find(&m->by_to, move.to, &other) && other != DIFF_NONE &&
-            whole(m->d, &move))
+            whole(m, &move))
             m->at[n++] = move;
     }
     m->n = n;
@@ -200,8 +212,8 @@ static int apply_moves(struct moves *m)
         for (p = move->from; p < left->model->end[move->from]; p++) {
             if (left->match[p] != NO_PLACE)
                 unmatch_left(m->d, p);
-            q = move->to + (p - move->from); /* they are built alike */
-            if (right->match[q] != NO_PLACE)
+            q = m->across[p];
+            if (q != NO_PLACE && right->match[q] != NO_PLACE)
                 unmatch_left(m->d, right->match[q]);
         }
     }
@@ -211,7 +223,7 @@ static int apply_moves(struct moves *m)
         for (p = move->from; p < left->model->end[move->from]; p++) {
             if (!side_tensor(left, p))
                 continue;
-            q = move->to + (p - move->from); /* they are built alike */
+            q = m->across[p];
             if (left->match[p] != NO_PLACE || right->match[q] != NO_PLACE)
                 continue;
             match_places(m->d, p, q);
@@ -237,6 +249,9 @@ int match_moved(struct diffing *d)
     if (left.n == 0 || right.n == 0)
         return 0;
     map_init(&m.by_from, &d->scratch);
+    m.across = arena_array(&d->scratch, d->diff->left->n_places, sizeof *m.across);
+    if (!m.across)
+        return -1;
     if (samples_keys(d, LEFT, &left, &left_keys) < 0 ||
         samples_keys(d, RIGHT, &right, &right_keys) < 0)
         return -1;

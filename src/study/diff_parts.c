@@ -36,11 +36,15 @@ static int pair_fate(const struct diff_pair *pair)
     return buffer ? QUIET : FATE_SAME;
 }
 
-/* The fate of two together. `close` ones stand in one module (its own tensors): there,
- * some that stayed equal do not make a module less trained, and another shape beside
- * new values is still another layer. */
-static int fate_of_two(int a, int b, bool close)
+/* How near to each other two stand: anywhere in the model, in one of its parts, or as
+ * tensors of one module. Some of a module's tensors that stayed equal do not make it
+ * less trained, and another shape beside new values is still another layer. A part in
+ * which something was renamed or fused, and else little happened, is told as that. */
+enum near { APART, PART, CLOSE };
+
+static int fate_of_two(int a, int b, enum near near)
 {
+    bool close = near == CLOSE;
     int low = a < b ? a : b, high = a < b ? b : a;
 
     if (low == high || low == QUIET || high == QUIET)
@@ -57,7 +61,23 @@ static int fate_of_two(int a, int b, bool close)
         return FATE_TRAINED;
     if (close && low == FATE_TRAINED && high == FATE_REPLACED)
         return FATE_REPLACED;
+    if (near != APART && high == FATE_RENAMED && low <= FATE_TRAINED)
+        return FATE_RENAMED;
+    if (near != APART && high == FATE_JOINED &&
+        (low <= FATE_BUFFERS || low == FATE_RENAMED))
+        return FATE_JOINED;
     return FATE_MIXED;
+}
+
+/* The last of those that hold everything: the root, or its only child, and so on. */
+static uint32_t find_trunk(const struct diff *diff)
+{
+    uint32_t node = 0;
+
+    while (node + 1 < diff->nodes[node].end &&
+           diff->nodes[node + 1].end == diff->nodes[node].end)
+        node++;
+    return node;
 }
 
 /* By node; `own` and `below` are fates of its own tensors and of its modules. */
@@ -74,22 +94,25 @@ static bool is_leaf(const struct diff *diff, uint32_t node)
 static void find_fates(struct fates *f)
 {
     const struct diff *diff = f->diff;
-    uint32_t i;
+    uint32_t i, trunk = find_trunk(diff);
 
     for (i = 0; i < diff->n_nodes; i++)
         f->own[i] = f->below[i] = QUIET;
     for (i = diff->n_nodes; i-- > 0;) {
         uint32_t parent = diff->nodes[i].parent;
+        enum near near;
         uint8_t *to;
 
         if (is_leaf(diff, i))
             f->own[i] = (uint8_t)fate_of_two(
-                f->own[i], pair_fate(&diff->pairs[diff->nodes[i].pair]), true);
-        f->fate[i] = (uint8_t)fate_of_two(f->own[i], f->below[i], false);
+                f->own[i], pair_fate(&diff->pairs[diff->nodes[i].pair]), CLOSE);
+        f->fate[i] =
+            (uint8_t)fate_of_two(f->own[i], f->below[i], i > trunk ? PART : APART);
         if (parent == DIFF_NONE)
             continue;
         to = is_leaf(diff, i) ? &f->own[parent] : &f->below[parent];
-        *to = (uint8_t)fate_of_two(*to, f->fate[i], is_leaf(diff, i));
+        near = is_leaf(diff, i) ? CLOSE : parent > trunk ? PART : APART;
+        *to = (uint8_t)fate_of_two(*to, f->fate[i], near);
     }
     for (i = 0; i < diff->n_nodes; i++)
         if (f->fate[i] > FATE_MIXED)

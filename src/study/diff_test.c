@@ -206,6 +206,9 @@ TEST(names_are_given_without_prefix)
     diff_name(&both.diff, true, both_pair(&both, true, "module.b.weight")->right,
               &name);
     CHECK_STR(buf_cstr(&name), "b.weight");
+    buf_clear(&name);
+    diff_name(&both.diff, true, both.diff.nodes[0].right, &name);
+    CHECK_STR(buf_cstr(&name), "");
     buf_release(&name);
     CHECK_INT(both.diff.total.states[DIFF_SAME], 2);
     both_drop(&both);

@@ -75,9 +75,24 @@ static int grow_right(struct growing *g)
     return 0;
 }
 
+/* By right place: does it hold tensors that were matched? */
+static uint8_t *find_claimed(struct diffing *d)
+{
+    const struct side *right = &d->side[RIGHT];
+    uint32_t p, n = right->model->n_places;
+    uint8_t *claimed = arena_array(&d->scratch, n, 1);
+
+    for (p = n; claimed && p-- > 0;) {
+        claimed[p] |= right->match[p] != NO_PLACE;
+        if (p > 0)
+            claimed[right->model->parent[p]] |= claimed[p];
+    }
+    return claimed;
+}
+
 /* What each place on the left has become: of tensors their matches, of modules the one
  * of the same name if something in it stayed there, else the parent of what its first
- * child has become, else the one of the same name. */
+ * child has become, else the one of the same name unless something else became it. */
 uint32_t *find_images(struct diffing *d)
 {
     const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
@@ -85,8 +100,9 @@ uint32_t *find_images(struct diffing *d)
     uint32_t p, same, up, n = model->n_places;
     uint32_t *image = arena_array(&d->scratch, n, sizeof *image);
     uint8_t *home = arena_array(&d->scratch, n, sizeof *home);
+    uint8_t *claimed = find_claimed(d);
 
-    if (!home || !image)
+    if (!home || !image || !claimed)
         return NULL;
     for (p = 0; p < n; p++)
         image[p] = NO_PLACE;
@@ -96,7 +112,8 @@ uint32_t *find_images(struct diffing *d)
             image[p] = left->match[p];
             home[p] = image[p] != NO_PLACE && image[p] == same;
         } else if (same != NO_PLACE && !side_tensor(right, same) &&
-                   right->tensors[same] > 0 && (home[p] || image[p] == NO_PLACE)) {
+                   right->tensors[same] > 0 &&
+                   (home[p] || (image[p] == NO_PLACE && !claimed[same]))) {
             image[p] = same;
         }
         if (p == 0)
