@@ -176,6 +176,18 @@ static bool same_path(const struct side *left, uint32_t p, const struct side *ri
     return p == q;
 }
 
+/* Nearly all names must agree, or half of the shapes of those that do where the prefix
+ * leaves nothing out. */
+static bool trusted(const struct aligning *a, const struct chosen *chosen,
+                    uint32_t least)
+{
+    bool whole = a->weight[LEFT][chosen->base[LEFT]] == a->weight[LEFT][0] &&
+                 a->weight[RIGHT][chosen->base[RIGHT]] == a->weight[RIGHT][0];
+
+    return chosen->names >= (whole ? 1 : least - least / 4) &&
+           2 * chosen->shapes >= chosen->names;
+}
+
 /* Take the bases below which most names agree; those of no prefix if others do not do
  * better. Where hardly any name agrees, a state_dict is still compared with a
  * state_dict, wherever it stands. */
@@ -193,21 +205,18 @@ static int choose(struct aligning *a, uint32_t least)
             next = agree(a, i, j, &names);
             if (i == 0 && j == 0)
                 best = plain = next;
-            else if (better(&next, &best))
+            else if (better(&next, &best) && trusted(a, &next, least))
                 best = next;
         }
         if (j == 0 && plain.names == least)
             return 0;
     }
-    if (best.names < (least + 1) / 2 || 2 * best.shapes < best.names) {
-        best = plain;
-        if (plain.names == 0) {
-            best.base[LEFT] = own_dict(a, LEFT);
-            best.base[RIGHT] = own_dict(a, RIGHT);
-            if (same_path(&a->d->side[LEFT], best.base[LEFT], &a->d->side[RIGHT],
-                          best.base[RIGHT]))
-                best.base[LEFT] = best.base[RIGHT] = 0;
-        }
+    if (best.names == 0) {
+        best.base[LEFT] = own_dict(a, LEFT);
+        best.base[RIGHT] = own_dict(a, RIGHT);
+        if (same_path(&a->d->side[LEFT], best.base[LEFT], &a->d->side[RIGHT],
+                      best.base[RIGHT]))
+            best.base[LEFT] = best.base[RIGHT] = 0;
     }
     a->d->side[LEFT].base = best.base[LEFT];
     a->d->side[RIGHT].base = best.base[RIGHT];

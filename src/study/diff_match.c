@@ -188,6 +188,54 @@ static int match_by_content(struct diffing *d)
     return 0;
 }
 
+/* ---- with their modules ---- */
+
+static bool any_unmatched(const struct side *side)
+{
+    for (uint32_t p = 0; p < side->model->n_places; p++)
+        if (side_tensor(side, p) && side->match[p] == NO_PLACE)
+            return true;
+    return false;
+}
+
+/* The place on the right that a left place would have become with its parent: the one
+ * of the same name below it. */
+static uint32_t along(const struct diffing *d, const uint32_t *across, uint32_t place)
+{
+    const struct spot *name = &d->spots[d->side[LEFT].spot[place]];
+    uint32_t above = across[d->side[LEFT].model->parent[place]], spot;
+
+    if (above == NO_PLACE)
+        return NO_PLACE;
+    spot = spot_find(d, d->side[RIGHT].spot[above], name->name, name->nth, NULL);
+    return spot == DIFF_NONE ? NO_PLACE : d->spots[spot].place[RIGHT];
+}
+
+/* What content does not tell (zeros, ones, counters) goes where its module went, if
+ * there is something of its name and shape there. */
+static int match_along(struct diffing *d)
+{
+    struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
+    uint32_t *across, p, q;
+
+    if (!any_unmatched(left) || !any_unmatched(right))
+        return 0;
+    across = find_images(d);
+    if (!across)
+        return -1;
+    for (p = 1; p < left->model->n_places; p++) {
+        if (across[p] == NO_PLACE)
+            across[p] = along(d, across, p);
+        if (!side_tensor(left, p) || left->match[p] != NO_PLACE)
+            continue;
+        q = across[p];
+        if (q != NO_PLACE && side_tensor(right, q) && right->match[q] == NO_PLACE &&
+            same_shape(left, side_at(left, p), right, side_at(right, q)))
+            match_places(d, p, q);
+    }
+    return 0;
+}
+
 /* ---- by shape ---- */
 
 struct str name_below(struct diffing *d, int s, uint32_t place, uint32_t base,
@@ -250,14 +298,6 @@ static void set_matches(const struct side *side, struct rename_item *items, uint
     }
 }
 
-static bool any_unmatched(const struct side *side)
-{
-    for (uint32_t p = 0; p < side->model->n_places; p++)
-        if (side_tensor(side, p) && side->match[p] == NO_PLACE)
-            return true;
-    return false;
-}
-
 /* Names too long to be written out are not matched; nothing else is lost. */
 static int match_by_shape(struct diffing *d)
 {
@@ -293,7 +333,8 @@ static int match_by_shape(struct diffing *d)
 
 int match_rest(struct diffing *d)
 {
-    if (d->wanted->values && (match_by_content(d) < 0 || match_moved(d) < 0))
+    if (d->wanted->values &&
+        (match_by_content(d) < 0 || match_moved(d) < 0 || match_along(d) < 0))
         return -1;
     if (match_by_shape(d) < 0)
         return -1;
