@@ -9,6 +9,9 @@
 #define ONES  0x0101010101010101u
 #define HIGHS 0x8080808080808080u
 
+#define RUN_LEAST  64 /* a shorter run is not worth it */
+#define RUN_DIGITS 9
+
 #define FLAG_ENCRYPTED   0x0001
 #define FLAG_PATCH       0x0020
 #define FLAG_STRONG      0x0040
@@ -74,10 +77,55 @@ static uint64_t *find_slot(const struct zip *zip, struct str name, uint64_t hash
     return &zip->slots[i];
 }
 
+/* Cut a name into what stands before its number, and the number, which must be written
+ * as one writes numbers. False: it does not end in one. */
+static bool split_number(struct str name, struct str *ret_head, uint32_t *ret_number)
+{
+    size_t len = name.len;
+    uint32_t number = 0;
+
+    while (len > 0 && name.at[len - 1] >= '0' && name.at[len - 1] <= '9')
+        len--;
+    if (len == name.len || name.len - len > RUN_DIGITS ||
+        (name.at[len] == '0' && name.len - len > 1))
+        return false;
+    for (size_t i = len; i < name.len; i++)
+        number = number * 10 + (uint32_t)(name.at[i] - '0');
+    *ret_head = str_head(name, len);
+    *ret_number = number;
+    return true;
+}
+
+/* The entry of the run that has this name, or -1. The numbers mostly have no gaps. */
+static int64_t find_in_run(const struct zip *zip, struct str name)
+{
+    uint32_t low = zip->run, high = zip->run + zip->n_run, middle, number, here;
+    struct str head;
+
+    if (zip->n_run == 0 || !split_number(name, &head, &number) ||
+        !same_folded(head, zip->run_head))
+        return -1;
+    split_number(zip->entries[low].name, &head, &here);
+    middle = number - here < high - low ? low + (number - here) : low;
+    while (low < high) {
+        split_number(zip->entries[middle].name, &head, &here);
+        if (here == number)
+            return middle;
+        if (here < number)
+            low = middle + 1;
+        else
+            high = middle;
+        middle = low + (high - low) / 2;
+    }
+    return -1;
+}
+
 int64_t zip_find_name(const struct zip *zip, struct str name)
 {
-    if (!zip->slots)
-        return -1;
+    int64_t in_run = find_in_run(zip, name);
+
+    if (in_run >= 0 || !zip->slots)
+        return in_run;
     return (int64_t)(uint32_t)*find_slot(zip, name, folded_hash(name)) - 1;
 }
 
@@ -279,23 +327,51 @@ static void index_name(struct zip *zip, uint32_t entry, uint64_t hash)
                           : " but for capital letters");
 }
 
-/* Fill the index. The first of several entries with one name is the one it knows. The
- * slots of a few names are asked for before the first of them is needed: each lies
- * somewhere else in a table that may be larger than the cache. */
-static int index_names(struct zip *zip, struct err *err)
+/* Find the longest run. Its names differ, since their numbers grow. */
+static void find_run(struct zip *zip)
 {
-    struct arena *arena = &zip->build->scratch;
-    uint64_t hashes[32];
-    uint32_t size = 16;
+    struct str head = {0}, next;
+    uint32_t first = 0, last = 0, number;
 
-    while (size < 2 * zip->n)
-        size *= 2;
-    zip->slots = arena_array(arena, size, sizeof *zip->slots);
-    if (!zip->slots)
-        return arena_err(arena, zip->blob->name, err);
-    zip->mask = size - 1;
-    for (uint32_t i = 0; i < zip->n; i += COUNT_OF(hashes)) {
-        uint32_t n = zip->n - i < COUNT_OF(hashes) ? zip->n - i : COUNT_OF(hashes);
+    for (uint32_t i = 0; i < zip->n; i++) {
+        if (!split_number(zip->entries[i].name, &next, &number)) {
+            head.at = NULL;
+            continue;
+        }
+        if (!head.at || number <= last || !str_eq(next, head))
+            first = i;
+        head = next;
+        last = number;
+        if (i + 1 - first > zip->n_run && i + 1 - first >= RUN_LEAST) {
+            zip->run = first;
+            zip->n_run = i + 1 - first;
+            zip->run_head = head;
+        }
+    }
+}
+
+/* Has an entry outside of the run a name that is in it? Then it is no help. */
+static bool run_is_alone(const struct zip *zip)
+{
+    for (uint32_t i = 0; i < zip->n; i++) {
+        if (i == zip->run)
+            i += zip->n_run;
+        if (i < zip->n && find_in_run(zip, zip->entries[i].name) >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Put the entries from `begin` to `end` into the index. The first of several entries
+ * with one name is the one it knows. The slots of a few names are asked for before the
+ * first of them is needed: each lies somewhere else in a table that may be larger than
+ * the cache. */
+static void index_entries(struct zip *zip, uint32_t begin, uint32_t end)
+{
+    uint64_t hashes[32];
+
+    for (uint32_t i = begin; i < end; i += COUNT_OF(hashes)) {
+        uint32_t n = end - i < COUNT_OF(hashes) ? end - i : COUNT_OF(hashes);
 
         for (uint32_t k = 0; k < n; k++) {
             hashes[k] = folded_hash(zip->entries[i + k].name);
@@ -304,6 +380,24 @@ static int index_names(struct zip *zip, struct err *err)
         for (uint32_t k = 0; k < n; k++)
             index_name(zip, i + k, hashes[k]);
     }
+}
+
+static int index_names(struct zip *zip, struct err *err)
+{
+    struct arena *arena = &zip->build->scratch;
+    uint32_t size = 16;
+
+    find_run(zip);
+    if (!run_is_alone(zip))
+        zip->run = zip->n_run = 0;
+    while (size < 2 * (zip->n - zip->n_run))
+        size *= 2;
+    zip->slots = arena_array(arena, size, sizeof *zip->slots);
+    if (!zip->slots)
+        return arena_err(arena, zip->blob->name, err);
+    zip->mask = size - 1;
+    index_entries(zip, 0, zip->run);
+    index_entries(zip, zip->run + zip->n_run, zip->n);
     for (uint32_t i = 0; zip->backslashes && i < zip->n; i++)
         if (twin_by_slash(zip, zip->entries[i].name))
             say_duplicate(zip, i, " but for backslashes");

@@ -43,8 +43,12 @@ struct zip {
     uint64_t shift;        /* bytes before the archive that its offsets do not count */
     bool salvaged;         /* there was no directory: see zip_salvage() */
     bool backslashes;      /* some name has one */
-    uint64_t *slots;       /* hash table by folded name: half the hash, then entry + 1;
-                              0 is free */
+    /* Entries that follow each other as "archive/data/0", "archive/data/1", ..., their
+     * numbers growing, need no table: there are a hundred thousand of them. */
+    struct str run_head; /* "archive/data/" */
+    uint32_t run, n_run; /* the first of them; how many */
+    uint64_t *slots;     /* the others, a hash table by folded name: half the hash, then
+                            entry + 1; 0 is free */
     uint32_t mask;
 };
 

@@ -145,6 +145,55 @@ TEST(of_two_entries_with_one_name_the_first_is_read)
     drop(&o);
 }
 
+/* a/data/0, a/data/3, a/data/6, ...: each holds its own number. */
+static void add_numbered(struct opened *o, int n)
+{
+    char name[32];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "a/data/%d", 3 * i);
+        test_zip_add(&o->made,
+                     &(struct test_member){.name = name, .content = name + 7});
+    }
+}
+
+TEST(numbered_entries_are_found_by_their_numbers)
+{
+    struct opened o = {0};
+    char name[32];
+
+    test_zip_add(&o.made, &plain);
+    add_numbered(&o, 200);
+    test_zip_add(&o.made, &(struct test_member){.name = "a/version", .content = "3"});
+    finish(&o, &(struct test_end){0});
+    CHECK_INT(o.zip->n_run, 200);
+    for (int i = -2; i < 700; i++) {
+        snprintf(name, sizeof name, "data/%d", i);
+        CHECK_INT(zip_find(o.zip, name),
+                  i >= 0 && i % 3 == 0 && i < 600 ? 1 + i / 3 : -1);
+    }
+    CHECK(str_is(load(&o, "DATA/597"), "597"));
+    CHECK(str_is(load(&o, "version"), "3") && str_is(load(&o, "data.pkl"), "hello"));
+    CHECK_INT(zip_find(o.zip, "data/03"), -1);
+    CHECK_INT(zip_find(o.zip, "data/4294967299"), -1);
+    CHECK_INT(zip_find(o.zip, "data/"), -1);
+    CHECK_INT(o.build.model->n_findings, 0);
+    drop(&o);
+}
+
+TEST(a_second_entry_of_a_number_is_a_finding_before_and_behind_the_others)
+{
+    struct opened o = {0};
+
+    test_zip_add(&o.made, &(struct test_member){.name = "a/Data/9", .content = "x"});
+    add_numbered(&o, 200);
+    test_zip_add(&o.made, &(struct test_member){.name = "a/data/30", .content = "y"});
+    finish(&o, &(struct test_end){0});
+    CHECK_INT(test_findings(&o.build, FINDING_DUPLICATE), 2);
+    CHECK(str_is(load(&o, "data/9"), "x") && str_is(load(&o, "data/30"), "30"));
+    drop(&o);
+}
+
 TEST(a_name_in_capitals_is_found_as_torch_finds_it)
 {
     struct opened o = {0};
