@@ -10,12 +10,13 @@
 
 /* The first chunk is small, so that a tiny model stays tiny; each further one is twice
  * as large, so that a huge model takes few. */
-#define FIRST_CHUNK (16 * KIB)
-#define LAST_CHUNK  (1 * MIB)
-#define LARGE       (64 * KIB)
-#define HUGE        (4 * MIB)
-#define ALIGN       (_Alignof(max_align_t))
-#define FIRST_ROOM  8u
+#define FIRST_CHUNK  (16 * KIB)
+#define LAST_CHUNK   (1 * MIB)
+#define LARGE        (64 * KIB)
+#define HUGE         (4 * MIB)
+#define RESERVE_MOST (64 * MIB)
+#define ALIGN        (_Alignof(max_align_t))
+#define FIRST_ROOM   8u
 
 /* Under the address sanitizer, what is not handed out may not be touched, and a gap
  * between two things makes it notice a step over the end of one. */
@@ -289,6 +290,18 @@ int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t i
         more = FIRST_ROOM;
     return grow_array(arena, at, room, more < UINT32_MAX ? (uint32_t)more : UINT32_MAX,
                       item);
+}
+
+void arena_reserve(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item)
+{
+    size_t most = bytes_to_limit(arena) / 3;
+
+    if (most > RESERVE_MOST)
+        most = RESERVE_MOST;
+    if (n > most / item)
+        n = most / item;
+    if (*room == 0 && n >= LARGE / item)
+        grow_array(arena, at, room, (uint32_t)n, item);
 }
 
 int arena_double(struct arena *arena, void *at, uint32_t *room, size_t item)

@@ -43,6 +43,13 @@ char *arena_printf(struct arena *arena, const char *format, ...)
  * leaving its old self behind. */
 int arena_room(struct arena *arena, void *at, size_t n, uint32_t *room, size_t item);
 
+/* Make room for `n` items at once where that is a lot: for an array that is still empty
+ * and will hold about so many. What nobody touches costs nothing, and what need not
+ * grow is not moved. Only a hint: small arrays, and what the limit would not allow
+ * three times over, grow by themselves. */
+void arena_reserve(struct arena *arena, void *at, size_t n, uint32_t *room,
+                   size_t item);
+
 /* Let an array (not NULL) have twice as many items: for tables whose size is a power of
  * two. */
 int arena_double(struct arena *arena, void *at, uint32_t *room, size_t item);

@@ -178,3 +178,39 @@ TEST(a_spent_arena_says_what_it_was_for)
     arena_err(&arena, "a.gguf", &err);
     CHECK_STR(err.text, "a.gguf needs more memory than there is");
 }
+
+TEST(a_reserve_is_a_hint_that_a_limit_cuts)
+{
+    struct arena arena;
+    uint64_t *items = NULL;
+    uint32_t room = 0;
+
+    arena_init(&arena, 3 * MIB);
+    arena_reserve(&arena, &items, 100, &room, sizeof *items);
+    CHECK(!items && room == 0); /* so few grow by themselves */
+    arena_reserve(&arena, &items, SIZE_MAX, &room, sizeof *items);
+    CHECK(items && room * sizeof *items <= MIB && !arena.spent);
+    items[room - 1] = 7;
+    CHECK(arena_room(&arena, &items, room, &room, sizeof *items) == 0);
+    arena_release(&arena);
+}
+
+TEST(a_block_of_many_pages_keeps_its_content_when_it_grows)
+{
+    struct arena arena;
+    uint32_t *items = NULL;
+    uint32_t room = 0, n = 3000000, i;
+
+    arena_init(&arena, 0);
+    for (i = 0; i < n; i++) {
+        CHECK(arena_room(&arena, &items, i, &room, sizeof *items) == 0);
+        if (items[i] != 0)
+            break; /* what is new is zeroed */
+        items[i] = i;
+    }
+    CHECK_INT(i, n);
+    for (i = 0; i < n && items[i] == i; i++)
+        ;
+    CHECK_INT(i, n);
+    arena_release(&arena);
+}

@@ -19,13 +19,24 @@ static uint64_t *find_slot(const struct intern *intern, struct str s, uint64_t h
     return &intern->slots[i];
 }
 
-int intern_init(struct intern *intern, struct arena *arena)
+int intern_init_apart(struct intern *intern, struct arena *arena, struct arena *table)
 {
-    *intern = (struct intern){.arena = arena, .mask = FIRST_SLOTS - 1};
-    intern->slots = arena_array(arena, FIRST_SLOTS, sizeof *intern->slots);
+    *intern = (struct intern){.arena = arena, .table = table, .mask = FIRST_SLOTS - 1};
+    intern->slots = arena_array(table, FIRST_SLOTS, sizeof *intern->slots);
     if (!intern->slots)
         return -1;
     return intern_add(intern, STR("")) == 0 ? 0 : -1;
+}
+
+int intern_init(struct intern *intern, struct arena *arena)
+{
+    return intern_init_apart(intern, arena, arena);
+}
+
+void intern_seal(struct intern *intern)
+{
+    intern->slots = NULL;
+    intern->table = NULL;
 }
 
 /* Double the table where it stands; what it held waits in a copy meanwhile. The halves
@@ -36,11 +47,11 @@ static int grow_slots(struct intern *intern)
     uint64_t *copy = malloc(before * sizeof *copy);
 
     if (!copy) {
-        intern->arena->spent = true;
+        intern->table->spent = true;
         return -1;
     }
     memcpy(copy, intern->slots, before * sizeof *copy);
-    if (arena_double(intern->arena, &intern->slots, &room, sizeof *intern->slots) < 0) {
+    if (arena_double(intern->table, &intern->slots, &room, sizeof *intern->slots) < 0) {
         free(copy);
         return -1;
     }
@@ -60,10 +71,12 @@ static int grow_slots(struct intern *intern)
 
 uint32_t intern_add(struct intern *intern, struct str s)
 {
-    uint64_t hash = str_hash(s);
-    uint64_t *slot = find_slot(intern, s, hash);
+    uint64_t hash = str_hash(s), *slot;
     struct str copy;
 
+    if (!intern->slots)
+        return INTERN_NONE;
+    slot = find_slot(intern, s, hash);
     if (*slot)
         return (uint32_t)*slot - 1;
     /* At most half of the slots are taken: most searches end at the first. */
@@ -85,7 +98,7 @@ uint32_t intern_add(struct intern *intern, struct str s)
 
 uint32_t intern_find(const struct intern *intern, struct str s)
 {
-    uint32_t id = (uint32_t)*find_slot(intern, s, str_hash(s));
+    uint32_t id = intern->slots ? (uint32_t)*find_slot(intern, s, str_hash(s)) : 0;
 
     return id ? id - 1 : INTERN_NONE;
 }

@@ -9,7 +9,8 @@
 #include "base/str.h"
 
 struct intern {
-    struct arena *arena; /* borrowed */
+    struct arena *arena; /* borrowed; of the strings */
+    struct arena *table; /* borrowed; of the slots */
     struct str *strs;    /* by id */
     uint32_t n, room;
     uint64_t *slots; /* hash table: half of the hash, and id + 1; 0 is free */
@@ -19,6 +20,10 @@ struct intern {
 #define INTERN_NONE UINT32_MAX /* no such string; the arena is spent */
 
 int intern_init(struct intern *intern, struct arena *arena);
+/* With the table that finds strings in an arena that may go earlier than they do, which
+ * then must be said: intern_seal() leaves strings by id only, and no further ones. */
+int intern_init_apart(struct intern *intern, struct arena *arena, struct arena *table);
+void intern_seal(struct intern *intern);
 uint32_t intern_add(struct intern *intern, struct str s); /* its id, old or new */
 uint32_t intern_find(const struct intern *intern, struct str s); /* or INTERN_NONE */
 struct str intern_str(const struct intern *intern, uint32_t id);

@@ -64,3 +64,20 @@ TEST(a_spent_arena_gives_no_id_and_keeps_the_old_ones)
     }
     arena_release(&arena);
 }
+
+TEST(a_sealed_one_gives_its_strings_and_takes_no_more)
+{
+    struct arena arena, table;
+    struct intern intern;
+
+    arena_init(&arena, 0);
+    arena_init(&table, 0);
+    CHECK(intern_init_apart(&intern, &arena, &table) == 0);
+    CHECK_INT(intern_add(&intern, STR("weight")), 1);
+    arena_release(&table);
+    intern_seal(&intern);
+    CHECK(str_is(intern_str(&intern, 1), "weight"));
+    CHECK(intern_find(&intern, STR("weight")) == INTERN_NONE);
+    CHECK(intern_add(&intern, STR("bias")) == INTERN_NONE);
+    arena_release(&arena);
+}

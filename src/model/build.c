@@ -6,22 +6,10 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "model/build_in.h"
 
-#define FIRST_SLOTS   16u /* a power of two */
 #define NUMBER_DIGITS 9
-#define NUMBERED_MAX                                                                   \
-    (STORAGE_NAME_MAX - NUMBER_DIGITS - 1) /* of what stands before it */
-
-/* A node of the tree under way. Children hang in a list, in the order they came. */
-struct build_node {
-    uint32_t parent, first, last, next;
-    uint32_t name, object;
-    uint8_t kind, flags;
-    uint8_t listed; /* enum listed */
-};
-
-/* Is a node in the table build->by_name, and who looks for it there? */
-enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
+#define NUMBERED_MAX  (STORAGE_NAME_MAX - NUMBER_DIGITS - 1) /* of what precedes it */
 
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err)
@@ -50,7 +38,7 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     if (!copy.at ||
         arena_room(&model->arena, &model->dims, 0, &model->dims_room,
                    sizeof *model->dims) < 0 ||
-        intern_init(&model->strings, &model->arena) < 0 ||
+        intern_init_apart(&model->strings, &model->arena, &build->scratch) < 0 ||
         values_init(&model->values, &model->arena, &model->strings) < 0 ||
         build_device(build, STR("")) != 0 ||
         build_node(build, NO_PLACE, PLACE_GROUP, STR("")) != 0)
@@ -58,11 +46,29 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     return 0;
 }
 
+void model_seal(struct model *model)
+{
+    intern_seal(&model->strings);
+}
+
 void build_release(struct build *build)
 {
     model_free(build->model);
     build->model = NULL;
     arena_release(&build->scratch);
+}
+
+/* A tensor often has a module of its own. */
+void build_reserve(struct build *build, size_t n)
+{
+    struct model *model = build->model;
+
+    arena_reserve(&model->arena, &model->tensors, n, &model->tensors_room,
+                  sizeof *model->tensors);
+    arena_reserve(&model->arena, &model->storages, n, &model->storages_room,
+                  sizeof *model->storages);
+    arena_reserve(&build->scratch, &build->firsts, n, &build->firsts_room,
+                  sizeof *build->firsts);
 }
 
 uint32_t build_string(struct build *build, struct str s)
@@ -73,199 +79,6 @@ uint32_t build_string(struct build *build, struct str s)
 struct values *build_values(struct build *build)
 {
     return &build->model->values;
-}
-
-static uint32_t add_node(struct build *build, uint32_t parent, enum place_kind kind,
-                         uint32_t name_id)
-{
-    uint32_t id = build->n_nodes;
-    struct build_node *node;
-
-    if (name_id == INTERN_NONE ||
-        arena_room(&build->scratch, &build->nodes, id, &build->nodes_room,
-                   sizeof *build->nodes) < 0)
-        return NO_PLACE;
-    node = &build->nodes[build->n_nodes++];
-    *node = (struct build_node){.parent = parent,
-                                .first = NO_PLACE,
-                                .last = NO_PLACE,
-                                .next = NO_PLACE,
-                                .name = name_id,
-                                .object = NO_OBJECT,
-                                .kind = (uint8_t)kind};
-    if (parent == NO_PLACE)
-        return id;
-    if (build->nodes[parent].last == NO_PLACE)
-        build->nodes[parent].first = id;
-    else
-        build->nodes[build->nodes[parent].last].next = id;
-    build->nodes[parent].last = id;
-    return id;
-}
-
-uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
-                    struct str name)
-{
-    return add_node(build, parent, kind, build_string(build, name));
-}
-
-/* The slot that holds such a node, or the free one where it belongs. */
-static uint32_t *find_listed(const struct build *build, uint32_t parent, uint32_t name,
-                             enum listed listed)
-{
-    uint32_t mask = build->by_name_room - 1;
-    uint32_t i = (uint32_t)hash_u64((uint64_t)parent << 32 | name) & mask;
-
-    for (; build->by_name[i]; i = (i + 1) & mask) {
-        const struct build_node *node = &build->nodes[build->by_name[i] - 1];
-
-        if (node->parent == parent && node->name == name && node->listed == listed)
-            break;
-    }
-    return &build->by_name[i];
-}
-
-/* Twice the slots. The nodes themselves say which of them belong there, in which order.
- */
-static int grow_listed(struct build *build)
-{
-    uint32_t before = build->by_name_room;
-
-    if (arena_double(&build->scratch, &build->by_name, &build->by_name_room,
-                     sizeof *build->by_name) < 0)
-        return -1;
-    memset(build->by_name, 0, before * sizeof *build->by_name);
-    for (uint32_t id = 0; id < build->n_nodes; id++) {
-        const struct build_node *node = &build->nodes[id];
-        uint32_t *slot;
-
-        if (node->listed == LISTED_NOT)
-            continue;
-        slot = find_listed(build, node->parent, node->name, node->listed);
-        if (!*slot)
-            *slot = id + 1;
-    }
-    return 0;
-}
-
-/* See that one more node fits, with half of the slots free afterwards. */
-static int reserve_listed(struct build *build)
-{
-    if (!build->by_name) {
-        build->by_name =
-            arena_array(&build->scratch, FIRST_SLOTS, sizeof *build->by_name);
-        build->by_name_room = build->by_name ? FIRST_SLOTS : 0;
-        return build->by_name ? 0 : -1;
-    }
-    if (build->n_by_name < build->by_name_room / 2)
-        return 0;
-    return grow_listed(build);
-}
-
-static uint32_t add_listed(struct build *build, uint32_t parent, enum place_kind kind,
-                           uint32_t name, enum listed listed, uint32_t *slot)
-{
-    uint32_t id = add_node(build, parent, kind, name);
-
-    if (id == NO_PLACE)
-        return NO_PLACE;
-    build->nodes[id].listed = (uint8_t)listed;
-    build->n_by_name++;
-    *slot = id + 1;
-    return id;
-}
-
-uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
-                     struct str name)
-{
-    uint32_t name_id = build_string(build, name);
-    uint32_t *slot;
-
-    if (name_id == INTERN_NONE || reserve_listed(build) < 0)
-        return NO_PLACE;
-    slot = find_listed(build, parent, name_id, LISTED_CHILD);
-    if (*slot)
-        return *slot - 1;
-    return add_listed(build, parent, kind, name_id, LISTED_CHILD, slot);
-}
-
-uint32_t build_leaf(struct build *build, uint32_t parent, enum place_kind kind,
-                    struct str name, bool *ret_again)
-{
-    uint32_t name_id = build_string(build, name);
-    uint32_t *slot;
-
-    if (name_id == INTERN_NONE || reserve_listed(build) < 0)
-        return NO_PLACE;
-    slot = find_listed(build, parent, name_id, LISTED_LEAF);
-    *ret_again = *slot != 0;
-    if (*ret_again)
-        return add_node(build, parent, kind, name_id);
-    return add_listed(build, parent, kind, name_id, LISTED_LEAF, slot);
-}
-
-uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
-                      struct str *ret_last)
-{
-    ptrdiff_t dot;
-
-    while ((dot = str_find_char(dotted, '.')) >= 0) {
-        parent =
-            build_child(build, parent, PLACE_MODULE, str_head(dotted, (size_t)dot));
-        if (parent == NO_PLACE)
-            return NO_PLACE;
-        dotted = str_from(dotted, (size_t)dot + 1);
-    }
-    *ret_last = dotted;
-    return parent;
-}
-
-void build_set_kind(struct build *build, uint32_t node, enum place_kind kind)
-{
-    build->nodes[node].kind = (uint8_t)kind;
-}
-
-void build_set_flags(struct build *build, uint32_t node, unsigned flags)
-{
-    build->nodes[node].flags |= (uint8_t)flags;
-}
-
-void build_set_object(struct build *build, uint32_t node, uint32_t object)
-{
-    build->nodes[node].object = object;
-}
-
-unsigned build_flags(const struct build *build, uint32_t node)
-{
-    return build->nodes[node].flags;
-}
-
-void build_path(const struct build *build, uint32_t node, struct buf *to)
-{
-    const struct build_node *nodes = build->nodes;
-    size_t len = 0, start = to->len;
-
-    for (uint32_t n = node; n != 0; n = nodes[n].parent)
-        len += model_string(build->model, nodes[n].name).len + 1;
-    if (len == 0)
-        return;
-    buf_fill(to, '.', len - 1);
-    if (to->bad)
-        return;
-    for (uint32_t n = node; n != 0; n = nodes[n].parent) {
-        struct str name = model_string(build->model, nodes[n].name);
-
-        len -= name.len + 1;
-        if (name.len)
-            memcpy(to->at + start + len, name.at, name.len);
-    }
-}
-
-uint32_t build_tensor_at(const struct build *build, uint32_t node)
-{
-    const struct build_node *at = &build->nodes[node];
-
-    return at->kind == PLACE_TENSOR ? at->object : NO_OBJECT;
 }
 
 struct object *build_object(struct build *build, uint32_t node)

@@ -21,7 +21,8 @@ struct build {
     struct arena scratch; /* for the reader; released with the build */
     struct build_node *nodes;
     uint32_t n_nodes, nodes_room;
-    uint32_t *by_name; /* hash table: nodes + 1 by parent and name; 0 is free */
+    uint32_t *by_name; /* hash table: nodes + 1 by parent and name; 0 is free;
+                          only those that have many siblings */
     uint32_t n_by_name, by_name_room;
     struct map by_dims, by_class, by_tensor, by_global;
     uint32_t *firsts; /* by storage: its first tensor; the others are in by_tensor */
@@ -34,10 +35,15 @@ struct build {
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err);
 /* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs
- * more memory than allowed. */
+ * more memory than allowed. Until model_seal(), which must come before build_release(),
+ * strings and values can still be added. */
 struct model *build_finish(struct build *build, struct err *err);
+void model_seal(struct model *model);
 /* Drop what build_finish() did not hand out. Always call it. */
 void build_release(struct build *build);
+
+/* Say about how many tensors are to come, each in a storage of its own. */
+void build_reserve(struct build *build, size_t n_tensors);
 
 /* Strings and values of the model. */
 uint32_t build_string(struct build *build, struct str s);

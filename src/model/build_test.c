@@ -55,6 +55,34 @@ static struct model *three_tensors(struct build *b)
     return build_finish(b, NULL);
 }
 
+TEST(a_child_is_found_by_its_name_among_few_and_among_many)
+{
+    struct build b;
+    uint32_t ids[3000], other;
+    char name[16];
+    bool again;
+
+    CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
+    other = build_child(&b, 0, PLACE_MODULE, STR("other"));
+    for (uint32_t i = 0; i < COUNT_OF(ids); i++) {
+        snprintf(name, sizeof name, "%u", i);
+        build_node(&b, other, PLACE_GROUP, str_of(name)); /* which nobody finds */
+        ids[i] = build_child(&b, i % 3 ? 0 : other, PLACE_MODULE, str_of(name));
+        CHECK_INT(ids[i], b.n_nodes - 1);
+    }
+    for (uint32_t i = 0; i < COUNT_OF(ids); i++) {
+        snprintf(name, sizeof name, "%u", i);
+        CHECK_INT(build_child(&b, i % 3 ? 0 : other, PLACE_MODULE, str_of(name)),
+                  ids[i]);
+        /* A leaf of that name is something else, until there are two of them. */
+        CHECK(build_leaf(&b, 0, PLACE_TENSOR, str_of(name), &again) == b.n_nodes - 1);
+        CHECK(!again);
+        CHECK(build_leaf(&b, 0, PLACE_TENSOR, str_of(name), &again) == b.n_nodes - 1);
+        CHECK(again);
+    }
+    build_release(&b);
+}
+
 TEST(the_name_of_a_storage_comes_back_as_it_was)
 {
     static const char *const names[] = {

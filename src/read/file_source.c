@@ -274,6 +274,8 @@ static uint32_t add_spot(struct build *build, struct storage *storage, uint64_t 
     id = build_storage(build, storage);
     if (id == NO_STORAGE)
         return NO_STORAGE;
+    arena_reserve(&build->model->arena, &self->spots, build->model->storages_room,
+                  &self->spots_room, sizeof *self->spots);
     /* Storages that have no spot may have been made in between. */
     while (self->n_spots <= id) {
         if (arena_room(&build->model->arena, &self->spots, self->n_spots,

@@ -59,7 +59,7 @@ struct machine {
     uint32_t n_marks, marks_room;
     uint32_t floor; /* the innermost mark: what lies below it cannot be popped */
 
-    node_id *memo; /* low numbers; NO_NODE: not put */
+    node_id *memo; /* low numbers: node + 1; 0: not put */
     uint32_t n_memo, memo_room;
     struct map memo_far; /* numbers far above all others */
 
@@ -232,15 +232,15 @@ static inline int machine_put(struct machine *m, uint32_t index)
 {
     if (index >= m->memo_room || m->memo_far.n > 0 || m->n_stack == m->floor)
         return machine_put_far(m, index);
-    m->n_memo += m->memo[index] == NO_NODE;
-    m->memo[index] = m->stack[m->n_stack - 1];
+    m->n_memo += m->memo[index] == 0;
+    m->memo[index] = m->stack[m->n_stack - 1] + 1;
     return 0;
 }
 
 static inline int machine_get(struct machine *m, uint32_t index)
 {
-    if (index < m->memo_room && m->memo[index] != NO_NODE)
-        return machine_push(m, m->memo[index]);
+    if (index < m->memo_room && m->memo[index] != 0)
+        return machine_push(m, m->memo[index] - 1);
     return machine_get_far(m, index);
 }
 

@@ -218,8 +218,11 @@ bool pickle_dict_at(const struct pickle *pickle, node_id id, uint32_t i,
            view_at(pickle, &view, i, ret_key, ret_value);
 }
 
-/* Put all keys of a large dict into the index, once. A dict that a hostile file shares
- * among a million objects is then still searched in no time. */
+enum { LOOKED_ONCE, INDEXED };
+
+/* Put all keys of a large dict into the index when it is asked for the second time. A
+ * dict that a hostile file shares among a million objects is then still searched in no
+ * time, and a state_dict of a million names, which is asked once, takes no index. */
 static bool index_dict(const struct pickle *pickle, node_id id,
                        const struct dict_view *view, uint32_t n)
 {
@@ -227,7 +230,11 @@ static bool index_dict(const struct pickle *pickle, node_id id,
     uint64_t mark = hash_mix(id, 0x5eed);
     uint32_t done;
 
-    if (map_find(index, mark, &done))
+    if (!map_find(index, mark, &done)) {
+        map_put(index, mark, LOOKED_ONCE);
+        return false;
+    }
+    if (done == INDEXED)
         return true;
     for (uint32_t i = 0; i < n; i++) {
         node_id key, value;
@@ -237,7 +244,7 @@ static bool index_dict(const struct pickle *pickle, node_id id,
         if (map_put(index, hash_mix(id, str_hash(pickle_text(pickle, key))), i) < 0)
             return false;
     }
-    return map_put(index, mark, 1) == 0;
+    return map_put(index, mark, INDEXED) == 0;
 }
 
 node_id pickle_dict_get(const struct pickle *pickle, node_id id, const char *key)

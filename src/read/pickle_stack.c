@@ -2,7 +2,6 @@
 
 #include "base/base.h"
 
-#define RESERVE_MOST (32 * MIB)
 #define TUPLE_SHARED 8 /* tuples of more ints are not looked for */
 
 int machine_fault(struct machine *m, const char *why)
@@ -41,27 +40,6 @@ int machine_more_nodes(struct machine *m)
     return 0;
 }
 
-/* A first block for a growing array of a large pickle, as one may expect it to be.
- * Memory that nobody has touched costs nothing, so this is cheaper than growing through
- * all the sizes below it. Small ones, and what the limit does not allow, grow by
- * themselves. */
-static void *reserve(struct machine *m, size_t expected, size_t item, uint32_t *room)
-{
-    const struct arena *scratch = &m->build->scratch;
-    size_t most = (scratch->limit - scratch->used) / (3 * item);
-    void *at;
-
-    if (expected > most)
-        expected = most;
-    if (expected > RESERVE_MOST / item)
-        expected = RESERVE_MOST / item;
-    if (expected < 64 * KIB / item)
-        return NULL;
-    at = arena_array(&m->build->scratch, expected, item);
-    *room = at ? (uint32_t)expected : 0;
-    return at;
-}
-
 /* A state_dict takes about 100 bytes for each tensor, and for these 7 nodes and 15
  * items of containers. */
 static void reserve_arrays(struct machine *m)
@@ -69,8 +47,11 @@ static void reserve_arrays(struct machine *m)
     size_t size = (size_t)(m->end - m->begin);
     struct pickle *p = m->pickle;
 
-    p->nodes = reserve(m, size / 13, sizeof *p->nodes, &p->nodes_room);
-    p->items = reserve(m, size / 6, sizeof *p->items, &p->items_room);
+    arena_reserve(&m->build->scratch, &p->nodes, size / 13, &p->nodes_room,
+                  sizeof *p->nodes);
+    arena_reserve(&m->build->scratch, &p->items, size / 6, &p->items_room,
+                  sizeof *p->items);
+    arena_reserve(&m->arena, &m->memo, size / 20, &m->memo_room, sizeof *m->memo);
 }
 
 static int make_shared(struct machine *m)
@@ -152,13 +133,10 @@ static bool is_near(const struct machine *m, uint32_t index)
 
 static int grow_memo(struct machine *m, uint32_t index)
 {
-    while (index >= m->memo_room) {
-        uint32_t before = m->memo_room;
-
-        if (arena_room(&m->arena, &m->memo, before, &m->memo_room, sizeof *m->memo) < 0)
+    while (index >= m->memo_room)
+        if (arena_room(&m->arena, &m->memo, m->memo_room, &m->memo_room,
+                       sizeof *m->memo) < 0)
             return machine_spent(m, "more memory than allowed");
-        memset(m->memo + before, 0xff, (m->memo_room - before) * sizeof *m->memo);
-    }
     return 0;
 }
 
@@ -177,8 +155,8 @@ int machine_put_far(struct machine *m, uint32_t index)
     if (!is_far && is_near(m, index)) {
         if (grow_memo(m, index) < 0)
             return -1;
-        m->n_memo += m->memo[index] == NO_NODE;
-        m->memo[index] = m->stack[m->n_stack - 1];
+        m->n_memo += m->memo[index] == 0;
+        m->memo[index] = m->stack[m->n_stack - 1] + 1;
         return 0;
     }
     m->n_memo += !is_far;

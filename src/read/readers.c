@@ -107,8 +107,10 @@ static struct model *finish(struct input *input, struct build *build, struct err
         note_failure(build, &why);
     }
     model = build_finish(build, err);
-    if (model)
+    if (model) {
         guess_layers(model); /* without memory for guesses, the model does without */
+        model_seal(model);
+    }
     return model;
 }
 

@@ -14,6 +14,7 @@
 
 #define HEADER_LIMIT 100000000u /* the reference implementation's own */
 #define RANK_LIMIT   64
+#define ENTRY_BYTES  80 /* about what a header has for each tensor */
 
 /* One tensor as the header describes it. */
 struct entry {
@@ -33,6 +34,7 @@ struct extent {
 struct reading {
     struct input *input;
     struct build *build;
+    struct arena text; /* the header */
     struct json_read json;
     uint64_t data_at, data_size;
     uint16_t device;
@@ -386,37 +388,55 @@ static int load_header(struct reading *r, struct str *ret_text, struct err *err)
     }
     build_fact(r->build, "header bytes",
                value_int(build_values(r->build), (int64_t)size));
-    return blob_load(r->input->blob, 8, size, &r->build->scratch, ret_text, err);
+    return blob_load(r->input->blob, 8, size, &r->text, ret_text, err);
+}
+
+static int read_members(struct reading *r, struct err *err)
+{
+    struct build *build = r->build;
+    const char *path = r->input->path;
+    int status;
+
+    if (json_next(&r->json) != JSON_OBJECT)
+        return json_fault(r, err);
+    do {
+        status = read_member(r);
+        if (!work_step(build->work, 0))
+            return err_set(err, ERR_CANCELLED, "%s: stopped", path);
+    } while (status == 0);
+    if (build->model->arena.spent || build->scratch.spent)
+        return r->n ? 0 : arena_err(&build->model->arena, path, err);
+    if (status < 0) {
+        if (r->n == 0)
+            return json_fault(r, err);
+        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, r->input->node,
+                      "the header breaks off at byte %zu: %s", 8 + r->json.offset,
+                      r->json.error ? r->json.error : "something else must come here");
+    }
+    check_cover(r);
+    return 0;
 }
 
 static int read_safetensors(struct input *input, struct build *build, struct err *err)
 {
     struct reading r = {.input = input, .build = build, .first_node = build->n_nodes};
+    size_t used = build->scratch.used, limit = build->scratch.limit, taken;
     struct str text;
     int status;
 
-    if (load_header(&r, &text, err) < 0)
-        return -1;
-    build_set_flags(build, input->node, PLACE_STATE_DICT);
-    json_read_init(&r.json, text, &build->scratch);
-    if (json_next(&r.json) != JSON_OBJECT)
-        return json_fault(&r, err);
-    do {
-        status = read_member(&r);
-        if (!work_step(build->work, 0))
-            return err_set(err, ERR_CANCELLED, "%s: stopped", input->path);
-    } while (status == 0);
-    if (build->model->arena.spent || build->scratch.spent)
-        return r.n ? 0 : arena_err(&build->model->arena, input->path, err);
-    if (status < 0) {
-        if (r.n == 0)
-            return json_fault(&r, err);
-        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, input->node,
-                      "the header breaks off at byte %zu: %s", 8 + r.json.offset,
-                      r.json.error ? r.json.error : "something else must come here");
+    arena_init(&r.text, limit > used ? limit - used : 1);
+    status = load_header(&r, &text, err);
+    taken = r.text.used;
+    build->scratch.limit -= taken; /* both together have the limit */
+    if (status == 0) {
+        build_reserve(build, text.len / ENTRY_BYTES);
+        build_set_flags(build, input->node, PLACE_STATE_DICT);
+        json_read_init(&r.json, text, &build->scratch);
+        status = read_members(&r, err);
     }
-    check_cover(&r);
-    return 0;
+    build->scratch.limit += taken;
+    arena_release(&r.text); /* before the model is frozen, which takes as much */
+    return status;
 }
 
 const struct reader safetensors_reader = {

@@ -39,6 +39,7 @@ int torch_records_init(struct torch_records *self, struct input *input,
         arena_array(&build->scratch, self->zip->n, sizeof *self->storage_of);
     if (!self->storage_of)
         return arena_err(&build->scratch, input->path, err);
+    build_reserve(build, self->zip->n);
     self->big_endian = str_is(note_of(self, "byteorder"), "big");
     return 0;
 }
