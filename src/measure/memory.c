@@ -1,0 +1,152 @@
+#include "measure/memory.h"
+
+#include <string.h>
+
+#include "measure/decode_in.h"
+#include "measure/elements.h"
+
+#define RANK 255
+
+#define SMALL 65536u /* tensors below this are not worth sampling */
+
+/* Elements in memory, dressed as the only tensor of a model. */
+struct dressed {
+    struct source source; /* first: who is asked is the whole */
+    struct model model;
+    struct storage storage;
+    struct tensor tensor;
+    int64_t dims[2 * RANK];
+    const void *at;
+};
+
+static const void *direct(struct source *source, uint32_t storage)
+{
+    (void)storage;
+    return ((const struct dressed *)source)->at;
+}
+
+static int copy_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
+                      size_t n, struct err *err)
+{
+    (void)err;
+    memcpy(to, (const char *)direct(source, storage) + at, n);
+    return 0;
+}
+
+static const struct source_ops memory_ops = {.bytes = copy_bytes, .direct = direct};
+
+/* The number of elements, and from the first to the last how many the storage has;
+ * false where either is beyond 64 bits. */
+static bool count(const struct memory *memory, uint64_t *ret_numel,
+                  uint64_t *ret_extent)
+{
+    uint64_t numel = 1, extent = 1, step;
+
+    for (int i = 0; i < memory->rank; i++) {
+        if (memory->shape[i] < 0 || memory->strides[i] < 0 ||
+            __builtin_mul_overflow(numel, (uint64_t)memory->shape[i], &numel))
+            return false;
+        if (memory->shape[i] < 2)
+            continue;
+        if (__builtin_mul_overflow((uint64_t)memory->shape[i] - 1,
+                                   (uint64_t)memory->strides[i], &step) ||
+            __builtin_add_overflow(extent, step, &extent))
+            return false;
+    }
+    *ret_numel = numel;
+    *ret_extent = numel == 0 ? 0 : extent;
+    return true;
+}
+
+static bool in_c_order(const struct memory *memory)
+{
+    int64_t stride = 1;
+
+    for (int i = memory->rank - 1; i >= 0; i--) {
+        if (memory->shape[i] != 1 && memory->strides[i] != stride)
+            return false;
+        stride *= memory->shape[i];
+    }
+    return true;
+}
+
+static int dress(struct dressed *dressed, const struct memory *memory, struct err *err)
+{
+    size_t n = (size_t)memory->rank;
+    uint64_t extent;
+
+    memset(&dressed->tensor, 0, sizeof dressed->tensor);
+    memset(&dressed->storage, 0, sizeof dressed->storage);
+    if (memory->rank > RANK || !count(memory, &dressed->tensor.numel, &extent) ||
+        extent > SIZE_MAX / 16)
+        return err_set(err, ERR_LIMIT, "more elements than there can be");
+    memcpy(dressed->dims, memory->shape, n * sizeof *dressed->dims);
+    memcpy(dressed->dims + n, memory->strides, n * sizeof *dressed->dims);
+    dressed->at = memory->at;
+    dressed->source = (struct source){.ops = &memory_ops, .any_thread = true};
+    dressed->storage.bytes = dressed->storage.have =
+        elements_size(memory->dtype, (size_t)extent);
+    dressed->model = (struct model){.dims = dressed->dims,
+                                    .n_dims = (uint32_t)(2 * n),
+                                    .storages = &dressed->storage,
+                                    .n_storages = 1,
+                                    .tensors = &dressed->tensor,
+                                    .n_tensors = 1,
+                                    .source = &dressed->source};
+    dressed->tensor.dtype = (uint8_t)memory->dtype;
+    dressed->tensor.rank = (uint8_t)memory->rank;
+    dressed->tensor.strides = (uint32_t)n;
+    dressed->tensor.flags =
+        (uint16_t)((memory->conj ? TENSOR_CONJ : 0) | (memory->neg ? TENSOR_NEG : 0));
+    return 0;
+}
+
+int stats_memory(const struct memory *memory, enum measure_mode mode,
+                 struct histogram *histogram, struct stats *ret_stats, struct err *err)
+{
+    struct dressed dressed;
+    uint64_t numel, extent;
+
+    if (!memory->conj && !memory->neg && dtype_has_values(memory->dtype) &&
+        dtype_info(memory->dtype)->block == 1 && count(memory, &numel, &extent) &&
+        in_c_order(memory)) {
+        if (mode == MEASURE_SAMPLED && numel < SMALL)
+            mode = MEASURE_FULL;
+        stats_init(ret_stats, memory->dtype);
+        stats_add(ret_stats, histogram, memory->dtype, memory->at, (size_t)numel, 0,
+                  mode);
+        return 0;
+    }
+    if (dress(&dressed, memory, err) < 0)
+        return -1;
+    return stats_tensor(&dressed.model, &dressed.tensor, mode, NULL, histogram,
+                        ret_stats, err);
+}
+
+int memory_copy(const struct memory *memory, void *to, size_t size, struct err *err)
+{
+    struct dressed dressed;
+    struct elements *elements;
+    char *out = to;
+    size_t left = size, n;
+    const void *at;
+    int more;
+
+    if (dress(&dressed, memory, err) < 0)
+        return -1;
+    elements =
+        elements_open(&dressed.model, &dressed.tensor, 0, UINT64_MAX, false, err);
+    if (!elements)
+        return -1;
+    while ((more = elements_next(elements, NULL, &at, &n, err)) > 0) {
+        size_t bytes = elements_size(memory->dtype, n);
+
+        if (bytes > left)
+            bytes = left;
+        memcpy(out, at, bytes);
+        out += bytes;
+        left -= bytes;
+    }
+    elements_close(elements);
+    return more;
+}
