@@ -9,9 +9,9 @@
 #include "measure/histogram_in.h"
 #include "measure/small_float_in.h"
 
-#define FEW  8192                 /* elements that are not worth a table of counters */
-#define HALF (HISTOGRAM_BINS / 2) /* counters of one sign */
-#define TOP  (HALF - 8)           /* from here on: infinities and NaN */
+#define FEW   8192                 /* elements that are not worth a table of counters */
+#define HALF  (HISTOGRAM_BINS / 2) /* counters of one sign */
+#define STEPS 8 /* of them below the exponents; upper bits in a row */
 
 void histogram_merge(struct histogram *a, const struct histogram *b)
 {
@@ -20,24 +20,18 @@ void histogram_merge(struct histogram *a, const struct histogram *b)
     a->sampled = a->sampled || b->sampled;
 }
 
-/* The float32 whose upper bits are these. */
-static double edge(uint32_t bin)
+/* Where a counter begins. */
+static double edge(uint32_t magnitude)
 {
-    uint32_t bits = bin << 20;
-    float value;
-
-    if (bin == TOP)
-        return 0x1p128;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    if (magnitude < STEPS)
+        return magnitude * 0x1p-129;
+    return ldexp(1, (int)(magnitude - STEPS) - 126);
 }
 
 void histogram_range(uint32_t bin, double *ret_low, double *ret_high)
 {
     uint32_t magnitude = bin % HALF;
 
-    if (magnitude >= TOP)
-        magnitude = TOP - 1;
     *ret_low = edge(magnitude);
     *ret_high = edge(magnitude + 1);
     if (bin >= HALF) {
@@ -48,18 +42,33 @@ void histogram_range(uint32_t bin, double *ret_low, double *ret_high)
     }
 }
 
-uint16_t histogram_bin(double value)
+uint16_t tally_upper(double value)
 {
     double magnitude = fabs(value);
-    uint16_t sign = signbit(value) ? HALF : 0;
+    uint16_t sign = signbit(value) ? TALLY_BINS / 2 : 0;
     uint64_t bits;
 
     if (magnitude >= 0x1p128)
-        return (uint16_t)(sign + TOP - 1);
+        return (uint16_t)(sign + 255 * STEPS - 1);
     if (magnitude < 0x1p-126) /* float32's denormals: even steps of 2^-129 */
         return (uint16_t)(sign + (uint16_t)(magnitude * 0x1p129));
     memcpy(&bits, &magnitude, sizeof bits);
     return (uint16_t)(sign + (bits >> 49) - ((1023 - 127) << 3));
+}
+
+uint32_t histogram_fold(uint32_t upper)
+{
+    uint32_t magnitude = upper % (TALLY_BINS / 2);
+    uint32_t sign = upper < TALLY_BINS / 2 ? 0 : HALF;
+
+    if (magnitude >= 255 * STEPS)
+        return HISTOGRAM_BINS;
+    return sign + (magnitude < STEPS ? magnitude : magnitude / STEPS + STEPS - 1);
+}
+
+uint32_t histogram_bin(double value)
+{
+    return histogram_fold(tally_upper(value));
 }
 
 /* Without memory for the table, counting is slower and no less right. */
@@ -68,38 +77,36 @@ void tally_init(struct tally *tally, struct histogram *histogram, enum dtype dty
 {
     *tally = (struct tally){.histogram = histogram};
     if (histogram && n > FEW && code_bits(dtype) == 0)
-        tally->counts = calloc(HISTOGRAM_BINS, sizeof *tally->counts);
+        tally->counts = calloc(TALLY_BINS, sizeof *tally->counts);
 }
 
-void tally_release(struct tally *tally)
-{
-    tally_flush(tally);
-    free(tally->counts);
-}
-
-void tally_add(struct tally *tally, const uint16_t *bins, size_t n)
+void tally_add(struct tally *tally, const uint16_t *uppers, size_t n)
 {
     counters *counts = tally->counts;
     uint64_t *direct = tally->histogram->bins;
     size_t i = 0;
 
     if (!counts) {
-        for (; i < n; i++)
-            direct[bins[i]] += bins[i] % HALF < TOP;
+        for (; i < n; i++) {
+            uint32_t bin = histogram_fold(uppers[i]);
+
+            if (bin < HISTOGRAM_BINS)
+                direct[bin]++;
+        }
         return;
     }
     for (; i + 8 <= n; i += 8) {
-        counts[bins[i]][0]++;
-        counts[bins[i + 1]][1]++;
-        counts[bins[i + 2]][2]++;
-        counts[bins[i + 3]][3]++;
-        counts[bins[i + 4]][0]++;
-        counts[bins[i + 5]][1]++;
-        counts[bins[i + 6]][2]++;
-        counts[bins[i + 7]][3]++;
+        counts[uppers[i]][0]++;
+        counts[uppers[i + 1]][1]++;
+        counts[uppers[i + 2]][2]++;
+        counts[uppers[i + 3]][3]++;
+        counts[uppers[i + 4]][0]++;
+        counts[uppers[i + 5]][1]++;
+        counts[uppers[i + 6]][2]++;
+        counts[uppers[i + 7]][3]++;
     }
     for (; i < n; i++)
-        counts[bins[i]][0]++;
+        counts[uppers[i]][0]++;
     tally_counted(tally, n);
 }
 
@@ -115,20 +122,36 @@ void tally_value(struct tally *tally, double value, uint64_t times)
     tally->histogram->bins[histogram_bin(value)] += times;
 }
 
+/* A row of 8 upper bits has one counter; the first, that of denormals, has 8. */
+static void add_row(uint64_t *bins, counters *row, uint32_t upper)
+{
+    uint32_t each = upper % (TALLY_BINS / 2) == 0 ? 1 : 0;
+    uint32_t bin = histogram_fold(upper);
+
+    for (uint32_t i = 0; bin < HISTOGRAM_BINS && i < STEPS; i++, bin += each)
+        bins[bin] += (uint64_t)row[i][0] + row[i][1] + row[i][2] + row[i][3];
+}
+
+static void add_rows(struct tally *tally)
+{
+    for (uint32_t upper = 0; upper < TALLY_BINS; upper += STEPS)
+        add_row(tally->histogram->bins, &tally->counts[upper], upper);
+}
+
 void tally_flush(struct tally *tally)
 {
     if (!tally->counts)
         return;
-    for (size_t bin = 0; bin < HISTOGRAM_BINS; bin++) {
-        uint64_t sum = 0;
-
-        for (size_t way = 0; way < TALLY_WAYS; way++)
-            sum += tally->counts[bin][way];
-        if (bin % HALF < TOP)
-            tally->histogram->bins[bin] += sum;
-    }
-    memset(tally->counts, 0, HISTOGRAM_BINS * sizeof *tally->counts);
+    add_rows(tally);
+    memset(tally->counts, 0, TALLY_BINS * sizeof *tally->counts);
     tally->n = 0;
+}
+
+void tally_release(struct tally *tally)
+{
+    if (tally->counts)
+        add_rows(tally);
+    free(tally->counts);
 }
 
 /* Counters from the lowest value to the highest: the negative ones run backwards. */

@@ -1,7 +1,7 @@
 /* histogram.h - how values are spread.
- * The exponent histogram has one counter per sign, base-2 exponent and 3 bits of
- * mantissa: it needs no range, so it is filled in the same pass as the statistics and
- * merges exactly. The linear one counts between a min and a max known beforehand. */
+ * The exponent histogram has one counter per sign and base-2 exponent: it needs no
+ * range, so it is filled in the same pass as the statistics and merges exactly. The
+ * linear one counts between a min and a max known beforehand. */
 #ifndef MEASURE_HISTOGRAM_H
 #define MEASURE_HISTOGRAM_H
 
@@ -12,10 +12,11 @@
 #include "base/work.h"
 #include "model/model.h"
 
-/* float32's sign, exponent and upper 3 mantissa bits: bits >> 20. Doubles beyond its
- * range go to the outermost counter; values below it (and zeros) to counters 0 and
- * 2048. NaN and infinities are not counted. */
-#define HISTOGRAM_BINS 4096
+/* Of either sign, the positive one first: a counter for zeros and what is below 2^-129,
+ * 7 in even steps up to 2^-126, where float32's denormals end, and one for each of its
+ * 254 exponents. Doubles beyond its range go to the outermost counter. NaN and
+ * infinities are not counted. */
+#define HISTOGRAM_BINS 524
 
 struct histogram {
     uint64_t bins[HISTOGRAM_BINS];
@@ -25,7 +26,7 @@ struct histogram {
 void histogram_merge(struct histogram *a, const struct histogram *b);
 /* The values that a counter stands for: [low, high). */
 void histogram_range(uint32_t bin, double *ret_low, double *ret_high);
-/* The q-quantile (0..1) within 6 %; NaN when empty. */
+/* The q-quantile (0..1) within a third of its value; NaN when empty. */
 double histogram_quantile(const struct histogram *histogram, double q);
 
 /* Exact counts of the finite elements in n equal steps from min to max (as

@@ -43,8 +43,8 @@ struct kernels {
     /* x (n), 1 <= n <= BLOCK */
     void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
     /* The same of a whole run: x (n), n a multiple of BLOCK and at most RUN, summed as
-     * distances from `shift`; counts (HISTOGRAM_BINS) may be NULL, else the exponent
-     * histogram is added to them, NaN and infinities included. F32, F16, BF16 only. */
+     * distances from `shift`; counts (TALLY_BINS) may be NULL, else the elements are
+     * counted there, NaN and infinities included. F32, F16, BF16 only. */
     void (*run[LOAD_COUNT])(const void *x, size_t n, float shift, counters *counts,
                             struct block *ret_block);
     /* Are all of x (n) finite? F32, F16, BF16, F64 only. */
@@ -54,7 +54,7 @@ struct kernels {
     void (*widen[LOAD_COUNT])(const void *x, size_t n, double *to);
     /* Where the value first stands in x (n); n if nowhere. Not I64 and U64. */
     size_t (*find[LOAD_COUNT])(const void *x, size_t n, double value);
-    /* The counters of the exponent histogram: bins (n, rounded up to a whole block).
+    /* The upper bits by which a tally counts: bins (n, rounded up to a whole block).
      * F32, F16, BF16 only. */
     void (*bins[LOAD_COUNT])(const void *x, size_t n, uint16_t *bins);
 };

@@ -151,32 +151,43 @@ static void check_find(const struct kernels *kernels, enum load load, const uint
     }
 }
 
+/* The counts of a run, and what else has to be the same to the bit. */
+static void check_counts(const struct kernels *kernels, enum load load,
+                         const uint8_t *x, size_t n, float shift, struct block *ret_got,
+                         struct block *ret_expected)
+{
+    counters *counts = calloc(2 * TALLY_BINS, sizeof *counts);
+    uint64_t bins[2][HISTOGRAM_BINS + 1] = {{0}}, counted[2] = {0};
+
+    CHECK(counts != NULL);
+    kernels->run[load](x, n, shift, counts, ret_got);
+    kernels_plain.run[load](x, n, shift, counts + TALLY_BINS, ret_expected);
+    for (uint32_t i = 0; i < 2 * TALLY_BINS; i++) {
+        uint32_t bin = histogram_fold(i % TALLY_BINS), which = i / TALLY_BINS;
+
+        for (size_t way = 0; way < TALLY_WAYS; way++) {
+            bins[which][bin] += counts[i][way];
+            counted[which] += counts[i][way];
+        }
+    }
+    CHECK_MEM(bins[0], bins[1], sizeof bins[0]);
+    CHECK(counted[0] == n && counted[1] == n);
+    CHECK(isnan(ret_expected->squares) || ret_got->zeros == ret_expected->zeros);
+    free(counts);
+}
+
 static void check_run(const struct kernels *kernels, enum load load, const uint8_t *x,
                       size_t n, float shift)
 {
     struct block got, expected;
-    counters *counts = calloc(2 * HISTOGRAM_BINS, sizeof *counts);
-    uint64_t counted[2] = {0};
 
-    CHECK(counts != NULL);
-    kernels->run[load](x, n, shift, counts, &got);
-    kernels_plain.run[load](x, n, shift, counts + HISTOGRAM_BINS, &expected);
-    for (size_t i = 0; i < 2 * HISTOGRAM_BINS; i++) {
-        size_t bin = i % HISTOGRAM_BINS, which = i / HISTOGRAM_BINS;
-
-        counted[which] += counts[i][0] + counts[i][1] + counts[i][2] + counts[i][3];
-        if (bin % 2048 < 2040) /* a NaN may come with other bits: not counted */
-            CHECK_INT(counts[bin][0] + counts[bin][1] + counts[bin][2] + counts[bin][3],
-                      counts[HISTOGRAM_BINS + bin][0]);
-    }
-    CHECK(counted[0] == n && counted[1] == n);
+    check_counts(kernels, load, x, n, shift, &got, &expected);
     if (isfinite(got.squares))
         check_sums(load, &got, &expected, n);
     else
         CHECK(!isfinite(expected.squares) || expected.squares > 1e36);
     kernels->run[load](x, n, shift, NULL, &expected);
     CHECK(memcmp(&got, &expected, sizeof got) == 0 || isnan(got.squares));
-    free(counts);
 }
 
 /* Runs of one and of all blocks, of either sign alone too, from 0 and from elsewhere.
@@ -206,6 +217,73 @@ static void check_runs(const struct kernels *kernels)
     free(room);
 }
 
+/* How the exponents of a run are spread. */
+enum spread { NARROW, ONE_STRAY, SOME_STRAYS, RISING, FALLING, SPREADS };
+
+static void put_exponent(enum load load, uint8_t *at, uint32_t exponent, uint64_t bits)
+{
+    uint32_t sign = (uint32_t)(bits >> 63);
+
+    if (load == LOAD_F32)
+        memcpy(at, &(uint32_t){sign << 31 | exponent << 23 | (bits & 0x7fffff)}, 4);
+    else if (load == LOAD_BF16)
+        memcpy(at, &(uint16_t){(uint16_t)(sign << 15 | exponent << 7 | (bits & 0x7f))},
+               2);
+    else
+        memcpy(at,
+               &(uint16_t){(uint16_t)(sign << 15 | exponent << 10 | (bits & 0x3ff))},
+               2);
+}
+
+/* `wide` exponents from `base` on, with others among them or moving from block to
+ * block. */
+static void spread_exponents(enum load load, enum spread spread, uint32_t base,
+                             uint32_t wide, uint8_t *x, uint64_t *state)
+{
+    uint32_t all = load == LOAD_F16 ? 32 : 256;
+    uint64_t stray = test_random(state) % BLOCK;
+
+    for (size_t i = 0; i < RUN; i++) {
+        uint64_t bits = test_random(state);
+        uint32_t exponent = base + (uint32_t)(bits >> 32) % wide;
+
+        if (spread == RISING)
+            exponent += (uint32_t)(i / BLOCK);
+        else if (spread == FALLING)
+            exponent += 3 * (uint32_t)(RUN / BLOCK - i / BLOCK);
+        else if (spread == ONE_STRAY ? i % BLOCK == stray : bits % 100 == 0)
+            exponent = spread == NARROW ? exponent : (uint32_t)(bits >> 40);
+        put_exponent(load, x + i * load_sizes[load], exponent % all, bits);
+    }
+}
+
+/* Exponents that fill a window, and just do or do not fit, at either end and between.
+ */
+static void check_spreads(const struct kernels *kernels)
+{
+    static const uint32_t wides[] = {1, 8, 15, 16, 17, 40};
+    uint8_t *room = malloc(RUN * 4 + 16);
+    uint64_t state = 0x853c49e6748fea9bu;
+    struct block got, expected;
+
+    CHECK(room != NULL);
+    for (int load = 0; load <= LOAD_BF16; load++)
+        for (int spread = 0; spread < SPREADS; spread++)
+            for (size_t i = 0; i < COUNT_OF(wides); i++)
+                for (uint32_t base = 0; base < 256; base += base % 16 < 2 ? 1 : 13) {
+                    uint8_t *x = room + base % 16;
+
+                    if (load == LOAD_F16 && base >= 32)
+                        break;
+                    spread_exponents((enum load)load, (enum spread)spread, base,
+                                     wides[i], x, &state);
+                    check_counts(kernels, (enum load)load, x, RUN, 0, &got, &expected);
+                    check_counts(kernels, (enum load)load, x, BLOCK, 1, &got,
+                                 &expected);
+                }
+    free(room);
+}
+
 void check_kernels(const struct kernels *kernels)
 {
     static const size_t lengths[] = {1,   2,   3,   7,   8,    15,   16,   17,
@@ -227,6 +305,7 @@ void check_kernels(const struct kernels *kernels)
             }
     free(room);
     check_runs(kernels);
+    check_spreads(kernels);
 }
 
 TEST(the_sse2_kernel_agrees_with_the_plain_one)

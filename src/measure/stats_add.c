@@ -226,7 +226,7 @@ static void add_bins(struct adding *adding, size_t first, size_t n)
     decode_reals(part->dtype, part->at, first, n, reals);
     for (size_t i = 0; i < n; i++)
         if (isfinite(reals[i]))
-            bins[kept++] = histogram_bin(reals[i]);
+            bins[kept++] = tally_upper(reals[i]);
     tally_add(part->tally, bins, kept);
 }
 

@@ -171,11 +171,10 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
     words_store(to, _mm256_permute4x64_epi64(packed, 0xd8));
 }
 
-/* Packing keeps the upper halves as they are when they come as signed numbers. */
-SHORT void singles_upper(singles a, singles b, char *to)
+SHORT words singles_upper(singles a, singles b)
 {
-    words_store(to, _mm256_packs_epi32(_mm256_srai_epi32(_mm256_castps_si256(a), 16),
-                                       _mm256_srai_epi32(_mm256_castps_si256(b), 16)));
+    return _mm256_blend_epi16(_mm256_srli_epi32(_mm256_castps_si256(a), 16),
+                              _mm256_castps_si256(b), 0xaa);
 }
 
 SHORT void pair_f16(const char *x, singles *a, singles *b)
@@ -197,7 +196,19 @@ SHORT void pair_bf16(const char *x, singles *a, singles *b)
 #define codes_max_unsigned _mm256_max_epu16
 #define codes_min_unsigned _mm256_min_epu16
 #define codes_add          _mm256_add_epi16
+#define codes_sub          _mm256_sub_epi16
+#define codes_right        _mm256_srli_epi16
 #define codes_one()        _mm256_set1_epi16(1)
+#define words_set16(x)     _mm256_set1_epi16((short)(x))
+#define words_and          _mm256_and_si256
+#define words_or           _mm256_or_si256
+#define words_xor          _mm256_xor_si256
+#define words_any(a, b)    (!_mm256_testz_si256(a, b))
+#define bytes_blend(a, b)  _mm256_blendv_epi8(b, a, _mm256_set1_epi16(-256))
+#define bytes_total(x)     _mm256_sad_epu8(x, _mm256_setzero_si256())
+#define long_add           _mm256_add_epi64
+#define bytes_pick         _mm256_shuffle_epi8
+#define PICK_IS_FAST       1
 
 #include "measure/stats_kernel_in.h"
 

@@ -168,11 +168,11 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
     words_store(to, _mm512_permutexvar_epi64(order, packed));
 }
 
-/* Packing keeps the upper halves as they are when they come as signed numbers. */
-SHORT void singles_upper(singles a, singles b, char *to)
+SHORT words singles_upper(singles a, singles b)
 {
-    words_store(to, _mm512_packs_epi32(_mm512_srai_epi32(_mm512_castps_si512(a), 16),
-                                       _mm512_srai_epi32(_mm512_castps_si512(b), 16)));
+    return _mm512_mask_blend_epi16(0xaaaaaaaa,
+                                   _mm512_srli_epi32(_mm512_castps_si512(a), 16),
+                                   _mm512_castps_si512(b));
 }
 
 SHORT void pair_f16(const char *x, singles *a, singles *b)
@@ -194,7 +194,19 @@ SHORT void pair_bf16(const char *x, singles *a, singles *b)
 #define codes_max_unsigned _mm512_max_epu16
 #define codes_min_unsigned _mm512_min_epu16
 #define codes_add          _mm512_add_epi16
+#define codes_sub          _mm512_sub_epi16
+#define codes_right        _mm512_srli_epi16
 #define codes_one()        _mm512_set1_epi16(1)
+#define words_set16(x)     _mm512_set1_epi16((short)(x))
+#define words_and          _mm512_and_si512
+#define words_or           _mm512_or_si512
+#define words_xor          _mm512_xor_si512
+#define words_any(a, b)    (_mm512_test_epi32_mask(a, b) != 0)
+#define bytes_blend(a, b)  _mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaa, b, a)
+#define bytes_total(x)     _mm512_sad_epu8(x, _mm512_setzero_si512())
+#define long_add           _mm512_add_epi64
+#define bytes_pick         _mm512_shuffle_epi8
+#define PICK_IS_FAST       1
 
 #include "measure/stats_kernel_in.h"
 

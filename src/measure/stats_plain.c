@@ -69,7 +69,7 @@ static double get_u32(const char *x, size_t i)
     return get_bits32(x, i);
 }
 
-/* The counter of the exponent histogram; infinities and NaN have some too. */
+/* The upper bits by which a tally counts; infinities and NaN have some too. */
 static uint16_t bin_of(double value)
 {
     float single = (float)value;

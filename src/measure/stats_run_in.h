@@ -4,13 +4,21 @@
  * file has to define
  *
  *   pair_f16(x, a, b) pair_bf16(x, a, b)    2 * LANES elements, in any order
- *   singles_upper(a, b, to)                 2 * LANES upper halves, in any order
+ *   singles_upper(a, b)                     2 * LANES upper halves, in any order
  *   codes_max                               of 16-bit lanes, as signed numbers
  *   codes_max_unsigned codes_min_unsigned   and as unsigned ones
- *   codes_add codes_one                     1 in each lane
+ *   codes_add codes_sub codes_one           1 in each lane
+ *   codes_right(x, n)                       n constant
+ *   words_set16 words_and words_or words_xor long_add
+ *   words_any(a, b)                         does a & b have any bit?
+ *   bytes_blend(a, b)                       upper bytes of a's 16-bit lanes, lower of
+ * b's bytes_total(x)                          of each 8 bytes, as a 64-bit integer
+ *   bytes_pick(table, x)                    table[x % 16], 0 if x >= 128; by 16 bytes
+ *   PICK_IS_FAST                            is there an instruction for that?
  *
  * Counting into a table is bound by stores, one for each element. It is done between
- * the sums of a group, which the machine then has for nothing. */
+ * the sums of a group, which the machine then has for nothing. Where there is a lookup
+ * in registers, stats_planes_in.h has a faster way for most blocks. */
 
 #define RUN_SETS  4 /* of sums: as many as hide the time that an addition takes */
 #define RUN_GROUP (RUN_SETS * LANES)
@@ -32,12 +40,16 @@ struct single_range {
     words seen; /* was there a zero? */
 };
 
+#include "measure/stats_planes_in.h"
+
 /* What a run keeps from block to block. */
 struct run {
     doubles sum[SETS], squares[SETS];
     struct single_range singles; /* float32 */
     struct code_range codes;     /* 16-bit types */
+    words nearest;               /* of the last block's codes */
     uint32_t zeros;              /* of 16-bit types */
+    struct window window;        /* where exponents are counted */
 };
 
 /* How a block is looked at. Constant wherever it is used, so that no loop asks. */
@@ -114,8 +126,8 @@ INLINE void count_f32(counters *counts, const char *x)
 
 INLINE void store_upper(const singles v[RUN_SETS], char *upper)
 {
-    singles_upper(v[0], v[1], upper);
-    singles_upper(v[2], v[3], upper + 4 * LANES);
+    words_store(upper, singles_upper(v[0], v[1]));
+    words_store(upper + 4 * LANES, singles_upper(v[2], v[3]));
 }
 
 INLINE void prefetch_group(const char *x, size_t bytes)
@@ -200,6 +212,7 @@ INLINE void range_end(struct run *run, struct code_range *range, const char *x)
 {
     if (any_zero_lane(range->nearest))
         run->zeros += count_zero_codes(x);
+    run->nearest = range->nearest;
     range->nearest = codes_min_unsigned(range->nearest, run->codes.nearest);
     run->codes = *range;
 }
@@ -239,8 +252,11 @@ INLINE void run_init(struct run *run, const char *x)
 {
     words codes = load_words(x);
 
-    *run = (struct run){.singles = {load_f32(x), load_f32(x), seen_none()},
-                        .codes = {codes, codes, codes_twice(codes)}};
+    run->singles = (struct single_range){load_f32(x), load_f32(x), seen_none()};
+    run->codes = (struct code_range){codes, codes, codes_twice(codes)};
+    run->zeros = 0;
+    run->window.lowest = 0; /* none as yet */
+    run->window.strays = 0;
     for (size_t k = 0; k < SETS; k++)
         run->sum[k] = run->squares[k] = doubles_zero();
 }
@@ -283,8 +299,69 @@ INLINE void run_end(const struct run *run, const char *x, size_t n, size_t size,
     }
 }
 
+/* How the groups of each type are counted by the table. */
+INLINE void stray_f32(counters *counts, const char *x)
+{
+    count_f32(counts, x);
+}
+
+INLINE void stray_bf16(counters *counts, const char *x)
+{
+    count_upper(counts, x);
+}
+
+INLINE void stray_f16(counters *counts, const char *x)
+{
+    singles v[RUN_SETS];
+    char upper[2 * RUN_GROUP];
+
+    pair_f16(x, &v[0], &v[1]);
+    pair_f16(x + 4 * LANES, &v[2], &v[3]);
+    store_upper(v, upper);
+    count_upper(counts, upper);
+}
+
+INLINE words codes_f32(const char *x)
+{
+    return singles_upper(load_f32(x), load_f32(x + 4 * LANES));
+}
+
+#define codes_f16  load_words
+#define codes_bf16 load_words
+
+/* The greatest exponent of a run so far. */
+INLINE uint32_t top_of_run(const struct run *run, size_t size, struct code_form form)
+{
+    uint32_t a, b;
+
+    if (size == 4)
+        return greatest_code(singles_upper(run->singles.min, run->singles.max)) >>
+               form.mantissa;
+    a = greatest_code(run->codes.max);
+    b = greatest_code(run->codes.max_unsigned);
+    return (a > b ? a : b) >> form.mantissa;
+}
+
+/* Count a block, which the run's range holds already. The range of float32 may have
+ * lost something to a NaN; that of codes is sure. */
+INLINE void run_window(struct run *run, const char *x, size_t size,
+                       struct code_form form, counters *counts,
+                       words (*codes)(const char *),
+                       void (*stray)(counters *, const char *))
+{
+    struct window *window = &run->window;
+    uint32_t top = top_of_run(run, size, form);
+
+    window_place(window, top, form, counts);
+    if (size == 2 && top < form.exponents &&
+        least_code(run->nearest) >> (form.mantissa + 1) >= window->lowest)
+        window_add(window, x, size, form, counts, false, codes, stray);
+    else
+        window_add(window, x, size, form, counts, true, codes, stray);
+}
+
 /* A block is a function of its own, so that nothing but its sums needs a register.
- * There are three: the one that counts is slower than any sum. */
+ * Three of them sum: the one that counts too is slower than any other. */
 #define RUN_BLOCK(name, call)                                                          \
     static __attribute__((noinline)) void name(struct run *run, const char *x,         \
                                                singles shift, counters *counts)        \
@@ -298,6 +375,11 @@ INLINE void run_end(const struct run *run, const char *x, size_t n, size_t size,
                                        ((struct look){true, false})__VA_ARGS__))       \
     RUN_BLOCK(counted_##type,                                                          \
               function(run, x, shift, counts, ((struct look){true, true})__VA_ARGS__)) \
+    static __attribute__((noinline)) void window_##type(                               \
+        struct run *run, const char *x, counters *counts)                              \
+    {                                                                                  \
+        run_window(run, x, size, FORM_##type, counts, codes_##type, stray_##type);     \
+    }                                                                                  \
     static void run_##type(const void *x, size_t n, float shift, counters *counts,     \
                            struct block *ret_block)                                    \
     {                                                                                  \
@@ -307,13 +389,20 @@ INLINE void run_end(const struct run *run, const char *x, size_t n, size_t size,
                                                                                        \
         run_init(&run, at);                                                            \
         for (; at < end; at += BLOCK * (size)) {                                       \
-            if (counts)                                                                \
+            bool windowed =                                                            \
+                PICK_IS_FAST && counts && run.window.strays <= MANY_STRAYS;            \
+                                                                                       \
+            if (counts && !windowed)                                                   \
                 counted_##type(&run, at, shifts, counts);                              \
             else if (shift != 0)                                                       \
                 shifted_##type(&run, at, shifts, NULL);                                \
             else                                                                       \
                 plain_##type(&run, at, shifts, NULL);                                  \
+            if (windowed)                                                              \
+                window_##type(&run, at, counts);                                       \
         }                                                                              \
+        if (run.window.lowest)                                                         \
+            window_flush(&run.window, FORM_##type, counts);                            \
         *ret_block = (struct block){.shift = shift};                                   \
         run_end(&run, x, n, size, load_##type, ret_block);                             \
     }

@@ -198,10 +198,10 @@ SHORT void singles_bins(singles a, singles b, uint16_t *to)
 }
 
 /* Packing keeps the upper halves as they are when they come as signed numbers. */
-SHORT void singles_upper(singles a, singles b, char *to)
+SHORT words singles_upper(singles a, singles b)
 {
-    words_store(to, _mm_packs_epi32(_mm_srai_epi32(_mm_castps_si128(a), 16),
-                                    _mm_srai_epi32(_mm_castps_si128(b), 16)));
+    return _mm_packs_epi32(_mm_srai_epi32(_mm_castps_si128(a), 16),
+                           _mm_srai_epi32(_mm_castps_si128(b), 16));
 }
 
 SHORT void pair_f16(const char *x, singles *a, singles *b)
@@ -219,9 +219,18 @@ SHORT void pair_bf16(const char *x, singles *a, singles *b)
     *b = _mm_castsi128_ps(_mm_and_si128(codes, _mm_set1_epi32(-65536)));
 }
 
-#define codes_max   _mm_max_epi16
-#define codes_add   _mm_add_epi16
-#define codes_one() _mm_set1_epi16(1)
+#define codes_max      _mm_max_epi16
+#define codes_add      _mm_add_epi16
+#define codes_sub      _mm_sub_epi16
+#define codes_right    _mm_srli_epi16
+#define codes_one()    _mm_set1_epi16(1)
+#define words_set16(x) _mm_set1_epi16((short)(x))
+#define words_and      _mm_and_si128
+#define words_or       _mm_or_si128
+#define words_xor      _mm_xor_si128
+#define bytes_total(x) _mm_sad_epu8(x, _mm_setzero_si128())
+#define long_add       _mm_add_epi64
+#define PICK_IS_FAST   0
 
 /* There is no comparison of unsigned numbers: move them down, and up again. */
 SHORT words codes_moved(words codes)
@@ -237,6 +246,25 @@ SHORT words codes_max_unsigned(words a, words b)
 SHORT words codes_min_unsigned(words a, words b)
 {
     return codes_moved(_mm_min_epi16(codes_moved(a), codes_moved(b)));
+}
+
+SHORT int words_any(words a, words b)
+{
+    words none = _mm_cmpeq_epi8(_mm_and_si128(a, b), _mm_setzero_si128());
+
+    return _mm_movemask_epi8(none) != 0xffff;
+}
+
+SHORT words bytes_blend(words a, words b)
+{
+    return choose(_mm_set1_epi16(-256), a, b);
+}
+
+/* There is no such instruction: what needs it is left out. */
+SHORT words bytes_pick(words table, words x)
+{
+    (void)table;
+    return x;
 }
 
 #include "measure/stats_kernel_in.h"
