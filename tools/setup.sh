@@ -34,6 +34,7 @@ run     command         meson                                     meson
 run     library         zlib                                      zlib1g-dev
 run     library         libpcre2-8                                libpcre2-dev
 run     library         libutf8proc                               libutf8proc-dev
+run     library         sqlite3                                   libsqlite3-dev
 run     command         python3                                   python3
 test    library         cmocka                                    libcmocka-dev
 test    header          simde/x86/avx512.h                        libsimde-dev
