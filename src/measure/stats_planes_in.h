@@ -85,8 +85,7 @@ static const uint8_t bits_of[80] = {EIGHT_BITS, NO_BITS, EIGHT_BITS, NO_BITS,
                                     EIGHT_BITS, NO_BITS};
 
 /* Count those of x (BLOCK) that are among the 8 exponents from `first` on. */
-static __attribute__((noinline)) void planes_add(words *planes, const char *x,
-                                                 uint32_t first)
+INLINE void planes_add(words *planes, const char *x, uint32_t first)
 {
     words bits = load_words((const char *)bits_of + (16 - first % 16) % 16);
     words low[5], carry;
@@ -104,6 +103,16 @@ static __attribute__((noinline)) void planes_add(words *planes, const char *x,
     }
     for (size_t plane = 0; plane < 5; plane++)
         planes[plane] = low[plane];
+}
+
+/* Count the exponents of a block: those of positive ones, and of all. */
+static __attribute__((noinline)) void window_count(struct window *window,
+                                                   char exponents[2][BLOCK])
+{
+    for (uint32_t half = 0; half < 2; half++)
+        for (size_t k = 0; k < 2; k++)
+            planes_add(window->planes[half][k], exponents[k],
+                       window->lowest + 8 * half);
 }
 
 /* The counts that a set of planes holds, from the highest digit down. */
@@ -244,8 +253,5 @@ INLINE void window_add(struct window *window, const char *x, size_t size,
         words_store(exponents[0] + i, positive);
         words_store(exponents[1] + i, all);
     }
-    for (uint32_t half = 0; half < 2; half++)
-        for (size_t k = 0; k < 2; k++)
-            planes_add(window->planes[half][k], exponents[k],
-                       window->lowest + 8 * half);
+    window_count(window, exponents);
 }
