@@ -31,6 +31,42 @@ static void add_range(struct buf *to, struct str head, uint64_t first, uint64_t 
         buf_printf(to, "-%" PRIu64, last);
 }
 
+/* The number behind the prefix in a name, or behind it in its lower part. */
+static bool number_behind(struct str name, struct str prefix, uint64_t *ret_number)
+{
+    ptrdiff_t at = prefix.len > 0 ? str_find(name, prefix) : 0;
+    size_t digits = 0;
+
+    if (at < 0 || (at > 0 && name.at[at - 1] != '.'))
+        return false;
+    name = str_from(name, (size_t)at + prefix.len);
+    while (digits < name.len && name.at[digits] >= '0' && name.at[digits] <= '9')
+        digits++;
+    return digits > 0 && str_to_u64(str_head(name, digits), ret_number);
+}
+
+/* A rule that goes on to the end says less than one that tells where the end is. */
+static uint64_t last_shifted(struct rows_maker *maker, const struct rename_rule *rule)
+{
+    const struct diff *diff = maker->diff;
+    uint64_t most = 0, number;
+
+    if (rule->last != UINT64_MAX || str_find(rule->from, STR("{}")) >= 0)
+        return rule->last;
+    for (uint32_t i = 0; i < diff->n_pairs; i++) {
+        const struct diff_pair *pair = &diff->pairs[i];
+
+        if (pair->left == NO_PLACE || pair->right == NO_PLACE ||
+            !(pair->flags & DIFF_RENAMED))
+            continue;
+        buf_clear(&maker->name);
+        place_path(diff->left, pair->left, &maker->name);
+        if (number_behind(buf_span(&maker->name), rule->from, &number) && number > most)
+            most = number;
+    }
+    return most >= rule->first ? most : rule->last;
+}
+
 static uint32_t count_left(const struct diff *diff)
 {
     uint32_t n = 0;
@@ -47,8 +83,12 @@ static void add_uses(struct buf *to, const struct rename_rule *rule, uint32_t mo
     add_count(to, rule->uses, "name", "names");
 }
 
-static void add_rule(struct buf *to, const struct rename_rule *rule, uint32_t most)
+static void add_rule(struct rows_maker *maker, const struct rename_rule *rule,
+                     uint32_t most)
 {
+    struct buf *to = &maker->what;
+    uint64_t last;
+
     switch (rule->kind) {
     case RENAME_PREFIX:
     case RENAME_PART:
@@ -70,11 +110,11 @@ static void add_rule(struct buf *to, const struct rename_rule *rule, uint32_t mo
         add_components(to, rule->to);
         break;
     case RENAME_SHIFT:
-        add_range(to, rule->from, rule->first, rule->last);
+        last = last_shifted(maker, rule);
+        add_range(to, rule->from, rule->first, last);
         buf_text(to, " became ");
         add_range(to, rule->from, rule->first + (uint64_t)rule->shift,
-                  rule->last == UINT64_MAX ? rule->last
-                                           : rule->last + (uint64_t)rule->shift);
+                  last == UINT64_MAX ? last : last + (uint64_t)rule->shift);
         break;
     case RENAME_SWAP:
         add_components(to, rule->from);
@@ -104,7 +144,7 @@ static void add_rules(struct rows_maker *maker)
         for (uint32_t i = 0; i < rules->n; i++) {
             if ((rules->at[i].kind == RENAME_NAME) != names)
                 continue;
-            add_rule(&maker->what, &rules->at[i], most);
+            add_rule(maker, &rules->at[i], most);
             row_add(maker, "→", COLOUR_TYPE);
         }
         list_end(maker);

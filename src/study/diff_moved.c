@@ -34,13 +34,16 @@ static bool in_block(const struct model *model, uint32_t place)
     return false;
 }
 
+/* Might its content have moved elsewhere? What has another shape now was not compared:
+ * the name alone says that it is the same thing. */
 static bool is_loose(const struct diffing *d, int s, uint32_t place)
 {
-    const struct side *side = &d->side[s];
+    const struct side *side = &d->side[s], *other = &d->side[!s];
     uint32_t match = side->match[place];
     const struct known *known;
 
-    if (match == NO_PLACE)
+    if (match == NO_PLACE ||
+        !same_shape(side, side_at(side, place), other, side_at(other, match)))
         return true;
     known = s == LEFT ? known_of(d, place, match) : known_of(d, match, place);
     return known && !known->why && known->by.beyond > 0;
