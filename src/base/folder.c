@@ -24,6 +24,8 @@ static int add_entry(struct folder *folder, uint32_t *room, const char *name,
         entry.is_folder = S_ISDIR(seen.st_mode);
         entry.is_file = S_ISREG(seen.st_mode);
     }
+    entry.is_link = fstatat(folder->fd, name, &seen, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISLNK(seen.st_mode);
     if (arena_room(arena, &folder->entries, folder->n, room, sizeof entry) < 0)
         return -1;
     folder->entries[folder->n++] = entry;

@@ -16,6 +16,7 @@ struct folder_entry {
     int64_t mtime_ns;
     bool is_folder;
     bool is_file; /* regular, after following links */
+    bool is_link; /* a link, wherever it leads */
 };
 
 struct folder {

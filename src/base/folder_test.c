@@ -35,6 +35,8 @@ TEST(a_folder_lists_what_is_in_it_by_name)
     CHECK(!folder.entries[1].is_file && !folder.entries[1].is_folder);
     CHECK_STR(folder.entries[2].name.at, "link");
     CHECK(folder.entries[2].is_file && folder.entries[2].size == 5);
+    CHECK(folder.entries[1].is_link && folder.entries[2].is_link);
+    CHECK(!folder.entries[0].is_link && !folder.entries[4].is_link);
     CHECK(!folder.entries[3].is_file && !folder.entries[3].is_folder);
     CHECK(folder.entries[4].is_folder && !folder.entries[4].is_file);
     CHECK(faccessat(folder.fd, "b.bin", R_OK, 0) == 0);

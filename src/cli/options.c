@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -65,6 +66,16 @@ static bool is_allowed(const char *word, const char *allowed)
     return false;
 }
 
+static int take_one_more(const struct option *option, struct option_list *list,
+                         const char *value, struct err *err)
+{
+    if (list->n == COUNT_OF(list->words))
+        return err_set(err, ERR_USAGE, "--%s may be given at most %zu times",
+                       option->name, COUNT_OF(list->words));
+    list->words[list->n++] = value;
+    return 0;
+}
+
 /* Keep the value of an option; NULL if it has none. */
 static int take(struct found found, const char *value, struct err *err)
 {
@@ -98,6 +109,8 @@ static int take(struct found found, const char *value, struct err *err)
         *(double *)to = real;
         return 0;
     }
+    if (option->kind == OPTION_LIST)
+        return take_one_more(option, to, value, err);
     *(const char **)to = value ? value : "";
     return 0;
 }

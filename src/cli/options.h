@@ -12,6 +12,7 @@
 #define CLI_OPTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/out.h"
@@ -22,6 +23,13 @@ enum option_kind {
     OPTION_REAL,  /* --rtol X: a double, finite and not negative */
     OPTION_TEXT,  /* --filter TEXT: a const char * into argv */
     OPTION_MAYBE, /* --flat or --flat=TEXT: a const char *, "" if no text is given */
+    OPTION_LIST,  /* --allow TEXT, as often as one likes: a struct option_list */
+};
+
+/* The texts of an option that may be given several times, in their order. */
+struct option_list {
+    const char *words[64];
+    uint32_t n;
 };
 
 struct option {

@@ -25,6 +25,8 @@ static const char *const finding_names[FINDING_COUNT] = {
     [FINDING_PICKLE_NESTED] = "pickle-nested",
     [FINDING_BAD_TEXT] = "bad-text",
     [FINDING_BIG_ENDIAN] = "big-endian",
+    [FINDING_NON_FINITE] = "non-finite",
+    [FINDING_UNEXPECTED] = "unexpected",
 };
 
 static const char *const act_names[PICKLE_ACT_COUNT] = {

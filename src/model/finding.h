@@ -36,6 +36,8 @@ enum finding_code {
     FINDING_PICKLE_NESTED,    /* a pickle inside bytes, or behind the first one */
     FINDING_BAD_TEXT,         /* a name that is not UTF-8 or hides characters */
     FINDING_BIG_ENDIAN,       /* written on a big-endian machine; read all the same */
+    FINDING_NON_FINITE,       /* NaN or infinities among the values of a tensor */
+    FINDING_UNEXPECTED,       /* a name, shape or dtype that is not as expected */
     FINDING_COUNT
 };
 

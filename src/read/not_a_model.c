@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "read/input_in.h"
+#include "read/read.h"
 
 enum {
     SURE_NAMED = 50, /* by its first bytes: less than a reader of that format has */
@@ -379,3 +380,51 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
 
 const struct reader not_a_model_reader = {
     .name = "not a model", .knows = knows, .read = say_what_it_is};
+
+/* ---- in one word ---- */
+
+static const char *kind_of_magic(const struct magic *magic)
+{
+    static const char *const words[] = {"picture", "document", "program", "database"};
+
+    if (magic->later)
+        return "model";
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strstr(magic->what, words[i]))
+            return words[i];
+    /* What is packed is not known; what can be converted is a model. */
+    if (magic->advice)
+        return strcmp(magic->advice, PACKED_ADVICE) == 0 ? "archive" : "model";
+    return "other";
+}
+
+static const char *kind_of_input(const struct input *input)
+{
+    const struct magic *magic = find_magic(input->head);
+
+    if (input->blob->size == 0)
+        return "empty";
+    if (magic)
+        return kind_of_magic(magic);
+    if (zip_looks_like(input->head))
+        return "archive";
+    if (looks_like_onnx(input))
+        return "model";
+    return is_text(input->head) ? "text" : "other";
+}
+
+const char *read_kind(const char *path)
+{
+    struct input input = {.path = path, .blob = blob_open_file(path, NULL)};
+    const char *kind = NULL;
+    char head[INPUT_HEAD];
+
+    if (!input.blob)
+        return NULL;
+    input.head = str_span(
+        head, input.blob->size < sizeof head ? (size_t)input.blob->size : sizeof head);
+    if (blob_read(input.blob, 0, head, input.head.len, NULL) == 0)
+        kind = kind_of_input(&input);
+    blob_close(input.blob);
+    return kind;
+}

@@ -11,6 +11,7 @@
  *   torch_fold_in.h   nodes to tensors, modules, checkpoints
  *   torch_zip.c torch_legacy.c torch_tar.c torchscript.c bare_pickle.c safetensors.c
  *   not_a_model.c                       one format each
+ *   verify.c          entries of an archive that opening leaves alone
  *   shards_in.h       one model in several files: by an index, or a folder
  *   guess_in.h        kinds of layers from names and shapes
  *
@@ -31,6 +32,18 @@ struct model *read_model(const char *path, struct work *work, struct err *err);
 /* The same from bytes in memory, which must outlive the model. */
 struct model *read_model_memory(const void *at, size_t size, const char *name,
                                 struct work *work, struct err *err);
+
+/* Look at what opening leaves out: where entries of a zip archive hold tensor data, at
+ * their own headers and, with `data`, at the checksums of all bytes. What is found may
+ * repeat what the model of the same file says; nothing is found in other files, and in
+ * archives without a directory. Findings and their texts come from the arena. */
+int read_verify(const char *path, bool data, struct arena *arena, struct work *work,
+                struct finding **ret_findings, uint32_t *ret_n, struct err *err);
+
+/* What a file is that read_model() refused, in one word: "text", "picture", "archive",
+ * "document", "program", "database", "empty", "other"; "model" if it is of a format
+ * that is not read yet. NULL: it cannot be opened. */
+const char *read_kind(const char *path);
 
 /* The names of the formats that can be read, in the order of the table: the i-th, or
  * NULL behind the last. */

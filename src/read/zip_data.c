@@ -170,6 +170,15 @@ static uint32_t checksum(struct str bytes)
     return (uint32_t)crc32_z(0, (const uint8_t *)bytes.at, bytes.len);
 }
 
+void zip_wrong_checksum(struct build *build, const struct zip_entry *entry,
+                        uint32_t crc)
+{
+    build_finding(build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
+                  "entry %.*s has checksum %08" PRIx32 ", the archive says %08" PRIx32
+                  "; PyTorch loads it all the same",
+                  STR_ARG(entry->name), crc, entry->crc);
+}
+
 int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *build,
              struct arena *arena, struct str *ret_bytes, struct err *err)
 {
@@ -194,10 +203,7 @@ int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *b
         return -1;
     crc = entry->cut ? entry->crc : checksum(bytes);
     if (crc != entry->crc)
-        build_finding(build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s has checksum %08" PRIx32
-                      ", the archive says %08" PRIx32 "; PyTorch loads it all the same",
-                      STR_ARG(entry->name), crc, entry->crc);
+        zip_wrong_checksum(build, entry, crc);
     *ret_bytes = bytes;
     return 0;
 }

@@ -82,6 +82,10 @@ int zip_data_at(struct zip *zip, uint32_t entry, uint64_t *ret_at, struct err *e
 int zip_load(struct zip *zip, uint32_t entry, uint64_t limit, struct build *build,
              struct arena *arena, struct str *ret_bytes, struct err *err);
 
+/* Say that an entry's bytes have another checksum than the archive says. */
+void zip_wrong_checksum(struct build *build, const struct zip_entry *entry,
+                        uint32_t crc);
+
 /* ---- for the zip_*.c files and the model's source ---- */
 
 #define ZIP_LOCAL_SIGN 0x04034b50u /* "PK\3\4" */
