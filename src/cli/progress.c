@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,11 @@ static void write_line(struct buf *to, const struct progress *progress, uint64_t
     buf_printf(to, "%s %d%% ", progress->what, (int)(share * 100));
     glyph_bar(to, share, BAR, progress->ascii);
     buf_char(to, ' ');
+    if (progress->unit) {
+        buf_printf(to, "%" PRIu64 " of %" PRIu64 " %s   Ctrl-C stops", done, total,
+                   progress->unit);
+        return;
+    }
     add_share(to, done < total ? done : total, total);
     buf_text(to, "   ");
     text_bytes(to, (uint64_t)speed);
@@ -84,9 +90,15 @@ void progress_begin(struct progress *progress, struct work *work, const char *wh
     work->progress = tell;
 }
 
+void progress_hide(struct progress *progress)
+{
+    if (progress->terminal && progress->shown)
+        fputs("\r\033[K", stderr);
+    progress->shown = false;
+}
+
 void progress_end(struct progress *progress)
 {
     progress->work->progress = NULL;
-    if (progress->terminal && progress->shown)
-        fputs("\r\033[K", stderr);
+    progress_hide(progress);
 }

@@ -15,6 +15,7 @@
 struct progress {
     struct work *work;
     const char *what; /* "stats" */
+    const char *unit; /* of the work: "files"; NULL: bytes */
     uint64_t begin_ns, told_ns;
     bool terminal, ascii, shown;
 };
@@ -23,7 +24,9 @@ struct progress {
  * `work` must outlive the progress. */
 void progress_begin(struct progress *progress, struct work *work, const char *what,
                     bool always, bool ascii);
-/* Take the line away. */
+/* Take the line away until there is more to tell: something else is to be written. */
+void progress_hide(struct progress *progress);
+/* Take the line away, for good. */
 void progress_end(struct progress *progress);
 
 #endif

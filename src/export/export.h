@@ -9,6 +9,7 @@
  *   json_show.c   one place in full       json_stats.c  statistics
  *   json_diff.c   two models side by side
  *   json_place.c  one place as an object: what all of the above are made of
+ *   json_check.c  what a check says       sarif.c       the same for code scanning
  *   json_value.c  plain values            csv.c         tables */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
@@ -19,6 +20,7 @@
 #include "session/pair.h"
 #include "session/session.h"
 #include "show/slice.h"
+#include "study/check.h"
 
 /* Which places a document lists: `keep[place]` of n_places flags; NULL: all of them. */
 struct export_choice {
@@ -60,6 +62,32 @@ void export_stats_json(struct json *json, const struct session *session,
 /* How two models differ; `all`: tensors that are the same are listed too. */
 int export_diff_json(struct json *json, const struct pair *pair,
                      const struct tolerance *tolerance, bool all, struct err *err);
+
+/* A check of any number of models, one after the other: begin, each model (or what
+ * could not be read, and why), end. */
+struct export_skipped {
+    const char *path, *why;
+};
+struct export_checked {
+    enum verdict verdict; /* the worst of all */
+    int status;
+    bool complete; /* false: it was stopped */
+    const struct export_skipped *skipped;
+    uint32_t n_skipped;
+    struct verdict_allow allow;
+};
+void export_check_begin(struct json *json);
+void export_check_model(struct json *json, const struct session *session,
+                        const struct check *check);
+void export_check_error(struct json *json, const char *path, const char *error);
+void export_check_end(struct json *json, const struct export_checked *checked);
+
+/* The same as SARIF 2.1.0. `version` is that of the program. */
+void export_sarif_begin(struct json *json, const char *version);
+void export_sarif_model(struct json *json, const struct session *session,
+                        const struct check *check);
+void export_sarif_error(struct json *json, const char *path, const char *error);
+void export_sarif_end(struct json *json, const struct export_checked *checked);
 
 /* Tables: a header line, then one row for each tensor chosen. */
 void export_tree_csv(struct out *out, const struct session *session,

@@ -22,6 +22,11 @@ void document_begin(struct document *doc, struct json *json,
                     const struct session *session, const char *kind);
 void document_end(struct document *doc);
 
+/* "findings": the list. */
+void write_findings(struct document *doc, const struct finding *findings, uint32_t n);
+/* The members of a global of the pickle log: name, trust, about, uses. */
+void write_global(struct document *doc, uint32_t index);
+
 /* "KEY": the full name of a place. */
 void write_path(struct document *doc, const char *key, uint32_t place);
 /* "name", "place", "parent". */

@@ -81,13 +81,12 @@ static void write_devices(struct document *doc)
     json_array_end(doc->json);
 }
 
-static void write_global(struct document *doc, uint32_t index)
+void write_global(struct document *doc, uint32_t index)
 {
     const struct pickle_global *global = &doc->model->pickle.globals[index];
     const char *about;
     enum trust trust = verdict_judge(doc->model, &doc->session->verdict, index, &about);
 
-    json_object(doc->json, NULL);
     json_str(doc->json, "name", model_string(doc->model, global->name));
     json_text(doc->json, "trust", trust_name(trust));
     if (*about)
@@ -97,7 +96,6 @@ static void write_global(struct document *doc, uint32_t index)
             json_u64(doc->json, pickle_act_name((enum pickle_act)act),
                      global->acts[act]);
     }
-    json_object_end(doc->json);
 }
 
 static void write_pickles(struct document *doc)
@@ -105,8 +103,11 @@ static void write_pickles(struct document *doc)
     const struct pickle_log *log = &doc->model->pickle;
 
     json_array(doc->json, "globals");
-    for (uint32_t i = 0; i < log->n_globals; i++)
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        json_object(doc->json, NULL);
         write_global(doc, i);
+        json_object_end(doc->json);
+    }
     json_array_end(doc->json);
     json_array(doc->json, "pickles");
     for (uint32_t i = 0; i < log->n_streams; i++) {

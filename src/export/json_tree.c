@@ -62,11 +62,11 @@ static void write_counts(struct document *doc)
     json_object_end(json);
 }
 
-static void write_findings(struct document *doc)
+void write_findings(struct document *doc, const struct finding *findings, uint32_t n)
 {
     json_array(doc->json, "findings");
-    for (uint32_t i = 0; i < doc->model->n_findings; i++) {
-        const struct finding *finding = &doc->model->findings[i];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct finding *finding = &findings[i];
 
         json_object(doc->json, NULL);
         json_text(doc->json, "code", finding_name(finding->code));
@@ -98,7 +98,7 @@ void document_begin(struct document *doc, struct json *json,
     json_bool(json, "partial", model->partial);
     json_text(json, "verdict", verdict_name(session->verdict.verdict));
     write_counts(doc);
-    write_findings(doc);
+    write_findings(doc, model->findings, model->n_findings);
 }
 
 void document_end(struct document *doc)

@@ -1,0 +1,311 @@
+/* torchoscope check: is it safe, and is it whole? */
+#include <string.h>
+
+#include "base/base.h"
+#include "base/folder.h"
+#include "cli/check_in.h"
+#include "read/read.h"
+
+static const struct option options_table[] = {
+    {"values", 'V', OPTION_FLAG, NULL, offsetof(struct check_options, values),
+     "look for NaN and infinities, and compare all checksums"},
+    {"allow", 'a', OPTION_LIST, "PATTERN", offsetof(struct check_options, allow),
+     "vouch for names in pickles: 'models.yolo.*'; may be repeated"},
+    {"allow-file", 0, OPTION_TEXT, "FILE", offsetof(struct check_options, allow_file),
+     "the same from a file: one pattern on each line, # comments"},
+    {"expect", 'e', OPTION_TEXT, "FILE", offsetof(struct check_options, expect),
+     "fail unless names, shapes and dtypes are those of tree --json"},
+    {"verbose", 'v', OPTION_FLAG, NULL, offsetof(struct check_options, verbose),
+     "all lines for safe files too, and what was skipped"},
+    {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct check_options, quiet),
+     "only files that are not fine"},
+    {"sarif", 0, OPTION_FLAG, NULL, offsetof(struct check_options, sarif),
+     "write SARIF 2.1.0, for programs that show findings beside code"},
+    {"progress", 0, OPTION_FLAG, NULL, offsetof(struct check_options, progress),
+     "say how far it is, on stderr, even if that is no terminal"},
+};
+
+/* ---- one model ---- */
+
+/* A second look at its files: what opening left alone. */
+static int look_again(struct check_run *run, const struct model *model,
+                      struct arena *arena, struct check_ask *ask, struct err *err)
+{
+    struct finding *all = NULL;
+    uint32_t n = 0, room = 0;
+
+    for (uint32_t i = 0; i < model->n_files; i++) {
+        struct str path = model_string(model, model->files[i].name);
+        struct finding *found = NULL;
+        uint32_t n_found = 0;
+
+        if (read_verify(path.at, run->options->values, arena, &run->cli->work, &found,
+                        &n_found, err) < 0)
+            return -1;
+        for (uint32_t k = 0; k < n_found; k++) {
+            if (arena_room(arena, &all, n, &room, sizeof *all) < 0)
+                return arena_err(arena, "the check", err);
+            all[n++] = found[k];
+        }
+    }
+    ask->found = all;
+    ask->n_found = n;
+    ask->data_verified = run->options->values;
+    return 0;
+}
+
+static int measure(struct check_run *run, struct session *session, struct arena *arena,
+                   struct err *err)
+{
+    uint32_t n = session->model->n_tensors;
+    uint32_t *tensors = arena_array(arena, (size_t)n + 1, sizeof *tensors);
+
+    if (!tensors)
+        return arena_err(arena, "the list of tensors", err);
+    for (uint32_t i = 0; i < n; i++)
+        tensors[i] = i;
+    session->mode = MEASURE_GUARD;
+    return session_stats_many(session, tensors, n, &run->cli->work, err);
+}
+
+/* What can be asked of the values. Being stopped is no failure here: what was found up
+ * to then is told. */
+static int look_at_bytes(struct check_run *run, struct session *session,
+                         struct arena *arena, struct check_values *values,
+                         struct check_ask *ask, struct err *err)
+{
+    struct work *work = &run->cli->work;
+    struct progress progress;
+    struct err why = {0};
+    int status;
+
+    atomic_store(&work->done, 0);
+    atomic_store(&work->total, session->model->file_bytes);
+    progress_hide(&run->progress);
+    progress_begin(&progress, work, "check", run->options->progress, run->cli->ascii);
+    status = look_again(run, session->model, arena, ask, &why);
+    if (status == 0 && run->options->values)
+        status = measure(run, session, arena, &why);
+    progress_end(&progress);
+    if (run->options->values) {
+        *values = (struct check_values){
+            .stats = (const struct stats *const *)session->stats,
+            .why = session->why,
+            .complete = status == 0,
+        };
+        ask->values = values;
+    }
+    if (status == 0 || why.code == ERR_CANCELLED)
+        return 0;
+    return err_set(err, why.code, "%s", why.text);
+}
+
+static void count(struct check_run *run, enum verdict verdict, int status)
+{
+    run->sum.verdict = check_worse(run->sum.verdict, verdict);
+    run->n_verdicts[verdict]++;
+    if (verdict == VERDICT_SAFE && status != STATUS_FINE)
+        run->n_safe++;
+    if (run->sum.status == STATUS_FINE && status != STATUS_FINE)
+        run->sum.status = STATUS_FINDINGS;
+}
+
+static int check_session(struct check_run *run, struct session *session,
+                         struct err *err)
+{
+    struct check_ask ask = {.allow = &run->allow};
+    struct check_values values;
+    struct arena arena;
+    struct check check;
+    int status;
+
+    arena_init(&arena, 4 * GIB);
+    if (run->options->expect)
+        ask.expect = &run->expectation;
+    status = look_at_bytes(run, session, &arena, &values, &ask, err);
+    if (status == 0)
+        status = check_make(session->model, &ask, &arena, &check, err);
+    if (status == 0) {
+        count(run, check.verdict.verdict, check.status);
+        run->writer->model(run, session, &check);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+/* ---- one target ---- */
+
+/* What cannot be read is skipped if it lies in a folder and neither its name nor its
+ * content is that of a model. Else it could not be judged. */
+static int refuse(struct check_run *run, const struct check_target *target,
+                  const struct err *why, struct err *err)
+{
+    const char *kind = target->found ? read_kind(target->path) : NULL;
+    struct str sentence = str_of(why->text), path = str_of(target->path);
+
+    if (kind && strcmp(kind, "model") != 0 && why->code != ERR_LIMIT &&
+        !check_is_model_name(path)) {
+        if (str_starts(sentence, path))
+            sentence = str_trim(str_from(sentence, path.len));
+        return check_skip(run, target->path, kind, sentence.at, err);
+    }
+    count(run, VERDICT_INCONCLUSIVE, STATUS_TROUBLE);
+    run->writer->error(run, target, why);
+    return 0;
+}
+
+static bool is_set(const struct session *session)
+{
+    return str_ends(str_of(session->model->format), STR("shards"));
+}
+
+static int check_target(struct check_run *run, const struct check_target *target,
+                        struct err *err)
+{
+    struct err why = {0};
+    struct session *session;
+    int status = 0;
+
+    if (target->found && check_is_covered(run, target->path))
+        return 0;
+    session = session_open(target->path, &run->cli->work, &why);
+    if (!session) {
+        if (why.code == ERR_CANCELLED)
+            return err_set(err, ERR_CANCELLED, "%s", why.text);
+        return target->may_set ? 0 : refuse(run, target, &why, err);
+    }
+    /* A folder may turn out to be many models, one of which was chosen. */
+    if (!target->may_set || is_set(session)) {
+        status = check_session(run, session, err);
+        if (status == 0)
+            status = check_cover(run, session->model, err);
+    }
+    session_close(session);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int list_targets(struct check_run *run, int argc, char **argv, struct err *err)
+{
+    for (int i = 0; i < argc; i++) {
+        struct check_target target = {.path = argv[i]};
+        /* With an expectation, a folder is the one model that is in it. */
+        bool folder = path_is_folder(argv[i]) && !run->options->expect;
+
+        if ((folder ? check_walk(run, argv[i], err)
+                    : check_add_target(run, target, err)) < 0)
+            return -1;
+        run->single = argc == 1 && !folder;
+    }
+    return 0;
+}
+
+static int check_all(struct check_run *run, struct err *err)
+{
+    atomic_store(&run->files.total, run->n_targets);
+    for (uint32_t i = 0; i < run->n_targets; i++) {
+        if (work_cancelled(&run->cli->work))
+            return err_set(err, ERR_CANCELLED, "stopped");
+        if (check_target(run, &run->targets[i], err) < 0)
+            return -1;
+        work_step(&run->files, 1);
+        if (run->cli->terminal)
+            out_flush(&run->cli->out);
+    }
+    if (work_cancelled(&run->cli->work))
+        return err_set(err, ERR_CANCELLED, "stopped");
+    return 0;
+}
+
+/* The worst verdict decides; without a verdict to complain of, the findings do. */
+static int final_status(const struct check_run *run)
+{
+    if (!run->sum.complete || run->sum.verdict == VERDICT_INCONCLUSIVE)
+        return STATUS_TROUBLE;
+    return run->sum.status;
+}
+
+static int check_paths(struct check_run *run, int argc, char **argv)
+{
+    struct err err = {0};
+
+    if (check_ask_allow(run, &err) < 0 || check_ask_expect(run, &err) < 0)
+        return cli_fail(&err);
+    run->sum.complete = list_targets(run, argc, argv, &err) == 0;
+    run->writer->begin(run);
+    if (run->sum.complete) {
+        progress_begin(&run->progress, &run->files, "check", run->options->progress,
+                       run->cli->ascii);
+        run->progress.unit = "files";
+        run->sum.complete = check_all(run, &err) == 0;
+        progress_end(&run->progress);
+    }
+    run->sum.skipped = run->skipped;
+    run->sum.n_skipped = run->n_skipped;
+    run->sum.allow = run->allow;
+    run->sum.status = final_status(run);
+    run->writer->end(run);
+    if (!run->sum.complete)
+        cli_fail(&err);
+    return run->sum.status;
+}
+
+/* What makes no sense together. NULL: nothing. */
+static const char *mistake(const struct cli *cli, const struct check_options *options,
+                           int argc)
+{
+    if (argc == 0)
+        return "usage: torchoscope check FILE|DIR...";
+    if (cli->csv)
+        return "check: there is no table to write; --json has it all";
+    if (cli->json && options->sarif)
+        return "check: --json and --sarif exclude each other";
+    if (options->verbose && options->quiet)
+        return "check: --verbose and --quiet exclude each other";
+    if (options->expect && argc > 1)
+        return "check: --expect is about one model";
+    return NULL;
+}
+
+static int check_run(int argc, char **argv)
+{
+    struct check_options options = {0};
+    struct check_run run = {.options = &options};
+    const char *wrong;
+    struct cli cli;
+    int status;
+
+    if (cli_begin(&cli, &check_command, &options, &argc, argv) < 0)
+        return STATUS_TROUBLE;
+    wrong = mistake(&cli, &options, argc);
+    if (wrong) {
+        cli_say("%s", wrong);
+        return cli_end(&cli, STATUS_TROUBLE);
+    }
+    run.cli = &cli;
+    run.writer = &check_text_writer;
+    if (cli.json)
+        run.writer = &check_json_writer;
+    if (options.sarif)
+        run.writer = &check_sarif_writer;
+    arena_init(&run.arena, 4 * GIB);
+    map_init(&run.covered, &run.arena);
+    work_init(&run.files);
+    json_init_text(&run.json, &cli.out);
+    status = check_paths(&run, argc, argv);
+    arena_release(&run.arena);
+    return cli_end(&cli, status);
+}
+
+const struct command check_command = {
+    .name = "check",
+    .summary = "is it safe to load, and is it whole",
+    .usage = "FILE|DIR... [OPTION]...",
+    .details =
+        "exit status: 0 safe and whole; 1 unsafe, needs code, or there are findings; "
+        "2 could\nnot be judged. Ctrl-C stops and says what was found so far (2).\n",
+    .options = options_table,
+    .n_options = COUNT_OF(options_table),
+    .run = check_run,
+};

@@ -1,0 +1,253 @@
+/* torchoscope check: which files of a folder to look at.
+ * An index is looked at before the files that it names, and so is a folder of shards
+ * without an index: what belongs to such a model is not looked at again. Links to files
+ * are followed, since a download cache is made of them; links to folders are not, so no
+ * walk is endless. */
+#include <errno.h>
+
+#include "base/base.h"
+#include "base/folder.h"
+#include "cli/check_in.h"
+
+/* Files that people take for models by their names: they are never skipped. */
+bool check_is_model_name(struct str name)
+{
+    static const char *const tails[] = {
+        ".pt",         ".pth",    ".bin",    ".ckpt",       ".pkl",     ".pickle",
+        ".joblib",     ".dill",   ".th",     ".t7",         ".tar",     ".safetensors",
+        ".zip",        ".7z",     ".gz",     ".tgz",        ".bz2",     ".xz",
+        ".zst",        ".rar",    ".npy",    ".npz",        ".onnx",    ".gguf",
+        ".ggml",       ".h5",     ".hdf5",   ".keras",      ".pt2",     ".pte",
+        ".ptl",        ".ptc",    ".mar",    ".nemo",       ".model",   ".distcp",
+        ".pb",         ".tflite", ".params", ".caffemodel", ".mlmodel", ".msgpack",
+        ".index.json", ".torch",  ".pyt",    ".weights",    ".p",       ".checkpoint",
+    };
+    char lower[32];
+    struct str end = str_from(name, name.len > 31 ? name.len - 31 : 0);
+
+    for (size_t i = 0; i < end.len; i++)
+        lower[i] =
+            (char)(end.at[i] >= 'A' && end.at[i] <= 'Z' ? end.at[i] + 32 : end.at[i]);
+    for (size_t i = 0; i < COUNT_OF(tails); i++)
+        if (str_ends(str_span(lower, end.len), str_of(tails[i])))
+            return true;
+    return false;
+}
+
+/* "model-00002-of-00005.safetensors" */
+static bool is_shard_name(struct str name)
+{
+    ptrdiff_t of = str_find(name, STR("-of-"));
+    struct str rest = str_from(name, (size_t)(of + 4));
+
+    return of > 0 && name.at[of - 1] >= '0' && name.at[of - 1] <= '9' && rest.len > 0 &&
+           rest.at[0] >= '0' && rest.at[0] <= '9';
+}
+
+static bool is_index_name(struct str name)
+{
+    return str_ends(name, STR(".index.json"));
+}
+
+static bool is_hidden_folder(const struct folder_entry *entry)
+{
+    return entry->is_folder && entry->name.at[0] == '.';
+}
+
+int check_add_target(struct check_run *run, struct check_target target, struct err *err)
+{
+    if (arena_room(&run->arena, &run->targets, run->n_targets, &run->targets_room,
+                   sizeof target) < 0)
+        return arena_err(&run->arena, "the list of files", err);
+    run->targets[run->n_targets++] = target;
+    return 0;
+}
+
+/* ---- one folder ---- */
+
+/* Folders still to be looked at; the last is the next. */
+struct walk {
+    struct check_run *run;
+    const char **folders;
+    uint32_t n, room;
+    struct err *err;
+};
+
+static const char *join(struct walk *walk, const char *folder, struct str name)
+{
+    bool slash = str_ends(str_of(folder), STR("/"));
+    const char *path = arena_printf(&walk->run->arena, "%s%s%.*s", folder,
+                                    slash ? "" : "/", STR_ARG(name));
+
+    if (!path)
+        arena_err(&walk->run->arena, folder, walk->err);
+    return path;
+}
+
+static int add_file(struct walk *walk, const char *folder,
+                    const struct folder_entry *entry)
+{
+    struct check_target target = {.path = join(walk, folder, entry->name),
+                                  .found = true};
+
+    return target.path ? check_add_target(walk->run, target, walk->err) : -1;
+}
+
+/* Indexes first, then what may be a set of shards, then all other files. */
+static int add_files(struct walk *walk, const char *path, const struct folder *folder)
+{
+    struct check_target set = {.path = path, .found = true, .may_set = true};
+    bool index = false, shards = false;
+
+    for (uint32_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (entry->is_folder)
+            continue;
+        shards |= is_shard_name(entry->name);
+        if (!is_index_name(entry->name))
+            continue;
+        index = true;
+        if (add_file(walk, path, entry) < 0)
+            return -1;
+    }
+    if (shards && !index && check_add_target(walk->run, set, walk->err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (!entry->is_folder && !is_index_name(entry->name) &&
+            add_file(walk, path, entry) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Folders below come later; the stack gives the last first, so they go on it from the
+ * last to the first. */
+static int add_folders(struct walk *walk, const char *path, const struct folder *folder)
+{
+    for (uint32_t i = folder->n; i-- > 0;) {
+        const struct folder_entry *entry = &folder->entries[i];
+        const char *below;
+
+        if (!entry->is_folder)
+            continue;
+        below = join(walk, path, entry->name);
+        if (!below)
+            return -1;
+        if (is_hidden_folder(entry) || entry->is_link) {
+            bool hidden = is_hidden_folder(entry);
+
+            if (check_skip(
+                    walk->run, below, hidden ? "hidden folder" : "link to a folder",
+                    hidden ? "a hidden folder" : "a link to a folder", walk->err) < 0)
+                return -1;
+            continue;
+        }
+        if (arena_room(&walk->run->arena, &walk->folders, walk->n, &walk->room,
+                       sizeof *walk->folders) < 0)
+            return arena_err(&walk->run->arena, path, walk->err);
+        walk->folders[walk->n++] = below;
+    }
+    return 0;
+}
+
+static int look_into(struct walk *walk, const char *path)
+{
+    struct folder folder;
+    struct err why = {0};
+    int status;
+
+    if (folder_open(&folder, path, &walk->run->arena, &why) < 0) {
+        struct check_target target = {.path = path};
+
+        /* Opening it once more will say why. */
+        return check_add_target(walk->run, target, walk->err);
+    }
+    status = add_files(walk, path, &folder);
+    if (status == 0)
+        status = add_folders(walk, path, &folder);
+    folder_close(&folder);
+    return status;
+}
+
+int check_walk(struct check_run *run, const char *folder, struct err *err)
+{
+    struct walk walk = {.run = run, .err = err};
+    struct str path = str_of(folder);
+    const char *first;
+
+    while (path.len > 1 && path.at[path.len - 1] == '/')
+        path.len--;
+    first = arena_printf(&run->arena, "%.*s", STR_ARG(path));
+    if (!first ||
+        arena_room(&run->arena, &walk.folders, 0, &walk.room, sizeof *walk.folders) < 0)
+        return arena_err(&run->arena, folder, err);
+    walk.folders[walk.n++] = first;
+    while (walk.n > 0) {
+        if (work_cancelled(&run->cli->work))
+            return err_set(err, ERR_CANCELLED, "stopped");
+        if (look_into(&walk, walk.folders[--walk.n]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- what need not be looked at again ---- */
+
+/* The key of a path: that under which it stands, or a free one (then false). */
+static bool find_covered(const struct check_run *run, struct str path,
+                         uint64_t *ret_key)
+{
+    uint32_t index;
+
+    for (*ret_key = str_hash(path); map_find(&run->covered, *ret_key, &index);
+         ++*ret_key)
+        if (str_eq(run->covered_paths[index], path))
+            return true;
+    return false;
+}
+
+bool check_is_covered(const struct check_run *run, const char *path)
+{
+    uint64_t key;
+
+    return find_covered(run, str_of(path), &key);
+}
+
+int check_cover(struct check_run *run, const struct model *model, struct err *err)
+{
+    for (uint32_t i = 0; i < model->n_files; i++) {
+        struct str name = model_string(model, model->files[i].name);
+        uint64_t key;
+
+        if (find_covered(run, name, &key) || str_is(name, model->path))
+            continue;
+        name = arena_str(&run->arena, name);
+        if (!name.at ||
+            arena_room(&run->arena, &run->covered_paths, run->n_covered,
+                       &run->covered_room, sizeof *run->covered_paths) < 0 ||
+            map_put(&run->covered, key, run->n_covered) < 0)
+            return arena_err(&run->arena, "the list of files", err);
+        run->covered_paths[run->n_covered++] = name;
+    }
+    return 0;
+}
+
+int check_skip(struct check_run *run, const char *path, const char *kind,
+               const char *why, struct err *err)
+{
+    struct arena *arena = &run->arena;
+    const char *copy = arena_str(arena, str_of(why)).at;
+
+    if (!copy ||
+        arena_room(arena, &run->skipped, run->n_skipped, &run->skipped_room,
+                   sizeof *run->skipped) < 0 ||
+        arena_room(arena, &run->kinds, run->n_skipped, &run->kinds_room,
+                   sizeof *run->kinds) < 0)
+        return arena_err(arena, "the list of files", err);
+    run->skipped[run->n_skipped] = (struct export_skipped){path, copy};
+    run->kinds[run->n_skipped++] = kind;
+    return 0;
+}

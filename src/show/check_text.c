@@ -1,0 +1,234 @@
+#include "show/check_text.h"
+
+#include "show/value_text.h"
+#include "text/text.h"
+
+#define ARGUMENTS_SHOWN 200u /* bytes of them, where there is no limit */
+#define GLOBALS_SHOWN   40u
+
+const char *check_sign(enum check_mark mark)
+{
+    static const char *const signs[] = {"✓", "-", "-", "!", "✗"};
+
+    return signs[mark];
+}
+
+enum colour check_colour(enum check_mark mark)
+{
+    static const enum colour roles[] = {COLOUR_GOOD, COLOUR_DIM, COLOUR_DIM,
+                                        COLOUR_WARNING, COLOUR_ALARM};
+
+    return roles[mark];
+}
+
+static void add_number(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+}
+
+uint64_t check_uses(const struct pickle_global *global)
+{
+    uint64_t acts = 0;
+
+    for (int act = 0; act < PICKLE_ACT_COUNT; act++)
+        if (act != PICKLE_NAMES)
+            acts += global->acts[act];
+    return acts > 0 ? acts : global->acts[PICKLE_NAMES];
+}
+
+/* ---- pickles ---- */
+
+/* The arguments of a call, in about `most` bytes. */
+static void add_arguments(struct buf *to, const struct model *model, uint32_t args,
+                          size_t most)
+{
+    const struct value *value = value_at(&model->values, args);
+    const uint32_t *items = value_items(&model->values, args);
+    size_t end = to->len + most;
+
+    if (value->kind != VALUE_TUPLE) {
+        if (value->kind != VALUE_NONE)
+            value_show(to, model, args, most);
+        return;
+    }
+    for (uint32_t i = 0; i < value->n; i++) {
+        buf_text(to, i > 0 ? ", " : "");
+        if (to->len + 1 >= end) {
+            buf_text(to, "…");
+            return;
+        }
+        value_show(to, model, items[i], end - to->len);
+    }
+}
+
+/* "posix.system("curl -s http://…")", and below it
+ * "archive/data.pkl, REDUCE at byte 15,410". */
+static void add_global(struct buf *to, const struct model *model, uint32_t index,
+                       size_t cells)
+{
+    const struct pickle_global *global = &model->pickle.globals[index];
+    size_t begin = to->len, room;
+    struct verdict_use use;
+
+    escape_terminal(to, model_string(model, global->name));
+    if (verdict_uses(model, index, &use, 1) == 0)
+        return;
+    if (global->acts[PICKLE_CALLS] || global->acts[PICKLE_MAKES]) {
+        room = to->len - begin + 6; /* brackets, quotes, … */
+        room = cells > room + 8 ? cells - room : 8;
+        buf_char(to, '(');
+        add_arguments(to, model, use.args, cells > 0 ? room : ARGUMENTS_SHOWN);
+        buf_char(to, ')');
+    }
+    buf_char(to, '\n');
+    escape_terminal(to, use.stream);
+    buf_printf(to, ", %s at byte ", use.opcode);
+    text_commas(to, use.offset);
+    if (check_uses(global) > 1) {
+        buf_text(to, ", ");
+        add_number(to, check_uses(global), "use", "uses");
+    }
+}
+
+/* "__main__.CifarCNN 1 use, …": all that are unknown, from `first` on. */
+static void add_unknown(struct buf *to, const struct model *model,
+                        const struct check *check, uint32_t first)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = first; i < model->pickle.n_globals; i++) {
+        const struct pickle_global *global = &model->pickle.globals[i];
+
+        if (verdict_judge(model, &check->verdict, i, NULL) != TRUST_UNKNOWN)
+            continue;
+        if (++n > GLOBALS_SHOWN)
+            continue;
+        buf_text(to, n > 1 ? ", " : "");
+        escape_terminal(to, model_string(model, global->name));
+        buf_char(to, ' ');
+        add_number(to, check_uses(global), "use", "uses");
+    }
+    if (n > GLOBALS_SHOWN) {
+        buf_text(to, " and ");
+        text_commas(to, n - GLOBALS_SHOWN);
+        buf_text(to, " more");
+    }
+}
+
+static void add_safe(struct buf *to, const struct model *model,
+                     const struct check *check)
+{
+    const struct verdict_sum *sum = &check->verdict;
+
+    if (model->pickle.n_streams == 0) {
+        buf_text(to, "none: the format holds no code");
+    } else if (sum->known == 0) {
+        buf_text(to, "names nothing that a load would call");
+    } else if (check->allowed > 0) {
+        add_number(to, sum->known, "global", "globals");
+        buf_text(to, ", ");
+        text_commas(to, check->allowed);
+        buf_text(to, " of them allowed by you, the others on the allow-list");
+    } else {
+        add_number(to, sum->known, "global", "globals");
+        buf_text(to, ", all on the allow-list");
+    }
+}
+
+/* ---- the other topics ---- */
+
+static void add_inside(struct buf *to, const struct check *check)
+{
+    text_commas(to, check->inside);
+    buf_text(to, " of ");
+    text_commas(to, check->tensors);
+    buf_text(to, check->tensors == 1 ? " lies inside its storage"
+                                     : " lie inside their storages");
+}
+
+static void add_well(struct buf *to, const struct model *model,
+                     const struct check *check, enum check_topic topic)
+{
+    switch (topic) {
+    case CHECK_PICKLE:
+        add_safe(to, model, check);
+        break;
+    case CHECK_ZIP:
+        add_number(to, check->entries, "entry", "entries");
+        buf_text(to, ", sizes and checksums agree");
+        if (!check->data_verified && check->tensors > 0)
+            buf_text(to, " (of tensor data: --values)");
+        break;
+    case CHECK_SHARDS:
+        add_number(to, model->n_files, "file", "files");
+        buf_text(to, ", none is missing");
+        break;
+    case CHECK_FILE:
+        buf_printf(to, "%s, nothing is missing or left over", model->format);
+        break;
+    case CHECK_TENSORS:
+        if (check->tensors == 0)
+            buf_text(to, "there are none");
+        else
+            add_inside(to, check);
+        break;
+    case CHECK_VALUES:
+        buf_text(to, "no NaN, no infinity in ");
+        add_number(to, check->values, "value", "values");
+        break;
+    case CHECK_EXPECT:
+        buf_text(to, "as expected: names, shapes and dtypes of ");
+        add_number(to, check->expected, "tensor", "tensors");
+        break;
+    case CHECK_TOPIC_COUNT:
+        break;
+    }
+}
+
+static void add_count(struct buf *to, const struct check *check, enum check_topic topic)
+{
+    if (topic == CHECK_TENSORS) {
+        add_inside(to, check);
+    } else {
+        buf_text(to, check->stopped ? "stopped: " : "");
+        add_number(to, check->unread, "tensor was", "tensors were");
+        buf_text(to, check->stopped ? " not looked at" : " not readable");
+    }
+}
+
+void check_sentence(struct buf *to, const struct model *model,
+                    const struct check *check, const struct check_item *item,
+                    size_t cells)
+{
+    switch ((enum check_says)item->says) {
+    case CHECK_SAYS_WELL:
+        add_well(to, model, check, item->topic);
+        break;
+    case CHECK_SAYS_GLOBAL:
+        add_global(to, model, item->index, cells);
+        break;
+    case CHECK_SAYS_UNKNOWN:
+        add_unknown(to, model, check, item->index);
+        break;
+    case CHECK_SAYS_UNDECIDED:
+        buf_text(to, "could not be decoded to its end");
+        break;
+    case CHECK_SAYS_FINDING:
+        escape_terminal(to, str_of(check->findings[item->index].text));
+        break;
+    case CHECK_SAYS_COUNT:
+        add_count(to, check, item->topic);
+        break;
+    case CHECK_SAYS_NOTHING:
+        buf_text(to, "not looked at (--values)");
+        break;
+    }
+}
+
+void check_subject(struct buf *to, const struct model *model, const struct check *check)
+{
+    add_number(to, check->tensors, "tensor", "tensors");
+    buf_printf(to, ", %s, ", model->format);
+    text_bytes(to, model->file_bytes);
+}

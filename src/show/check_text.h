@@ -1,0 +1,28 @@
+/* check_text.h - what a check says, in sentences. */
+#ifndef SHOW_CHECK_TEXT_H
+#define SHOW_CHECK_TEXT_H
+
+#include "base/buf.h"
+#include "model/model.h"
+#include "study/check.h"
+#include "text/colour.h"
+
+/* "✓", "-", "!", "✗". */
+const char *check_sign(enum check_mark mark);
+enum colour check_colour(enum check_mark mark);
+
+/* The sentence of an item; names are escaped. A newline parts what should begin a line
+ * of its own: a call, and where it stands. Long arguments are cut so that a line has
+ * about `cells` cells (0: no limit, but never endless). */
+void check_sentence(struct buf *to, const struct model *model,
+                    const struct check *check, const struct check_item *item,
+                    size_t cells);
+
+/* "122 tensors, torch zip, 97.8MB": what was checked. */
+void check_subject(struct buf *to, const struct model *model,
+                   const struct check *check);
+
+/* How often a global is used: called, made or given a state; else how often named. */
+uint64_t check_uses(const struct pickle_global *global);
+
+#endif
