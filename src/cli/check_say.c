@@ -37,7 +37,7 @@ static void begin_line(struct check_run *run, const char *path, enum colour role
 /* A part of an item that begins a line of its own, wrapped. The first line begins with
  * `head`, the others with blanks. */
 static void say_wrapped(struct check_run *run, struct str text, struct buf *head,
-                        enum colour role)
+                        enum colour *role)
 {
     unsigned width = run->cli->columns;
     size_t room = width > 2 * INDENT ? width - INDENT : SIZE_MAX;
@@ -48,12 +48,13 @@ static void say_wrapped(struct check_run *run, struct str text, struct buf *head
 
         buf_clear(&part);
         buf_str(&part, str_head(text, len));
-        speak_text(run->cli, head, role);
+        speak_text(run->cli, head, *role);
         speak_text(run->cli, &part, COLOUR_NONE);
         out_char(&run->cli->out, '\n');
         text = str_trim(str_from(text, len));
         buf_clear(head);
         buf_fill(head, ' ', INDENT);
+        *role = COLOUR_NONE;
     } while (text.len > 0);
     buf_release(&part);
 }
@@ -62,13 +63,14 @@ static void say_wrapped(struct check_run *run, struct str text, struct buf *head
 static void say_line(struct check_run *run, enum check_mark mark, const char *topic,
                      struct str text)
 {
+    enum colour role = check_colour(mark);
     struct buf head = BUF_INIT;
     struct str part;
 
     buf_printf(&head, "  %s ", check_sign(mark));
     text_pad(&head, str_of(topic), INDENT - 4);
     while (str_split(&text, '\n', &part))
-        say_wrapped(run, part, &head, check_colour(mark));
+        say_wrapped(run, part, &head, &role);
     buf_release(&head);
 }
 

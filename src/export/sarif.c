@@ -326,7 +326,7 @@ static void write_finding_result(struct json *json, const struct model *model,
 
     if (finding->place < model->n_places)
         place_path(model, finding->place, &name);
-    escape_terminal(&text, str_of(finding->text));
+    check_finding(&text, model, finding);
     result.name = buf_span(&name);
     result.text = buf_span(&text);
     write_result(json, &result);

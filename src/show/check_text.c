@@ -197,6 +197,22 @@ static void add_count(struct buf *to, const struct check *check, enum check_topi
     }
 }
 
+void check_finding(struct buf *to, const struct model *model,
+                   const struct finding *finding)
+{
+    struct str text = str_of(finding->text);
+    struct buf name = BUF_INIT;
+
+    if (finding->place < model->n_places)
+        place_path(model, finding->place, &name);
+    if (name.len > 0 && str_find(text, buf_span(&name)) < 0) {
+        escape_terminal(to, buf_span(&name));
+        buf_text(to, ": ");
+    }
+    escape_terminal(to, text);
+    buf_release(&name);
+}
+
 void check_sentence(struct buf *to, const struct model *model,
                     const struct check *check, const struct check_item *item,
                     size_t cells)
@@ -215,7 +231,7 @@ void check_sentence(struct buf *to, const struct model *model,
         buf_text(to, "could not be decoded to its end");
         break;
     case CHECK_SAYS_FINDING:
-        escape_terminal(to, str_of(check->findings[item->index].text));
+        check_finding(to, model, &check->findings[item->index]);
         break;
     case CHECK_SAYS_COUNT:
         add_count(to, check, item->topic);

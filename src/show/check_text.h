@@ -18,6 +18,11 @@ void check_sentence(struct buf *to, const struct model *model,
                     const struct check *check, const struct check_item *item,
                     size_t cells);
 
+/* The sentence of a finding, behind the name of what it is about unless that is in it.
+ */
+void check_finding(struct buf *to, const struct model *model,
+                   const struct finding *finding);
+
 /* "122 tensors, torch zip, 97.8MB": what was checked. */
 void check_subject(struct buf *to, const struct model *model,
                    const struct check *check);
