@@ -143,10 +143,15 @@ static int refuse(struct check_run *run, const struct check_target *target,
     const char *kind = target->found ? read_kind(target->path) : NULL;
     struct str sentence = str_of(why->text), path = str_of(target->path);
 
+    if (target->no_file)
+        kind = "no file";
     if (kind && strcmp(kind, "model") != 0 && why->code != ERR_LIMIT &&
         !check_is_model_name(path)) {
         if (str_starts(sentence, path))
-            sentence = str_trim(str_from(sentence, path.len));
+            sentence = str_from(sentence, path.len);
+        if (str_starts(sentence, STR(": ")))
+            sentence = str_from(sentence, 2);
+        sentence = str_trim(sentence);
         return check_skip(run, target->path, kind, sentence.at, err);
     }
     count(run, VERDICT_INCONCLUSIVE, STATUS_TROUBLE);

@@ -26,6 +26,7 @@ struct check_options {
 struct check_target {
     const char *path;
     bool found;   /* in a folder: if it is no model, it may be skipped */
+    bool no_file; /* a pipe, a socket, a link that leads nowhere */
     bool may_set; /* a folder whose files may be the shards of one model */
 };
 

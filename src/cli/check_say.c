@@ -164,7 +164,7 @@ static void text_error(struct check_run *run, const struct check_target *target,
 static void add_plural(struct buf *to, const char *kind, uint32_t n)
 {
     if (n == 1 || strcmp(kind, "text") == 0 || strcmp(kind, "empty") == 0 ||
-        strcmp(kind, "other") == 0 || strcmp(kind, "not readable") == 0)
+        strcmp(kind, "other") == 0 || strcmp(kind, "no file") == 0)
         buf_text(to, kind);
     else if (strcmp(kind, "link to a folder") == 0)
         buf_text(to, "links to folders");

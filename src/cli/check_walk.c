@@ -88,7 +88,8 @@ static int add_file(struct walk *walk, const char *folder,
                     const struct folder_entry *entry)
 {
     struct check_target target = {.path = join(walk, folder, entry->name),
-                                  .found = true};
+                                  .found = true,
+                                  .no_file = !entry->is_file};
 
     return target.path ? check_add_target(walk->run, target, walk->err) : -1;
 }

@@ -161,7 +161,7 @@ static void add_well(struct buf *to, const struct model *model,
             buf_text(to, " (of tensor data: --values)");
         break;
     case CHECK_SHARDS:
-        add_number(to, model->n_files, "file", "files");
+        add_number(to, check->entries, "shard", "shards");
         buf_text(to, ", none is missing");
         break;
     case CHECK_FILE:

@@ -51,15 +51,16 @@ static bool is_fine(const struct check *check, enum check_topic topic)
 
 /* ---- findings ---- */
 
-static bool has_entries(const struct model *model, uint64_t *ret_entries)
+/* What the container says of itself by this name: "entries", "shards". */
+static bool has_fact(const struct model *model, const char *key, uint64_t *ret_number)
 {
     for (uint32_t i = 0; i < model->n_facts; i++) {
         const struct value *value = value_at(&model->values, model->facts[i].value);
 
-        if (!str_is(model_string(model, model->facts[i].key), "entries") ||
+        if (!str_is(model_string(model, model->facts[i].key), key) ||
             value->kind != VALUE_INT)
             continue;
-        *ret_entries = (uint64_t)value->integer;
+        *ret_number = (uint64_t)value->integer;
         return true;
     }
     return false;
@@ -72,7 +73,7 @@ static enum check_topic container(const struct model *model)
 
     if (str_ends(str_of(model->format), STR("shards")))
         return CHECK_SHARDS;
-    return has_entries(model, &entries) ? CHECK_ZIP : CHECK_FILE;
+    return has_fact(model, "entries", &entries) ? CHECK_ZIP : CHECK_FILE;
 }
 
 static enum check_topic topic_of(enum finding_code code, const struct model *model)
@@ -200,7 +201,8 @@ static int look_at_container(struct making *self)
 {
     enum check_topic topic = container(self->model);
 
-    has_entries(self->model, &self->check->entries);
+    has_fact(self->model, topic == CHECK_SHARDS ? "shards" : "entries",
+             &self->check->entries);
     self->check->data_verified = self->ask->data_verified;
     if (!is_fine(self->check, topic))
         return 0;

@@ -55,7 +55,7 @@ struct check {
     struct finding *findings; /* the model's and those made here */
     uint32_t n_findings, findings_room;
     uint32_t allowed;         /* globals that only the user's patterns make known */
-    uint64_t entries;         /* of an archive */
+    uint64_t entries;         /* of an archive; files of a sharded model */
     bool data_verified;       /* the checksums of all its bytes were compared */
     uint32_t tensors, inside; /* unique ones that have data; those that can be read */
     uint64_t values;          /* looked at */
