@@ -6,6 +6,7 @@
  *   session.c   opening; one tensor's statistics, and those of many
  *   find.c      which place a person means by a name
  *   numbers.h   all that can be asked about one tensor, at once
+ *   pair.h      two sessions side by side, compared
  *
  * Whoever includes this header may also ask measure/ about the session's tensors: exact
  * quantiles, linear histograms and digests are passes of their own and are not kept. */

@@ -4,9 +4,12 @@
  * The tour of these files:
  *   diff.h        what is known of two models; diff_make()
  *   diff_align.c  which prefixes to take off; what has the same name
- *   diff_match.c  what was moved, renamed, fused or split: by content, then by shape
+ *   diff_match.c  what was moved or renamed: by content, by module, then by shape
+ *   diff_moved.c  blocks that moved within their list
+ *   diff_join.c   what was fused or split
  *   diff_values.c the values of what was matched
- *   diff_tree.c   one tree of both, with sums        diff_facts.c  what happened where
+ *   diff_tree.c   one tree of both, with sums        diff_parts.c  what happened where
+ *   diff_facts.c  plain values, classes, metadata    diff_rules.c  names as rules
  *   rename.h      renamed keys as a few rules
  *
  * "Left" is what came first, "right" what it became. Nothing here writes text. */
@@ -102,16 +105,16 @@ struct diff_node {
  * together they hold all tensors, and as few as say it all (layer1 and not its blocks,
  * if all of them fared alike). */
 enum diff_fate {
-    FATE_SAME,     /* all equal */
+    FATE_SAME,     /* all equal (in shape and dtype, if values were not asked for) */
     FATE_BUFFERS,  /* parameters are equal, some buffers differ */
     FATE_TRAINED,  /* parameters differ, shapes and dtypes do not */
     FATE_RETYPED,  /* another dtype, by rounding only */
     FATE_REPLACED, /* other shapes */
     FATE_ADDED,    /* only on the right */
     FATE_REMOVED,  /* only on the left */
-    FATE_RENAMED,  /* equal or trained, under other names */
-    FATE_JOINED,   /* fused or split */
-    FATE_MIXED,
+    FATE_RENAMED,  /* equal or trained, some under other names */
+    FATE_JOINED,   /* some fused or split, the rest equal or renamed */
+    FATE_MIXED,    /* several of these, or not known: some could not be read */
 };
 struct diff_part {
     uint32_t node;

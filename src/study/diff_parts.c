@@ -2,7 +2,9 @@
  * nodes as tell all fates. */
 #include "study/diff_in.h"
 
-#define MOST_PARTS 8 /* runs of siblings that fared alike count as one */
+/* Runs of siblings that fared alike count as one. The root is opened for more. */
+#define MOST_PARTS 8
+#define MOST_FIRST 24
 
 /* Buffers alone say little about the module that they stand in: they are quiet (equal)
  * or not, until a parameter tells. */
@@ -24,6 +26,8 @@ static int pair_fate(const struct diff_pair *pair)
     default:
         break;
     }
+    if (pair->state == DIFF_UNREAD && pair->why)
+        return FATE_MIXED; /* nobody knows */
     if (pair->flags & DIFF_RENAMED)
         return FATE_RENAMED;
     if (pair->state == DIFF_CHANGED)
@@ -150,7 +154,7 @@ static int open_nodes(const struct fates *f, struct arena *scratch, uint8_t *ope
         if (f->fate[node] != FATE_MIXED || is_leaf(diff, node))
             continue;
         more = count_runs(f, node);
-        if (runs - 1 + more > MOST_PARTS && node != 0)
+        if (runs - 1 + more > (node == 0 ? MOST_FIRST : MOST_PARTS))
             continue;
         runs += more - 1;
         open[node] = 1;

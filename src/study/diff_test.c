@@ -118,6 +118,7 @@ TEST(a_tensor_that_cannot_be_read_says_why)
     both_check(&both);
     CHECK_INT(both_pair(&both, false, "a")->state, DIFF_UNREAD);
     CHECK_STR(both_pair(&both, false, "a")->why, "its data is missing");
+    CHECK_STR(both_parts(&both), "a mixed, b same");
     CHECK_INT(both_pair(&both, false, "b")->state, DIFF_SAME);
     CHECK(!diff_equal(&both.diff));
     both_drop(&both);
@@ -160,6 +161,24 @@ TEST(ties_that_came_or_went_are_told)
     CHECK(!(both_pair(&both, false, "c.w")->flags & (DIFF_UNTIED | DIFF_TIED)));
     CHECK_INT(both.diff.total.states[DIFF_SAME], 3);
     both_drop(&both);
+}
+
+TEST(bytes_to_read_are_told_before_and_tied_ones_once)
+{
+    struct model *left = diff_sample("a 4x3 1\nb 4 =a\nc 4 2\n");
+    struct model *right = diff_sample("a 4x3 1\nb 4 =a\nc 4 2\n");
+    struct arena arena;
+    struct work work;
+    struct diff diff;
+
+    work_init(&work);
+    arena_init(&arena, 0);
+    CHECK(diff_make(&diff, left, right, &all, &arena, &work, NULL) == 0);
+    CHECK_INT(atomic_load(&work.total), 2 * (48 + 16));
+    CHECK_INT(atomic_load(&work.done), 2 * (48 + 16));
+    arena_release(&arena);
+    model_free(left);
+    model_free(right);
 }
 
 TEST(a_cancelled_diff_can_be_shown)

@@ -131,27 +131,44 @@ void expect_pair(struct diffing *d, uint32_t left, uint32_t right)
                          tensor_bytes(side_at(&d->side[RIGHT], right)));
 }
 
+/* The matched places on the left whose values are still to be compared; of tied ones
+ * the first. Returns how many, or -1. */
+static int64_t list_matches(struct diffing *d, struct position *order)
+{
+    const struct side *left = &d->side[LEFT];
+    struct map listed;
+    uint32_t p, n = 0, unused;
+
+    map_init(&listed, &d->scratch);
+    for (p = 0; p < left->model->n_places; p++) {
+        uint32_t q = left->match[p];
+
+        if (q == NO_PLACE || !worth_reading(d, p, q) || known_of(d, p, q) ||
+            map_find(&listed, tensors_key(d, p, q), &unused))
+            continue;
+        if (map_put(&listed, tensors_key(d, p, q), p) < 0)
+            return -1;
+        expect_pair(d, p, q);
+        order[n++] = position_of(left, p);
+    }
+    return n;
+}
+
 int compare_matches(struct diffing *d)
 {
     const struct side *left = &d->side[LEFT];
     struct position *order;
-    uint32_t p, n = 0;
+    int64_t n, i;
 
     if (!d->wanted->values || d->stopped)
         return 0;
     order = arena_array(&d->scratch, left->model->n_places, sizeof *order);
-    if (!order)
+    n = order ? list_matches(d, order) : -1;
+    if (n < 0)
         return -1;
-    for (p = 0; p < left->model->n_places; p++) {
-        if (left->match[p] == NO_PLACE || !worth_reading(d, p, left->match[p]) ||
-            known_of(d, p, left->match[p]))
-            continue;
-        expect_pair(d, p, left->match[p]);
-        order[n++] = position_of(left, p);
-    }
-    qsort(order, n, sizeof *order, by_position);
-    for (p = 0; p < n && !d->stopped; p++)
-        if (!know(d, order[p].left, left->match[order[p].left]) && !d->stopped)
+    qsort(order, (size_t)n, sizeof *order, by_position);
+    for (i = 0; i < n && !d->stopped; i++)
+        if (!know(d, order[i].left, left->match[order[i].left]) && !d->stopped)
             return -1;
     return 0;
 }
