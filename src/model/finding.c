@@ -33,7 +33,8 @@ static const char *const act_names[PICKLE_ACT_COUNT] = {
     [PICKLE_NAMES] = "names",         [PICKLE_CALLS] = "calls",
     [PICKLE_MAKES] = "makes",         [PICKLE_BUILDS] = "builds",
     [PICKLE_OVERRIDES] = "overrides", [PICKLE_PERSISTENT] = "persistent",
-    [PICKLE_EXTENSION] = "extension",
+    [PICKLE_EXTENSION] = "extension", [PICKLE_FILLS] = "fills",
+    [PICKLE_READS] = "reads",
 };
 
 const char *finding_name(enum finding_code code)

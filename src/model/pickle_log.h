@@ -14,16 +14,24 @@
 
 enum pickle_act {
     PICKLE_NAMES,      /* GLOBAL, STACK_GLOBAL: the name is imported */
-    PICKLE_CALLS,      /* REDUCE */
+    PICKLE_CALLS,      /* REDUCE; OBJ and INST with arguments; or given to something
+                          that calls what it is given */
     PICKLE_MAKES,      /* NEWOBJ, NEWOBJ_EX, OBJ, INST: a new object of the class */
     PICKLE_BUILDS,     /* BUILD on an object of that class or made by that call */
     PICKLE_OVERRIDES,  /* BUILD, SETITEM or APPEND on the global itself */
     PICKLE_PERSISTENT, /* a persistent id; `global` is empty */
     PICKLE_EXTENSION,  /* EXT1/2/4: a name from the copyreg registry, unknown to us */
+    PICKLE_FILLS,      /* SETITEM, APPEND, ... on an object of that class, which is no
+                          container that we know: its own methods would be called */
+    PICKLE_READS,      /* no opcode: the file in bytes that a call of it would load was
+                          read as well, and what it does is in this log */
     PICKLE_ACT_COUNT
 };
 
 #define PICKLE_LOG_KEEP 16
+/* Calls of getattr, and of what getattr gave, are judged by their arguments, each: they
+ * are counted once for all that look alike, and so many are kept. */
+#define PICKLE_LOG_KEEP_GETATTR 4096
 #define NO_EVENT        UINT32_MAX
 
 struct pickle_event {

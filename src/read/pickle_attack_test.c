@@ -1,3 +1,6 @@
+#include <stdio.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "base/test.h"
 #include "read/test_pickle_in.h"
@@ -69,16 +72,69 @@ TEST(a_name_through_the_memo_is_found)
     ran_release(&ran);
 }
 
-TEST(inst_and_obj_make_objects_in_the_log)
+TEST(inst_and_obj_call_with_arguments_and_make_without)
 {
     struct ran ran;
 
     RAN(ran, "(S'id'\nios\nsystem\n.");
     CHECK_INT(ran_acts(&ran, "os.system", PICKLE_NAMES), 1);
-    CHECK_INT(ran_acts(&ran, "os.system", PICKLE_MAKES), 1);
+    CHECK_INT(ran_acts(&ran, "os.system", PICKLE_CALLS), 1);
     ran_release(&ran);
     RAN(ran, "(cos\nsystem\nS'id'\no.");
-    CHECK_INT(ran_acts(&ran, "os.system", PICKLE_MAKES), 1);
+    CHECK_INT(ran_acts(&ran, "os.system", PICKLE_CALLS), 1);
+    ran_release(&ran);
+    RAN(ran, "(cmy\nNet\no.");
+    CHECK_INT(ran_acts(&ran, "my.Net", PICKLE_CALLS), 0);
+    CHECK_INT(ran_acts(&ran, "my.Net", PICKLE_MAKES), 1);
+    ran_release(&ran);
+}
+
+TEST(what_is_given_to_a_caller_counts_as_called)
+{
+    struct ran ran;
+
+    RAN(ran, "ctorch._tensor\n_rebuild_from_type_v2\n(cmy\nrun\ncmy\nT\n(t}tR.");
+    CHECK_INT(ran_acts(&ran, "my.run", PICKLE_CALLS), 1);
+    CHECK_INT(ran_acts(&ran, "my.T", PICKLE_MAKES), 1);
+    ran_release(&ran);
+    RAN(ran, "cnumpy.random._pickle\n__randomstate_ctor\n(Vid\ncmy\nrun\ntR.");
+    CHECK_INT(ran_acts(&ran, "my.run", PICKLE_CALLS), 1);
+    ran_release(&ran);
+    RAN(ran, "ccopyreg\n_reconstructor\n(cmy\nT\ncmy\nBase\nVid\ntR.");
+    CHECK_INT(ran_acts(&ran, "my.Base", PICKLE_CALLS), 1);
+    CHECK_INT(ran_acts(&ran, "my.T", PICKLE_MAKES), 1);
+    ran_release(&ran);
+}
+
+TEST(items_added_to_an_object_are_in_the_log)
+{
+    struct ran ran;
+
+    RAN(ran, "\x80\x02"
+             "cmy\nT\n)\x81K\x01K\x02s.");
+    CHECK_INT(ran_acts(&ran, "my.T", PICKLE_FILLS), 1);
+    ran_release(&ran);
+    RAN(ran, "\x80\x02"
+             "ccollections\nOrderedDict\n)RK\x01K\x02s.");
+    CHECK_INT(ran_acts(&ran, "collections.OrderedDict", PICKLE_FILLS), 0);
+    ran_release(&ran);
+}
+
+TEST(each_getattr_that_differs_is_kept)
+{
+    struct ran ran;
+    char text[4096] = "";
+    size_t n = 0;
+
+    for (int i = 0; i < 2 * PICKLE_LOG_KEEP; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "cbuiltins\ngetattr\n(cmy\nE\nVA%d\ntR0"
+                              "cbuiltins\ngetattr\n(cmy\nE\nVSAME\ntR0",
+                              i);
+    snprintf(text + n, sizeof text - n, "N.");
+    ran_init(&ran, text, strlen(text));
+    CHECK_INT(ran_acts(&ran, "builtins.getattr", PICKLE_CALLS),
+              2 * PICKLE_LOG_KEEP + 1);
     ran_release(&ran);
 }
 

@@ -121,6 +121,11 @@ bool pickle_is_inside(struct str bytes);
 void pickle_run_nested(struct build *build, const struct pickle *pickle,
                        struct str name);
 
+/* The torch file in the bytes that `call` (of _load_from_bytes) is given: run its
+ * pickles into the same log, and those inside them. False if it is not there or cannot
+ * be read to its end. */
+bool pickle_run_file(struct build *build, const struct pickle *pickle, node_id call);
+
 /* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first.
  */
 const struct node *pickle_node(const struct pickle *pickle, node_id id);

@@ -43,6 +43,7 @@ enum global_flag {
     GLOBAL_NEWOBJ = 16,       /* (class, *arguments) */
     GLOBAL_NEWOBJ_EX = 32,    /* (class, arguments, keyword arguments) */
     GLOBAL_RAW = 64,          /* joblib: raw elements follow the BUILD of its object */
+    GLOBAL_CALLER = 128,      /* calls one of its first two arguments, or both */
 };
 
 struct machine {
@@ -69,6 +70,8 @@ struct machine {
     node_id tuples[TUPLES_KEPT];
     uint32_t hole, n_hole; /* items of the pool that a container moved away from */
     struct map globals;    /* hash of module and name -> node */
+    struct map reached;    /* what is in the log of getattr: value id and act */
+    uint32_t getattr_log;  /* its number in the pickle log */
     uint32_t persistent_log, extension_log; /* their numbers in the pickle log */
 
     uint64_t opcodes;

@@ -125,6 +125,11 @@ static const struct known_global known_globals[] = {
     {"copyreg.__newobj__", GLOBAL_NEWOBJ},
     {"copyreg.__newobj_ex__", GLOBAL_NEWOBJ_EX},
     {"joblib.numpy_pickle.NumpyArrayWrapper", GLOBAL_RAW},
+    {"torch._tensor._rebuild_from_type", GLOBAL_CALLER},
+    {"torch._tensor._rebuild_from_type_v2", GLOBAL_CALLER},
+    {"numpy.random._pickle.__randomstate_ctor", GLOBAL_CALLER},
+    {"numpy.random._pickle.__generator_ctor", GLOBAL_CALLER},
+    {"numpy.random._pickle.__bit_generator_ctor", GLOBAL_CALLER},
 };
 
 static uint8_t flags_of_global(struct str full)
@@ -163,6 +168,8 @@ static node_id make_global(struct machine *m, struct str full, size_t module_len
     node_at(m, id)->flags = flags_of_global(full);
     node_at(m, id)->listed.log =
         build_pickle_global(m->build, full, (uint32_t)module_len);
+    if (str_is(full, "builtins.getattr"))
+        m->getattr_log = node_at(m, id)->listed.log;
     return id;
 }
 
@@ -256,6 +263,31 @@ void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
         keep_event(m, act, global, args);
 }
 
+/* What getattr reaches is judged by its arguments, so each that differs is kept. */
+static void log_reached(struct machine *m, enum pickle_act act, uint32_t global,
+                        node_id callee, node_id args)
+{
+    struct pickle_log *log = &m->build->model->pickle;
+    node_id both[2] = {callee, args};
+    bool computed = global != m->getattr_log;
+    node_id shown = computed ? callee : args;
+    uint32_t value = VALUE_ID_NONE, seen;
+    uint64_t key;
+
+    if (shown != NO_NODE)
+        value = pickle_value_brief(m->pickle, shown);
+    key = value | (uint64_t)act << 32 | (uint64_t)computed << 40;
+    if (value != VALUE_ID_FAILED && map_find(&m->reached, key, &seen))
+        return;
+    build_pickle_count(m->build, global, act);
+    if (log->globals[global].acts[act] > PICKLE_LOG_KEEP_GETATTR ||
+        map_put(&m->reached, key, 0) < 0)
+        return;
+    if (computed && args != NO_NODE)
+        args = machine_tuple(m, both, 2);
+    keep_event(m, act, global, args);
+}
+
 void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id args)
 {
     node_id known = pickle_class(m->pickle, callee);
@@ -267,7 +299,13 @@ void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id
     if (known == NO_NODE)
         return;
     global = node_at(m, known)->listed.log;
-    if (global == UINT32_MAX || !build_pickle_count(m->build, global, act))
+    if (global == UINT32_MAX)
+        return;
+    if (known == m->computed || global == m->getattr_log) {
+        log_reached(m, act, global, callee, args);
+        return;
+    }
+    if (!build_pickle_count(m->build, global, act))
         return;
     /* Where the result of a call is called in turn, show both. */
     if (node_at(m, callee)->kind != NODE_GLOBAL && args != NO_NODE)

@@ -1,4 +1,5 @@
 #include "read/pickle_value_in.h"
+#include "read/zip_in.h"
 
 /* pickle.loads(b'...') is a call with bytes: what these would do when they are loaded
  * in turn belongs in the log as well. */
@@ -7,11 +8,15 @@
 #define NESTED_MOST  64
 #define NESTED_MIN   8 /* bytes; nothing shorter can name anything */
 
-/* Bytes that look like a pickle, to be run. */
+#define FILE_PICKLES 8 /* of a torch file: five, if it is an honest one */
+#define FILE_BYTES   (256u << 20)
+
+/* Bytes that look like a pickle or a torch file, to be run. */
 struct nested {
     struct str bytes;
     struct str outer; /* the name of the pickle they lie in */
     int depth;
+    bool file; /* a call would load them as a torch file */
 };
 
 struct search {
@@ -29,13 +34,10 @@ static bool is_torch_file(struct str bytes)
     return str_find(str_head(bytes, 32), str_span(magic, sizeof magic - 1)) >= 0;
 }
 
-static void add(struct search *search, struct str bytes, struct str outer, int depth)
+static void add(struct search *search, struct nested nested)
 {
-    if (bytes.len < NESTED_MIN || is_torch_file(bytes) || !pickle_is_inside(bytes))
-        return;
-    if (search->n < NESTED_MOST && depth <= NESTED_DEPTH) {
-        search->found[search->n++] =
-            (struct nested){.bytes = bytes, .outer = outer, .depth = depth};
+    if (search->n < NESTED_MOST && nested.depth <= NESTED_DEPTH) {
+        search->found[search->n++] = nested;
         return;
     }
     if (!search->said_more)
@@ -43,56 +45,166 @@ static void add(struct search *search, struct str bytes, struct str outer, int d
             search->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
             "%.*s: more pickles inside pickles than the %d, or deeper than the "
             "%d, that are looked at",
-            STR_ARG(outer), NESTED_MOST, NESTED_DEPTH);
+            STR_ARG(nested.outer), NESTED_MOST, NESTED_DEPTH);
     search->said_more = true;
+}
+
+static void add_bytes(struct search *search, struct nested nested)
+{
+    if (nested.bytes.len >= NESTED_MIN && !is_torch_file(nested.bytes) &&
+        pickle_is_inside(nested.bytes))
+        add(search, nested);
 }
 
 /* Older protocols write bytes as Latin-1 text, where a PROTO is these two bytes. Text
  * that begins otherwise is plain, and is looked at as it is: it may be much. */
 static void add_encoded(struct search *search, const struct pickle *pickle,
-                        node_id call, struct str name, int depth)
+                        node_id call, struct nested nested)
 {
-    struct str text = pickle_text(pickle, pickle_arg(pickle, call, 0));
-
-    if (str_starts(text, STR("\xc2\x80")) && !pickle_bytes(pickle, call, &text))
+    nested.bytes = pickle_text(pickle, pickle_arg(pickle, call, 0));
+    if (str_starts(nested.bytes, STR("\xc2\x80")) &&
+        !pickle_bytes(pickle, call, &nested.bytes))
         return;
-    add(search, text, name, depth);
+    add_bytes(search, nested);
 }
 
-static void search_nodes(struct search *search, const struct pickle *pickle,
-                         struct str name, int depth)
+/* The bytes that a call of _load_from_bytes is given. */
+static bool file_bytes(const struct pickle *pickle, node_id call, struct str *ret_bytes)
 {
-    node_id encode = NO_NODE; /* the global, which stands before every call of it */
+    node_id argument = pickle_arg(pickle, call, 0);
+
+    /* Python 2 has no bytes but texts. */
+    if (!pickle_bytes(pickle, argument, ret_bytes))
+        *ret_bytes = pickle_text(pickle, argument);
+    return ret_bytes->at != NULL;
+}
+
+/* What lies in the bytes of a pickle. The torch files of one that is folded are read
+ * there, as the files they are. */
+static void search_nodes(struct search *search, const struct pickle *pickle,
+                         struct nested here, bool folded)
+{
+    /* Globals, which stand before every call of them. */
+    node_id encode = NO_NODE, load = NO_NODE;
 
     for (node_id id = 0; id < pickle->n_nodes; id++) {
         const struct node *node = &pickle->nodes[id];
+        struct nested nested = here;
 
-        if (node->kind == NODE_BYTES)
-            add(search, pickle_text(pickle, id), name, depth);
-        else if (node->kind == NODE_CALL && node->call.callee == encode)
-            add_encoded(search, pickle, id, name, depth);
-        else if (pickle_is_global(pickle, id, "_codecs.encode"))
+        if (node->kind == NODE_BYTES) {
+            nested.bytes = pickle_text(pickle, id);
+            add_bytes(search, nested);
+        } else if (node->kind == NODE_CALL && node->call.callee == encode) {
+            add_encoded(search, pickle, id, nested);
+        } else if (node->kind == NODE_CALL && node->call.callee == load && !folded) {
+            nested.file = true;
+            if (file_bytes(pickle, id, &nested.bytes))
+                add(search, nested);
+        } else if (pickle_is_global(pickle, id, "_codecs.encode")) {
             encode = id;
+        } else if (pickle_is_global(pickle, id, "torch.storage._load_from_bytes")) {
+            load = id;
+        }
     }
 }
 
-static void run_found(struct search *search, const struct nested *nested)
+/* Run the pickle at the front of `in`, and look inside it. */
+static bool run_pickle(struct search *search, struct bytes *in, struct str name,
+                       int depth)
+{
+    struct pickle *pickle = arena_alloc(&search->build->scratch, sizeof *pickle);
+    struct err why = {0};
+
+    if (!pickle || pickle_run(pickle, search->build, in, name, &why) < 0)
+        return false;
+    search_nodes(search, pickle, (struct nested){.outer = name, .depth = depth + 1},
+                 false);
+    return pickle->complete;
+}
+
+/* A zip: torch loads its data.pkl. */
+static bool run_zip(struct search *search, const struct nested *nested, struct str name)
+{
+    struct build *build = search->build;
+    struct blob *blob;
+    struct zip *zip;
+    struct err why = {0};
+    struct str data;
+    struct bytes in;
+    int64_t entry = -1;
+    bool done = false;
+
+    blob = blob_open_memory(nested->bytes.at, nested->bytes.len, "a file in a pickle",
+                            &why);
+    zip = blob ? zip_open(blob, build, &why) : NULL;
+    if (zip)
+        entry = zip_find(zip, "data.pkl");
+    if (entry >= 0 && zip_load(zip, (uint32_t)entry, FILE_BYTES, build, &build->scratch,
+                               &data, &why) == 0) {
+        in = bytes_of(data.at, data.len);
+        done = run_pickle(search, &in, name, nested->depth);
+    }
+    blob_close(blob);
+    return done;
+}
+
+/* A torch file of the old kind is a row of pickles, with storages behind them: these
+ * are not reached, for the keys are the last pickle. */
+static bool run_row(struct search *search, const struct nested *nested, struct str name)
 {
     struct bytes in = bytes_of(nested->bytes.at, nested->bytes.len);
+    bool legacy = is_torch_file(nested->bytes);
+    int most = legacy ? 5 : FILE_PICKLES, n = 0;
+
+    while (n < most && bytes_left(&in) > 0) {
+        struct str rest = str_span((const char *)in.at, bytes_left(&in));
+
+        if (n > 0 && !legacy && !pickle_looks_like(rest))
+            break;
+        if (!run_pickle(search, &in, name, nested->depth))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+static bool run_found(struct search *search, const struct nested *nested)
+{
     struct arena *scratch = &search->build->scratch;
-    struct err why = {0};
-    struct pickle *pickle = arena_alloc(scratch, sizeof *pickle);
     struct str name = str_of(arena_printf(scratch, "%.*s, in %zu bytes",
                                           STR_ARG(nested->outer), nested->bytes.len));
+    struct bytes in = bytes_of(nested->bytes.at, nested->bytes.len);
 
-    if (!pickle || !name.at)
-        return;
+    if (!name.at)
+        return false;
+    if (nested->file && zip_looks_like(nested->bytes))
+        return run_zip(search, nested, name);
+    if (nested->file)
+        return run_row(search, nested, name);
     build_finding(search->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING,
                   FINDING_NOWHERE,
                   "%.*s: %zu bytes inside this pickle are a pickle themselves",
                   STR_ARG(nested->outer), nested->bytes.len);
-    if (pickle_run(pickle, search->build, &in, name, &why) == 0)
-        search_nodes(search, pickle, name, nested->depth + 1);
+    return run_pickle(search, &in, name, nested->depth);
+}
+
+static void note_file_read(struct build *build)
+{
+    struct str name = STR("torch.storage._load_from_bytes");
+    uint32_t global = build_pickle_global(build, name, sizeof "torch.storage" - 1);
+
+    if (global != UINT32_MAX)
+        build_pickle_count(build, global, PICKLE_READS);
+}
+
+static void run_all(struct search *search)
+{
+    while (search->next < search->n) {
+        const struct nested *nested = &search->found[search->next++];
+
+        if (run_found(search, nested) && nested->file)
+            note_file_read(search->build);
+    }
 }
 
 void pickle_run_nested(struct build *build, const struct pickle *pickle,
@@ -103,7 +215,26 @@ void pickle_run_nested(struct build *build, const struct pickle *pickle,
     if (!search)
         return;
     search->build = build;
-    search_nodes(search, pickle, name, 1);
-    while (search->next < search->n)
-        run_found(search, &search->found[search->next++]);
+    search_nodes(search, pickle, (struct nested){.outer = name, .depth = 1}, true);
+    run_all(search);
+}
+
+bool pickle_run_file(struct build *build, const struct pickle *pickle, node_id call)
+{
+    const struct pickle_log *log = &build->model->pickle;
+    struct search *search = arena_alloc(&build->scratch, sizeof *search);
+    struct nested nested = {.depth = 1, .file = true};
+    bool done;
+
+    if (!search || !file_bytes(pickle, call, &nested.bytes))
+        return false;
+    search->build = build;
+    if (pickle->stream < log->n_streams)
+        nested.outer = model_string(build->model, log->streams[pickle->stream].name);
+    build_finding(build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, FINDING_NOWHERE,
+                  "%.*s: a file of %zu bytes is loaded and thrown away",
+                  STR_ARG(nested.outer), nested.bytes.len);
+    done = run_found(search, &nested);
+    run_all(search);
+    return done;
 }

@@ -43,6 +43,32 @@ static node_id make_new(struct machine *m, node_id callee, node_id args)
     return make_call(m, NODE_NEW, callee, args);
 }
 
+/* OBJ and INST: without arguments Python makes an object without running its class;
+ * with some it is a call like any other. */
+static node_id make_instance(struct machine *m, node_id callee, node_id args)
+{
+    bool calls = pickle_count(m->pickle, args) > 0;
+
+    machine_log(m, calls ? PICKLE_CALLS : PICKLE_MAKES, callee, args);
+    return make_call(m, NODE_NEW, callee, args);
+}
+
+/* torch's (function, class, ...) calls the function and makes an object of the class;
+ * numpy's (name, function) calls the function, and (class) the class. */
+static void log_given(struct machine *m, node_id callee, node_id args)
+{
+    bool torch = str_starts(pickle_text(m->pickle, callee), STR("torch."));
+    node_id first = pickle_item(m->pickle, args, 0);
+    node_id second = pickle_item(m->pickle, args, 1);
+    const struct node *node = pickle_node(m->pickle, first);
+
+    if (node && (torch || node->kind == NODE_GLOBAL))
+        machine_log(m, PICKLE_CALLS, first, args);
+    node = pickle_node(m->pickle, second);
+    if (node && (torch || node->kind == NODE_GLOBAL))
+        machine_log(m, torch ? PICKLE_MAKES : PICKLE_CALLS, second, args);
+}
+
 /* copyreg._reconstructor(class, base, state): an object, or, where the base is dict or
  * list, one that begins with the items of `state`. */
 static node_id make_reconstructed(struct machine *m, node_id args)
@@ -54,6 +80,9 @@ static node_id make_reconstructed(struct machine *m, node_id args)
 
     if (pickle_is_global(m->pickle, base, "builtins.object"))
         return make_new(m, class_id, m->empty_tuple);
+    /* The base's __init__ is run with the state: as good as calling it. */
+    if (!str_starts(pickle_text(m->pickle, base), STR("builtins.")))
+        machine_log(m, PICKLE_CALLS, base, args);
     made = make_new(m, class_id, machine_tuple(m, &state, 1));
     if (made != NO_NODE &&
         (node_at(m, state)->kind == NODE_DICT ||
@@ -108,12 +137,15 @@ static node_id make_newobj_ex(struct machine *m, node_id callee, node_id args,
 
 /* Some calls have a plainer meaning: give them the node that says so. NO_NODE with no
  * fault: this is not such a call. */
-static node_id make_plainer(struct machine *m, unsigned flags, node_id args)
+static node_id make_plainer(struct machine *m, node_id callee, node_id args)
 {
+    unsigned flags = node_at(m, callee)->flags;
     uint32_t n = pickle_count(m->pickle, args);
 
     if (node_at(m, args)->kind != NODE_TUPLE)
         return NO_NODE;
+    if (flags & GLOBAL_CALLER)
+        log_given(m, callee, args);
     if (flags & GLOBAL_SAME && n >= 1)
         return pickle_item(m->pickle, args, 0);
     if (flags & GLOBAL_RECONSTRUCTOR && n == 3)
@@ -139,7 +171,7 @@ int machine_run_reduce(struct machine *m)
     machine_log(m, PICKLE_CALLS, callee, args);
     callee_node = node_at(m, callee);
     if (callee_node->kind == NODE_GLOBAL && callee_node->flags > GLOBAL_LIST)
-        made = make_plainer(m, callee_node->flags, args);
+        made = make_plainer(m, callee, args);
     if (made == NO_NODE)
         made = make_call(m, NODE_CALL, callee, args);
     return machine_push(m, made);
@@ -173,7 +205,7 @@ int machine_run_obj(struct machine *m)
         return machine_fault(m, "it needs a class above the mark");
     callee = items[0];
     args = machine_tuple(m, items + 1, n - 1);
-    return args == NO_NODE ? -1 : machine_push(m, make_new(m, callee, args));
+    return args == NO_NODE ? -1 : machine_push(m, make_instance(m, callee, args));
 }
 
 /* INST: mark, arguments; the class is named by two lines. */
@@ -187,7 +219,7 @@ int machine_run_inst(struct machine *m, struct str module, struct str name)
     if (callee == NO_NODE || machine_pop_mark(m, &items, &n) < 0)
         return -1;
     args = machine_tuple(m, items, n);
-    return args == NO_NODE ? -1 : machine_push(m, make_new(m, callee, args));
+    return args == NO_NODE ? -1 : machine_push(m, make_instance(m, callee, args));
 }
 
 /* Something is changed on a class or module itself: from then on its name means what
@@ -251,6 +283,22 @@ int machine_run_build(struct machine *m)
     return 0;
 }
 
+static bool is_made(const struct node *node)
+{
+    return node->kind == NODE_CALL || node->kind == NODE_NEW;
+}
+
+/* An OrderedDict, a deque, ...: filling it calls nothing that the file brings. */
+static bool is_container(const struct machine *m, const struct node *node)
+{
+    const struct node *callee;
+
+    if (!is_made(node))
+        return false;
+    callee = node_at(m, node->call.callee);
+    return callee->kind == NODE_GLOBAL && callee->flags & (GLOBAL_DICT | GLOBAL_LIST);
+}
+
 /* Add items to whatever is on the top of the stack; `kind` is what it should be. */
 static int add_to_top(struct machine *m, enum node_kind kind, const node_id *items,
                       uint32_t n)
@@ -266,6 +314,9 @@ static int add_to_top(struct machine *m, enum node_kind kind, const node_id *ite
                              "it adds items to a value that takes none of that kind");
     if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, items[0]);
+    else if (!is_container(m, node))
+        machine_log(m, PICKLE_FILLS, is_made(node) ? node->call.callee : target,
+                    items[0]);
     target = machine_extra(m, target, kind);
     return target == NO_NODE ? -1 : machine_add_items(m, target, items, n);
 }

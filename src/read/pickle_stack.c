@@ -89,6 +89,8 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     arena_init(&m->arena, limit > used ? limit - used : 1);
     map_init(&m->memo_far, &m->arena);
     map_init(&m->globals, &m->arena);
+    map_init(&m->reached, &m->arena);
+    m->getattr_log = UINT32_MAX;
     m->persistent_log = m->extension_log = UINT32_MAX;
     m->raw = NO_NODE;
     reserve_arrays(m);

@@ -184,6 +184,16 @@ void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
         push(fold, task);
 }
 
+/* What the file in bytes does is in the log. */
+static void note_file_read(struct build *build)
+{
+    struct str name = STR("torch.storage._load_from_bytes");
+    uint32_t global = build_pickle_global(build, name, sizeof "torch.storage" - 1);
+
+    if (global != UINT32_MAX)
+        build_pickle_count(build, global, PICKLE_READS);
+}
+
 /* A whole torch file in bytes, as pickle and joblib write tensors and storages. */
 static void fold_file(struct torch_fold *fold, const struct fold_task *task)
 {
@@ -200,6 +210,7 @@ int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
     node_id argument = pickle_arg(fold->pickle, node, 0);
     struct str bytes;
     struct blob *blob;
+    uint32_t seen;
 
     /* Python 2 has no bytes but texts. */
     if (!pickle_bytes(fold->pickle, argument, &bytes))
@@ -215,8 +226,27 @@ int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
     blob = blob_open_memory(bytes.at, bytes.len, "a torch file in a pickle", err);
     if (!blob)
         return -1;
-    return input_read_inner(fold->dialect->input, blob, "a torch file in a pickle",
-                            place, fold->build, err);
+    if (input_read_inner(fold->dialect->input, blob, "a torch file in a pickle", place,
+                         fold->build, err) < 0)
+        return -1;
+    if (!map_find(&fold->opened, node, &seen) &&
+        map_put(&fold->opened, node, place) == 0)
+        note_file_read(fold->build);
+    return 0;
+}
+
+/* Files whose tensors stand nowhere in the tree are loaded by torch all the same. */
+static void run_other_files(struct torch_fold *fold)
+{
+    for (node_id id = 0; id < fold->n_nodes; id++) {
+        uint32_t seen;
+
+        if (fold_is(fold, id, NODE_CALL) &&
+            fold_callee_name(fold, id) == NAME_LOAD_FROM_BYTES &&
+            !map_find(&fold->opened, id, &seen) &&
+            pickle_run_file(fold->build, fold->pickle, id))
+            note_file_read(fold->build);
+    }
 }
 
 /* Unfold one thing below its place, unless it stands elsewhere already. */
@@ -337,6 +367,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
     }
     map_init(&fold.values, &build->scratch);
     map_init(&fold.files, &build->scratch);
+    map_init(&fold.opened, &build->scratch);
     fold.bare = NO_OBJECT;
     fold.parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
     fold_root(&fold, place, root);
@@ -347,6 +378,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
             return err_set(err, ERR_CANCELLED, "stopped");
         unfold(&fold, &task);
     }
+    run_other_files(&fold);
     if (fold_spent(&fold))
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, place,
                       "the file needs more memory than allowed: the rest is left out");

@@ -134,6 +134,7 @@ struct torch_fold {
     struct map values; /* node -> value id: long texts, arrays that are no tensors */
     struct map files;  /* a torch file in bytes -> its storage's index in `persistents`;
                           the data of an array -> its storage */
+    struct map opened; /* the torch files in bytes that were read */
     struct fold_values args, hidden, hooks; /* of the module that is being unfolded */
     uint32_t n_plain;                       /* places made for plain values */
     uint32_t parameter_class;

@@ -1,5 +1,6 @@
 #include "study/verdict.h"
 
+#include "base/base.h"
 #include "study/verdict_in.h"
 
 struct judgement {
@@ -14,18 +15,29 @@ static struct str global_name(const struct model *model, uint32_t index)
     return model_string(model, model->pickle.globals[index].name);
 }
 
+/* The name behind the module: "print.__class__" of builtins. */
+static struct str name_part(const struct pickle_global *global, struct str name)
+{
+    return global->module_len < name.len ? str_from(name, global->module_len + 1)
+                                         : name;
+}
+
 static unsigned uses_of(const struct pickle_global *global)
 {
+    static const struct {
+        enum pickle_act act;
+        unsigned use;
+    } uses_by_act[] = {{PICKLE_NAMES, USE_NAME},
+                       {PICKLE_CALLS, USE_CALL},
+                       {PICKLE_MAKES, USE_MAKE},
+                       {PICKLE_BUILDS, USE_BUILD},
+                       {PICKLE_FILLS, USE_FILL}};
     unsigned uses = 0;
 
-    if (global->acts[PICKLE_NAMES])
-        uses |= USE_NAME;
-    if (global->acts[PICKLE_CALLS])
-        uses |= USE_CALL;
-    if (global->acts[PICKLE_MAKES])
-        uses |= USE_MAKE;
-    if (global->acts[PICKLE_BUILDS])
-        uses |= USE_BUILD;
+    for (size_t i = 0; i < COUNT_OF(uses_by_act); i++) {
+        if (global->acts[uses_by_act[i].act])
+            uses |= uses_by_act[i].use;
+    }
     return uses;
 }
 
@@ -34,58 +46,153 @@ static bool is_indirect(const struct model *model)
     uint32_t i;
 
     for (i = 0; i < model->pickle.n_globals; i++) {
-        if ((uses_of(&model->pickle.globals[i]) & (USE_CALL | USE_MAKE)) &&
+        if ((uses_of(&model->pickle.globals[i]) & (USE_CALL | USE_MAKE | USE_FILL)) &&
             verdict_calls_others(global_name(model, i)))
             return true;
     }
     return false;
 }
 
-/* ---- names reached through getattr ---- */
+/* ---- what a name tells ---- */
 
 static bool is_torch(struct str name)
 {
     return str_starts(name, STR("torch."));
 }
 
-/* getattr(X, "name") is how Python 3.11 spells members of an Enum, and protocol 2 a
- * class within a class: harmless where X is the user's own or names torch's functions.
- * Reaching into the standard library, or for a name like __globals__, is how code is
- * found. */
+static bool is_numpy(struct str name)
+{
+    return str_starts(name, STR("numpy."));
+}
+
+/* Not of Python, torch or numpy, which we know: of the user, or of a package of his. */
+static bool is_others(struct str name)
+{
+    return str_find_char(name, '.') >= 0 && !verdict_is_standard(name) &&
+           !is_torch(name) && !is_numpy(name);
+}
+
+/* "__globals__": the attributes through which Python's inside is reached. */
+static bool is_magic(struct str part)
+{
+    return part.len > 4 && str_starts(part, STR("__")) && str_ends(part, STR("__"));
+}
+
+/* The part before the first dot, which is cut off `rest`. */
+static struct str next_part(struct str *rest)
+{
+    ptrdiff_t dot = str_find_char(*rest, '.');
+    struct str part = str_head(*rest, dot < 0 ? rest->len : (size_t)dot);
+
+    *rest = str_from(*rest, dot < 0 ? rest->len : (size_t)dot + 1);
+    return part;
+}
+
+static bool has_magic(struct str name)
+{
+    while (name.len > 0) {
+        if (is_magic(next_part(&name)))
+            return true;
+    }
+    return false;
+}
+
+/* Protocol 4 looks a name with dots up part by part: "os.system" of a module that
+ * imports os. A class within a class has dots as well, but passes through classes. */
+static bool passes_through_module(struct str name)
+{
+    while (str_find_char(name, '.') >= 0) {
+        struct str part = next_part(&name);
+
+        if (verdict_is_standard(part) && !verdict_is_class_like(part))
+            return true;
+    }
+    return false;
+}
+
+static bool is_constant(struct str name)
+{
+    size_t i;
+
+    for (i = 0; i < name.len; i++) {
+        char c = name.at[i];
+
+        if (!(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+    }
+    return name.len > 0;
+}
+
+/* ---- names reached through getattr ---- */
+
+/* getattr(X, "name") with a global X: how Python 3.11 spells members of an Enum,
+ * protocol 2 a class within a class, and torch its functions in C. Reaching into the
+ * standard library, for a module, or for a name like __globals__, is how code is found.
+ */
+static bool member_is_plain(struct str owner, struct str name)
+{
+    struct str last = str_from(owner, (size_t)(str_find_last_char(owner, '.') + 1));
+
+    if (is_magic(name) || verdict_dangerous(owner) || has_magic(owner))
+        return false;
+    if (is_constant(name) && verdict_is_class_like(owner))
+        return true;
+    if (str_is(owner, "torch._C._VariableFunctionsClass") ||
+        str_is(owner, "torch._C._VariableFunctions"))
+        return verdict_torch_function(name);
+    return is_others(owner) && !verdict_is_standard(last);
+}
+
+/* The same with an object for X: a method. Those of torch's classes that stand in files
+ * are the hooks of lazy modules; of others we do not know what they do. */
+static bool method_is_plain(struct str class, struct str name)
+{
+    if (str_starts(class, STR("torch.nn.modules.")) && verdict_is_class_like(class))
+        return str_is(name, "_infer_parameters") || str_is(name, "_lazy_load_hook");
+    return is_others(class) && !is_magic(name) && !verdict_dangerous(class);
+}
+
 static bool getattr_is_plain(const struct model *model, uint32_t args)
 {
     const struct value *value = value_at(&model->values, args);
     const uint32_t *items = value_items(&model->values, args);
+    enum value_kind kind;
     struct str owner, name;
 
-    if (value->n < 2 || value_at(&model->values, items[1])->kind != VALUE_STR ||
-        value_at(&model->values, items[0])->kind != VALUE_GLOBAL)
+    if (value->kind != VALUE_TUPLE || value->n < 2 ||
+        value_at(&model->values, items[1])->kind != VALUE_STR)
         return false;
     owner = value_text(&model->values, items[0]);
     name = value_text(&model->values, items[1]);
-    if (str_find(name, STR("__")) >= 0 || verdict_dangerous(owner))
-        return false;
-    if (str_starts(owner, STR("torch._C._VariableFunctions")))
-        return true;
-    return !verdict_is_standard(owner) && !is_torch(owner);
+    kind = (enum value_kind)value_at(&model->values, items[0])->kind;
+    if (kind == VALUE_GLOBAL)
+        return member_is_plain(owner, name);
+    return (kind == VALUE_CALL || kind == VALUE_OBJECT) && method_is_plain(owner, name);
 }
 
-/* The callee of a computed call stands first in its arguments: is it such a getattr? */
+/* The callee of a computed call stands first in its arguments, as the name "X.name"
+ * that a getattr gave. Only the user's own classes may be reached so. */
 static bool callee_is_plain(const struct model *model, uint32_t args)
 {
     const struct value *both = value_at(&model->values, args);
     uint32_t callee;
+    struct str name, owner;
+    ptrdiff_t dot;
 
     if (both->kind != VALUE_TUPLE || both->n < 1)
         return false;
     callee = value_items(&model->values, args)[0];
-    return value_at(&model->values, callee)->kind == VALUE_CALL &&
-           str_is(value_text(&model->values, callee), "builtins.getattr") &&
-           getattr_is_plain(model, callee);
+    if (value_at(&model->values, callee)->kind != VALUE_GLOBAL)
+        return false;
+    name = value_text(&model->values, callee);
+    dot = str_find_last_char(name, '.');
+    owner = str_head(name, dot < 0 ? 0 : (size_t)dot);
+    return is_others(owner) &&
+           member_is_plain(owner, str_from(name, (size_t)(dot + 1)));
 }
 
-/* Does `plain` hold for the arguments of every use of a global? Only if all are kept.
- */
+/* Does `plain` hold for the arguments of every use of a global, naming it aside? Only
+ * if all are kept. */
 static bool all_uses(const struct model *model, uint32_t index,
                      bool (*plain)(const struct model *model, uint32_t args))
 {
@@ -94,14 +201,13 @@ static bool all_uses(const struct model *model, uint32_t index,
     uint32_t i, act;
 
     for (act = 0; act < PICKLE_ACT_COUNT; act++) {
-        if (act == PICKLE_NAMES && plain == getattr_is_plain)
-            continue;
-        expected += global->acts[act];
+        if (act != PICKLE_NAMES)
+            expected += global->acts[act];
     }
     for (i = global->first; i != NO_EVENT; i = model->pickle.events[i].next) {
         const struct pickle_event *event = &model->pickle.events[i];
 
-        if (event->act == PICKLE_NAMES && plain == getattr_is_plain)
+        if (event->act == PICKLE_NAMES)
             continue;
         if (!plain(model, event->args))
             return false;
@@ -119,65 +225,87 @@ static struct judgement judge_getattr(const struct model *model, uint32_t index)
 
 static struct judgement judge_computed(const struct model *model, uint32_t index)
 {
-    if (all_uses(model, index, callee_is_plain))
+    const struct pickle_global *global = &model->pickle.globals[index];
+
+    if (global->acts[PICKLE_NAMES])
+        return (struct judgement){TRUST_DANGER, "a name that is put together on load"};
+    if (!global->acts[PICKLE_FILLS] && all_uses(model, index, callee_is_plain))
         return (struct judgement){TRUST_UNKNOWN, "a class within a class"};
     return (struct judgement){TRUST_DANGER, "calls what another call returned"};
 }
 
 /* ---- one global ---- */
 
-/* The name behind the module: "print.__class__" of builtins. */
-static bool has_dunder(const struct pickle_global *global, struct str name)
-{
-    struct str last = str_from(name, global->module_len);
-
-    return str_find(last, STR("__")) >= 0;
-}
-
-/* A name on neither list. What belongs to Python or torch and is not allowed has no
- * business in a model once it is called; of others we only know that they are code. */
+/* A name on neither list. What belongs to Python, torch or numpy and is not allowed has
+ * no business in a model once it is called; of others we only know that they are code.
+ */
 static struct judgement judge_unknown(const struct pickle_global *global,
                                       struct str name, bool indirect)
 {
-    bool called = uses_of(global) & (USE_CALL | USE_MAKE);
-    bool standard = verdict_is_standard(name);
+    bool called = uses_of(global) & (USE_CALL | USE_MAKE | USE_FILL);
     bool function = !verdict_is_class_like(name);
+    struct str part = name_part(global, name);
 
-    if (has_dunder(global, name))
+    if (has_magic(part))
         return (struct judgement){TRUST_DANGER, "reaches a hidden attribute"};
-    if (standard && (called || (indirect && function)))
+    if (passes_through_module(part))
+        return (struct judgement){TRUST_DANGER, "reaches through another module"};
+    if (verdict_is_standard(name) && (called || (indirect && function)))
         return (struct judgement){TRUST_DANGER,
                                   "standard library, outside the allow-list"};
     if (is_torch(name) && function && (called || indirect))
         return (struct judgement){TRUST_DANGER,
                                   "part of torch, outside the allow-list"};
+    if (is_numpy(name) && function && (called || indirect))
+        return (struct judgement){TRUST_DANGER,
+                                  "part of numpy, outside the allow-list"};
     return (struct judgement){TRUST_UNKNOWN, ""};
 }
 
-/* Some rows are neither good nor bad: they stand in ordinary files, and we cannot tell.
- */
-static bool is_undecided(struct str name, const char **ret_about)
+/* A torch file in bytes is as good or bad as what stands in it, which is in this same
+ * log if every one of them was read. */
+static bool files_were_read(const struct pickle_global *global)
 {
-    *ret_about = "";
-    if (str_is(name, "torch.storage._load_from_bytes"))
-        *ret_about = "loads a torch file within this file";
-    else if (str_is(name, "operator.getitem") || str_is(name, "_operator.getitem"))
-        *ret_about = "takes an item";
-    return **ret_about != '\0';
+    return global->acts[PICKLE_READS] >= global->acts[PICKLE_CALLS] &&
+           !(uses_of(global) & ~(unsigned)(USE_NAME | USE_CALL));
 }
 
-/* May the user vouch for it? What comes with Python or torch we know better. */
-static bool is_vouched_for(const struct verdict_allow *allow, struct str name)
+static bool is_loader(struct str name)
 {
-    uint32_t i;
+    return str_is(name, "torch.storage._load_from_bytes");
+}
 
-    if (!allow || verdict_is_standard(name) || is_torch(name))
+/* Some are judged by more than their name. False: this is none of them. */
+static bool judge_special(const struct model *model, uint32_t index, struct str name,
+                          struct judgement *ret)
+{
+    const struct pickle_global *global = &model->pickle.globals[index];
+
+    if (global->acts[PICKLE_OVERRIDES])
+        *ret = (struct judgement){TRUST_DANGER, "its attributes are replaced"};
+    else if (global->acts[PICKLE_EXTENSION])
+        *ret = (struct judgement){TRUST_DANGER, "a name that is not in the file"};
+    else if (name.len == 0 && !uses_of(global))
+        *ret = (struct judgement){TRUST_KNOWN, "refers to a storage"};
+    else if (str_is(name, COMPUTED))
+        *ret = judge_computed(model, index);
+    else if (str_is(name, "builtins.getattr"))
+        *ret = judge_getattr(model, index);
+    else if (is_loader(name) && files_were_read(global))
+        *ret = (struct judgement){TRUST_KNOWN, "loads a torch file within this file"};
+    else if (is_loader(name))
+        *ret = (struct judgement){TRUST_UNKNOWN,
+                                  "loads a file within this file that was not read"};
+    else if (str_is(name, "operator.getitem") || str_is(name, "_operator.getitem"))
+        *ret = (struct judgement){TRUST_UNKNOWN, "takes an item"};
+    else
         return false;
-    for (i = 0; i < allow->n; i++) {
-        if (verdict_fits_glob(allow->patterns[i], name))
-            return true;
-    }
-    return false;
+    return true;
+}
+
+static bool is_script(const struct model *model)
+{
+    return str_is(str_of(model->format), "TorchScript");
 }
 
 static struct judgement judge(const struct model *model, uint32_t index, bool indirect)
@@ -185,27 +313,31 @@ static struct judgement judge(const struct model *model, uint32_t index, bool in
     const struct pickle_global *global = &model->pickle.globals[index];
     struct str name = global_name(model, index);
     const struct known_global *row;
-    const char *about;
+    struct judgement special;
 
-    if (global->acts[PICKLE_OVERRIDES])
-        return (struct judgement){TRUST_DANGER, "its attributes are replaced"};
-    if (global->acts[PICKLE_EXTENSION])
-        return (struct judgement){TRUST_DANGER, "a name that is not in the file"};
-    if (name.len == 0 && !(uses_of(global) & (USE_CALL | USE_MAKE)))
-        return (struct judgement){TRUST_KNOWN, "refers to a storage"};
-    if (str_is(name, COMPUTED))
-        return judge_computed(model, index);
-    if (str_is(name, "builtins.getattr"))
-        return judge_getattr(model, index);
-    if (is_undecided(name, &about))
-        return (struct judgement){TRUST_UNKNOWN, about};
-    row = verdict_allowed(name);
+    if (judge_special(model, index, name, &special))
+        return special;
+    row = verdict_allowed(name, global->module_len, is_script(model));
     if (row && !(uses_of(global) & ~row->uses))
         return (struct judgement){TRUST_KNOWN, row->about};
     row = verdict_dangerous(name);
     if (row)
         return (struct judgement){TRUST_DANGER, row->about};
     return judge_unknown(global, name, indirect);
+}
+
+/* May the user vouch for it? What comes with Python or torch we know better. */
+static bool is_vouched_for(const struct verdict_allow *allow, struct str name)
+{
+    uint32_t i;
+
+    if (!allow || verdict_is_standard(name) || is_torch(name) || is_numpy(name))
+        return false;
+    for (i = 0; i < allow->n; i++) {
+        if (verdict_fits_glob(allow->patterns[i], name))
+            return true;
+    }
+    return false;
 }
 
 enum trust verdict_judge(const struct model *model, const struct verdict_sum *sum,
@@ -257,6 +389,11 @@ static bool is_inconclusive(const struct model *model)
         if (code == FINDING_PICKLE_MALFORMED ||
             (code == FINDING_ZIP_TRICK &&
              model->findings[i].severity == SEVERITY_ALARM))
+            return true;
+    }
+    for (i = 0; i < model->pickle.n_globals; i++) {
+        if (is_loader(global_name(model, i)) &&
+            !files_were_read(&model->pickle.globals[i]))
             return true;
     }
     return model->pickle.n_streams == 0 && should_have_pickles(model);

@@ -1,6 +1,10 @@
 /* verdict_in.h - the tables behind the verdict: what is known of a global by its name.
  * A row's name is matched whole, or has one `*`: alone behind a dot it stands for any
- * rest ("torch.optim.*"), else for letters, digits and `_` ("torch.*Storage"). */
+ * rest ("torch.optim.*"), else for letters, digits and `_` ("torch.*Storage").
+ *
+ *   verdict.c         the verdict; what is judged by more than a name
+ *   verdict_allow.c   the allow-list
+ *   verdict_danger.c  the list that explains, and the names of Python's own modules */
 #ifndef STUDY_VERDICT_IN_H
 #define STUDY_VERDICT_IN_H
 
@@ -14,6 +18,7 @@ enum known_use {
     USE_CALL = 2, /* called by REDUCE */
     USE_MAKE = 4, /* made by NEWOBJ and its kin */
     USE_BUILD = 8, /* given a state by BUILD */
+    USE_FILL = 16, /* given items, as a list or a dict is */
 };
 
 struct known_global {
@@ -22,9 +27,13 @@ struct known_global {
     const char *about; /* what it is good for, or does */
 };
 
-/* The row that fits, or NULL. Of the allow-list only classes (a last part that begins
- * with a capital letter) fit a row that ends in ".*". */
-const struct known_global *verdict_allowed(struct str name);
+/* The row that fits, or NULL; `module_len` is where the name begins. A row with a `*`
+ * fits no name that has dots itself (what lies within other things), and one that ends
+ * in ".*" only classes (a last part that begins with a capital letter). Classes of an
+ * archive's own code are known in a `script` only: elsewhere the name means a module.
+ */
+const struct known_global *verdict_allowed(struct str name, size_t module_len,
+                                           bool script);
 const struct known_global *verdict_dangerous(struct str name);
 
 /* Is the global's first part a module of Python's standard library (2 or 3)? */
@@ -38,6 +47,9 @@ bool verdict_calls_others(struct str name);
 bool verdict_fits_glob(const char *pattern, struct str name);
 
 bool verdict_matches(const char *pattern, struct str name);
+/* Is it a function of torch that computes and does nothing else: "relu"? */
+bool verdict_torch_function(struct str name);
+
 bool verdict_is_class_like(struct str name);
 
 #endif

@@ -1,5 +1,6 @@
 #include "study/verdict.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -22,7 +23,7 @@ static void use_with(struct build *b, const char *name, enum pickle_act act,
     ptrdiff_t dot = str_find_last_char(text, '.');
     struct pickle_event event = {.act = (uint8_t)act, .args = args};
 
-    event.global = build_pickle_global(b, text, dot < 0 ? 0 : (uint32_t)dot + 1);
+    event.global = build_pickle_global(b, text, dot < 0 ? 0 : (uint32_t)dot);
     if (build_pickle_count(b, event.global, act))
         build_pickle_event(b, &event);
 }
@@ -204,6 +205,32 @@ TEST(a_format_without_pickles_is_safe_and_one_that_lost_its_pickle_is_not)
     CHECK(judge(&b) == VERDICT_INCONCLUSIVE);
 }
 
+static const struct known_global *allowed(const char *module, const char *name)
+{
+    char full[200];
+
+    snprintf(full, sizeof full, "%s.%s", module, name);
+    return verdict_allowed(str_of(full), strlen(module), false);
+}
+
+TEST(patterns_do_not_reach_into_what_a_module_imports)
+{
+    CHECK(allowed("torch.nn.modules.linear", "Linear"));
+    CHECK(!allowed("torch.nn.modules", "linear.Linear"));
+    CHECK(!allowed("torch.nn.modules.module", "torch.hub.Popen"));
+    CHECK(!allowed("torch.ao.quantization.observer", "ABCMeta"));
+    CHECK(!allowed("torch.ao.quantization.fx.convert", "Graph"));
+    CHECK(!allowed("torch.utils.data.datapipes.datapipe",
+                   "_IterDataPipeSerializationWrapper"));
+    CHECK(allowed("torch.nn.functional", "relu"));
+    CHECK(!allowed("torch.nn.functional", "importlib.import_module"));
+    CHECK(!allowed("torch.nn.functional", "boolean_dispatch"));
+    CHECK(!allowed("torch._jit_internal", "builtins.eval"));
+    CHECK(allowed("torch.nn.init", "xavier_uniform_"));
+    CHECK(!allowed("__torch__", "Net"));
+    CHECK(verdict_allowed(STR("__torch__.Net"), 9, true));
+}
+
 TEST(patterns_match_whole_names)
 {
     CHECK(verdict_matches("torch.*Storage", STR("torch.FloatStorage")));
@@ -212,9 +239,8 @@ TEST(patterns_match_whole_names)
     CHECK(verdict_matches("torch.optim.*", STR("torch.optim.adam.Adam")));
     CHECK(!verdict_matches("torch.optim.*", STR("torch.optim.")));
     CHECK(!verdict_matches("torch.optim.*", STR("torch.optimizer.Adam")));
-    CHECK(!verdict_allowed(STR("torch.nn.modules.module.register_hook")));
-    CHECK(strcmp(verdict_allowed(STR("torch.float8_e4m3fn"))->about, "names a dtype") ==
-          0);
+    CHECK(!allowed("torch.nn.modules.module", "register_hook"));
+    CHECK(strcmp(allowed("torch", "float8_e4m3fn")->about, "names a dtype") == 0);
 }
 
 static enum verdict judge_allowing(const char *name, enum pickle_act act,
