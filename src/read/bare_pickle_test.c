@@ -142,7 +142,8 @@ TEST(pickles_inside_pickles_end_at_a_depth)
     }
     model = read_bytes(one, len);
     CHECK(model != NULL);
-    CHECK_INT(model->pickle.n_streams, 5);
+    CHECK_INT(model->pickle.n_streams, 6);
+    CHECK(!model->pickle.streams[5].complete); /* the one that was not looked at */
     CHECK(found(model, FINDING_LIMIT, "deeper than the 4"));
     model_free(model);
 }

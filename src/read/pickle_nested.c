@@ -46,6 +46,9 @@ static void add(struct search *search, struct nested nested)
             "%.*s: more pickles inside pickles than the %d, or deeper than the "
             "%d, that are looked at",
             STR_ARG(nested.outer), NESTED_MOST, NESTED_DEPTH);
+    /* A stream that stays incomplete: the verdict must not be that all is well. */
+    if (!search->said_more)
+        build_pickle_stream(search->build, nested.outer, nested.bytes.len);
     search->said_more = true;
 }
 

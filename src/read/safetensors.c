@@ -12,6 +12,7 @@
 #include "read/guess_in.h"
 #include "read/input_in.h"
 
+#define ZIP_TAIL     65557      /* the longest end of a zip: record and comment */
 #define HEADER_LIMIT 100000000u /* the reference implementation's own */
 #define RANK_LIMIT   64
 #define ENTRY_BYTES  80 /* about what a header has for each tensor */
@@ -348,6 +349,19 @@ static int check_extents(struct reading *r, uint64_t *reached)
     return 0;
 }
 
+/* Does the file end as a zip does? These are read from their end, so that one can stand
+ * behind anything. */
+static bool is_zip_end(struct reading *r, uint64_t behind)
+{
+    struct blob *blob = r->input->blob;
+    uint64_t n = behind < ZIP_TAIL ? behind : ZIP_TAIL;
+    struct str tail;
+    struct err why = {0};
+
+    return blob_load(blob, blob->size - n, n, &r->build->scratch, &tail, &why) == 0 &&
+           str_find(tail, STR("PK\5\6")) >= 0;
+}
+
 /* Sorted by offset, the tensors must cover the data from its first byte to its last. */
 static void check_cover(struct reading *r)
 {
@@ -359,6 +373,10 @@ static void check_cover(struct reading *r)
         build_finding(r->build, FINDING_TRAILING, SEVERITY_WARNING, r->input->node,
                       "%llu bytes behind the last tensor belong to nothing",
                       (unsigned long long)(r->data_size - reached));
+    if (reached < r->data_size && is_zip_end(r, r->data_size - reached))
+        build_finding(r->build, FINDING_ZIP_TRICK, SEVERITY_ALARM, r->input->node,
+                      "the bytes behind the last tensor are a zip archive: a program "
+                      "that looks for one sees another file");
     else if (reached > r->data_size)
         build_finding(r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
                       "%.*s is cut short: %llu bytes of tensor data are missing",

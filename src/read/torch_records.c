@@ -12,6 +12,9 @@
 #define PICKLE_LIMIT (1 * GIB)
 #define NOTE_LIMIT   64 /* of the records byteorder, version and the like */
 #define KEY_LIMIT    256
+#define ASIDE_LIMIT  (16 * MIB) /* of a pickle that is not loaded */
+#define MOST_ASIDE   64
+#define MOST_BEHIND  8
 #define FOLDER_LIMIT 16
 
 /* The text of a small record, without blanks around it; empty if there is none. */
@@ -187,17 +190,92 @@ void torch_records_finish(struct torch_records *self)
                   model->n_tensors);
 }
 
+/* Run what torch does not load, for the log alone. */
+static void run_aside(struct torch_records *self, struct str name, struct bytes *in)
+{
+    struct pickle *pickle = arena_alloc(&self->build->scratch, sizeof *pickle);
+    struct err why = {0};
+
+    if (pickle && pickle_run(pickle, self->build, in, name, &why) == 0)
+        pickle_run_nested(self->build, pickle, name);
+    else
+        bytes_take(in, bytes_left(in));
+}
+
 /* What stands behind the STOP is read by nobody: it is hidden there, or left over. */
 static void check_rest(struct torch_records *self, struct str name,
-                       const struct bytes *in)
+                       const struct bytes *behind)
 {
-    struct str rest = str_span(in->at, bytes_left(in));
+    struct bytes in = *behind;
+    struct str rest = str_span(in.at, bytes_left(&in));
+    bool is_pickle = pickle_looks_like(rest);
 
     if (rest.len > 0)
-        build_finding(
-            self->build, FINDING_TRAILING, SEVERITY_WARNING, self->place,
-            "%.*s: %zu bytes follow the end of the pickle%s", STR_ARG(name), rest.len,
-            pickle_looks_like(rest) ? "; they are a pickle of their own" : "");
+        build_finding(self->build, FINDING_TRAILING, SEVERITY_WARNING, self->place,
+                      "%.*s: %zu bytes follow the end of the pickle%s", STR_ARG(name),
+                      rest.len, is_pickle ? "; they are a pickle of their own" : "");
+    for (int i = 0; i < MOST_BEHIND && rest.len > 0 && is_pickle; i++) {
+        run_aside(self, name, &in);
+        rest = str_span(in.at, bytes_left(&in));
+        is_pickle = pickle_looks_like(rest);
+    }
+}
+
+/* Does the name end in data.pkl, in any case? */
+static bool is_data_pickle(struct str name)
+{
+    static const char word[] = "data.pkl";
+    size_t n = sizeof word - 1;
+
+    if (name.len < n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char c = name.at[name.len - n + i];
+
+        if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != word[i])
+            return false;
+    }
+    return true;
+}
+
+static void look_aside(struct torch_records *self, uint32_t index)
+{
+    const struct zip_entry *entry = &self->zip->entries[index];
+    bool twin = is_data_pickle(entry->name);
+    struct str bytes = {0};
+    struct err why = {0};
+    struct bytes in;
+    bool read = entry->size <= ASIDE_LIMIT &&
+                zip_load(self->zip, index, ASIDE_LIMIT, self->build,
+                         &self->build->scratch, &bytes, &why) == 0;
+
+    if (!twin && !(read && pickle_is_inside(bytes)))
+        return;
+    build_finding(self->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, self->place,
+                  "%.*s is a pickle that torch does not load, but another program may",
+                  STR_ARG(entry->name));
+    in = bytes_of(bytes.at, bytes.len);
+    if (read)
+        run_aside(self, entry->name, &in);
+    else /* not decoded to its end */
+        build_pickle_stream(self->build, entry->name, entry->size);
+}
+
+void torch_records_others(struct torch_records *self)
+{
+    const struct zip *zip = self->zip;
+    int64_t data = zip_find(zip, "data.pkl");
+    uint32_t looked = 0;
+
+    for (uint32_t i = 0; i < zip->n && looked < MOST_ASIDE; i++) {
+        struct str name = zip->entries[i].name;
+
+        if (i == data || (str_starts(name, zip->root) &&
+                          str_starts(zip_record(zip, i), str_of(self->folder))))
+            continue;
+        looked++;
+        look_aside(self, i);
+    }
 }
 
 int torch_records_pickle(struct torch_records *self, const char *record,

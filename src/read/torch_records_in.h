@@ -32,6 +32,11 @@ void torch_records_facts(struct torch_records *records, const struct pickle *pic
 /* When all is read: of a file that was cut short, how much of it is there. */
 void torch_records_finish(struct torch_records *records);
 
+/* Pickles in the archive that torch.load() leaves alone: a second data.pkl, which other
+ * programs take for the first, or one under any other name. Each is a finding, and is
+ * run into the pickle log. */
+void torch_records_others(struct torch_records *records);
+
 /* Run the pickle in a record. 1: there is no such record. */
 int torch_records_pickle(struct torch_records *records, const char *record,
                          struct pickle *pickle, struct err *err);

@@ -33,6 +33,7 @@ static int torch_zip_read(struct input *input, struct build *build, struct err *
     torch_records_facts(&records, &pickle);
     if (torch_fold(build, input->node, &pickle, pickle.result, &dialect, err) < 0)
         return -1;
+    torch_records_others(&records);
     torch_records_finish(&records);
     return 0;
 }

@@ -90,6 +90,9 @@ static const struct known_global allowed[] = {
     {"torch.utils.data.distributed.*",          NMB, "a sampler of torch"},
     {"torch.utils.data.dataloader.DataLoader",  NMB, "a data loader of torch"},
     {"torch.distributed.checkpoint.metadata.*", NMB | USE_CALL, "describes a checkpoint"},
+    {"torch.distributed.checkpoint.filesystem._StorageInfo", NMB, "describes a checkpoint"},
+    {"torch.distributed.checkpoint.filesystem._StoragePrefix", NMB,
+     "describes a checkpoint"},
     {"torch.nn.backends.thnn._get_thnn_function_backend", NC, "names an old backend"},
     {"torch.utils.hooks.RemovableHandle",       NMB, "holds a hook"},
     {"torch.utils.hooks.BackwardHook",          NMB, "holds a hook"},
@@ -169,6 +172,7 @@ static const struct known_global allowed[] = {
     {"numpy.recarray",                          NMB, "builds an array"},
     {"numpy.matrix",                            NMB, "builds an array"},
     {"numpy.ma.core.MaskedArray",               NMB, "builds an array"},
+    {"numpy.ma.MaskedArray",                    NMB, "builds an array"},
     {"numpy.dtype",                             NCB, "names a dtype"},
     {"numpy.dtypes.*DType",                     NC,  "names a dtype"},
     {"numpy.float16",                           NC,  "builds a number"},
@@ -203,6 +207,8 @@ static const struct known_global allowed[] = {
     {"numpy.random._pcg64.PCG64DXSM",           NC,  "names a random generator"},
     {"numpy.random._philox.Philox",             NC,  "names a random generator"},
     {"numpy.random._sfc64.SFC64",               NC,  "names a random generator"},
+    {"numpy.random.bit_generator.__pyx_unpickle_SeedSequence", NCB,
+     "holds a state of random numbers"},
     {"numpy.random.bit_generator.SeedSequence", NC,  "names a random generator"},
 };
 /* clang-format on */

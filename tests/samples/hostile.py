@@ -19,136 +19,32 @@ import pickle
 import struct
 import sys
 import tarfile
-import zlib
 from pathlib import Path
 
-MARK = "/tmp/torchoscope_was_attacked"
-COMMAND = f"touch {MARK}".encode()
+from safety.by_hand import (
+    COMMAND,
+    GOOD,
+    MARK,
+    ONES,
+    SYSTEM,
+    Entry,
+    archive,
+    call,
+    dictionary,
+    named,
+    number,
+    storage,
+    tensor,
+    text,
+    torch_zip,
+    whole,
+)
+from safety.techniques import techniques, zip_techniques
+
+__all__ = ["MARK", "SYSTEM", "all_files", "not_models", "storage", "torch_zip", "whole"]
 
 
-# --- pickles by hand
-
-
-def text(value):
-    raw = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
-    return b"X" + struct.pack("<I", len(raw)) + raw
-
-
-def number(value):
-    if isinstance(value, float):
-        return b"G" + struct.pack(">d", value)
-    if -(2**31) <= value < 2**31:
-        return b"J" + struct.pack("<i", value)
-    raw = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-    return b"\x8a" + bytes([len(raw)]) + raw
-
-
-def named(module, name):
-    return f"c{module}\n{name}\n".encode()
-
-
-def numbers(values):
-    return b"(" + b"".join(map(number, values)) + b"t"
-
-
-def storage(key="0", count=2, kind="FloatStorage"):
-    parts = text("storage") + named("torch", kind) + text(key) + text("cpu")
-    return b"(" + parts + number(count) + b"tQ"
-
-
-def tensor(size=(2,), stride=(1,), offset=0, **more):
-    parts = storage(**more) + number(offset) + numbers(size) + numbers(stride)
-    parts += b"\x89" + named("collections", "OrderedDict") + b")R"
-    return named("torch._utils", "_rebuild_tensor_v2") + b"(" + parts + b"tR"
-
-
-def dictionary(**items):
-    pairs = b"".join(text(key) + value for key, value in items.items())
-    return b"}(" + pairs + b"u"
-
-
-def whole(body):
-    return b"\x80\x02" + body + b"."
-
-
-def call(module, name, *arguments):
-    return named(module, name) + b"(" + b"".join(arguments) + b"tR"
-
-
-SYSTEM = call("posix", "system", text(COMMAND))
-GOOD = whole(dictionary(weight=tensor()))
-ONES = struct.pack("<2f", 1, 2)
-
-
-# --- zips by hand
-
-
-class Entry:
-    """One member; every field that readers may disagree on can be set by itself."""
-
-    def __init__(self, name, data, **odd):
-        self.name = name.encode() if isinstance(name, str) else name
-        self.data = data
-        self.method = odd.get("method", 0)
-        self.packed = self.pack() if self.method == 8 else data
-        self.flags = odd.get("flags", 0)
-        self.local_flags = odd.get("local_flags", self.flags)
-        self.local_name = odd.get("local_name", self.name)
-        self.crc = odd.get("crc", zlib.crc32(data))
-        self.size = odd.get("size", len(data))
-        self.packed_size = odd.get("packed_size", len(self.packed))
-        self.shares = odd.get("shares")  # the number of the entry whose bytes it claims
-        self.at = odd.get("at")  # or a place of its own
-
-    def pack(self):
-        squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
-        return squeeze.compress(self.data) + squeeze.flush()
-
-    def facts(self):
-        sizes = min(self.packed_size, 2**32 - 1), min(self.size, 2**32 - 1)
-        return struct.pack("<III", self.crc, *sizes)
-
-    def local(self):
-        head = struct.pack(
-            "<IHHHHH", 0x04034B50, 20, self.local_flags, self.method, 0, 0
-        )
-        name = self.local_name
-        return (
-            head + self.facts() + struct.pack("<HH", len(name), 0) + name + self.packed
-        )
-
-    def central(self, at):
-        head = struct.pack(
-            "<IHHHHHH", 0x02014B50, 20, 20, self.flags, self.method, 0, 0
-        )
-        name = self.name
-        rest = struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, at)
-        return head + self.facts() + rest + name
-
-
-def archive(entries, comment=b"", before=b"", count=None, directory_shift=0):
-    body, places = before, []
-    for entry in entries:
-        if entry.shares is not None:
-            places.append(places[entry.shares])
-            continue
-        places.append(len(body) if entry.at is None else entry.at)
-        body += entry.local()
-    central = b"".join(e.central(at) for e, at in zip(entries, places))
-    n = len(entries) if count is None else count
-    at = len(body) + directory_shift
-    end = struct.pack(
-        "<IHHHHIIH", 0x06054B50, 0, 0, n, n, len(central), at, len(comment)
-    )
-    return body + central + end + comment
-
-
-def torch_zip(data=GOOD, storages=None, more=(), **odd):
-    entries = [Entry("a/data.pkl", data)]
-    for key, raw in ({"0": ONES} if storages is None else storages).items():
-        entries.append(Entry(f"a/data/{key}", raw))
-    entries.append(Entry("a/version", b"3\n"))
-    return archive([*entries, *more], **odd)
+# --- zips that trick
 
 
 def zip_tricks():
@@ -171,7 +67,7 @@ def zip_tricks():
     ), {"findings": ["zip-trick"], **listed}
     yield "two_data_pkl.pt", archive(
         [good, ones, version, Entry("a/data.pkl", evil)]
-    ), {"findings": ["duplicate"], **listed}
+    ), {"findings": ["duplicate"], "verdict": ["unsafe"], **listed}
     yield "evil_first.pt", archive([Entry("a/data.pkl", evil), good, ones, version]), {
         "findings": ["duplicate"],
         "verdict": ["unsafe"],
@@ -182,11 +78,15 @@ def zip_tricks():
     }
     yield "two_roots.pt", archive([good, ones, version, Entry("b/data.pkl", evil)]), {
         "findings": ["zip-trick"],
+        "verdict": ["unsafe"],
         **listed,
     }
     yield "end_in_comment.pt", torch_zip(
         comment=archive([Entry("a/data.pkl", evil)]) + b"\0"
-    ), {"findings": ["zip-trick", "trailing", "truncated"]}
+    ), {
+        "findings": ["zip-trick", "trailing", "truncated"],
+        "verdict": ["unsafe", "inconclusive"],
+    }
     yield "stub_before.pt", torch_zip(before=b"#!/bin/sh\nexit\n"), {}
     yield "one_header.pt", archive(
         [good, ones, version]
@@ -310,7 +210,7 @@ def attacks():
         "print.__class__.__base__.__subclasses__"
     ) + b"\x93)R.", {"verdict": ["unsafe"]}
     yield "resolve_name", whole(call("pkgutil", "resolve_name", text("os:system"))), {
-        "verdict": ["unsafe", "needs code"]
+        "verdict": ["unsafe"]
     }
     yield "unknown_class", whole(named("mypackage.models", "Net") + b")\x81}b"), {
         "verdict": ["needs code"]
@@ -321,11 +221,12 @@ def attacks():
     inner = whole(SYSTEM)
     yield "nested_bytes", b"\x80\x03}" + text("x") + b"B" + struct.pack(
         "<I", len(inner)
-    ) + inner + b"s.", {}
+    ) + inner + b"s.", {"findings": ["pickle-nested"], "verdict": ["unsafe"]}
     yield "second_pickle", whole(good) + whole(SYSTEM), {
-        "findings": ["trailing", "pickle-nested"]
+        "findings": ["trailing", "pickle-nested"],
+        "verdict": ["unsafe"],
     }
-    yield "extension", b"\x80\x02\x82\x07.", {}
+    yield "extension", b"\x80\x02\x82\x07.", unsafe
     yield "memo_bomb", b"\x80\x02]" + b"".join(
         b"q" + bytes([i]) + b"](h" + bytes([i]) + b"h" + bytes([i]) + b"e"
         for i in range(100)
@@ -353,7 +254,7 @@ def attacks():
     yield "put_text_huge", b"Np99999999999999999999\n.", broken
     yield "get_missing", b"\x80\x02h\x07.", broken
     yield "underflow", b"\x80\x02R.", broken
-    yield "setitem_on_int", b"\x80\x02K\x01K\x02K\x03s.", {}
+    yield "setitem_on_int", b"\x80\x02K\x01K\x02K\x03s.", broken
     yield "odd_setitems", b"\x80\x02}(K\x01u.", broken
     yield "unhashable_key", b"\x80\x02}](K\x01s.", {}
     yield "no_stop", b"\x80\x02}", broken
@@ -364,7 +265,7 @@ def attacks():
     yield "self_dict", b"\x80\x02}q\0" + text("me") + b"h\0s.", {}
     yield "self_tuple", b"\x80\x02(]q\0tq\x01h\0h\x01a.", {}
     yield "self_build", b"\x80\x02" + named("a", "B") + b")\x81q\0h\0b.", {}
-    yield "stack_global_ints", b"\x80\x04K\x01K\x02\x93.", {}
+    yield "stack_global_ints", b"\x80\x04K\x01K\x02\x93.", unsafe
     yield "buffer", b"\x80\x05\x97\x98.", {}
     yield "surrogate", whole(dictionary(**{"\ud800": number(1)})), {}
     yield "bad_utf8", b"\x80\x02}X\x02\0\0\0\xff\xfeK\x01s.", {}
@@ -405,7 +306,8 @@ def safetensors_lies():
     }
     yield "trailing", safe({"w": good}, b"\0" * 50), {"findings": ["trailing"]}
     yield "zip_behind", safe({"w": good}) + torch_zip(whole(SYSTEM)), {
-        "findings": ["trailing", "zip-trick"]
+        "findings": ["zip-trick"],
+        "verdict": ["inconclusive"],
     }
     yield "cut", safe({"w": entry(shape=(200,), place=(0, 800))}), bad
     yield "shape_overflow", safe({"w": entry(shape=(2**40, 2**40))}), bad
@@ -467,6 +369,10 @@ def legacy_lies():
     yield "evil", head + whole(SYSTEM) + pickle.dumps([], 2), {"verdict": ["unsafe"]}
     yield "evil_keys", head + body + whole(SYSTEM), {"verdict": ["unsafe"]}
     yield "evil_magic", whole(SYSTEM) + good, {"verdict": ["unsafe"]}
+    yield "evil_protocol", magic + whole(SYSTEM) + good, {"verdict": ["unsafe"]}
+    yield "evil_info", magic + pickle.dumps(1001, 2) + whole(SYSTEM) + body, {
+        "verdict": ["unsafe"]
+    }
     info["little_endian"] = False
     big = magic + pickle.dumps(1001, 2) + pickle.dumps(info, 2)
     swapped = struct.pack("<q", 2) + struct.pack(">2f", 1, 2)
@@ -505,9 +411,13 @@ def tar_lies():
         "numel": {"storages": one + floats + struct.pack("<q", 2**60) + ONES},
         "evil": {"pickle": whole(SYSTEM)},
         "evil_storages": {"storages": one + whole(SYSTEM)},
+        "evil_tensors": {"tensors": one + whole(SYSTEM)},
+        "evil_info": {"sys_info": whole(SYSTEM)},
         "no_tensors": {"tensors": b""},
     }.items():
-        yield name, tar_of({**members, **change}.items()), {}
+        # torch.load() unpickles each of these, weights_only or not (CVE-2025-32434).
+        evil = {"verdict": ["unsafe"]} if name.startswith("evil") else {}
+        yield name, tar_of({**members, **change}.items()), evil
     link = bytearray(tar_of(members.items()))
     link[124:136] = b"77777777777\0"
     yield "size", bytes(link), {}
@@ -537,11 +447,15 @@ def all_files():
     """(name, bytes, expectation) of every hostile file."""
     for name, data, expect in zip_tricks():
         yield f"zip_{name}", data, expect
+    for name, data, expect in zip_techniques():
+        yield f"zip_{name}.pt", data, expect
     yield from tensor_lies()
     for name, data, expect in attacks():
         yield f"pickle_{name}.pkl", data, expect
         if len(data) < 5000:
             yield f"pickle_{name}.pt", torch_zip(data), expect
+    for name, data, expect in techniques():
+        yield f"runs_{name}.pkl", data, expect
     for name, data, expect in safetensors_lies():
         yield f"safe_{name}.safetensors", data, expect
     for name, data, expect in legacy_lies():
