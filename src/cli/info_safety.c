@@ -26,8 +26,9 @@ static void tell_global(struct info *info, uint32_t index, size_t cells)
     static const char *const signs[] = {"✓", "!", "✗"};
     static const enum colour roles[] = {COLOUR_NONE, COLOUR_WARNING, COLOUR_ALARM};
     const struct pickle_global *global = &info->model->pickle.globals[index];
-    enum trust trust = verdict_global(info->model, index);
-    const char *about = verdict_about(info->model, index);
+    const char *about;
+    enum trust trust =
+        verdict_judge(info->model, &info->session->verdict, index, &about);
     struct buf name = BUF_INIT, uses = BUF_INIT;
 
     escape_terminal(&name, model_string(info->model, global->name));
@@ -68,7 +69,8 @@ static void tell_globals(struct info *info)
 
     for (size_t k = 0; k < COUNT_OF(order); k++)
         for (uint32_t i = 0; i < log->n_globals; i++)
-            if (verdict_global(info->model, i) == order[k] &&
+            if (verdict_judge(info->model, &info->session->verdict, i, NULL) ==
+                    order[k] &&
                 model_string(info->model, log->globals[i].name).len > 0 &&
                 all++ < MOST_GLOBALS)
                 tell_global(info, i, cells);

@@ -48,7 +48,7 @@ enum trust show_trust(const struct show *show, uint32_t name)
 
     if (!map_find(&show->globals, name, &index))
         return TRUST_KNOWN;
-    return verdict_global(show->model, index);
+    return verdict_judge(show->model, &show->session->verdict, index, NULL);
 }
 
 /* Children come behind their parents, so one backward scan adds everything up. Most

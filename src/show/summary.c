@@ -45,7 +45,8 @@ void summary_verdict(struct buf *to, const struct show *show)
     for (uint32_t i = 0; i < log->n_globals; i++) {
         struct str name = model_string(show->model, log->globals[i].name);
 
-        if (name.len == 0 || verdict_global(show->model, i) != wanted || n++ > 0)
+        if (name.len == 0 || verdict_judge(show->model, sum, i, NULL) != wanted ||
+            n++ > 0)
             continue;
         buf_text(to, ": ");
         escape_terminal(to, name);

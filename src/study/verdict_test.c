@@ -306,3 +306,37 @@ TEST(the_uses_of_a_global_say_where)
     CHECK(strcmp(pickle_opcode_name('R'), "REDUCE") == 0);
     model_free(model);
 }
+
+TEST(modules_of_python_are_found_among_all)
+{
+    static const char *const names[] = {
+        "BaseHTTPServer", "__builtin__", "_thread",  "abc", "os",
+        "posix",          "subprocess",  "zoneinfo", "this"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        CHECK(verdict_is_standard(str_of(names[i])));
+    CHECK(verdict_is_standard(STR("os.path.join")));
+    CHECK(!verdict_is_standard(STR("oslo.config")));
+    CHECK(!verdict_is_standard(STR("")));
+    CHECK(!verdict_is_standard(STR("zzz")));
+}
+
+TEST(a_file_in_bytes_is_known_once_it_was_read)
+{
+    const char *name = "torch.storage._load_from_bytes";
+    struct build b;
+
+    CHECK(judge_one(name, PICKLE_CALLS) == VERDICT_INCONCLUSIVE);
+    begin(&b);
+    use(&b, name, PICKLE_CALLS);
+    use_with(&b, name, PICKLE_READS, 0);
+    CHECK(judge(&b) == VERDICT_SAFE);
+}
+
+TEST(items_added_to_what_is_no_container_are_not_trusted)
+{
+    CHECK(judge_one("torch._utils._rebuild_tensor_v2", PICKLE_FILLS) == VERDICT_UNSAFE);
+    CHECK(judge_one("torch.nn.modules.linear.Linear", PICKLE_FILLS) ==
+          VERDICT_NEEDS_CODE);
+    CHECK(judge_one("my.Config", PICKLE_FILLS) == VERDICT_NEEDS_CODE);
+}
