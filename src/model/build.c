@@ -262,8 +262,10 @@ uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size
 
     if (id == INTERN_NONE ||
         arena_room(&build->model->arena, &log->streams, log->n_streams,
-                   &log->streams_room, sizeof *log->streams) < 0)
+                   &log->streams_room, sizeof *log->streams) < 0) {
+        log->lost = true;
         return UINT32_MAX;
+    }
     log->streams[log->n_streams] = (struct pickle_stream){.name = id, .size = size};
     return log->n_streams++;
 }
@@ -273,8 +275,10 @@ uint32_t build_pickle_global(struct build *build, struct str name, uint32_t modu
     struct pickle_log *log = &build->model->pickle;
     uint32_t name_id = build_string(build, name), id;
 
-    if (name_id == INTERN_NONE)
+    if (name_id == INTERN_NONE) {
+        log->lost = true;
         return UINT32_MAX;
+    }
     if (map_find(&build->by_global, name_id, &id)) {
         /* "a.b" + "c" and "a" + "b.c" spell alike; the second looks into more. */
         if (module_len < log->globals[id].module_len)
@@ -283,8 +287,10 @@ uint32_t build_pickle_global(struct build *build, struct str name, uint32_t modu
     }
     if (arena_room(&build->model->arena, &log->globals, log->n_globals,
                    &log->globals_room, sizeof *log->globals) < 0 ||
-        map_put(&build->by_global, name_id, log->n_globals) < 0)
+        map_put(&build->by_global, name_id, log->n_globals) < 0) {
+        log->lost = true;
         return UINT32_MAX;
+    }
     log->globals[log->n_globals] = (struct pickle_global){
         .name = name_id, .module_len = module_len, .first = NO_EVENT, .last = NO_EVENT};
     return log->n_globals++;

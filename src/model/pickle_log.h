@@ -69,6 +69,7 @@ struct pickle_log {
     uint32_t n_globals, globals_room;
     struct pickle_stream *streams;
     uint32_t n_streams, streams_room;
+    bool lost; /* memory was spent: there were names or pickles that are not here */
 };
 
 const char *pickle_act_name(enum pickle_act act); /* "names", "calls", ... */

@@ -118,7 +118,11 @@ static bool run_pickle(struct search *search, struct bytes *in, struct str name,
     struct pickle *pickle = arena_alloc(&search->build->scratch, sizeof *pickle);
     struct err why = {0};
 
-    if (!pickle || pickle_run(pickle, search->build, in, name, &why) < 0)
+    if (!pickle) {
+        search->build->model->pickle.lost = true;
+        return false;
+    }
+    if (pickle_run(pickle, search->build, in, name, &why) < 0)
         return false;
     search_nodes(search, pickle, (struct nested){.outer = name, .depth = depth + 1},
                  false);
@@ -178,8 +182,10 @@ static bool run_found(struct search *search, const struct nested *nested)
                                           STR_ARG(nested->outer), nested->bytes.len));
     struct bytes in = bytes_of(nested->bytes.at, nested->bytes.len);
 
-    if (!name.at)
+    if (!name.at) {
+        search->build->model->pickle.lost = true;
         return false;
+    }
     if (nested->file && zip_looks_like(nested->bytes))
         return run_zip(search, nested, name);
     if (nested->file)
@@ -215,8 +221,10 @@ void pickle_run_nested(struct build *build, const struct pickle *pickle,
 {
     struct search *search = arena_alloc(&build->scratch, sizeof *search);
 
-    if (!search)
+    if (!search) {
+        build->model->pickle.lost = true;
         return;
+    }
     search->build = build;
     search_nodes(search, pickle, (struct nested){.outer = name, .depth = 1}, true);
     run_all(search);

@@ -196,6 +196,8 @@ static void run_aside(struct torch_records *self, struct str name, struct bytes 
     struct pickle *pickle = arena_alloc(&self->build->scratch, sizeof *pickle);
     struct err why = {0};
 
+    if (!pickle)
+        self->build->model->pickle.lost = true;
     if (pickle && pickle_run(pickle, self->build, in, name, &why) == 0)
         pickle_run_nested(self->build, pickle, name);
     else

@@ -379,6 +379,8 @@ static bool is_inconclusive(const struct model *model)
 {
     uint32_t i;
 
+    if (model->pickle.lost)
+        return true;
     for (i = 0; i < model->pickle.n_streams; i++) {
         if (!model->pickle.streams[i].complete)
             return true;

@@ -193,6 +193,16 @@ TEST(a_stream_that_breaks_off_is_never_called_safe)
     CHECK(judge(&b) == VERDICT_UNSAFE);
 }
 
+TEST(a_log_with_holes_is_never_called_safe)
+{
+    struct build b;
+
+    begin(&b);
+    b.model->pickle.lost = true;
+    use(&b, "collections.OrderedDict", PICKLE_CALLS);
+    CHECK(judge(&b) == VERDICT_INCONCLUSIVE);
+}
+
 TEST(a_format_without_pickles_is_safe_and_one_that_lost_its_pickle_is_not)
 {
     struct build b;

@@ -357,6 +357,16 @@ def files_inside():
     ), UNSAFE
 
 
+def floods():
+    """So many names that no memory is left for the one that counts."""
+    names = b"".join(b"cm\nf%d\n0" % i for i in range(300_000))
+    yield "flood", whole(names + SYSTEM + b"0N"), NOT_SAFE
+    classes = b"".join(b"ctorch.nn.modules.m%d\nN\n0" % i for i in range(150_000))
+    yield "flood_of_known", whole(classes + SYSTEM + b"0N"), NOT_SAFE
+    many = b"".join(raw(whole(named("m", f"f{i}") + b"0N")) for i in range(100))
+    yield "flood_of_pickles", b"\x80\x03(" + many + raw(whole(SYSTEM)) + b"l.", NOT_SAFE
+
+
 def techniques():
     """(name, bytes, expectation): pickles that run something, or might."""
     yield from function_calls()
@@ -365,6 +375,7 @@ def techniques():
     yield from calls_through_others()
     yield from attributes_reached()
     yield from files_inside()
+    yield from floods()
 
 
 def zip_techniques():
