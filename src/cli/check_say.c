@@ -86,11 +86,11 @@ static void say_items(struct check_run *run, const struct model *model,
         const struct check_item *item = &check->items[i];
         bool last = i + 1 == check->n || check->items[i + 1].topic != item->topic;
 
-        of_topic++;
-        buf_clear(&text);
-        check_sentence(&text, model, check, item, room);
-        if (of_topic <= MOST_ITEMS || run->options->verbose)
+        if (++of_topic <= MOST_ITEMS || run->options->verbose) {
+            buf_clear(&text);
+            check_sentence(&text, model, check, item, room);
             say_line(run, item->mark, check_topic_name(item->topic), buf_span(&text));
+        }
         if (!last)
             continue;
         if (of_topic > MOST_ITEMS && !run->options->verbose) {
