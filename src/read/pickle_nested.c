@@ -237,11 +237,17 @@ bool pickle_run_file(struct build *build, const struct pickle *pickle, node_id c
     struct nested nested = {.depth = 1, .file = true};
     bool done;
 
-    if (!search || !file_bytes(pickle, call, &nested.bytes))
+    if (!search)
         return false;
     search->build = build;
     if (pickle->stream < log->n_streams)
         nested.outer = model_string(build->model, log->streams[pickle->stream].name);
+    if (!file_bytes(pickle, call, &nested.bytes)) {
+        build_finding(build, FINDING_PICKLE_NESTED, SEVERITY_ALARM, FINDING_NOWHERE,
+                      "%.*s: a file is loaded whose bytes are not in the pickle",
+                      STR_ARG(nested.outer));
+        return false;
+    }
     build_finding(build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, FINDING_NOWHERE,
                   "%.*s: a file of %zu bytes is loaded and thrown away",
                   STR_ARG(nested.outer), nested.bytes.len);

@@ -179,9 +179,9 @@ static const struct known_global dangerous[] = {
     {"sqlite3.*",                0, "opens a database"},
 };
 
-/* The modules of the standard library, of Python 3 to 3.14, and of Python 2 by its names.
- * Whatever of them is not on the allow-list is not called by an honest model. Names that
- * Python 3 has no more and that people give their own files ("parser"), and "test", are
+/* The modules of the standard library, of Python 3 to 3.14, and of Python 2 by its own
+ * names. What of them is not on the allow-list is not called by an honest model. Names
+ * that Python 3 has no more and that people give their own files ("parser"), and "test", are
  * left out. In the order of their bytes. */
 static const char *const standard[] = {
     "BaseHTTPServer", "Bastion", "CGIHTTPServer", "ConfigParser", "Cookie",

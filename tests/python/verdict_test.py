@@ -32,7 +32,8 @@ def info(path):
     if done.returncode == 2:
         return None
     if done.returncode not in (0, 1):
-        raise AssertionError(f"{path}: status {done.returncode}: {done.stderr[-300:]!r}")
+        said = done.stderr[-300:]
+        raise AssertionError(f"{path}: status {done.returncode}: {said!r}")
     return json.loads(done.stdout)
 
 
@@ -104,7 +105,8 @@ class Hostile(Unmarked):
         payload = body.index(b"R") + 1
         paths = {}
         for at in range(payload, len(body), 23):
-            for word, tail in {"cut": b"", "junk": b"\xff" * 9, "zip": b"PK\3\4"}.items():
+            tails = {"cut": b"", "junk": b"\xff" * 9, "zip": b"PK\3\4"}
+            for word, tail in tails.items():
                 path = self.folder / f"damaged_{word}_{at}.pkl"
                 path.write_bytes(body[:at] + tail)
                 paths[path] = ("unsafe",)
@@ -136,8 +138,8 @@ class Hostile(Unmarked):
         lines = [line.split(None, 1)[1] for line in trace.splitlines()]
         starts = [i for i, line in enumerate(lines) if line.startswith("execve(")]
         for line in lines[starts[-1] + 1 :]:
-            self.assertNotRegex(line, r"^(execve|fork|vfork|socket|connect|unlink|kill)")
-            opened = re.match(r'(?:open|openat|creat)\w*\((?:AT_FDCWD, )?"([^"]*)"', line)
+            self.assertNotRegex(line, r"^(exec|fork|vfork|socket|connect|unlink|kill)")
+            opened = re.match(r'(?:open|creat)\w*\((?:AT_FDCWD, )?"([^"]*)"', line)
             if opened and opened[1] != str(path):
                 self.assertRegex(opened[1], r"^/(etc/ld\.so|lib|usr/lib|proc/|sys/)")
             self.assertNotRegex(line, r"O_WRONLY|O_RDWR|O_CREAT")

@@ -75,12 +75,14 @@ class Files:
 
     def all_ways(self, name, thing, verdicts):
         for protocol in (2, 3, 4, 5):
-            self.save(f"{name}_{protocol}.pt", thing, verdicts, pickle_protocol=protocol)
+            file = f"{name}_{protocol}.pt"
+            self.save(file, thing, verdicts, pickle_protocol=protocol)
         self.save(
             f"{name}_old.pt", thing, verdicts, _use_new_zipfile_serialization=False
         )
         for protocol in range(6):
-            self.write(f"{name}_{protocol}.pkl", pickle.dumps(thing, protocol), verdicts)
+            data = pickle.dumps(thing, protocol)
+            self.write(f"{name}_{protocol}.pkl", data, verdicts)
 
     def both_ways(self, name, thing, verdicts):
         self.save(f"{name}.pt", thing, verdicts)
@@ -304,7 +306,8 @@ def own_classes(files):
     pretend("my.enums", Numbers=numbers, Colour=Colour)
     files.all_ways("enum", {"all": list(numbers), "one": Colour.RED}, CODE)
     outer = own("my.models", "Outer")
-    inner = type("Inner", (), {"__module__": "my.models", "__qualname__": "Outer.Inner"})
+    names = {"__module__": "my.models", "__qualname__": "Outer.Inner"}
+    inner = type("Inner", (), names)
     outer.Inner = inner
     files.all_ways("inner_class", [inner() for _ in range(40)], CODE)
 

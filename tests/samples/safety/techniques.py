@@ -147,7 +147,8 @@ def hidden_names():
     ), UNSAFE
     after = {"findings": ["pickle-malformed"], "verdict": ["unsafe"]}
     yield "then_missing_memo", four + SYSTEM + b"h\x7f.", after
-    yield "then_bytes_name", four + SYSTEM + b"C\2os" + text("system") + b"\x93.", UNSAFE
+    parts = b"C\2os" + text("system")
+    yield "then_bytes_name", four + SYSTEM + parts + b"\x93.", UNSAFE
     yield "then_int_name", four + SYSTEM + b"K*" + text("os") + b"\x93.", UNSAFE
     yield "bytearray_name", four + text("os") + b"\x96\6\0\0\0\0\0\0\0system" + (
         b"\x93" + argument + b"."
@@ -220,7 +221,8 @@ def calls_through_others():
     """Allowed names only, but one of them calls what it is given."""
 
     def parameter(function):
-        return call("torch._utils", "_rebuild_parameter", keeps(function), b"\x89", EMPTY)
+        rebuild = named("torch._utils", "_rebuild_parameter")
+        return apply(rebuild, keeps(function), b"\x89", EMPTY)
 
     four = b"\x80\x04"
     reexported = {
@@ -313,7 +315,8 @@ def attributes_reached():
         getattr_of(module, "_infer_parameters"), number(1)
     ) + b".", UNSAFE
     yield "method_of_own_class", whole(called), UNKNOWN
-    for name in ("print.__class__.__base__.__subclasses__", "dict.__init__.__globals__"):
+    dunders = "print.__class__.__base__.__subclasses__", "dict.__init__.__globals__"
+    for name in dunders:
         body = stack_named("builtins", name)
         yield f"dunder_{name.count('.')}", b"\x80\x04" + body + b".", UNSAFE
     many = b"".join(getattr_of(named("my", "E"), f"A{i}") + b"0" for i in range(5000))
