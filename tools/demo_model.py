@@ -2,10 +2,12 @@
 """Write a ResNet-18 state_dict as PyTorch would, with nothing but the standard library.
 
     demo_model.py build/demo/resnet18.pth
+    demo_model.py --finetuned build/demo/finetuned.pth
 
 Names and shapes are torchvision's, so torch.load() reads the file and load_state_dict()
 takes it. The weights are pseudo-random, on the scale that training leaves them at, and
-the same each time.
+the same each time. A fine-tuned one has ten classes, another layer4, and twenty more
+steps in all BatchNorms.
 """
 
 import array
@@ -68,6 +70,19 @@ def state_dict():
     return state
 
 
+def fine_tuned(state):
+    """What twenty steps with layer4 and a new fc set free would leave."""
+    draw = Weights(seed=1)
+    for name, tensor in state.items():
+        if name.endswith("num_batches_tracked"):
+            state[name] = Tensor("LongStorage", (), struct.pack("<q", 450_470))
+        elif name.startswith("layer4") or "running" in name:
+            state[name] = draw.moved(tensor, by=0.001)
+    state["fc.weight"] = draw.normal((10, 512), mean=0.0, std=0.044)
+    state["fc.bias"] = draw.normal((10,), mean=0.0, std=0.02)
+    return state
+
+
 def module_versions():
     """{"": {"version": 1}, "conv1": ...}: all modules, also those without a tensor."""
     versions = collections.OrderedDict({"": {"version": 1}})
@@ -89,12 +104,26 @@ class Weights:
         self.block = [self.random.gauss(0.0, 1.0) for _ in range(self.BLOCK)]
 
     def normal(self, shape, mean, std):
-        start = self.random.randrange(self.BLOCK)
-        turned = self.block[start:] + self.block[:start]
         number = math.prod(shape)
-        values = array.array("f", [mean + std * x for x in turned[:number]])
+        return self.repeated(shape, [mean + std * x for x in self.turned()[:number]])
+
+    def moved(self, tensor, by):
+        """The tensor with each number a little elsewhere."""
+        values = array.array("f", tensor.data[: 4 * self.BLOCK])
         if sys.byteorder == "big":
             values.byteswap()
+        near = [x + by * y for x, y in zip(values, self.turned())]
+        return self.repeated(tensor.shape, near)
+
+    def turned(self):
+        start = self.random.randrange(self.BLOCK)
+        return self.block[start:] + self.block[:start]
+
+    def repeated(self, shape, numbers):
+        values = array.array("f", numbers)
+        if sys.byteorder == "big":
+            values.byteswap()
+        number = math.prod(shape)
         repeats = -(-number // len(values))
         return Tensor("FloatStorage", shape, (values.tobytes() * repeats)[: 4 * number])
 
@@ -176,12 +205,15 @@ def write_record(archive, name, data):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: demo_model.py FILE.pth")
-    path = sys.argv[1]
+    words = sys.argv[1:]
+    tuned = words[:1] == ["--finetuned"]
+    if len(words) != 1 + tuned:
+        sys.exit("usage: demo_model.py [--finetuned] FILE.pth")
+    path = words[-1]
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     root = os.path.splitext(os.path.basename(path))[0]
-    write(path + ".part", root, state_dict())
+    state = state_dict()
+    write(path + ".part", root, fine_tuned(state) if tuned else state)
     os.replace(path + ".part", path)
 
 

@@ -28,10 +28,11 @@ FIRST = re.compile(r"\$ (?P<settings>(?:[A-Z_]+=\S* )*)torchoscope (?P<words>.*?
 
 
 def demo_folder():
-    model = DEMO / "resnet18.pth"
-    if not model.exists():
-        script = scope.ROOT / "tools" / "demo_model.py"
-        subprocess.run([sys.executable, script, model], check=True)
+    script = scope.ROOT / "tools" / "demo_model.py"
+    for name, words in (("resnet18.pth", []), ("finetuned.pth", ["--finetuned"])):
+        if not (DEMO / name).exists():
+            command = [sys.executable, script, *words, DEMO / name]
+            subprocess.run(command, check=True)
     return DEMO
 
 
