@@ -137,6 +137,8 @@ static int holds(struct joining *j, uint32_t one, const struct taken *taken)
         struct compared by;
         struct err err = {0};
 
+        if (j->d->work) /* the part, and as much of the whole */
+            atomic_fetch_add(&j->d->work->total, 2 * tensor_bytes(part.tensor));
         if (compare_part((struct compare_side){whole->model, side_at(whole, one)},
                          taken->dim, from, part, j->d->work, &by, &err) < 0) {
             j->d->stopped = j->d->stopped || err.code == ERR_CANCELLED;
