@@ -9,14 +9,14 @@
 
 struct diff_moves {
     const struct diff *diff;
-    struct arena *arena;        /* borrowed */
-    uint32_t roots[2];          /* of the state_dicts, left and right */
-    bool whole[2];              /* all tensors below the root belong to it */
+    struct arena *arena;       /* borrowed */
+    uint32_t roots[2];         /* of the state_dicts, left and right */
+    bool whole[2];             /* all tensors below the root belong to it */
     struct rename_rules rules; /* that turn left names into right ones */
     bool renames;              /* some name changes */
     struct rename_pair *names; /* what is on both sides, as (left, right) */
     uint32_t n_names;
-    struct name_tuple *joins;   /* (one, many ...), in the order of diff->joins */
+    struct name_tuple *joins;     /* (one, many ...), in the order of diff->joins */
     struct name_tuple *transpose; /* right names */
     struct name_tuple *drop;      /* left names without use on the right */
     struct name_tuple *copy;      /* (right name, the same tensor's other right name) */

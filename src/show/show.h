@@ -12,7 +12,7 @@
  *   details.h     one place in full              grid.h        values of a tensor
  *   check_text.h  what a check says
  *   statistics.h  numbers of one tensor          stats_table.h the same of many
- *   slice.h       [83, 220:230]                  name_runs.h   h.0-11: many names as one
+ *   slice.h       [83, 220:230]                  name_runs.h   h.0-11: many as one
  *   diff_text.h   how two models differ: rows, a sentence, Python
  */
 #ifndef SHOW_SHOW_H
