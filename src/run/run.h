@@ -88,6 +88,8 @@ enum run_call_flag {
     RUN_DIRECT = 512, /* forward() was called without __call__; found afterwards */
     RUN_BACKWARD_GAP = 1024, /* its backward nodes did not run side by side, so it has
                                 no backward time */
+    RUN_LIGHT = 2048, /* the newest of the merged calls of its object: what it took is
+                         counted in run_merged too */
 };
 
 struct run_call {
@@ -114,13 +116,17 @@ struct run_call {
 struct run_merged {
     uint32_t object;
     uint32_t calls;
-    uint64_t inclusive_ns, exclusive_ns, least_ns, most_ns, new_bytes;
-    uint32_t ios, n_ios; /* in run->merged_ios */
-    uint32_t newest;     /* the newest of them, which is kept in full; or RUN_NONE */
+    uint64_t inclusive_ns, exclusive_ns; /* of all */
+    uint64_t least_ns, most_ns;          /* inclusive */
+    uint64_t backward_ns;                /* of those for which it is known */
+    uint64_t out_bytes, new_bytes;       /* of all */
+    uint32_t ios, n_ios;                 /* in run->merged_ios */
+    uint32_t newest; /* the newest of them, which is kept in full; or RUN_NONE */
 };
 struct run_merged_io {
     uint8_t kind;
-    uint32_t path, stats;      /* statistics of all, merged */
+    uint32_t path;             /* as in run_io */
+    uint32_t stats;            /* of all, merged; or RUN_NONE */
     uint32_t shapes, n_shapes; /* distinct ones, at most 16: (rank, sizes...) in dims */
 };
 
@@ -161,8 +167,11 @@ struct run_kept {
 
 struct run {
     struct arena arena;
+    struct arena kept_arena; /* of the bytes of kept values */
     struct intern strings;
-    struct model *model; /* of which it is a run; owned */
+    struct values values; /* of facts */
+    struct model *model;  /* of which it is a run; owned */
+    const char *name;     /* of the model, as whoever recorded it called it */
 
     struct run_call *calls; /* in the order in which they began */
     uint32_t n_calls;
@@ -186,12 +195,16 @@ struct run {
     uint32_t n_dims;
     uint32_t *devices; /* string ids */
     uint32_t n_devices;
-    struct fact *facts; /* torch, python, threads, mode, when, host times only, ... */
+    struct fact *facts; /* strings and values of the run: torch, python, threads, mode,
+                           when, host times only, ... */
     uint32_t n_facts;
 
     uint64_t wall_ns;  /* from the beginning of the recording to its end */
     uint64_t own_ns;   /* of ours in it */
     uint64_t hooks_ns; /* of torch's hooked path, estimated */
+
+    uint32_t *by_object, *next_call; /* private: the index of calls, once asked for */
+    struct run_source *source;       /* private: where kept values are, if in a file */
 };
 
 void run_free(struct run *run); /* with its model; NULL is allowed */

@@ -5,16 +5,20 @@
  * caller that sits inside the user's forward.
  *
  * Memory stays flat. The first RUN_KEEP_CALLS calls of an object are kept; a later one
- * is *light*: its number has TRACE_LIGHT set and names the object only, its ios are
- * merged into the object's run_merged as it ends (late gradients when they arrive), and
- * the newest light call of each object is kept in full, replacing the one before. When
- * the outermost call of a thread ends and nothing is under way, values that no kept
- * call refers to are dropped from the end: trace_epoch() changes then, and whoever
- * remembers numbers of values (to measure each once) forgets them. */
+ * is *light*: its number has TRACE_LIGHT set and is given out again once it ended; its
+ * ios are merged into the object's run_merged as they come (gradients may come late),
+ * and the newest light call of each object is kept in full, replacing the one before.
+ * The same goes for the values of a parameter. When a call ends and nothing is under
+ * way any more, values that nothing kept refers to may be dropped: trace_epoch()
+ * changes then, and whoever remembers numbers of values (to measure each once) forgets
+ * them. Give a value to trace_io(), trace_param() or trace_keep() before that.
+ *
+ * The room of trace.h: trace.c (stacks, times, calls), trace_value.c (values, ios,
+ * parameters, kept bytes), trace_light.c (merging), trace_finish.c (a trace becomes a
+ * run). */
 #ifndef RUN_TRACE_H
 #define RUN_TRACE_H
 
-#include "base/map.h"
 #include "run/run.h"
 
 #define TRACE_LIGHT 0x80000000u
@@ -31,6 +35,7 @@ struct trace_wanted {
 struct trace *trace_new(struct model *model, const struct trace_wanted *wanted);
 void trace_free(struct trace *trace); /* NULL is allowed */
 
+/* The id of a string, 0 when nothing is held any more. */
 uint32_t trace_string(struct trace *trace, const char *text, size_t len);
 uint16_t trace_device(struct trace *trace, const char *name);
 
@@ -44,6 +49,11 @@ void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t fla
 /* Our own time, spent in a hook on this thread: taken off all calls under way there. */
 void trace_own(struct trace *trace, uint32_t thread, uint64_t ns);
 uint32_t trace_top(const struct trace *trace, uint32_t thread); /* or RUN_NONE */
+/* End all calls that stand above `call` on their stack as RUN_ABORTED; RUN_NONE: all of
+ * the stack. For whoever knows that they will not end: forward left by an exception. */
+void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t end_ns);
+/* The object of a call, also of a light one that ended; or NO_OBJECT. */
+uint32_t trace_object(const struct trace *trace, uint32_t call);
 void trace_error(struct trace *trace, uint32_t call, uint32_t text);
 void trace_backward(struct trace *trace, uint32_t call, uint64_t ns, uint16_t flags);
 
@@ -53,7 +63,8 @@ uint32_t trace_value(struct trace *trace, const struct run_value *value,
                      const int64_t *sizes, const int64_t *strides,
                      const struct stats *stats);
 void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *stats);
-/* Copy n dense bytes of a value; false: over the limit (a gap says so, once). */
+/* Copy n dense bytes of a value; false: over the limit (a gap says so, once). A value
+ * that only light calls saw is kept all the same, but no call refers to it. */
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);
 
 void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_t path,
@@ -61,7 +72,11 @@ void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_
 void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t value);
 void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A fact about the run; its value is made in trace_values(). One that is there already
+ * is replaced. */
+struct values *trace_values(struct trace *trace);
 void trace_fact(struct trace *trace, const char *key, uint32_t value);
+void trace_fact_text(struct trace *trace, const char *key, const char *text);
 
 /* How many calls of an object there were so far. */
 uint32_t trace_calls(const struct trace *trace, uint32_t object);
