@@ -180,8 +180,43 @@ static int count_left_overs(struct matching *m, struct left_overs *kinds,
     return 0;
 }
 
+/* The first item, from `i` in steps of `step`, that is of another module; the list's
+ * length if there is none (as below 0, by wrapping). A module has few tensors of its
+ * own: the walk ends. */
+#define MOST_IN_A_MODULE 64
+
+static uint32_t outside(const struct matching *m, int side, uint32_t i, int step)
+{
+    const struct rename_item *items = m->items[side];
+    struct str parent = parent_of(items[i].name);
+    int steps;
+
+    for (steps = 0; steps < MOST_IN_A_MODULE && i < m->n[side] &&
+                    str_eq(parent_of(items[i].name), parent);
+         steps++)
+        i += (uint32_t)step;
+    return i < m->n[side] ? i : m->n[side];
+}
+
+/* Do both stand between the same neighbours? Another module of common shapes may have
+ * come where one went, but rarely at the same place. */
+static bool same_place(const struct matching *m, uint32_t left, uint32_t right)
+{
+    int step;
+
+    for (step = -1; step <= 1; step += 2) {
+        uint32_t a = outside(m, LEFT, left, step), b = outside(m, RIGHT, right, step);
+        bool a_end = a == m->n[LEFT], b_end = b == m->n[RIGHT];
+
+        if (a_end != b_end || (!a_end && m->items[LEFT][a].match != b))
+            return false;
+    }
+    return true;
+}
+
 /* Two modules whose tensors are the only ones of their kinds, all of them: the pairs
- * between them, counted under the left one's name and the right one's. */
+ * between them, counted under the left one's name and the right one's. They also have
+ * to stand at the same place. */
 static int join_left_overs(struct matching *m)
 {
     struct left_overs kinds = {0}, parents = {0}, both = {0};
@@ -208,7 +243,7 @@ static int join_left_overs(struct matching *m)
             if (!pair || !left || !right)
                 return -1;
             if (pass == 0)
-                pair->n[0]++;
+                pair->n[0] += same_place(m, kind->at[LEFT], kind->at[RIGHT]);
             else if (pair->n[0] == left->n[LEFT] && pair->n[0] == right->n[RIGHT])
                 matching_join(m, kind->at[LEFT], kind->at[RIGHT]);
         }

@@ -337,6 +337,23 @@ TEST(a_head_of_its_own_shape_finds_its_new_name)
     lists_release(&lists);
 }
 
+TEST(what_came_elsewhere_is_not_what_went)
+{
+    struct lists lists;
+
+    lists_init(&lists);
+    add_linear(&lists, 0, "a", 4, 4);
+    add_linear(&lists, 0, "b", 4, 4);
+    add_linear(&lists, 0, "c", 4, 4);
+    add_linear(&lists, 1, "a", 4, 4);
+    add_linear(&lists, 1, "c", 4, 4);
+    add_linear(&lists, 1, "d", 4, 4);
+    match(&lists);
+    CHECK_INT(count(&lists), 4);
+    CHECK_STR(is(&lists, "b.weight"), "");
+    lists_release(&lists);
+}
+
 TEST(empty_lists_match_nothing)
 {
     struct lists lists;
