@@ -133,8 +133,9 @@ static double add_complex(struct compared *part, const double *left,
         part->left_squares += left[0] * left[0] + left[1] * left[1];
         part->max_abs = fmax(part->max_abs, distance);
         part->different += distance != 0;
-        part->beyond += distance > tolerance.absolute +
-                                       tolerance.relative * hypot(left[0], left[1]);
+        part->beyond +=
+            distance > tolerance.absolute + hypot(tolerance.relative * left[0],
+                                                  tolerance.relative * left[1]);
         return distance;
     }
     if (!(left_nan && right_nan) && (left[0] != right[0] || left[1] != right[1])) {

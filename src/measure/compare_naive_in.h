@@ -1,0 +1,25 @@
+/* compare_naive_in.h - for tests: two tensors compared by the definition, one element
+ * after the other. */
+#ifndef MEASURE_COMPARE_NAIVE_IN_H
+#define MEASURE_COMPARE_NAIVE_IN_H
+
+#include "measure/compare.h"
+#include "measure/sample_model_in.h"
+
+struct compare_side side_of(struct sample *sample);
+
+/* All but `rounding`; types of one number an element, or of a complex one. */
+struct compared compare_naively(const struct sample *left, const struct sample *right,
+                                struct tolerance tolerance);
+
+/* Both must agree: counts exactly, sums nearly. */
+void check_compared(const struct compared *got, const struct compared *expected);
+
+/* Compare both ways, with bytes in memory and read from the source. */
+void check_naively(struct sample *left, struct sample *right,
+                   struct tolerance tolerance);
+
+/* Bytes by chance, the same for the same seed. */
+void fill_bytes(void *to, size_t n, uint64_t seed);
+
+#endif
