@@ -6,6 +6,9 @@
 
 #include "measure/decode_in.h"
 
+/* Bytes of each side that are read at once: both stay in the second cache. */
+#define BLOCK_MOST ((size_t)128 * 1024)
+
 /* How the elements of both are made comparable. */
 enum way {
     BY_REALS,   /* as doubles, which hold all values exactly */
@@ -109,7 +112,10 @@ static int open_one(struct reading *reading, uint64_t *ret_times, struct err *er
     reading->elements =
         ret_times ? elements_open_distinct(side.model, side.tensor, ret_times, err)
                   : elements_open(side.model, side.tensor, 0, UINT64_MAX, false, err);
-    return reading->elements ? 0 : -1;
+    if (!reading->elements)
+        return -1;
+    reading->elements->block_most = BLOCK_MOST;
+    return 0;
 }
 
 /* Do both walk through the same indices in the same order? */

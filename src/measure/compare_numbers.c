@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "measure/compare_in.h"
-#include "measure/small_float_in.h"
+#include "measure/kernels_in.h"
 
-/* Vectors of two doubles: every machine has them. */
-#define LANES 2
-#define SUMS  4 /* at once, so that none waits for the one before */
+/* Vectors of four doubles, which the compiler makes of what the machine has. */
+#define LANES 4
+#define SUMS  2 /* at once, so that none waits for the one before */
 typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef int64_t masks __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
@@ -17,24 +17,69 @@ struct sums {
     masks different, beyond; /* minus how many */
 };
 
-static inline lanes absolute(lanes x)
-{
-    return (lanes)((masks)x & INT64_MAX);
-}
+/* Inlined into loops for several instruction sets. */
+#define INLINE static inline __attribute__((always_inline))
 
-static inline void add_lanes(struct sums *sums, lanes left, lanes right, lanes relative,
-                             lanes tolerance, double *distance)
+INLINE void add_lanes(struct sums *sums, const double *left_at, const double *right_at,
+                      struct tolerance tolerance, double *distance)
 {
-    lanes d = left - right, a = absolute(d);
+    lanes left = *(const lanes *)left_at, right = *(const lanes *)right_at;
+    lanes d = left - right, a = (lanes)((masks)d & INT64_MAX);
+    lanes size = (lanes)((masks)left & INT64_MAX);
     masks more = a > sums->max;
 
     sums->squares += d * d;
     sums->left_squares += left * left;
     sums->max = (lanes)(((masks)a & more) | ((masks)sums->max & ~more));
     sums->different += a != 0;
-    sums->beyond += a > tolerance + relative * absolute(left);
-    memcpy(distance, &a, sizeof a);
+    sums->beyond += a > tolerance.absolute + tolerance.relative * size;
+    *(lanes *)distance = a;
 }
+
+/* All but the last few of a chunk; returns how many those are not. */
+INLINE size_t add_finite(struct compare_chunk *chunk, struct tolerance tolerance,
+                         struct sums ret_sums[SUMS])
+{
+    struct sums sums[SUMS] = {0};
+    size_t i = 0;
+
+    for (; i + SUMS * LANES <= chunk->n; i += SUMS * LANES)
+        for (size_t k = 0; k < SUMS; k++) {
+            size_t at = i + k * LANES;
+
+            add_lanes(&sums[k], chunk->left + at, chunk->right + at, tolerance,
+                      chunk->distance + at);
+        }
+    memcpy(ret_sums, sums, sizeof sums);
+    return i;
+}
+
+static size_t add_plain(struct compare_chunk *chunk, struct tolerance tolerance,
+                        struct sums ret_sums[SUMS])
+{
+    return add_finite(chunk, tolerance, ret_sums);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static size_t add_avx2(struct compare_chunk *chunk,
+                                                       struct tolerance tolerance,
+                                                       struct sums ret_sums[SUMS])
+{
+    return add_finite(chunk, tolerance, ret_sums);
+}
+
+static bool has_avx2(void)
+{
+    return kernels_best() == &kernels_avx2 || kernels_best() == &kernels_avx512;
+}
+#else
+#define add_avx2 add_plain
+
+static bool has_avx2(void)
+{
+    return false;
+}
+#endif
 
 static void join_sums(const struct sums *sums, struct compared *part)
 {
@@ -81,28 +126,18 @@ static void add_carefully(struct compare_chunk *chunk, size_t first,
 void compare_reals(struct compare_chunk *chunk, struct tolerance tolerance,
                    struct compared *ret_part)
 {
-    lanes relative = tolerance.relative - (lanes){0};
-    lanes absolute_most = tolerance.absolute - (lanes){0};
-    struct sums sums[SUMS] = {0};
     struct compared part = {0};
-    size_t i = 0;
+    struct sums sums[SUMS];
+    size_t done = has_avx2() ? add_avx2(chunk, tolerance, sums)
+                             : add_plain(chunk, tolerance, sums);
 
-    for (; i + SUMS * LANES <= chunk->n; i += SUMS * LANES)
-        for (int k = 0; k < SUMS; k++) {
-            lanes left, right;
-
-            memcpy(&left, chunk->left + i + k * LANES, sizeof left);
-            memcpy(&right, chunk->right + i + k * LANES, sizeof right);
-            add_lanes(&sums[k], left, right, relative, absolute_most,
-                      chunk->distance + i + k * LANES);
-        }
     for (int k = 0; k < SUMS; k++)
         join_sums(&sums[k], &part);
     if (!isfinite(part.squares) || !isfinite(part.left_squares)) {
         part = (struct compared){0};
-        i = 0;
+        done = 0;
     }
-    add_carefully(chunk, i, tolerance, &part);
+    add_carefully(chunk, done, tolerance, &part);
     *ret_part = part;
 }
 
@@ -164,26 +199,13 @@ void compare_decode(enum dtype dtype, const void *at, size_t first, size_t n,
 
     switch (dtype) {
     case DTYPE_FLOAT32:
-        bytes += first * 4;
-        for (size_t i = 0; i < n; i++) {
-            float v;
-
-            memcpy(&v, bytes + 4 * i, sizeof v);
-            to[i] = v;
-        }
+        kernels_best()->widen[LOAD_F32](bytes + 4 * first, n, to);
+        break;
+    case DTYPE_FLOAT16:
+        kernels_best()->widen[LOAD_F16](bytes + 2 * first, n, to);
         break;
     case DTYPE_BFLOAT16:
-        bytes += first * 2;
-        for (size_t i = 0; i < n; i++) {
-            uint16_t v;
-            uint32_t wide;
-            float value;
-
-            memcpy(&v, bytes + 2 * i, sizeof v);
-            wide = (uint32_t)v << 16;
-            memcpy(&value, &wide, sizeof value);
-            to[i] = value;
-        }
+        kernels_best()->widen[LOAD_BF16](bytes + 2 * first, n, to);
         break;
     default:
         elements_decode(dtype, at, first, n, to);

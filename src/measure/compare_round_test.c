@@ -27,10 +27,14 @@ struct small {
 };
 
 static const struct small smalls[] = {
-    {DTYPE_FLOAT16, 16, true, 65520},       {DTYPE_BFLOAT16, 16, true, 0x1.ffp127},
-    {DTYPE_FLOAT8_E4M3FN, 8, false, 0x1.d000000000001p8}, {DTYPE_FLOAT8_E5M2, 8, true, 61440},
-    {DTYPE_FLOAT8_E4M3FNUZ, 8, false, 248}, {DTYPE_FLOAT8_E5M2FNUZ, 8, false, 61440},
-    {DTYPE_FLOAT6_E2M3, 6, false, 7.75},    {DTYPE_FLOAT6_E3M2, 6, false, 30},
+    {DTYPE_FLOAT16, 16, true, 65520},
+    {DTYPE_BFLOAT16, 16, true, 0x1.ffp127},
+    {DTYPE_FLOAT8_E4M3FN, 8, false, 0x1.d000000000001p8},
+    {DTYPE_FLOAT8_E5M2, 8, true, 61440},
+    {DTYPE_FLOAT8_E4M3FNUZ, 8, false, 248},
+    {DTYPE_FLOAT8_E5M2FNUZ, 8, false, 61440},
+    {DTYPE_FLOAT6_E2M3, 6, false, 7.75},
+    {DTYPE_FLOAT6_E3M2, 6, false, 30},
     {DTYPE_FLOAT4_E2M1, 4, false, 7},
 };
 

@@ -172,6 +172,7 @@ static struct elements *open_elements(const struct model *model,
     e->model = model;
     e->source = model->source;
     e->in_order = true;
+    e->block_most = ELEMENTS_BLOCK;
     if (open_storage(e, tensor, err) < 0)
         goto fail;
     all = open_dims(e, tensor, any_order, ret_times);
@@ -299,7 +300,7 @@ int elements_next(struct elements *e, struct work *work, const void **ret_at,
                   size_t *ret_n, struct err *err)
 {
     uint64_t n = e->end - e->at;
-    uint64_t most = block_elements(e, e->block ? ELEMENTS_BLOCK : ELEMENTS_DIRECT);
+    uint64_t most = block_elements(e, e->block ? e->block_most : ELEMENTS_DIRECT);
 
     if (n == 0)
         return 0;

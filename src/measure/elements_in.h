@@ -50,8 +50,9 @@ struct elements {
     int rank;
     struct elements_dim dims[ELEMENTS_RANK];
 
-    uint8_t *block;  /* what was given out, where it had to be copied */
-    uint8_t *window; /* bytes window_at to window_at + window_n of the storage */
+    uint8_t *block;    /* what was given out, where it had to be copied */
+    size_t block_most; /* bytes given out at once, ELEMENTS_BLOCK at most */
+    uint8_t *window;   /* bytes window_at to window_at + window_n of the storage */
     uint64_t window_at;
     size_t window_n;
     size_t read_ahead; /* what a miss reads at least */
