@@ -81,8 +81,10 @@ uint32_t intern_add(struct intern *intern, struct str s)
         return (uint32_t)*slot - 1;
     /* At most half of the slots are taken: most searches end at the first. */
     if (intern->n >= intern->mask / 2) {
-        if (intern->mask >= UINT32_MAX / 4 || grow_slots(intern) < 0)
+        if (intern->mask >= UINT32_MAX / 4 || grow_slots(intern) < 0) {
+            intern->arena->spent = true;
             return INTERN_NONE;
+        }
         slot = find_slot(intern, s, hash);
     }
     if (arena_room(intern->arena, &intern->strs, intern->n, &intern->room,

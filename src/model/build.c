@@ -26,6 +26,7 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     if (!model)
         return arena_err(&arena, path, err);
     model->arena = arena;
+    arena_init(&model->table, limit);
     build->model = model;
     copy = arena_str(&model->arena, str_of(path));
     model->path = copy.at;
@@ -38,7 +39,7 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     if (!copy.at ||
         arena_room(&model->arena, &model->dims, 0, &model->dims_room,
                    sizeof *model->dims) < 0 ||
-        intern_init_apart(&model->strings, &model->arena, &build->scratch) < 0 ||
+        intern_init_apart(&model->strings, &model->arena, &model->table) < 0 ||
         values_init(&model->values, &model->arena, &model->strings) < 0 ||
         build_device(build, STR("")) != 0 ||
         build_node(build, NO_PLACE, PLACE_GROUP, STR("")) != 0)
@@ -49,6 +50,7 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
 void model_seal(struct model *model)
 {
     intern_seal(&model->strings);
+    arena_release(&model->table);
 }
 
 void build_release(struct build *build)
@@ -393,10 +395,11 @@ static void find_first_places(struct model *model)
     }
 }
 
-/* A spent arena gets what the tree itself needs: it is all there is to show. */
+/* Where memory was spent, the tree itself still gets what it needs: it is all there is
+ * to show. */
 static void allow(struct arena *arena, size_t more)
 {
-    if (arena->spent && arena->limit < arena->used + more)
+    if (arena->limit < arena->used + more)
         arena->limit = arena->used + more;
 }
 
@@ -406,12 +409,13 @@ struct model *build_finish(struct build *build, struct err *err)
     size_t n = build->n_nodes;
     uint32_t *place_of;
 
-    allow(&build->scratch, n * sizeof *place_of + 64 * KIB);
-    allow(&model->arena, n * (4 * sizeof(uint32_t) + 2) + 512 * KIB);
-    if (model->arena.spent || build->scratch.spent)
+    if (model->arena.spent || build->scratch.spent) {
+        allow(&build->scratch, n * sizeof *place_of + 64 * KIB);
+        allow(&model->arena, n * (4 * sizeof(uint32_t) + 2) + 512 * KIB);
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, 0,
                       "the file needs more memory than its size allows; what came "
                       "after that is left out");
+    }
     place_of = arena_array(&build->scratch, n, sizeof *place_of);
     if (!place_of || make_columns(model, build->n_nodes) < 0) {
         arena_err(&model->arena, model->path, err);

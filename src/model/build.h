@@ -35,9 +35,10 @@ struct build {
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err);
 /* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs
- * more memory than allowed. Until model_seal(), which must come before build_release(),
- * strings and values can still be added. */
+ * more memory than allowed. */
 struct model *build_finish(struct build *build, struct err *err);
+/* No more strings and values will be added to a finished model: drop what finds them.
+ */
 void model_seal(struct model *model);
 /* Drop what build_finish() did not hand out. Always call it. */
 void build_release(struct build *build);

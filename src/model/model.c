@@ -10,6 +10,7 @@ void model_free(struct model *model)
     if (!model)
         return;
     source_close(model->source);
+    arena_release(&model->table);
     arena = model->arena; /* the model itself lies in its arena */
     arena_release(&arena);
 }

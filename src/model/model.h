@@ -148,6 +148,7 @@ struct fact {
 
 struct model {
     struct arena arena;
+    struct arena table; /* by which `strings` are found; gone once sealed */
     struct intern strings;
     struct values values;
 

@@ -32,7 +32,7 @@ enum pickle_act {
 /* Calls of getattr, and of what getattr gave, are judged by their arguments, each: they
  * are counted once for all that look alike, and so many are kept. */
 #define PICKLE_LOG_KEEP_GETATTR 4096
-#define NO_EVENT        UINT32_MAX
+#define NO_EVENT                UINT32_MAX
 
 struct pickle_event {
     uint32_t global; /* index in the log's globals; a computed name: "<computed>"; a

@@ -19,7 +19,8 @@ static size_t grown(size_t limit, unsigned times, uint64_t size)
 void input_allow(struct build *build, uint64_t size)
 {
     build->model->arena.limit = grown(build->model->arena.limit, 2, size);
-    build->scratch.limit = grown(build->scratch.limit, 6, size);
+    build->model->table.limit = grown(build->model->table.limit, 1, size);
+    build->scratch.limit = grown(build->scratch.limit, 5, size);
 }
 
 int input_look(struct input *input, struct build *build, struct err *err)

@@ -128,6 +128,7 @@ static struct model *read_blob(struct blob *takes_blob, const char *path, bool o
         goto out;
     }
     build.scratch.limit = INPUT_SCRATCH_LIMIT;
+    build.model->table.limit = INPUT_TABLE_LIMIT;
     input_allow(&build, takes_blob->size);
     if (file_source_keep_file(&build, takes_blob, err) == 0)
         model = finish(&input, &build, err);
@@ -147,6 +148,7 @@ static struct model *read_folder(const char *path, struct work *work, struct err
     if (build_init(&build, path, INPUT_MODEL_LIMIT, work, err) < 0)
         goto out;
     build.scratch.limit = INPUT_SCRATCH_LIMIT;
+    build.model->table.limit = INPUT_TABLE_LIMIT;
     if (folder_open(&folder, path, &build.scratch, err) < 0)
         goto out;
     model = finish(&input, &build, err);
