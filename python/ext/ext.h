@@ -23,6 +23,12 @@
 
 /* Forget a Python exception that is set, if any; true if there was one. */
 int ext_swallow(void);
+/* What the module holds: its types. Of a module, or of a type made for it. */
+struct ext_state {
+    PyObject *recorder_type, *run_type;
+};
+struct ext_state *ext_state(PyObject *module_or_type);
+
 /* Raise torchoscope.Error (or a fitting built-in) from an err. Returns NULL. */
 struct err;
 PyObject *ext_raise(const struct err *err);

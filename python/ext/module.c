@@ -27,9 +27,39 @@ PyObject *ext_raise(const struct err *err)
     return NULL;
 }
 
+struct ext_state *ext_state(PyObject *module_or_type)
+{
+    if (PyType_Check(module_or_type))
+        return PyType_GetModuleState((PyTypeObject *)module_or_type);
+    return PyModule_GetState(module_or_type);
+}
+
 static int fill_module(PyObject *module)
 {
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
+}
+
+static int visit_module(PyObject *module, visitproc visit, void *arg)
+{
+    struct ext_state *state = ext_state(module);
+
+    Py_VISIT(state->recorder_type);
+    Py_VISIT(state->run_type);
+    return 0;
+}
+
+static int clear_module(PyObject *module)
+{
+    struct ext_state *state = ext_state(module);
+
+    Py_CLEAR(state->recorder_type);
+    Py_CLEAR(state->run_type);
+    return 0;
+}
+
+static void free_module(void *module)
+{
+    clear_module(module);
 }
 
 static PyModuleDef_Slot slots[] = {
@@ -41,7 +71,11 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "torchoscope._core",
     .m_doc = "The core of torchoscope, in C. Use the package torchoscope.",
+    .m_size = sizeof(struct ext_state),
     .m_slots = slots,
+    .m_traverse = visit_module,
+    .m_clear = clear_module,
+    .m_free = free_module,
 };
 
 PyMODINIT_FUNC PyInit__core(void); /* Python looks it up by name */

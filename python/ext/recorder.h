@@ -19,36 +19,66 @@
 #include "run/trace.h"
 
 struct grads;
+struct frames; /* calls under way, thread by thread (recorder_frames.c) */
+struct lines;  /* which line called (recorder_line.c) */
 
 struct recorder {
     struct live *live;
-    struct trace *trace;
+    const struct model *model; /* of the trace */
+    struct trace *trace;       /* NULL once stopped; look again after Python ran */
     struct seen *seen;
     struct grads *grads; /* NULL: gradients are not recorded */
+    struct frames *frames;
+    struct lines *lines; /* NULL: not asked for */
     enum measure_mode mode;
     uint32_t epoch; /* of the trace, when `seen` was last cleared */
     uint64_t begin_ns, own_ns;
     uint64_t hook_calls; /* for the estimate of torch's hooked path */
+    uint64_t hook_ns;    /* what one of them takes */
     bool armed;          /* false: every hook returns at once */
-    bool own_pid_only;
-    long pid;        /* a forked child disarms */
-    uint32_t errors; /* of ours, swallowed */
-    PyObject *keep;  /* a callable name -> bool, or NULL */
-    PyObject
-        *device; /* a callable that measures what only a device can read, or NULL */
+    bool force_device;   /* for tests: every tensor takes the way of devices */
+    unsigned forks;      /* a forked child disarms: see recorder_forks() */
+    uint32_t errors;     /* of ours, swallowed; the 100th disarms */
+    uint32_t pending;    /* values that `device` has yet to tell about */
+    PyObject *keep;      /* a callable name -> bool, or NULL */
+    uint8_t *kept;       /* what it said, by object: 0 not asked, 1 no, 2 yes */
+    /* Who measures what only a device can read, or NULL. device.add(value, tensor) is
+     * called in a hook, under no_grad or not; device.finish() when the outermost call
+     * ends and at stop(). It gives a list of rows (value, count, nan, pos_inf, neg_inf,
+     * zeros, min, max, mean, m2, min_at, max_at): `value` is what add() was given, the
+     * places are indices in C order, m2 is the sum of squared distances from the mean,
+     * and min to m2 are of the finite elements, NaN where there are none. */
+    PyObject *device;
 };
 
 /* The value number of a tensor as it is now: known, or measured and entered. RUN_NONE
- * if nothing can be said. Used for arguments, results and gradients alike. */
+ * if nothing can be said. Used for arguments, results and gradients alike. `flags` are
+ * added to those of a new value (enum run_value_flag). May release the GIL: look at
+ * recorder->trace afterwards. Never raises. */
 uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned flags);
 /* The number of this thread's stack. */
 uint32_t recorder_thread(struct recorder *recorder);
 uint64_t recorder_clock(void); /* base/clock.h; TORCHOSCOPE_CLOCK=ticks for tests */
+/* Something of ours went wrong: forget the Python exception, if any, and count. */
+void recorder_failed(struct recorder *recorder);
 
-/* The type that Python sees: _core.Recorder(model, name, mode=, gradients=, keep=,
- * limit=, calls=, device=) with methods pre(module, args), post(module, args, kwargs,
- * result), raised(module, exception), step(optimizer), backward_end(), stop() -> Run,
- * snapshot() -> Run, and members cost_ns, errors, armed. */
+/* The type that Python sees: _core.Recorder(model, name="", *, mode="full",
+ * gradients=False, keep=None, limit=0, keep_limit=0, calls="merged", lines=True,
+ * device=None, force_device=False). mode: "full", "exact", "sampled", "guard"; calls:
+ * "merged" or "all". Methods:
+ *   pre(module, args[, kwargs])   before forward; kwargs where somebody knows them
+ *   post(module, args, kwargs, result)   after it; also post(module, args, result)
+ *   raised(module, exception or None)    forward raised
+ *   step(optimizer)        parameters and their gradients, before an optimizer's step
+ *   backward_end()         the same at the end of a backward
+ *   fact(key, value)       a str, int, float or bool that the run will tell
+ *   gap(kind, name or None, sentence)    what the package knows was not seen
+ *   stop() -> Run          disarms for good; a second time raises RuntimeError
+ *   snapshot() -> Run      of what there is so far
+ *   arm(), disarm()        between recorded steps
+ * and the members cost_ns, errors, armed, hook_calls, hook_ns (may be set: what the
+ * hooked path of torch costs for each call), roots (a list). pre, post and raised never
+ * raise and return None; they do nothing for modules that are not of the model. */
 extern PyType_Spec recorder_spec;
 
 #endif

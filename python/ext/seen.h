@@ -13,12 +13,15 @@ struct seen;
 
 struct seen *seen_new(void);
 void seen_free(struct seen *seen);
-void seen_clear(struct seen *seen); /* when trace_epoch() changed */
+void seen_clear(struct seen *seen); /* when trace_epoch() changed; storages stay */
 
 /* The value number known for this tensor, or RUN_NONE. */
 uint32_t seen_find(struct seen *seen, const struct live_tensor *tensor);
 /* Remember it. `object` is the tensor; a failure to remember is no failure. */
 void seen_add(struct seen *seen, PyObject *object, const struct live_tensor *tensor,
               uint32_t value);
+/* A number for a tensor's storage within the run; *ret_new if it was not seen before.
+ */
+uint32_t seen_storage(struct seen *seen, PyObject *object, bool *ret_new);
 
 #endif

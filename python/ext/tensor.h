@@ -24,6 +24,7 @@ enum live_flag {
     LIVE_INFERENCE = 32, /* has no version */
     LIVE_LEAF = 64,
     LIVE_EXACT = 128, /* a plain Tensor or Parameter, no subclass */
+    LIVE_LOCAL = 256, /* of a DTensor: this is its local part */
 };
 
 /* A tensor, looked at. Good while the object is held and Python is not run. */
@@ -35,7 +36,8 @@ struct live_tensor {
     const void *at;  /* its first element */
     int64_t version; /* -1: not known */
     uint64_t numel;
-    int64_t shape[LIVE_RANK], strides[LIVE_RANK];
+    int64_t shape[LIVE_RANK];   /* -1: not one number (nested) */
+    int64_t strides[LIVE_RANK]; /* of LAYOUT_STRIDED */
 };
 
 /* Is it a torch.Tensor (of any subclass)? Never raises. */
@@ -46,8 +48,14 @@ bool tensor_look(PyObject *tensor, struct live_tensor *to);
  * (then `why` says so). */
 bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
                   struct histogram *histogram, struct stats *ret_stats);
+/* Copy its elements, dense in C order; a readable one only. */
+bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size);
+/* Where its first element lies, and its version (-1: has none), and nothing else. */
+const void *tensor_at(PyObject *tensor);
+int64_t tensor_version(PyObject *tensor);
 /* A number for its storage: equal for views of one, good while the tensor lives. 0: it
- * has none. */
-uint64_t tensor_storage(PyObject *tensor);
+ * has none. *ret_object (may be NULL) is a new reference to what a weak reference can
+ * watch to know that the storage lives, or NULL. */
+uint64_t tensor_storage(PyObject *tensor, PyObject **ret_object);
 
 #endif

@@ -1,0 +1,27 @@
+/* answers.h - runs as Python objects. A Run is frozen; its answers are plain lists and
+ * dicts with the names of docs/json.md. */
+#ifndef EXT_ANSWERS_H
+#define EXT_ANSWERS_H
+
+#include "ext/ext.h"
+
+#include "run/run.h"
+
+/* _core.Run: methods
+ *   calls(name=None)   a list of dicts: all calls, or those of one module
+ *   places()           the modules of the model: name, place, parent, class, kind,
+ * calls gaps(), params(), facts(), merged(name=None) kept(name, call=0, kind="out",
+ * path=None) -> (bytes, dtype, shape) or None save(path) and members n_calls, cost (a
+ * dict: wall_ns, own_ns, hooks_ns). */
+extern PyType_Spec run_spec;
+
+/* A Run; takes the run, also when it fails. */
+PyObject *answers_run(PyObject *run_type, struct run *run);
+struct run *answers_of(PyObject *run); /* borrowed from a Run */
+/* _core.open_run(path) */
+PyObject *answers_open(PyObject *module, PyObject *path);
+
+/* Statistics as a dict; indices of shape (rank of sizes, or NULL). */
+PyObject *answers_stats(const struct stats *stats, int rank, const int64_t *shape);
+
+#endif
