@@ -10,13 +10,14 @@
  *   - makes no two names the same: what is one name now can never become two.
  * The second keeps rules from running into each other: "layers.1" becomes "layers.2"
  * only after "layers.2" has left. What is left over at last goes by name. */
-#define MOST_ROUNDS     24
-#define MOST_PASSES     4
-#define MOST_RULES      512
-#define SAMPLE          16384 /* pairs that a round learns from */
-#define LONG_NAME       512   /* bytes */
-#define MOST_HEADS      32
-#define MOST_EXCEPTIONS 4
+#define MOST_ROUNDS      24
+#define MOST_PASSES      4
+#define MOST_RULES       512
+#define SAMPLE           16384 /* pairs that a round learns from */
+#define COST_OF_LEARNING 6     /* from a pair, in names looked at */
+#define LONG_NAME        512   /* bytes */
+#define MOST_HEADS       32
+#define MOST_EXCEPTIONS  4
 
 #define NO_POST UINT32_MAX
 
@@ -475,8 +476,12 @@ static int find_rules(struct finder *find)
 
     for (round = 0; round < MOST_ROUNDS && left > 0; round++) {
         uint32_t step = all ? 1 : left / SAMPLE + 1;
+        uint64_t cost = (uint64_t)(left / step) * COST_OF_LEARNING;
         bool any = false;
 
+        if (find->budget < cost)
+            break;
+        find->budget -= cost;
         if (run_round(find, step, stuck, &any) < 0)
             return -1;
         if (!any && stuck)
@@ -518,7 +523,7 @@ static int start(struct finder *find, const struct rename_pair *pairs, uint32_t 
     uint32_t i;
 
     map_init(&find->owners, find->arena);
-    find->budget = 100000 + 60 * (uint64_t)n;
+    find->budget = 300000 + 32 * (uint64_t)n;
     find->ways = arena_array(find->arena, room, sizeof *find->ways);
     find->stamp = arena_array(find->arena, room, sizeof *find->stamp);
     trial->pairs = arena_array(find->arena, room, sizeof *trial->pairs);
