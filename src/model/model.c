@@ -259,6 +259,8 @@ bool tensor_readable(const struct model *model, const struct tensor *tensor,
         why = "its element type is not known";
     else if (tensor->numel == 0)
         why = NULL;
+    else if (!model->source && model->no_values)
+        why = model->no_values;
     else if (!storage || !model->source)
         why = "no data in this file";
     else if (storage->flags & STORAGE_MISSING)

@@ -191,9 +191,13 @@ struct model {
     struct pickle_log pickle;
 
     struct source *source; /* owned; NULL: no values to be had */
+    const char *no_values; /* a constant: why not, where a format has none; or NULL */
 };
 
 void model_free(struct model *model); /* NULL is allowed */
+/* All of it once more, in memory of its own, but for its source: values cannot be read
+ * through the copy. NULL: no memory left. */
+struct model *model_copy(const struct model *model);
 
 /* What a storage is called in its file: "data/0", a key; may be empty. It lies in the
  * model, or in `text`. */

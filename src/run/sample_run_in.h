@@ -1,0 +1,31 @@
+/* sample_run_in.h - for tests of this room: a small model, and runs of it.
+ *
+ *     (root)   Net           object 0
+ *       a      Linear        1: weight (tensor 0), bias (1)
+ *       list   ModuleList    2: never called
+ *         0    Block         3: act ReLU (4)
+ *         1    Block again   3
+ *       tail   Linear        5: weight, tied to a.weight; never called
+ *       note   "text" */
+#ifndef RUN_SAMPLE_RUN_IN_H
+#define RUN_SAMPLE_RUN_IN_H
+
+#include "run/trace.h"
+
+enum { SAMPLE_NET, SAMPLE_A, SAMPLE_LIST, SAMPLE_BLOCK, SAMPLE_ACT, SAMPLE_TAIL };
+
+struct model *sample_model(void);
+/* `n` modules m0, m1, ... below a root, which is object 0. */
+struct model *sample_chain(uint32_t n);
+
+/* A float32 value of this shape with statistics whose mean is `mean`. */
+uint32_t sample_value(struct trace *trace, int64_t rows, int64_t columns, double mean);
+
+/* A step: Net calls a, Block (at list.0 and list.1) and in it act; one gradient, one
+ * parameter. Time goes on by 100 ns a look, 10 ns of them ours. */
+void sample_step(struct trace *trace, uint64_t *clock);
+
+/* A run with all that a run can have. */
+struct run *sample_run(uint32_t steps);
+
+#endif

@@ -1,0 +1,442 @@
+/* Stacks, times and calls. */
+#include "run/trace_in.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#define DEFAULT_LIMIT GIB
+#define MOST_THREADS  65536u
+#define MOST_GAPS     1000u /* of those that are not about an object */
+
+/* ---- beginning ---- */
+
+static bool is_module_place(const struct model *model, uint32_t place)
+{
+    return model->kind[place] <= PLACE_GROUP && model->object[place] < model->n_objects;
+}
+
+/* All places of each object, in pre-order, side by side. */
+static int index_places(struct trace *trace)
+{
+    const struct model *model = trace->model;
+    struct trace_object *objects = trace->objects;
+    uint32_t p, o, total = 0;
+
+    for (p = 0; p < model->n_places; p++)
+        if (is_module_place(model, p))
+            objects[model->object[p]].n_places++;
+    for (o = 0; o < model->n_objects; o++) {
+        objects[o].places = total;
+        total += objects[o].n_places;
+        objects[o].n_places = 0;
+    }
+    trace->places = arena_array(&trace->arena, (size_t)total + 1, sizeof(uint32_t));
+    if (!trace->places)
+        return -1;
+    for (p = 0; p < model->n_places; p++) {
+        if (!is_module_place(model, p))
+            continue;
+        o = model->object[p];
+        trace->places[objects[o].places + objects[o].n_places++] = p;
+    }
+    return 0;
+}
+
+static int prepare(struct trace *trace)
+{
+    const struct model *model = trace->model;
+    struct arena *arena = &trace->arena;
+
+    trace->objects =
+        arena_array(arena, (size_t)model->n_objects + 1, sizeof *trace->objects);
+    trace->by_tensor =
+        arena_array(arena, (size_t)model->n_tensors + 1, sizeof *trace->by_tensor);
+    map_init(&trace->gaps_by_hash, arena);
+    if (!trace->objects || !trace->by_tensor || intern_init(&trace->strings, arena) < 0)
+        return -1;
+    if (values_init(&trace->plain, arena, &trace->strings) < 0)
+        return -1;
+    return index_places(trace);
+}
+
+struct trace *trace_new(struct model *model, const struct trace_wanted *wanted)
+{
+    struct trace *trace = calloc(1, sizeof *trace);
+
+    if (!trace) {
+        model_free(model);
+        return NULL;
+    }
+    arena_init(&trace->arena, wanted->limit ? wanted->limit : DEFAULT_LIMIT);
+    /* A limit of 0 means none to an arena; here it means that nothing is kept. */
+    arena_init(&trace->kept_arena, wanted->keep_limit ? wanted->keep_limit : 1);
+    trace->model = model;
+    trace->all_calls = wanted->all_calls;
+    if (prepare(trace) < 0) {
+        trace_free(trace);
+        return NULL;
+    }
+    return trace;
+}
+
+void trace_free(struct trace *trace)
+{
+    if (!trace)
+        return;
+    model_free(trace->model);
+    arena_release(&trace->arena);
+    arena_release(&trace->kept_arena);
+    free(trace);
+}
+
+uint32_t trace_string(struct trace *trace, const char *text, size_t len)
+{
+    uint32_t id = intern_add(&trace->strings, str_span(text, len));
+
+    return id == INTERN_NONE ? 0 : id;
+}
+
+uint16_t trace_device(struct trace *trace, const char *name)
+{
+    uint32_t id = trace_string(trace, name, strlen(name));
+
+    for (uint32_t i = 0; i < trace->n_devices; i++)
+        if (trace->devices[i] == id)
+            return (uint16_t)i;
+    if (trace->n_devices >= UINT16_MAX ||
+        arena_room(&trace->arena, &trace->devices, trace->n_devices,
+                   &trace->devices_room, sizeof *trace->devices) < 0)
+        return 0;
+    trace->devices[trace->n_devices] = id;
+    return (uint16_t)trace->n_devices++;
+}
+
+/* ---- the place of a call ---- */
+
+/* The first place of the object inside the places from `begin` to `end`; else
+ * NO_PLACE. */
+static uint32_t place_between(const struct trace *trace, uint32_t object,
+                              uint32_t begin, uint32_t end)
+{
+    const struct trace_object *o = &trace->objects[object];
+    const uint32_t *places = trace->places + o->places;
+    uint32_t low = 0, high = o->n_places;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (places[middle] < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < o->n_places && places[low] < end ? places[low] : NO_PLACE;
+}
+
+/* Of an object with several places, that below the place of the call around it counts.
+ * Nothing stands below a place where a shared module is met again: what is inside is
+ * found below its first place. */
+static uint32_t place_of_call(const struct trace *trace, uint32_t object,
+                              uint32_t around)
+{
+    const struct model *model = trace->model;
+    uint32_t first = model->objects[object].place, place = NO_PLACE;
+
+    if (around >= model->n_places || trace->objects[object].n_places < 2)
+        return first;
+    if (model->flags[around] & PLACE_AGAIN)
+        around = model->objects[model->object[around]].place;
+    if (around < model->n_places)
+        place = place_between(trace, object, around + 1, model->end[around]);
+    return place == NO_PLACE ? first : place;
+}
+
+/* ---- calls ---- */
+
+static struct stack *stack_of(struct trace *trace, uint32_t thread)
+{
+    if (thread >= MOST_THREADS)
+        return NULL;
+    while (trace->n_stacks <= thread) {
+        if (arena_room(&trace->arena, &trace->stacks, trace->n_stacks,
+                       &trace->stacks_room, sizeof *trace->stacks) < 0)
+            return NULL;
+        trace->stacks[trace->n_stacks++] = (struct stack){0};
+    }
+    return &trace->stacks[thread];
+}
+
+static uint32_t keep_call(struct trace *trace, const struct run_call *call,
+                          uint64_t parent_serial)
+{
+    uint32_t n = trace->n_calls;
+
+    if (n >= TRACE_LIGHT - 1 ||
+        arena_room(&trace->arena, &trace->calls, n, &trace->calls_room,
+                   sizeof *trace->calls) < 0 ||
+        arena_room(&trace->arena, &trace->serials, n, &trace->serials_room,
+                   sizeof *trace->serials) < 0 ||
+        arena_room(&trace->arena, &trace->parents, n, &trace->parents_room,
+                   sizeof *trace->parents) < 0)
+        return RUN_NONE;
+    trace->calls[n] = *call;
+    trace->serials[n] = trace->serial;
+    trace->parents[n] = parent_serial;
+    return trace->n_calls++;
+}
+
+/* What is known of a call when it begins. A recomputation belongs to the step whose
+ * backward it is part of. */
+static struct run_call new_call(struct trace *trace, const struct frame *around,
+                                uint32_t object, uint16_t flags)
+{
+    struct run_call call = {.object = object, .flags = flags};
+
+    call.number = trace->objects[object].calls;
+    call.place = place_of_call(trace, object, around ? around->place : NO_PLACE);
+    if (!around && !(flags & RUN_RECOMPUTED))
+        trace->step++;
+    call.step = trace->step ? trace->step - 1 : 0;
+    return call;
+}
+
+static void look_at_clock(struct trace *trace, uint64_t ns)
+{
+    if (ns > trace->latest_ns)
+        trace->latest_ns = ns;
+}
+
+uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
+                     uint16_t flags, uint32_t line, uint64_t start_ns)
+{
+    struct stack *stack = stack_of(trace, thread);
+    uint32_t id = RUN_NONE;
+    uint64_t parent_serial;
+    const struct frame *around;
+    struct run_call call;
+    struct frame frame;
+
+    if (!stack || object >= trace->model->n_objects ||
+        arena_room(&trace->arena, &stack->frames, stack->n, &stack->room,
+                   sizeof *stack->frames) < 0) {
+        trace->lost_calls++;
+        return RUN_NONE;
+    }
+    around = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    parent_serial = around ? around->serial : NO_SERIAL;
+    call = new_call(trace, around, object, flags);
+    call.thread = thread;
+    call.line = line;
+    call.start_ns = start_ns;
+    if (trace->all_calls || call.number < RUN_KEEP_CALLS)
+        id = keep_call(trace, &call, parent_serial);
+    /* What cannot be kept can perhaps still be merged. */
+    if (id == RUN_NONE)
+        id = light_begin(trace, object, &call, parent_serial);
+    if (id == RUN_NONE) {
+        trace->lost_calls++;
+        return RUN_NONE;
+    }
+    trace->objects[object].calls++;
+    look_at_clock(trace, start_ns);
+    frame = (struct frame){.call = id,
+                           .object = object,
+                           .place = call.place,
+                           .serial = trace->serial++,
+                           .own_before = stack->own_ns,
+                           .start_ns = start_ns};
+    stack->frames[stack->n++] = frame;
+    trace->n_open++;
+    return id;
+}
+
+static struct run_call *record_of(struct trace *trace, uint32_t call)
+{
+    if (call == RUN_NONE)
+        return NULL;
+    if (call & TRACE_LIGHT)
+        return light_record(trace, call);
+    return call < trace->n_calls ? &trace->calls[call] : NULL;
+}
+
+/* The topmost call of a stack ends; what it took is taken off the one around it. */
+static void end_top(struct trace *trace, struct stack *stack, uint16_t flags,
+                    uint64_t end_ns)
+{
+    struct frame frame = stack->frames[--stack->n];
+    struct run_call *call = record_of(trace, frame.call);
+
+    trace->n_open--;
+    look_at_clock(trace, end_ns);
+    if (!call)
+        return;
+    call->flags |= flags;
+    trace->objects[frame.object].flags |= call->flags;
+    call->end_ns = end_ns > frame.start_ns ? end_ns : frame.start_ns;
+    call->own_ns = stack->own_ns - frame.own_before;
+    call->children_ns = frame.children_ns;
+    if (stack->n)
+        stack->frames[stack->n - 1].children_ns += run_inclusive(call);
+    if (frame.call & TRACE_LIGHT)
+        light_end(trace, frame.call);
+}
+
+void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t flags,
+               uint64_t end_ns)
+{
+    struct stack *stack;
+    uint32_t at;
+
+    if (call == RUN_NONE || thread >= trace->n_stacks)
+        return;
+    stack = &trace->stacks[thread];
+    at = stack->n;
+    while (at > 0 && stack->frames[at - 1].call != call)
+        at--;
+    if (at == 0)
+        return;
+    while (stack->n > at)
+        end_top(trace, stack, RUN_RAISED | RUN_ABORTED, end_ns);
+    end_top(trace, stack, flags, end_ns);
+    if (trace->n_open == 0)
+        trace_sweep(trace);
+}
+
+void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t end_ns)
+{
+    struct stack *stack;
+
+    if (thread >= trace->n_stacks)
+        return;
+    stack = &trace->stacks[thread];
+    while (stack->n && stack->frames[stack->n - 1].call != call)
+        end_top(trace, stack, RUN_RAISED | RUN_ABORTED, end_ns);
+    if (trace->n_open == 0)
+        trace_sweep(trace);
+}
+
+void trace_own(struct trace *trace, uint32_t thread, uint64_t ns)
+{
+    struct stack *stack = stack_of(trace, thread);
+
+    trace->own_ns += ns;
+    if (stack)
+        stack->own_ns += ns;
+}
+
+uint32_t trace_top(const struct trace *trace, uint32_t thread)
+{
+    const struct stack *stack;
+
+    if (thread >= trace->n_stacks)
+        return RUN_NONE;
+    stack = &trace->stacks[thread];
+    return stack->n ? stack->frames[stack->n - 1].call : RUN_NONE;
+}
+
+uint32_t trace_object(const struct trace *trace, uint32_t call)
+{
+    uint32_t slot = call & ~TRACE_LIGHT;
+
+    if (call == RUN_NONE)
+        return NO_OBJECT;
+    if (call & TRACE_LIGHT)
+        return slot < trace->n_slots ? trace->slots[slot].object : NO_OBJECT;
+    return call < trace->n_calls ? trace->calls[call].object : NO_OBJECT;
+}
+
+void trace_error(struct trace *trace, uint32_t call, uint32_t text)
+{
+    struct run_call *record = record_of(trace, call);
+
+    if (record)
+        record->error = text;
+}
+
+void trace_backward(struct trace *trace, uint32_t call, uint64_t ns, uint16_t flags)
+{
+    struct run_call *record = record_of(trace, call);
+    uint32_t object = trace_object(trace, call);
+
+    if (record) {
+        record->backward_ns += ns;
+        record->flags |= flags;
+    }
+    if (call != RUN_NONE && (call & TRACE_LIGHT) && object != NO_OBJECT)
+        trace->lights[trace->objects[object].light - 1].merged.backward_ns += ns;
+}
+
+uint32_t trace_calls(const struct trace *trace, uint32_t object)
+{
+    return object < trace->model->n_objects ? trace->objects[object].calls : 0;
+}
+
+uint32_t trace_epoch(const struct trace *trace)
+{
+    return trace->epoch;
+}
+
+/* ---- gaps and facts ---- */
+
+static bool same_gap(const struct run_gap *a, const struct run_gap *b)
+{
+    return a->kind == b->kind && a->object == b->object && a->text == b->text;
+}
+
+void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
+               const char *format, ...)
+{
+    struct run_gap gap = {.kind = kind, .object = object};
+    char text[512];
+    uint64_t hash;
+    uint32_t found;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    gap.text = trace_string(trace, text, strlen(text));
+    hash = hash_mix(hash_mix(kind, object), gap.text);
+    for (; map_find(&trace->gaps_by_hash, hash, &found); hash++)
+        if (same_gap(&trace->gaps[found], &gap))
+            return;
+    if (trace->n_gaps >= MOST_GAPS + 4 * (uint64_t)trace->model->n_objects ||
+        arena_room(&trace->arena, &trace->gaps, trace->n_gaps, &trace->gaps_room,
+                   sizeof *trace->gaps) < 0 ||
+        map_put(&trace->gaps_by_hash, hash, trace->n_gaps) < 0) {
+        trace->lost_gaps++;
+        return;
+    }
+    trace->gaps[trace->n_gaps++] = gap;
+}
+
+struct values *trace_values(struct trace *trace)
+{
+    return &trace->plain;
+}
+
+void trace_fact(struct trace *trace, const char *key, uint32_t value)
+{
+    uint32_t id = trace_string(trace, key, strlen(key));
+
+    if (id == 0 || value == VALUE_ID_FAILED)
+        return;
+    for (uint32_t i = 0; i < trace->n_facts; i++) {
+        if (trace->facts[i].key == id) {
+            trace->facts[i].value = value;
+            return;
+        }
+    }
+    if (arena_room(&trace->arena, &trace->facts, trace->n_facts, &trace->facts_room,
+                   sizeof *trace->facts) == 0)
+        trace->facts[trace->n_facts++] = (struct fact){.key = id, .value = value};
+}
+
+void trace_fact_text(struct trace *trace, const char *key, const char *text)
+{
+    trace_fact(trace, key, value_str(&trace->plain, str_of(text)));
+}

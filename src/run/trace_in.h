@@ -1,0 +1,160 @@
+/* trace_in.h - a run under construction, for trace*.c only.
+ *
+ * A call under way is a *frame* on the stack of its thread. A call that is kept is a
+ * run_call from its beginning on. A light call is a *slot* of its object: an object has
+ * as many slots as calls of it were ever under way at once, so a slot is one call at a
+ * time and its number stays good for gradients that come late. */
+#ifndef RUN_TRACE_IN_H
+#define RUN_TRACE_IN_H
+
+#include "base/map.h"
+#include "run/trace.h"
+
+/* In run_value.flags, while recording: some io refers to it already. */
+#define VALUE_SEEN 0x80
+
+#define NO_SERIAL UINT64_MAX
+
+/* How a light call is held: the record, and its ios with values by number. */
+struct light_call {
+    struct run_call call; /* parent: see parent_serial */
+    uint64_t serial, parent_serial;
+    struct run_io *ios;
+    uint32_t n_ios, ios_room;
+};
+
+struct light_slot {
+    uint32_t object;
+    uint32_t next; /* slot of the same object, or RUN_NONE */
+    bool open;
+    struct light_call now;
+};
+
+/* What the ios of one kind and path of all light calls of an object have in common. */
+struct light_io {
+    uint8_t kind;
+    bool measured;
+    uint32_t path;
+    struct stats stats;
+    int64_t *shapes[16]; /* rank, sizes... */
+    uint32_t n_shapes;
+};
+
+/* The light calls of one object. */
+struct light {
+    struct run_merged merged;
+    struct light_io *ios;
+    uint32_t n_ios, ios_room;
+    uint32_t cursor; /* where the next io is looked for first: they come in order */
+    struct light_call newest;
+    uint32_t newest_slot; /* which it was, while gradients may come */
+    uint32_t slots;       /* the first slot, or RUN_NONE */
+};
+
+struct frame {
+    uint32_t call, object, place;
+    uint64_t serial;
+    uint64_t own_before; /* of the stack, when it began */
+    uint64_t start_ns, children_ns;
+};
+
+struct stack {
+    struct frame *frames;
+    uint32_t n, room;
+    uint64_t own_ns; /* of ours on this thread so far */
+};
+
+struct trace_object {
+    uint32_t calls;
+    uint16_t flags;  /* of all its calls together */
+    uint32_t light;  /* index + 1 in trace->lights, or 0 */
+    uint32_t places; /* where its places begin in trace->places, sorted */
+    uint32_t n_places;
+};
+
+/* Whose turn it is among the values of a parameter that are kept. */
+struct trace_param {
+    uint32_t n[2];      /* so far: values, gradients */
+    uint32_t newest[2]; /* index in trace->params of that which is replaced */
+};
+
+/* Sizes that were met lately, to be found again. */
+#define RECENT_DIMS 256
+struct recent_dims {
+    uint32_t at;
+    uint8_t rank;
+    bool used;
+};
+
+struct trace {
+    struct arena arena; /* of all but kept bytes */
+    struct arena kept_arena;
+    struct intern strings;
+    struct values plain; /* of facts */
+    struct model *model;
+    bool all_calls;
+
+    struct trace_object *objects; /* by object of the model */
+    uint32_t *places;
+    struct trace_param *by_tensor; /* by tensor of the model */
+    struct stack *stacks;          /* by thread */
+    uint32_t n_stacks, stacks_room;
+    uint32_t n_open; /* frames of all stacks */
+    uint64_t serial; /* of the next call */
+    uint32_t step;   /* of the next call without a parent */
+    uint64_t own_ns;
+    uint64_t latest_ns; /* the latest time that was told */
+    uint32_t epoch;
+
+    struct run_call *calls;
+    uint64_t *serials; /* of calls */
+    uint64_t *parents; /* the serial of the call around each, or NO_SERIAL */
+    uint32_t n_calls, calls_room, serials_room, parents_room;
+    struct run_io *ios;
+    uint32_t n_ios, ios_room;
+    struct run_value *values; /* by number; their `stats` is 0: measured */
+    struct stats *stats;      /* of the value of the same number */
+    uint32_t n_values, values_room, stats_room;
+    uint32_t live_values; /* after the last sweep */
+    int64_t *dims;
+    uint32_t n_dims, dims_room;
+    struct recent_dims recent[RECENT_DIMS];
+    struct light *lights;
+    uint32_t n_lights, lights_room;
+    struct light_slot *slots;
+    uint32_t n_slots, slots_room;
+    struct run_param *params;
+    uint32_t n_params, params_room;
+    struct run_gap *gaps;
+    uint32_t n_gaps, gaps_room;
+    struct map gaps_by_hash;
+    struct run_kept *kept;
+    uint32_t n_kept, kept_room;
+    uint32_t *devices;
+    uint32_t n_devices, devices_room;
+    struct fact *facts;
+    uint32_t n_facts, facts_room;
+
+    /* What could not be held. */
+    uint64_t lost_calls, lost_values, lost_ios, lost_gaps, lost_kept;
+};
+
+/* trace_value.c: drop the values that nothing refers to, if there are many. */
+void trace_sweep(struct trace *trace);
+
+/* trace_light.c */
+uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call *call,
+                     uint64_t parent_serial);
+void light_end(struct trace *trace, uint32_t call);
+void light_io(struct trace *trace, uint32_t call, const struct run_io *io);
+struct light_slot *light_slot(struct trace *trace, uint32_t call);
+/* The record of a light call: under way, or the newest that ended; or NULL. */
+struct run_call *light_record(struct trace *trace, uint32_t call);
+
+/* What an io says of the bytes of its call; it marks the value as seen. */
+struct io_bytes {
+    uint64_t out, fresh;
+};
+struct io_bytes trace_io_bytes(struct trace *trace, const struct run_io *io);
+
+#endif

@@ -1,0 +1,237 @@
+/* Calls beyond those that are kept: merged as they come, the newest held in full. */
+#include "run/trace_in.h"
+
+#include <string.h>
+
+#define MOST_IOS    512u /* of one object, merged */
+#define MOST_SHAPES 16u  /* of one io */
+
+static struct light *light_of(struct trace *trace, uint32_t object)
+{
+    return &trace->lights[trace->objects[object].light - 1];
+}
+
+/* The object has light calls from now on. */
+static int make_light(struct trace *trace, uint32_t object)
+{
+    struct light light = {.newest_slot = RUN_NONE, .slots = RUN_NONE};
+
+    if (trace->objects[object].light)
+        return 0;
+    if (arena_room(&trace->arena, &trace->lights, trace->n_lights, &trace->lights_room,
+                   sizeof *trace->lights) < 0)
+        return -1;
+    light.merged = (struct run_merged){
+        .object = object, .newest = RUN_NONE, .least_ns = UINT64_MAX};
+    light.newest.serial = NO_SERIAL;
+    trace->lights[trace->n_lights++] = light;
+    trace->objects[object].light = trace->n_lights;
+    return 0;
+}
+
+/* A slot of the object that is free, old or new; RUN_NONE: spent. */
+static uint32_t free_slot(struct trace *trace, uint32_t object)
+{
+    struct light *light = light_of(trace, object);
+    uint32_t slot = light->slots;
+
+    for (; slot != RUN_NONE; slot = trace->slots[slot].next)
+        if (!trace->slots[slot].open)
+            return slot;
+    if (trace->n_slots >= TRACE_LIGHT - 1 ||
+        arena_room(&trace->arena, &trace->slots, trace->n_slots, &trace->slots_room,
+                   sizeof *trace->slots) < 0)
+        return RUN_NONE;
+    slot = trace->n_slots++;
+    trace->slots[slot] = (struct light_slot){.object = object, .next = light->slots};
+    light->slots = slot;
+    return slot;
+}
+
+uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call *call,
+                     uint64_t parent_serial)
+{
+    struct light_slot *slot;
+    uint32_t id;
+
+    if (make_light(trace, object) < 0)
+        return RUN_NONE;
+    id = free_slot(trace, object);
+    if (id == RUN_NONE)
+        return RUN_NONE;
+    slot = &trace->slots[id];
+    slot->open = true;
+    slot->now.call = *call;
+    slot->now.call.flags |= RUN_LIGHT;
+    slot->now.serial = trace->serial;
+    slot->now.parent_serial = parent_serial;
+    slot->now.n_ios = 0;
+    return TRACE_LIGHT | id;
+}
+
+struct light_slot *light_slot(struct trace *trace, uint32_t call)
+{
+    uint32_t slot = call & ~TRACE_LIGHT;
+
+    return slot < trace->n_slots ? &trace->slots[slot] : NULL;
+}
+
+/* The call that a number means: that under way, or the newest of the object if it was
+ * made in this slot; or NULL: it is gone. */
+static struct light_call *call_of(struct trace *trace, uint32_t call)
+{
+    struct light_slot *slot = light_slot(trace, call);
+    struct light *light;
+
+    if (!slot)
+        return NULL;
+    if (slot->open)
+        return &slot->now;
+    light = light_of(trace, slot->object);
+    return light->newest_slot == (call & ~TRACE_LIGHT) ? &light->newest : NULL;
+}
+
+struct run_call *light_record(struct trace *trace, uint32_t call)
+{
+    struct light_call *found = call_of(trace, call);
+
+    return found ? &found->call : NULL;
+}
+
+void light_end(struct trace *trace, uint32_t call)
+{
+    struct light_slot *slot = light_slot(trace, call);
+    struct light *light = light_of(trace, slot->object);
+    struct run_merged *merged = &light->merged;
+    uint64_t inclusive = run_inclusive(&slot->now.call);
+    struct light_call before = light->newest;
+
+    merged->calls++;
+    merged->inclusive_ns += inclusive;
+    merged->exclusive_ns += run_exclusive(&slot->now.call);
+    if (inclusive < merged->least_ns)
+        merged->least_ns = inclusive;
+    if (inclusive > merged->most_ns)
+        merged->most_ns = inclusive;
+    merged->out_bytes += slot->now.call.out_bytes;
+    merged->new_bytes += slot->now.call.new_bytes;
+    slot->open = false;
+    /* It takes the place of the newest so far, whose memory serves the next call. Of
+     * calls inside each other the outer one began earlier and ends later. */
+    if (before.serial != NO_SERIAL && before.serial > slot->now.serial) {
+        slot->now.n_ios = 0;
+        return;
+    }
+    light->newest = slot->now;
+    light->newest_slot = call & ~TRACE_LIGHT;
+    slot->now = before;
+    slot->now.n_ios = 0;
+}
+
+/* ---- ios ---- */
+
+static struct light_io *find_io(struct trace *trace, struct light *light,
+                                const struct run_io *io)
+{
+    uint32_t i;
+
+    for (uint32_t k = 0; k < light->n_ios; k++) {
+        i = (light->cursor + k) % light->n_ios;
+        if (light->ios[i].kind == io->kind && light->ios[i].path == io->path) {
+            light->cursor = i + 1;
+            return &light->ios[i];
+        }
+    }
+    if (light->n_ios >= MOST_IOS ||
+        arena_room(&trace->arena, &light->ios, light->n_ios, &light->ios_room,
+                   sizeof *light->ios) < 0) {
+        trace->lost_ios++;
+        return NULL;
+    }
+    light->ios[light->n_ios] = (struct light_io){.kind = io->kind, .path = io->path};
+    light->cursor = light->n_ios + 1;
+    return &light->ios[light->n_ios++];
+}
+
+static void merge_stats(struct light_io *io, const struct stats *stats)
+{
+    struct stats more = *stats;
+
+    if (!io->measured) {
+        io->stats = more;
+        io->measured = true;
+        return;
+    }
+    /* A path that holds integers once and reals another time is told in reals. */
+    if (io->stats.kind != more.kind)
+        io->stats.kind = more.kind = STATS_REAL;
+    stats_merge(&io->stats, &more, 0);
+}
+
+static void merge_shape(struct trace *trace, struct light_io *io, const int64_t *sizes,
+                        int rank)
+{
+    int64_t *shape;
+
+    for (uint32_t i = 0; i < io->n_shapes; i++)
+        if (io->shapes[i][0] == rank &&
+            (rank == 0 ||
+             memcmp(io->shapes[i] + 1, sizes, (size_t)rank * sizeof *sizes) == 0))
+            return;
+    if (io->n_shapes >= MOST_SHAPES)
+        return;
+    shape = arena_array(&trace->arena, (size_t)rank + 1, sizeof *shape);
+    if (!shape)
+        return;
+    shape[0] = rank;
+    if (rank)
+        memcpy(shape + 1, sizes, (size_t)rank * sizeof *sizes);
+    io->shapes[io->n_shapes++] = shape;
+}
+
+static bool has_io(const struct light_call *call, const struct run_io *io)
+{
+    for (uint32_t i = 0; i < call->n_ios; i++)
+        if (call->ios[i].kind == io->kind && call->ios[i].path == io->path)
+            return true;
+    return false;
+}
+
+/* Of gradients that come late, the first belongs to the newest call: backward goes from
+ * the last to the first. */
+static void add_to_call(struct trace *trace, struct light_call *call,
+                        const struct run_io *io, bool open)
+{
+    if (!open && has_io(call, io))
+        return;
+    if (call->n_ios >= MOST_IOS || arena_room(&trace->arena, &call->ios, call->n_ios,
+                                              &call->ios_room, sizeof *call->ios) < 0) {
+        trace->lost_ios++;
+        return;
+    }
+    call->ios[call->n_ios++] = *io;
+}
+
+void light_io(struct trace *trace, uint32_t call, const struct run_io *io)
+{
+    struct light_slot *slot = light_slot(trace, call);
+    struct light_call *record = slot ? call_of(trace, call) : NULL;
+    struct io_bytes bytes = trace_io_bytes(trace, io);
+    const struct run_value *value;
+    struct light_io *merged;
+
+    if (!slot)
+        return;
+    if (record) {
+        add_to_call(trace, record, io, slot->open);
+        record->call.out_bytes += bytes.out;
+        record->call.new_bytes += bytes.fresh;
+    }
+    merged = find_io(trace, light_of(trace, slot->object), io);
+    if (!merged || io->value >= trace->n_values)
+        return;
+    value = &trace->values[io->value];
+    merge_shape(trace, merged, trace->dims + value->shape, value->rank);
+    if (value->stats != RUN_NONE)
+        merge_stats(merged, &trace->stats[io->value]);
+}

@@ -1,0 +1,314 @@
+#include "run/trace.h"
+
+#include <string.h>
+
+#include "base/test.h"
+#include "run/sample_run_in.h"
+#include "run/trace_in.h"
+
+static struct trace *new_trace(struct model *model)
+{
+    struct trace *trace = trace_new(model, &(struct trace_wanted){0});
+
+    CHECK(trace);
+    return trace;
+}
+
+TEST(exclusive_times_add_up_to_the_inclusive_one)
+{
+    struct run *run = sample_run(1);
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        if (run->calls[i].thread == 0)
+            sum += run_exclusive(&run->calls[i]);
+    CHECK_INT(run->calls[0].object, SAMPLE_NET);
+    /* Seven looks at the clock after its beginning, 90 ns of each the user's. */
+    CHECK_INT(run_inclusive(&run->calls[0]), 7 * 90);
+    CHECK_INT(sum, run_inclusive(&run->calls[0]));
+    CHECK_INT(run->own_ns, 8 * 10);
+    run_free(run);
+}
+
+TEST(calls_have_parents_numbers_steps_and_lines)
+{
+    struct run *run = sample_run(2);
+
+    CHECK_INT(run->n_calls, 9);
+    CHECK_INT(run->calls[0].parent, RUN_NONE);
+    CHECK_INT(run->calls[1].parent, 0);
+    CHECK_INT(run->calls[3].object, SAMPLE_ACT);
+    CHECK_INT(run->calls[3].parent, 2);
+    CHECK_INT(run->calls[4].step, 1);
+    CHECK_INT(run->calls[5].number, 1);
+    CHECK_STR(run_string(run, run->calls[1].line).at, "net.py:12");
+    CHECK_STR(run_string(run, run->calls[8].error).at, "ValueError: no");
+    CHECK_INT(run->calls[8].thread, 1);
+    CHECK_INT(run_first_call(run, SAMPLE_A), 1);
+    CHECK_INT(run_next_call(run, 1), 5);
+    CHECK_INT(run_next_call(run, 5), 8);
+    CHECK_INT(run_next_call(run, 8), RUN_NONE);
+    CHECK_INT(run_count_calls(run, SAMPLE_A), 3);
+    run_free(run);
+}
+
+TEST(ios_stand_in_the_order_of_calls_though_gradients_come_late)
+{
+    struct run *run = sample_run(2);
+    const struct run_call *a = &run->calls[1];
+
+    CHECK_INT(a->n_ios, 3);
+    CHECK_INT(run->ios[a->ios].kind, RUN_IN);
+    CHECK_INT(run->ios[a->ios + 2].kind, RUN_GRAD_OUT);
+    CHECK_INT(run->ios[a->ios + 2].call, 1);
+    CHECK_STR(run_string(run, run->ios[a->ios].path).at, "[0]");
+    CHECK_INT(a->backward_ns, 50);
+    CHECK_INT(a->out_bytes, 32);
+    CHECK_INT(a->new_bytes, 32);
+    /* The block hands out what act made: no storage of its own. */
+    CHECK_INT(run->calls[2].out_bytes, 32);
+    CHECK_INT(run->calls[2].new_bytes, 0);
+    run_free(run);
+}
+
+TEST(a_call_stands_where_the_call_around_it_stands)
+{
+    struct trace *trace = new_trace(sample_model());
+    const struct model *model = trace->model;
+    uint32_t net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1);
+    uint32_t block = trace_begin(trace, 0, SAMPLE_BLOCK, 0, 0, 2);
+
+    CHECK_INT(trace->calls[block].place, place_find(model, STR("list.0")));
+    trace_end(trace, 0, net, 0, 3);
+    CHECK_INT(trace->calls[net].place, 0);
+    /* Without a call around it, its first place. */
+    block = trace_begin(trace, 0, SAMPLE_BLOCK, 0, 0, 4);
+    CHECK_INT(trace->calls[block].place, place_find(model, STR("list.0")));
+    /* A frame at the place where it is met again: what is inside has its first place.
+     */
+    trace->stacks[0].frames[0].place = place_find(model, STR("list.1"));
+    block = trace_begin(trace, 0, SAMPLE_ACT, 0, 0, 5);
+    CHECK_INT(trace->calls[block].place, place_find(model, STR("list.0.act")));
+    trace_free(trace);
+}
+
+TEST(what_does_not_end_is_aborted_with_the_call_around_it)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint32_t net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1000);
+    struct run *run;
+
+    trace_begin(trace, 0, SAMPLE_A, 0, 0, 1100);
+    trace_begin(trace, 0, SAMPLE_ACT, 0, 0, 1200);
+    trace_end(trace, 0, net, RUN_RAISED, 1500);
+    CHECK_INT(trace_top(trace, 0), RUN_NONE);
+    trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1600);
+    trace_abort(trace, 0, RUN_NONE, 1700);
+    trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1800);
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->n_calls, 5);
+    CHECK(!(run->calls[0].flags & RUN_ABORTED) && (run->calls[0].flags & RUN_RAISED));
+    CHECK(run->calls[1].flags & RUN_ABORTED);
+    CHECK_INT(run_inclusive(&run->calls[2]), 300);
+    CHECK_INT(run_exclusive(&run->calls[1]), 100);
+    CHECK(run->calls[3].flags & RUN_ABORTED);
+    CHECK_INT(run->calls[3].parent, RUN_NONE);
+    CHECK(run->calls[4].flags & RUN_ABORTED);
+    run_free(run);
+}
+
+TEST(a_recomputation_belongs_to_the_step_before_it)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint32_t call = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1);
+
+    trace_end(trace, 0, call, 0, 2);
+    call = trace_begin(trace, 0, SAMPLE_A, RUN_RECOMPUTED, 0, 3);
+    CHECK_INT(trace->calls[call].step, 0);
+    trace_end(trace, 0, call, 0, 4);
+    call = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 5);
+    CHECK_INT(trace->calls[call].step, 1);
+    trace_free(trace);
+}
+
+TEST(later_calls_are_merged_and_the_newest_is_kept)
+{
+    struct run *run = sample_run(200);
+    const struct run_merged *merged = &run->merged[0];
+    const struct run_merged_io *io;
+    const struct run_call *newest;
+
+    CHECK_INT(run->n_merged, 4);
+    CHECK_INT(run_count_calls(run, SAMPLE_NET), 200);
+    CHECK_INT(run_count_calls(run, SAMPLE_A), 201);
+    CHECK_INT(merged->object, SAMPLE_NET);
+    CHECK_INT(merged->calls, 200 - RUN_KEEP_CALLS);
+    CHECK_INT(merged->inclusive_ns, (uint64_t)merged->calls * 7 * 90);
+    CHECK_INT(merged->least_ns, 7 * 90);
+    CHECK_INT(merged->n_ios, 2);
+    io = &run->merged_ios[merged->ios];
+    CHECK_INT(io->kind, RUN_IN);
+    CHECK_INT(io->n_shapes, 1);
+    CHECK_INT(run->dims[io->shapes], 2);
+    CHECK_INT(run->dims[io->shapes + 1], 4);
+    CHECK_INT(run->stats[io->stats].count, (uint64_t)merged->calls * 12);
+    newest = &run->calls[merged->newest];
+    CHECK_INT(newest->number, 199);
+    CHECK(newest->flags & RUN_LIGHT);
+    CHECK_INT(newest->n_ios, 2);
+    CHECK_INT(run->stats[run->values[run->ios[newest->ios].value].stats].mean, 1);
+    /* Its children of the same step are the newest of their objects. */
+    CHECK_INT(run->calls[run->merged[2].newest].parent, merged->newest);
+    run_free(run);
+}
+
+TEST(a_light_call_has_its_gradients_and_backward_time)
+{
+    struct run *run = sample_run(100);
+    /* The newest call of A is the one that raised; the Block's newest has none. */
+    const struct run_merged *merged = &run->merged[1];
+
+    CHECK_INT(merged->object, SAMPLE_A);
+    CHECK_INT(merged->backward_ns, (100 - RUN_KEEP_CALLS) * 50);
+    CHECK_INT(run->merged_ios[merged->ios + 2].kind, RUN_GRAD_OUT);
+    CHECK(run->calls[merged->newest].flags & RUN_RAISED);
+    run_free(run);
+}
+
+TEST(a_module_inside_itself_has_several_light_calls_at_once)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint32_t outer, inner;
+
+    for (int i = 0; i < RUN_KEEP_CALLS; i++)
+        trace_end(trace, 0, trace_begin(trace, 0, SAMPLE_A, 0, 0, 1), 0, 2);
+    outer = trace_begin(trace, 0, SAMPLE_A, 0, 0, 100);
+    inner = trace_begin(trace, 0, SAMPLE_A, 0, 0, 200);
+    CHECK((outer & TRACE_LIGHT) && (inner & TRACE_LIGHT) && outer != inner);
+    CHECK_INT(trace_object(trace, outer), SAMPLE_A);
+    trace_end(trace, 0, inner, 0, 300);
+    trace_end(trace, 0, outer, 0, 500);
+    CHECK_INT(trace->lights[0].merged.calls, 2);
+    CHECK_INT(trace->lights[0].merged.inclusive_ns, 400 + 100);
+    CHECK_INT(trace->lights[0].merged.exclusive_ns, 400);
+    CHECK_INT(trace->lights[0].newest.call.start_ns, 200);
+    trace_free(trace);
+}
+
+TEST(memory_stays_flat_over_ten_thousand_steps)
+{
+    struct trace *trace = new_trace(sample_chain(50));
+    size_t early = 0;
+
+    for (uint32_t step = 0; step < 10000; step++) {
+        uint32_t root = trace_begin(trace, 0, 0, 0, 0, step * 1000);
+        uint32_t x = sample_value(trace, 1, 8, step);
+
+        for (uint32_t m = 1; m <= 50; m++) {
+            uint32_t call = trace_begin(trace, 0, m, 0, 0, step * 1000 + m);
+
+            trace_io(trace, call, RUN_IN, 0, x, 0);
+            x = sample_value(trace, 1, 8 + step, m);
+            trace_io(trace, call, RUN_OUT, 0, x, 0);
+            trace_end(trace, 0, call, 0, step * 1000 + m);
+            trace_io(trace, call, RUN_GRAD_OUT, 0, sample_value(trace, 1, 8, 0), 0);
+        }
+        trace_end(trace, 0, root, 0, step * 1000 + 60);
+        if (step == 2 * RUN_KEEP_CALLS)
+            early = trace->arena.used;
+    }
+    CHECK_INT(trace->arena.used, early);
+    CHECK(early < 8u << 20);
+    CHECK(trace_epoch(trace) > 0);
+    trace_free(trace);
+}
+
+TEST(values_of_kept_calls_survive_the_sweep)
+{
+    struct run *run = sample_run(3000);
+    const struct run_call *first = &run->calls[1];
+
+    CHECK_INT(run->calls[1].object, SAMPLE_A);
+    CHECK(run->stats[run->values[run->ios[first->ios].value].stats].mean == 1);
+    CHECK(run->stats[run->values[run->ios[first->ios + 1].value].stats].mean == 2);
+    CHECK(run->stats[run->values[run->ios[first->ios + 2].value].stats].mean == 0.5);
+    CHECK(run->n_values < 8000);
+    CHECK_INT(run->n_params, 2 * (RUN_KEEP_CALLS + 1) + 1);
+    CHECK_INT(run->params[run->n_params - 2].step, 2999);
+    CHECK_INT(run->dims[run->values[run->kept[0].value].shape + 1], 3);
+    CHECK(run->values[run->kept[0].value].kept == 0);
+    run_free(run);
+}
+
+TEST(all_calls_are_kept_where_that_is_wanted)
+{
+    struct trace *trace =
+        trace_new(sample_model(), &(struct trace_wanted){.all_calls = true});
+    uint64_t clock = 0;
+    struct run *run;
+
+    for (int i = 0; i < 100; i++)
+        sample_step(trace, &clock);
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->n_calls, 400);
+    CHECK_INT(run->n_merged, 0);
+    run_free(run);
+}
+
+TEST(what_was_not_called_is_said)
+{
+    struct run *run = sample_run(1);
+    bool tail = false;
+
+    for (uint32_t i = 0; i < run->n_gaps; i++) {
+        CHECK(run->gaps[i].object != SAMPLE_BLOCK && run->gaps[i].object != SAMPLE_A);
+        tail |= run->gaps[i].object == SAMPLE_TAIL &&
+                run->gaps[i].kind == RUN_GAP_NOT_CALLED;
+    }
+    CHECK(tail);
+    CHECK_INT(run->n_gaps, 3);
+    CHECK_STR(run_gap_name(RUN_GAP_CONTAINER), "container");
+    run_free(run);
+}
+
+TEST(a_spent_limit_is_said_and_fails_nobody)
+{
+    struct trace *trace =
+        trace_new(sample_model(), &(struct trace_wanted){.limit = 40000});
+    uint64_t clock = 0;
+    struct run *run;
+    char big[64] = {0};
+
+    CHECK(trace);
+    for (int i = 0; i < 500; i++)
+        sample_step(trace, &clock);
+    CHECK(!trace_keep(trace, 0, big, sizeof big));
+    run = trace_finish(trace, 0, 0);
+    CHECK(run && run->n_gaps > 0);
+    CHECK_INT(run->gaps[run->n_gaps - 1].kind, RUN_GAP_LIMIT);
+    run_free(run);
+}
+
+TEST(a_snapshot_shares_nothing_with_the_recording)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint64_t clock = 0;
+    struct run *early, *late;
+    uint32_t net;
+
+    for (int i = 0; i < 70; i++)
+        sample_step(trace, &clock);
+    net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, clock);
+    trace_begin(trace, 0, SAMPLE_A, 0, 0, clock + 100);
+    early = trace_snapshot(trace);
+    trace_end(trace, 0, net, 0, clock + 500);
+    late = trace_finish(trace, 0, 0);
+    CHECK(early && late && early->model != late->model);
+    CHECK_INT(run_count_calls(early, SAMPLE_BLOCK), 70);
+    CHECK_INT(run_count_calls(late, SAMPLE_NET), 71);
+    run_free(late);
+    CHECK_INT(early->model->n_places, 11);
+    CHECK_STR(place_name(early->model, 1).at, "a");
+    CHECK_INT(early->calls[0].n_ios, 2);
+    run_free(early);
+}
