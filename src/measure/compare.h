@@ -32,7 +32,8 @@ struct compared {
                             then nobody asked */
     bool rounding; /* the dtypes differ, and every right value is the left one rounded
                       to its dtype */
-    bool cut;      /* one of them ended early */
+    bool cut;      /* one of them ended early; compare_tensors() fails instead, with
+                      ERR_UNSUPPORTED and "cut short" */
 };
 
 /* ||left - right|| / ||left||; 0 if nothing differs; infinite where left is all 0. */
@@ -54,7 +55,7 @@ int compare_tensors(struct compare_side left, struct compare_side right,
 
 /* Part of one against the whole of the other: elements of `whole` whose index in
  * dimension `dim` (0 or 1) lies in [from, from + the part's size there). This is how a
- * fused tensor (qkv) holds its parts. */
+ * fused tensor (qkv) holds its parts. The whole is the left one of the numbers. */
 int compare_part(struct compare_side whole, uint32_t dim, uint64_t from,
                  struct compare_side part, struct work *work,
                  struct compared *ret_compared, struct err *err);
@@ -63,7 +64,7 @@ int compare_part(struct compare_side whole, uint32_t dim, uint64_t from,
 int compare_transposed(struct compare_side left, struct compare_side right,
                        struct work *work, struct err *err);
 
-/* A number by which equal contents are found: of dtype, count and up to 4096 elements
+/* A number by which equal contents are found: of dtype, count and up to 1536 elements
  * (the first, the last and some between). Equal tensors have equal numbers; what has an
  * equal number is probably equal, and compare_tensors() tells. A tensor whose elements
  * in the sample are all equal (ones, zeros) says so in *ret_plain: its content tells

@@ -25,7 +25,7 @@ from safetensors.torch import save_file
 path, what, (rows, columns, n) = sys.argv[1], sys.argv[2], map(int, sys.argv[3:])
 torch.manual_seed(1)
 block = torch.randn(rows, columns)
-state = {f"layer{i}.weight": block.clone() for i in range(n)}
+state = {f"layer{i:06}.weight": block.clone() for i in range(n)}
 for name in list(state) if what == "all" else list(state)[-1:] if what == "one" else []:
     state[name] += 0.001
 (torch.save if path.endswith(".pth") else save_file)(state, path)
@@ -38,7 +38,10 @@ def make_file(peak, path, what):
 
 
 def compare(peak, folder, kind, what, rounds):
-    left, right = folder / f"left.{kind}", folder / f"right.{kind}"
+    # A .pth holds its own name: both have the same.
+    left, right = folder / f"left/model.{kind}", folder / f"right/model.{kind}"
+    for path in (left, right):
+        path.parent.mkdir(exist_ok=True)
     if not left.exists():
         make_file(peak, left, "nothing")
     make_file(peak, right, what)
@@ -60,7 +63,7 @@ def main():
         print(f"making {4 * GIGABYTES:g} GB of files in {name}", file=sys.stderr)
         folder = Path(name)
         runs["pth"] = compare(peak, folder, "pth", "one", ROUNDS)
-        for path in folder.iterdir():
+        for path in folder.glob("*/*"):
             path.unlink()
         runs["safetensors"] = compare(peak, folder, "safetensors", "one", ROUNDS)
         runs["all"] = compare(peak, folder, "safetensors", "all", ROUNDS)
@@ -68,10 +71,10 @@ def main():
     for kind in ("pth", "safetensors"):
         cmp, diff = runs[kind]["cmp"], runs[kind]["diff"]
         table.time(f"cmp, {kind}", cmp)
-        table.time(f"torchoscope diff, {kind}, one tensor differs", diff)
+        table.time(f"diff, {kind}, one tensor differs", diff)
         table.memory("  its peak memory", diff)
         table.ratio("  its speed, of cmp's", seconds(cmp), seconds(diff), 0.7, True)
-    table.time("torchoscope diff, all tensors differ", runs["all"]["diff"])
+    table.time("diff, all tensors differ", runs["all"]["diff"])
     cmp, diff = runs["safetensors"]["cmp"], runs["all"]["diff"]
     table.ratio("  its speed, of cmp's", seconds(cmp), seconds(diff), 0.5, True)
     short = table.short
