@@ -1,6 +1,9 @@
 /* The module torchoscope._core: its tables. */
 #include "ext/ext.h"
 
+#include "ext/answers.h"
+#include "ext/recorder.h"
+
 #include "base/err.h"
 
 int ext_swallow(void)
@@ -34,8 +37,23 @@ struct ext_state *ext_state(PyObject *module_or_type)
     return PyModule_GetState(module_or_type);
 }
 
+static PyObject *add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+
+    if (type && PyModule_AddType(module, (PyTypeObject *)type) < 0)
+        Py_CLEAR(type);
+    return type;
+}
+
 static int fill_module(PyObject *module)
 {
+    struct ext_state *state = ext_state(module);
+
+    state->run_type = add_type(module, &run_spec);
+    state->recorder_type = add_type(module, &recorder_spec);
+    if (!state->run_type || !state->recorder_type)
+        return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
 }
 
@@ -62,6 +80,11 @@ static void free_module(void *module)
     clear_module(module);
 }
 
+static PyMethodDef functions[] = {
+    {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, fill_module},
     {0, NULL},
@@ -72,6 +95,7 @@ static struct PyModuleDef definition = {
     .m_name = "torchoscope._core",
     .m_doc = "The core of torchoscope, in C. Use the package torchoscope.",
     .m_size = sizeof(struct ext_state),
+    .m_methods = functions,
     .m_slots = slots,
     .m_traverse = visit_module,
     .m_clear = clear_module,

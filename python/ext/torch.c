@@ -27,7 +27,7 @@ static PyObject *attribute(PyObject *object, const char *name)
     return value;
 }
 
-static PyObject *module_called(const char *name)
+PyObject *torch_imported(const char *name)
 {
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     PyObject *module = modules ? PyMapping_GetItemString(modules, name) : NULL;
@@ -132,7 +132,7 @@ static bool find(struct torch *torch)
 {
     PyObject *nn;
 
-    torch->module = module_called("torch");
+    torch->module = torch_imported("torch");
     torch->c = attribute(torch->module, "_C");
     torch->tensor = (PyTypeObject *)attribute(torch->module, "Tensor");
     nn = attribute(torch->module, "nn");

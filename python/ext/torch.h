@@ -94,6 +94,8 @@ struct torch {
 
 /* NULL: torch is not imported. Never raises. */
 const struct torch *torch_find(void);
+/* A new reference to a module that somebody imported, or NULL. Never raises. */
+PyObject *torch_imported(const char *name);
 
 /* Call something without arguments: its truth, or `otherwise` if it is NULL or fails.
  * Never raises. */

@@ -8,10 +8,11 @@
 #include "ext/ext.h"
 
 #define WALK_DEPTH 16
-#define WALK_MOST  4096 /* tensors of one call */
+#define WALK_MOST  4096  /* tensors of one call */
+#define WALK_ITEMS 65536 /* things looked at */
 
 /* Called for each tensor. The path is "[0]", "mask", "[1].logits[2]"; good for the
- * call. Returns 0 to go on. */
+ * call, and not ended by NUL. Returns 0 to go on. */
 typedef int walk_fn(void *user, PyObject *tensor, const char *path, size_t len);
 
 /* args: a tuple or NULL; kwargs: a dict or NULL. Never raises. Returns how many tensors

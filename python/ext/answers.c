@@ -1,0 +1,328 @@
+/* Run: which questions there are about a recorded execution. */
+#include <string.h>
+
+#include "ext/answers_in.h"
+
+#include "base/err.h"
+#include "run/run_file.h"
+
+struct run_object {
+    PyObject_HEAD struct run *run;
+};
+
+struct run *answers_of(PyObject *self)
+{
+    return ((struct run_object *)self)->run;
+}
+
+PyObject *answers_run(PyObject *run_type, struct run *run)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)run_type, Py_tp_alloc);
+    PyObject *self = alloc((PyTypeObject *)run_type, 0);
+
+    if (!self) {
+        run_free(run);
+        return NULL;
+    }
+    ((struct run_object *)self)->run = run;
+    return self;
+}
+
+static void run_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+    run_free(answers_of(self));
+    release(self);
+    Py_DECREF(type);
+}
+
+/* The object that a name or the place's number stands for; NO_OBJECT and an exception
+ * if there is none. */
+static uint32_t object_called(const struct run *run, PyObject *name)
+{
+    const struct model *model = run->model;
+    uint32_t place = NO_PLACE;
+
+    if (PyUnicode_Check(name)) {
+        Py_ssize_t len;
+        const char *text = PyUnicode_AsUTF8AndSize(name, &len);
+
+        if (!text)
+            return NO_OBJECT;
+        place = len == 0 ? 0 : place_find(model, str_span(text, (size_t)len));
+    } else if (PyLong_Check(name)) {
+        unsigned long number = PyLong_AsUnsignedLong(name);
+
+        if (PyErr_Occurred())
+            return NO_OBJECT;
+        place = number < model->n_places ? (uint32_t)number : NO_PLACE;
+    }
+    if (place == NO_PLACE || model->kind[place] > PLACE_GROUP ||
+        model->object[place] == NO_OBJECT) {
+        PyErr_Format(PyExc_KeyError, "no module is called %R", name);
+        return NO_OBJECT;
+    }
+    return model->object[place];
+}
+
+/* calls(name=None) */
+static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    struct run *run = answers_of(self);
+    bool all = n_args < 1 || args[0] == Py_None;
+    uint32_t object = all ? NO_OBJECT : object_called(run, args[0]), call;
+    PyObject *list;
+
+    if (!all && object == NO_OBJECT)
+        return NULL;
+    list = PyList_New(0);
+    call = all ? (run->n_calls ? 0 : RUN_NONE) : run_first_call(run, object);
+    while (list && call != RUN_NONE) {
+        if (!list_add(list, call_dict(run, call)))
+            Py_CLEAR(list);
+        if (all)
+            call = call + 1 < run->n_calls ? call + 1 : RUN_NONE;
+        else
+            call = run_next_call(run, call);
+    }
+    return list;
+}
+
+static PyObject *place_dict(struct run *run, uint32_t place)
+{
+    static const char *const kinds[] = {"module", "group", "tensor", "value"};
+    const struct model *model = run->model;
+    unsigned kind = model->kind[place];
+    PyObject *dict = PyDict_New();
+
+    if (!dict)
+        return NULL;
+    if (!dict_put(dict, "name", path_object(model, place)) ||
+        !dict_number(dict, "place", place) ||
+        !dict_put(dict, "parent",
+                  model->parent[place] == NO_PLACE
+                      ? Py_NewRef(Py_None)
+                      : PyLong_FromUnsignedLong(model->parent[place])) ||
+        !dict_text(dict, "kind", str_of(kinds[kind & 3])))
+        goto fail;
+    if (kind <= PLACE_GROUP &&
+        (!dict_text(dict, "class", place_class(model, place)) ||
+         (model->object[place] != NO_OBJECT &&
+          !dict_number(dict, "calls", run_count_calls(run, model->object[place])))))
+        goto fail;
+    if ((model->flags[place] & PLACE_AGAIN) &&
+        !dict_put(dict, "same_as",
+                  path_object(model, model->objects[model->object[place]].place)))
+        goto fail;
+    return dict;
+
+fail:
+    Py_DECREF(dict);
+    return NULL;
+}
+
+static PyObject *places(PyObject *self, PyObject *unused)
+{
+    struct run *run = answers_of(self);
+    PyObject *list = PyList_New(0);
+
+    (void)unused;
+    for (uint32_t i = 0; list && i < run->model->n_places; i++)
+        if (!list_add(list, place_dict(run, i)))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *gap_dict(const struct run *run, const struct run_gap *gap)
+{
+    PyObject *dict = PyDict_New();
+
+    if (!dict)
+        return NULL;
+    if (!dict_text(dict, "kind", str_of(run_gap_name(gap->kind))) ||
+        !dict_text(dict, "text", run_string(run, gap->text)) ||
+        !dict_put(
+            dict, "name",
+            gap->object == NO_OBJECT
+                ? Py_NewRef(Py_None)
+                : path_object(run->model, run->model->objects[gap->object].place)))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *gaps(PyObject *self, PyObject *unused)
+{
+    const struct run *run = answers_of(self);
+    PyObject *list = PyList_New(0);
+
+    (void)unused;
+    for (uint32_t i = 0; list && i < run->n_gaps; i++)
+        if (!list_add(list, gap_dict(run, &run->gaps[i])))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *param_dict(const struct run *run, const struct run_param *param)
+{
+    const struct model *model = run->model;
+    PyObject *dict = value_dict(run, param->value);
+
+    if (dict && (!dict_put(dict, "name",
+                           path_object(model, model->tensors[param->tensor].place)) ||
+                 !dict_number(dict, "step", param->step) ||
+                 !dict_put(dict, "gradient", PyBool_FromLong(param->gradient))))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+static PyObject *params(PyObject *self, PyObject *unused)
+{
+    const struct run *run = answers_of(self);
+    PyObject *list = PyList_New(0);
+
+    (void)unused;
+    for (uint32_t i = 0; list && i < run->n_params; i++)
+        if (run->params[i].value != RUN_NONE &&
+            !list_add(list, param_dict(run, &run->params[i])))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *facts(PyObject *self, PyObject *unused)
+{
+    const struct run *run = answers_of(self);
+    PyObject *dict = PyDict_New();
+
+    (void)unused;
+    for (uint32_t i = 0; dict && i < run->n_facts; i++) {
+        PyObject *key = text_object(run_string(run, run->facts[i].key));
+        PyObject *value = fact_object(&run->plain, run->facts[i].value);
+
+        if (!key || !value || PyDict_SetItem(dict, key, value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    const struct run *run = answers_of(self);
+    bool all = n_args < 1 || args[0] == Py_None;
+    uint32_t object = all ? NO_OBJECT : object_called(run, args[0]);
+    PyObject *list;
+
+    if (!all && object == NO_OBJECT)
+        return NULL;
+    list = PyList_New(0);
+    for (uint32_t i = 0; list && i < run->n_merged; i++)
+        if ((all || run->merged[i].object == object) &&
+            !list_add(list, merged_dict(run, &run->merged[i])))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *kept_bytes(struct run *run, const struct run_value *value)
+{
+    const struct run_kept *kept = &run->kept[value->kept];
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)kept->bytes);
+    PyObject *shape = dims_object(run->dims + value->shape, value->rank), *answer;
+    struct err err = {0};
+
+    if (bytes && run_kept_bytes(run, value->kept, 0, PyBytes_AsString(bytes),
+                                (size_t)kept->bytes, &err) < 0) {
+        Py_CLEAR(bytes);
+        ext_raise(&err);
+    }
+    answer = bytes && shape ? Py_BuildValue("(OsO)", bytes,
+                                            dtype_name((enum dtype)value->dtype), shape)
+                            : NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(shape);
+    return answer;
+}
+
+/* kept(name, call=0, kind="out", path=None) */
+static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char words[][8] = {"name", "call", "kind", "path"};
+    char *names[] = {words[0], words[1], words[2], words[3], NULL};
+    struct run *run = answers_of(self);
+    const char *kind = "out", *path = NULL;
+    unsigned int number = 0;
+    PyObject *name;
+    uint32_t object, call;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Isz:kept", names, &name, &number,
+                                     &kind, &path))
+        return NULL;
+    object = object_called(run, name);
+    if (object == NO_OBJECT)
+        return NULL;
+    call = run_first_call(run, object);
+    while (call != RUN_NONE && run->calls[call].number != number)
+        call = run_next_call(run, call);
+    for (uint32_t i = 0; call != RUN_NONE && i < run->calls[call].n_ios; i++) {
+        const struct run_io *io = &run->ios[run->calls[call].ios + i];
+
+        if (strcmp(run_io_name((enum run_io_kind)io->kind), kind) == 0 &&
+            (!path || str_is(run_string(run, io->path), path)) &&
+            io->value != RUN_NONE && run->values[io->value].kept != RUN_NONE)
+            return kept_bytes(run, &run->values[io->value]);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_cost(PyObject *self, void *unused)
+{
+    const struct run *run = answers_of(self);
+
+    (void)unused;
+    return Py_BuildValue("{sKsKsK}", "wall_ns", (unsigned long long)run->wall_ns,
+                         "own_ns", (unsigned long long)run->own_ns, "hooks_ns",
+                         (unsigned long long)run->hooks_ns);
+}
+
+static PyObject *get_n_calls(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(answers_of(self)->n_calls);
+}
+
+#define FAST(function) ((PyCFunction)(void (*)(void))(function)), METH_FASTCALL
+
+static PyMethodDef methods[] = {
+    {"calls", FAST(calls), "calls(name=None): the calls, or those of one module"},
+    {"places", places, METH_NOARGS, "The tree of the model."},
+    {"gaps", gaps, METH_NOARGS, "What could not be seen."},
+    {"params", params, METH_NOARGS, "Parameters and gradients, step by step."},
+    {"facts", facts, METH_NOARGS, "What is worth telling of the run."},
+    {"merged", FAST(merged), "merged(name=None): calls beyond those kept, together"},
+    {"kept", (PyCFunction)(void (*)(void))kept, METH_VARARGS | METH_KEYWORDS,
+     "kept(name, call=0, kind='out', path=None): (bytes, dtype, shape) or None"},
+    {"save", answers_save, METH_O, "save(path): as a .scope file"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"cost", get_cost, NULL, "wall_ns, own_ns, hooks_ns", NULL},
+    {"n_calls", get_n_calls, NULL, "calls that are listed", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, run_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getters},
+    {0, NULL},
+};
+
+PyType_Spec run_spec = {
+    .name = "torchoscope._core.Run",
+    .basicsize = sizeof(struct run_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};

@@ -1,0 +1,428 @@
+/* The type that Python sees: made, asked, stopped. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/ext.h" /* before structmember.h, which needs it */
+
+#include <structmember.h>
+
+#include "ext/answers.h"
+#include "ext/grads.h"
+#include "ext/recorder_in.h"
+#include "ext/torch.h"
+
+#include "base/err.h"
+
+#define HOOK_NS                                                                        \
+    1500 /* of torch's hooked path, for each call, unless it is measured               \
+          */
+
+struct recorder_object {
+    PyObject_HEAD PyObject *run_type;
+    struct recorder recorder;
+};
+
+static struct recorder *recorder_of(PyObject *self)
+{
+    return &((struct recorder_object *)self)->recorder;
+}
+
+/* --- made and freed */
+
+/* What was asked for, as Python gives it. */
+struct wishes {
+    PyObject *model, *keep, *device;
+    const char *name, *mode, *calls;
+    unsigned long long limit, keep_limit;
+    int gradients, lines, force_device;
+};
+
+static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs)
+{
+    static char words[][16] = {"model", "name",   "mode",        "gradients",
+                               "keep",  "limit",  "keep_limit",  "calls",
+                               "lines", "device", "force_device"};
+    char *names[sizeof words / sizeof *words + 1] = {NULL};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        names[i] = words[i];
+    *wishes =
+        (struct wishes){.name = "", .mode = "full", .calls = "merged", .lines = 1};
+    return PyArg_ParseTupleAndKeywords(
+        args, kwargs, "O|s$spOKKspOp:Recorder", names, &wishes->model, &wishes->name,
+        &wishes->mode, &wishes->gradients, &wishes->keep, &wishes->limit,
+        &wishes->keep_limit, &wishes->calls, &wishes->lines, &wishes->device,
+        &wishes->force_device);
+}
+
+static bool mode_of(const char *name, enum measure_mode *ret_mode)
+{
+    static const char *const names[] = {[MEASURE_FULL] = "full",
+                                        [MEASURE_EXACT] = "exact",
+                                        [MEASURE_SAMPLED] = "sampled",
+                                        [MEASURE_GUARD] = "guard"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *ret_mode = (enum measure_mode)i;
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError,
+                 "mode is 'full', 'exact', 'sampled' or 'guard', not '%s'", name);
+    return false;
+}
+
+static PyObject *unless_none(PyObject *object)
+{
+    return object && object != Py_None ? Py_NewRef(object) : NULL;
+}
+
+static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
+{
+    struct trace_wanted wanted = {.limit = (size_t)wishes->limit,
+                                  .keep_limit = (size_t)wishes->keep_limit,
+                                  .all_calls = strcmp(wishes->calls, "all") == 0};
+    struct err err = {0};
+    struct model *model;
+
+    model = live_model(wishes->model, wishes->name, &recorder->live, &err);
+    if (!model) {
+        if (!PyErr_Occurred())
+            ext_raise(&err);
+        return false;
+    }
+    recorder->model = model;
+    recorder->kept = calloc(model->n_objects + 1, 1);
+    recorder->trace = trace_new(model, &wanted);
+    if (!recorder->trace || !recorder->kept) {
+        PyErr_NoMemory();
+        return false;
+    }
+    trace_fact_text(recorder->trace, "mode", wishes->mode);
+    return true;
+}
+
+static bool fill(struct recorder *recorder, const struct wishes *wishes)
+{
+    if (!mode_of(wishes->mode, &recorder->mode) || !make_trace(recorder, wishes))
+        return false;
+    recorder->seen = seen_new();
+    recorder->frames = frames_new();
+    recorder->keep = unless_none(wishes->keep);
+    recorder->device = unless_none(wishes->device);
+    recorder->force_device = wishes->force_device;
+    if (wishes->lines)
+        recorder->lines = lines_new();
+    if (wishes->gradients)
+        recorder->grads = grads_new(recorder);
+    if (!recorder->seen || !recorder->frames ||
+        (wishes->gradients && !recorder->grads)) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        return false;
+    }
+    recorder->epoch = trace_epoch(recorder->trace);
+    recorder->hook_ns = HOOK_NS;
+    recorder->forks = recorder_forks();
+    recorder->begin_ns = recorder_clock();
+    recorder->armed = true;
+    return true;
+}
+
+static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    struct ext_state *state = ext_state((PyObject *)type);
+    struct recorder_object *self;
+    struct wishes wishes;
+
+    if (!state || !parse_wishes(&wishes, args, kwargs))
+        return NULL;
+    self = (struct recorder_object *)alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->run_type = Py_NewRef(state->run_type);
+    if (!fill(&self->recorder, &wishes)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int recorder_visit(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((struct recorder_object *)self)->run_type);
+    Py_VISIT(recorder_of(self)->keep);
+    Py_VISIT(recorder_of(self)->device);
+    return 0;
+}
+
+static int recorder_clear(PyObject *self)
+{
+    recorder_of(self)->armed = false;
+    Py_CLEAR(((struct recorder_object *)self)->run_type);
+    Py_CLEAR(recorder_of(self)->keep);
+    Py_CLEAR(recorder_of(self)->device);
+    return 0;
+}
+
+/* What is only needed while recording goes on. */
+static void release_recording(struct recorder *recorder)
+{
+    struct grads *grads = recorder->grads;
+    struct trace *trace = recorder->trace;
+
+    recorder->grads = NULL;
+    recorder->trace = NULL;
+    grads_free(grads);
+    trace_free(trace);
+}
+
+static void recorder_dealloc(PyObject *self)
+{
+    struct recorder *recorder = recorder_of(self);
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+    PyObject_GC_UnTrack(self);
+    recorder_clear(self);
+    release_recording(recorder);
+    seen_free(recorder->seen);
+    frames_free(recorder->frames);
+    lines_free(recorder->lines);
+    live_free(recorder->live);
+    free(recorder->kept);
+    release(self);
+    Py_DECREF(type);
+}
+
+/* --- methods */
+
+static PyObject *pre(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    return recorder_pre(recorder_of(self), args, n_args);
+}
+
+static PyObject *post(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    return recorder_post(recorder_of(self), args, n_args);
+}
+
+static PyObject *raised(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    return recorder_raised(recorder_of(self), args, n_args);
+}
+
+/* Record parameters outside of a call, our own time taken off. */
+static PyObject *see_params(PyObject *self, bool parameters)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint64_t began = recorder_clock(), own;
+
+    if (!recorder_ready(recorder) || !torch_find())
+        Py_RETURN_NONE;
+    recorder_params(recorder, parameters);
+    own = recorder_clock() - began;
+    recorder->own_ns += own;
+    if (recorder->trace)
+        trace_own(recorder->trace, recorder_thread(recorder), own);
+    if (PyErr_Occurred())
+        recorder_failed(recorder);
+    Py_RETURN_NONE;
+}
+
+static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)args;
+    (void)n_args;
+    return see_params(self, true);
+}
+
+static PyObject *backward_end(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return see_params(self, false);
+}
+
+static PyObject *stopped(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "this recording was stopped");
+    return NULL;
+}
+
+static PyObject *fact(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct values *values;
+    const char *key, *text;
+    PyObject *value;
+    Py_ssize_t len;
+    uint32_t id = VALUE_ID_NONE;
+
+    if (!PyArg_ParseTuple(args, "sO:fact", &key, &value))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    values = trace_values(recorder->trace);
+    if (PyBool_Check(value)) {
+        id = value_bool(values, value == Py_True);
+    } else if (PyLong_Check(value)) {
+        id = value_int(values, (int64_t)PyLong_AsLongLong(value));
+    } else if (PyFloat_Check(value)) {
+        id = value_real(values, PyFloat_AsDouble(value));
+    } else if (PyUnicode_Check(value)) {
+        text = PyUnicode_AsUTF8AndSize(value, &len);
+        id = text ? value_str(values, str_span(text, (size_t)len)) : id;
+    }
+    if (PyErr_Occurred())
+        return NULL;
+    if (id != VALUE_ID_FAILED)
+        trace_fact(recorder->trace, key, id);
+    Py_RETURN_NONE;
+}
+
+static PyObject *gap(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    const char *kind, *name, *text;
+    uint32_t place = NO_PLACE, object = NO_OBJECT;
+
+    if (!PyArg_ParseTuple(args, "szs:gap", &kind, &name, &text))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    if (name)
+        place = place_find(recorder->model, str_of(name));
+    if (place != NO_PLACE && recorder->model->kind[place] <= PLACE_GROUP)
+        object = recorder->model->object[place];
+    for (int i = 0; i < RUN_GAP_COUNT; i++)
+        if (strcmp(kind, run_gap_name((enum run_gap_kind)i)) == 0) {
+            trace_gap(recorder->trace, (enum run_gap_kind)i, object, "%s", text);
+            Py_RETURN_NONE;
+        }
+    return PyErr_Format(PyExc_ValueError, "no kind of gap is called '%s'", kind);
+}
+
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct run *run;
+    struct trace *trace;
+    uint64_t wall;
+
+    (void)unused;
+    if (!recorder->trace)
+        return stopped();
+    wall = recorder_clock() - recorder->begin_ns;
+    recorder->armed = false;
+    if (torch_find())
+        recorder_flush(recorder);
+    recorder_unwind(recorder);
+    trace = recorder->trace;
+    recorder->trace = NULL;
+    recorder->model = NULL;
+    release_recording(recorder);
+    run = trace_finish(trace, wall, recorder->hook_calls / 2 * recorder->hook_ns);
+    if (!run)
+        return PyErr_NoMemory();
+    return answers_run(((struct recorder_object *)self)->run_type, run);
+}
+
+static PyObject *snapshot(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct run *run;
+
+    (void)unused;
+    if (!recorder->trace)
+        return stopped();
+    recorder_flush(recorder);
+    run = recorder->trace ? trace_snapshot(recorder->trace) : NULL;
+    if (!run)
+        return PyErr_NoMemory();
+    return answers_run(((struct recorder_object *)self)->run_type, run);
+}
+
+static PyObject *arm(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    (void)unused;
+    if (!recorder->trace)
+        return stopped();
+    recorder->armed = recorder->forks == recorder_forks();
+    Py_RETURN_NONE;
+}
+
+static PyObject *disarm(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    recorder_of(self)->armed = false;
+    Py_RETURN_NONE;
+}
+
+static PyObject *roots(PyObject *self, void *unused)
+{
+    PyObject *list = live_roots(recorder_of(self)->live);
+
+    (void)unused;
+    return list ? Py_NewRef(list) : PyList_New(0);
+}
+
+static PyObject *reduce(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyErr_SetString(PyExc_TypeError, "a recorder belongs to its process");
+    return NULL;
+}
+
+#define MEMBER(field) offsetof(struct recorder_object, recorder.field)
+
+static PyMemberDef members[] = {
+    {"cost_ns", T_ULONGLONG, MEMBER(own_ns), READONLY, "our own time so far"},
+    {"errors", T_UINT, MEMBER(errors), READONLY, "errors of ours, swallowed"},
+    {"armed", T_BOOL, MEMBER(armed), READONLY, "false: hooks do nothing"},
+    {"hook_calls", T_ULONGLONG, MEMBER(hook_calls), READONLY, "hooks that did work"},
+    {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"roots", roots, NULL, "the outermost modules", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+#define FAST(function) ((PyCFunction)(void (*)(void))(function)), METH_FASTCALL
+
+static PyMethodDef methods[] = {
+    {"pre", FAST(pre), "pre(module, args[, kwargs]): before forward"},
+    {"post", FAST(post), "post(module, args, kwargs, result): after forward"},
+    {"raised", FAST(raised), "raised(module, exception): forward raised"},
+    {"step", FAST(step), "step(optimizer): before an optimizer's step"},
+    {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
+    {"fact", fact, METH_VARARGS, "fact(key, value): the run will tell it"},
+    {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
+    {"stop", stop, METH_NOARGS, "End the recording; a Run."},
+    {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},
+    {"arm", arm, METH_NOARGS, "Record from now on."},
+    {"disarm", disarm, METH_NOARGS, "Do nothing until arm()."},
+    {"__reduce__", reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, recorder_new},        {Py_tp_dealloc, recorder_dealloc},
+    {Py_tp_traverse, recorder_visit}, {Py_tp_clear, recorder_clear},
+    {Py_tp_methods, methods},         {Py_tp_members, members},
+    {Py_tp_getset, getters},          {0, NULL},
+};
+
+PyType_Spec recorder_spec = {
+    .name = "torchoscope._core.Recorder",
+    .basicsize = sizeof(struct recorder_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};

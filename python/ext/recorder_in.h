@@ -1,0 +1,92 @@
+/* recorder_in.h - what the files of the recorder share.
+ *   recorder.c         the type: made, asked, stopped
+ *   recorder_hooks.c   before and after forward
+ *   recorder_value.c   a tensor becomes a value: measured, kept, left to its device
+ *   recorder_frames.c  calls under way, thread by thread
+ *   recorder_line.c    which line called
+ *   recorder_params.c  parameters and their gradients */
+#ifndef EXT_RECORDER_IN_H
+#define EXT_RECORDER_IN_H
+
+#include "ext/recorder.h"
+
+struct torch;
+
+/* An argument of a call under way, as it was before forward. */
+struct input {
+    const void *tensor; /* only compared: it is not held */
+    uint32_t path, value;
+    int64_t version;
+    uint64_t print; /* of its statistics, where it has no version */
+    uint8_t flags;  /* enum run_io_flag */
+};
+
+/* A call under way. Its arguments are entered into the trace when it ends: only then is
+ * known which of them were overwritten. */
+struct frame {
+    const void *module; /* only compared */
+    uint32_t call, object;
+    uint32_t inputs; /* where they begin in the stack's; they end where the next
+                        frame's begin */
+};
+
+struct stack {
+    unsigned long ident; /* of the thread */
+    uint32_t number;
+    bool busy; /* a hook of ours runs: what it calls is not recorded */
+    struct frame *frames;
+    uint32_t n, room;
+    struct input *inputs;
+    uint32_t n_inputs, inputs_room;
+};
+
+struct frames *frames_new(void);
+void frames_free(struct frames *frames);
+/* This thread's stack; NULL without memory. It stays where it is. */
+struct stack *frames_stack(struct frames *frames);
+/* The stack with a number below frames_count(), to look at all. */
+uint32_t frames_count(const struct frames *frames);
+struct stack *frames_at(const struct frames *frames, uint32_t number);
+bool stack_push(struct stack *stack, const void *module, uint32_t call,
+                uint32_t object);
+bool stack_add(struct stack *stack, const struct input *input);
+/* The newest call of a module, as an index + 1; 0: none. */
+uint32_t stack_find(const struct stack *stack, const void *module);
+/* Drop all frames from this index on. */
+void stack_cut(struct stack *stack, uint32_t index);
+
+struct lines *lines_new(void);
+void lines_free(struct lines *lines);
+/* String id in the trace of the line that called: "net.py:12"; or 0. */
+uint32_t lines_find(struct lines *lines, struct trace *trace);
+
+/* A value, and what tells later whether it was overwritten. */
+struct measured {
+    uint32_t value;
+    int64_t version;
+    uint64_t print;
+};
+/* As recorder_value(); the elements are kept too, if wanted. */
+struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
+                                 unsigned flags, bool keep);
+/* Ask the device for what it has yet to tell. */
+void recorder_flush(struct recorder *recorder);
+/* Does the user want the elements that this object sees? */
+bool recorder_keeps(struct recorder *recorder, uint32_t object);
+/* Parameters (if asked for) and their gradients, as they are now. */
+void recorder_params(struct recorder *recorder, bool parameters);
+
+/* The hooks, as methods of the type. */
+PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
+                       Py_ssize_t n_args);
+PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
+                        Py_ssize_t n_args);
+PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
+                          Py_ssize_t n_args);
+/* Ours and armed? False in a child that was forked while we recorded. */
+bool recorder_ready(struct recorder *recorder);
+unsigned recorder_forks(void); /* how often this process came from a fork */
+/* Enter what calls under way have seen so far, at the end. */
+void recorder_unwind(struct recorder *recorder);
+
+#endif

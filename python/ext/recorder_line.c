@@ -1,0 +1,155 @@
+/* Which line called a module: the first frame above the hook that is neither torch's
+ * nor ours. Frames are objects made on demand, so this costs more than anything else
+ * that is not measuring; what was found out about a piece of code is remembered. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "ext/recorder_in.h"
+#include "ext/torch.h"
+
+#define DEEPEST 64    /* frames looked at */
+#define CODES   65536 /* pieces of code remembered */
+
+struct code {
+    PyObject *object; /* held, so that its address stays its own */
+    bool skip;        /* torch's or ours */
+};
+
+struct lines {
+    struct arena arena;
+    struct map by_address; /* code object -> index in codes */
+    struct map by_place;   /* index and place in it -> string id */
+    struct code *codes;
+    uint32_t n, room;
+    PyObject *folder; /* ours, with a "/"; or NULL */
+};
+
+static PyObject *our_folder(void)
+{
+    PyObject *module = torch_imported("torchoscope");
+    PyObject *file = module ? PyObject_GetAttrString(module, "__file__") : NULL;
+    const char *text = file ? PyUnicode_AsUTF8AndSize(file, NULL) : NULL;
+    const char *slash = text ? strrchr(text, '/') : NULL;
+    PyObject *folder =
+        slash ? PyUnicode_FromStringAndSize(text, slash + 1 - text) : NULL;
+
+    ext_swallow();
+    Py_XDECREF(file);
+    Py_XDECREF(module);
+    return folder;
+}
+
+struct lines *lines_new(void)
+{
+    struct lines *lines = calloc(1, sizeof *lines);
+
+    if (!lines)
+        return NULL;
+    arena_init(&lines->arena, 64u << 20);
+    map_init(&lines->by_address, &lines->arena);
+    map_init(&lines->by_place, &lines->arena);
+    lines->folder = our_folder();
+    return lines;
+}
+
+void lines_free(struct lines *lines)
+{
+    if (!lines)
+        return;
+    for (uint32_t i = 0; i < lines->n; i++)
+        Py_DECREF(lines->codes[i].object);
+    Py_XDECREF(lines->folder);
+    arena_release(&lines->arena);
+    free(lines);
+}
+
+static bool stands_in(const char *file, PyObject *folder)
+{
+    Py_ssize_t len = 0;
+    const char *text = folder ? PyUnicode_AsUTF8AndSize(folder, &len) : NULL;
+
+    return text && strncmp(file, text, (size_t)len) == 0;
+}
+
+/* The file of a code object; good while that lives. NULL if there is none. */
+static const char *file_of(PyObject *code)
+{
+    PyObject *file = PyObject_GetAttr(code, torch_find()->names[NAME_co_filename]);
+    const char *text = file ? PyUnicode_AsUTF8AndSize(file, NULL) : NULL;
+
+    ext_swallow();
+    Py_XDECREF(file); /* the code holds it */
+    return text;
+}
+
+/* The index of a piece of code, or UINT32_MAX. */
+static uint32_t code_index(struct lines *lines, PyObject *code)
+{
+    uint32_t index;
+    const char *file;
+
+    if (map_find(&lines->by_address, (uintptr_t)code, &index))
+        return index;
+    file = file_of(code);
+    if (!file || lines->n == CODES ||
+        arena_room(&lines->arena, &lines->codes, lines->n, &lines->room,
+                   sizeof *lines->codes) < 0 ||
+        map_put(&lines->by_address, (uintptr_t)code, lines->n) < 0)
+        return UINT32_MAX;
+    lines->codes[lines->n] = (struct code){
+        .object = Py_NewRef(code),
+        .skip = stands_in(file, torch_find()->folder) ||
+                stands_in(file, lines->folder) || strncmp(file, "<frozen", 7) == 0};
+    return lines->n++;
+}
+
+static uint32_t line_of(struct lines *lines, struct trace *trace, PyFrameObject *frame,
+                        uint32_t index)
+{
+    int64_t at = torch_int((PyObject *)frame, NAME_f_lasti, 0);
+    uint64_t key = (uint64_t)index << 32 | (uint32_t)at;
+    const char *file, *slash;
+    char text[256];
+    uint32_t line;
+    int len;
+
+    if (map_find(&lines->by_place, key, &line))
+        return line;
+    file = file_of(lines->codes[index].object);
+    if (!file)
+        return 0;
+    slash = strrchr(file, '/');
+    len = snprintf(text, sizeof text, "%s:%d", slash ? slash + 1 : file,
+                   PyFrame_GetLineNumber(frame));
+    line = trace_string(trace, text,
+                        len < (int)sizeof text ? (size_t)len : sizeof text - 1);
+    map_put(&lines->by_place, key, line);
+    return line;
+}
+
+uint32_t lines_find(struct lines *lines, struct trace *trace)
+{
+    PyObject *frame = (PyObject *)PyEval_GetFrame(); /* borrowed */
+    uint32_t line = 0;
+
+    Py_XINCREF(frame);
+    for (int i = 0; i < DEEPEST && frame && frame != Py_None; i++) {
+        PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+        uint32_t index = code_index(lines, code);
+        PyObject *back;
+
+        Py_XDECREF(code);
+        if (index != UINT32_MAX && !lines->codes[index].skip) {
+            line = line_of(lines, trace, (PyFrameObject *)frame, index);
+            break;
+        }
+        back = PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    ext_swallow();
+    Py_XDECREF(frame);
+    return line;
+}

@@ -1,0 +1,276 @@
+/* A tensor becomes a value: measured once, kept if wanted, left to its device if only
+ * that can read it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/recorder_in.h"
+#include "ext/torch.h"
+
+#include "measure/elements.h"
+
+#define ERRORS_MOST 100
+
+void recorder_failed(struct recorder *recorder)
+{
+    ext_swallow();
+    if (++recorder->errors != ERRORS_MOST)
+        return;
+    recorder->armed = false;
+    if (recorder->trace)
+        trace_gap(recorder->trace, RUN_GAP_ERROR, NO_OBJECT,
+                  "Recording ended early: its own hooks failed %d times.", ERRORS_MOST);
+}
+
+bool recorder_keeps(struct recorder *recorder, uint32_t object)
+{
+    struct buf name = BUF_INIT;
+    PyObject *answer = NULL;
+    int yes = 0;
+
+    if (!recorder->keep || !recorder->kept || object >= recorder->model->n_objects)
+        return false;
+    if (recorder->kept[object])
+        return recorder->kept[object] == 2;
+    place_path(recorder->model, recorder->model->objects[object].place, &name);
+    answer = PyObject_CallFunction(recorder->keep, "s", buf_cstr(&name));
+    if (answer)
+        yes = PyObject_IsTrue(answer);
+    if (!answer || yes < 0)
+        recorder_failed(recorder);
+    recorder->kept[object] = yes > 0 ? 2 : 1;
+    Py_XDECREF(answer);
+    buf_release(&name);
+    return yes > 0;
+}
+
+/* --- devices */
+
+static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to)
+{
+    unsigned long long value, n[5], min_at, max_at;
+    double min, max, mean, m2;
+
+    if (!PyTuple_Check(row) ||
+        !PyArg_ParseTuple(row, "KKKKKKddddKK", &value, &n[0], &n[1], &n[2], &n[3],
+                          &n[4], &min, &max, &mean, &m2, &min_at, &max_at))
+        return false;
+    stats_init(to, DTYPE_FLOAT32);
+    to->count = n[0];
+    to->nan = n[1];
+    to->pos_inf = n[2];
+    to->neg_inf = n[3];
+    to->zeros = n[4];
+    to->min = min;
+    to->max = max;
+    to->mean = mean;
+    to->m2 = m2;
+    to->min_at = min_at;
+    to->max_at = max_at;
+    *ret_value = (uint32_t)value;
+    return true;
+}
+
+void recorder_flush(struct recorder *recorder)
+{
+    PyObject *rows;
+    Py_ssize_t n;
+
+    if (recorder->pending == 0 || !recorder->device)
+        return;
+    recorder->pending = 0;
+    rows = PyObject_CallMethodObjArgs(recorder->device,
+                                      torch_find()->names[NAME_finish], NULL);
+    n = rows ? PySequence_Size(rows) : -1;
+    if (n < 0)
+        recorder_failed(recorder);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *row = PySequence_GetItem(rows, i);
+        struct stats stats;
+        uint32_t value;
+
+        if (!row || !row_of(row, &value, &stats))
+            recorder_failed(recorder);
+        else if (recorder->trace)
+            trace_value_stats(recorder->trace, value, &stats);
+        Py_XDECREF(row);
+    }
+    Py_XDECREF(rows);
+}
+
+static void leave_to_device(struct recorder *recorder, uint32_t value, PyObject *tensor)
+{
+    PyObject *number = PyLong_FromUnsignedLong(value), *answer = NULL;
+
+    if (number)
+        answer = PyObject_CallMethodObjArgs(
+            recorder->device, torch_find()->names[NAME_add], number, tensor, NULL);
+    if (answer)
+        recorder->pending++;
+    else
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+    Py_XDECREF(number);
+}
+
+/* --- values */
+
+static uint32_t class_name(struct trace *trace, PyObject *tensor)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(tensor), "__name__");
+    Py_ssize_t len = 0;
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
+    uint32_t id = text ? trace_string(trace, text, (size_t)len) : 0;
+
+    ext_swallow();
+    Py_XDECREF(name);
+    return id;
+}
+
+static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
+                           const struct live_tensor *look, unsigned flags)
+{
+    if (look->flags & LIVE_GRAD)
+        flags |= RUN_REQUIRES_GRAD;
+    if (look->flags & LIVE_INFERENCE)
+        flags |= RUN_INFERENCE;
+    if (look->flags & LIVE_LEAF) {
+        flags |= RUN_LEAF;
+    }
+    if (live_tensor_number(recorder->live, tensor) != NO_OBJECT)
+        flags |= RUN_PARAMETER;
+    return (uint8_t)flags;
+}
+
+/* Enter a value of which the statistics are known, or why there are none. */
+static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
+                            const struct live_tensor *look, const struct stats *stats,
+                            unsigned flags)
+{
+    struct trace *trace = recorder->trace;
+    bool strided = look->layout == LAYOUT_STRIDED, is_new = false;
+    struct run_value value = {
+        .dtype = look->dtype,
+        .rank = look->rank,
+        .layout = look->layout,
+        .device = trace_device(trace, look->device),
+        .stats = RUN_NONE,
+        .kept = RUN_NONE,
+        .storage = RUN_NONE,
+        .numel = look->numel,
+    };
+
+    if (strided && (look->flags & (LIVE_READABLE | LIVE_DEVICE)) &&
+        !(look->flags & LIVE_LOCAL))
+        value.storage = seen_storage(recorder->seen, tensor, &is_new);
+    value.flags = value_flags(recorder, tensor, look, flags);
+    if (is_new)
+        value.flags |= RUN_NEW_STORAGE;
+    if (stats && stats->sampled)
+        value.flags |= RUN_SAMPLED;
+    if (!(look->flags & LIVE_EXACT))
+        value.class_name = class_name(trace, tensor);
+    if (!stats && look->why)
+        value.why = trace_string(trace, look->why, strlen(look->why));
+    dtype_size((enum dtype)look->dtype, look->numel, &value.bytes);
+    return trace_value(trace, &value, look->shape, strided ? look->strides : NULL,
+                       stats);
+}
+
+static bool in_c_order(const struct live_tensor *look)
+{
+    int64_t stride = 1;
+
+    for (int i = look->rank - 1; i >= 0; i--) {
+        if (look->shape[i] != 1 && look->strides[i] != stride)
+            return false;
+        stride *= look->shape[i];
+    }
+    return !(look->flags & (LIVE_CONJ | LIVE_NEG));
+}
+
+static void keep_value(struct recorder *recorder, const struct live_tensor *look,
+                       uint32_t value)
+{
+    size_t size = elements_size((enum dtype)look->dtype, (size_t)look->numel);
+    void *copy;
+
+    if (value == RUN_NONE || !(look->flags & LIVE_READABLE) || size == 0)
+        return;
+    if (in_c_order(look)) {
+        trace_keep(recorder->trace, value, look->at, size);
+        return;
+    }
+    copy = malloc(size);
+    if (copy && tensor_copy(look, copy, size))
+        trace_keep(recorder->trace, value, copy, size);
+    free(copy);
+}
+
+/* Numbers of values have another meaning once the trace dropped some. */
+static void follow_epoch(struct recorder *recorder)
+{
+    uint32_t epoch = trace_epoch(recorder->trace);
+
+    if (epoch == recorder->epoch)
+        return;
+    recorder->epoch = epoch;
+    seen_clear(recorder->seen);
+}
+
+/* A few bits of the statistics: tells whether a tensor without a version changed. */
+static uint64_t print_of(const struct stats *stats)
+{
+    uint64_t print = hash_mix(stats->zeros, stats->nan), bits;
+    const double numbers[] = {stats->min, stats->max, stats->mean, stats->m2};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        memcpy(&bits, &numbers[i], sizeof bits);
+        print = hash_mix(print, bits);
+    }
+    print = hash_mix(hash_mix(print, stats->min_at), stats->max_at);
+    return print ? print : 1;
+}
+
+struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
+                                 unsigned flags, bool keep)
+{
+    struct measured to = {.value = RUN_NONE, .version = -1};
+    struct live_tensor look;
+    struct stats stats;
+    bool measured = false, to_device;
+
+    if (!recorder->trace || !tensor_look(tensor, &look) || !recorder->trace)
+        return to;
+    follow_epoch(recorder);
+    to.version = look.version;
+    to_device =
+        recorder->device && (recorder->force_device || look.flags & LIVE_DEVICE);
+    to.value = seen_find(recorder->seen, &look);
+    if (to.value == RUN_NONE) {
+        if (!to_device) {
+            /* Others may run here; the tensor is held by whoever called us. */
+            measured = tensor_stats(&look, recorder->mode, NULL, &stats);
+            if (!recorder->trace)
+                return to;
+            follow_epoch(recorder);
+        }
+        to.value =
+            enter_value(recorder, tensor, &look, measured ? &stats : NULL, flags);
+        if (measured && look.version < 0)
+            to.print = print_of(&stats);
+        if (to.value != RUN_NONE) {
+            seen_add(recorder->seen, tensor, &look, to.value);
+            if (to_device && (look.flags & (LIVE_READABLE | LIVE_DEVICE)))
+                leave_to_device(recorder, to.value, tensor);
+        }
+    }
+    if (keep && recorder->trace)
+        keep_value(recorder, &look, to.value);
+    return to;
+}
+
+uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned flags)
+{
+    return recorder_measure(recorder, tensor, flags, false).value;
+}
