@@ -17,14 +17,16 @@
 
 /* ---- quantised tensors ---- */
 
-/* value = (code - zero point) * scale, in float32 as torch does it; for the whole
- * tensor, or for each index of one dimension. */
+/* value = (code - zero point) * scale, for the whole tensor or for each index of one
+ * dimension; in float32 as torch does it, or in float64 and rounded to float32 then,
+ * which is what it does with channels whose scales are float64. */
 struct quantiser {
     bool scaled;              /* else the codes themselves are compared */
     double scale, zero;       /* of the whole tensor */
     double *scales, *zeros;   /* of each channel, owned; NULL: of the whole tensor */
     uint64_t channels, inner; /* element i is of channel i / inner % size */
     uint64_t size, shift;     /* of which `size` are walked, from `shift` on */
+    bool wide;                /* the scales are float64 */
     int axis;
 };
 

@@ -73,13 +73,15 @@ static int open_channels(struct quantiser *q, struct compare_side side, uint32_t
                          struct err *err)
 {
     const struct value *value = value_at(&side.model->values, axis);
+    const struct tensor *scales = part_of(side, STR("scales"));
 
     if (value->kind != VALUE_INT || value->integer < 0 ||
         value->integer >= side.tensor->rank)
         return err_set(err, ERR_UNSUPPORTED, "its quantiser has no axis");
     q->axis = (int)value->integer;
     q->channels = (uint64_t)tensor_shape(side.model, side.tensor)[q->axis];
-    q->scales = read_values(side.model, part_of(side, STR("scales")), q->channels, err);
+    q->scales = read_values(side.model, scales, q->channels, err);
+    q->wide = scales && scales->dtype == DTYPE_FLOAT64;
     if (q->scales)
         q->zeros = read_values(side.model, part_of(side, STR("zero_points")),
                                q->channels, err);
@@ -132,15 +134,17 @@ bool quantiser_equal(const struct quantiser *a, const struct quantiser *b)
         return false;
     if (!a->scales)
         return a->scale == b->scale && a->zero == b->zero;
-    if (a->size != b->size || a->inner != b->inner)
+    if (a->size != b->size || a->inner != b->inner || a->wide != b->wide)
         return false;
     bytes = (size_t)a->size * sizeof *a->scales;
     return memcmp(a->scales + a->shift, b->scales + b->shift, bytes) == 0 &&
            memcmp(a->zeros + a->shift, b->zeros + b->shift, bytes) == 0;
 }
 
-static double dequantised(double code, double scale, double zero)
+static double dequantised(double code, double scale, double zero, bool wide)
 {
+    if (wide)
+        return (double)(float)((code - zero) * scale);
     return (double)((float)(code - zero) * (float)scale);
 }
 
@@ -151,13 +155,14 @@ void quantiser_apply(const struct quantiser *q, uint64_t first, size_t n,
         return;
     if (!q->scales) {
         for (size_t i = 0; i < n; i++)
-            values[i] = dequantised(values[i], q->scale, q->zero);
+            values[i] = dequantised(values[i], q->scale, q->zero, false);
         return;
     }
     for (size_t i = 0; i < n; i++) {
         uint64_t channel = (first + i) / q->inner % q->size + q->shift;
 
-        values[i] = dequantised(values[i], q->scales[channel], q->zeros[channel]);
+        values[i] =
+            dequantised(values[i], q->scales[channel], q->zeros[channel], q->wide);
     }
 }
 

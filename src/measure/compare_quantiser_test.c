@@ -200,3 +200,28 @@ TEST(each_channel_has_its_own_scale)
     quantised_release(&a);
     quantised_release(&b);
 }
+
+/* 0.1f * 9 and (float)(0.1 * 9) are not the same float. */
+TEST(values_are_scaled_with_the_precision_that_torch_uses)
+{
+    struct channel_bytes bytes = {{9, 9}, {0.1, 0.1}, {0, 0}};
+    float tensor_wise = 0.1f * 9, channel_wise = (float)(0.1 * 9);
+    float values[] = {tensor_wise, tensor_wise};
+    int64_t shape[] = {2};
+    struct quantised a;
+    struct sample plain;
+    struct compared by;
+
+    CHECK(tensor_wise != channel_wise);
+    quantised_init(&a, DTYPE_QINT8, &bytes, sizeof bytes, shape, 1);
+    sample_init(&plain, DTYPE_FLOAT32, values, sizeof values, shape, NULL, 1);
+    say(&a, "scale", 0.1, "zero_point", 0);
+    CHECK_INT(compare_samples(&a.sample, &plain, &by, NULL), 0);
+    CHECK_INT(by.different, 0);
+    values[0] = values[1] = channel_wise;
+    say_channels(&a, 0, 8, 2);
+    a.tensors[2].offset++;
+    CHECK_INT(compare_samples(&a.sample, &plain, &by, NULL), 0);
+    CHECK_INT(by.different, 0);
+    quantised_release(&a);
+}
