@@ -12,13 +12,18 @@
 /* Does the file begin as one of ours? (SQLite, with our application_id.) */
 bool run_file_is(const char *path);
 
-/* Written to a temporary file beside it, then renamed: whole or not at all. */
+/* Written to a temporary file beside it, then renamed: whole or not at all. Kept values
+ * that are in a file themselves cannot be written again. */
 int run_file_write(const struct run *run, const char *path, struct work *work,
                    struct err *err);
 /* The run with its model; free it with run_free(). The values of parameters are not in
  * the file: their statistics are, where they were measured. Kept values are read from
  * the file when asked for (run_kept_bytes). */
 struct run *run_file_read(const char *path, struct work *work, struct err *err);
+
+/* The same from bytes in memory, which must outlive the run. */
+struct run *run_file_read_memory(const void *at, size_t size, const char *name,
+                                 struct work *work, struct err *err);
 
 /* Copy `n` bytes of a kept value from byte `at` on. */
 int run_kept_bytes(struct run *run, uint32_t kept, uint64_t at, void *to, size_t n,

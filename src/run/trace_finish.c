@@ -345,17 +345,22 @@ static int add_merged(struct finish *f)
     if (!run->merged || !run->merged_ios)
         return -1;
     for (uint32_t i = 0; i < f->n_order; i++) {
-        const struct light *light = f->order[i];
         struct run_merged *merged = &run->merged[run->n_merged++];
 
-        *merged = light->merged;
+        *merged = f->order[i]->merged;
+        merged->newest = f->newest_at[i];
+    }
+    qsort(run->merged, run->n_merged, sizeof *run->merged, compare_merged);
+    for (uint32_t i = 0; i < run->n_merged; i++) {
+        struct run_merged *merged = &run->merged[i];
+        const struct light *light =
+            &trace->lights[trace->objects[merged->object].light - 1];
+
         merged->ios = run->n_merged_ios;
         merged->n_ios = light->n_ios;
-        merged->newest = f->newest_at[i];
         for (uint32_t k = 0; k < light->n_ios; k++)
             put_merged_io(run, &light->ios[k]);
     }
-    qsort(run->merged, run->n_merged, sizeof *run->merged, compare_merged);
     return 0;
 }
 

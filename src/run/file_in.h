@@ -1,0 +1,213 @@
+/* file_in.h - the tables of a .scope file, for file*.c only.
+ *
+ * A table is described by its columns: where each stands in a row as we hold it, what
+ * it holds and which table it refers to. Making tables, writing rows and reading them
+ * with every number checked follow from that.
+ *
+ *   file_tables.c      THE TABLE of tables
+ *   file_row.c         rows into SQLite and out of it
+ *   file_write.c       a run becomes a file
+ *   file_read.c        a file becomes a run (file_read_model.c: its model) */
+#ifndef RUN_FILE_IN_H
+#define RUN_FILE_IN_H
+
+#include <sqlite3.h>
+
+#include "base/work.h"
+#include "model/build.h"
+#include "run/run_file.h"
+#include "run/run_in.h"
+
+#define SCOPE_APPLICATION 0x54534350
+#define SCOPE_VERSION     1
+#define SCOPE_TEXT_MOST   ((size_t)32 << 20)
+#define SCOPE_PART        ((size_t)1 << 20)
+#define SCOPE_RANK        64
+
+enum scope_table {
+    TABLE_META,
+    TABLE_MODEL_STRING,
+    TABLE_SHAPE,
+    TABLE_MODEL_PLAIN,
+    TABLE_MODEL_CLASS,
+    TABLE_MODEL_DEVICE,
+    TABLE_MODEL_STORAGE,
+    TABLE_MODEL_TENSOR,
+    TABLE_MODEL_OBJECT,
+    TABLE_MODEL_PLACE,
+    TABLE_MODEL_FACT,
+    TABLE_MODEL_FINDING,
+    TABLE_RUN_STRING,
+    TABLE_RUN_PLAIN,
+    TABLE_RUN_FACT,
+    TABLE_DEVICE,
+    TABLE_STATS,
+    TABLE_VALUE,
+    TABLE_CALL,
+    TABLE_IO,
+    TABLE_MERGED,
+    TABLE_MERGED_IO,
+    TABLE_MERGED_SHAPE,
+    TABLE_PARAM,
+    TABLE_GAP,
+    TABLE_KEPT,
+    TABLE_KEPT_PART,
+    TABLE_COUNT
+};
+#define REFERS_NOT TABLE_COUNT
+
+enum column_type {
+    COLUMN_U8,
+    COLUMN_U16,
+    COLUMN_U32, /* UINT32_MAX is NULL */
+    COLUMN_U64,
+    COLUMN_I8,
+    COLUMN_BOOL,
+    COLUMN_REAL,  /* NaN is NULL */
+    COLUMN_DTYPE, /* uint8_t; the name of an element type */
+    COLUMN_TEXT,  /* struct str, borrowed */
+    COLUMN_BLOB,  /* likewise */
+};
+
+struct column {
+    const char *name;
+    uint16_t offset; /* in the row */
+    uint8_t type;    /* enum column_type */
+    uint8_t refers;  /* enum scope_table, or REFERS_NOT */
+};
+
+#define COLUMNS_MOST 18
+struct table {
+    const char *name;
+    size_t row; /* its size */
+    struct column columns[COLUMNS_MOST];
+};
+
+extern const struct table scope_tables[TABLE_COUNT];
+
+/* Rows that differ from what a run or model holds. */
+struct meta_row {
+    struct str key, text;
+    int64_t number;
+};
+struct text_row {
+    struct str text;
+};
+struct plain_row {
+    uint8_t kind;
+    uint32_t text, count;
+    uint64_t integer;
+    double real;
+    struct str items;
+};
+struct tensor_row {
+    struct tensor tensor;
+    uint32_t shape, strides;
+};
+struct place_row {
+    uint32_t parent, name, object;
+    uint8_t kind, flags;
+};
+struct fact_row {
+    uint8_t kind;
+    struct fact fact;
+};
+struct finding_row {
+    struct str code, severity, text;
+    uint32_t place;
+};
+struct name_row {
+    uint32_t name;
+};
+struct value_row {
+    struct run_value value;
+    uint32_t shape, strides;
+};
+struct merged_io_row {
+    struct run_merged_io io;
+    uint32_t merged;
+};
+struct merged_shape_row {
+    uint32_t merged_io, shape;
+};
+struct kept_row {
+    struct run_kept kept;
+    uint32_t part;
+};
+
+/* Room for any row. */
+union any_row {
+    struct meta_row meta;
+    struct plain_row plain;
+    struct tensor_row tensor;
+    struct object object;
+    struct finding_row finding;
+    struct value_row value;
+    struct run_call call;
+    struct stats stats;
+    struct run_merged merged;
+};
+
+/* ---- file_row.c ---- */
+
+/* The statement that makes a table, as it stands in the file. */
+void table_sql(enum scope_table table, struct buf *to);
+
+/* What an absent reference is held as: 0 for texts and plain values. */
+uint32_t table_none(unsigned refers);
+
+/* Write n rows; get() fills the i-th. */
+typedef void get_row(void *user, uint32_t i, void *row);
+int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
+                void *user, struct work *work, struct err *err);
+
+/* A file that is being read. */
+struct scope_read {
+    sqlite3 *db;
+    const char *path;
+    uint64_t size;
+    struct work *work;
+    struct build build;
+    struct run *run;
+    uint32_t rows[TABLE_COUNT]; /* that each table says it has */
+    uint32_t n[TABLE_COUNT];    /* rows taken in so far */
+    uint32_t astray;            /* references of the present table that lead nowhere */
+    bool cancelled;
+    /* Of TABLE_SHAPE: where each begins in `sizes`, and how many they are. */
+    int64_t *sizes;
+    uint32_t n_sizes, sizes_room;
+    uint32_t *shape_at;
+    uint8_t *shape_rank;
+    uint32_t *shape_dims; /* where each stands in run->dims, or RUN_NONE: not yet */
+    uint32_t dims_room;
+    uint8_t *depths; /* of plain values */
+    uint32_t *items; /* of the present one */
+    uint32_t items_room;
+    uint32_t *parents; /* of places so far */
+    uint32_t last_merged, last_io;
+    uint32_t *parts; /* first part of each kept value */
+    char *no_rows;   /* of tables that become no array */
+};
+
+/* How many rows a table says it has; 0 where that cannot be. */
+uint32_t table_rows(struct scope_read *read, enum scope_table table);
+
+/* Read a table row by row; take() returns NULL, or says what is wrong with a row. The
+ * first row that is wrong ends the table: what follows is left out, and a finding says
+ * so. References that lead nowhere are absent ones when take() sees them. */
+typedef const char *take_row(struct scope_read *read, uint32_t i, void *row);
+void table_read(struct scope_read *read, enum scope_table table, take_row *take);
+void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row,
+                   const char *why);
+
+/* ---- file_read_model.c ---- */
+void scope_read_model(struct scope_read *read);
+/* Plain values, one by one, into the model's or the run's. */
+bool scope_room_for_plain(struct scope_read *read, enum scope_table table);
+const char *scope_take_plain(struct scope_read *read, struct values *values, uint32_t i,
+                             const struct plain_row *row);
+/* Put right what a damaged file leaves: objects and places that do not fit. */
+void scope_mend_model(struct model *model);
+void scope_mend_values(struct values *values, const struct model *model);
+
+#endif

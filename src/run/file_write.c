@@ -1,0 +1,480 @@
+/* A run becomes a file: under a temporary name, in one transaction, then renamed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "run/file_in.h"
+
+/* Sizes and strides are written once, however many share them. */
+struct shapes {
+    struct arena arena;
+    struct map by_hash;
+    struct str *texts;
+    uint32_t n, room;
+    bool bad;
+};
+
+struct scope_write {
+    sqlite3 *db;
+    const struct run *run;
+    const struct model *model;
+    struct work *work;
+    struct shapes shapes;
+    struct buf items; /* of the plain value being written */
+    const struct values *plain;
+    const struct intern *strings;
+    /* Of merged shapes and kept parts: which row belongs to what. */
+    struct merged_shape_row *merged_shapes;
+    uint32_t *merged_of; /* by merged io */
+    uint32_t *part_of;   /* by kept value: its first part */
+    uint32_t *kept_of;   /* by part */
+    uint32_t n_merged_shapes, n_parts;
+};
+
+/* ---- shapes ---- */
+
+static uint32_t shape_id(struct shapes *shapes, const int64_t *sizes, int rank)
+{
+    char text[SCOPE_RANK * 21 + 1] = "";
+    size_t len = 0;
+    struct str copy;
+    uint64_t hash;
+    uint32_t id;
+
+    for (int i = 0; i < rank && i < SCOPE_RANK; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, i ? ",%lld" : "%lld",
+                                (long long)sizes[i]);
+    hash = str_hash(str_span(text, len));
+    for (; map_find(&shapes->by_hash, hash, &id); hash++)
+        if (str_eq(shapes->texts[id], str_span(text, len)))
+            return id;
+    copy = arena_str(&shapes->arena, str_span(text, len));
+    if (!copy.at ||
+        arena_room(&shapes->arena, &shapes->texts, shapes->n, &shapes->room,
+                   sizeof *shapes->texts) < 0 ||
+        map_put(&shapes->by_hash, hash, shapes->n) < 0) {
+        shapes->bad = true;
+        return UINT32_MAX;
+    }
+    shapes->texts[shapes->n] = copy;
+    return shapes->n++;
+}
+
+static void get_shape(void *user, uint32_t i, void *row)
+{
+    struct scope_write *w = user;
+
+    ((struct text_row *)row)->text = w->shapes.texts[i];
+}
+
+/* ---- rows ---- */
+
+static void get_string(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+
+    ((struct text_row *)row)->text = w->strings->strs[i];
+}
+
+static void get_plain(void *user, uint32_t i, void *row)
+{
+    struct scope_write *w = user;
+    const struct value *value = &w->plain->at[i];
+    const uint32_t *items = value_items(w->plain, i);
+    struct plain_row *to = row;
+
+    buf_clear(&w->items);
+    for (uint32_t k = 0; items && k < value->n; k++)
+        for (int byte = 0; byte < 4; byte++)
+            buf_char(&w->items, (char)(items[k] >> 8 * byte));
+    to->kind = value->kind;
+    to->text = value->text;
+    to->count = value->n;
+    to->items = buf_span(&w->items);
+    if (value->kind == VALUE_REAL)
+        to->real = value->real;
+    else
+        to->integer = (uint64_t)value->integer;
+}
+
+/* Rows that are held as they are written. */
+#define GET(name, from)                                                                \
+    static void get_##name(void *user, uint32_t i, void *row)                          \
+    {                                                                                  \
+        const struct scope_write *w = user;                                            \
+                                                                                       \
+        memcpy(row, &(from)[i], sizeof *(from));                                       \
+    }
+GET(class, w->model->classes)
+GET(storage, w->model->storages)
+GET(object, w->model->objects)
+GET(model_device, w->model->devices)
+GET(device, w->run->devices)
+GET(run_fact, w->run->facts)
+GET(stats, w->run->stats)
+GET(call, w->run->calls)
+GET(io, w->run->ios)
+GET(merged, w->run->merged)
+GET(param, w->run->params)
+GET(gap, w->run->gaps)
+GET(merged_shape, w->merged_shapes)
+
+static void get_tensor(void *user, uint32_t i, void *row)
+{
+    struct scope_write *w = user;
+    const struct tensor *tensor = &w->model->tensors[i];
+    struct tensor_row *to = row;
+
+    to->tensor = *tensor;
+    to->shape = shape_id(&w->shapes, tensor_shape(w->model, tensor), tensor->rank);
+    to->strides = shape_id(&w->shapes, tensor_strides(w->model, tensor), tensor->rank);
+}
+
+static void get_place(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+
+    *(struct place_row *)row = (struct place_row){.parent = w->model->parent[i],
+                                                  .name = w->model->name[i],
+                                                  .object = w->model->object[i],
+                                                  .kind = w->model->kind[i],
+                                                  .flags = w->model->flags[i]};
+}
+
+static void get_fact(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+    const struct model *model = w->model;
+    struct fact_row *to = row;
+
+    to->kind = i >= model->n_facts;
+    to->fact = to->kind ? model->metadata[i - model->n_facts] : model->facts[i];
+}
+
+static void get_finding(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+    const struct finding *finding = &w->model->findings[i];
+
+    *(struct finding_row *)row =
+        (struct finding_row){.code = str_of(finding_name(finding->code)),
+                             .severity = str_of(severity_name(finding->severity)),
+                             .place = finding->place,
+                             .text = str_of(finding->text)};
+}
+
+static void get_value(void *user, uint32_t i, void *row)
+{
+    struct scope_write *w = user;
+    const struct run_value *value = &w->run->values[i];
+    const int64_t *dims = w->run->dims;
+    struct value_row *to = row;
+
+    to->value = *value;
+    to->shape = shape_id(&w->shapes, dims + value->shape, value->rank);
+    to->strides = UINT32_MAX;
+    if (value->strides != RUN_NONE)
+        to->strides = shape_id(&w->shapes, dims + value->strides, value->rank);
+}
+
+static void get_merged_io(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+    struct merged_io_row *to = row;
+
+    to->io = w->run->merged_ios[i];
+    to->merged = w->merged_of[i];
+}
+
+static void get_kept(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+    struct kept_row *to = row;
+
+    to->kept = w->run->kept[i];
+    to->part = w->part_of[i];
+}
+
+static void get_part(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+    const struct run_kept *kept = &w->run->kept[w->kept_of[i]];
+    uint64_t at = (uint64_t)(i - w->part_of[w->kept_of[i]]) * SCOPE_PART;
+    size_t n = kept->bytes - at < SCOPE_PART ? (size_t)(kept->bytes - at) : SCOPE_PART;
+
+    ((struct text_row *)row)->text = str_span((const char *)kept->at + at, n);
+}
+
+static void get_meta(void *user, uint32_t i, void *row)
+{
+    const struct scope_write *w = user;
+    const struct meta_row rows[] = {
+        {STR("writer"), STR("torchoscope " TORCHOSCOPE_VERSION), 0},
+        {STR("name"), str_of(w->run->name), 0},
+        {STR("format"), str_of(w->model->format), 0},
+        {STR("wall_ns"), STR(""), (int64_t)w->run->wall_ns},
+        {STR("own_ns"), STR(""), (int64_t)w->run->own_ns},
+        {STR("hooks_ns"), STR(""), (int64_t)w->run->hooks_ns},
+        {STR("partial"), STR(""), w->model->partial},
+    };
+
+    *(struct meta_row *)row = rows[i];
+}
+#define META_ROWS 7
+
+/* ---- what belongs to what ---- */
+
+static int plan_merged(struct scope_write *w, struct arena *arena)
+{
+    const struct run *run = w->run;
+    uint32_t n = 0, at;
+
+    w->merged_of = arena_array(arena, (size_t)run->n_merged_ios + 1, sizeof(uint32_t));
+    for (uint32_t i = 0; i < run->n_merged_ios; i++)
+        n += run->merged_ios[i].n_shapes;
+    w->merged_shapes = arena_array(arena, (size_t)n + 1, sizeof *w->merged_shapes);
+    if (!w->merged_of || !w->merged_shapes)
+        return -1;
+    for (uint32_t i = 0; i < run->n_merged; i++)
+        for (uint32_t k = 0; k < run->merged[i].n_ios; k++)
+            w->merged_of[run->merged[i].ios + k] = i;
+    for (uint32_t i = 0; i < run->n_merged_ios; i++) {
+        at = run->merged_ios[i].shapes;
+        for (uint32_t k = 0; k < run->merged_ios[i].n_shapes; k++) {
+            int rank = (int)run->dims[at];
+
+            w->merged_shapes[w->n_merged_shapes++] = (struct merged_shape_row){
+                .merged_io = i,
+                .shape = shape_id(&w->shapes, run->dims + at + 1, rank)};
+            at += (uint32_t)rank + 1;
+        }
+    }
+    return 0;
+}
+
+static int plan_parts(struct scope_write *w, struct arena *arena, struct err *err)
+{
+    const struct run *run = w->run;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < run->n_kept; i++) {
+        if (!run->kept[i].at)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "a recording with kept values that came from a file cannot "
+                           "be written again");
+        n += (run->kept[i].bytes + SCOPE_PART - 1) / SCOPE_PART;
+    }
+    w->part_of = arena_array(arena, (size_t)run->n_kept + 1, sizeof(uint32_t));
+    w->kept_of = arena_array(arena, (size_t)n + 1, sizeof(uint32_t));
+    if (!w->part_of || !w->kept_of || n >= UINT32_MAX)
+        return arena_err(arena, "writing", err);
+    for (uint32_t i = 0; i < run->n_kept; i++) {
+        w->part_of[i] = w->n_parts;
+        for (uint64_t at = 0; at < run->kept[i].bytes; at += SCOPE_PART)
+            w->kept_of[w->n_parts++] = i;
+    }
+    return 0;
+}
+
+/* ---- the tables, one after the other ---- */
+
+static int write_texts(struct scope_write *w, bool of_model, struct err *err)
+{
+    const struct model *model = w->model;
+    const struct run *run = w->run;
+
+    w->strings = of_model ? &model->strings : &run->strings;
+    w->plain = of_model ? &model->values : &run->plain;
+    if (table_write(w->db, of_model ? TABLE_MODEL_STRING : TABLE_RUN_STRING,
+                    w->strings->n, get_string, w, w->work, err) < 0)
+        return -1;
+    return table_write(w->db, of_model ? TABLE_MODEL_PLAIN : TABLE_RUN_PLAIN,
+                       w->plain->n, get_plain, w, w->work, err);
+}
+
+static int write_tables(struct scope_write *w, struct err *err)
+{
+    const struct model *model = w->model;
+    const struct run *run = w->run;
+    const struct {
+        enum scope_table table;
+        uint32_t n;
+        get_row *get;
+    } tables[] = {
+        {TABLE_META, META_ROWS, get_meta},
+        {TABLE_MODEL_CLASS, model->n_classes, get_class},
+        {TABLE_MODEL_DEVICE, model->n_devices, get_model_device},
+        {TABLE_MODEL_STORAGE, model->n_storages, get_storage},
+        {TABLE_MODEL_TENSOR, model->n_tensors, get_tensor},
+        {TABLE_MODEL_OBJECT, model->n_objects, get_object},
+        {TABLE_MODEL_PLACE, model->n_places, get_place},
+        {TABLE_MODEL_FACT, model->n_facts + model->n_metadata, get_fact},
+        {TABLE_MODEL_FINDING, model->n_findings, get_finding},
+        {TABLE_RUN_FACT, run->n_facts, get_run_fact},
+        {TABLE_DEVICE, run->n_devices, get_device},
+        {TABLE_STATS, run->n_stats, get_stats},
+        {TABLE_VALUE, run->n_values, get_value},
+        {TABLE_CALL, run->n_calls, get_call},
+        {TABLE_IO, run->n_ios, get_io},
+        {TABLE_MERGED, run->n_merged, get_merged},
+        {TABLE_MERGED_IO, run->n_merged_ios, get_merged_io},
+        {TABLE_MERGED_SHAPE, w->n_merged_shapes, get_merged_shape},
+        {TABLE_PARAM, run->n_params, get_param},
+        {TABLE_GAP, run->n_gaps, get_gap},
+        {TABLE_KEPT, run->n_kept, get_kept},
+        {TABLE_KEPT_PART, w->n_parts, get_part},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        if (table_write(w->db, tables[i].table, tables[i].n, tables[i].get, w, w->work,
+                        err) < 0)
+            return -1;
+    if (write_texts(w, true, err) < 0 || write_texts(w, false, err) < 0)
+        return -1;
+    /* Last, because the others say which there are. */
+    return table_write(w->db, TABLE_SHAPE, w->shapes.n, get_shape, w, w->work, err);
+}
+
+static int run_sql(sqlite3 *db, const char *sql, struct err *err)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return err_set(err, ERR_IO, "%s", sqlite3_errmsg(db));
+    return 0;
+}
+
+static int make_tables(sqlite3 *db, struct err *err)
+{
+    struct buf sql = BUF_INIT;
+    int status = 0;
+
+    for (int i = 0; i < TABLE_COUNT && status == 0; i++) {
+        buf_clear(&sql);
+        table_sql(i, &sql);
+        status = run_sql(db, buf_cstr(&sql), err);
+    }
+    buf_release(&sql);
+    return status;
+}
+
+static int fill(struct scope_write *w, struct err *err)
+{
+    char pragmas[200];
+    struct arena arena;
+    int status = -1;
+
+    snprintf(pragmas, sizeof pragmas,
+             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
+             "PRAGMA locking_mode=EXCLUSIVE; PRAGMA application_id=%d; "
+             "PRAGMA user_version=%d; BEGIN",
+             SCOPE_APPLICATION, SCOPE_VERSION);
+    arena_init(&arena, 0);
+    if (run_sql(w->db, pragmas, err) < 0 || make_tables(w->db, err) < 0)
+        goto out;
+    if (plan_merged(w, &arena) < 0) {
+        arena_err(&arena, "writing", err);
+        goto out;
+    }
+    if (plan_parts(w, &arena, err) < 0 || write_tables(w, err) < 0 ||
+        run_sql(w->db, "COMMIT", err) < 0)
+        goto out;
+    if (w->shapes.bad || w->items.bad)
+        err_set(err, ERR_LIMIT, "no memory left");
+    else
+        status = 0;
+out:
+    arena_release(&arena);
+    return status;
+}
+
+static int write_database(const struct run *run, const char *path, struct work *work,
+                          struct err *err)
+{
+    struct scope_write w = {.run = run, .model = run->model, .work = work};
+    int status = -1;
+
+    arena_init(&w.shapes.arena, 0);
+    map_init(&w.shapes.by_hash, &w.shapes.arena);
+    if (sqlite3_open_v2(path, &w.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        err_set(err, ERR_IO, "%s", w.db ? sqlite3_errmsg(w.db) : "no memory left");
+    else
+        status = fill(&w, err);
+    if (sqlite3_close(w.db) != SQLITE_OK && status == 0)
+        status = err_set(err, ERR_IO, "cannot be closed");
+    buf_release(&w.items);
+    arena_release(&w.shapes.arena);
+    return status;
+}
+
+/* ---- the file ---- */
+
+/* Make sure that what was written is on the disk before it gets its name. */
+static int sync_path(const char *path, int flags, struct err *err)
+{
+    int fd = open(path, flags | O_CLOEXEC), status = 0;
+
+    if (fd < 0 || fsync(fd) < 0)
+        status = err_set_errno(err, path);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+    if (folder)
+        sync_path(folder, O_RDONLY | O_DIRECTORY, NULL);
+    free(folder);
+}
+
+/* An empty file beside `path`, with the rights that the user's other files get. */
+static int make_temporary(const char *path, struct buf *name, struct err *err)
+{
+    for (int i = 0; i < 100; i++) {
+        int fd;
+
+        buf_clear(name);
+        buf_printf(name, "%s.%ld.%d.tmp", path, (long)getpid(), i);
+        if (name->bad)
+            return err_set(err, ERR_LIMIT, "%s: no memory left", path);
+        fd = open(name->at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    return err_set_errno(err, path);
+}
+
+int run_file_write(const struct run *run, const char *path, struct work *work,
+                   struct err *err)
+{
+    struct buf temporary = BUF_INIT;
+    struct err local = {0};
+    int status = make_temporary(path, &temporary, err);
+
+    if (status < 0)
+        goto out;
+    status = write_database(run, temporary.at, work, &local);
+    if (status < 0)
+        err_set(err, local.code, "%s: %s", path, local.text);
+    if (status == 0)
+        status = sync_path(temporary.at, O_RDONLY, err);
+    if (status == 0 && rename(temporary.at, path) < 0)
+        status = err_set_errno(err, path);
+    if (status == 0)
+        sync_folder(path);
+    else
+        unlink(temporary.at);
+out:
+    buf_release(&temporary);
+    return status;
+}

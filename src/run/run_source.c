@@ -1,6 +1,0 @@
-#include "run/run_in.h"
-
-void run_source_close(struct run_source *source)
-{
-    (void)source;
-}
