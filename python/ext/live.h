@@ -28,10 +28,12 @@ uint32_t live_tensor_number(const struct live *live, PyObject *tensor);
 /* New references, or NULL (no exception) if it is gone. */
 PyObject *live_module(const struct live *live, uint32_t object);
 PyObject *live_tensor_of(const struct live *live, uint32_t tensor);
-/* The root modules: more than one for an object that holds several. Borrowed list. */
+/* The root modules that still live, as a new list (NULL: an exception): more than one
+ * for an object that holds several. */
 PyObject *live_roots(const struct live *live);
 
 /* Source of a class by inspect, file and line: fills the class's text when first asked.
+ * What inspect cannot tell (built-in classes, a deleted file) stays 0 and is no error.
  */
 int live_source(struct live *live, struct model *model, uint32_t class_id,
                 struct err *err);

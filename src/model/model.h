@@ -121,6 +121,8 @@ struct class_info {
     uint32_t source; /* string id of its source text, or 0: not in this file */
     uint32_t file;   /* string id of the path the source came from, or 0 */
     uint32_t line;   /* its first line there, or 0 */
+    uint32_t bases;  /* value id of a LIST: names of the classes it is made from, the
+                        nearest first; or None: not known */
 };
 
 /* A module, or another object with a class: argument sets are one value each. */
