@@ -2,6 +2,7 @@
 #include "ext/ext.h"
 
 #include "ext/answers.h"
+#include "ext/model_type.h"
 #include "ext/recorder.h"
 
 #include "base/err.h"
@@ -46,6 +47,11 @@ static PyObject *add_type(PyObject *module, PyType_Spec *spec)
     return type;
 }
 
+/* Types that nobody but Python asks for. */
+static PyType_Spec *const other_types[] = {
+    &model_spec,
+};
+
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
@@ -54,6 +60,13 @@ static int fill_module(PyObject *module)
     state->recorder_type = add_type(module, &recorder_spec);
     if (!state->run_type || !state->recorder_type)
         return -1;
+    for (size_t i = 0; i < sizeof other_types / sizeof *other_types; i++) {
+        PyObject *type = add_type(module, other_types[i]);
+
+        if (!type)
+            return -1;
+        Py_DECREF(type);
+    }
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
 }
 

@@ -365,10 +365,8 @@ static PyObject *disarm(PyObject *self, PyObject *unused)
 
 static PyObject *roots(PyObject *self, void *unused)
 {
-    PyObject *list = live_roots(recorder_of(self)->live);
-
     (void)unused;
-    return list ? Py_NewRef(list) : PyList_New(0);
+    return live_roots(recorder_of(self)->live);
 }
 
 static PyObject *reduce(PyObject *self, PyObject *unused)

@@ -33,6 +33,8 @@ struct dl_tensor {
     X(dtype)                                                                           \
     X(device)                                                                          \
     X(layout)                                                                          \
+    X(nbytes)                                                                          \
+    X(storage_offset)                                                                  \
     X(data_ptr)                                                                        \
     X(numel)                                                                           \
     X(dim)                                                                             \
