@@ -44,8 +44,11 @@ void intern_seal(struct intern *intern)
 static int grow_slots(struct intern *intern)
 {
     uint32_t room = intern->mask + 1, before = room;
-    uint64_t *copy = malloc(before * sizeof *copy);
+    uint64_t *copy;
 
+    if (intern->table->spent)
+        return -1; /* it was asked before, for less than this */
+    copy = malloc(before * sizeof *copy);
     if (!copy) {
         intern->table->spent = true;
         return -1;
