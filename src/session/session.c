@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "read/read.h"
+#include "run/run_file.h"
 
 /* What a session keeps grows with the places of a model, which have a limit already. */
 #define SESSION_LIMIT (4 * GIB)
@@ -31,28 +32,71 @@ static int prepare(struct session *session, struct err *err)
     return 0;
 }
 
-struct session *session_of(struct model *model, struct err *err)
+/* The parameters' statistics that the run holds; a later one takes the place of an
+ * earlier. */
+static int take_statistics(struct session *session, struct err *err)
+{
+    const struct run *run = session->run;
+
+    for (uint32_t i = 0; i < run->n_params; i++) {
+        const struct run_param *param = &run->params[i];
+        uint32_t stats = run->values[param->value].stats;
+
+        if (param->gradient || stats == RUN_NONE)
+            continue;
+        if (!session->stats[param->tensor])
+            session->stats[param->tensor] =
+                arena_alloc(&session->arena, sizeof(struct stats));
+        if (!session->stats[param->tensor])
+            return arena_err(&session->arena, "opening", err);
+        *session->stats[param->tensor] = run->stats[stats];
+    }
+    return 0;
+}
+
+/* Takes both: the model is the run's, if there is a run. */
+static struct session *open_both(struct model *model, struct run *run, struct err *err)
 {
     struct session *session = calloc(1, sizeof *session);
 
     if (!session) {
         err_set(err, ERR_LIMIT, "%s: no memory left", model->path);
-        model_free(model);
+        if (run)
+            run_free(run);
+        else
+            model_free(model);
         return NULL;
     }
     arena_init(&session->arena, SESSION_LIMIT);
     session->model = model;
-    if (prepare(session, err) < 0) {
+    session->run = run;
+    if (prepare(session, err) < 0 || (run && take_statistics(session, err) < 0)) {
         session_close(session);
         return NULL;
     }
     return session;
 }
 
+struct session *session_of(struct model *model, struct err *err)
+{
+    return open_both(model, NULL, err);
+}
+
+struct session *session_of_run(struct run *run, struct err *err)
+{
+    return open_both(run->model, run, err);
+}
+
 struct session *session_open(const char *path, struct work *work, struct err *err)
 {
-    struct model *model = read_model(path, work, err);
+    struct model *model;
+    struct run *run;
 
+    if (run_file_is(path)) {
+        run = run_file_read(path, work, err);
+        return run ? session_of_run(run, err) : NULL;
+    }
+    model = read_model(path, work, err);
     return model ? session_of(model, err) : NULL;
 }
 
@@ -60,7 +104,10 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    model_free(session->model);
+    if (session->run)
+        run_free(session->run);
+    else
+        model_free(session->model);
     arena_release(&session->arena);
     free(session);
 }

@@ -18,6 +18,7 @@
 #include "base/work.h"
 #include "measure/measure.h"
 #include "model/model.h"
+#include "run/run.h"
 #include "study/study.h"
 
 /* How many values have which base-2 exponent, both signs together: counts[i] values x
@@ -30,6 +31,7 @@ struct exponents {
 
 struct session {
     struct model *model;
+    struct run *run; /* what was recorded, with its model; NULL for model files */
     struct arena arena;
     struct counts total;
     struct place_counts places;
@@ -43,10 +45,14 @@ struct session {
     const char **sha256;          /* likewise: 64 digits */
 };
 
-/* Open a file or folder. NULL when there is nothing to show. */
+/* Open a file or folder, or a recording (.scope). NULL when there is nothing to show.
+ */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* The same for a model that is there already, which it takes (also when it fails). */
 struct session *session_of(struct model *model, struct err *err);
+/* The same for a recording. The statistics of parameters that it holds are known then;
+ * of those measured several times, the latest. */
+struct session *session_of_run(struct run *run, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* The statistics of a tensor (an index in model->tensors). Kept for the next time. */

@@ -1,8 +1,13 @@
 #include "session/session.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/test.h"
+#include "model/build.h"
+#include "run/run_file.h"
+#include "run/trace.h"
 #include "session/numbers.h"
 #include "session/sample_session.h"
 
@@ -163,5 +168,58 @@ TEST(an_unknown_name_is_answered_with_the_nearest)
     CHECK(err.code == ERR_NOT_FOUND && strstr(err.text, "near it: a.weight"));
     CHECK(session_find(session, STR("nothing like it"), &place, &err) < 0);
     CHECK(!strstr(err.text, "near it"));
+    session_close(session);
+}
+
+/* A module with one parameter, whose statistics were measured twice. */
+static void write_recording(const char *path)
+{
+    static const int64_t shape[] = {3};
+    struct tensor tensor = {
+        .dtype = DTYPE_FLOAT32, .storage = NO_STORAGE, .class_id = NO_CLASS};
+    struct run_value value = {.dtype = DTYPE_FLOAT32, .rank = 1, .numel = 3};
+    struct stats stats;
+    struct build build;
+    struct trace *trace;
+    struct run *run;
+    uint32_t node;
+
+    CHECK(build_init(&build, "Net", 0, NULL, NULL) == 0);
+    build_set_kind(&build, 0, PLACE_MODULE);
+    CHECK(build_object(&build, 0));
+    node = build_node(&build, 0, PLACE_TENSOR, STR("weight"));
+    CHECK_INT(build_tensor(&build, node, &tensor, shape, NULL, 1), 0);
+    trace = trace_new(build_finish(&build, NULL), &(struct trace_wanted){0});
+    CHECK(trace);
+    stats_init(&stats, DTYPE_FLOAT32);
+    stats.mean = 1;
+    trace_param(trace, 0, false, trace_value(trace, &value, shape, NULL, &stats));
+    stats.mean = 2;
+    trace_param(trace, 0, false, trace_value(trace, &value, shape, NULL, &stats));
+    stats.mean = 3;
+    trace_param(trace, 0, true, trace_value(trace, &value, shape, NULL, &stats));
+    run = trace_finish(trace, 0, 0);
+    build_release(&build);
+    CHECK(run && run_file_write(run, path, NULL, NULL) == 0);
+    run_free(run);
+}
+
+TEST(a_recording_opens_with_the_statistics_of_its_parameters)
+{
+    char path[] = "/tmp/torchoscope_session_XXXXXX";
+    const struct stats *stats = NULL;
+    struct session *session;
+    struct err err = {0};
+    int fd = mkstemp(path);
+
+    CHECK(fd >= 0);
+    close(fd);
+    write_recording(path);
+    session = session_open(path, NULL, &err);
+    unlink(path);
+    CHECK_STR(err.text, "");
+    CHECK(session && session->run && session->run->model == session->model);
+    CHECK(session_stats(session, 0, NULL, &stats, &err) == 0);
+    CHECK(stats->mean == 2);
     session_close(session);
 }

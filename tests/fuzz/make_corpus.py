@@ -9,7 +9,11 @@ replayed by `make test`.
 """
 
 import hashlib
+import os
+import sqlite3
+import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -41,8 +45,34 @@ def script_seed(parts):
     return SEPARATOR.join([*pieces, parts.get("data/0", b"")])
 
 
+def recordings():
+    """What the unit test of src/run writes, with small pages so that it is short."""
+    program = ROOT / "build/c/src/test_run"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seed.scope"
+        subprocess.run(
+            [program, "a_seed_for_the_fuzz_target"],
+            env={**os.environ, "TORCHOSCOPE_SEED": str(path)},
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        database = sqlite3.connect(path)
+        for table in ("", "call", "value", "model_place"):
+            if table:
+                database.execute(f"DELETE FROM {table} WHERE id > 3")
+                database.commit()
+            database.execute("PRAGMA page_size = 512")
+            database.execute("VACUUM")
+            yield path.read_bytes()
+        database.close()
+
+
 def seeds():
     """(target, bytes) of every seed."""
+    for data in recordings():
+        yield "scope", data
     folder, manifest = scope.samples()
     files = [folder / name for name in manifest["files"]]
     for path in files:
