@@ -148,6 +148,20 @@ TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
     build_release(&b);
 }
 
+TEST(a_copy_of_a_model_outlives_it)
+{
+    struct build b;
+    struct model *model = three_tensors(&b), *copy;
+
+    CHECK(model != NULL);
+    copy = model_copy(model);
+    model_free(model);
+    CHECK(copy != NULL && copy->n_places == 8);
+    CHECK_STR(path_of(copy, 3), "a.b.weight");
+    model_free(copy);
+    build_release(&b);
+}
+
 TEST(a_name_below_the_only_state_dict_is_found_without_its_prefix)
 {
     struct build b;

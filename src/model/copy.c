@@ -112,6 +112,7 @@ struct model *model_copy(const struct model *model)
     *copy = *model;
     copy->source = NULL;
     copy->arena = arena;
+    arena_init(&copy->table, 0); /* that of the original stays with it */
     if (fill(copy, model) < 0) {
         model_free(copy);
         return NULL;
