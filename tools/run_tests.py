@@ -203,7 +203,7 @@ def run_python(file, python, label):
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
-        "PYTHONPATH": str(ROOT / "tests/python"),  # for helpers beside the tests
+        "PYTHONPATH": f"{ROOT}/tests/python:{ROOT}/build/c/python",
     }
     start = time.monotonic()
     status, text = run(python, file, env=env, seconds=FILE_SECONDS)

@@ -1,5 +1,24 @@
-"""torchoscope: look inside any neural network."""
+"""torchoscope: look inside any neural network. See docs/python.md."""
 
 from torchoscope import _core
+from torchoscope.recording import Call, Gap, Recording, Value
+from torchoscope.recording import open_recording as open
 
 __version__ = _core.version
+__all__ = ["Call", "Gap", "Recording", "Value", "open", "record", "state_guard"]
+
+# These need torch, which takes seconds to import: only when they are asked for.
+_LATER = {"record": "recorder", "state_guard": "restore"}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'torchoscope' has no attribute {name!r}")
+    import importlib
+
+    module = importlib.import_module(f"torchoscope.{_LATER[name]}")
+    return globals().setdefault(name, getattr(module, name))
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,156 @@
+"""Statistics by torch operations, for tensors whose memory the host can not read.
+
+add() starts the work on the tensor's device and waits for nothing; finish() fetches the
+numbers of all that was added, one copy for each device. Sums are in double precision, in
+pieces, so that little memory is needed (in single precision where a device has no other).
+"""
+
+import contextlib
+import math
+
+import torch
+
+PIECE = 1 << 22  # elements that are looked at together
+COLUMNS = 11  # of a row, see _row()
+
+_NO_DOUBLE = {"mps"}
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+
+
+class Device:
+    """For one recorder. What could not be measured has no row."""
+
+    def __init__(self, mode="full"):
+        self._guard = mode == "guard"
+        self._pending = {}  # device -> ([value, ...], [row, ...])
+
+    def add(self, value, tensor):
+        """Measure `tensor`; `value` comes back with its row."""
+        with _unseen():
+            if _is_capturing(tensor):
+                return
+            row = _row(_plain(tensor.detach()), self._guard)
+            values, rows = self._pending.setdefault(row.device, ([], []))
+        values.append(value)
+        rows.append(row)
+
+    def finish(self):
+        """(value, count, nan, pos_inf, neg_inf, zeros, min, max, mean, m2, min_at,
+        max_at) for each that was added since the last time."""
+        pending, self._pending = self._pending, {}
+        found = []
+        for values, rows in pending.values():
+            with _unseen():
+                fetched = torch.stack(rows).cpu().tolist()
+            found += [_as_told(v, row) for v, row in zip(values, fetched)]
+        return found
+
+
+def _is_capturing(tensor):
+    if tensor.device.type != "cuda":
+        return False
+    return torch.cuda.is_current_stream_capturing()
+
+
+@contextlib.contextmanager
+def _unseen():
+    """No gradients, and nothing of this is seen by the user's own modes."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch._C.DisableTorchFunction())
+        stack.enter_context(torch.no_grad())
+        if _modes is not None and _modes():
+            from torch.utils import _python_dispatch as dispatch
+
+            stack.enter_context(dispatch._disable_current_modes())
+        yield
+
+
+def _plain(x):
+    """The same elements as a tensor that can be turned into real numbers: quantised
+    ones as stored, sparse ones their stored values."""
+    if x.is_quantized:
+        return x.int_repr()
+    if x.layout == torch.sparse_coo:
+        return x._values()
+    if x.layout != torch.strided:
+        return x.values()
+    return x
+
+
+def _row(x, guard):
+    """A tensor of COLUMNS numbers on the device of x: count, nan, pos_inf, neg_inf,
+    zeros, min, max, mean, m2, min_at, max_at. All are of the finite elements but the
+    first four; min is inf where there are none."""
+    real = torch.float32 if x.device.type in _NO_DOUBLE else torch.float64
+    flat = x.reshape(-1)
+    whole = None
+    for start in range(0, flat.numel(), PIECE):
+        piece = _piece(flat[start : start + PIECE], real, start, guard)
+        whole = piece if whole is None else _joined(whole, piece)
+    if whole is None:
+        whole = _piece(None, real, 0, guard, x.device)
+    return torch.stack(whole)
+
+
+def _piece(x, real, start, guard, device=None):
+    if x is None:
+        nothing = torch.zeros((), dtype=real, device=device)
+        return [nothing] * 5 + [nothing + math.inf, nothing - math.inf] + [nothing] * 4
+    x = _as_real(x, real)
+    finite = x.isfinite()
+    count = torch.full_like(x[0], x.numel())
+    counts = [count, x.isnan().sum(), (x == math.inf).sum(), (x == -math.inf).sum()]
+    if guard:
+        rest = [0.0, math.inf, -math.inf, 0.0, 0.0, 0.0, 0.0]
+        return [one.to(real) for one in counts] + [torch.full_like(x[0], v) for v in rest]
+    low = torch.where(finite, x, math.inf)
+    high = torch.where(finite, x, -math.inf)
+    zeros = (x == 0).sum()
+    x = torch.where(finite, x, 0.0)
+    n = finite.sum().clamp(min=1)
+    mean = x.sum() / n
+    m2 = torch.where(finite, x - mean, 0.0).square().sum()
+    row = [*counts, zeros, low.amin(), high.amax(), mean, m2]
+    row += [low.argmin() + start, high.argmax() + start]
+    return [one.to(real) for one in row]
+
+
+def _as_real(x, real):
+    """As numbers of one kind; complex ones by their absolute value."""
+    if not x.is_complex():
+        return x.to(real)
+    wide = torch.complex128 if real == torch.float64 else torch.complex64
+    return x.to(wide).abs()
+
+
+def _joined(a, b):
+    """Two parts of one whole, the first standing before the second."""
+    n_a, n_b = _finite(a), _finite(b)
+    n = (n_a + n_b).clamp(min=1)
+    away = b[7] - a[7]
+    counts = [one + other for one, other in zip(a[:5], b[:5])]
+    mean = a[7] + away * (n_b / n)
+    mean = torch.where(n_a == 0, b[7], mean)
+    m2 = a[8] + b[8] + torch.where(n_a * n_b == 0, 0.0, away * away * (n_a * n_b / n))
+    return [
+        *counts,
+        torch.minimum(a[5], b[5]),
+        torch.maximum(a[6], b[6]),
+        mean,
+        m2,
+        torch.where(b[5] < a[5], b[9], a[9]),
+        torch.where(b[6] > a[6], b[10], a[10]),
+    ]
+
+
+def _finite(row):
+    return row[0] - row[1] - row[2] - row[3]
+
+
+def _as_told(value, row):
+    """A fetched row in the form that the core takes."""
+    counts = [int(one) for one in row[:5]]
+    low, high, mean, m2 = row[5:9]
+    if low > high:  # nothing finite
+        low = high = mean = m2 = math.nan
+    return (value, *counts, low, high, mean, m2, int(row[9]), int(row[10]))

@@ -1,0 +1,143 @@
+"""module.forward_stats: a list of what its calls took and gave, the newest last.
+
+It is no part of the module. One descriptor on the class nn.Module looks the module up in
+a table of weak references; for a module that was never recorded it raises AttributeError,
+and then torch looks on among parameters, buffers and modules, as it would without us.
+"""
+
+import threading
+import weakref
+
+import torch
+
+NAME = "forward_stats"
+_FIRST = ("sample", "tensor", "hidden_states", "last_hidden_state", "logits", "values")
+_FIRST += ("pred",)
+
+_lock = threading.Lock()
+_table = {}  # id of a module -> (weak reference to it, its Recording, its name)
+
+
+class ForwardStats(dict):
+    """A call, by key and by attribute. Pickled it is a plain dict, so that it can be
+    read where there is no torchoscope."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+    def __copy__(self):
+        return ForwardStats(self)
+
+    def __deepcopy__(self, memo):
+        return ForwardStats(self)  # numbers, shapes and names: nothing to copy below
+
+
+class _Descriptor:
+    """Not a data descriptor: an attribute that a module has itself comes first."""
+
+    def __get__(self, module, owner=None):
+        if module is None:
+            return self
+        entry = _table.get(id(module))
+        if entry is None or entry[0]() is not module or _has_own(module):
+            if owner.__module__.startswith("torch._dynamo"):
+                return None  # it asks its own modules for all that dir() names
+            raise AttributeError(
+                f"{type(module).__name__!r} object has no attribute {NAME!r}"
+            )
+        return entry[1].forward_stats(entry[2])
+
+
+def _has_own(module):
+    parts = (module._parameters, module._buffers, module._modules)
+    return any(NAME in part for part in parts)
+
+
+def install():
+    """Once for the process. A class that has such an attribute itself keeps it."""
+    if NAME not in torch.nn.Module.__dict__:
+        setattr(torch.nn.Module, NAME, _Descriptor())
+
+
+def attach(recording, modules):
+    """From now on these (name, module) tell of this recording."""
+    install()
+    with _lock:
+        for name, module in modules:
+            key = id(module)
+            _table[key] = (weakref.ref(module, _dropper(key)), recording, name)
+
+
+def detach(recording):
+    with _lock:
+        for key in [k for k, entry in _table.items() if entry[1] is recording]:
+            del _table[key]
+
+
+def _dropper(key):
+    def drop(reference):
+        entry = _table.get(key)
+        if entry is not None and entry[0] is reference:
+            _table.pop(key, None)
+
+    return drop
+
+
+def stats_of(call):
+    """The record of a Call."""
+    stats = ForwardStats(runtime=call.time_ns / 1e9)
+    for prefix, values in (("in", call.inputs), ("out", call.outputs)):
+        value = _first(values)
+        if value is not None:
+            for key, what in _described(value).items():
+                stats[f"{prefix}_{key}"] = what
+    return stats
+
+
+def _first(values):
+    values = [value for value in values if value.shape is not None]
+    for value in values:
+        if value.path in ("", "[0]"):
+            return value
+    for name in _FIRST:
+        for value in values:
+            if value.path.removeprefix("[0]").removeprefix(".") == name:
+                return value
+    return values[0] if values else None
+
+
+def _described(value):
+    return {
+        "shape": torch.Size(value.shape),
+        "dtype": getattr(torch, value.dtype.removeprefix("torch."), value.dtype),
+        "device": _device(value.device),
+        "min": _number(value.min),
+        "max": _number(value.max),
+        "mean": _number(value.mean),
+        "std": _number(value.std),
+        "requires_grad": bool(value.requires_grad),
+        "has_grad": False,
+        "memory_bytes": value.bytes,
+    }
+
+
+def _device(name):
+    try:
+        return torch.device(name)
+    except Exception:
+        return name
+
+
+def _number(x):
+    return float("nan") if x is None else float(x)

@@ -1,0 +1,314 @@
+"""One pair of torch's global forward hooks serves all recordings under way.
+
+Global hooks come and go in O(1), are no part of any module, and so do not follow a deep
+copy, are not pickled and do not trouble scripting (tests/python/hooks_test.py). While
+torch.compile works they are taken off, so that its code does not depend on them; where
+it can not be watched, the functions that torch calls return at once and are traced into
+nothing. Either way compiled graphs stay whole.
+
+A module on which Module.compile() was called does not look at hooks. For the time of a
+recording its compiled call is wrapped; torch leaves that attribute out when it pickles or
+copies a module.
+"""
+
+import contextlib
+import inspect
+import sys
+import threading
+import types
+import warnings
+import weakref
+
+import torch
+from torch.nn.modules import module as torch_module
+
+# What is called, as tuples that are replaced, never changed: a hook that runs on another
+# thread sees the old ones or the new ones.
+_before = ()
+_after = ()
+_raised = ()
+
+_lock = threading.RLock()
+_listeners = []
+_handles = []
+_wrapped = {}  # id of a module -> _Wrapped
+_local = threading.local()
+
+_options = inspect.signature(torch_module.register_module_forward_hook).parameters
+SEES_KEYWORDS = "with_kwargs" in _options
+SEES_EXCEPTIONS = "always_call" in _options
+
+
+def _never():
+    return False
+
+
+if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
+    _is_compiling = torch.compiler.is_compiling
+else:
+    _is_compiling = _never
+_is_jit_tracing = torch._C._get_tracing_state
+# A flag that is read where it lies: asking for it by its function writes to the log.
+_fx = sys.modules.get("torch.fx._symbolic_trace") or types.SimpleNamespace()
+if not hasattr(_fx, "_is_fx_tracing_flag"):
+    _fx = types.SimpleNamespace(_is_fx_tracing_flag=False)
+
+
+class Listener:
+    """Who wants to hear of calls: before(module, args), with kwargs as well where
+    they are known; after(module, args, kwargs or None, result); raised(module, args,
+    exception)."""
+
+    __slots__ = ("before", "after", "raised")
+
+    def __init__(self, before, after, raised):
+        self.before, self.after, self.raised = before, after, raised
+
+
+def add(listener):
+    with _lock:
+        _listeners.append(listener)
+        if not _handles:
+            _install()
+        _publish()
+
+
+def remove(listener):
+    """Take a listener off; one that is not there is no mistake."""
+    with _lock:
+        if listener not in _listeners:
+            return
+        _listeners.remove(listener)
+        _publish()
+        if not _listeners:
+            _take_off()
+            _unwatch_compiler()
+
+
+def _publish():
+    global _before, _after, _raised
+    _before = tuple(one.before for one in _listeners)
+    _after = tuple(one.after for one in _listeners)
+    _raised = tuple(one.raised for one in _listeners)
+
+
+def _install():
+    options = {"with_kwargs": SEES_KEYWORDS, "always_call": SEES_EXCEPTIONS}
+    options = {name: True for name, there in options.items() if there}
+    register = torch_module.register_module_forward_hook
+    _handles.append(torch_module.register_module_forward_pre_hook(_hook_before))
+    _handles.append(register(_hook_after, **options))
+    _handles.append(_Silence())
+
+
+class _Silence:
+    """torch warns whenever a compiled module meets global hooks, that they are called
+    for it as well as for the module inside. That is known here, and no news for users.
+    """
+
+    def __init__(self):
+        text = r"Using `torch\.compile\(module\)` when there are global hooks"
+        warnings.filterwarnings("ignore", text, UserWarning)
+        self._filter = warnings.filters[0]
+
+    def remove(self):
+        # Others may have replaced the list in the meantime.
+        with contextlib.suppress(ValueError, AttributeError):
+            warnings.filters.remove(self._filter)
+            warnings._filters_mutated()
+
+
+def _take_off(*_):
+    with _lock:
+        while _handles:
+            handle = _handles.pop()
+            handle.remove()
+            # torch 2.13 forgets to forget this one, and then warns for ever.
+            keywords = getattr(torch_module, "_global_forward_hooks_with_kwargs", {})
+            keywords.pop(getattr(handle, "id", None), None)
+
+
+def _put_back(*_):
+    with _lock:
+        if _listeners and not _handles:
+            _install()
+
+
+_watching = False
+
+
+def _watch_compiler():
+    """Once torch's compiler is there, have it say when it begins and ends."""
+    global _watching
+    handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
+    with _lock, contextlib.suppress(Exception):
+        if not _watching:
+            _watching = True
+            handler.register_start_callback(_take_off)
+            handler.register_end_callback(_put_back)
+
+
+def _unwatch_compiler():
+    global _watching
+    if not _watching:
+        return
+    _watching = False
+    handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
+    with contextlib.suppress(Exception):  # torch._dynamo.reset() forgets them itself
+        handler.remove_start_callback(_take_off)
+    with contextlib.suppress(Exception):
+        handler.remove_end_callback(_put_back)
+
+
+# --- what torch calls
+
+
+def _hook_before(module, args):
+    if _is_compiling():
+        return
+    if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
+        return
+    if not _watching and "torch._dynamo" in sys.modules:
+        _watch_compiler()
+    if _wrapped and _told_by_wrapper(module, False):
+        return
+    _tell_before(module, args)
+
+
+def _hook_after(module, args, *rest):
+    # (module, args, kwargs, result) where torch shows keywords. When forward raised,
+    # torch passes three arguments all the same, the result being None.
+    if _is_compiling():
+        return
+    if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
+        return
+    if _wrapped and _told_by_wrapper(module, True):
+        return
+    if len(rest) == 2:
+        _tell_after(module, args, rest[0], rest[1])
+    elif rest[0] is None and (error := _error_of(sys._getframe(1))) is not None:
+        _tell_raised(module, args, error)
+    else:
+        _tell_after(module, args, None, rest[0])
+
+
+def _error_of(frame):
+    """The exception that `frame` has just caught, or None: a module may well return None
+    while its caller handles an exception of its own."""
+    error = sys.exc_info()[1]
+    trace = error.__traceback__ if error is not None else None
+    return error if trace is not None and trace.tb_frame is frame else None
+
+
+def _tell_before(*call):
+    for before in _before:
+        try:
+            before(*call)
+        except Exception:  # never into the user's forward
+            pass
+
+
+def _tell_after(module, args, kwargs, result):
+    for after in _after:
+        try:
+            after(module, args, kwargs, result)
+        except Exception:
+            pass
+
+
+def _tell_raised(module, args, error):
+    for raised in _raised:
+        try:
+            raised(module, args, error)
+        except Exception:
+            pass
+
+
+# --- modules that were compiled in place
+
+
+class _Wrapped:
+    __slots__ = ("module", "inner", "call", "uses")
+
+
+def wrap_compiled(modules):
+    """Wrap the compiled calls among these modules. Give what this returns to
+    unwrap_compiled()."""
+    done = []
+    with _lock:
+        for module in modules:
+            inner = module.__dict__.get("_compiled_call_impl")
+            if inner is None:
+                continue
+            entry = _wrapped.get(id(module))
+            if entry is None or entry.module() is not module:
+                entry = _wrap(module, inner)
+            entry.uses += 1
+            done.append(entry)
+    return done
+
+
+def _wrap(module, inner):
+    entry = _Wrapped()
+    entry.module, entry.inner, entry.uses = weakref.ref(module), inner, 0
+    entry.call = _wrapper(entry.module, inner)
+    _wrapped[id(module)] = entry
+    module.__dict__["_compiled_call_impl"] = entry.call
+    return entry
+
+
+def unwrap_compiled(entries):
+    with _lock:
+        for entry in entries:
+            entry.uses -= 1
+            if entry.uses:
+                continue
+            module = entry.module()
+            for key in [key for key, one in _wrapped.items() if one is entry]:
+                del _wrapped[key]
+            # Somebody may have compiled it anew: that stays.
+            here = {} if module is None else module.__dict__
+            if here.get("_compiled_call_impl") is entry.call:
+                here["_compiled_call_impl"] = entry.inner
+
+
+def _wrapper(reference, inner):
+    def compiled_call(*args, **kwargs):
+        module = reference()
+        if _is_compiling() or module is None:
+            return inner(*args, **kwargs)
+        if not _watching and "torch._dynamo" in sys.modules:
+            _watch_compiler()
+        frames = _frames()
+        frames.append([module, False])
+        _tell_before(module, args, kwargs)
+        try:
+            result = inner(*args, **kwargs)
+        except BaseException as error:
+            _tell_raised(module, args, error)
+            raise
+        else:
+            _tell_after(module, args, kwargs, result)
+            return result
+        finally:
+            frames.pop()
+
+    return compiled_call
+
+
+def _frames():
+    try:
+        return _local.frames
+    except AttributeError:
+        _local.frames = []
+        return _local.frames
+
+
+def _told_by_wrapper(module, after):
+    """Where torch does not compile after all (a stance, a limit), the hooks of a wrapped
+    module run too; the wrapper has told already."""
+    frames = _frames()
+    if not frames or frames[-1][0] is not module or frames[-1][1] is not after:
+        return False
+    frames[-1][1] = not after
+    return True

@@ -1,0 +1,320 @@
+"""record(): a context manager that listens to a model while it is used."""
+
+import contextlib
+import fnmatch
+import importlib
+import os
+import re
+import sys
+import threading
+import time
+import warnings
+
+import torch
+
+from torchoscope import _core, forward_stats, hooks
+from torchoscope.device import Device
+from torchoscope.notes import Notes
+from torchoscope.recording import Recording
+from torchoscope.restore import modules_of
+
+MODES = ("full", "exact", "sampled", "guard")
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+_UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30}
+
+
+def record(
+    model,
+    *,
+    mode="full",
+    gradients=True,
+    parameters=True,
+    keep=None,
+    limit="256MB",
+    calls=64,
+    budget=None,
+    lines=True,
+    inside=False,
+    eager=False,
+    name=None,
+):
+    """Record what `model` does in a with block; see docs/python.md."""
+    if mode not in MODES:
+        raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+    if calls not in (64, "all"):
+        raise ValueError(f"calls is 64 or 'all', not {calls!r}")
+    if budget is not None and not 0 < budget < 1:
+        raise ValueError(f"budget is a share between 0 and 1, not {budget!r}")
+    modules = list(modules_of(model))
+    if not modules:
+        raise TypeError(f"{type(model).__name__} holds no torch.nn.Module")
+    wanted = {
+        "mode": mode,
+        "gradients": bool(gradients),
+        "keep": _chooser(keep),
+        "keep_limit": parse_size(limit),
+        "calls": "all" if calls == "all" else "merged",
+        "lines": bool(lines),
+    }
+    name = type(model).__name__ if name is None else str(name)
+    options = {"parameters": parameters, "inside": inside, "eager": eager}
+    return LiveRecording(model, modules, name, wanted, budget, options)
+
+
+def parse_size(text):
+    """Bytes of 4096, "256MB", "1.5GiB"."""
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
+        return text
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([KMG]?I?)B?\s*", str(text).upper())
+    if not found or found[1].count(".") > 1 or found[2] not in _UNITS:
+        raise ValueError(f"not a size: {text!r}; write 4096, '256MB' or '1.5GiB'")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def _chooser(keep):
+    """A function of a module's name, or None."""
+    if keep is None or callable(keep):
+        return keep
+    patterns = [keep] if isinstance(keep, str) else list(keep)
+    return lambda name: any(fnmatch.fnmatchcase(name, one) for one in patterns)
+
+
+class LiveRecording(Recording):
+    """A recording that is made here. Entered once, and left once."""
+
+    def __init__(self, model, modules, name, wanted, budget, options):
+        super().__init__()
+        if not hasattr(_core, "Recorder"):
+            raise RuntimeError("this torchoscope was built without recordings")
+        self._model, self._modules, self._name = model, modules, name
+        self._wanted, self._options = wanted, options
+        self._budget = budget and Budget(budget)
+        self._core = None
+        self._ending = None  # an ExitStack: what is undone when the recording ends
+        self._steps = 0
+        self._seen = None  # the newest snapshot, and when it was made
+        self._stats = {}  # name -> (number of calls, list)
+        self._lock = threading.RLock()
+
+    # --- beginning and end
+
+    def __enter__(self):
+        if self._core is not None or self._run is not None:
+            raise RuntimeError("a recording can be entered only once")
+        device = Device(self._wanted["mode"])
+        force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
+        self._core = _core.Recorder(
+            self._model, self._name, device=device, force_device=force, **self._wanted
+        )
+        self._tell_facts()
+        with contextlib.ExitStack() as stack:
+            self._begin(stack)
+            self._ending = stack.pop_all()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is not None and not hooks.SEES_EXCEPTIONS and self._ending:
+            with contextlib.suppress(Exception):
+                self._notes.left_the_block(error)
+        self.stop()
+        return False
+
+    def stop(self):
+        """End the recording; nothing of it is left in torch. Twice is no mistake."""
+        with self._lock:
+            ending, self._ending = self._ending, None
+        if ending is None:
+            return
+        ending.close()
+        core, self._core = self._core, None
+        try:
+            if self._options["parameters"] and not self._steps:
+                core.step(None)
+            if self._budget:
+                self._budget.tell(core)
+            self._run = core.stop()
+        except Exception as problem:
+            warnings.warn(f"torchoscope: the recording is lost: {problem}", stacklevel=3)
+        # The run holds numbers and names: from here on the model is not held.
+        self._seen = self._model = self._modules = self._notes = None
+
+    def _begin(self, stack):
+        """Put everything in place; what has to be undone goes onto the stack."""
+        core = self._core
+        modules = [module for _, module in self._modules]
+        names = {id(module): name for name, module in self._modules}
+        self._notes = Notes(names, self.calls)
+        if self._options["eager"]:
+            self._force_eager(stack)
+        elif wrapped := hooks.wrap_compiled(modules):
+            stack.callback(hooks.unwrap_compiled, wrapped)
+        if self._options["inside"]:
+            self._open_fused(stack)
+        if self._options["parameters"]:
+            self._follow_optimizers(stack)
+        listener = hooks.Listener(core.pre, core.post, self._raised)
+        if self._budget:
+            roots = set(map(id, core.roots))
+            self._budget.begin(core, roots)
+            listener.before, listener.after = self._budget.before, self._budget.after
+        hooks.add(listener)
+        stack.callback(hooks.remove, listener)
+        _set_hook_cost(core)
+        forward_stats.attach(self, self._modules)
+
+    def _raised(self, module, args, error):
+        self._core.raised(module, error)
+        self._notes.raised(module, args, error)
+
+    # --- what can be asked for
+
+    def _force_eager(self, stack):
+        if not hasattr(getattr(torch, "compiler", None), "set_stance"):
+            text = "eager=True: this torch can not run compiled code as plain Python"
+            self._core.gap("compiled", None, text)
+            return
+        if "torch._dynamo" in sys.modules:  # else nothing was compiled
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+
+    def _open_fused(self, stack):
+        fused = getattr(torch.backends, "mha", None)
+        if not hasattr(fused, "set_fastpath_enabled"):
+            text = "inside=True: this torch can not switch its fused encoder layer off"
+            self._core.gap("fused", None, text)
+            return
+        stack.callback(fused.set_fastpath_enabled, fused.get_fastpath_enabled())
+        fused.set_fastpath_enabled(False)
+
+    def _follow_optimizers(self, stack):
+        module = importlib.import_module("torch.optim.optimizer")
+        register = getattr(module, "register_optimizer_step_pre_hook", None)
+        if register is None:
+            return
+        core = self._core
+
+        def before_step(optimizer, args, kwargs):
+            with contextlib.suppress(Exception):
+                core.step(optimizer)
+                self._steps += 1
+
+        stack.callback(register(before_step).remove)
+
+    def _tell_facts(self):
+        core = self._core
+        core.fact("torch", str(torch.__version__))
+        core.fact("python", ".".join(map(str, sys.version_info[:3])))
+        core.fact("mode", self._wanted["mode"])
+        core.fact("threads", torch.get_num_threads())
+        if not hooks.SEES_KEYWORDS:
+            text = "this torch does not show hooks the keyword arguments of a call"
+            core.gap("keywords", None, text)
+
+    # --- answers while it goes on
+
+    def _now(self):
+        with self._lock:
+            core = self._core
+            if core is None:
+                return super()._now()
+            moment = core.hook_calls, core.cost_ns
+            if self._seen is None or self._seen[0] != moment:
+                self._seen = moment, core.snapshot()
+            return self._seen[1]
+
+    def forward_stats(self, name):
+        """The same list each time, as long as nothing new was recorded."""
+        rows = self.calls(name)
+        kept = self._stats.get(name)
+        if kept is None or kept[0] != len(rows):
+            stats = [forward_stats.stats_of(call) for call in rows]
+            kept = self._stats[name] = (len(rows), stats)
+        return kept[1]
+
+    def __repr__(self):
+        if self._core is None:
+            return super().__repr__()
+        return f"<torchoscope.Recording of {self._name}: under way>"
+
+
+class Budget:
+    """Keeps our share of the user's time: a pass is recorded only while what was spent so
+    far is within the budget, and so the share falls until there is room again."""
+
+    def __init__(self, share):
+        self.share = share
+        self.recorded = self.left_out = 0
+        self._idle_calls = 0  # hooks of torch that ran while nothing was recorded
+        self._outer = None  # id of the root that is under way
+
+    def begin(self, core, roots):
+        self._core, self._roots = core, roots
+        self._pre, self._post = core.pre, core.post
+        self._start = time.perf_counter_ns()
+        self._on = True
+
+    def spent(self):
+        core = self._core
+        calls = core.hook_calls // 2 + self._idle_calls
+        return core.cost_ns + calls * core.hook_ns
+
+    def before(self, module, *rest):
+        # The outermost root once more: a new pass, for the last one was interrupted.
+        if id(module) in self._roots and self._outer in (None, id(module)):
+            self._outer = id(module)
+            self._decide()
+        if self._on:
+            self._pre(module, *rest)
+        else:
+            self._idle_calls += 1
+
+    def after(self, module, *rest):
+        if self._on:
+            self._post(module, *rest)
+        if id(module) == self._outer:
+            self._outer = None
+
+    def _decide(self):
+        spent = self.spent()
+        users = time.perf_counter_ns() - self._start - spent
+        on = not self.recorded or spent <= self.share * users
+        if on != self._on:
+            self._on = on
+            (self._core.arm if on else self._core.disarm)()
+        if on:
+            self.recorded += 1
+        else:
+            self.left_out += 1
+
+    def tell(self, core):
+        core.arm()
+        core.fact("budget", self.share)
+        core.fact("passes_recorded", self.recorded)
+        core.fact("passes_left_out", self.left_out)
+
+
+_hook_ns = None
+
+
+def _set_hook_cost(core):
+    """What torch's way through hooks costs for one call, found out once: an empty module
+    that is not of the model, with our hooks in place and without."""
+    global _hook_ns
+    if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":
+        core.hook_ns = 0
+        return
+    if _hook_ns is None:
+        empty = torch.nn.Identity()
+        through, without = _best_ns(empty), _best_ns(empty.forward)
+        _hook_ns = max(0, through - without)
+    core.hook_ns = _hook_ns
+
+
+def _best_ns(call, calls=50, rounds=5):
+    best = None
+    for _ in range(rounds):
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            call(None)
+        took = (time.perf_counter_ns() - start) // calls
+        best = took if best is None else min(best, took)
+    return best

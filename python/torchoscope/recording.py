@@ -1,0 +1,222 @@
+"""What was recorded, as Python objects. The C core answers with plain lists and dicts;
+the classes here give them names."""
+
+import os
+
+
+class Row:
+    """A read-only view of a dict: its keys are attributes too. What a row of its kind
+    may have and this one has not is None."""
+
+    __slots__ = ("_row",)
+    _known = frozenset()
+
+    def __init__(self, row):
+        object.__setattr__(self, "_row", row)
+
+    def __getattr__(self, name):
+        try:
+            return self._row[name]
+        except KeyError:
+            if name in self._known:
+                return None
+        raise AttributeError(f"{type(self).__name__} has no {name!r}")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{type(self).__name__} can not be changed")
+
+    def __getitem__(self, key):
+        return self._row[key]
+
+    def __contains__(self, key):
+        return key in self._row
+
+    def get(self, key, otherwise=None):
+        return self._row.get(key, otherwise)
+
+    def keys(self):
+        return self._row.keys()
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self._row, *self._known})
+
+    def __eq__(self, other):
+        return type(other) is type(self) and other._row == self._row
+
+    __hash__ = None
+
+    def __reduce__(self):
+        return type(self), (self._row,)
+
+
+class Value(Row):
+    """What a tensor held when a module took it in or gave it out."""
+
+    __slots__ = ()
+    _known = frozenset(
+        "path shape dtype device requires_grad numel bytes min max mean std l2 nan "
+        "pos_inf neg_inf zeros min_at max_at why sampled".split()
+    )
+
+    def __getattr__(self, name):
+        stats = self._row.get("stats")
+        if stats and name in stats:
+            return stats[name]
+        return super().__getattr__(name)
+
+    def __repr__(self):
+        shape = "?" if self.shape is None else list(self.shape)
+        path = f"{self.path}: " if self.path else ""
+        text = f"<{path}{self.dtype} {shape}"
+        if self.mean is not None and self.std is not None:
+            text += f" mean {self.mean:.4g} std {self.std:.4g}"
+        bad = sum(n or 0 for n in (self.nan, self.pos_inf, self.neg_inf))
+        return text + (f", {bad} not finite>" if bad else ">")
+
+
+class Call(Row):
+    """One execution of a module."""
+
+    __slots__ = ()
+    _known = frozenset(
+        "name number step parent thread line error time_ns self_ns backward_ns "
+        "flags out_bytes new_bytes".split()
+    )
+
+    @property
+    def class_name(self):
+        """Without the module that it was defined in, which `call["class"]` has."""
+        return (self._row.get("class") or "").rpartition(".")[2]
+
+    def _values(self, kind):
+        return [Value(row) for row in self._row.get(kind) or ()]
+
+    @property
+    def inputs(self):
+        return self._values("inputs")
+
+    @property
+    def outputs(self):
+        return self._values("outputs")
+
+    @property
+    def grad_outputs(self):
+        return self._values("grad_outputs")
+
+    @property
+    def grad_inputs(self):
+        return self._values("grad_inputs")
+
+    def __repr__(self):
+        def shapes(values):
+            return ", ".join(str(list(v.shape or ())) for v in values)
+
+        name = self.name or "(root)"
+        text = f"<{name} ({self.class_name}) #{self.number}: {shapes(self.inputs)}"
+        text += f" -> {shapes(self.outputs)}"
+        if self.time_ns is not None:
+            text += f", {self.time_ns / 1e6:.3g} ms"
+        return text + (f", {self.error}>" if self.error else ">")
+
+
+class Gap(Row):
+    """Something that could not be seen."""
+
+    __slots__ = ()
+    _known = frozenset("kind name text".split())
+
+    def __repr__(self):
+        return f"<{self.kind}: {self.text}>"
+
+
+class Recording:
+    """A recorded execution of a model, from a file or from record()."""
+
+    def __init__(self, run=None, source=None):
+        self._run = run
+        self._source = source
+
+    def _now(self):
+        """The _core.Run that answers."""
+        if self._run is None:
+            raise RuntimeError("nothing was recorded yet: use it in a with statement")
+        return self._run
+
+    def calls(self, name=None):
+        """The calls in the order in which they began: all, or those of one module."""
+        return [Call(row) for row in self._now().calls(name)]
+
+    def values(self, name, call=-1, kind="out"):
+        """The tensors that were kept of a call of a module, as a tuple."""
+        calls = self.calls(name)
+        if not calls:
+            raise KeyError(f"{name}: no call was recorded")
+        try:
+            chosen = calls[call]
+        except IndexError:
+            raise KeyError(f"{name} was called {len(calls)} times") from None
+        ios = {"out": chosen.outputs, "in": chosen.inputs}[kind]
+        run = self._now()
+        kept = [run.kept(name, chosen.number, kind, value.path) for value in ios]
+        found = tuple(_tensor(*one) for one in kept if one is not None)
+        if not found:
+            raise KeyError(f"{name}: nothing was kept of this call; see keep= and gaps")
+        return found
+
+    def parameters(self):
+        """What parameters and their gradients held, step by step."""
+        return self._now().params()
+
+    def modules(self):
+        """The modules of the model, in its order."""
+        return [row for row in self._now().places() if row["kind"] == "module"]
+
+    def forward_stats(self, name):
+        """As module.forward_stats, by the name of a module."""
+        from torchoscope.forward_stats import stats_of
+
+        return [stats_of(call) for call in self.calls(name)]
+
+    @property
+    def gaps(self):
+        return [Gap(row) for row in self._now().gaps()]
+
+    @property
+    def facts(self):
+        return self._now().facts()
+
+    @property
+    def cost(self):
+        cost = dict(self._now().cost)
+        spent = cost.get("own_ns", 0) + cost.get("hooks_ns", 0)
+        rest = cost.get("wall_ns", 0) - spent
+        cost["share"] = spent / rest if rest > 0 else None
+        return cost
+
+    def save(self, path):
+        self._now().save(os.fspath(path))
+
+    def __repr__(self):
+        if self._run is None:
+            return "<torchoscope.Recording: not begun>"
+        where = f" of {self._source}" if self._source else ""
+        return f"<torchoscope.Recording{where}: {self._now().n_calls} calls>"
+
+
+def _tensor(data, dtype, shape):
+    import torch
+
+    kind = getattr(torch, dtype)
+    if not len(data):
+        return torch.empty(shape, dtype=kind)
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).view(kind).reshape(shape)
+
+
+def open_recording(path):
+    """The Recording in a .scope file."""
+    from torchoscope import _core
+
+    if not hasattr(_core, "open_run"):
+        raise RuntimeError("this torchoscope was built without recordings")
+    path = os.fspath(path)
+    return Recording(_core.open_run(path), path)

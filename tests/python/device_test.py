@@ -1,0 +1,179 @@
+# flavours: both
+"""Tensors that only their device can read are measured by torch operations. The same way
+is taken here on the processor, and must give what the C kernel gives."""
+
+import math
+import os
+
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
+
+import unittest
+
+import torch
+from torch import nn
+
+import torchoscope
+from torchoscope import _core, device
+
+NAN, INF = math.nan, math.inf
+NUMBERS = "count nan pos_inf neg_inf zeros min max mean std l2 min_at max_at".split()
+CLOSE = ("mean", "std", "l2")
+DTYPES = """float64 float32 float16 bfloat16 complex64 complex128 int64 int32 int16 int8
+    uint8 bool uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz
+    float8_e5m2fnuz""".split()
+
+
+def sample(dtype, n=1000):
+    """Values of both signs where the type has them, with zeros and equal extremes."""
+    kind = getattr(torch, dtype)
+    x = torch.linspace(-3, 3, n, dtype=torch.float64).sin() * 50
+    x[n // 3] = 0
+    if kind == torch.bool:
+        return x > 0
+    if kind.is_complex:
+        return torch.complex(x, x.flip(0) / 2).to(kind)
+    if dtype.startswith("uint"):
+        x = x.abs()
+    return x.to(kind)
+
+
+def measured(tensor, force, mode="full"):
+    """The statistics of a tensor that goes through a module."""
+    model = nn.Identity()
+    wished = {"mode": mode, "device": device.Device(mode), "force_device": force}
+    recorder = _core.Recorder(model, "", **wished)
+    recorder.pre(model, (tensor,))
+    recorder.post(model, (tensor,), None, tensor)
+    run = recorder.stop()
+    return run.calls("")[0]["inputs"][0]
+
+
+class SameNumbers(unittest.TestCase):
+    def agree(self, tensor, mode="full"):
+        host, ops = measured(tensor, False, mode), measured(tensor, True, mode)
+        self.assertIsNotNone(host["stats"], host.get("why"))
+        self.assertIsNotNone(ops["stats"], ops.get("why"))
+        for name in NUMBERS:
+            a, b = host["stats"].get(name), ops["stats"].get(name)
+            if name in CLOSE and a is not None and b is not None:
+                scale = max(abs(a), abs(host["stats"].get("std") or 0), 1e-30)
+                self.assertLessEqual(abs(a - b), 1e-6 * scale, (name, a, b))
+            else:
+                self.assertEqual(a, b, name)
+
+    def test_every_dtype(self):
+        done = 0
+        for dtype in DTYPES:
+            if not hasattr(torch, dtype):
+                continue
+            with self.subTest(dtype):
+                self.agree(sample(dtype))
+                done += 1
+        self.assertGreaterEqual(done, 12)
+
+    def test_what_is_not_finite_is_counted_apart(self):
+        self.agree(torch.tensor([1.0, NAN, 3.0, -2.0, 0.0, INF, -INF, -INF, 7.0]))
+        self.agree(torch.tensor([NAN, INF]))
+        self.agree(torch.tensor([NAN, 2.5]))
+        self.agree(torch.tensor(4.0))
+        self.agree(torch.tensor([[], []]))
+
+    def test_strides_do_not_matter(self):
+        x = torch.arange(120.0).reshape(4, 5, 6)
+        for view in (x.permute(2, 0, 1), x[:, 1:4, ::2], x[1:2].expand(3, 5, 6)):
+            self.agree(view)
+
+    def test_a_mean_far_from_zero(self):
+        x = torch.linspace(0, 1, 50000) + 1000
+        self.agree(x)
+
+    def test_only_counting(self):
+        self.agree(torch.tensor([1.0, NAN, INF, 0.0]), "guard")
+
+    def test_pieces_join_to_the_whole(self):
+        x = sample("float32", 5000)
+        x[17], x[18], x[4000:] = NAN, INF, NAN
+        whole = self.ops(x)
+        piece, device.PIECE = device.PIECE, 512
+        try:
+            pieces = self.ops(x)
+        finally:
+            device.PIECE = piece
+        for one, other in zip(whole, pieces):
+            self.assertAlmostEqual(one, other, delta=1e-9 * max(1, abs(one)))
+
+    def ops(self, tensor):
+        measure = device.Device()
+        measure.add(3, tensor)
+        return measure.finish()[0]
+
+
+class Unnoticed(unittest.TestCase):
+    def test_several_values_are_fetched_together_and_once(self):
+        measure = device.Device()
+        for value in (5, 9, 2):
+            measure.add(value, torch.full((4,), float(value)))
+        rows = measure.finish()
+        self.assertEqual([row[0] for row in rows], [5, 9, 2])
+        self.assertEqual([row[8] for row in rows], [5.0, 9.0, 2.0])
+        self.assertEqual(measure.finish(), [])
+
+    def test_no_gradient_and_no_random_number_is_used(self):
+        x = torch.ones(3, requires_grad=True)
+        state = torch.get_rng_state()
+        measure = device.Device()
+        measure.add(0, x * 2)
+        measure.finish()
+        self.assertTrue(torch.equal(state, torch.get_rng_state()))
+        self.assertIsNone(x.grad)
+
+    def test_inference_and_then_not(self):
+        measure = device.Device()
+        with torch.inference_mode():
+            measure.add(0, torch.ones(2))
+        measure.add(1, torch.zeros(2))
+        self.assertEqual([row[8] for row in measure.finish()], [1.0, 0.0])
+
+    @unittest.skipUnless(hasattr(torch, "compiler"), "no such modes")
+    def test_the_users_own_modes_do_not_see_it(self):
+        from torch.overrides import TorchFunctionMode
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        seen = []
+
+        class Dispatch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen.append(func)
+                return func(*args, **(kwargs or {}))
+
+        class Function(TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append(func)
+                return func(*args, **(kwargs or {}))
+
+        x = torch.ones(3)
+        measure = device.Device()
+        with Dispatch(), Function():
+            measure.add(0, x)
+            rows = measure.finish()
+        self.assertEqual((len(rows), seen), (1, []))
+
+    def test_a_recorded_model_gives_the_same_either_way(self):
+        torch.manual_seed(1)
+        model = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
+        x = torch.randn(5, 6)
+        found = []
+        for way in ("", "ops"):
+            os.environ["TORCHOSCOPE_DEVICE"] = way
+            with torchoscope.record(model) as recording:
+                for _ in range(3):
+                    model(x)
+            found.append([c.outputs[0] for c in recording.calls()])
+        os.environ.pop("TORCHOSCOPE_DEVICE")
+        for host, ops in zip(*found, strict=True):
+            self.assertAlmostEqual(host.std, ops.std, delta=1e-6 * host.std)
+            self.assertEqual((host.min, host.max), (ops.min, ops.max))
+
+
+if __name__ == "__main__":
+    unittest.main()
