@@ -21,7 +21,7 @@ static PyObject *find_function_types(void)
         method = PyObject_GetAttrString(types, "MethodType");
     }
     if (function && builtin && method)
-        found = PyTuple_Pack(3, function, builtin, method);
+        found = PyTuple_Pack(3, method, function, builtin);
     Py_XDECREF(method);
     Py_XDECREF(builtin);
     Py_XDECREF(function);
@@ -149,6 +149,9 @@ struct model *live_model(PyObject *object, const char *name, struct live **ret_l
     struct model *model = NULL;
     struct err local = {0};
     PyObject *quiet = NULL;
+    /* We make as many weak references as there are modules and no cycles: Python would
+     * look through the whole model for some again and again. */
+    int collecting = PyGC_Disable();
 
     if (walk_init(&walk, name, &local) == 0) {
         quiet = quiet_begin(walk.torch, true);
@@ -171,6 +174,8 @@ struct model *live_model(PyObject *object, const char *name, struct live **ret_l
             ext_raise(&local);
     }
     walk_release(&walk);
+    if (collecting)
+        PyGC_Enable();
     return model;
 }
 

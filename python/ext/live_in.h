@@ -106,7 +106,7 @@ struct live_walk {
     struct live *live;
     struct live_source *source;
     PyObject *held;           /* a list of all objects met */
-    PyObject *function_types; /* a tuple: what functions and methods are made of */
+    PyObject *function_types; /* a tuple: of methods, functions, built-in ones */
     struct live_task *tasks;
     uint32_t n_tasks, tasks_room;
     struct map by_key;     /* address of a name -> index in `keys` */
@@ -131,6 +131,12 @@ struct str live_text(struct live_walk *walk, PyObject *text);
 /* live_walk.c: the object and all that stands below it. */
 int live_walk(struct live_walk *walk, PyObject *object, struct err *err);
 
+/* An object of TorchScript's in Python, such as packed weights; what it is made of, a
+ * new tuple, and the name of its class; NULL, no exception: it does not say. */
+bool live_is_script_object(const struct live_walk *walk, PyObject *object);
+PyObject *live_script_parts(struct live_walk *walk, PyObject *object,
+                            struct str *ret_class);
+
 /* live_tensor.c */
 void live_add_tensor(struct live_walk *walk, uint32_t node, PyObject *tensor,
                      enum tensor_role role);
@@ -140,6 +146,7 @@ void live_add_tensor(struct live_walk *walk, uint32_t node, PyObject *tensor,
 struct live_way {
     PyObject *owner, *names; /* borrowed */
     int depth;
+    const char *why; /* not NULL: why its values cannot be read */
 };
 /* A tensor on its way into the build. */
 struct live_spec {

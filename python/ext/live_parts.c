@@ -78,7 +78,8 @@ static void add_part(struct live_walk *walk, struct live_spec *spec, const char 
     live_put_tensor(walk, node, part, ROLE_PLAIN,
                     (struct live_way){.owner = spec->way.owner,
                                       .names = names,
-                                      .depth = spec->way.depth + 1});
+                                      .depth = spec->way.depth + 1,
+                                      .why = spec->way.why});
 
 out:
     ext_swallow();
@@ -268,6 +269,29 @@ static void look_wrapper(struct live_walk *walk, struct live_spec *spec)
     if (spec->way.depth < PARTS_DEPTH)
         add_flattened(walk, spec);
     note_answer(walk, spec, "placements", "placements");
+}
+
+/* ---- packed ---- */
+
+bool live_is_script_object(const struct live_walk *walk, PyObject *object)
+{
+    return walk->torch->script_object &&
+           (PyObject *)Py_TYPE(object) == walk->torch->script_object;
+}
+
+PyObject *live_script_parts(struct live_walk *walk, PyObject *object,
+                            struct str *ret_class)
+{
+    PyObject *state = PyObject_CallMethod(object, "__getstate__", NULL), *parts = NULL;
+
+    ext_swallow(); /* not all can be saved */
+    if (state && PyTuple_Check(state) && PyTuple_Size(state) == 2 &&
+        PyTuple_Check(PyTuple_GetItem(state, 0)) && live_hold(walk, state)) {
+        parts = Py_NewRef(PyTuple_GetItem(state, 0));
+        *ret_class = live_text(walk, PyTuple_GetItem(state, 1));
+    }
+    Py_XDECREF(state);
+    return parts;
 }
 
 /* ---- all ---- */

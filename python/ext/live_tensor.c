@@ -245,7 +245,7 @@ uint32_t live_put_tensor(struct live_walk *walk, uint32_t node, PyObject *tensor
     spec.way = way;
     spec.tensor = (struct tensor){
         .role = (uint8_t)role, .storage = NO_STORAGE, .class_id = NO_CLASS};
-    spec.why = NULL;
+    spec.why = way.why;
     spec.no_storage = spec.has_strides = false;
     spec.rank = -1;
     spec.n_extra = 0;

@@ -83,7 +83,10 @@ struct str live_global_name(struct live_walk *walk, PyObject *object)
     if (inner && live_hold(walk, inner))
         object = inner;
     Py_XDECREF(inner);
-    if (PyType_Check(object) || live_is_function(walk, object))
+    /* As in files: of a method its name, since it belongs to an object. */
+    if ((PyObject *)Py_TYPE(object) == PyTuple_GetItem(walk->function_types, 0))
+        name = text_attribute(walk, object, "__name__");
+    else if (PyType_Check(object) || live_is_function(walk, object))
         name = qualified(walk, object);
     else
         name = qualified(walk, (PyObject *)Py_TYPE(object));
@@ -218,7 +221,11 @@ static uint32_t integer_value(struct live_walk *walk, PyObject *object)
 
     if (!overflow && !ext_swallow())
         return value_int(build_values(&walk->build), integer);
-    text = PyNumber_ToBase(object, 16); /* in no more time than it has digits */
+    text = PyObject_Str(object);
+    if (!text) { /* Python refuses to write thousands of decimal digits */
+        ext_swallow();
+        text = PyNumber_ToBase(object, 16);
+    }
     if (!text || !live_hold(walk, text)) {
         ext_swallow();
         Py_XDECREF(text);

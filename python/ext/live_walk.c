@@ -156,7 +156,8 @@ static bool items_hold(const struct live_walk *walk, PyObject *items, int depth,
 static bool holds(const struct live_walk *walk, PyObject *object, int depth, int *looks)
 {
     --*looks;
-    if (live_is_tensor(walk, object) || live_is_module(walk, object))
+    if (live_is_tensor(walk, object) || live_is_module(walk, object) ||
+        live_is_script_object(walk, object))
         return true;
     if (!is_nest(object) || depth >= NEST_DEPTH)
         return false;
@@ -223,7 +224,8 @@ static void add(struct live_walk *walk, const struct live_task *task, struct str
         push(walk, object, node, 0);
     else if (live_is_tensor(walk, object))
         live_add_tensor(walk, node, object, role);
-    else if (is_nest(object) && task->depth < NEST_DEPTH && has_places(walk, object))
+    else if (live_is_script_object(walk, object) ||
+             (is_nest(object) && task->depth < NEST_DEPTH && has_places(walk, object)))
         push(walk, object, node, task->depth + 1);
     else
         put_value(walk, node, object);
@@ -559,6 +561,35 @@ static void unfold_object(struct live_walk *walk, const struct live_task *task)
     Py_XDECREF(state);
 }
 
+/* Weights that were packed for a kernel: what they were packed from, which torch makes
+ * anew for each who asks. */
+static uint32_t unfold_packed(struct live_walk *walk, const struct live_task *task)
+{
+    struct str name = STR("");
+    PyObject *parts = live_script_parts(walk, task->object, &name);
+    Py_ssize_t n = parts ? PyTuple_Size(parts) : 0;
+    uint32_t node;
+    char text[24];
+
+    for (Py_ssize_t i = 0; i < n && go_on(walk); i++) {
+        PyObject *part = PyTuple_GetItem(parts, i);
+
+        PyOS_snprintf(text, sizeof text, "%zd", i);
+        if (!live_is_tensor(walk, part)) {
+            add(walk, task, str_of(text), part, ROLE_PLAIN, 0);
+            continue;
+        }
+        node = build_node(&walk->build, task->node, PLACE_TENSOR, str_of(text));
+        if (node != NO_PLACE)
+            live_put_tensor(
+                walk, node, part, ROLE_PLAIN,
+                (struct live_way){.owner = part,
+                                  .why = "it is packed for the kernel that uses it"});
+    }
+    Py_XDECREF(parts);
+    return name.len > 0 ? build_class(&walk->build, name) : NO_CLASS;
+}
+
 /* Give the thing a number; its index in live->modules, or UINT32_MAX: spent. */
 static uint32_t enter(struct live_walk *walk, const struct live_task *task, bool module)
 {
@@ -597,6 +628,8 @@ static void unfold_nest(struct live_walk *walk, const struct live_task *task)
         unfold_dict(walk, task);
     else if (is_nest(task->object))
         unfold_items(walk, task);
+    else if (live_is_script_object(walk, task->object))
+        class_id = unfold_packed(walk, task);
     else
         unfold_object(walk, task);
     object = build_object(&walk->build, task->node);

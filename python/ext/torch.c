@@ -138,6 +138,7 @@ static bool find(struct torch *torch)
     nn = attribute(torch->module, "nn");
     torch->parameter = (PyTypeObject *)attribute(nn, "Parameter");
     torch->module_type = attribute(nn, "Module");
+    torch->script_object = attribute(torch->c, "ScriptObject");
     Py_XDECREF(nn);
     /* Half-way through its own import torch is not there yet. */
     if (!torch->c || !torch->tensor || !torch->parameter || !torch->module_type ||

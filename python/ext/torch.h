@@ -76,6 +76,7 @@ struct torch {
     PyObject *module, *c; /* torch, torch._C */
     PyTypeObject *tensor, *parameter;
     PyObject *module_type;         /* torch.nn.Module */
+    PyObject *script_object;       /* torch.ScriptObject */
     PyObject *dtypes[DTYPE_COUNT]; /* the singletons */
     PyObject *strided;             /* torch.strided, ... */
     PyObject *layouts[8];          /* by enum layout, strided and sparse ones */
