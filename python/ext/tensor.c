@@ -43,7 +43,7 @@ int64_t tensor_version(PyObject *tensor)
             return -1;
         }
     }
-    version = PyObject_GetAttr(tensor, torch->names[NAME__version]);
+    version = torch_get(&torch->version, tensor);
     if (!version) {
         ext_swallow();
         careful_version = CAREFUL;
@@ -158,7 +158,11 @@ static void look_at_bits(PyObject *tensor, bool in_order, struct live_tensor *to
 static void look_at_graph(const struct torch *torch, PyObject *tensor,
                           struct live_tensor *to)
 {
-    if (torch_flag(tensor, NAME_requires_grad)) {
+    PyObject *grad = torch_get(&torch->requires_grad, tensor);
+
+    ext_swallow();
+    Py_XDECREF(grad); /* True and False never die */
+    if (grad == Py_True) {
         to->flags |= LIVE_GRAD;
         if (Py_TYPE(tensor) == torch->parameter || torch_flag(tensor, NAME_is_leaf))
             to->flags |= LIVE_LEAF;
@@ -265,7 +269,7 @@ static const char *odd_kind(const struct torch *torch, PyObject *tensor,
     }
     if (why)
         return why;
-    if (torch_flag(tensor, NAME_is_meta))
+    if (!torch_flag(tensor, NAME_is_cpu) && torch_flag(tensor, NAME_is_meta))
         return "no data (meta)";
     if (call_with(torch->is_wrapped, tensor) || call_with(torch->is_batched, tensor) ||
         call_with(torch->is_tracking, tensor))
@@ -373,7 +377,7 @@ static void look_at_memory(const struct torch *torch, PyObject *tensor,
         to->why = "its strides are not known";
         return;
     }
-    if (!torch_flag(tensor, NAME_is_cpu)) {
+    if (strcmp(to->device, "cpu") != 0) {
         to->flags |= LIVE_DEVICE;
         to->why = "on a device";
         return;
@@ -385,10 +389,7 @@ static void look_at_memory(const struct torch *torch, PyObject *tensor,
     }
     to->at = (const void *)(uintptr_t)at;
     to->flags |= LIVE_READABLE;
-    if (torch_call_flag(tensor, NAME_is_conj))
-        to->flags |= LIVE_CONJ;
-    if (torch_call_flag(tensor, NAME_is_neg))
-        to->flags |= LIVE_NEG;
+    look_at_bits(tensor, false, to);
 }
 
 static void look_slow(const struct torch *torch, PyObject *tensor,
@@ -401,7 +402,10 @@ static void look_slow(const struct torch *torch, PyObject *tensor,
     to->at = NULL;
     to->version = -1;
     to->dtype = own_dtype(torch, tensor);
-    own_device(torch, tensor, to);
+    if (torch_flag(tensor, NAME_is_cpu))
+        memcpy(to->device, "cpu", 4);
+    else
+        own_device(torch, tensor, to);
     to->why = odd_kind(torch, tensor, to);
     if (!look_at_shape(torch, tensor, to))
         return;

@@ -128,6 +128,16 @@ static bool intern_names(struct torch *torch)
     return true;
 }
 
+/* Its name is looked up on the type once, and not for each tensor. */
+static void find_getter(struct torch *torch, struct torch_getter *one, const char *name)
+{
+    one->descriptor = attribute((PyObject *)torch->tensor, name);
+    if (one->descriptor)
+        one->get =
+            (descrgetfunc)PyType_GetSlot(Py_TYPE(one->descriptor), Py_tp_descr_get);
+    ext_swallow();
+}
+
 static bool find(struct torch *torch)
 {
     PyObject *nn;
@@ -152,7 +162,9 @@ static bool find(struct torch *torch)
     find_functions(torch);
     find_exchange(torch);
     find_folder(torch);
-    return true;
+    find_getter(torch, &torch->version, "_version");
+    find_getter(torch, &torch->requires_grad, "requires_grad");
+    return torch->version.get && torch->requires_grad.get;
 }
 
 const struct torch *torch_find(void)
@@ -207,6 +219,11 @@ int64_t torch_call_int(PyObject *object, enum torch_name name, int64_t otherwise
 bool torch_call_flag(PyObject *object, enum torch_name name)
 {
     return truth_of(PyObject_CallMethodObjArgs(object, found.names[name], NULL), false);
+}
+
+PyObject *torch_get(const struct torch_getter *one, PyObject *tensor)
+{
+    return one->get(one->descriptor, tensor, (PyObject *)Py_TYPE(tensor));
 }
 
 enum dtype torch_dtype(const struct torch *torch, PyObject *dtype)

@@ -70,6 +70,12 @@ struct dl_tensor {
 enum torch_name { TORCH_NAMES(TORCH_NAME_ENUM) NAME_COUNT };
 #undef TORCH_NAME_ENUM
 
+/* An attribute of plain tensors that is read for each of them, found once. */
+struct torch_getter {
+    PyObject *descriptor;
+    descrgetfunc get;
+};
+
 /* All references are owned and stay for the life of the process; NULL: this torch has
  * no such thing. */
 struct torch {
@@ -90,6 +96,7 @@ struct torch {
     PyObject *is_wrapped, *is_batched, *is_tracking; /* of functorch */
     PyObject *folder; /* a str: where torch is installed, with a "/" */
     PyObject *names[NAME_COUNT];
+    struct torch_getter version, requires_grad; /* of exact tensors */
     /* Fills a description without allocation; 0, or -1 and a Python exception. For
      * exact Tensor and Parameter only: of subclasses it tells nonsense. */
     int (*describe)(void *tensor, struct dl_tensor *to);
@@ -109,6 +116,9 @@ bool torch_flag(PyObject *object, enum torch_name name);
 int64_t torch_int(PyObject *object, enum torch_name name, int64_t otherwise);
 int64_t torch_call_int(PyObject *object, enum torch_name name, int64_t otherwise);
 bool torch_call_flag(PyObject *object, enum torch_name name);
+
+/* An attribute of an exact tensor: a new reference, or NULL and an exception. */
+PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);
 
 /* The element type of a torch.dtype, by identity. */
 enum dtype torch_dtype(const struct torch *torch, PyObject *dtype);
