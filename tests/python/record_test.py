@@ -1,0 +1,438 @@
+# flavours: both
+"""record(): what it tells, and that it leaves no trace in the model or in torch."""
+
+import copy
+import gc
+import pickle
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import unittest
+import weakref
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn.modules import module as torch_module
+
+import torchoscope
+from torchoscope import hooks, recorder
+
+NEW = hasattr(torch, "compiler")
+
+
+def net():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.second(self.first(x).relu())
+
+
+X = torch.linspace(-1, 1, 12).reshape(3, 4)
+
+
+class Clean(unittest.TestCase):
+    def tearDown(self):
+        for name in [n for n in vars(torch_module) if n.startswith("_global_")]:
+            self.assertFalse(getattr(torch_module, name), name)
+        self.assertFalse(hooks._listeners or hooks._wrapped)
+        if NEW:
+            optimizer = sys.modules["torch.optim.optimizer"]
+            self.assertFalse(optimizer._global_optimizer_pre_hooks)
+
+
+class Told(Clean):
+    def test_calls_in_order_with_shapes_and_statistics(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            y = model(X)
+        calls = recording.calls()
+        self.assertEqual([c.name for c in calls], ["", "0", "1", "2"])
+        self.assertEqual([c.class_name for c in calls][:2], ["Sequential", "Linear"])
+        out = recording.calls("2")[-1].outputs[0]
+        self.assertEqual((out.shape, out.dtype, out.device), ([3, 2], "float32", "cpu"))
+        self.assertAlmostEqual(out.mean, y.double().mean().item(), places=7)
+        self.assertEqual((out.min, out.max), (y.min().item(), y.max().item()))
+        self.assertEqual(calls[1].parent, 0)
+        self.assertTrue(calls[1].line.startswith("record_test.py:"))
+        self.assertIsNone(calls[1].error)
+        self.assertGreaterEqual(calls[0].time_ns, calls[0].self_ns)
+
+    def test_rows_are_read_only_and_plain_when_asked(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            model(X)
+        call = recording.calls()[0]
+        with self.assertRaises(AttributeError):
+            call.name = "x"
+        with self.assertRaises(AttributeError):
+            call.nothing
+        self.assertEqual(dict(call)["name"], "")
+        self.assertEqual(pickle.loads(pickle.dumps(call)), call)
+        self.assertIn("[3, 4] -> [3, 2]", repr(call))
+        self.assertIn("4 calls", repr(recording))
+
+    def test_an_object_that_holds_modules(self):
+        class Pipeline:
+            def __init__(self):
+                self.scale, self.first, self.second = 3, net(), nn.Linear(2, 2)
+
+        pipeline = Pipeline()
+        with torchoscope.record(pipeline) as recording:
+            pipeline.second(pipeline.first(X))
+        names = [c.name for c in recording.calls()]
+        self.assertEqual(names, ["first", "first.0", "first.1", "first.2", "second"])
+        self.assertEqual(len(pipeline.second.forward_stats), 1)
+        self.assertEqual(len(pipeline.first[0].forward_stats), 1)
+
+    def test_kept_values_come_back_as_tensors(self):
+        model = net()
+        for keep in ("0", ["0"], lambda name: name == "0"):
+            with torchoscope.record(model, keep=keep) as recording:
+                model(X)
+                model(X + 1)
+            (value,) = recording.values("0")
+            self.assertTrue(torch.equal(value, model[0](X + 1)))
+            (value,) = recording.values("0", call=0)
+            self.assertTrue(torch.equal(value, model[0](X)))
+            with self.assertRaises(KeyError):
+                recording.values("2")
+            with self.assertRaises(KeyError):
+                recording.values("0", call=7)
+
+    def test_what_is_over_the_limit_is_a_gap(self):
+        model = net()
+        with torchoscope.record(model, keep="*", limit=64) as recording:
+            model(X)
+        self.assertIn("limit", [gap.kind for gap in recording.gaps])
+
+    def test_parameters_and_gradients(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            model(X).sum().backward()
+        rows = [(r["name"], r["gradient"]) for r in recording.parameters()]
+        self.assertIn(("0.weight", False), rows)
+        self.assertIn(("0.weight", True), rows)
+        with torchoscope.record(model, parameters=False) as recording:
+            model(X)
+        self.assertEqual(recording.parameters(), [])
+
+    @unittest.skipUnless(NEW, "this torch tells of no step")
+    def test_parameters_are_read_before_each_step(self):
+        model = net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        means = []
+        with torchoscope.record(model) as recording:
+            for _ in range(3):
+                optimizer.zero_grad()
+                model(X).sum().backward()
+                means.append(model[0].weight.double().mean().item())
+                optimizer.step()
+        rows = [r for r in recording.parameters() if r["name"] == "0.weight"]
+        told = [r["stats"]["mean"] for r in rows if not r["gradient"]]
+        self.assertEqual(len(told), 3)
+        for one, other in zip(told, means):
+            self.assertAlmostEqual(one, other, places=7)
+
+    def test_modes(self):
+        model = net()
+        for mode in ("full", "exact", "sampled", "guard"):
+            with torchoscope.record(model, mode=mode) as recording:
+                model(X)
+            out = recording.calls("2")[0].outputs[0]
+            self.assertEqual(out.nan, 0)
+            self.assertEqual(out.mean is None, mode == "guard")
+            self.assertEqual(recording.facts["mode"], mode)
+
+    def test_wrong_wishes_are_refused_before_anything_happens(self):
+        model = net()
+        for wish in ({"mode": "fast"}, {"calls": 3}, {"budget": 2}, {"limit": "much"}):
+            with self.assertRaises(ValueError):
+                torchoscope.record(model, **wish)
+        with self.assertRaises(TypeError):
+            torchoscope.record(object())
+
+    def test_sizes(self):
+        for text, size in (("256MB", 256 * 10**6), ("1.5GiB", 3 * 2**29), ("7", 7)):
+            self.assertEqual(recorder.parse_size(text), size)
+        self.assertEqual(recorder.parse_size(4096), 4096)
+
+    def test_recordings_nest_and_run_side_by_side(self):
+        one, two = net(), net()
+        with torchoscope.record(one) as outer:
+            one(X)
+            with torchoscope.record(one) as inner, torchoscope.record(two) as other:
+                one(X)
+                two(X)
+            one(X)
+        found = [len(r.calls("0")) for r in (outer, inner, other)]
+        self.assertEqual(found, [3, 1, 1])
+
+    def test_it_can_be_asked_while_it_goes_on(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            self.assertEqual(recording.calls(), [])
+            model(X)
+            self.assertEqual(len(recording.calls()), 4)
+            recording.stop()
+            model(X)
+        self.assertEqual(len(recording.calls()), 4)
+        with self.assertRaises(RuntimeError):
+            recording.__enter__()
+
+    def test_calls_of_two_threads(self):
+        model, together = net(), threading.Barrier(2)
+
+        def run():
+            together.wait()
+            for _ in range(20):
+                model(X)
+            together.wait()
+
+        with torchoscope.record(model) as recording:
+            threads = [threading.Thread(target=run) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        calls = recording.calls()
+        self.assertEqual(len(calls), 160)
+        self.assertEqual({c.thread for c in calls}, {0, 1})
+        self.assertTrue(all(c.parent is not None for c in calls if c.name))
+
+    def test_a_budget_leaves_passes_out(self):
+        model = net()
+        with torchoscope.record(model, budget=0.0001) as recording:
+            for _ in range(50):
+                model(X)
+        facts = recording.facts
+        self.assertEqual(facts["passes_recorded"] + facts["passes_left_out"], 50)
+        self.assertGreater(facts["passes_left_out"], 0)
+        self.assertEqual(len(recording.calls("")), facts["passes_recorded"])
+        self.assertGreater(facts["passes_recorded"], 0)
+
+    def test_a_file_holds_what_was_recorded(self):
+        model = net()
+        with torchoscope.record(model, keep="0") as recording:
+            model(X)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "x.scope"
+            recording.save(path)
+            again = torchoscope.open(path)
+            self.assertEqual(again.calls(), recording.calls())
+            self.assertEqual(again.parameters(), recording.parameters())
+            self.assertEqual(again.gaps, recording.gaps)
+            self.assertEqual(again.cost, recording.cost)
+            self.assertTrue(torch.equal(again.values("0")[0], recording.values("0")[0]))
+            self.assertIn("x.scope", repr(again))
+        with self.assertRaises(OSError):
+            torchoscope.open("/nowhere/x.scope")
+
+    def test_cost(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            model(X)
+        cost = recording.cost
+        self.assertGreater(cost["own_ns"], 0)
+        self.assertGreater(cost["wall_ns"], cost["own_ns"])
+
+    @unittest.skipUnless(NEW, "this torch can not")
+    def test_inside_opens_the_fused_encoder(self):
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+        x = torch.ones(2, 3, 8)
+        for inside in (False, True):
+            with torch.no_grad(), torchoscope.record(layer, inside=inside) as recording:
+                layer(x)
+            self.assertEqual(len(recording.calls("linear1")), int(inside))
+        self.assertTrue(torch.backends.mha.get_fastpath_enabled())
+
+
+class Unnoticed(Clean):
+    def test_results_gradients_and_random_state_are_the_same(self):
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+        found = []
+        for record in (False, True):
+            torch.manual_seed(5)
+            model.zero_grad()
+            if record:
+                with torchoscope.record(model, keep="*"):
+                    y = model(X)
+                    y.sum().backward()
+            else:
+                y = model(X)
+                y.sum().backward()
+            found.append((y, model[0].weight.grad.clone(), torch.get_rng_state()))
+        for one, other in zip(*found):
+            self.assertTrue(torch.equal(one, other))
+
+    def test_what_is_made_inside_the_block_knows_nothing(self):
+        model = net()
+        plain = pickle.dumps(model)
+        with torchoscope.record(model) as recording:
+            model(X)
+            data, twin = pickle.dumps(model), copy.deepcopy(model)
+            twin(X)
+            script = torch.jit.script(model)
+        self.assertEqual(data, plain)
+        self.assertEqual(len(recording.calls("0")), 1)
+        self.assertTrue(torch.equal(script(X), model(X)))
+
+    def test_nothing_is_left_after_an_exception(self):
+        model = net()
+        with self.assertRaises(KeyError):
+            with torchoscope.record(model, inside=True, eager=True):
+                model(X)
+                raise KeyError("the user's own")
+
+    def test_nothing_is_left_when_beginning_fails(self):
+        model, attach = net(), recorder.forward_stats.attach
+        recorder.forward_stats.attach = None
+        try:
+            with self.assertRaises(TypeError):
+                torchoscope.record(model).__enter__()
+        finally:
+            recorder.forward_stats.attach = attach
+
+    def test_the_model_is_not_kept_alive(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            model(X).sum().backward()
+        weak = weakref.ref(model), weakref.ref(model[0])
+        del model
+        gc.collect()
+        self.assertEqual([one() for one in weak], [None, None])
+        self.assertEqual(len(recording.calls()), 4)
+
+    def test_importing_does_not_import_torch(self):
+        code = "import torchoscope, sys; assert 'torch' not in sys.modules"
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    @unittest.skipUnless(NEW, "no torch.compile")
+    def test_compiled_models_stay_compiled(self):
+        torch._dynamo.reset()
+        counters = torch._dynamo.utils.counters
+        counters.clear()
+        model = Own()
+        model.compile(backend="eager", fullgraph=True)
+        model(X)
+        with torchoscope.record(model) as at_boundary:
+            model(X)
+        with torchoscope.record(model, eager=True) as whole:
+            model(X)
+        model(X)
+        self.assertEqual(counters["stats"]["unique_graphs"], 1)
+        self.assertEqual([c.name for c in at_boundary.calls()], [""])
+        self.assertEqual([c.name for c in whole.calls()], ["", "first", "second"])
+
+
+class Raised(Clean):
+    def raised(self, model, x, **options):
+        with self.assertRaises(Exception) as caught:
+            with torchoscope.record(model, **options) as self.recording:
+                model(x)
+        return caught.exception, getattr(caught.exception, "__notes__", [])
+
+    def test_two_lines_say_what_met_what_and_where_it_changed(self):
+        model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(99, 5))
+        error, notes = self.raised(model, torch.ones(2, 3, 6, 6))
+        wanted = [
+            "torchoscope: 2 (Linear) got [2, 64]; its weight [5, 99] wants [..., 99]",
+            "torchoscope: the shape last changed in 1 (Flatten): "
+            "[2, 4, 4, 4] -> [2, 64]",
+        ]
+        self.assertEqual(len(notes), 2)
+        self.assertEqual(notes[0], wanted[0])
+        self.assertTrue(notes[1].startswith(wanted[1]), notes[1])
+        self.assertIn(wanted[0], "".join(traceback.format_exception(error)))
+
+    def test_the_record_goes_up_to_there(self):
+        self.raised(net(), X[:, :3])
+        calls = self.recording.calls()
+        self.assertEqual([c.name for c in calls], ["", "0"])
+        flags = {flag for c in calls for flag in c.flags}
+        self.assertTrue(flags & {"raised", "aborted"})
+
+    def test_what_common_modules_want(self):
+        cases = [
+            (nn.Conv2d(3, 4, 3), torch.ones(1, 5, 8, 8), "wants [*, 3, *, *]"),
+            (nn.BatchNorm2d(3), torch.ones(1, 5, 8, 8), "wants [*, 3, ...]"),
+            (nn.LayerNorm(6), torch.ones(2, 5), "wants [..., 6]"),
+            (nn.Embedding(4, 2), torch.tensor([9]), "wants indices from 0 to 3"),
+        ]
+        for model, x, text in cases:
+            with self.subTest(type(model).__name__):
+                _, notes = self.raised(model, x)
+                self.assertIn(text, notes[0])
+                self.assertIn("the model (", notes[0])
+
+    def test_interrupts_get_no_note(self):
+        class Stops(nn.Module):
+            def forward(self, x):
+                raise KeyboardInterrupt
+
+        model = Stops()
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            with torchoscope.record(model):
+                model(X)
+        self.assertFalse(hasattr(caught.exception, "__notes__"))
+
+    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not tell")
+    def test_a_caught_exception_has_notes_too_and_recording_goes_on(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            with self.assertRaises(RuntimeError) as caught:
+                model(X[:, :3])
+            model(X)
+        self.assertEqual(len(caught.exception.__notes__), 1)
+        self.assertEqual(len(recording.calls("2")), 1)
+
+
+class Guarded(Clean):
+    def pass_of(self, model):
+        model(torch.randn(8, 4)).sum().backward()
+        random.random()
+
+    def test_everything_is_as_before(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout())
+        model[2].eval()
+        model(X).sum().backward()
+        grad = model[0].weight.grad
+        for fails in (False, True):
+            before = {k: v.clone() for k, v in model.state_dict().items()}
+            chance = torch.get_rng_state(), random.getstate()
+            values, buffer = grad.clone(), model[1].running_mean
+            version = model[0].weight._version
+            try:
+                with torchoscope.state_guard(model):
+                    model.train()
+                    self.pass_of(model)
+                    model[1].register_buffer("extra", torch.ones(1))
+                    model[1].running_mean = torch.zeros(4)
+                    if fails:
+                        raise KeyError
+            except KeyError:
+                pass
+            after = model.state_dict()
+            self.assertEqual(list(after), list(before))
+            self.assertTrue(all(torch.equal(after[k], before[k]) for k in before))
+            self.assertIs(model[1].running_mean, buffer)
+            self.assertIs(model[0].weight.grad, grad)
+            self.assertTrue(torch.equal(grad, values))
+            self.assertTrue(torch.equal(torch.get_rng_state(), chance[0]))
+            self.assertEqual(random.getstate(), chance[1])
+            self.assertEqual([m.training for m in model], [True, True, False])
+            self.assertEqual(model[0].weight._version, version)
+
+
+if __name__ == "__main__":
+    unittest.main()
