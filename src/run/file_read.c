@@ -425,7 +425,7 @@ static int finish_model(struct scope_read *read, struct err *err)
         return -1;
     scope_mend_model(model);
     scope_mend_values(&read->run->plain, model);
-    model->format = "torchoscope recording";
+    model->format = "recording";
     model->no_values = "values are not in a recording";
     model_seal(model);
     read->run->model = model;

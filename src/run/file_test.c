@@ -245,7 +245,7 @@ static void round_trip(uint32_t steps)
     unlink(path);
     same_model(run->model, again->model);
     same_run(run, again);
-    CHECK_STR(again->model->format, "torchoscope recording");
+    CHECK_STR(again->model->format, "recording");
     CHECK_INT(again->n_kept, 1);
     CHECK_INT(again->kept[0].value, run->kept[0].value);
     CHECK(run_kept_bytes(again, 0, 4, kept, 20, NULL) == 0);

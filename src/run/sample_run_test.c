@@ -93,6 +93,9 @@ struct model *sample_model(void)
     build.model->classes[0].source = build_string(&build, STR("class Net:\n    pass"));
     build.model->classes[0].file = build_string(&build, STR("net.py"));
     build.model->classes[0].line = 12;
+    build.model->classes[0].bases = value_make(
+        build_values(&build), VALUE_LIST, STR(""),
+        &(uint32_t){value_str(build_values(&build), STR("torch.nn.Module"))}, 1);
     build_fact(&build, "modules", value_int(build_values(&build), 6));
     build_metadata(&build, STR("key"), value_str(build_values(&build), STR("x")));
     build_finding(&build, FINDING_TRAILING, SEVERITY_NOTE, block, "a note about it");

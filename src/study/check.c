@@ -225,7 +225,7 @@ static int look_at_tensors(struct making *self)
         if (!has_data(tensor))
             continue;
         check->tensors++;
-        check->inside += tensor->dtype == DTYPE_UNKNOWN ||
+        check->inside += tensor->dtype == DTYPE_UNKNOWN || self->model->no_values ||
                          tensor_readable(self->model, tensor, NULL);
     }
     if (check->inside < check->tensors)
