@@ -370,7 +370,8 @@ static bool should_have_pickles(const struct model *model)
 {
     struct str format = str_of(model->format);
 
-    return str_find(format, STR("orch")) >= 0 || str_find(format, STR("ickle")) >= 0;
+    return str_starts(format, STR("torch ")) || str_is(format, "TorchScript") ||
+           str_is(format, "pickle");
 }
 
 /* Could a plain load see something else than we did? A pickle that broke off, one that
