@@ -78,6 +78,7 @@ enum live_key_kind {
     KEY_PARAMETERS,
     KEY_BUFFERS,
     KEY_MODULES,
+    KEY_CODE,          /* of a GraphModule's forward() */
     KEY_TEMPORARY,     /* _non_persistent_buffers_set */
     KEY_FORWARD_HOOKS, /* as KEY_HOOKS; tells a replica's original, too */
 };

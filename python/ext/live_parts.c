@@ -261,6 +261,20 @@ static bool is_wrapper(const struct live_walk *walk, PyObject *object)
     return differs;
 }
 
+/* How a DTensor is spread over a mesh of devices, as torch prints it. */
+static void note_placements(struct live_walk *walk, struct live_spec *spec)
+{
+    PyObject *placements = PyObject_GetAttrString(spec->object, "placements");
+    PyObject *text = placements ? PyObject_Str(placements) : NULL;
+
+    ext_swallow();
+    if (text && live_hold(walk, text))
+        note_extra(walk, spec, "placements",
+                   value_str(build_values(&walk->build), live_text(walk, text)));
+    Py_XDECREF(text);
+    Py_XDECREF(placements);
+}
+
 static void look_wrapper(struct live_walk *walk, struct live_spec *spec)
 {
     spec->no_storage = true;
@@ -268,7 +282,7 @@ static void look_wrapper(struct live_walk *walk, struct live_spec *spec)
     spec->tensor.layout = LAYOUT_WRAPPED;
     if (spec->way.depth < PARTS_DEPTH)
         add_flattened(walk, spec);
-    note_answer(walk, spec, "placements", "placements");
+    note_placements(walk, spec);
 }
 
 /* ---- packed ---- */

@@ -25,7 +25,7 @@ static const struct {
     {"_non_persistent_buffers_set", KEY_TEMPORARY},
     {"_forward_hooks", KEY_FORWARD_HOOKS},
     {"_backend", KEY_OWN},
-    {"_code", KEY_OWN},
+    {"_code", KEY_CODE},
     {"_is_full_backward_hook", KEY_OWN},
     {"_compiled_call_impl", KEY_OWN},
     {"_graph", KEY_OWN},
@@ -279,7 +279,7 @@ static void pairs_end(struct pairs *pairs)
 /* What the walk over a module's attributes meets first and needs later. */
 struct module_dicts {
     PyObject *parameters, *buffers, *modules, *temporary; /* borrowed, held */
-    PyObject *training, *forward_hooks;
+    PyObject *training, *forward_hooks, *code;
 };
 
 static void add_parameters(struct live_walk *walk, const struct live_task *task,
@@ -439,6 +439,8 @@ static void find_dicts(struct live_walk *walk, PyObject *state,
             to = &dicts->training;
         else if (key->kind == KEY_FORWARD_HOOKS)
             to = &dicts->forward_hooks;
+        else if (key->kind == KEY_CODE)
+            to = &dicts->code;
         if (to && live_hold(walk, pairs.value))
             *to = pairs.value;
     }
@@ -485,6 +487,24 @@ static void set_object(struct live_walk *walk, uint32_t node, uint32_t class_id,
         object->training = training == Py_True;
 }
 
+/* An fx.GraphModule carries the code of its forward(): its class has no file. */
+static void set_code(struct live_walk *walk, uint32_t class_id, PyObject *code)
+{
+    struct model *model = walk->build.model;
+    const char *text =
+        PyUnicode_Check(code) ? PyUnicode_AsUTF8AndSize(code, NULL) : NULL;
+    uint32_t source;
+
+    ext_swallow();
+    if (!text || class_id == NO_CLASS || model->classes[class_id].source ||
+        !str_starts(model_string(model, model->classes[class_id].name),
+                    STR("torch.fx.graph_module.")))
+        return;
+    source = build_string(&walk->build, str_of(text));
+    if (source != INTERN_NONE)
+        model->classes[class_id].source = source;
+}
+
 static void unfold_module(struct live_walk *walk, const struct live_task *task,
                           uint32_t index)
 {
@@ -500,6 +520,8 @@ static void unfold_module(struct live_walk *walk, const struct live_task *task,
         add_modules(walk, task, dicts.modules, class_id);
         add_attributes(walk, task, state);
         set_object(walk, task->node, class_id, dicts.training);
+        if (dicts.code)
+            set_code(walk, class_id, dicts.code);
         if (dicts.forward_hooks)
             map_put(&walk->live->by_hooks, (uintptr_t)dicts.forward_hooks, index);
     }

@@ -402,6 +402,27 @@ class Special(unittest.TestCase):
             [("0.weight", [3, 2]), ("0.bias", [3])],
         )
 
+    def test_a_graph_module_brings_its_code(self):
+        model = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 3)))
+        live = _core.Model(model, "graph")
+        name = json.loads(live.json("tree"))["modules"][0]["class"]
+        self.assertTrue(name.startswith("torch.fx.graph_module."), name)
+        self.assertEqual(live.code(name)[2], model.code)
+
+    def test_tensors_of_functorch_have_no_bytes(self):
+        if not hasattr(torch, "vmap"):
+            self.skipTest("this torch has no vmap")
+
+        def look(row):
+            model = nn.Module()
+            model._buffers["row"] = row
+            live = _core.Model(model, "model")
+            with self.assertRaisesRegex(RuntimeError, "no storage"):
+                live.stats("row")
+            return row
+
+        torch.vmap(look)(torch.ones(2, 3))
+
     def test_strange_modules_do_no_harm(self):
         class NoInit(nn.Module):
             def __init__(self):
