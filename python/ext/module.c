@@ -2,6 +2,7 @@
 #include "ext/ext.h"
 
 #include "ext/answers.h"
+#include "ext/budget_type.h"
 #include "ext/model_type.h"
 #include "ext/peek.h"
 #include "ext/recorder.h"
@@ -51,6 +52,7 @@ static PyObject *add_type(PyObject *module, PyType_Spec *spec)
 /* Types that nobody but Python asks for. */
 static PyType_Spec *const other_types[] = {
     &model_spec,
+    &budget_spec,
 };
 
 static int fill_module(PyObject *module)

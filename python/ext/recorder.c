@@ -56,15 +56,15 @@ static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs
         &wishes->force_device);
 }
 
+static const char *const mode_names[] = {[MEASURE_FULL] = "full",
+                                         [MEASURE_EXACT] = "exact",
+                                         [MEASURE_SAMPLED] = "sampled",
+                                         [MEASURE_GUARD] = "guard"};
+
 static bool mode_of(const char *name, enum measure_mode *ret_mode)
 {
-    static const char *const names[] = {[MEASURE_FULL] = "full",
-                                        [MEASURE_EXACT] = "exact",
-                                        [MEASURE_SAMPLED] = "sampled",
-                                        [MEASURE_GUARD] = "guard"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) {
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++)
+        if (strcmp(name, mode_names[i]) == 0) {
             *ret_mode = (enum measure_mode)i;
             return true;
         }
@@ -369,6 +369,20 @@ static PyObject *roots(PyObject *self, void *unused)
     return live_roots(recorder_of(self)->live);
 }
 
+static PyObject *get_mode(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(mode_names[recorder_of(self)->mode]);
+}
+
+static int set_mode(PyObject *self, PyObject *value, void *unused)
+{
+    const char *name = value ? PyUnicode_AsUTF8AndSize(value, NULL) : "";
+
+    (void)unused;
+    return name && mode_of(name, &recorder_of(self)->mode) ? 0 : -1;
+}
+
 static PyObject *reduce(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -390,6 +404,7 @@ static PyMemberDef members[] = {
 
 static PyGetSetDef getters[] = {
     {"roots", roots, NULL, "the outermost modules", NULL},
+    {"mode", get_mode, set_mode, "how tensors are measured from now on", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -77,8 +77,9 @@ void recorder_failed(struct recorder *recorder);
  *   snapshot() -> Run      of what there is so far
  *   arm(), disarm()        between recorded steps
  * and the members cost_ns, errors, armed, hook_calls, hook_ns (may be set: what the
- * hooked path of torch costs for each call), roots (a list). pre, post and raised never
- * raise and return None; they do nothing for modules that are not of the model. */
+ * hooked path of torch costs for each call), mode (may be set), roots (a list). pre,
+ * post and raised never raise and return None; they do nothing for modules that are not
+ * of the model. */
 extern PyType_Spec recorder_spec;
 
 #endif

@@ -236,20 +236,26 @@ class LiveRecording(Recording):
         return f"<torchoscope.Recording of {self._name}: under way>"
 
 
+SKIP = "not recorded"
+
+
 class Budget:
-    """Keeps our share of the user's time: a pass is recorded only while what was spent so
-    far is within the budget, and so the share falls until there is room again."""
+    """Keeps our share of the user's time. The core decides how each pass is recorded:
+    as was asked, sampled, counting only, or not at all."""
 
     def __init__(self, share):
         self.share = share
-        self.recorded = self.left_out = 0
+        self.passes = dict.fromkeys(("full", "sampled", "guard", SKIP), 0)
+        self._rule = _core.Budget(share)
         self._idle_calls = 0  # hooks of torch that ran while nothing was recorded
         self._outer = None  # id of the root that is under way
 
     def begin(self, core, roots):
         self._core, self._roots = core, roots
         self._pre, self._post = core.pre, core.post
-        self._start = time.perf_counter_ns()
+        self._mode = core.mode  # what was asked for
+        self._now = None  # how the pass under way is recorded
+        self._last = time.perf_counter_ns(), 0
         self._on = True
 
     def spent(self):
@@ -274,22 +280,25 @@ class Budget:
             self._outer = None
 
     def _decide(self):
-        spent = self.spent()
-        users = time.perf_counter_ns() - self._start - spent
-        on = not self.recorded or spent <= self.share * users
-        if on != self._on:
-            self._on = on
-            (self._core.arm if on else self._core.disarm)()
-        if on:
-            self.recorded += 1
-        else:
-            self.left_out += 1
+        """A pass begins: what did the last one take, with all up to here?"""
+        now, spent = time.perf_counter_ns(), self.spent()
+        own = max(0, spent - self._last[1])
+        if self._now is not None:
+            self._rule.told(self._now, max(0, now - self._last[0] - own), own)
+        self._last = now, spent
+        self._now = self._rule.next()
+        self.passes[self._now] += 1
+        self._on = self._now != SKIP
+        (self._core.arm if self._on else self._core.disarm)()
+        if self._on:
+            self._core.mode = self._mode if self._now == "full" else self._now
 
     def tell(self, core):
         core.arm()
         core.fact("budget", self.share)
-        core.fact("passes_recorded", self.recorded)
-        core.fact("passes_left_out", self.left_out)
+        core.fact("budget_fell_back", self._rule.fell_back)
+        core.fact("passes_left_out", self.passes[SKIP])
+        core.fact("passes_recorded", sum(self.passes.values()) - self.passes[SKIP])
 
 
 _hook_ns = None

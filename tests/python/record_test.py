@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import unittest
 import weakref
@@ -220,6 +221,21 @@ class Told(Clean):
         self.assertGreater(facts["passes_left_out"], 0)
         self.assertEqual(len(recording.calls("")), facts["passes_recorded"])
         self.assertGreater(facts["passes_recorded"], 0)
+        self.assertIn("every", facts["budget_fell_back"])
+
+    def test_a_budget_that_suffices_leaves_nothing_out(self):
+        class Slow(nn.Module):
+            def forward(self, x):
+                time.sleep(0.01)
+                return x
+
+        model = Slow()
+        with torchoscope.record(model, budget=0.9) as recording:
+            for _ in range(5):
+                model(X)
+        self.assertEqual(recording.facts["passes_left_out"], 0)
+        self.assertEqual(recording.facts["budget_fell_back"], "full")
+        self.assertIsNotNone(recording.calls("")[-1].outputs[0].mean)
 
     def test_a_file_holds_what_was_recorded(self):
         model = net()
