@@ -154,9 +154,7 @@ class LiveRecording(Recording):
             self._follow_optimizers(stack)
         listener = hooks.Listener(core.pre, core.post, self._raised)
         if self._budget:
-            roots = set(map(id, core.roots))
-            self._budget.begin(core, roots)
-            listener.before, listener.after = self._budget.before, self._budget.after
+            self._budget.begin(core, listener, stack)
         hooks.add(listener)
         stack.callback(hooks.remove, listener)
         _set_hook_cost(core)
@@ -250,34 +248,51 @@ class Budget:
         self._idle_calls = 0  # hooks of torch that ran while nothing was recorded
         self._outer = None  # id of the root that is under way
 
-    def begin(self, core, roots):
-        self._core, self._roots = core, roots
-        self._pre, self._post = core.pre, core.post
+    def begin(self, core, listener, stack):
+        self._core, self._listener = core, listener
         self._mode = core.mode  # what was asked for
         self._now = None  # how the pass under way is recorded
         self._last = time.perf_counter_ns(), 0
         self._on = True
+        roots = core.roots
+        self._roots = set(map(id, roots))
+        self._pre, self._post = core.pre, core.post
+        unwatch = hooks.watch_calls(roots, self._begins, self._ends)
+        self._watched = unwatch is not None
+        if self._watched:
+            stack.callback(unwatch)
+        else:
+            listener.before, listener.after = self._before, self._after
 
     def spent(self):
         core = self._core
         calls = core.hook_calls // 2 + self._idle_calls
         return core.cost_ns + calls * core.hook_ns
 
-    def before(self, module, *rest):
+    def _begins(self, module):
         # The outermost root once more: a new pass, for the last one was interrupted.
-        if id(module) in self._roots and self._outer in (None, id(module)):
+        if self._outer in (None, id(module)):
             self._outer = id(module)
             self._decide()
+
+    def _ends(self, module):
+        if id(module) == self._outer:
+            self._outer = None
+
+    # Where calls can not be watched without hooks, these stay in place all the time.
+
+    def _before(self, module, *rest):
+        if id(module) in self._roots:
+            self._begins(module)
         if self._on:
             self._pre(module, *rest)
         else:
             self._idle_calls += 1
 
-    def after(self, module, *rest):
+    def _after(self, module, *rest):
         if self._on:
             self._post(module, *rest)
-        if id(module) == self._outer:
-            self._outer = None
+        self._ends(module)
 
     def _decide(self):
         """A pass begins: what did the last one take, with all up to here?"""
@@ -288,13 +303,24 @@ class Budget:
         self._last = now, spent
         self._now = self._rule.next()
         self.passes[self._now] += 1
-        self._on = self._now != SKIP
-        (self._core.arm if self._on else self._core.disarm)()
+        self._turn(self._now != SKIP)
         if self._on:
             self._core.mode = self._mode if self._now == "full" else self._now
 
+    def _turn(self, on):
+        if on == self._on:
+            return
+        self._on = on
+        (self._core.arm if on else self._core.disarm)()
+        if self._watched:
+            (hooks.add if on else hooks.remove)(self._listener)
+
     def tell(self, core):
         core.arm()
+        # Hooks that only stood in the way cost as well.
+        calls = core.hook_calls // 2
+        if calls:
+            core.hook_ns = core.hook_ns * (calls + self._idle_calls) // calls
         core.fact("budget", self.share)
         core.fact("budget_fell_back", self._rule.fell_back)
         core.fact("passes_left_out", self.passes[SKIP])

@@ -222,6 +222,35 @@ class Told(Clean):
         self.assertEqual(len(recording.calls("")), facts["passes_recorded"])
         self.assertGreater(facts["passes_recorded"], 0)
         self.assertIn("every", facts["budget_fell_back"])
+        self.assertNotIn("_compiled_call_impl", model.__dict__)
+
+    @unittest.skipUnless(NEW, "hooks stay in place")
+    def test_between_recorded_passes_no_hook_is_there(self):
+        class Looks(nn.Module):
+            def forward(self, x):
+                found.append(bool(torch_module._global_forward_hooks))
+                return x
+
+        found, model = [], nn.Sequential(Looks(), nn.Linear(4, 4))
+        with torchoscope.record(model, budget=0.0001) as recording:
+            for _ in range(50):
+                model(X)
+            twin, data = copy.deepcopy(model), pickle.dumps(model[1])
+            torch.jit.script(model[1])
+        self.assertEqual(found.count(True), recording.facts["passes_recorded"])
+        self.assertGreater(found.count(False), 0)
+        self.assertNotIn("_compiled_call_impl", twin.__dict__)
+        self.assertNotIn(b"torchoscope", data)
+
+    def test_a_budget_and_a_forward_that_raises(self):
+        model = net()
+        with torchoscope.record(model, budget=0.5) as recording:
+            for _ in range(3):
+                with self.assertRaises(RuntimeError):
+                    model(X[:, :3])
+            model(X)
+        facts = recording.facts
+        self.assertEqual(facts["passes_recorded"] + facts["passes_left_out"], 4)
 
     def test_a_budget_that_suffices_leaves_nothing_out(self):
         class Slow(nn.Module):
