@@ -1,8 +1,8 @@
 """Statistics by torch operations, for tensors whose memory the host can not read.
 
 add() starts the work on the tensor's device and waits for nothing; finish() fetches the
-numbers of all that was added, one copy for each device. Sums are in double precision, in
-pieces, so that little memory is needed (in single precision where a device has no other).
+numbers of all that was added, one copy for each device. Sums are in double precision
+(single where a device has no other), in pieces, so that little memory is needed.
 """
 
 import contextlib
@@ -102,7 +102,8 @@ def _piece(x, real, start, guard, device=None):
     counts = [count, x.isnan().sum(), (x == math.inf).sum(), (x == -math.inf).sum()]
     if guard:
         rest = [0.0, math.inf, -math.inf, 0.0, 0.0, 0.0, 0.0]
-        return [one.to(real) for one in counts] + [torch.full_like(x[0], v) for v in rest]
+        counts = [one.to(real) for one in counts]
+        return counts + [torch.full_like(x[0], value) for value in rest]
     low = torch.where(finite, x, math.inf)
     high = torch.where(finite, x, -math.inf)
     zeros = (x == 0).sum()

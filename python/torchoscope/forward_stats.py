@@ -1,8 +1,9 @@
 """module.forward_stats: a list of what its calls took and gave, the newest last.
 
-It is no part of the module. One descriptor on the class nn.Module looks the module up in
-a table of weak references; for a module that was never recorded it raises AttributeError,
-and then torch looks on among parameters, buffers and modules, as it would without us.
+It is no part of the module. One descriptor on the class nn.Module looks the module up
+in a table of weak references; for a module that was never recorded it raises
+AttributeError, and then torch looks on among parameters, buffers and modules, as it
+would without us.
 """
 
 import threading

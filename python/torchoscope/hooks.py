@@ -7,8 +7,8 @@ it can not be watched, the functions that torch calls return at once and are tra
 nothing. Either way compiled graphs stay whole.
 
 A module on which Module.compile() was called does not look at hooks. For the time of a
-recording its compiled call is wrapped; torch leaves that attribute out when it pickles or
-copies a module.
+recording its compiled call is wrapped; torch leaves that attribute out when it pickles
+or copies a module.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ import weakref
 import torch
 from torch.nn.modules import module as torch_module
 
-# What is called, as tuples that are replaced, never changed: a hook that runs on another
-# thread sees the old ones or the new ones.
+# What is called, as tuples that are replaced, never changed: a hook that runs on
+# another thread sees the old ones or the new ones.
 _before = ()
 _after = ()
 _raised = ()
@@ -193,8 +193,8 @@ def _hook_after(module, args, *rest):
 
 
 def _error_of(frame):
-    """The exception that `frame` has just caught, or None: a module may well return None
-    while its caller handles an exception of its own."""
+    """The exception that `frame` has just caught, or None: a module may well return
+    None while its caller handles an exception of its own."""
     error = sys.exc_info()[1]
     trace = error.__traceback__ if error is not None else None
     return error if trace is not None and trace.tb_frame is frame else None
@@ -346,8 +346,8 @@ def _frames():
 
 
 def _told_by_wrapper(module, after):
-    """Where torch does not compile after all (a stance, a limit), the hooks of a wrapped
-    module run too; the wrapper has told already."""
+    """Where torch does not compile after all (a stance, a limit), the hooks of a
+    wrapped module run too; the wrapper has told already."""
     frames = _frames()
     if not frames or frames[-1][0] is not module or frames[-1][1] is not after:
         return False

@@ -134,7 +134,8 @@ class LiveRecording(Recording):
                 self._budget.tell(core)
             self._run = core.stop()
         except Exception as problem:
-            warnings.warn(f"torchoscope: the recording is lost: {problem}", stacklevel=3)
+            text = f"torchoscope: the recording is lost: {problem}"
+            warnings.warn(text, stacklevel=3)
         # The run holds numbers and names: from here on the model is not held.
         self._seen = self._model = self._modules = self._notes = None
 
@@ -331,8 +332,8 @@ _hook_ns = None
 
 
 def _set_hook_cost(core):
-    """What torch's way through hooks costs for one call, found out once: an empty module
-    that is not of the model, with our hooks in place and without."""
+    """What torch's way through hooks costs for one call, found out once: an empty
+    module that is not of the model, with our hooks in place and without."""
     global _hook_ns
     if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":
         core.hook_ns = 0

@@ -209,7 +209,8 @@ def _tensor(data, dtype, shape):
     kind = getattr(torch, dtype)
     if not len(data):
         return torch.empty(shape, dtype=kind)
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8).view(kind).reshape(shape)
+    flat = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    return flat.view(kind).reshape(shape)
 
 
 def open_recording(path):

@@ -12,16 +12,17 @@ def roots_of(holder):
     another object those among its attributes."""
     if isinstance(holder, torch.nn.Module):
         return {"": holder}
-    found = getattr(holder, "__dict__", None) or {}
-    found = {
-        name: value for name, value in found.items() if isinstance(value, torch.nn.Module)
-    }
-    if not found and isinstance(getattr(holder, "components", None), dict):
-        parts = holder.components  # of a diffusion pipeline
-        return {
-            name: part for name, part in parts.items() if isinstance(part, torch.nn.Module)
-        }
+    found = _modules_in(getattr(holder, "__dict__", None))
+    if not found:  # a diffusion pipeline
+        found = _modules_in(getattr(holder, "components", None))
     return found
+
+
+def _modules_in(named):
+    if not isinstance(named, dict):
+        return {}
+    kind = torch.nn.Module
+    return {name: value for name, value in named.items() if isinstance(value, kind)}
 
 
 def modules_of(holder):

@@ -1,6 +1,6 @@
 # flavours: both
-"""Tensors that only their device can read are measured by torch operations. The same way
-is taken here on the processor, and must give what the C kernel gives."""
+"""Tensors that only their device can read are measured by torch operations. The same
+way is taken here on the processor, and must give what the C kernel gives."""
 
 import math
 import os

@@ -1,6 +1,6 @@
 # flavours: both
-"""module.forward_stats: the list that a recorded module has, and that nothing that looks
-at modules gets to see."""
+"""module.forward_stats: the list that a recorded module has, and that nothing that
+looks at modules gets to see."""
 
 import copy
 import gc

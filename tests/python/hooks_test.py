@@ -1,6 +1,6 @@
 # flavours: both
-"""Why torch's global hooks: models that are compiled, scripted, traced, exported, copied
-or pickled while they are listened to are the same as without, and nothing is left."""
+"""Why torch's global hooks: models that are compiled, scripted, traced, exported,
+copied or pickled while they are listened to are the same as without, and nothing is left."""
 
 import copy
 import io
