@@ -143,6 +143,7 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     if (!self)
         return NULL;
     self->run_type = Py_NewRef(state->run_type);
+    self->recorder.self = (PyObject *)self;
     if (!fill(&self->recorder, &wishes)) {
         Py_DECREF(self);
         return NULL;

@@ -23,6 +23,7 @@ struct frames; /* calls under way, thread by thread (recorder_frames.c) */
 struct lines;  /* which line called (recorder_line.c) */
 
 struct recorder {
+    PyObject *self; /* the object that this is part of; borrowed */
     struct live *live;
     const struct model *model; /* of the trace */
     struct trace *trace;       /* NULL once stopped; look again after Python ran */

@@ -112,8 +112,9 @@ static uint16_t class_flags(const struct recorder *recorder, uint32_t object)
     return 0;
 }
 
-static bool in_backward(struct recorder *recorder, const struct torch *torch)
+bool recorder_in_backward(struct recorder *recorder)
 {
+    const struct torch *torch = torch_find();
     PyObject *task;
     long number;
 
@@ -139,7 +140,7 @@ static uint16_t call_flags(struct recorder *recorder, PyObject *module, uint32_t
                             : torch_ask(torch->autocast[0], false) ||
                                   torch_ask(torch->autocast[1], false))
         flags |= RUN_AUTOCAST;
-    if (in_backward(recorder, torch))
+    if (recorder_in_backward(recorder))
         flags |= RUN_RECOMPUTED;
     return flags;
 }

@@ -85,6 +85,8 @@ PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
                           Py_ssize_t n_args);
 /* Ours and armed? False in a child that was forked while we recorded. */
 bool recorder_ready(struct recorder *recorder);
+/* Does a backward run on this thread? What is called then is a recomputation. */
+bool recorder_in_backward(struct recorder *recorder);
 unsigned recorder_forks(void); /* how often this process came from a fork */
 /* Enter what calls under way have seen so far, at the end. */
 void recorder_unwind(struct recorder *recorder);

@@ -63,6 +63,18 @@ struct dl_tensor {
     X(f_back)                                                                          \
     X(f_lasti)                                                                         \
     X(co_filename)                                                                     \
+    X(grad_fn)                                                                         \
+    X(output_nr)                                                                       \
+    X(next_functions)                                                                  \
+    X(register_prehook)                                                                \
+    X(register_hook)                                                                   \
+    X(_base)                                                                           \
+    X(view_as)                                                                         \
+    X(as_strided)                                                                      \
+    X(contiguous)                                                                      \
+    X(is_contiguous)                                                                   \
+    X(detach)                                                                          \
+    X(queue_callback)                                                                  \
     X(add)                                                                             \
     X(finish)
 

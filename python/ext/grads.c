@@ -1,0 +1,583 @@
+/* Around a call: which edges its arguments have before forward, and after it hooks on
+ * the nodes between them and the results.
+ *
+ * The gradient of a result is what a hook sees before the node that made it runs. The
+ * gradient of an argument via this call alone is what the nodes inside the call send
+ * along the argument's edge: they are found by walking from the results, and their
+ * parts are summed. Special cases:
+ * - A leaf has an edge as well, to the node that accumulates its gradient.
+ * - A result with the edge of an argument was passed on: what reaches it is a part.
+ * That is all that reaches the tensor, for the graph knows no difference.
+ * - Arguments with the same edge (q = k = v) share one gradient: RUN_IO_SUMMED.
+ * - An argument that is a view and was written in place: its old edge is dead, the
+ *   gradient flows through its base. Then the edges of the base count, and of its
+ *   gradient the window that the view shows.
+ * - Keywords are not shown before forward: their edges are those after it. One that is
+ *   a result as well may have been overwritten, and is left out.
+ * - A recomputation in a backward makes nodes that gradients do not pass, if the first
+ *   call had nodes: then these have the hooks. */
+#include "ext/grads_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/torch.h"
+#include "ext/walk.h"
+
+#define NODES_MOST 4096 /* between the results and the arguments of a call */
+#define TABLE      16384
+#define THREADS    4096
+
+enum object_flag {
+    HAD_NODES = 1, /* its newest call that was no recomputation made nodes */
+    TOO_LARGE = 2, /* the walk met too many nodes, a gap says so */
+};
+
+/* An argument of a call under way. */
+struct argument {
+    struct edge edge;
+    struct edge base; /* of what it is a view of; until forward ended */
+    struct window *window;
+    const void *tensor; /* only compared */
+    struct sum *sum;
+    uint32_t path, parts;
+    uint8_t flags; /* enum run_io_flag */
+    bool dead;     /* stands for nothing: equal to an earlier one, or not known */
+};
+
+/* Where gradients leave through an argument. */
+struct way {
+    PyObject *node; /* held */
+    uint32_t nr, argument;
+    bool before;
+};
+
+/* A result. */
+struct result {
+    struct edge edge;
+    struct window *window;
+    uint32_t path;
+    uint8_t flags;
+};
+
+struct seen_node {
+    const void *node;
+    uint32_t walk;
+};
+
+/* Python may run others wherever it is called, so each thread has its own. */
+struct thread {
+    struct argument *arguments;
+    uint32_t n, room;
+    uint32_t *begins; /* of each call under way, in arguments */
+    uint32_t n_calls, calls_room;
+    struct result *results;
+    uint32_t n_results, results_room;
+    struct way *ways;
+    uint32_t n_ways, ways_room;
+    PyObject **nodes; /* held: an address stays its node's own */
+    uint32_t n_nodes;
+    struct seen_node *table;
+    uint32_t walk;
+};
+
+static bool grow(void *at, uint32_t n, uint32_t *room, size_t item)
+{
+    void **array = at;
+    uint32_t more = *room ? 2 * *room : 16;
+    void *moved;
+
+    if (n < *room)
+        return true;
+    moved = realloc(*array, more * item);
+    if (!moved)
+        return false;
+    *array = moved;
+    *room = more;
+    return true;
+}
+
+/* --- made and freed */
+
+struct grads *grads_new(struct recorder *recorder)
+{
+    struct grads *grads = calloc(1, sizeof *grads);
+
+    if (!grads)
+        return NULL;
+    grads->users = 1;
+    grads->recorder = recorder;
+    grads->objects = calloc(recorder->model->n_objects + 1, 1);
+    if (grads->objects)
+        return grads;
+    free(grads);
+    return NULL;
+}
+
+static void cut_arguments(struct thread *thread, uint32_t to)
+{
+    while (thread->n > to) {
+        struct argument *argument = &thread->arguments[--thread->n];
+
+        edge_drop(&argument->edge);
+        edge_drop(&argument->base);
+        window_drop(argument->window);
+        sum_drop(argument->sum);
+    }
+}
+
+/* What is needed only until hooks are put on. */
+static void clear_scratch(struct thread *thread)
+{
+    while (thread->n_results > 0) {
+        struct result *result = &thread->results[--thread->n_results];
+
+        edge_drop(&result->edge);
+        window_drop(result->window);
+    }
+    while (thread->n_ways > 0)
+        Py_DECREF(thread->ways[--thread->n_ways].node);
+    while (thread->n_nodes > 0)
+        Py_DECREF(thread->nodes[--thread->n_nodes]);
+}
+
+void grads_release_threads(struct grads *grads)
+{
+    for (uint32_t i = 0; i < grads->n_threads; i++) {
+        struct thread *thread = grads->threads[i];
+
+        if (!thread)
+            continue;
+        cut_arguments(thread, 0);
+        clear_scratch(thread);
+        free(thread->arguments);
+        free(thread->begins);
+        free(thread->results);
+        free(thread->ways);
+        free(thread->nodes);
+        free(thread->table);
+        free(thread);
+    }
+    free(grads->threads);
+    grads->threads = NULL;
+    grads->n_threads = 0;
+}
+
+void grads_drop_user(struct grads *grads)
+{
+    if (--grads->users)
+        return;
+    hooks_forget(grads);
+    grads_release_threads(grads);
+    free(grads->objects);
+    free(grads);
+}
+
+void grads_free(struct grads *grads)
+{
+    if (!grads)
+        return;
+    grads->recorder = NULL;
+    hooks_forget(grads);
+    if (!grads->inside)
+        grads_release_threads(grads);
+    grads_drop_user(grads);
+}
+
+static struct thread *thread_of(struct grads *grads, uint32_t number)
+{
+    struct thread **moved, *thread;
+
+    if (number >= THREADS || !grads->recorder)
+        return NULL;
+    if (number >= grads->n_threads) {
+        moved = realloc(grads->threads, (number + 1) * sizeof *moved);
+        if (!moved)
+            return NULL;
+        memset(moved + grads->n_threads, 0,
+               (number + 1 - grads->n_threads) * sizeof *moved);
+        grads->threads = moved;
+        grads->n_threads = number + 1;
+    }
+    if (grads->threads[number])
+        return grads->threads[number];
+    thread = calloc(1, sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->nodes = calloc(NODES_MOST, sizeof *thread->nodes);
+    thread->table = calloc(TABLE, sizeof *thread->table);
+    if (thread->nodes && thread->table)
+        return grads->threads[number] = thread;
+    free(thread->nodes);
+    free(thread->table);
+    free(thread);
+    return NULL;
+}
+
+/* Nothing is freed under whoever is inside, though the recording may end. */
+static void go_in(struct grads *grads)
+{
+    grads->users++;
+    grads->inside++;
+}
+
+static void go_out(struct grads *grads)
+{
+    if (--grads->inside == 0 && !grads->recorder)
+        grads_release_threads(grads);
+    grads_drop_user(grads);
+}
+
+int grads_in_backward(struct grads *grads)
+{
+    return grads->tokens > 0;
+}
+
+/* --- before forward */
+
+/* Arguments of one call, as they are met. */
+struct meeting {
+    struct grads *grads;
+    struct thread *thread;
+    uint32_t first; /* of the call's arguments */
+    bool late;      /* after forward: keywords */
+};
+
+static int add_argument(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct meeting *meeting = user;
+    struct thread *thread = meeting->thread;
+    struct argument argument = {.tensor = tensor};
+
+    argument.edge = edge_of(tensor);
+    if (!argument.edge.node)
+        return 0;
+    for (uint32_t i = meeting->first; i < thread->n; i++)
+        if (edge_same(&thread->arguments[i].edge, &argument.edge)) {
+            thread->arguments[i].flags |= RUN_IO_SUMMED;
+            edge_drop(&argument.edge);
+            return 0;
+        }
+    for (uint32_t i = 0; meeting->late && i < thread->n_results; i++)
+        argument.dead |= edge_same(&thread->results[i].edge, &argument.edge);
+    if (!meeting->late)
+        argument.base = edge_of_base(tensor);
+    if (!meeting->grads->recorder || argument.dead ||
+        !grow(&thread->arguments, thread->n, &thread->room,
+              sizeof *thread->arguments)) {
+        edge_drop(&argument.edge);
+        edge_drop(&argument.base);
+        return meeting->grads->recorder ? 0 : -1;
+    }
+    argument.path = trace_string(meeting->grads->recorder->trace, path, len);
+    thread->arguments[thread->n++] = argument;
+    return 0;
+}
+
+void grads_before(struct grads *grads, uint32_t number, PyObject *args)
+{
+    struct thread *thread = thread_of(grads, number);
+    struct meeting meeting = {.grads = grads, .thread = thread};
+
+    if (!thread || !grow(&thread->begins, thread->n_calls, &thread->calls_room,
+                         sizeof *thread->begins))
+        return;
+    go_in(grads);
+    meeting.first = thread->n;
+    thread->begins[thread->n_calls++] = thread->n;
+    walk_arguments(args, NULL, add_argument, &meeting, NULL);
+    go_out(grads);
+}
+
+void grads_drop(struct grads *grads, uint32_t number)
+{
+    struct thread *thread = thread_of(grads, number);
+
+    if (!thread || thread->n_calls == 0)
+        return;
+    go_in(grads);
+    cut_arguments(thread, thread->begins[--thread->n_calls]);
+    go_out(grads);
+}
+
+/* --- after it */
+
+static struct argument *argument_of(const struct meeting *meeting, const void *tensor)
+{
+    for (uint32_t i = meeting->first; i < meeting->thread->n; i++)
+        if (meeting->thread->arguments[i].tensor == tensor)
+            return &meeting->thread->arguments[i];
+    return NULL;
+}
+
+/* A view that was written in place: from now on its base stands for it. */
+static int check_view(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct argument *argument = argument_of(user, tensor);
+    struct edge base;
+    struct edge dead;
+
+    (void)path;
+    (void)len;
+    if (!argument || !argument->base.node || argument->window)
+        return 0;
+    base = edge_of_base(tensor);
+    if (base.node && !edge_same(&base, &argument->base)) {
+        argument->window = window_of(tensor);
+        argument->dead = !argument->window;
+        dead = argument->edge;
+        argument->edge = argument->base;
+        argument->base = dead;
+    }
+    edge_drop(&base);
+    return 0;
+}
+
+static int add_result(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct meeting *meeting = user;
+    struct thread *thread = meeting->thread;
+    const struct argument *argument = argument_of(meeting, tensor);
+    struct recorder *recorder = meeting->grads->recorder;
+    struct result result = {.edge = {NULL, 0}};
+
+    /* The node of a parameter lives longer than the call. */
+    if (!recorder || live_tensor_number(recorder->live, tensor) != NO_OBJECT)
+        return 0;
+    result.edge = edge_of(tensor);
+    if (result.edge.node && argument && argument->window) {
+        edge_drop(&result.edge);
+        result.edge = edge_of_base(tensor);
+        if (result.edge.node)
+            result.window = argument->window;
+    }
+    if (!result.edge.node)
+        return 0;
+    for (uint32_t i = 0; i < thread->n_results; i++)
+        if (edge_same(&thread->results[i].edge, &result.edge)) {
+            thread->results[i].flags |= RUN_IO_SUMMED;
+            edge_drop(&result.edge);
+            return 0;
+        }
+    if (!meeting->grads->recorder ||
+        !grow(&thread->results, thread->n_results, &thread->results_room,
+              sizeof *thread->results)) {
+        edge_drop(&result.edge);
+        return -1;
+    }
+    if (result.window)
+        result.window->users++;
+    result.path = trace_string(meeting->grads->recorder->trace, path, len);
+    thread->results[thread->n_results++] = result;
+    return 0;
+}
+
+/* --- the walk between them */
+
+/* True: it was not met before in this walk. */
+static bool meet_node(struct thread *thread, const void *node)
+{
+    uint64_t hash = (uintptr_t)node * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 50); /* of TABLE slots */
+
+    while (thread->table[at].walk == thread->walk) {
+        if (thread->table[at].node == node)
+            return false;
+        at = (at + 1) % TABLE;
+    }
+    thread->table[at] = (struct seen_node){node, thread->walk};
+    return true;
+}
+
+static bool push_node(struct thread *thread, PyObject *node)
+{
+    if (thread->n_nodes == NODES_MOST)
+        return false;
+    if (meet_node(thread, node))
+        thread->nodes[thread->n_nodes++] = Py_NewRef(node);
+    return true;
+}
+
+static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
+                    struct argument *argument, bool before)
+{
+    struct thread *thread = meeting->thread;
+
+    if (argument->dead)
+        return true;
+    if (!grow(&thread->ways, thread->n_ways, &thread->ways_room, sizeof *thread->ways))
+        return false;
+    argument->parts++;
+    thread->ways[thread->n_ways++] =
+        (struct way){.node = Py_NewRef(node),
+                     .nr = nr,
+                     .argument = (uint32_t)(argument - thread->arguments),
+                     .before = before};
+    return true;
+}
+
+/* Gradients that leave along an edge are those of all arguments with it: more than one
+ * only where views of one base were written. *ret_found if there are any. */
+static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
+                     const struct edge *edge, bool before, bool *ret_found)
+{
+    struct thread *thread = meeting->thread;
+    bool ok = true;
+
+    *ret_found = false;
+    for (uint32_t i = meeting->first; ok && i < thread->n; i++)
+        if (edge_same(&thread->arguments[i].edge, edge)) {
+            *ret_found = true;
+            ok = add_way(meeting, node, nr, &thread->arguments[i], before);
+        }
+    return ok;
+}
+
+/* One node: its edges end at arguments, or lead on. */
+static bool walk_node(struct meeting *meeting, PyObject *node)
+{
+    PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
+    Py_ssize_t n = next && PyTuple_Check(next) ? PyTuple_Size(next) : 0;
+    bool ok = true;
+
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        PyObject *pair = PyTuple_GetItem(next, i), *nr; /* borrowed */
+        struct edge edge;
+        bool found;
+
+        if (!pair || !PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
+            continue;
+        edge.node = PyTuple_GetItem(pair, 0);
+        if (edge.node == Py_None)
+            continue;
+        nr = PyTuple_GetItem(pair, 1);
+        edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
+        ok = add_ways(meeting, node, (uint32_t)i, &edge, false, &found) &&
+             (found || push_node(meeting->thread, edge.node));
+    }
+    ext_swallow();
+    Py_XDECREF(next);
+    return ok;
+}
+
+/* Find all ways; false: too many nodes. */
+static bool find_ways(struct meeting *meeting)
+{
+    struct thread *thread = meeting->thread;
+    bool ok = true;
+
+    if (meeting->first == thread->n)
+        return true;
+    thread->walk++;
+    for (uint32_t i = 0; ok && i < thread->n_results; i++) {
+        const struct edge *edge = &thread->results[i].edge;
+        bool found;
+
+        ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
+             (found || push_node(thread, edge->node));
+    }
+    for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
+        ok = walk_node(meeting, thread->nodes[i]);
+    return ok;
+}
+
+/* --- hooks put on */
+
+static void hook_results(struct meeting *meeting, uint32_t call)
+{
+    struct thread *thread = meeting->thread;
+
+    for (uint32_t i = 0; i < thread->n_results; i++) {
+        const struct result *result = &thread->results[i];
+        struct part part = {
+            .spot = {call, result->path, RUN_GRAD_OUT, result->flags, 0},
+            .window = result->window,
+            .nr = result->edge.nr,
+            .before = true};
+
+        if (!hook_put(meeting->grads, result->edge.node, &part) &&
+            meeting->grads->recorder)
+            recorder_failed(meeting->grads->recorder);
+    }
+}
+
+static void hook_ways(struct meeting *meeting, uint32_t call)
+{
+    struct thread *thread = meeting->thread;
+
+    for (uint32_t i = 0; i < thread->n_ways; i++) {
+        const struct way *way = &thread->ways[i];
+        struct argument *argument = &thread->arguments[way->argument];
+        struct part part = {
+            .spot = {call, argument->path, RUN_GRAD_IN, argument->flags, 0},
+            .window = argument->window,
+            .nr = way->nr,
+            .before = way->before};
+
+        if (argument->parts > 1 && !argument->sum)
+            argument->sum = sum_new(&part.spot, argument->parts);
+        part.sum = argument->sum;
+        if ((argument->parts > 1 && !part.sum) ||
+            !hook_put(meeting->grads, way->node, &part)) {
+            if (meeting->grads->recorder)
+                recorder_failed(meeting->grads->recorder);
+        }
+    }
+}
+
+static void tell_too_large(struct grads *grads, uint32_t object)
+{
+    grads->objects[object] |= TOO_LARGE;
+    if (grads->recorder)
+        trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
+                  "Gradients of its arguments are not recorded: more than %d steps lie "
+                  "between them and its results.",
+                  NODES_MOST);
+}
+
+/* Hooks for a call of which the arguments' edges are known. */
+static void put_hooks(struct meeting *meeting, uint32_t call, PyObject *args,
+                      PyObject *kwargs, PyObject *result)
+{
+    struct grads *grads = meeting->grads;
+    uint32_t object = trace_object(grads->recorder->trace, call);
+    bool recomputed = recorder_in_backward(grads->recorder);
+
+    if (object >= grads->recorder->model->n_objects ||
+        (recomputed && grads->objects[object] & HAD_NODES))
+        return;
+    walk_arguments(args, NULL, check_view, meeting, NULL);
+    walk_result(result, add_result, meeting, NULL);
+    if (!recomputed)
+        grads->objects[object] &= (uint8_t)~HAD_NODES;
+    if (meeting->thread->n_results == 0)
+        return;
+    if (!recomputed)
+        grads->objects[object] |= HAD_NODES;
+    meeting->late = true;
+    if (kwargs)
+        walk_arguments(NULL, kwargs, add_argument, meeting, NULL);
+    hook_results(meeting, call);
+    if (grads->objects[object] & TOO_LARGE)
+        return;
+    if (find_ways(meeting))
+        hook_ways(meeting, call);
+    else
+        tell_too_large(grads, object);
+}
+
+void grads_after(struct grads *grads, uint32_t number, uint32_t call, PyObject *args,
+                 PyObject *kwargs, PyObject *result)
+{
+    struct thread *thread = thread_of(grads, number);
+    struct meeting meeting = {.grads = grads, .thread = thread};
+
+    if (!thread || thread->n_calls == 0)
+        return;
+    go_in(grads);
+    meeting.first = thread->begins[--thread->n_calls];
+    put_hooks(&meeting, call, args, kwargs, result);
+    clear_scratch(thread);
+    cut_arguments(thread, meeting.first);
+    go_out(grads);
+}
