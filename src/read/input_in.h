@@ -60,9 +60,11 @@ int input_load(struct input *input, struct build *build, uint64_t limit,
 /* ---- for readers.c ---- */
 
 /* Memory that a build may take before it has seen a file, and more of it for a file of
- * `size` bytes: in all, never more than 64 MB and eight times what was opened. */
-#define INPUT_MODEL_LIMIT   (32 * MIB)
-#define INPUT_SCRATCH_LIMIT (24 * MIB)
+ * `size` bytes: in all, never more than 64 MB and eight times what was opened. The 20
+ * MB that are left are for what tables copy while they grow, and for who looks at the
+ * model. */
+#define INPUT_MODEL_LIMIT   (28 * MIB)
+#define INPUT_SCRATCH_LIMIT (12 * MIB)
 #define INPUT_TABLE_LIMIT   (4 * MIB)
 void input_allow(struct build *build, uint64_t size);
 
