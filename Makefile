@@ -3,7 +3,7 @@ PREFIX = /usr/local
 DESTDIR =
 SECONDS = 60
 
-SOURCES = $(shell find src tests -name '*.[ch]' 2>/dev/null)
+SOURCES = $(shell find src python tests -name '*.[ch]' 2>/dev/null)
 DEMO = build/demo/resnet18.pth
 
 build: ## compile; leaves the program at build/torchoscope

@@ -73,7 +73,8 @@ def must(*command, env=None):
 
 
 def check_format(count):
-    files = [*ROOT.glob("src/**/*.[ch]"), *ROOT.glob("tests/**/*.[ch]")]
+    folders = ("src", "python", "tests")
+    files = [file for folder in folders for file in ROOT.glob(f"{folder}/**/*.[ch]")]
     status, output = run("clang-format", "--dry-run", "-Werror", *files)
     if status != 0:
         wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", output, re.M)))
