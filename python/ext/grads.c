@@ -24,78 +24,12 @@
 #include "ext/torch.h"
 #include "ext/walk.h"
 
-#define NODES_MOST 4096 /* between the results and the arguments of a call */
-#define TABLE      16384
-#define THREADS    4096
+#define THREADS 4096
 
 enum object_flag {
     HAD_NODES = 1, /* its newest call that was no recomputation made nodes */
     TOO_LARGE = 2, /* the walk met too many nodes, a gap says so */
 };
-
-/* An argument of a call under way. */
-struct argument {
-    struct edge edge;
-    struct edge base; /* of what it is a view of; until forward ended */
-    struct window *window;
-    const void *tensor; /* only compared */
-    struct sum *sum;
-    uint32_t path, parts;
-    uint8_t flags; /* enum run_io_flag */
-    bool dead;     /* stands for nothing: equal to an earlier one, or not known */
-};
-
-/* Where gradients leave through an argument. */
-struct way {
-    PyObject *node; /* held */
-    uint32_t nr, argument;
-    bool before;
-};
-
-/* A result. */
-struct result {
-    struct edge edge;
-    struct window *window;
-    uint32_t path;
-    uint8_t flags;
-};
-
-struct seen_node {
-    const void *node;
-    uint32_t walk;
-};
-
-/* Python may run others wherever it is called, so each thread has its own. */
-struct thread {
-    struct argument *arguments;
-    uint32_t n, room;
-    uint32_t *begins; /* of each call under way, in arguments */
-    uint32_t n_calls, calls_room;
-    struct result *results;
-    uint32_t n_results, results_room;
-    struct way *ways;
-    uint32_t n_ways, ways_room;
-    PyObject **nodes; /* held: an address stays its node's own */
-    uint32_t n_nodes;
-    struct seen_node *table;
-    uint32_t walk;
-};
-
-static bool grow(void *at, uint32_t n, uint32_t *room, size_t item)
-{
-    void **array = at;
-    uint32_t more = *room ? 2 * *room : 16;
-    void *moved;
-
-    if (n < *room)
-        return true;
-    moved = realloc(*array, more * item);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
 
 /* --- made and freed */
 
@@ -141,7 +75,7 @@ static void clear_scratch(struct thread *thread)
         Py_DECREF(thread->nodes[--thread->n_nodes]);
 }
 
-void grads_release_threads(struct grads *grads)
+static void release_threads(struct grads *grads)
 {
     for (uint32_t i = 0; i < grads->n_threads; i++) {
         struct thread *thread = grads->threads[i];
@@ -168,7 +102,7 @@ void grads_drop_user(struct grads *grads)
     if (--grads->users)
         return;
     hooks_forget(grads);
-    grads_release_threads(grads);
+    release_threads(grads);
     free(grads->objects);
     free(grads);
 }
@@ -180,7 +114,7 @@ void grads_free(struct grads *grads)
     grads->recorder = NULL;
     hooks_forget(grads);
     if (!grads->inside)
-        grads_release_threads(grads);
+        release_threads(grads);
     grads_drop_user(grads);
 }
 
@@ -205,7 +139,7 @@ static struct thread *thread_of(struct grads *grads, uint32_t number)
     if (!thread)
         return NULL;
     thread->nodes = calloc(NODES_MOST, sizeof *thread->nodes);
-    thread->table = calloc(TABLE, sizeof *thread->table);
+    thread->table = calloc(NODES_TABLE, sizeof *thread->table);
     if (thread->nodes && thread->table)
         return grads->threads[number] = thread;
     free(thread->nodes);
@@ -224,7 +158,7 @@ static void go_in(struct grads *grads)
 static void go_out(struct grads *grads)
 {
     if (--grads->inside == 0 && !grads->recorder)
-        grads_release_threads(grads);
+        release_threads(grads);
     grads_drop_user(grads);
 }
 
@@ -234,14 +168,6 @@ int grads_in_backward(struct grads *grads)
 }
 
 /* --- before forward */
-
-/* Arguments of one call, as they are met. */
-struct meeting {
-    struct grads *grads;
-    struct thread *thread;
-    uint32_t first; /* of the call's arguments */
-    bool late;      /* after forward: keywords */
-};
 
 static int add_argument(void *user, PyObject *tensor, const char *path, size_t len)
 {
@@ -263,8 +189,8 @@ static int add_argument(void *user, PyObject *tensor, const char *path, size_t l
     if (!meeting->late)
         argument.base = edge_of_base(tensor);
     if (!meeting->grads->recorder || argument.dead ||
-        !grow(&thread->arguments, thread->n, &thread->room,
-              sizeof *thread->arguments)) {
+        !recorder_grow(&thread->arguments, thread->n, &thread->room,
+                       sizeof *thread->arguments)) {
         edge_drop(&argument.edge);
         edge_drop(&argument.base);
         return meeting->grads->recorder ? 0 : -1;
@@ -279,8 +205,8 @@ void grads_before(struct grads *grads, uint32_t number, PyObject *args)
     struct thread *thread = thread_of(grads, number);
     struct meeting meeting = {.grads = grads, .thread = thread};
 
-    if (!thread || !grow(&thread->begins, thread->n_calls, &thread->calls_room,
-                         sizeof *thread->begins))
+    if (!thread || !recorder_grow(&thread->begins, thread->n_calls, &thread->calls_room,
+                                  sizeof *thread->begins))
         return;
     go_in(grads);
     meeting.first = thread->n;
@@ -360,8 +286,8 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
             return 0;
         }
     if (!meeting->grads->recorder ||
-        !grow(&thread->results, thread->n_results, &thread->results_room,
-              sizeof *thread->results)) {
+        !recorder_grow(&thread->results, thread->n_results, &thread->results_room,
+                       sizeof *thread->results)) {
         edge_drop(&result.edge);
         return -1;
     }
@@ -370,115 +296,6 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
     result.path = trace_string(meeting->grads->recorder->trace, path, len);
     thread->results[thread->n_results++] = result;
     return 0;
-}
-
-/* --- the walk between them */
-
-/* True: it was not met before in this walk. */
-static bool meet_node(struct thread *thread, const void *node)
-{
-    uint64_t hash = (uintptr_t)node * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t)(hash >> 50); /* of TABLE slots */
-
-    while (thread->table[at].walk == thread->walk) {
-        if (thread->table[at].node == node)
-            return false;
-        at = (at + 1) % TABLE;
-    }
-    thread->table[at] = (struct seen_node){node, thread->walk};
-    return true;
-}
-
-static bool push_node(struct thread *thread, PyObject *node)
-{
-    if (thread->n_nodes == NODES_MOST)
-        return false;
-    if (meet_node(thread, node))
-        thread->nodes[thread->n_nodes++] = Py_NewRef(node);
-    return true;
-}
-
-static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
-                    struct argument *argument, bool before)
-{
-    struct thread *thread = meeting->thread;
-
-    if (argument->dead)
-        return true;
-    if (!grow(&thread->ways, thread->n_ways, &thread->ways_room, sizeof *thread->ways))
-        return false;
-    argument->parts++;
-    thread->ways[thread->n_ways++] =
-        (struct way){.node = Py_NewRef(node),
-                     .nr = nr,
-                     .argument = (uint32_t)(argument - thread->arguments),
-                     .before = before};
-    return true;
-}
-
-/* Gradients that leave along an edge are those of all arguments with it: more than one
- * only where views of one base were written. *ret_found if there are any. */
-static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
-                     const struct edge *edge, bool before, bool *ret_found)
-{
-    struct thread *thread = meeting->thread;
-    bool ok = true;
-
-    *ret_found = false;
-    for (uint32_t i = meeting->first; ok && i < thread->n; i++)
-        if (edge_same(&thread->arguments[i].edge, edge)) {
-            *ret_found = true;
-            ok = add_way(meeting, node, nr, &thread->arguments[i], before);
-        }
-    return ok;
-}
-
-/* One node: its edges end at arguments, or lead on. */
-static bool walk_node(struct meeting *meeting, PyObject *node)
-{
-    PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
-    Py_ssize_t n = next && PyTuple_Check(next) ? PyTuple_Size(next) : 0;
-    bool ok = true;
-
-    for (Py_ssize_t i = 0; ok && i < n; i++) {
-        PyObject *pair = PyTuple_GetItem(next, i), *nr; /* borrowed */
-        struct edge edge;
-        bool found;
-
-        if (!pair || !PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
-            continue;
-        edge.node = PyTuple_GetItem(pair, 0);
-        if (edge.node == Py_None)
-            continue;
-        nr = PyTuple_GetItem(pair, 1);
-        edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
-        ok = add_ways(meeting, node, (uint32_t)i, &edge, false, &found) &&
-             (found || push_node(meeting->thread, edge.node));
-    }
-    ext_swallow();
-    Py_XDECREF(next);
-    return ok;
-}
-
-/* Find all ways; false: too many nodes. */
-static bool find_ways(struct meeting *meeting)
-{
-    struct thread *thread = meeting->thread;
-    bool ok = true;
-
-    if (meeting->first == thread->n)
-        return true;
-    thread->walk++;
-    for (uint32_t i = 0; ok && i < thread->n_results; i++) {
-        const struct edge *edge = &thread->results[i].edge;
-        bool found;
-
-        ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
-             (found || push_node(thread, edge->node));
-    }
-    for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
-        ok = walk_node(meeting, thread->nodes[i]);
-    return ok;
 }
 
 /* --- hooks put on */

@@ -1,5 +1,6 @@
 /* grads_in.h - what the files of gradients share.
- *   grads.c        around a call: its edges, the walk between them, hooks put on
+ *   grads.c        around a call: its edges, hooks put on
+ *   grads_walk.c   the nodes between them
  *   grads_edge.c   the edges of tensors in autograd's graph
  *   grads_hook.c   what runs in a backward */
 #ifndef EXT_GRADS_IN_H
@@ -63,7 +64,57 @@ struct part {
     bool before;           /* before the node runs: gradients of its results */
 };
 
-struct thread; /* grads.c */
+#define NODES_MOST  4096  /* between the results and the arguments of a call */
+#define NODES_TABLE 16384 /* slots of the table of those that were met */
+
+/* An argument of a call under way. */
+struct argument {
+    struct edge edge;
+    struct edge base; /* of what it is a view of; until forward ended */
+    struct window *window;
+    const void *tensor; /* only compared */
+    struct sum *sum;
+    uint32_t path, parts;
+    uint8_t flags; /* enum run_io_flag */
+    bool dead;     /* stands for nothing: equal to an earlier one, or not known */
+};
+
+/* Where gradients leave through an argument. */
+struct way {
+    PyObject *node; /* held */
+    uint32_t nr, argument;
+    bool before;
+};
+
+/* A result. */
+struct result {
+    struct edge edge;
+    struct window *window;
+    uint32_t path;
+    uint8_t flags;
+};
+
+/* A node that a walk met. */
+struct seen_node {
+    const void *node;
+    uint32_t walk;
+};
+
+/* Python may run others wherever it is called, so each thread has its own. */
+struct thread {
+    struct argument *arguments;
+    uint32_t n, room;
+    uint32_t *begins; /* of each call under way, in arguments */
+    uint32_t n_calls, calls_room;
+    struct result *results;
+    uint32_t n_results, results_room;
+    struct way *ways;
+    uint32_t n_ways, ways_room;
+    PyObject **nodes; /* held: an address stays its node's own */
+    uint32_t n_nodes;
+    struct seen_node *table;
+    uint32_t walk;
+};
 
 /* Hooks may outlive the recording, so this is counted: by the recorder, by each hook,
  * and by whoever is inside. */
@@ -79,8 +130,17 @@ struct grads {
     int64_t task;    /* the newest of them */
 };
 
+/* Arguments of one call, as they are met. */
+struct meeting {
+    struct grads *grads;
+    struct thread *thread;
+    uint32_t first; /* of the call's arguments */
+    bool late;      /* after forward: keywords */
+};
+/* Find where gradients leave through the arguments; false: too many nodes. */
+bool find_ways(struct meeting *meeting);
+
 void grads_drop_user(struct grads *grads);
-void grads_release_threads(struct grads *grads); /* grads.c */
 
 struct sum *sum_new(const struct spot *spot, uint32_t parts);
 void sum_drop(struct sum *sum);

@@ -8,8 +8,7 @@ struct frames {
     struct stack *last; /* that was asked for */
 };
 
-/* Room for one more item; false without memory. */
-static bool grow(void *at, uint32_t n, uint32_t *room, size_t item)
+bool recorder_grow(void *at, uint32_t n, uint32_t *room, size_t item)
 {
     void **array = at;
     uint32_t more = *room ? 2 * *room : 16;
@@ -47,7 +46,8 @@ static struct stack *new_stack(struct frames *frames, unsigned long ident)
 {
     struct stack *stack;
 
-    if (!grow(&frames->stacks, frames->n, &frames->room, sizeof *frames->stacks))
+    if (!recorder_grow(&frames->stacks, frames->n, &frames->room,
+                       sizeof *frames->stacks))
         return NULL;
     stack = calloc(1, sizeof *stack);
     if (!stack)
@@ -82,7 +82,7 @@ struct stack *frames_at(const struct frames *frames, uint32_t number)
 
 bool stack_push(struct stack *stack, const void *module, uint32_t call, uint32_t object)
 {
-    if (!grow(&stack->frames, stack->n, &stack->room, sizeof *stack->frames))
+    if (!recorder_grow(&stack->frames, stack->n, &stack->room, sizeof *stack->frames))
         return false;
     stack->frames[stack->n++] = (struct frame){
         .module = module, .call = call, .object = object, .inputs = stack->n_inputs};
@@ -91,8 +91,8 @@ bool stack_push(struct stack *stack, const void *module, uint32_t call, uint32_t
 
 bool stack_add(struct stack *stack, const struct input *input)
 {
-    if (!grow(&stack->inputs, stack->n_inputs, &stack->inputs_room,
-              sizeof *stack->inputs))
+    if (!recorder_grow(&stack->inputs, stack->n_inputs, &stack->inputs_room,
+                       sizeof *stack->inputs))
         return false;
     stack->inputs[stack->n_inputs++] = *input;
     return true;

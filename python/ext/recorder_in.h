@@ -40,6 +40,9 @@ struct stack {
     uint32_t n_inputs, inputs_room;
 };
 
+/* Room for one more item in the array at *at; false without memory. */
+bool recorder_grow(void *at, uint32_t n, uint32_t *room, size_t item);
+
 struct frames *frames_new(void);
 void frames_free(struct frames *frames);
 /* This thread's stack; NULL without memory. It stays where it is. */

@@ -1,0 +1,111 @@
+/* The walk from a call's results to the edges of its arguments. */
+#include "ext/grads_in.h"
+
+#include "ext/torch.h"
+
+/* True: it was not met before in this walk. */
+static bool meet_node(struct thread *thread, const void *node)
+{
+    uint64_t hash = (uintptr_t)node * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 50); /* of NODES_TABLE slots */
+
+    while (thread->table[at].walk == thread->walk) {
+        if (thread->table[at].node == node)
+            return false;
+        at = (at + 1) % NODES_TABLE;
+    }
+    thread->table[at] = (struct seen_node){node, thread->walk};
+    return true;
+}
+
+static bool push_node(struct thread *thread, PyObject *node)
+{
+    if (thread->n_nodes == NODES_MOST)
+        return false;
+    if (meet_node(thread, node))
+        thread->nodes[thread->n_nodes++] = Py_NewRef(node);
+    return true;
+}
+
+static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
+                    struct argument *argument, bool before)
+{
+    struct thread *thread = meeting->thread;
+
+    if (argument->dead)
+        return true;
+    if (!recorder_grow(&thread->ways, thread->n_ways, &thread->ways_room,
+                       sizeof *thread->ways))
+        return false;
+    argument->parts++;
+    thread->ways[thread->n_ways++] =
+        (struct way){.node = Py_NewRef(node),
+                     .nr = nr,
+                     .argument = (uint32_t)(argument - thread->arguments),
+                     .before = before};
+    return true;
+}
+
+/* Gradients that leave along an edge are those of all arguments with it: more than one
+ * only where views of one base were written. *ret_found if there are any. */
+static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
+                     const struct edge *edge, bool before, bool *ret_found)
+{
+    struct thread *thread = meeting->thread;
+    bool ok = true;
+
+    *ret_found = false;
+    for (uint32_t i = meeting->first; ok && i < thread->n; i++)
+        if (edge_same(&thread->arguments[i].edge, edge)) {
+            *ret_found = true;
+            ok = add_way(meeting, node, nr, &thread->arguments[i], before);
+        }
+    return ok;
+}
+
+/* One node: its edges end at arguments, or lead on. */
+static bool walk_node(struct meeting *meeting, PyObject *node)
+{
+    PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
+    Py_ssize_t n = next && PyTuple_Check(next) ? PyTuple_Size(next) : 0;
+    bool ok = true;
+
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        PyObject *pair = PyTuple_GetItem(next, i), *nr; /* borrowed */
+        struct edge edge;
+        bool found;
+
+        if (!pair || !PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
+            continue;
+        edge.node = PyTuple_GetItem(pair, 0);
+        if (edge.node == Py_None)
+            continue;
+        nr = PyTuple_GetItem(pair, 1);
+        edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
+        ok = add_ways(meeting, node, (uint32_t)i, &edge, false, &found) &&
+             (found || push_node(meeting->thread, edge.node));
+    }
+    ext_swallow();
+    Py_XDECREF(next);
+    return ok;
+}
+
+bool find_ways(struct meeting *meeting)
+{
+    struct thread *thread = meeting->thread;
+    bool ok = true;
+
+    if (meeting->first == thread->n)
+        return true;
+    thread->walk++;
+    for (uint32_t i = 0; ok && i < thread->n_results; i++) {
+        const struct edge *edge = &thread->results[i].edge;
+        bool found;
+
+        ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
+             (found || push_node(thread, edge->node));
+    }
+    for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
+        ok = walk_node(meeting, thread->nodes[i]);
+    return ok;
+}
