@@ -35,9 +35,11 @@ static uint64_t touch(struct run *run)
     return sum;
 }
 
+/* So that touching is not optimised away. */
+volatile uint64_t fuzz_scope_seen;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static volatile uint64_t seen; /* so that touching is not optimised away */
     uint8_t *copy;
     struct run *run;
 
@@ -54,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     run = run_file_read_memory(copy, size, "input.scope", NULL, NULL);
     if (run)
-        seen += touch(run);
+        fuzz_scope_seen += touch(run);
     run_free(run);
     free(copy);
     return 0;
