@@ -10,8 +10,6 @@
 #include "show/check_text.h"
 #include "text/escape.h"
 
-#define HOME "https://github.com/torchoscope/torchoscope"
-
 /* The rules that are no findings stand behind those that are. */
 enum {
     RULE_UNSAFE = FINDING_COUNT,
@@ -168,7 +166,6 @@ void export_sarif_begin(struct json *json, const char *version)
     json_text(json, "name", "torchoscope");
     json_text(json, "version", version);
     json_text(json, "semanticVersion", version);
-    json_text(json, "informationUri", HOME);
     json_array(json, "rules");
     for (int rule = 0; rule < RULE_COUNT; rule++)
         write_rule(json, rule);
