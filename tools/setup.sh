@@ -36,6 +36,7 @@ run     library         libpcre2-8                                libpcre2-dev
 run     library         libutf8proc                               libutf8proc-dev
 run     library         sqlite3                                   libsqlite3-dev
 run     command         python3                                   python3
+run     python_header   Python.h                                  python3-dev
 test    library         cmocka                                    libcmocka-dev
 test    header          simde/x86/avx512.h                        libsimde-dev
 test    command         clang                                     clang
@@ -91,6 +92,9 @@ found() {
     library) pkg-config --exists "$2" ;;
     clang_runtime) ls "$(clang -print-runtime-dir)/libclang_rt.$2"*.a ;;
     any_python) venv_maker ;;
+    python_header)
+        ls "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/$2"
+        ;;
     debian_python) has_module /usr/bin/python3 "$2" ;;
     venv) has_module $venv "$2" ;;
     file) ls $2 ;;
