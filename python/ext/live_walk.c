@@ -315,25 +315,6 @@ static void add_buffers(struct live_walk *walk, const struct live_task *task,
     pairs_end(&pairs);
 }
 
-/* Is it one of the children of the wrapper classes, whose names only get in the way? */
-static bool is_wrapped(struct str class_name, struct str name)
-{
-    static const struct {
-        const char *class_name, *child;
-    } wrappers[] = {
-        {"DataParallel", "module"},
-        {"DistributedDataParallel", "module"},
-        {"FullyShardedDataParallel", "_fsdp_wrapped_module"},
-        {"OptimizedModule", "_orig_mod"},
-    };
-
-    for (size_t i = 0; i < COUNT_OF(wrappers); i++)
-        if (str_is(name, wrappers[i].child) &&
-            str_is(class_short(class_name), wrappers[i].class_name))
-            return true;
-    return false;
-}
-
 static void add_modules(struct live_walk *walk, const struct live_task *task,
                         PyObject *dict, uint32_t class_id)
 {
@@ -350,7 +331,7 @@ static void add_modules(struct live_walk *walk, const struct live_task *task,
         if (pairs.value == Py_None)
             flags = PLACE_EMPTY;
         else if (class_id != NO_CLASS &&
-                 is_wrapped(model_string(model, model->classes[class_id].name), name))
+                 class_wraps(model_string(model, model->classes[class_id].name), name))
             flags = PLACE_PREFIX;
         add(walk, task, name, pairs.value, ROLE_PLAIN, flags);
     }

@@ -3,22 +3,13 @@
 
 #include "base/base.h"
 #include "cli/info_in.h"
+#include "show/check_text.h"
 #include "show/summary.h"
 #include "text/escape.h"
 #include "text/width.h"
 
 #define MOST_GLOBALS 40
 #define WIDE_GLOBAL  64 /* cells; the name of a longer one sticks out */
-
-static uint64_t uses_of(const struct pickle_global *global)
-{
-    uint64_t acts = 0;
-
-    for (int act = 0; act < PICKLE_ACT_COUNT; act++)
-        if (act != PICKLE_NAMES)
-            acts += global->acts[act];
-    return acts > 0 ? acts : global->acts[PICKLE_NAMES];
-}
 
 /* "✗ posix.system                          1 use   runs a shell command" */
 static void tell_global(struct info *info, uint32_t index, size_t cells)
@@ -32,7 +23,7 @@ static void tell_global(struct info *info, uint32_t index, size_t cells)
     struct buf name = BUF_INIT, uses = BUF_INIT;
 
     escape_terminal(&name, model_string(info->model, global->name));
-    info_number(&uses, uses_of(global), "use ", "uses");
+    info_number(&uses, check_uses(global), "use ", "uses");
     buf_printf(&info->line, "%s ", signs[trust]);
     text_pad(&info->line, buf_span(&name), cells);
     buf_char(&info->line, ' ');

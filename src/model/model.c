@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
+
 void model_free(struct model *model)
 {
     struct arena arena;
@@ -185,6 +187,24 @@ struct str place_class(const struct model *model, uint32_t place)
 struct str class_short(struct str name)
 {
     return str_from(name, (size_t)(str_find_last_char(name, '.') + 1));
+}
+
+bool class_wraps(struct str class_name, struct str child)
+{
+    static const struct {
+        const char *class_name, *child;
+    } wrappers[] = {
+        {"DataParallel", "module"},
+        {"DistributedDataParallel", "module"},
+        {"FullyShardedDataParallel", "_fsdp_wrapped_module"},
+        {"OptimizedModule", "_orig_mod"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(wrappers); i++)
+        if (str_is(child, wrappers[i].child) &&
+            str_is(class_short(class_name), wrappers[i].class_name))
+            return true;
+    return false;
 }
 
 const int64_t *tensor_shape(const struct model *model, const struct tensor *tensor)

@@ -235,6 +235,9 @@ const struct object *place_object(const struct model *model, uint32_t place);
  * The short form ends it: "Conv2d". */
 struct str place_class(const struct model *model, uint32_t place);
 struct str class_short(struct str name);
+/* Is `child` what a module of this class only wraps (DataParallel: "module"), so that
+ * its name gets in the way? */
+bool class_wraps(struct str class_name, struct str child);
 
 const int64_t *tensor_shape(const struct model *model, const struct tensor *tensor);
 const int64_t *tensor_strides(const struct model *model, const struct tensor *tensor);

@@ -73,25 +73,6 @@ static uint32_t noted(struct torch_fold *fold, struct fold_values *list)
     return value == VALUE_ID_FAILED ? VALUE_ID_NONE : value;
 }
 
-/* Is it one of the children of the wrapper classes, whose names only get in the way? */
-static bool is_wrapped(struct str class_name, struct str name)
-{
-    static const struct {
-        const char *class_name, *child;
-    } wrappers[] = {
-        {"DataParallel", "module"},
-        {"DistributedDataParallel", "module"},
-        {"FullyShardedDataParallel", "_fsdp_wrapped_module"},
-        {"OptimizedModule", "_orig_mod"},
-    };
-
-    for (size_t i = 0; i < COUNT_OF(wrappers); i++)
-        if (str_is(name, wrappers[i].child) &&
-            str_is(class_short(class_name), wrappers[i].class_name))
-            return true;
-    return false;
-}
-
 static void add_parameters(struct torch_fold *fold, const struct fold_task *task,
                            node_id dict)
 {
@@ -147,7 +128,7 @@ static void add_modules(struct torch_fold *fold, const struct fold_task *task,
         name = fold_key(fold, key);
         if (fold_is(fold, value, NODE_NONE))
             flags = PLACE_EMPTY;
-        else if (is_wrapped(class_name, name))
+        else if (class_wraps(class_name, name))
             flags = PLACE_PREFIX;
         fold_add(fold, task, task->place, name, value, ROLE_PLAIN, flags);
     }

@@ -86,6 +86,10 @@ struct samples {
 uint64_t sample_key(const struct side *side, uint32_t place);
 /* The sample of one place; false if it has none, tells nothing, or all was stopped. */
 bool sample_at(struct diffing *d, int s, uint32_t place, uint64_t *ret_sample);
+/* The tensors of one side that are `wanted`. */
+int samples_list(struct diffing *d, int s,
+                 bool (*wanted)(const struct diffing *d, int s, uint32_t place),
+                 struct samples *ret_samples);
 /* The keys of all places listed; then sample those whose key the other side has too,
  * drop the others and sort by sample, then place. -1: spent. */
 int samples_keys(struct diffing *d, int s, const struct samples *samples,

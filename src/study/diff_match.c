@@ -71,7 +71,14 @@ int samples_keys(struct diffing *d, int s, const struct samples *samples,
 
 /* ---- by content ---- */
 
-static int list_unmatched(struct diffing *d, int s, struct samples *ret_samples)
+static bool is_unmatched(const struct diffing *d, int s, uint32_t place)
+{
+    return d->side[s].match[place] == NO_PLACE;
+}
+
+int samples_list(struct diffing *d, int s,
+                 bool (*wanted)(const struct diffing *d, int s, uint32_t place),
+                 struct samples *ret_samples)
 {
     const struct side *side = &d->side[s];
     uint32_t p;
@@ -82,7 +89,7 @@ static int list_unmatched(struct diffing *d, int s, struct samples *ret_samples)
     if (!ret_samples->at)
         return -1;
     for (p = 0; p < side->model->n_places; p++)
-        if (side_tensor(side, p) && side->match[p] == NO_PLACE)
+        if (side_tensor(side, p) && wanted(d, s, p))
             ret_samples->at[ret_samples->n++].place = p;
     return 0;
 }
@@ -162,7 +169,8 @@ static int match_by_content(struct diffing *d)
     struct map left_keys, right_keys;
     uint32_t i = 0, j = 0;
 
-    if (list_unmatched(d, LEFT, &left) < 0 || list_unmatched(d, RIGHT, &right) < 0)
+    if (samples_list(d, LEFT, is_unmatched, &left) < 0 ||
+        samples_list(d, RIGHT, is_unmatched, &right) < 0)
         return -1;
     if (left.n == 0 || right.n == 0)
         return 0;

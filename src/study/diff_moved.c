@@ -49,20 +49,9 @@ static bool is_loose(const struct diffing *d, int s, uint32_t place)
     return known && !known->why && known->by.beyond > 0;
 }
 
-static int list_loose(struct diffing *d, int s, struct samples *ret_samples)
+static bool may_have_moved(const struct diffing *d, int s, uint32_t place)
 {
-    const struct side *side = &d->side[s];
-    uint32_t p;
-
-    ret_samples->n = 0;
-    ret_samples->at =
-        arena_array(&d->scratch, (size_t)side->tensors[0] + 1, sizeof *ret_samples->at);
-    if (!ret_samples->at)
-        return -1;
-    for (p = 0; p < side->model->n_places; p++)
-        if (side_tensor(side, p) && is_loose(d, s, p) && in_block(side->model, p))
-            ret_samples->at[ret_samples->n++].place = p;
-    return 0;
+    return is_loose(d, s, place) && in_block(d->side[s].model, place);
 }
 
 /* If two names differ in one number only: the modules of that number. */
@@ -247,7 +236,8 @@ int match_moved(struct diffing *d)
 
     if (d->stopped)
         return 0;
-    if (list_loose(d, LEFT, &left) < 0 || list_loose(d, RIGHT, &right) < 0)
+    if (samples_list(d, LEFT, may_have_moved, &left) < 0 ||
+        samples_list(d, RIGHT, may_have_moved, &right) < 0)
         return -1;
     if (left.n == 0 || right.n == 0)
         return 0;
