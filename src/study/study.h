@@ -4,6 +4,7 @@
  *   counts.h    parameters, bytes and tensors below every place
  *   verdict.h   is it safe to load: an allow-list over the pickle log
  *   check.h     is it safe, whole and as expected: what `check` says of one model
+ *   activity.h  what each place did in a run: its calls put together
  *   diff.h      how two models differ           rename.h    renamed keys as rules
  */
 #ifndef STUDY_STUDY_H

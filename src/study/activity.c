@@ -1,0 +1,417 @@
+/* Calls are put together at their places in a few scans: sums, then who raised and who
+ * made the first value that is not finite, then what that means for the rows above. */
+#include "study/activity.h"
+
+#include <string.h>
+
+struct work_on {
+    struct activities *all;
+    const struct run *run;
+    const struct model *model;
+    struct arena *scratch;
+    bool *nested;       /* by call: a call of the same place stands around it */
+    uint32_t *bad_step; /* by place: since this step a parameter there or below is not
+                           finite; RUN_NONE: never */
+};
+
+uint32_t activity_value(const struct run *run, uint32_t call, enum run_io_kind kind)
+{
+    const struct run_call *c;
+
+    if (call >= run->n_calls)
+        return RUN_NONE;
+    c = &run->calls[call];
+    for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
+        if (run->ios[i].kind == kind && run->ios[i].value != RUN_NONE)
+            return run->ios[i].value;
+    return RUN_NONE;
+}
+
+/* ---- calls inside themselves ---- */
+
+/* Walk the tree of calls and count for each place how many of its calls are open. */
+static int find_nested(struct work_on *on)
+{
+    const struct run *run = on->run;
+    size_t n = (size_t)run->n_calls + 1;
+    uint32_t *first = arena_array(on->scratch, n, sizeof *first);
+    uint32_t *next = arena_array(on->scratch, n, sizeof *next);
+    uint32_t *open = arena_array(on->scratch, (size_t)on->all->n + 1, sizeof *open);
+    uint32_t roots = RUN_NONE, c, up;
+
+    on->nested = arena_array(on->scratch, n, sizeof *on->nested);
+    if (!first || !next || !open || !on->nested)
+        return -1;
+    memset(first, 0xff, n * sizeof *first);
+    for (c = run->n_calls; c-- > 0;) {
+        uint32_t *list =
+            run->calls[c].parent == RUN_NONE ? &roots : &first[run->calls[c].parent];
+
+        next[c] = *list;
+        *list = c;
+    }
+    for (c = roots; c != RUN_NONE;) {
+        on->nested[c] = open[run->calls[c].place]++ > 0;
+        if (first[c] != RUN_NONE) {
+            c = first[c];
+            continue;
+        }
+        /* Nothing is inside: leave it, and all that end with it. */
+        for (up = c; up != RUN_NONE; up = run->calls[up].parent) {
+            open[run->calls[up].place]--;
+            c = next[up];
+            if (c != RUN_NONE)
+                break;
+        }
+    }
+    return 0;
+}
+
+/* ---- sums ---- */
+
+static uint32_t first_place(const struct model *model, uint32_t object)
+{
+    uint32_t place = model->objects[object].place;
+
+    return place < model->n_places ? place : NO_PLACE;
+}
+
+static bool finite(const struct run *run, uint32_t value)
+{
+    const struct stats *stats;
+
+    if (value == RUN_NONE || run->values[value].stats == RUN_NONE)
+        return true;
+    stats = &run->stats[run->values[value].stats];
+    return stats->nan == 0 && stats->pos_inf == 0 && stats->neg_inf == 0;
+}
+
+static void add_results(struct activity *at, const struct run *run,
+                        const struct run_call *call)
+{
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
+        const struct run_io *io = &run->ios[i];
+
+        if (io->kind != RUN_OUT || (io->flags & RUN_IO_SAME) || finite(run, io->value))
+            continue;
+        const struct stats *stats = &run->stats[run->values[io->value].stats];
+
+        at->nan += stats->nan;
+        at->inf += stats->pos_inf + stats->neg_inf;
+    }
+}
+
+/* What a call took; one that is counted in run_merged as well is passed over. */
+static void add_call(struct work_on *on, uint32_t c)
+{
+    struct activities *all = on->all;
+    const struct run_call *call = &on->run->calls[c];
+    struct activity *at = &all->at[call->place];
+
+    at->newest = c;
+    at->out_bytes = call->out_bytes;
+    if (call->flags & RUN_LIGHT)
+        return;
+    at->calls++;
+    at->total_ns += on->nested[c] ? 0 : run_inclusive(call);
+    at->self_ns += run_exclusive(call);
+    at->backward_ns += on->nested[c] ? 0 : call->backward_ns;
+    add_results(at, on->run, call);
+    if (call->parent == RUN_NONE) {
+        all->total_ns += run_inclusive(call);
+        all->backward_ns += call->backward_ns;
+        all->passes += !(call->flags & RUN_RECOMPUTED);
+    }
+}
+
+static void add_merged(struct work_on *on, const struct run_merged *merged)
+{
+    const struct run *run = on->run;
+    struct activities *all = on->all;
+    const struct run_call *newest =
+        merged->newest < run->n_calls ? &run->calls[merged->newest] : NULL;
+    uint32_t place = newest ? newest->place : first_place(on->model, merged->object);
+    struct activity *at;
+
+    if (place == NO_PLACE)
+        return;
+    at = &all->at[place];
+    at->calls += merged->calls;
+    at->total_ns += merged->inclusive_ns;
+    at->self_ns += merged->exclusive_ns;
+    at->backward_ns += merged->backward_ns;
+    if (newest && newest->parent == RUN_NONE) {
+        all->total_ns += merged->inclusive_ns;
+        all->backward_ns += merged->backward_ns;
+        all->passes += merged->calls;
+    }
+    for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++) {
+        const struct run_merged_io *io = &run->merged_ios[i];
+
+        if (io->kind != RUN_OUT || io->stats == RUN_NONE)
+            continue;
+        at->nan += run->stats[io->stats].nan;
+        at->inf += run->stats[io->stats].pos_inf + run->stats[io->stats].neg_inf;
+    }
+}
+
+/* ---- shapes that vary ---- */
+
+static bool same_shape(const struct run *run, uint32_t a, uint32_t b)
+{
+    const struct run_value *x = &run->values[a], *y = &run->values[b];
+
+    return x->rank == y->rank && memcmp(run->dims + x->shape, run->dims + y->shape,
+                                        x->rank * sizeof *run->dims) == 0;
+}
+
+static bool call_varies(const struct run *run, uint32_t newest, uint32_t call,
+                        enum run_io_kind kind)
+{
+    uint32_t a = activity_value(run, newest, kind), b = activity_value(run, call, kind);
+
+    return a != RUN_NONE && b != RUN_NONE && a != b && !same_shape(run, a, b);
+}
+
+/* The first merged io of a kind stands for the first tensor; its shapes are distinct.
+ */
+static bool merged_varies(const struct run *run, const struct run_merged *merged,
+                          enum run_io_kind kind)
+{
+    for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++)
+        if (run->merged_ios[i].kind == kind)
+            return run->merged_ios[i].n_shapes > 1;
+    return false;
+}
+
+static void find_varying(struct work_on *on)
+{
+    const struct run *run = on->run;
+    uint32_t i;
+
+    for (i = 0; i < run->n_calls; i++) {
+        struct activity *at = &on->all->at[run->calls[i].place];
+
+        if (call_varies(run, at->newest, i, RUN_IN))
+            at->flags |= ACTIVITY_IN_VARIES;
+        if (call_varies(run, at->newest, i, RUN_OUT))
+            at->flags |= ACTIVITY_OUT_VARIES;
+    }
+    for (i = 0; i < run->n_merged; i++) {
+        const struct run_merged *merged = &run->merged[i];
+        struct activity *at;
+
+        if (merged->newest >= run->n_calls)
+            continue;
+        at = &on->all->at[run->calls[merged->newest].place];
+        if (merged_varies(run, merged, RUN_IN))
+            at->flags |= ACTIVITY_IN_VARIES;
+        if (merged_varies(run, merged, RUN_OUT))
+            at->flags |= ACTIVITY_OUT_VARIES;
+    }
+}
+
+/* ---- alarms ---- */
+
+static uint32_t *bad_steps(struct work_on *on)
+{
+    const struct model *model = on->model;
+    uint32_t *by_tensor =
+        arena_array(on->scratch, (size_t)model->n_tensors + 1, sizeof *by_tensor);
+    uint32_t *by_place =
+        arena_array(on->scratch, (size_t)on->all->n + 1, sizeof *by_place);
+    uint32_t i;
+
+    if (!by_tensor || !by_place)
+        return NULL;
+    memset(by_tensor, 0xff, model->n_tensors * sizeof *by_tensor);
+    memset(by_place, 0xff, on->all->n * sizeof *by_place);
+    for (i = 0; i < on->run->n_params; i++) {
+        const struct run_param *param = &on->run->params[i];
+
+        if (!param->gradient && !finite(on->run, param->value) &&
+            param->step < by_tensor[param->tensor])
+            by_tensor[param->tensor] = param->step;
+    }
+    for (i = on->all->n; i-- > 0;) {
+        uint32_t step = by_place[i], up = model->parent[i];
+
+        if (model->kind[i] == PLACE_TENSOR && model->object[i] < model->n_tensors)
+            step = by_place[i] = by_tensor[model->object[i]];
+        if (up != NO_PLACE && step < by_place[up])
+            by_place[up] = step;
+    }
+    return by_place;
+}
+
+/* Did a call get only finite values and give others? */
+static bool spoils(const struct work_on *on, const struct run_call *call)
+{
+    const struct run *run = on->run;
+    uint32_t place = first_place(on->model, call->object);
+    bool bad_result = false;
+
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
+        const struct run_io *io = &run->ios[i];
+
+        if (io->kind == RUN_IN && !finite(run, io->value))
+            return false;
+        bad_result |= io->kind == RUN_OUT && !finite(run, io->value);
+    }
+    return bad_result && (place == NO_PLACE || on->bad_step[place] > call->step);
+}
+
+static void mark_producer(struct work_on *on, uint32_t c)
+{
+    struct activities *all = on->all;
+    const struct run_call *calls = on->run->calls;
+
+    all->at[calls[c].place].flags |= ACTIVITY_PRODUCER;
+    if (all->producing_call == RUN_NONE ||
+        calls[c].end_ns < calls[all->producing_call].end_ns) {
+        all->producing_call = c;
+        all->first_producer = calls[c].place;
+    }
+}
+
+static void mark_raised(struct work_on *on, uint32_t c)
+{
+    struct activities *all = on->all;
+    const struct run_call *calls = on->run->calls;
+
+    all->at[calls[c].place].flags |= ACTIVITY_RAISED;
+    if (all->raising_call == RUN_NONE ||
+        calls[c].end_ns >= calls[all->raising_call].end_ns) {
+        all->raising_call = c;
+        all->raised = calls[c].place;
+    }
+}
+
+/* The innermost call is meant. Calls stand behind those around them, so a scan from
+ * behind knows of a call's inside when it meets it. */
+static int find_alarms(struct work_on *on)
+{
+    enum { RAISED_INSIDE = 1, SPOILT_INSIDE = 2 };
+    const struct run *run = on->run;
+    uint8_t *inside = arena_array(on->scratch, (size_t)run->n_calls + 1, 1);
+
+    on->bad_step = bad_steps(on);
+    if (!inside || !on->bad_step)
+        return -1;
+    for (uint32_t c = run->n_calls; c-- > 0;) {
+        const struct run_call *call = &run->calls[c];
+        uint8_t up = inside[c];
+
+        if (!(up & SPOILT_INSIDE) && spoils(on, call)) {
+            up |= SPOILT_INSIDE;
+            mark_producer(on, c);
+        }
+        if (!(up & RAISED_INSIDE) && (call->flags & RUN_RAISED)) {
+            up |= RAISED_INSIDE;
+            if (on->all->at[call->place].newest == c)
+                mark_raised(on, c);
+        }
+        if (call->parent != RUN_NONE)
+            inside[call->parent] |= up;
+    }
+    return 0;
+}
+
+/* ---- places ---- */
+
+/* The gaps that say why there is no call come before others about the same object. */
+static int find_gaps(struct work_on *on)
+{
+    const struct run *run = on->run;
+    const struct model *model = on->model;
+    uint32_t *of = arena_array(on->scratch, (size_t)model->n_objects + 1, sizeof *of),
+             i;
+
+    if (!of)
+        return -1;
+    memset(of, 0xff, model->n_objects * sizeof *of);
+    for (i = 0; i < run->n_gaps; i++) {
+        uint32_t object = run->gaps[i].object;
+
+        if (object < model->n_objects &&
+            (of[object] == RUN_NONE || run->gaps[i].kind < run->gaps[of[object]].kind))
+            of[object] = i;
+    }
+    for (i = 0; i < on->all->n; i++)
+        if (model->kind[i] <= PLACE_GROUP && model->object[i] < model->n_objects)
+            on->all->at[i].gap = of[model->object[i]];
+    return 0;
+}
+
+/* Did the last pass end by an exception? */
+static bool run_raised(const struct run *run)
+{
+    for (uint32_t c = run->n_calls; c-- > 0;)
+        if (run->calls[c].parent == RUN_NONE)
+            return run->calls[c].flags & RUN_RAISED;
+    return false;
+}
+
+static void mark_places(struct work_on *on)
+{
+    const struct model *model = on->model;
+    struct activity *at = on->all->at;
+    bool raised = run_raised(on->run);
+
+    for (uint32_t p = on->all->n; p-- > 0;) {
+        uint32_t up = model->parent[p], gap = at[p].gap;
+
+        if (up != NO_PLACE &&
+            (at[p].flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER | ACTIVITY_BELOW)))
+            at[up].flags |= ACTIVITY_BELOW;
+        if (raised && model->kind[p] == PLACE_MODULE && at[p].calls == 0 &&
+            (gap == RUN_NONE || on->run->gaps[gap].kind == RUN_GAP_NOT_CALLED))
+            at[p].flags |= ACTIVITY_NOT_REACHED;
+    }
+}
+
+/* ---- all of it ---- */
+
+static int put_together(struct work_on *on)
+{
+    uint32_t i;
+
+    if (find_nested(on) < 0)
+        return -1;
+    for (i = 0; i < on->run->n_calls; i++)
+        add_call(on, i);
+    for (i = 0; i < on->run->n_merged; i++)
+        add_merged(on, &on->run->merged[i]);
+    find_varying(on);
+    if (find_alarms(on) < 0 || find_gaps(on) < 0)
+        return -1;
+    mark_places(on);
+    return 0;
+}
+
+int activity_of(struct activities *ret_activities, const struct run *run,
+                struct arena *arena, struct err *err)
+{
+    struct activities all = {.n = run->model->n_places,
+                             .first_producer = NO_PLACE,
+                             .producing_call = RUN_NONE,
+                             .raised = NO_PLACE,
+                             .raising_call = RUN_NONE};
+    struct arena scratch;
+    struct work_on on = {
+        .all = &all, .run = run, .model = run->model, .scratch = &scratch};
+    int result = -1;
+
+    arena_init(&scratch, 0);
+    all.at = arena_array(arena, (size_t)all.n + 1, sizeof *all.at);
+    for (uint32_t p = 0; all.at && p < all.n; p++)
+        all.at[p].newest = all.at[p].gap = RUN_NONE;
+    if (all.at && put_together(&on) == 0) {
+        *ret_activities = all;
+        result = 0;
+    } else {
+        arena_err(all.at ? &scratch : arena, "putting the calls together", err);
+    }
+    arena_release(&scratch);
+    return result;
+}
