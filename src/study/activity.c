@@ -76,7 +76,7 @@ static uint32_t first_place(const struct model *model, uint32_t object)
     return place < model->n_places ? place : NO_PLACE;
 }
 
-static bool finite(const struct run *run, uint32_t value)
+static bool all_finite(const struct run *run, uint32_t value)
 {
     const struct stats *stats;
 
@@ -92,7 +92,8 @@ static void add_results(struct activity *at, const struct run *run,
     for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
         const struct run_io *io = &run->ios[i];
 
-        if (io->kind != RUN_OUT || (io->flags & RUN_IO_SAME) || finite(run, io->value))
+        if (io->kind != RUN_OUT || (io->flags & RUN_IO_SAME) ||
+            all_finite(run, io->value))
             continue;
         const struct stats *stats = &run->stats[run->values[io->value].stats];
 
@@ -229,7 +230,7 @@ static uint32_t *bad_steps(struct work_on *on)
     for (i = 0; i < on->run->n_params; i++) {
         const struct run_param *param = &on->run->params[i];
 
-        if (!param->gradient && !finite(on->run, param->value) &&
+        if (!param->gradient && !all_finite(on->run, param->value) &&
             param->step < by_tensor[param->tensor])
             by_tensor[param->tensor] = param->step;
     }
@@ -254,9 +255,9 @@ static bool spoils(const struct work_on *on, const struct run_call *call)
     for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
         const struct run_io *io = &run->ios[i];
 
-        if (io->kind == RUN_IN && !finite(run, io->value))
+        if (io->kind == RUN_IN && !all_finite(run, io->value))
             return false;
-        bad_result |= io->kind == RUN_OUT && !finite(run, io->value);
+        bad_result |= io->kind == RUN_OUT && !all_finite(run, io->value);
     }
     return bad_result && (place == NO_PLACE || on->bad_step[place] > call->step);
 }
@@ -352,6 +353,17 @@ static bool run_raised(const struct run *run)
     return false;
 }
 
+/* A shared module may have been called by another of its names. */
+static bool was_called(const struct work_on *on, uint32_t place)
+{
+    uint32_t object = on->model->object[place];
+    uint32_t first =
+        object < on->model->n_objects ? first_place(on->model, object) : NO_PLACE;
+
+    return on->all->at[place].calls > 0 ||
+           (first != NO_PLACE && on->all->at[first].calls > 0);
+}
+
 static void mark_places(struct work_on *on)
 {
     const struct model *model = on->model;
@@ -364,7 +376,7 @@ static void mark_places(struct work_on *on)
         if (up != NO_PLACE &&
             (at[p].flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER | ACTIVITY_BELOW)))
             at[up].flags |= ACTIVITY_BELOW;
-        if (raised && model->kind[p] == PLACE_MODULE && at[p].calls == 0 &&
+        if (raised && model->kind[p] == PLACE_MODULE && !was_called(on, p) &&
             (gap == RUN_NONE || on->run->gaps[gap].kind == RUN_GAP_NOT_CALLED))
             at[p].flags |= ACTIVITY_NOT_REACHED;
     }

@@ -278,6 +278,7 @@ TEST(after_an_exception_later_modules_were_not_reached)
     CHECK_INT(at(&s, "list")->flags, ACTIVITY_BELOW);
     CHECK_INT(at(&s, "tail")->flags, ACTIVITY_NOT_REACHED);
     CHECK_INT(at(&s, "list.0.act")->flags, ACTIVITY_NOT_REACHED);
+    CHECK_INT(at(&s, "list.1")->flags, 0); /* it is list.0 */
     scene_free(&s);
 }
 
