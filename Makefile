@@ -11,8 +11,8 @@ build: ## compile; leaves the program at build/torchoscope
 	@tools/build.sh build/c
 	@test ! -e build/c/torchoscope || ln -sfn c/torchoscope build/torchoscope
 
-run: build $(DEMO) ## compile, make a sample model and show it
-	@build/torchoscope $(DEMO)
+run: build ## compile, record a step of a small network and show it
+	@tools/demo.sh
 
 $(DEMO): tools/demo_model.py | build
 	@echo "torchoscope: making $@" >&2

@@ -6,18 +6,22 @@
 # build/venv. Nothing else is touched: no other Python, no setting. It says on stderr
 # what it will do before it does it.
 #
-#   TORCHOSCOPE_NO_INSTALL=1   install nothing; name what is missing and stop
+# build/venv is a Python that finds the torchoscope package, and a torch: that of the
+# user's own Python as it is, else one from pip, else Debian's. Without any, torchoscope
+# still explores files, and set-up is content.
+#
+#   TORCHOSCOPE_NO_INSTALL=1   fetch nothing; name what is missing and stop
 #   TORCHOSCOPE_YES=1          do not ask on a terminal (elsewhere it never asks)
-#   TORCHOSCOPE_PYTHON=...     the Python to make build/venv with
+#   TORCHOSCOPE_PYTHON=...     the user's own Python; python3 unless told
 #
 # When everything was found, a stamp in build/ makes the next call end at once.
 set -eu
 cd "$(dirname "$0")/.."
 
 case ${1:-} in
-run) goals='run' ;;
-test) goals='run test' ;;
-bench) goals='run test bench' ;;
+run) goals='run' version= ;; # of torch; any will do
+test) goals='run test' version=2.13 ;;
+bench) goals='run test bench' version=2.13 ;;
 *)
     echo "usage: tools/setup.sh run|test|bench" >&2
     exit 2
@@ -37,6 +41,7 @@ run     library         libutf8proc                               libutf8proc-de
 run     library         sqlite3                                   libsqlite3-dev
 run     command         python3                                   python3
 run     python_header   Python.h                                  python3-dev
+run     venv_maker      ensurepip                                 python3-venv
 test    library         cmocka                                    libcmocka-dev
 test    header          simde/x86/avx512.h                        libsimde-dev
 test    command         clang                                     clang
@@ -44,16 +49,17 @@ test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
 test    command         mandoc                                    mandoc
 test    command         strace                                    strace
-test    any_python      ensurepip                                 python3-venv
 test    debian_python   torch                                     python3-torch
 test    file            /usr/lib/*/openblas-pthread/libblas.so.3  libopenblas0-pthread
-test    venv            torch                                     torch==2.13.0+cpu
+test    venv_torch      2.13                                      torch==2.13.0+cpu
 test    venv            numpy                                     numpy
 test    venv            safetensors                               safetensors
 '
+own=${TORCHOSCOPE_PYTHON:-python3}
+debian=/usr/bin/python3
 venv=build/venv/bin/python3
 stamp=build/.setup-$1
-key="$needs$PATH ${TORCHOSCOPE_PYTHON:-}"
+key="$needs$PATH $PWD ${TORCHOSCOPE_PYTHON:-}"
 
 say() {
     echo "torchoscope: $*" >&2
@@ -72,12 +78,34 @@ has_module() {
 sys.exit(find_spec(sys.argv[1]) is None)' "$2"
 }
 
-# The Python to make build/venv with: the user's own if it is fit for it, else Debian's.
+# has_torch PYTHON [VERSION] - imports it: a torch can be there and not work.
+has_torch() {
+    "$1" -c 'import sys, torch
+sys.exit(not torch.__version__.startswith(sys.argv[1]))' "${2:-}" >/dev/null 2>&1
+}
+
+# fit PYTHON - new enough for the package, and not build/venv itself, were it activated.
+fit() {
+    "$1" -c 'import os, sys
+here = os.path.realpath(sys.prefix) == os.path.realpath("build/venv")
+sys.exit(here or sys.version_info < (3, 11))' 2>/dev/null
+}
+
+# The Python to make build/venv with, if it is to have a pip of its own.
 venv_maker() {
-    for python in "${TORCHOSCOPE_PYTHON:-python3}" /usr/bin/python3; do
-        if has_module "$python" ensurepip &&
-            "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    for python in "$own" $debian; do
+        if fit "$python" && has_module "$python" ensurepip; then
             echo "$python"
+            return 0
+        fi
+    done
+    return 1
+}
+
+python_header() {
+    for python in python3 $debian; do
+        if fit "$python" && [ -e "$("$python" -c 'import sysconfig
+print(sysconfig.get_path("include"))')/$1" ]; then
             return 0
         fi
     done
@@ -91,12 +119,11 @@ found() {
     header) echo "#include <$2>" | gcc -E - ;;
     library) pkg-config --exists "$2" ;;
     clang_runtime) ls "$(clang -print-runtime-dir)/libclang_rt.$2"*.a ;;
-    any_python) venv_maker ;;
-    python_header)
-        ls "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/$2"
-        ;;
-    debian_python) has_module /usr/bin/python3 "$2" ;;
+    python_header) python_header "$2" ;;
+    venv_maker) venv_maker || has_torch "$own" ;;
+    debian_python) has_module $debian "$2" ;;
     venv) has_module $venv "$2" ;;
+    venv_torch) has_torch $venv "$2" ;;
     file) ls $2 ;;
     esac >/dev/null 2>&1
 }
@@ -106,8 +133,8 @@ missing() {
     echo "$needs" | while read -r goal where what brings; do
         case " $goals " in *" ${goal:-none} "*) ;; *) continue ;; esac
         case $1:$where in
-        venv:venv) ;;
-        venv:* | debian:venv) continue ;;
+        venv:venv | venv:venv_torch) ;;
+        venv:* | debian:venv | debian:venv_torch) continue ;;
         esac
         found "$where" "$what" || printf ' %s' "$brings"
     done
@@ -159,54 +186,127 @@ ask() {
     case $answer in [nN]*) return 1 ;; esac
 }
 
-get_from_debian() {
-    if ! command -v apt-get >/dev/null; then
-        fail "this is not Debian; install the equivalents of:$1"
-    elif [ -n "${TORCHOSCOPE_NO_INSTALL:-}" ] || ! can_be_root; then
-        fail "ask an administrator for: apt-get install$1"
-    fi
+may_install_from_debian() {
+    command -v apt-get >/dev/null && [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ] && can_be_root
+}
+
+# install_from_debian PACKAGES - fails if they did not come; declined=1 if by choice.
+install_from_debian() {
     say "will run: apt-get install --no-install-recommends$1"
-    ask || fail "nothing was installed; what is missing:$1"
+    ask || {
+        declined=1
+        return 1
+    }
     apt_lists_are_young || apt_update || say "the package lists could not be updated"
     # shellcheck disable=SC2086
     count=$(apt-get -s --no-install-recommends install $1 2>&1 | grep -c '^Inst') || :
     say "installing $count packages in all; details in build/apt.log"
     apt_install "$1" || { apt_update && apt_install "$1"; } || {
         tail -n 3 build/apt.log >&2
-        fail "apt-get failed; the whole story is in build/apt.log"
+        say "apt-get failed; the whole story is in build/apt.log"
+        return 1
     }
     hash -r
+}
+
+get_needs_from_debian() {
+    if ! command -v apt-get >/dev/null; then
+        fail "this is not Debian; install the equivalents of:$1"
+    elif ! may_install_from_debian; then
+        fail "ask an administrator for: apt-get install$1"
+    fi
+    install_from_debian "$1" || fail "what is missing:$1"
     lack=$(missing debian)
     [ -z "$lack" ] || fail "still not found after installing:$lack"
 }
 
 # --- build/venv
 
+# make_venv PYTHON - an empty one; it remembers what it was made with.
+make_venv() {
+    "$1" -m venv --clear --without-pip build/venv >build/pip.log 2>&1 || return 1
+    echo "${TORCHOSCOPE_PYTHON:-}" >build/venv/.made-with
+}
+
+venv_stays() {
+    $venv -c '' 2>/dev/null || return 1
+    [ -z "${TORCHOSCOPE_PYTHON:-}" ] || [ -L build/venv ] ||
+        [ "$TORCHOSCOPE_PYTHON" = "$(cat build/venv/.made-with 2>/dev/null)" ]
+}
+
+# The package comes straight from the build folder. A build/venv that is a link is
+# somebody else's.
+show_package_to_venv() {
+    [ ! -L build/venv ] || return 0
+    site=$($venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    echo "$PWD/build/c/python" >"$site/torchoscope.pth"
+}
+
+# borrow_torch PYTHON [VERSION] - a build/venv that sees all packages of that Python.
+# --system-site-packages would not do: of a Python in a venv it shows those below it.
+borrow_torch() {
+    fit "$1" && has_torch "$1" "${2:-}" && make_venv "$1" || return 1
+    site=$($venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    "$1" -c 'import site
+user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+for folder in site.getsitepackages() + user:
+    print(f"import site; site.addsitedir({folder!r})")' >"$site/borrowed.pth"
+    say "build/venv uses the torch of $(command -v "$1"), as it is"
+}
+
 # shellcheck disable=SC2086 # the requirements are several words
 pip_install() {
+    has_module $venv pip || $venv -m ensurepip >build/pip.log 2>&1 || return 1
     $venv -m pip install -q --no-compile --retries 1 --timeout 15 \
         --disable-pip-version-check $1 >build/pip.log 2>&1
 }
 
 # pip must never choose a torch by itself: it would bring gigabytes of CUDA. The exact
 # name of a CPU build either exists within reach of the user's pip settings or does not.
-get_from_pip() {
-    if ! $venv -c '' 2>/dev/null; then
+torch_from_pip() {
+    [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ] || return 1
+    if ! venv_stays; then
         maker=$(venv_maker 2>/dev/null) || return 1
         say "making build/venv with $maker"
-        "$maker" -m venv --clear build/venv >build/pip.log 2>&1 || return 1
+        make_venv "$maker" || return 1
     fi
-    lack=$(missing venv)
-    say "will install into build/venv:$lack"
-    pip_install "$lack" && return 0
-    for one in $lack; do
+    say "will install into build/venv: torch==2.13.0+cpu numpy"
+    pip_install 'torch==2.13.0+cpu numpy' && return 0
+    say "pip does not find torch==2.13.0+cpu: $(tail -n 1 build/pip.log)"
+    return 1
+}
+
+torch_from_debian() {
+    may_install_from_debian && [ -x $debian ] || return 1
+    install_from_debian ' python3-torch libopenblas0-pthread' && borrow_torch $debian
+}
+
+# See that build/venv exists, with a torch if one can be had.
+get_venv() {
+    venv_stays && has_torch $venv "$version" && return 0
+    borrow_torch "$own" "$version" || torch_from_pip && return 0
+    venv_stays && has_torch $venv && return 0
+    borrow_torch "$own" || borrow_torch $debian || torch_from_debian && return 0
+    if ! venv_stays; then
+        maker=$(venv_maker 2>/dev/null) && make_venv "$maker" || return 0
+    fi
+    say "no torch was found, so model files can be explored but nothing recorded" \
+        "(TORCHOSCOPE_PYTHON may name a Python that has one," \
+        "PIP_EXTRA_INDEX_URL PyTorch's own CPU index)"
+}
+
+# What only the tests need. One that is not to be had leaves the others alone.
+get_needs_from_pip() {
+    say "will install into build/venv:$1"
+    pip_install "$1" && return 0
+    for one in $1; do
         pip_install "$one" || say "pip does not find $one: $(tail -n 1 build/pip.log)"
     done
 }
 
 # --- All together
 
-if [ -f "$stamp" ] && [ "$key" = "$(cat "$stamp")" ]; then
+if [ -f "$stamp" ] && [ "$key" = "$(cat "$stamp")" ] && [ -x $venv ]; then
     exit 0
 fi
 mkdir -p build
@@ -216,11 +316,17 @@ if command -v flock >/dev/null; then
 fi
 
 lack=$(missing debian)
-[ -z "$lack" ] || get_from_debian "$lack"
+[ -z "$lack" ] || get_needs_from_debian "$lack"
+if [ -n "${TORCHOSCOPE_PYTHON:-}" ] && ! fit "$TORCHOSCOPE_PYTHON"; then
+    fail "TORCHOSCOPE_PYTHON=$TORCHOSCOPE_PYTHON is no Python of 3.11 or later"
+fi
 
+declined=
+get_venv
+show_package_to_venv
 lack=$(missing venv)
-if [ -n "$lack" ]; then
-    [ -n "${TORCHOSCOPE_NO_INSTALL:-}" ] || get_from_pip
+if [ -n "$lack" ] && [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ]; then
+    get_needs_from_pip "$lack"
     lack=$(missing venv)
 fi
 if [ -n "$lack" ]; then
@@ -230,4 +336,5 @@ if [ -n "$lack" ]; then
         "(PIP_EXTRA_INDEX_URL may name PyTorch's own CPU index)"
     exit 0
 fi
+[ -n "$declined" ] || has_module $venv torch || exit 0 # the next call looks again
 printf '%s' "$key" >"$stamp"
