@@ -173,14 +173,14 @@ def check_manual(count):
 # --- Python
 
 
-def has_torch(python):
-    find = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
-    return python.exists() and run(python, "-c", find)[0] == 0
+def has_torch(python, version):
+    ask = f"import sys, torch; sys.exit(not torch.__version__.startswith('{version}'))"
+    return python.exists() and run(python, "-c", ask)[0] == 0
 
 
 def python_runs():
     """What to run: (file, its Python, or None where that has no torch, and a label)."""
-    venv_torch = has_torch(VENV)
+    venv_torch = has_torch(VENV, "2.13")
     for file in sorted(ROOT.glob("tests/python/*_test.py")):
         text = file.read_text()
         both = "# flavours: both" in "".join(text.splitlines()[:5])

@@ -1,14 +1,15 @@
 # flavours: both
-"""The project's own tools: set-up, the include check and the demo model."""
+"""The project's own tools: the include check and the demos."""
 
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
+import scope
 import torch
+import torchoscope
+from folder import TemporaryFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,18 +21,6 @@ TABLE = """
 | `src/read` | files | base, model | zlib; libcurl in a module |
 | `src/cli` | `main.c` | all of the above | |
 """
-
-
-class TemporaryFolder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 class IncludeCheck(TemporaryFolder):
@@ -82,34 +71,23 @@ class IncludeCheck(TemporaryFolder):
         self.assertIn("ARCHITECTURE.md is missing", output)
 
 
-class Setup(TemporaryFolder):
-    """Set-up where hardly a command is there; nothing may be installed."""
-
-    def run_setup(self, *more_commands, **env):
-        (self.folder / "bin").mkdir()
-        for command in ("dirname", "cat", "mkdir", "id", "ls", *more_commands):
-            (self.folder / "bin" / command).symlink_to(shutil.which(command))
-        (self.folder / "tools").mkdir()
-        shutil.copy(ROOT / "tools/setup.sh", self.folder / "tools")
-        return subprocess.run(
-            ["/bin/sh", self.folder / "tools/setup.sh", "run"],
-            env={"PATH": str(self.folder / "bin"), **env},
-            capture_output=True,
-            text=True,
-        )
-
-    def test_without_apt_it_names_what_to_install_and_stops(self):
-        done = self.run_setup()
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("install the equivalents of: gcc", done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1)
-
-    @unittest.skipUnless(shutil.which("apt-get"), "no apt-get here")
-    def test_told_to_install_nothing_it_names_the_packages_and_stops(self):
-        done = self.run_setup("apt-get", TORCHOSCOPE_NO_INSTALL="1")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("apt-get install gcc libc6-dev", done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1)
+class DemoRecord(TemporaryFolder):
+    def test_it_records_one_step_that_the_program_shows(self):
+        path = self.folder / "demo" / "resnet.scope"
+        command = [sys.executable, ROOT / "tools/demo_record.py", path]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        recording = torchoscope.open(path)
+        calls = recording.calls("layer2.0.relu")
+        self.assertEqual([call.number for call in calls], [0, 1])
+        self.assertEqual(calls[0].outputs[0].shape, [1, 32, 8, 8])
+        self.assertEqual(calls[0].outputs[0].min, 0)
+        [first] = recording.calls("conv1")
+        self.assertGreater(first.grad_outputs[0].std, 0)
+        self.assertFalse([gap for gap in recording.gaps if gap.name])
+        shown = scope.run(path)
+        self.assertEqual((shown.returncode, shown.stderr), (0, b""))
+        self.assertIn("layer4: Sequential".encode(), shown.stdout)
 
 
 class DemoModel(TemporaryFolder):

@@ -1,0 +1,220 @@
+"""tools/setup.sh: what it asks for, and which torch build/venv gets."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+import zipfile
+from pathlib import Path
+
+from folder import TemporaryFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+HAS_ENSUREPIP = importlib.util.find_spec("ensurepip") is not None
+
+
+class Setup(TemporaryFolder):
+    """Set-up where hardly a command is there; nothing may be installed."""
+
+    def run_setup(self, *more_commands, **env):
+        (self.folder / "bin").mkdir()
+        for command in ("dirname", "cat", "mkdir", "id", "ls", *more_commands):
+            (self.folder / "bin" / command).symlink_to(shutil.which(command))
+        (self.folder / "tools").mkdir()
+        shutil.copy(ROOT / "tools/setup.sh", self.folder / "tools")
+        return subprocess.run(
+            ["/bin/sh", self.folder / "tools/setup.sh", "run"],
+            env={"PATH": str(self.folder / "bin"), **env},
+            capture_output=True,
+            text=True,
+        )
+
+    def test_without_apt_it_names_what_to_install_and_stops(self):
+        done = self.run_setup()
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("install the equivalents of: gcc", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    @unittest.skipUnless(shutil.which("apt-get"), "no apt-get here")
+    def test_told_to_install_nothing_it_names_the_packages_and_stops(self):
+        done = self.run_setup("apt-get", TORCHOSCOPE_NO_INSTALL="1")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("apt-get install gcc libc6-dev", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+class Venv(TemporaryFolder):
+    """Set-up where all packages are there: which torch build/venv gets. The Pythons are
+    real, their torches are not; there is no apt-get but ours, and no network."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "bin").mkdir()
+        (self.folder / "tools").mkdir()
+        (self.folder / "wheels").mkdir()
+        self.debian = self.python("debian")
+        text = (ROOT / "tools/setup.sh").read_text()
+        self.assertIn("debian=/usr/bin/python3", text)
+        text = text.replace("debian=/usr/bin/python3", f"debian={self.debian}")
+        # The Pythons made here have no headers of their own.
+        text = text.replace("run     python_header", "none    python_header")
+        self.write("tools/setup.sh", text)
+        self.program("apt-get", "echo apt-get $* >>apt; exit 100")
+
+    def program(self, name, text):
+        self.write(f"bin/{name}", f"#!/bin/sh\n{text}\n")
+        (self.folder / "bin" / name).chmod(0o755)
+
+    def python(self, name, torch_version=None):
+        """A Python of its own in a folder of that name, perhaps with a torch."""
+        folder = self.folder / name
+        command = [sys.executable, "-m", "venv", "--without-pip", folder]
+        subprocess.run(command, check=True)
+        if torch_version:
+            self.give_torch(folder, torch_version)
+        return folder / "bin" / "python3"
+
+    def give_torch(self, folder, version):
+        site = folder.relative_to(self.folder) / f"lib/{PYTHON}/site-packages"
+        self.write(f"{site}/torch/__init__.py", f'__version__ = "{version}"')
+
+    def wheel(self, name, version):
+        """What pip can find: a package that says its version, and nothing else."""
+        info = f"{name}-{version}.dist-info"
+        path = self.folder / "wheels" / f"{name}-{version}-py3-none-any.whl"
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"{name}/__init__.py", f'__version__ = "{version}"')
+            archive.writestr(f"{info}/METADATA", about)
+            archive.writestr(
+                f"{info}/WHEEL",
+                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            )
+            archive.writestr(f"{info}/RECORD", "")
+
+    def use(self, python):
+        """Make it the user's python3."""
+        self.program("python3", f'exec {python} "$@"')
+
+    def set_up(self, status=0, **env):
+        """What is said on stderr."""
+        env = {
+            "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(self.folder / "wheels"),
+            "PYTHONNOUSERSITE": "1",
+            **env,
+        }
+        done = subprocess.run(
+            ["/bin/sh", self.folder / "tools/setup.sh", "run"],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        return done.stderr
+
+    def torch_in_venv(self):
+        """Its version, or None. The package has to be on the path in either case."""
+        package = self.folder / "build/c/python"
+        package.mkdir(parents=True, exist_ok=True)
+        script = (
+            "import importlib.util as u, sys; print(sys.argv[1] in sys.path)\n"
+            "print(__import__('torch').__version__ if u.find_spec('torch') else None)"
+        )
+        command = [self.folder / "build/venv/bin/python", "-I", "-c", script, package]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        found, version = done.stdout.splitlines()
+        self.assertEqual(found, "True")
+        return None if version == "None" else version
+
+    def stamped(self):
+        return (self.folder / "build/.setup-run").exists()
+
+    def test_the_users_own_torch_is_taken_as_it_is(self):
+        self.wheel("torch", "2.13.0+cpu")
+        self.use(self.python("own", "2.4.1"))
+        said = self.set_up()
+        self.assertIn("uses the torch of", said)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertEqual(self.torch_in_venv(), "2.4.1")
+        self.assertTrue(self.stamped())
+        self.assertEqual(self.set_up(), "")
+
+    def test_torchoscope_python_is_asked_instead_of_python3(self):
+        self.use(self.python("own", "2.4.1"))
+        self.set_up()
+        other = self.python("other", "2.9.0")
+        self.set_up(TORCHOSCOPE_PYTHON=str(other))
+        self.assertEqual(self.torch_in_venv(), "2.9.0")
+
+    def test_a_torchoscope_python_that_is_none_is_named(self):
+        self.use(self.debian)
+        said = self.set_up(status=1, TORCHOSCOPE_PYTHON="/nowhere/python")
+        self.assertIn("TORCHOSCOPE_PYTHON=/nowhere/python is no Python", said)
+
+    def test_a_torch_that_can_not_be_imported_is_none(self):
+        own = self.python("own", "2.4.1")
+        site = own.parents[1] / f"lib/{PYTHON}/site-packages"
+        (site / "torch/__init__.py").write_text("raise OSError('libcuda.so')")
+        self.use(own)
+        self.give_torch(self.folder / "debian", "1.13.0a0")
+        self.set_up(TORCHOSCOPE_NO_INSTALL="1")
+        self.assertEqual(self.torch_in_venv(), "1.13.0a0")
+
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    def test_without_one_pip_brings_the_cpu_build(self):
+        self.wheel("torch", "2.13.0+cpu")
+        self.wheel("torch", "2.13.0")  # as on PyPI, with CUDA
+        self.wheel("numpy", "2.0.0")
+        self.use(self.python("own"))
+        said = self.set_up()
+        self.assertIn("will install into build/venv: torch==2.13.0+cpu numpy", said)
+        self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
+        self.assertTrue(self.stamped())
+
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    def test_where_pip_has_only_cuda_debians_torch_serves(self):
+        self.wheel("torch", "2.13.0")
+        self.use(self.python("own"))
+        self.give_torch(self.folder / "debian", "1.13.0a0")
+        said = self.set_up()
+        self.assertIn("pip does not find torch==2.13.0+cpu", said)
+        self.assertIn(f"uses the torch of {self.debian}", said)
+        self.assertEqual(self.torch_in_venv(), "1.13.0a0")
+        self.assertFalse((self.folder / "apt").exists())
+
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(os.geteuid() == 0, "apt-get is called as root only")
+    def test_where_nothing_can_be_had_files_are_still_explored(self):
+        self.use(self.python("own"))
+        said = self.set_up()
+        self.assertIn("install python3-torch", (self.folder / "apt").read_text())
+        self.assertEqual(said.count("nothing recorded"), 1, said)
+        self.assertIsNone(self.torch_in_venv())
+        self.assertFalse(self.stamped(), "the next call has to look again")
+
+    def test_told_to_install_nothing_it_asks_neither_pip_nor_apt(self):
+        self.wheel("torch", "2.13.0+cpu")
+        self.use(self.python("own"))
+        said = self.set_up(TORCHOSCOPE_NO_INSTALL="1")
+        self.assertIn("no torch was found", said)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIsNone(self.torch_in_venv())
+        self.assertFalse((self.folder / "apt").exists())
+
+    def test_a_venv_that_was_deleted_is_made_again(self):
+        self.use(self.python("own", "2.4.1"))
+        self.set_up()
+        shutil.rmtree(self.folder / "build/venv")
+        self.set_up()
+        self.assertEqual(self.torch_in_venv(), "2.4.1")
+
+
+if __name__ == "__main__":
+    unittest.main()
