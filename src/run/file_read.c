@@ -596,8 +596,8 @@ static int part_bytes(struct run_source *source, uint32_t part, size_t at, void 
                    sqlite3_errmsg(source->db));
 }
 
-int run_kept_bytes(struct run *run, uint32_t kept, uint64_t at, void *to, size_t n,
-                   struct err *err)
+int run_kept_bytes(const struct run *run, uint32_t kept, uint64_t at, void *to,
+                   size_t n, struct err *err)
 {
     const struct run_kept *value;
 

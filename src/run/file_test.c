@@ -297,6 +297,13 @@ TEST(a_kept_value_may_be_larger_than_a_part)
     CHECK_MEM(back, bytes, n);
     CHECK(run_kept_bytes(again, 0, (1 << 20) - 3, back, 7, NULL) == 0);
     CHECK_MEM(back, bytes + (1 << 20) - 3, 7);
+    run_free(run);
+    run = again;
+    CHECK(run_file_write(run, path, NULL, NULL) == 0); /* over the one it reads from */
+    again = read_again(path);
+    memset(back, 0, n);
+    CHECK(run_kept_bytes(again, 0, 0, back, n, NULL) == 0);
+    CHECK_MEM(back, bytes, n);
     unlink(path);
     run_free(run);
     run_free(again);
@@ -381,6 +388,19 @@ TEST(rows_that_lead_nowhere_are_left_out_and_said)
     left_out("UPDATE kept SET part=2");
     left_out("DELETE FROM io WHERE id=2");
     left_out("UPDATE gap SET kind=99");
+}
+
+TEST(a_kept_value_that_is_cut_short_is_not_written_again)
+{
+    char path[64];
+    struct run *run = changed("UPDATE kept_part SET data=x'01020304'");
+    struct err err = {0};
+
+    CHECK_INT(run->n_kept, 1);
+    CHECK(run_file_write(run, temporary(path), NULL, &err) < 0);
+    CHECK(strstr(err.text, "cut short"));
+    unlink(path);
+    run_free(run);
 }
 
 TEST(calls_before_a_damaged_one_are_kept)

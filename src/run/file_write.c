@@ -33,6 +33,8 @@ struct scope_write {
     uint32_t *part_of;   /* by kept value: its first part */
     uint32_t *kept_of;   /* by part */
     uint32_t n_merged_shapes, n_parts;
+    char *part;      /* the one being copied from a file; or NULL */
+    struct err lost; /* why a part could not be read */
 };
 
 /* ---- shapes ---- */
@@ -201,12 +203,17 @@ static void get_kept(void *user, uint32_t i, void *row)
 
 static void get_part(void *user, uint32_t i, void *row)
 {
-    const struct scope_write *w = user;
+    struct scope_write *w = user;
     const struct run_kept *kept = &w->run->kept[w->kept_of[i]];
     uint64_t at = (uint64_t)(i - w->part_of[w->kept_of[i]]) * SCOPE_PART;
     size_t n = kept->bytes - at < SCOPE_PART ? (size_t)(kept->bytes - at) : SCOPE_PART;
+    const char *from = kept->at ? (const char *)kept->at + at : w->part;
 
-    ((struct text_row *)row)->text = str_span((const char *)kept->at + at, n);
+    /* One that is lost ends it all, so the rest is not read. */
+    if (!kept->at && (w->lost.code || run_kept_bytes(w->run, w->kept_of[i], at, w->part,
+                                                     n, &w->lost) < 0))
+        n = 0;
+    ((struct text_row *)row)->text = str_span(from, n);
 }
 
 static void get_meta(void *user, uint32_t i, void *row)
@@ -259,18 +266,18 @@ static int plan_merged(struct scope_write *w, struct arena *arena)
 static int plan_parts(struct scope_write *w, struct arena *arena, struct err *err)
 {
     const struct run *run = w->run;
+    bool in_file = false;
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < run->n_kept; i++) {
-        if (!run->kept[i].at)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "a recording with kept values that came from a file cannot "
-                           "be written again");
+        in_file = in_file || !run->kept[i].at;
         n += (run->kept[i].bytes + SCOPE_PART - 1) / SCOPE_PART;
     }
+    if (in_file)
+        w->part = arena_alloc(arena, SCOPE_PART);
     w->part_of = arena_array(arena, (size_t)run->n_kept + 1, sizeof(uint32_t));
     w->kept_of = arena_array(arena, (size_t)n + 1, sizeof(uint32_t));
-    if (!w->part_of || !w->kept_of || n >= UINT32_MAX)
+    if (!w->part_of || !w->kept_of || (in_file && !w->part) || n >= UINT32_MAX)
         return arena_err(arena, "writing", err);
     for (uint32_t i = 0; i < run->n_kept; i++) {
         w->part_of[i] = w->n_parts;
@@ -383,6 +390,8 @@ static int fill(struct scope_write *w, struct err *err)
         goto out;
     if (w->shapes.bad || w->items.bad)
         err_set(err, ERR_LIMIT, "no memory left");
+    else if (w->lost.code)
+        *err = w->lost;
     else
         status = 0;
 out:

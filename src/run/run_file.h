@@ -12,8 +12,9 @@
 /* Does the file begin as one of ours? (SQLite, with our application_id.) */
 bool run_file_is(const char *path);
 
-/* Written to a temporary file beside it, then renamed: whole or not at all. Kept values
- * that are in a file themselves cannot be written again. */
+/* Written to a temporary file beside it, then renamed: whole or not at all; it may be
+ * the file that the run was read from. Kept values that are in a file are copied part
+ * by part. */
 int run_file_write(const struct run *run, const char *path, struct work *work,
                    struct err *err);
 /* The run with its model; free it with run_free(). The values of parameters are not in
@@ -26,8 +27,8 @@ struct run *run_file_read_memory(const void *at, size_t size, const char *name,
                                  struct work *work, struct err *err);
 
 /* Copy `n` bytes of a kept value from byte `at` on. */
-int run_kept_bytes(struct run *run, uint32_t kept, uint64_t at, void *to, size_t n,
-                   struct err *err);
+int run_kept_bytes(const struct run *run, uint32_t kept, uint64_t at, void *to,
+                   size_t n, struct err *err);
 
 /* The version of SQLite: "3.40.1". */
 const char *run_library(void);
