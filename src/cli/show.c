@@ -164,6 +164,7 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
 {
     const struct model *model = s->session->model;
     const struct tensor *tensor = place_tensor(model, s->place);
+    const char *unread = NULL;
 
     statistics_title(to, s->session, s->place);
     details_tensor(to, &s->show, s->place, s->options->all);
@@ -185,8 +186,10 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
     if (s->has_cells)
         grid_text(to, &s->slice, &s->cells, tensor_shape(model, tensor),
                   s->cli->columns, s->cli->ascii);
-    if (s->options->sha256)
+    if (s->numbers.sha256[0])
         buf_printf(to, "sha256 %s\n", s->numbers.sha256);
+    if (!tensor_readable(model, tensor, &unread))
+        buf_printf(to, "as recorded: %s\n", unread);
 }
 
 /* ---- out ---- */
@@ -221,15 +224,27 @@ static void write_json(struct showing *s)
                      s->has_cells && s->options->slice ? &values : NULL);
 }
 
-/* A tensor whose values cannot be read is shown all the same. */
+/* The whole file, if it is a recording. */
+static void write_recording(struct showing *s)
+{
+    struct json json;
+
+    json_init_text(&json, &s->cli->out);
+    export_run_json(&json, s->session);
+}
+
+/* A tensor whose values cannot be read is shown all the same, with the statistics that
+ * are known of it. */
 static int show_place(struct showing *s, struct err *err)
 {
+    const struct model *model = s->session->model;
     struct err why = {0};
     int status;
 
-    if (s->session->model->kind[s->place] == PLACE_TENSOR && !s->options->no_values) {
+    if (model->kind[s->place] == PLACE_TENSOR && !s->options->no_values) {
         status = read_numbers(s, &why);
-        if (status == 0)
+        if (status == 0 && (s->options->slice ||
+                            tensor_readable(model, place_tensor(model, s->place), NULL)))
             status = read_cells(s, &why);
         if (status < 0) {
             *err = why;
@@ -254,6 +269,10 @@ static int show_file(struct showing *s, const char *path, const char *name,
     s->session = session_open(path, &s->cli->work, err);
     if (!s->session)
         return -1;
+    if (s->session->run && s->cli->json && !name) {
+        write_recording(s);
+        return 0;
+    }
     if (s->options->exact)
         s->session->mode = MEASURE_EXACT;
     if (session_find(s->session, str_of(name), &s->place, err) < 0 ||
@@ -284,7 +303,7 @@ static int show_run(int argc, char **argv)
     }
     s.cli = &cli;
     arena_init(&s.arena, GIB);
-    if (show_file(&s, argv[0], argc > 1 ? argv[1] : "", &err) < 0)
+    if (show_file(&s, argv[0], argc > 1 ? argv[1] : NULL, &err) < 0)
         status = cli_fail(&err);
     session_close(s.session);
     arena_release(&s.arena);
@@ -297,7 +316,7 @@ const struct command show_command = {
     .usage = "FILE NAME [OPTION]...",
     .details =
         "NAME is a full name, or the end of one if that is enough. Without it the\n"
-        "whole file is shown.\n",
+        "whole file is shown; of a recording --json then writes all calls.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = show_run,

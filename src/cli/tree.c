@@ -242,10 +242,9 @@ static int write_tree(struct tree *tree, struct err *err)
     if (tree->cli.json) {
         json_init_text(&json, &tree->cli.out);
         export_tree_json(&json, tree->session, choice);
-    } else {
-        export_tree_csv(&tree->cli.out, tree->session, choice);
+        return 0;
     }
-    return 0;
+    return export_tree_csv(&tree->cli.out, tree->session, choice, err);
 }
 
 static int open_and_write(struct tree *tree, const char *path)

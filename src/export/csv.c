@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/base.h"
 #include "text/escape.h"
 
 /* A table being written: fields of one row, separated by commas. */
@@ -9,6 +10,7 @@ struct table {
     struct out *out;
     const struct session *session;
     const struct model *model;
+    struct activities activities; /* of a recording */
     struct buf text, field;
     bool first; /* nothing written yet in this row */
 };
@@ -82,7 +84,7 @@ static void add_tie(struct table *table, uint32_t place)
         add_path(table, first);
 }
 
-/* name,shape,dtype,numel,bytes: how each row begins. */
+/* name,shape,dtype,numel,bytes: how each row of a tensor begins. */
 static void add_tensor(struct table *table, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(table->model, place);
@@ -98,18 +100,28 @@ static void add_tensor(struct table *table, uint32_t place)
         add_nothing(table, 1);
 }
 
-static void each_tensor(struct table *table, struct export_choice choice,
-                        const char *header,
-                        void (*row)(struct table *table, uint32_t place))
+/* Rows of tensors, and of modules where there is something to say of them. */
+struct rows {
+    const char *header;
+    void (*tensor)(struct table *table, uint32_t place);
+    void (*module)(struct table *table, uint32_t place); /* or NULL */
+};
+
+static void write_rows(struct table *table, struct export_choice choice,
+                       const struct rows *rows)
 {
-    out_text(table->out, header);
+    out_text(table->out, rows->header);
     out_text(table->out, "\r\n");
     for (uint32_t place = 0; place < table->model->n_places; place++) {
-        if (table->model->kind[place] != PLACE_TENSOR || !is_kept(choice, place))
+        bool tensor = table->model->kind[place] == PLACE_TENSOR;
+        bool module = table->model->kind[place] == PLACE_MODULE && rows->module;
+
+        if (!(tensor || module) || !is_kept(choice, place))
             continue;
         table->first = true;
-        add_tensor(table, place);
-        row(table, place);
+        if (tensor)
+            add_tensor(table, place);
+        (tensor ? rows->tensor : rows->module)(table, place);
         out_text(table->out, "\r\n");
     }
     buf_release(&table->text);
@@ -158,15 +170,88 @@ static void tree_row(struct table *table, uint32_t place)
     add_tie(table, place);
 }
 
-void export_tree_csv(struct out *out, const struct session *session,
-                     struct export_choice choice)
+#define TREE_HEADER                                                                    \
+    "name,shape,dtype,numel,bytes,role,requires_grad,device,layout,strides,offset,"    \
+    "storage,storage_key,file,tied_to"
+
+/* ---- the tree of a recording ---- */
+
+#define RUN_HEADER                                                                     \
+    ",class,params,calls,time_ns,self_ns,backward_ns,in_shape,out_shape,out_bytes,"    \
+    "nan,inf,raised,producer,gap"
+#define TREE_COLUMNS 15
+#define RUN_COLUMNS  14
+
+static void run_tensor_row(struct table *table, uint32_t place)
+{
+    tree_row(table, place);
+    add_nothing(table, RUN_COLUMNS);
+}
+
+static void add_shape(struct table *table, uint32_t call, enum run_io_kind kind)
+{
+    const struct run *run = table->session->run;
+    uint32_t value = call == RUN_NONE ? RUN_NONE : activity_value(run, call, kind);
+
+    if (value == RUN_NONE)
+        add_nothing(table, 1);
+    else
+        add_list(table, run->dims + run->values[value].shape, run->values[value].rank);
+}
+
+static void add_activity(struct table *table, const struct activity *did)
+{
+    add_u64(table, did->total_ns);
+    add_u64(table, did->self_ns);
+    if (did->backward_ns)
+        add_u64(table, did->backward_ns);
+    else
+        add_nothing(table, 1);
+    add_shape(table, did->newest, RUN_IN);
+    add_shape(table, did->newest, RUN_OUT);
+    add_u64(table, did->out_bytes);
+    add_u64(table, did->nan);
+    add_u64(table, did->inf);
+    add_field(table, did->flags & ACTIVITY_RAISED ? STR("true") : STR(""));
+    add_field(table, did->flags & ACTIVITY_PRODUCER ? STR("true") : STR(""));
+}
+
+static void run_module_row(struct table *table, uint32_t place)
+{
+    const struct activity *did = &table->activities.at[place];
+    const struct run *run = table->session->run;
+
+    add_path(table, place);
+    add_nothing(table, TREE_COLUMNS - 1);
+    add_text(table, place_class(table->model, place));
+    add_u64(table, table->session->places.params[place]);
+    add_u64(table, did->calls);
+    if (did->calls > 0)
+        add_activity(table, did);
+    else
+        add_nothing(table, 10);
+    if (did->gap != RUN_NONE)
+        add_field(table, str_of(run_gap_name(run->gaps[did->gap].kind)));
+    else
+        add_nothing(table, 1);
+}
+
+int export_tree_csv(struct out *out, const struct session *session,
+                    struct export_choice choice, struct err *err)
 {
     struct table table = {.out = out, .session = session, .model = session->model};
+    const struct rows of_model = {TREE_HEADER, tree_row, NULL};
+    const struct rows of_run = {TREE_HEADER RUN_HEADER, run_tensor_row, run_module_row};
+    struct arena arena;
+    int status = 0;
 
-    each_tensor(&table, choice,
-                "name,shape,dtype,numel,bytes,role,requires_grad,device,layout,strides,"
-                "offset,storage,storage_key,file,tied_to",
-                tree_row);
+    arena_init(&arena, GIB);
+    if (session->run)
+        status = activity_of(&table.activities, session->run, &arena, err);
+    if (status == 0)
+        write_rows(&table, choice, session->run ? &of_run : &of_model);
+    arena_release(&arena);
+    return status;
 }
 
 /* ---- statistics ---- */
@@ -204,7 +289,7 @@ static void add_index(struct table *table, const struct tensor *tensor, uint64_t
 
 static void add_moments(struct table *table, const struct stats *stats)
 {
-    if (stats_finite(stats) == 0) {
+    if (!stats_measured(stats)) {
         add_nothing(table, 5);
         return;
     }
@@ -235,7 +320,7 @@ static void stats_row(struct table *table, uint32_t place)
     } else {
         add_nothing(table, 10);
     }
-    if (stats && stats_finite(stats) > 0) {
+    if (stats && stats_measured(stats)) {
         add_index(table, tensor, stats->min_at);
         add_index(table, tensor, stats->max_at);
     } else {
@@ -250,9 +335,10 @@ void export_stats_csv(struct out *out, const struct session *session,
                       struct export_choice choice)
 {
     struct table table = {.out = out, .session = session, .model = session->model};
+    const struct rows rows = {
+        "name,shape,dtype,numel,bytes,count,min,max,mean,std,l2,nan,pos_inf,neg_inf,"
+        "zeros,min_at,max_at,tied_to,stats_why,sha256",
+        stats_row, NULL};
 
-    each_tensor(&table, choice,
-                "name,shape,dtype,numel,bytes,count,min,max,mean,std,l2,nan,pos_inf,"
-                "neg_inf,zeros,min_at,max_at,tied_to,stats_why,sha256",
-                stats_row);
+    write_rows(&table, choice, &rows);
 }

@@ -7,7 +7,8 @@
  *   json_tree.c   the tree: modules, groups, tensors, values; what every document has
  *   json_info.c   the container, its globals and pickles; the program itself
  *   json_show.c   one place in full       json_stats.c  statistics
- *   json_diff.c   two models side by side
+ *   json_run.c    a recording: as a whole, by place, and all of it
+ *   json_call.c   calls, values, gaps   json_diff.c   two models side by side
  *   json_place.c  one place as an object: what all of the above are made of
  *   json_check.c  what a check says       sarif.c       the same for code scanning
  *   json_value.c  plain values            csv.c         tables */
@@ -29,6 +30,8 @@ struct export_choice {
 
 void export_tree_json(struct json *json, const struct session *session,
                       struct export_choice choice);
+/* All that was recorded: only for a session that has a run. */
+void export_run_json(struct json *json, const struct session *session);
 void export_info_json(struct json *json, const struct session *session);
 
 /* What the program itself is, told by who knows it. */
@@ -89,9 +92,10 @@ void export_sarif_model(struct json *json, const struct session *session,
 void export_sarif_error(struct json *json, const char *path, const char *error);
 void export_sarif_end(struct json *json, const struct export_checked *checked);
 
-/* Tables: a header line, then one row for each tensor chosen. */
-void export_tree_csv(struct out *out, const struct session *session,
-                     struct export_choice choice);
+/* Tables: a header line, then one row for each tensor chosen, and in the tree of a
+ * recording for each module. */
+int export_tree_csv(struct out *out, const struct session *session,
+                    struct export_choice choice, struct err *err);
 void export_stats_csv(struct out *out, const struct session *session,
                       struct export_choice choice);
 

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "export/export.h"
+#include "study/activity.h"
 
 /* One document being written. */
 struct document {
@@ -15,6 +16,8 @@ struct document {
     uint32_t *next_same; /* by place: the next place of the same tensor, or NO_PLACE;
                             NULL if nothing is tied */
     uint64_t items;      /* of values written so far; see json_value.c */
+    struct run *run;     /* what was recorded; or NULL */
+    struct activities activities; /* of it; empty if there is none */
 };
 
 /* Begin with what every document has. document_end() closes the object. */
@@ -38,17 +41,47 @@ void write_module(struct document *doc, uint32_t place); /* also of a group */
 void write_tensor(struct document *doc, uint32_t place);
 void write_plain(struct document *doc, uint32_t place);
 
-/* "KEY": a plain value. A dict of strings becomes an object. */
+/* "KEY": a plain value of the model, or of others. A dict of strings becomes an object.
+ */
 void write_value(struct document *doc, const char *key, uint32_t value);
+void write_value_of(struct document *doc, const char *key, const struct values *values,
+                    uint32_t value);
 
 /* The statistics of a tensor, or why there are none; nothing if they were not asked. */
 void write_stats(struct document *doc, uint32_t tensor);
 
+/* The same of any statistics; without `shape` nothing that needs to know the tensor. */
+void write_numbers_of(struct json *json, const struct stats *stats, enum dtype dtype,
+                      const int64_t *shape, int rank);
+
+/* "KEY": true; nothing if it is not so. */
+void write_flag(struct json *json, const char *key, bool flag);
 /* "KEY": [1, 2] */
 void write_list(struct json *json, const char *key, const int64_t *items, int n);
-/* An index in C order as a list. */
-void write_index(struct document *doc, const char *key, const struct tensor *tensor,
-                 uint64_t at);
+/* An index in C order as a list. Of elements that stand for several values, the element
+ * is named. */
+void write_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
+                 const int64_t *shape, int rank);
+
+/* ---- recordings: json_run.c ---- */
+
+/* The document is about this run too: what its places did is put together. */
+void document_run(struct document *doc, struct run *run);
+void write_run(struct document *doc);                      /* "run": {...} */
+void write_run_facts(struct document *doc);                /* "facts": {...} */
+void write_activity(struct document *doc, uint32_t place); /* members of a module */
+void write_calls(struct document *doc, uint32_t place);    /* "calls", "merged", ... */
+void write_slowest(struct document *doc);                  /* "slowest", "classes" */
+
+/* ---- what they are made of, by its number in the run: json_call.c ---- */
+
+enum run_values { VALUES_WHOLE, VALUES_BY_NUMBER };
+
+void write_run_value(struct document *doc, uint32_t value);
+void write_call(struct document *doc, uint32_t call, enum run_values how);
+void write_merged(struct document *doc, uint32_t merged);
+void write_gap(struct document *doc, uint32_t gap);
+void write_param(struct document *doc, uint32_t param, enum run_values how);
 
 const char *role_name(uint8_t role);
 const char *layout_name(uint8_t layout);

@@ -117,7 +117,7 @@ TEST(a_table_is_quoted_and_holds_no_formulas)
     measure_all(session);
     out_init_buf(&out, &text);
     export_stats_csv(&out, session, (struct export_choice){NULL});
-    export_tree_csv(&out, session, (struct export_choice){NULL});
+    CHECK(export_tree_csv(&out, session, (struct export_choice){NULL}, NULL) == 0);
     CHECK(out_release(&out) == 0);
     CHECK(str_starts(buf_span(&text), STR("name,shape,dtype,numel,bytes,count,min,")));
     CHECK(has(&text, "a.bias,\"[2]\",float32,2,8,2,0.0,0.0,0.0,,0.0,1,0,0,1,\"[0]\","

@@ -16,12 +16,6 @@ static const struct model *model_of(const struct two *two, bool right)
     return right ? two->diff->right : two->diff->left;
 }
 
-static void write_flag(struct json *json, const char *key, bool flag)
-{
-    if (flag)
-        json_bool(json, key, true);
-}
-
 /* ---- what was compared ---- */
 
 static void write_side(struct two *two, bool right)
@@ -115,18 +109,20 @@ static void write_one_side(struct two *two, bool right, uint32_t place)
 static void write_compared(struct two *two, const struct diff_pair *pair)
 {
     const struct compared *by = &pair->by;
+    const struct tensor *left;
     struct json *json = two->json;
 
     if (pair->left == NO_PLACE || pair->right == NO_PLACE || by->count == 0)
         return;
+    left = place_tensor(two->diff->left, pair->left);
     json_u64(json, "count", by->count);
     json_u64(json, "different", by->different);
     json_u64(json, "beyond", by->beyond);
     json_u64(json, "one_sided", by->one_sided);
     if (by->different > 0) {
         json_real(json, "max_abs", by->max_abs);
-        write_index(&two->side[0], "max_at", place_tensor(two->diff->left, pair->left),
-                    by->max_at);
+        write_index(json, "max_at", by->max_at, (enum dtype)left->dtype,
+                    tensor_shape(two->diff->left, left), left->rank);
         json_real(json, "rel", compared_relative(by));
     }
     write_flag(json, "rounding", by->rounding);

@@ -136,6 +136,8 @@ void export_info_json(struct json *json, const struct session *session)
     write_dtypes(&doc);
     write_devices(&doc);
     write_pickles(&doc);
+    if (doc.run)
+        write_slowest(&doc);
     document_end(&doc);
 }
 

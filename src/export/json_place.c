@@ -41,10 +41,10 @@ void write_list(struct json *json, const char *key, const int64_t *items, int n)
     json_array_end(json);
 }
 
-static void write_flag(struct document *doc, const char *key, bool flag)
+void write_flag(struct json *json, const char *key, bool flag)
 {
     if (flag)
-        json_bool(doc->json, key, true);
+        json_bool(json, key, true);
 }
 
 /* ---- tensors ---- */
@@ -151,7 +151,7 @@ void write_tensor(struct document *doc, uint32_t place)
     json_text(doc->json, "dtype", dtype_name(tensor->dtype));
     write_size(doc, tensor);
     json_text(doc->json, "role", role_name(tensor->role));
-    write_flag(doc, "role_guessed", tensor->flags & TENSOR_ROLE_GUESSED);
+    write_flag(doc->json, "role_guessed", tensor->flags & TENSOR_ROLE_GUESSED);
     json_text(doc->json, "layout", layout_name(tensor->layout));
     if (tensor->layout == LAYOUT_STRIDED) {
         write_list(doc->json, "strides", tensor_strides(model, tensor), tensor->rank);
@@ -168,12 +168,12 @@ void write_tensor(struct document *doc, uint32_t place)
     if (tensor->class_id != NO_CLASS)
         json_str(doc->json, "class",
                  model_string(model, model->classes[tensor->class_id].name));
-    write_flag(doc, "conj", tensor->flags & TENSOR_CONJ);
-    write_flag(doc, "neg", tensor->flags & TENSOR_NEG);
+    write_flag(doc->json, "conj", tensor->flags & TENSOR_CONJ);
+    write_flag(doc->json, "neg", tensor->flags & TENSOR_NEG);
     if (tensor->extra != VALUE_ID_NONE)
         write_value(doc, "extra", tensor->extra);
-    write_flag(doc, "attribute", model->flags[place] & PLACE_ATTRIBUTE);
-    write_flag(doc, "not_saved", model->flags[place] & PLACE_BUFFER_TEMP);
+    write_flag(doc->json, "attribute", model->flags[place] & PLACE_ATTRIBUTE);
+    write_flag(doc->json, "not_saved", model->flags[place] & PLACE_BUFFER_TEMP);
     write_ties(doc, place);
     write_parts(doc, place);
     write_readable(doc, tensor);
@@ -246,17 +246,18 @@ void write_module(struct document *doc, uint32_t place)
     json_u64(doc->json, "tensors", counts->tensors[place]);
     if (object)
         write_object(doc, place, object);
-    write_flag(doc, "wrapper", flags & PLACE_PREFIX);
-    write_flag(doc, "state_dict", flags & PLACE_STATE_DICT);
-    write_flag(doc, "optimizer", flags & PLACE_OPTIMIZER);
-    write_flag(doc, "attribute", flags & PLACE_ATTRIBUTE);
-    write_flag(doc, "empty", flags & PLACE_EMPTY);
+    write_flag(doc->json, "wrapper", flags & PLACE_PREFIX);
+    write_flag(doc->json, "state_dict", flags & PLACE_STATE_DICT);
+    write_flag(doc->json, "optimizer", flags & PLACE_OPTIMIZER);
+    write_flag(doc->json, "attribute", flags & PLACE_ATTRIBUTE);
+    write_flag(doc->json, "empty", flags & PLACE_EMPTY);
+    write_activity(doc, place);
 }
 
 void write_plain(struct document *doc, uint32_t place)
 {
     write_where(doc, place);
     write_value(doc, "value", doc->model->object[place]);
-    write_flag(doc, "attribute", doc->model->flags[place] & PLACE_ATTRIBUTE);
-    write_flag(doc, "empty", doc->model->flags[place] & PLACE_EMPTY);
+    write_flag(doc->json, "attribute", doc->model->flags[place] & PLACE_ATTRIBUTE);
+    write_flag(doc->json, "empty", doc->model->flags[place] & PLACE_EMPTY);
 }

@@ -146,6 +146,7 @@ static void show_module(struct document *doc, uint32_t place)
     write_children(doc, "groups", PLACE_GROUP, place, write_module);
     write_children(doc, "tensors", PLACE_TENSOR, place, write_tensor);
     write_children(doc, "values", PLACE_VALUE, place, write_plain);
+    write_calls(doc, place);
 }
 
 void export_show_json(struct json *json, const struct session *session, uint32_t place,

@@ -2,21 +2,19 @@
 
 #include <math.h>
 
-void write_index(struct document *doc, const char *key, const struct tensor *tensor,
-                 uint64_t at)
+void write_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
+                 const int64_t *shape, int rank)
 {
-    const int64_t *shape = tensor_shape(doc->model, tensor);
     int64_t index[SLICE_RANK];
 
-    if (tensor->rank > SLICE_RANK)
+    if (rank > SLICE_RANK)
         return;
-    /* Of elements that stand for several values, the element is named. */
-    at /= dtype_info(tensor->dtype)->values;
-    for (int i = tensor->rank - 1; i >= 0; i--) {
+    at /= dtype_info(dtype)->values;
+    for (int i = rank - 1; i >= 0; i--) {
         index[i] = shape[i] > 0 ? (int64_t)(at % (uint64_t)shape[i]) : 0;
         at = shape[i] > 0 ? at / (uint64_t)shape[i] : 0;
     }
-    write_list(doc->json, key, index, tensor->rank);
+    write_list(json, key, index, rank);
 }
 
 static void write_extreme(struct json *json, const char *key, enum stats_kind kind,
@@ -30,21 +28,36 @@ static void write_extreme(struct json *json, const char *key, enum stats_kind ki
         json_u64(json, key, (uint64_t)integer);
 }
 
-static void write_finite(struct document *doc, const struct tensor *tensor,
-                         const struct stats *stats)
+static void write_finite(struct json *json, const struct stats *stats, enum dtype dtype,
+                         const int64_t *shape, int rank)
 {
-    struct json *json = doc->json;
-
     write_extreme(json, "min", stats->kind, stats->min, stats->int_min);
     write_extreme(json, "max", stats->kind, stats->max, stats->int_max);
     json_real(json, "mean", stats->mean);
     if (stats_finite(stats) > 1)
         json_real(json, "std", stats_std(stats));
     json_real(json, "l2", stats_l2(stats));
-    write_index(doc, "min_at", tensor, stats->min_at);
-    write_index(doc, "max_at", tensor, stats->max_at);
-    if (dtype_info(tensor->dtype)->kind == DTYPE_KIND_COMPLEX)
+    if (!shape)
+        return;
+    write_index(json, "min_at", stats->min_at, dtype, shape, rank);
+    write_index(json, "max_at", stats->max_at, dtype, shape, rank);
+    if (dtype_info(dtype)->kind == DTYPE_KIND_COMPLEX)
         json_text(json, "of", "abs");
+}
+
+void write_numbers_of(struct json *json, const struct stats *stats, enum dtype dtype,
+                      const int64_t *shape, int rank)
+{
+    json_u64(json, "count", stats->count);
+    json_u64(json, "nan", stats->nan);
+    json_u64(json, "pos_inf", stats->pos_inf);
+    json_u64(json, "neg_inf", stats->neg_inf);
+    if (stats_measured(stats) || stats_finite(stats) == 0)
+        json_u64(json, "zeros", stats->zeros);
+    if (stats_measured(stats))
+        write_finite(json, stats, dtype, shape, rank);
+    if (stats->sampled)
+        json_bool(json, "sampled", true);
 }
 
 static void write_exponents(struct document *doc, const struct exponents *exponents)
@@ -60,6 +73,7 @@ static void write_exponents(struct document *doc, const struct exponents *expone
 
 void write_stats(struct document *doc, uint32_t tensor)
 {
+    const struct tensor *t = &doc->model->tensors[tensor];
     const struct stats *stats = session_known(doc->session, tensor);
     const struct exponents *exponents = session_exponents(doc->session, tensor);
     const char *why = session_why(doc->session, tensor);
@@ -74,13 +88,8 @@ void write_stats(struct document *doc, uint32_t tensor)
     }
     if (!stats)
         return;
-    json_u64(json, "count", stats->count);
-    json_u64(json, "nan", stats->nan);
-    json_u64(json, "pos_inf", stats->pos_inf);
-    json_u64(json, "neg_inf", stats->neg_inf);
-    json_u64(json, "zeros", stats->zeros);
-    if (stats_finite(stats) > 0)
-        write_finite(doc, &doc->model->tensors[tensor], stats);
+    write_numbers_of(json, stats, (enum dtype)t->dtype, tensor_shape(doc->model, t),
+                     t->rank);
     if (exponents)
         write_exponents(doc, exponents);
 }
@@ -92,7 +101,10 @@ void export_stats_json(struct json *json, const struct session *session,
     struct document doc;
 
     document_begin(&doc, json, session, "stats");
-    json_text(json, "mode", session->mode == MEASURE_EXACT ? "exact" : "full");
+    if (session->run)
+        json_text(json, "mode", "recorded");
+    else
+        json_text(json, "mode", session->mode == MEASURE_EXACT ? "exact" : "full");
     json_bool(json, "complete", complete);
     json_array(json, "tensors");
     for (uint32_t place = 0; place < model->n_places; place++) {

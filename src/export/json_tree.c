@@ -89,6 +89,8 @@ void document_begin(struct document *doc, struct json *json,
     *doc = (struct document){.json = json, .session = session, .model = model};
     arena_init(&doc->arena, GIB);
     chain_same(doc);
+    if (session->run)
+        document_run(doc, session->run);
     json_object(json, NULL);
     json_u64(json, "torchoscope", 1);
     json_text(json, "kind", kind);
@@ -99,6 +101,8 @@ void document_begin(struct document *doc, struct json *json,
     json_text(json, "verdict", verdict_name(session->verdict.verdict));
     write_counts(doc);
     write_findings(doc, model->findings, model->n_findings);
+    if (doc->run)
+        write_run(doc);
 }
 
 void document_end(struct document *doc)

@@ -205,14 +205,20 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
 
 /* A value may be cut because it is long, or because all of the document's together are:
  * a file has many places for one value. */
-void write_value(struct document *doc, const char *key, uint32_t value)
+void write_value_of(struct document *doc, const char *key, const struct values *values,
+                    uint32_t value)
 {
     uint64_t most =
         MOST_ITEMS_IN_ALL + (uint64_t)ITEMS_PER_PLACE * doc->model->n_places;
     uint64_t rest = doc->items < most ? most - doc->items : 0;
     uint32_t left = rest < MOST_ITEMS ? (uint32_t)rest : MOST_ITEMS;
-    struct value_walk walk = {doc, &doc->model->values, left};
+    struct value_walk walk = {doc, values, left};
 
     write_any(&walk, key, value, 0);
     doc->items += left - walk.left;
+}
+
+void write_value(struct document *doc, const char *key, uint32_t value)
+{
+    write_value_of(doc, key, &doc->model->values, value);
 }

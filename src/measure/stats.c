@@ -25,6 +25,11 @@ uint64_t stats_finite(const struct stats *stats)
     return stats->count - stats->nan - stats->pos_inf - stats->neg_inf;
 }
 
+bool stats_measured(const struct stats *stats)
+{
+    return stats_finite(stats) > 0 && !isnan(stats->mean);
+}
+
 double stats_std(const struct stats *stats)
 {
     uint64_t n = stats_finite(stats);

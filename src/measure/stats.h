@@ -37,6 +37,9 @@ struct stats {
 
 void stats_init(struct stats *stats, enum dtype dtype);
 uint64_t stats_finite(const struct stats *stats);
+/* Are min, max, mean, m2 and zeros known? Not where nothing is finite, nor where only
+ * what is not finite was counted (MEASURE_GUARD). */
+bool stats_measured(const struct stats *stats);
 double stats_std(const struct stats *stats); /* n - 1 below; NaN for fewer than 2 */
 double stats_l2(const struct stats *stats);
 

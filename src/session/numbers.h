@@ -21,7 +21,8 @@ struct numbers {
     char sha256[65];              /* or "" */
 };
 
-/* The arena holds what is new. Fails as the first pass that fails. */
+/* The arena holds what is new. Fails as the first pass that fails. Where only the
+ * statistics are to be had (of a recording's parameters), these alone are answered. */
 int session_numbers(struct session *session, uint32_t tensor,
                     const struct numbers_wanted *wanted, struct arena *arena,
                     struct work *work, struct numbers *ret_numbers, struct err *err);

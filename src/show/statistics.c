@@ -125,7 +125,7 @@ static void fill_lines(struct cell_lines *lines, const struct model *model,
     struct buf *right = lines->right;
 
     counts_line(&lines->left[0], stats);
-    if (stats_finite(stats) == 0)
+    if (!stats_measured(stats))
         return;
     extreme_line(&lines->left[1], model, tensor, stats, false);
     extreme_line(&lines->left[2], model, tensor, stats, true);

@@ -112,7 +112,7 @@ static void add_number(struct buf *to, const struct stats_column *column,
 {
     double number = column->number(tensor, stats);
 
-    if (column->finite && stats_finite(stats) == 0)
+    if (column->finite && !stats_measured(stats))
         return;
     if (!column->finite || (stats->kind != STATS_REAL && number == floor(number) &&
                             fabs(number) < 1e7 && column->number != get_l2))

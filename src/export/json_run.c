@@ -1,0 +1,319 @@
+/* A recording: what it tells as a whole, what each place did, and all of it. */
+#include "export/export_in.h"
+
+#include <stdlib.h>
+
+#include "base/base.h"
+
+#define MOST_SLOW 20
+
+void document_run(struct document *doc, struct run *run)
+{
+    doc->run = run;
+    if (activity_of(&doc->activities, run, &doc->arena, NULL) < 0)
+        doc->activities =
+            (struct activities){.first_producer = NO_PLACE, .raised = NO_PLACE};
+}
+
+/* ---- the run as a whole ---- */
+
+void write_run_facts(struct document *doc)
+{
+    json_object(doc->json, "facts");
+    for (uint32_t i = 0; i < doc->run->n_facts; i++) {
+        json_key(doc->json, run_string(doc->run, doc->run->facts[i].key));
+        write_value_of(doc, NULL, &doc->run->plain, doc->run->facts[i].value);
+    }
+    json_object_end(doc->json);
+}
+
+static uint64_t count_calls(const struct run *run)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        n += !(run->calls[i].flags & RUN_LIGHT);
+    for (uint32_t i = 0; i < run->n_merged; i++)
+        n += run->merged[i].calls;
+    return n;
+}
+
+static void write_cost(struct json *json, const struct run *run)
+{
+    uint64_t spent = run->own_ns + run->hooks_ns;
+
+    json_u64(json, "wall_ns", run->wall_ns);
+    json_u64(json, "own_ns", run->own_ns);
+    json_u64(json, "hooks_ns", run->hooks_ns);
+    if (run->wall_ns > spent)
+        json_real(json, "share", (double)spent / (double)(run->wall_ns - spent));
+    else
+        json_null(json, "share");
+}
+
+/* What went wrong, and where. */
+static void write_alarms(struct document *doc)
+{
+    const struct activities *all = &doc->activities;
+    uint32_t call;
+
+    if (all->first_producer != NO_PLACE) {
+        json_object(doc->json, "producer");
+        write_path(doc, "name", all->first_producer);
+        json_u64(doc->json, "place", all->first_producer);
+        json_object_end(doc->json);
+    }
+    if (all->raised == NO_PLACE)
+        return;
+    call = all->at[all->raised].newest;
+    json_object(doc->json, "raised");
+    write_path(doc, "name", all->raised);
+    json_u64(doc->json, "place", all->raised);
+    if (call != RUN_NONE) {
+        json_u64(doc->json, "call", call);
+        json_str(doc->json, "error", run_string(doc->run, doc->run->calls[call].error));
+    }
+    json_object_end(doc->json);
+}
+
+static void write_gaps(struct document *doc, uint32_t object)
+{
+    json_array(doc->json, "gaps");
+    for (uint32_t i = 0; i < doc->run->n_gaps; i++) {
+        if (doc->run->gaps[i].object != object)
+            continue;
+        json_object(doc->json, NULL);
+        write_gap(doc, i);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+void write_run(struct document *doc)
+{
+    const struct activities *all = &doc->activities;
+
+    json_object(doc->json, "run");
+    json_text(doc->json, "name", doc->run->name);
+    write_run_facts(doc);
+    json_u64(doc->json, "passes", all->passes);
+    json_u64(doc->json, "calls", count_calls(doc->run));
+    json_u64(doc->json, "time_ns", all->total_ns);
+    if (all->backward_ns)
+        json_u64(doc->json, "backward_ns", all->backward_ns);
+    write_cost(doc->json, doc->run);
+    write_alarms(doc);
+    write_gaps(doc, NO_OBJECT);
+    json_object_end(doc->json);
+}
+
+/* ---- what a place did ---- */
+
+static void write_shape(struct document *doc, const char *key, uint32_t call,
+                        enum run_io_kind kind)
+{
+    uint32_t number = activity_value(doc->run, call, kind);
+    const struct run_value *value;
+
+    if (number == RUN_NONE)
+        return;
+    value = &doc->run->values[number];
+    write_list(doc->json, key, doc->run->dims + value->shape, value->rank);
+}
+
+static void write_times(struct document *doc, const struct activity *did)
+{
+    json_u64(doc->json, "time_ns", did->total_ns);
+    json_u64(doc->json, "self_ns", did->self_ns);
+    if (did->backward_ns)
+        json_u64(doc->json, "backward_ns", did->backward_ns);
+    if (did->newest != RUN_NONE) {
+        write_shape(doc, "in_shape", did->newest, RUN_IN);
+        write_shape(doc, "out_shape", did->newest, RUN_OUT);
+    }
+    write_flag(doc->json, "in_varies", did->flags & ACTIVITY_IN_VARIES);
+    write_flag(doc->json, "out_varies", did->flags & ACTIVITY_OUT_VARIES);
+    json_u64(doc->json, "out_bytes", did->out_bytes);
+    json_u64(doc->json, "nan", did->nan);
+    json_u64(doc->json, "inf", did->inf);
+}
+
+void write_activity(struct document *doc, uint32_t place)
+{
+    const struct activity *did;
+
+    if (place >= doc->activities.n || doc->model->kind[place] != PLACE_MODULE)
+        return;
+    did = &doc->activities.at[place];
+    json_u64(doc->json, "calls", did->calls);
+    if (did->calls > 0)
+        write_times(doc, did);
+    if (did->gap != RUN_NONE) {
+        const struct run_gap *gap = &doc->run->gaps[did->gap];
+
+        json_text(doc->json, "gap", run_gap_name(gap->kind));
+        json_str(doc->json, "gap_text", run_string(doc->run, gap->text));
+    }
+    write_flag(doc->json, "raised", did->flags & ACTIVITY_RAISED);
+    write_flag(doc->json, "producer", did->flags & ACTIVITY_PRODUCER);
+    write_flag(doc->json, "trouble_below", did->flags & ACTIVITY_BELOW);
+    write_flag(doc->json, "not_reached", did->flags & ACTIVITY_NOT_REACHED);
+}
+
+void write_calls(struct document *doc, uint32_t place)
+{
+    uint32_t object = doc->model->object[place], call;
+
+    if (!doc->run || doc->model->kind[place] != PLACE_MODULE || object == NO_OBJECT)
+        return;
+    json_array(doc->json, "calls");
+    for (call = run_first_call(doc->run, object); call != RUN_NONE;
+         call = run_next_call(doc->run, call)) {
+        json_object(doc->json, NULL);
+        write_call(doc, call, VALUES_WHOLE);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+    json_array(doc->json, "merged");
+    for (uint32_t i = 0; i < doc->run->n_merged; i++) {
+        if (doc->run->merged[i].object != object)
+            continue;
+        json_object(doc->json, NULL);
+        write_merged(doc, i);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+    write_gaps(doc, object);
+}
+
+/* ---- where the time went ---- */
+
+struct slow {
+    uint32_t place; /* of a class: the first that it stands at */
+    uint32_t class_id, places;
+    uint64_t calls, self_ns;
+};
+
+static int by_self(const void *a, const void *b)
+{
+    const struct slow *x = a, *y = b;
+
+    if (x->self_ns != y->self_ns)
+        return x->self_ns > y->self_ns ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* All places that were called, the slowest by itself first. */
+static uint32_t list_slow(struct document *doc, struct slow *list)
+{
+    uint32_t n = 0;
+
+    for (uint32_t place = 0; place < doc->activities.n; place++) {
+        const struct object *object = place_object(doc->model, place);
+        const struct activity *did = &doc->activities.at[place];
+
+        if (doc->model->kind[place] == PLACE_MODULE && did->calls > 0)
+            list[n++] = (struct slow){.place = place,
+                                      .class_id = object ? object->class_id : NO_CLASS,
+                                      .places = 1,
+                                      .calls = did->calls,
+                                      .self_ns = did->self_ns};
+    }
+    qsort(list, n, sizeof *list, by_self);
+    return n;
+}
+
+static uint32_t sum_classes(struct document *doc, const struct slow *list, uint32_t n,
+                            struct slow *sums)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t id = list[i].class_id;
+        struct slow *sum =
+            &sums[id < doc->model->n_classes ? id : doc->model->n_classes];
+
+        if (sum->places == 0)
+            sum->place = list[i].place;
+        sum->places++;
+        sum->calls += list[i].calls;
+        sum->self_ns += list[i].self_ns;
+    }
+    for (uint32_t i = 0; i <= doc->model->n_classes; i++)
+        if (sums[i].places > 0)
+            sums[used++] = sums[i];
+    qsort(sums, used, sizeof *sums, by_self);
+    return used;
+}
+
+void write_slowest(struct document *doc)
+{
+    size_t n_sums = (size_t)doc->model->n_classes + 1;
+    struct slow *list =
+        arena_array(&doc->arena, (size_t)doc->activities.n + 1, sizeof *list);
+    struct slow *sums = arena_array(&doc->arena, n_sums, sizeof *sums);
+    uint32_t n = list && sums ? list_slow(doc, list) : 0;
+
+    json_array(doc->json, "slowest");
+    for (uint32_t i = 0; i < n && i < MOST_SLOW; i++) {
+        json_object(doc->json, NULL);
+        write_path(doc, "name", list[i].place);
+        json_u64(doc->json, "place", list[i].place);
+        json_str(doc->json, "class", place_class(doc->model, list[i].place));
+        json_u64(doc->json, "calls", list[i].calls);
+        json_u64(doc->json, "time_ns", doc->activities.at[list[i].place].total_ns);
+        json_u64(doc->json, "self_ns", list[i].self_ns);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+    json_array(doc->json, "classes");
+    n = n > 0 ? sum_classes(doc, list, n, sums) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        json_object(doc->json, NULL);
+        json_str(doc->json, "class", place_class(doc->model, sums[i].place));
+        json_u64(doc->json, "places", sums[i].places);
+        json_u64(doc->json, "calls", sums[i].calls);
+        json_u64(doc->json, "self_ns", sums[i].self_ns);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+/* ---- all of it ---- */
+
+/* "KEY": the i-th of n objects is written by its number. */
+static void write_all(struct document *doc, const char *key, uint32_t n,
+                      void (*write)(struct document *doc, uint32_t i))
+{
+    json_array(doc->json, key);
+    for (uint32_t i = 0; i < n; i++) {
+        json_object(doc->json, NULL);
+        write(doc, i);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+static void write_numbered_call(struct document *doc, uint32_t call)
+{
+    write_call(doc, call, VALUES_BY_NUMBER);
+}
+
+static void write_numbered_param(struct document *doc, uint32_t param)
+{
+    write_param(doc, param, VALUES_BY_NUMBER);
+}
+
+void export_run_json(struct json *json, const struct session *session)
+{
+    const struct run *run = session->run;
+    struct document doc;
+
+    document_begin(&doc, json, session, "run");
+    write_all(&doc, "calls", run->n_calls, write_numbered_call);
+    write_all(&doc, "values", run->n_values, write_run_value);
+    write_all(&doc, "merged", run->n_merged, write_merged);
+    write_all(&doc, "params", run->n_params, write_numbered_param);
+    write_all(&doc, "gaps", run->n_gaps, write_gap);
+    document_end(&doc);
+}
