@@ -189,7 +189,7 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
     if (s->numbers.sha256[0])
         buf_printf(to, "sha256 %s\n", s->numbers.sha256);
     if (!tensor_readable(model, tensor, &unread))
-        buf_printf(to, "as recorded: %s\n", unread);
+        buf_printf(to, "statistics as recorded; %s\n", unread);
 }
 
 /* ---- out ---- */
@@ -243,8 +243,9 @@ static int show_place(struct showing *s, struct err *err)
 
     if (model->kind[s->place] == PLACE_TENSOR && !s->options->no_values) {
         status = read_numbers(s, &why);
-        if (status == 0 && (s->options->slice ||
-                            tensor_readable(model, place_tensor(model, s->place), NULL)))
+        if (status == 0 &&
+            (s->options->slice ||
+             tensor_readable(model, place_tensor(model, s->place), NULL)))
             status = read_cells(s, &why);
         if (status < 0) {
             *err = why;

@@ -191,8 +191,8 @@ static void write_sum(struct job *job)
     text_commas(&line, nan);
     buf_text(&line, ", Inf ");
     text_commas(&line, inf);
-    buf_text(&line, session->run ? "; as recorded: the elements are not in the file\n"
-                                 : "\n");
+    buf_text(&line,
+             session->run ? "; as recorded: the elements are not in the file\n" : "\n");
     out_str(&job->cli->out, buf_span(&line));
     buf_release(&line);
 }

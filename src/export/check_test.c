@@ -1,30 +1,9 @@
 #include "export/export.h"
 
-#include "base/json_read.h"
 #include "base/test.h"
+#include "export/check_json_in.h"
 #include "session/sample_session.h"
 #include "show/check_text.h"
-
-/* Reads a document through: is it JSON, and nothing else? */
-static void check_json(const struct buf *text)
-{
-    struct json_read json;
-    struct arena arena;
-    enum json_token token;
-
-    arena_init(&arena, 0);
-    json_read_init(&json, buf_span(text), &arena);
-    do
-        token = json_next(&json);
-    while (token != JSON_END && token != JSON_ERROR);
-    CHECK(token == JSON_END);
-    arena_release(&arena);
-}
-
-static bool has(const struct buf *text, const char *part)
-{
-    return str_find(buf_span(text), str_of(part)) >= 0;
-}
 
 /* The sample with its values looked at: one NaN, one tensor whose data is missing. */
 struct sample {

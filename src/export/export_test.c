@@ -2,25 +2,9 @@
 
 #include <string.h>
 
-#include "base/json_read.h"
 #include "base/test.h"
+#include "export/check_json_in.h"
 #include "session/sample_session.h"
-
-/* Reads a document through: is it JSON, and nothing else? */
-static void check_json(const struct buf *text)
-{
-    struct json_read json;
-    struct arena arena;
-    enum json_token token;
-
-    arena_init(&arena, 0);
-    json_read_init(&json, buf_span(text), &arena);
-    do
-        token = json_next(&json);
-    while (token != JSON_END && token != JSON_ERROR);
-    CHECK(token == JSON_END);
-    arena_release(&arena);
-}
 
 static void measure_all(struct session *session)
 {
@@ -28,23 +12,6 @@ static void measure_all(struct session *session)
 
     CHECK(session_stats_many(session, tensors, 4, NULL, NULL) == 0);
 }
-
-static bool has(const struct buf *text, const char *part)
-{
-    return str_find(buf_span(text), str_of(part)) >= 0;
-}
-
-#define DOCUMENT(text, call)                                                           \
-    do {                                                                               \
-        struct json json;                                                              \
-        struct out out;                                                                \
-                                                                                       \
-        out_init_buf(&out, &(text));                                                   \
-        json_init_text(&json, &out);                                                   \
-        call;                                                                          \
-        CHECK(out_release(&out) == 0);                                                 \
-        check_json(&(text));                                                           \
-    } while (0)
 
 TEST(a_tree_lists_modules_groups_tensors_and_values)
 {

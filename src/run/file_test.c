@@ -10,7 +10,7 @@
 #include "base/blob.h"
 #include "base/test.h"
 #include "run/run_file.h"
-#include "run/sample_run_in.h"
+#include "run/sample_run.h"
 
 static const char *temporary(char *path)
 {

@@ -1,5 +1,5 @@
 /* The model and runs that tests of this room share. */
-#include "run/sample_run_in.h"
+#include "run/sample_run.h"
 
 #include <stdio.h>
 #include <string.h>

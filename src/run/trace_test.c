@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "run/sample_run_in.h"
+#include "run/sample_run.h"
 #include "run/trace_in.h"
 
 static struct trace *new_trace(struct model *model)

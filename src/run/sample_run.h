@@ -1,4 +1,5 @@
-/* sample_run_in.h - for tests of this room: a small model, and runs of it.
+/* sample_run.h - for tests of this room and those above it: a small model, and runs of
+ * it.
  *
  *     (root)   Net           object 0
  *       a      Linear        1: weight (tensor 0), bias (1)
@@ -7,8 +8,8 @@
  *         1    Block again   3
  *       tail   Linear        5: weight, tied to a.weight; never called
  *       note   "text" */
-#ifndef RUN_SAMPLE_RUN_IN_H
-#define RUN_SAMPLE_RUN_IN_H
+#ifndef RUN_SAMPLE_RUN_H
+#define RUN_SAMPLE_RUN_H
 
 #include "run/trace.h"
 
