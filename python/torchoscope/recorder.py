@@ -204,6 +204,7 @@ class LiveRecording(Recording):
         core.fact("python", ".".join(map(str, sys.version_info[:3])))
         core.fact("mode", self._wanted["mode"])
         core.fact("threads", torch.get_num_threads())
+        core.fact("when", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         if not hooks.SEES_KEYWORDS:
             text = "this torch does not show hooks the keyword arguments of a call"
             core.gap("keywords", None, text)

@@ -70,8 +70,11 @@ static void write_alarms(struct document *doc)
     write_path(doc, "name", all->raised);
     json_u64(doc->json, "place", all->raised);
     if (call != RUN_NONE) {
+        const struct run_call *last = &doc->run->calls[call];
+
         json_u64(doc->json, "call", call);
-        json_str(doc->json, "error", run_string(doc->run, doc->run->calls[call].error));
+        if (last->error)
+            json_str(doc->json, "error", run_string(doc->run, last->error));
     }
     json_object_end(doc->json);
 }

@@ -138,8 +138,14 @@ static void add_safe(struct buf *to, const struct model *model,
 
 /* ---- the other topics ---- */
 
-static void add_inside(struct buf *to, const struct check *check)
+static void add_inside(struct buf *to, const struct model *model,
+                       const struct check *check)
 {
+    if (model->no_values) {
+        add_number(to, check->tensors, "tensor", "tensors");
+        buf_printf(to, "; their %s", model->no_values);
+        return;
+    }
     text_commas(to, check->inside);
     buf_text(to, " of ");
     text_commas(to, check->tensors);
@@ -171,7 +177,7 @@ static void add_well(struct buf *to, const struct model *model,
         if (check->tensors == 0)
             buf_text(to, "there are none");
         else
-            add_inside(to, check);
+            add_inside(to, model, check);
         break;
     case CHECK_VALUES:
         buf_text(to, "no NaN, no infinity in ");
@@ -186,10 +192,14 @@ static void add_well(struct buf *to, const struct model *model,
     }
 }
 
-static void add_count(struct buf *to, const struct check *check, enum check_topic topic)
+static void add_count(struct buf *to, const struct model *model,
+                      const struct check *check, enum check_topic topic)
 {
     if (topic == CHECK_TENSORS) {
-        add_inside(to, check);
+        add_inside(to, model, check);
+    } else if (model->no_values && !check->stopped) {
+        buf_text(to, "nothing was recorded of ");
+        add_number(to, check->unread, "tensor", "tensors");
     } else {
         buf_text(to, check->stopped ? "stopped: " : "");
         add_number(to, check->unread, "tensor was", "tensors were");
@@ -234,7 +244,7 @@ void check_sentence(struct buf *to, const struct model *model,
         check_finding(to, model, &check->findings[item->index]);
         break;
     case CHECK_SAYS_COUNT:
-        add_count(to, check, item->topic);
+        add_count(to, model, check, item->topic);
         break;
     case CHECK_SAYS_NOTHING:
         buf_text(to, "not looked at (--values)");

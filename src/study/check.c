@@ -269,6 +269,7 @@ static int look_at_values(struct making *self)
 {
     const struct check_values *values = self->ask->values;
     struct check *check = self->check;
+    enum check_mark mark;
 
     if (!values)
         return add(self, CHECK_VALUES, CHECK_NOT_LOOKED_AT, CHECK_SAYS_NOTHING, 0);
@@ -285,8 +286,9 @@ static int look_at_values(struct making *self)
             return -1;
     }
     check->stopped = !values->complete;
-    if (check->unread > 0 &&
-        add(self, CHECK_VALUES, CHECK_WARNING, CHECK_SAYS_COUNT, 0) < 0)
+    /* What a format does not hold is not missed. */
+    mark = self->model->no_values && !check->stopped ? CHECK_NOTE : CHECK_WARNING;
+    if (check->unread > 0 && add(self, CHECK_VALUES, mark, CHECK_SAYS_COUNT, 0) < 0)
         return -1;
     if (is_fine(check, CHECK_VALUES))
         return add(self, CHECK_VALUES, CHECK_GOOD, CHECK_SAYS_WELL, 0);
