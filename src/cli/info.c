@@ -273,12 +273,15 @@ static int tell_path(struct cli *cli, const struct info_options *options,
     arena_init(&arena, 0);
     info.session = session;
     info.model = session->model;
-    status = speak_status(session);
+    if (show_init(&info.show, session, &arena, &err) < 0) {
+        arena_release(&arena);
+        session_close(session);
+        return cli_fail(&err);
+    }
+    status = speak_status(&info.show);
     if (cli->json) {
         json_init_text(&json, &cli->out);
         export_info_json(&json, session);
-    } else if (show_init(&info.show, session, &arena, &err) < 0) {
-        status = cli_fail(&err);
     } else if (options->short_form) {
         tell_short(&info);
     } else {

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "show/run_text.h"
 #include "show/summary.h"
 #include "text/escape.h"
 #include "text/glyph.h"
@@ -40,10 +41,37 @@ void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
     buf_release(&line);
 }
 
-int speak_status(const struct session *session)
+int speak_run(struct cli *cli, const struct show *show, struct arena *arena,
+              struct err *err)
 {
+    struct run_lines lines = {0};
+    struct buf line = BUF_INIT;
+
+    if (!show->activity)
+        return 0;
+    if (run_notes(&lines, show, arena, err) < 0)
+        return -1;
+    run_ran(&line, show);
+    speak_text(cli, &line, COLOUR_NONE);
+    out_char(&cli->out, '\n');
+    for (uint32_t i = 0; i < lines.n; i++) {
+        buf_clear(&line);
+        buf_printf(&line, "%s %s", summary_finding_sign(lines.at[i].severity),
+                   lines.at[i].text);
+        speak_text(cli, &line, summary_finding_colour(lines.at[i].severity));
+        out_char(&cli->out, '\n');
+    }
+    buf_release(&line);
+    return 0;
+}
+
+int speak_status(const struct show *show)
+{
+    const struct session *session = show->session;
     const struct model *model = session->model;
 
+    if (show->activity && run_alarmed(show->activity))
+        return STATUS_FINDINGS;
     if (session->verdict.verdict == VERDICT_UNSAFE ||
         session->verdict.verdict == VERDICT_INCONCLUSIVE)
         return STATUS_FINDINGS;

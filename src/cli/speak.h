@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "model/model.h"
-#include "session/session.h"
+#include "show/show.h"
 #include "text/colour.h"
 
 /* A text of ours, made of UTF-8 and escaped names: in colour, in ASCII or
@@ -15,8 +15,14 @@ void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 /* What was met in the file, one line each; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
-/* STATUS_FINDINGS if anything was met in the file that is worse than a note, or if a
- * plain load of it would run something. */
-int speak_status(const struct session *session);
+/* What ran, and what is to be said of it: alarms and gaps, one line each. Nothing for
+ * what is no recording. */
+int speak_run(struct cli *cli, const struct show *show, struct arena *arena,
+              struct err *err);
+
+/* STATUS_FINDINGS if anything was met in the file that is worse than a note, if a plain
+ * load of it would run something, or if what was recorded raised or has results that
+ * are not finite. */
+int speak_status(const struct show *show);
 
 #endif

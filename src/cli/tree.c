@@ -1,4 +1,5 @@
 /* torchoscope tree: what is in a file, as a tree. */
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include "show/textual.h"
 
 #define MOST_COLUMNS  32
-#define MOST_FINDINGS 20 /* lines; --json has them all */
+#define FEW_COLUMNS   100 /* cells; a recording has fewer columns below */
+#define MOST_FINDINGS 20  /* lines; --json has them all */
 
 struct tree_options {
     uint32_t depth, top;
@@ -28,8 +30,8 @@ static const struct option options_table[] = {
      "at most N levels below the root"},
     {"columns", 'c', OPTION_TEXT, "LIST", offsetof(struct tree_options, columns),
      "which columns, by name; --columns help lists them"},
-    {"sort", 's', OPTION_TEXT, "params|bytes|name", offsetof(struct tree_options, sort),
-     "order siblings; the biggest come first"},
+    {"sort", 's', OPTION_TEXT, "params|bytes|name|time|self|calls",
+     offsetof(struct tree_options, sort), "order siblings; the biggest come first"},
     {"reverse", 'r', OPTION_FLAG, NULL, offsetof(struct tree_options, reverse),
      "turn the order round"},
     {"flat", 0, OPTION_MAYBE, "leaves|tensors", offsetof(struct tree_options, flat),
@@ -83,8 +85,25 @@ static int unknown_column(struct str id, struct err *err)
 
 /* What is shown if nothing else is asked for. Where tensors have rows of their own,
  * their shapes are part of the labels. */
+static const char *usual_run_columns(const struct tree *tree)
+{
+    bool spoilt = tree->show.activity->spoilt_call != RUN_NONE;
+    unsigned width = tree->cli.columns > 0 ? tree->cli.columns : UINT_MAX;
+
+    if (tree->view.flat == FLAT_TENSORS)
+        return "params,memory";
+    if (width < TEXTUAL_NARROW)
+        return spoilt ? "nan,time" : "time";
+    if (width < FEW_COLUMNS)
+        return spoilt ? "params,nan,time,timebar" : "params,time,timebar";
+    return spoilt ? "params,in,out,nan,calls,time,time%,self,timebar"
+                  : "params,in,out,calls,time,time%,self,timebar";
+}
+
 static const char *usual_columns(const struct tree *tree)
 {
+    if (tree->show.activity)
+        return usual_run_columns(tree);
     if (tree->view.flat == FLAT_TENSORS || tree->view.all)
         return "params,percent,memory";
     return "params,percent,memory,shapes";
@@ -107,7 +126,39 @@ static int choose_columns(struct tree *tree, struct err *err)
             return err_set(err, ERR_USAGE, "at most %d columns", MOST_COLUMNS);
         tree->columns[tree->n_columns++] = column;
     }
+    tree->show.gaps_in_out = true;
+    for (size_t i = 0; i < tree->n_columns; i++)
+        if (tree->columns[i] == column_find(STR("time")))
+            tree->show.gaps_in_out = false;
     return 0;
+}
+
+static enum rows_sort sort_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum rows_sort sort;
+    } words[] = {{"params", SORT_PARAMS},
+                 {"bytes", SORT_BYTES},
+                 {"time", SORT_TIME},
+                 {"self", SORT_SELF},
+                 {"calls", SORT_CALLS}};
+
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(word, words[i].word) == 0)
+            return words[i].sort;
+    return SORT_NAME;
+}
+
+/* What only a recording can tell is not asked of other files. */
+static int check_sort(const struct tree *tree, struct err *err)
+{
+    if (tree->view.sort < SORT_TIME || tree->show.activity)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "%s: --sort %s is for recordings; nothing was "
+                   "called here",
+                   tree->show.model->path, tree->options.sort);
 }
 
 static void choose_view(struct tree *tree)
@@ -120,12 +171,8 @@ static void choose_view(struct tree *tree)
                           .reverse = options->reverse,
                           .all = options->all,
                           .no_runs = options->expand || options->all};
-    if (options->sort && strcmp(options->sort, "params") == 0)
-        view->sort = SORT_PARAMS;
-    else if (options->sort && strcmp(options->sort, "bytes") == 0)
-        view->sort = SORT_BYTES;
-    else if (options->sort)
-        view->sort = SORT_NAME;
+    if (options->sort)
+        view->sort = sort_of(options->sort);
     if (options->flat)
         view->flat = strcmp(options->flat, "tensors") == 0 ? FLAT_TENSORS : FLAT_LEAVES;
 }
@@ -188,12 +235,11 @@ static int write_text(struct tree *tree, struct err *err)
                            .n_columns = tree->n_columns,
                            .width = cli->columns,
                            .name = tree->view.flat ? LABEL_PATH : LABEL_NAME,
-                           .header = tree->options.columns != NULL,
+                           .header = tree->options.columns || tree->show.activity,
                            .ascii = cli->ascii,
                            .colour = cli->colour,
                            .isolate = cli->isolate};
-    bool narrow =
-        cli->columns > 0 && cli->columns < TEXTUAL_NARROW && !tree->options.columns;
+    bool narrow = cli->columns > 0 && cli->columns < TEXTUAL_NARROW && !what.header;
 
     if (rows_make(&tree->rows, &tree->show, &tree->view, &tree->arena, err) < 0)
         return -1;
@@ -202,7 +248,7 @@ static int write_text(struct tree *tree, struct err *err)
         return -1;
     speak_findings(cli, tree->show.model, MOST_FINDINGS);
     write_summary(tree, narrow);
-    return 0;
+    return speak_run(cli, &tree->show, &tree->arena, err);
 }
 
 /* For other programs: which places the options ask for; NULL if they ask for all. */
@@ -253,16 +299,15 @@ static int open_and_write(struct tree *tree, const char *path)
     int status = STATUS_TROUBLE;
 
     choose_view(tree);
-    if (choose_columns(tree, &err) < 0)
-        return cli_fail(&err);
     arena_init(&tree->arena, 0);
     tree->session = session_open(path, &tree->cli.work, &err);
     if (!tree->session ||
         show_init(&tree->show, tree->session, &tree->arena, &err) < 0 ||
+        choose_columns(tree, &err) < 0 || check_sort(tree, &err) < 0 ||
         filter(tree, &err) < 0 || write_tree(tree, &err) < 0)
         cli_fail(&err);
     else
-        status = speak_status(tree->session);
+        status = speak_status(&tree->show);
     arena_release(&tree->arena);
     session_close(tree->session);
     return status;

@@ -345,6 +345,25 @@ static void make_ascii(struct label *label)
     buf_release(&ascii);
 }
 
+/* In a recording: what raised or made the first value that is not finite, and what
+ * leads to it. Of equal rows that are one, all are alike in this. */
+static void add_alarm(struct label *label, const struct show *show,
+                      const struct row *row)
+{
+    unsigned flags;
+
+    if (!show->activity || row->flags & ROW_MORE)
+        return;
+    flags = show->activity->at[row->place].flags;
+    if (flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)) {
+        buf_text(&label->sign, "✗ ");
+        label->sign_colour = COLOUR_ALARM;
+    } else if (flags & ACTIVITY_BELOW) {
+        buf_text(&label->sign, "! ");
+        label->sign_colour = COLOUR_WARNING;
+    }
+}
+
 void label_make(struct label *label, const struct show *show, const struct row *row,
                 enum label_name name)
 {
@@ -360,6 +379,7 @@ void label_make(struct label *label, const struct show *show, const struct row *
         else
             make_kind(label, show, row->place);
     }
+    add_alarm(label, show, row);
     if (label->ascii)
         make_ascii(label);
 }

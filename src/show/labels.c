@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "show/args.h"
+#include "show/run_columns_in.h"
 #include "text/escape.h"
 #include "text/glyph.h"
 #include "text/number.h"
@@ -416,8 +417,9 @@ const struct column columns[] = {
     {"tensors", "tensors", "how many tensors", true, 2, CUT_END, tensors_cell},
     {"shape", "shape", "the shape of a tensor", false, 2, CUT_SHAPE, shape_cell},
     {"dtype", "dtype", "element types", false, 2, CUT_END, dtype_cell},
-    {"device", "device", "where it was saved from", false, 2, CUT_END, device_cell},
-    {"trainable", "trainable", "trainable or frozen, where the file tells", false, 2,
+    {"device", "device", "where it is, or was saved from", false, 2, CUT_END,
+     device_cell},
+    {"trainable", "trainable", "trainable or frozen, where that is known", false, 2,
      CUT_END, trainable_cell},
     {"role", "role", "parameter, buffer, optimizer state or plain tensor", false, 2,
      CUT_END, role_cell},
@@ -430,9 +432,35 @@ const struct column columns[] = {
     {"type", "type", "class of a module", false, 2, CUT_END, type_cell},
     {"class", "class", "class of a module, in full", false, 2, CUT_FRONT, class_cell},
     {"args", "arguments", "arguments of a module", false, 2, CUT_END, args_cell},
-    {"mode", "mode", "train or eval, where the file tells", false, 2, CUT_END,
+    {"mode", "mode", "train or eval, where that is known", false, 2, CUT_END,
      mode_cell},
     {"path", "path", "the full name", false, 2, CUT_FRONT, path_cell},
+    /* Of recordings. */
+    {"in", "in", "the shape of a module's first input; *: it varied", true, 6,
+     CUT_SHAPE, in_cell},
+    {"out", "out", "likewise of its first result", true, 7, CUT_SHAPE, out_cell},
+    {"calls", "calls", "how often it was called", true, 5, CUT_END, calls_cell},
+    {"time", "time", "forward time of all calls, inclusive", true, 10, CUT_END,
+     time_cell},
+    {"time%", "%", "share of the parent's time", true, 4, CUT_END, time_percent_cell},
+    {"self", "self", "time without that of what it called", true, 2, CUT_END,
+     self_cell},
+    {"timebar", "█ self ░ children", "own and other time, as a share of the run", false,
+     3, CUT_NEVER, time_bar_cell},
+    {"average", "average", "time of one call, on average", true, 1, CUT_END,
+     average_cell},
+    {"backward", "backward", "backward time of all calls", true, 2, CUT_END,
+     backward_cell},
+    {"in_mem", "in mem", "bytes of all inputs of its newest call", true, 2, CUT_END,
+     in_memory_cell},
+    {"out_mem", "out mem", "bytes of all its results", true, 2, CUT_END,
+     out_memory_cell},
+    {"nan", "NaN", "values that are not finite in its results", true, 9, CUT_END,
+     nan_cell},
+    {"outmean", "out mean", "mean of its first result", true, 2, CUT_END,
+     out_mean_cell},
+    {"outstd", "out std", "standard deviation of its first result", true, 2, CUT_END,
+     out_std_cell},
 };
 const size_t n_columns = COUNT_OF(columns);
 

@@ -46,10 +46,11 @@ void label_write(struct buf *to, const struct label *label, size_t cells);
 /* --- Columns */
 
 enum cut {
-    CUT_END,   /* "Conv2d(64, …" */
-    CUT_FRONT, /* "…0.conv2" */
-    CUT_SHAPE, /* "…×56×56" */
-    CUT_SHAPES /* "| weight: 64×3×7×7, …" */
+    CUT_END,    /* "Conv2d(64, …" */
+    CUT_FRONT,  /* "…0.conv2" */
+    CUT_SHAPE,  /* "…×56×56" */
+    CUT_SHAPES, /* "| weight: 64×3×7×7, …" */
+    CUT_NEVER   /* a bar: it goes as a whole */
 };
 
 struct column {
@@ -71,5 +72,9 @@ const struct column *column_find(struct str id); /* or NULL */
 /* The row's parameters and bytes, counted there, for sums and shares of others. */
 uint64_t row_params(const struct show *show, const struct row *row);
 uint64_t row_bytes(const struct show *show, const struct row *row);
+
+/* Of a recording, for the same; 0 without one. */
+enum run_amount { RUN_CALLS, RUN_TOTAL, RUN_SELF, RUN_BACKWARD, RUN_NAN, RUN_INF };
+uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
 
 #endif

@@ -26,6 +26,16 @@ static uint64_t own_hash(const struct show *show, uint32_t place)
     /* Counts are part of it: of blocks that share weights, the first has them. */
     hash = hash_mix(hash, show->session->places.params[place]);
     hash = hash_mix(hash, show->session->places.bytes[place]);
+    /* What was called otherwise, or went wrong, is not hidden among others. */
+    if (show->activity) {
+        const struct activity *at = &show->activity->at[place];
+
+        hash = hash_mix(hash, at->calls);
+        hash = hash_mix(hash, at->flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER |
+                                           ACTIVITY_NOT_REACHED));
+        if (at->gap != RUN_NONE)
+            hash = hash_mix(hash, 1u + show->session->run->gaps[at->gap].kind);
+    }
     object = place_object(model, place);
     if (!object)
         return hash;

@@ -1,5 +1,6 @@
 #include "show/rows.h"
 
+#include "show/labels.h"
 #include "show/repeats.h"
 #include "show/sort.h"
 
@@ -91,8 +92,20 @@ static bool is_open(const struct maker *m, const struct row *row)
 static uint64_t sort_key(const struct maker *m, uint32_t place)
 {
     const struct place_counts *counts = &m->show->session->places;
+    struct row row = {.place = place, .count = 1};
 
-    return m->view->sort == SORT_PARAMS ? counts->params[place] : counts->bytes[place];
+    switch (m->view->sort) {
+    case SORT_TIME:
+        return row_run(m->show, &row, RUN_TOTAL);
+    case SORT_SELF:
+        return row_run(m->show, &row, RUN_SELF);
+    case SORT_CALLS:
+        return row_run(m->show, &row, RUN_CALLS);
+    case SORT_BYTES:
+        return counts->bytes[place];
+    default:
+        return counts->params[place];
+    }
 }
 
 static int compare_places(const void *about, uint32_t a, uint32_t b)

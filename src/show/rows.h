@@ -37,7 +37,15 @@ struct rows {
     uint32_t n, room;
 };
 
-enum rows_sort { SORT_MODEL, SORT_PARAMS, SORT_BYTES, SORT_NAME };
+enum rows_sort {
+    SORT_MODEL,
+    SORT_PARAMS,
+    SORT_BYTES,
+    SORT_NAME,
+    SORT_TIME,
+    SORT_SELF,
+    SORT_CALLS
+};
 enum rows_flat { FLAT_NO, FLAT_LEAVES, FLAT_TENSORS };
 
 struct view {

@@ -80,13 +80,27 @@ static int add_up_tied(struct show *show, struct arena *arena, struct err *err)
     return 0;
 }
 
+static int find_activity(struct show *show, struct arena *arena, struct err *err)
+{
+    struct activities *activity = arena_alloc(arena, sizeof *activity);
+
+    if (!show->session->run)
+        return 0;
+    if (!activity)
+        return arena_err(arena, "what each module did", err);
+    if (activity_of(activity, show->session->run, arena, err) < 0)
+        return -1;
+    show->activity = activity;
+    return 0;
+}
+
 int show_init(struct show *show, const struct session *session, struct arena *arena,
               struct err *err)
 {
     *show = (struct show){.session = session,
                           .model = session->model,
                           .file_name = path_last(session->model->path)};
-    if (find_globals(show, arena, err) < 0)
+    if (find_globals(show, arena, err) < 0 || find_activity(show, arena, err) < 0)
         return -1;
     return add_up_tied(show, arena, err);
 }

@@ -13,6 +13,8 @@
  *   check_text.h  what a check says
  *   statistics.h  numbers of one tensor          stats_table.h the same of many
  *   slice.h       [83, 220:230]                  name_runs.h   h.0-11: many as one
+ *   run_text.h    a run in words                 performance.h where its time went
+ *   calls_text.h  the calls of one module
  *   diff_text.h   how two models differ: rows, a sentence, Python
  */
 #ifndef SHOW_SHOW_H
@@ -22,6 +24,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "session/session.h"
+#include "study/activity.h"
 
 struct show {
     const struct session *session; /* borrowed */
@@ -31,6 +34,9 @@ struct show {
     uint64_t *tied_params, *tied_bytes;
     struct map globals;   /* string id of a pickle's global to its index in the log */
     struct str file_name; /* the last part of the model's path */
+    const struct activities *activity; /* of a recording; else NULL */
+    bool gaps_in_out; /* whoever chose the columns took `out` but not `time`, which
+                         else says why a module has no calls */
 };
 
 /* Look at a session; columns come from the arena. */

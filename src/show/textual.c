@@ -173,6 +173,11 @@ static size_t least_column(const struct table *table)
     return least;
 }
 
+static bool may_shrink(const struct column *column)
+{
+    return !column->right && column->cut != CUT_NEVER;
+}
+
 /* Cut the widest column of text, if that is enough beside labels of `least` cells. */
 static bool shrink_widest(struct table *table, uint32_t least)
 {
@@ -181,7 +186,7 @@ static bool shrink_widest(struct table *table, uint32_t least)
     uint32_t others;
 
     for (size_t c = 0; c < what->n_columns; c++)
-        if (table->shown[c] && !what->columns[c]->right &&
+        if (table->shown[c] && may_shrink(what->columns[c]) &&
             (widest == what->n_columns || table->widths[c] > table->widths[widest]))
             widest = c;
     if (widest == what->n_columns)
@@ -202,7 +207,7 @@ static void fit(struct table *table)
     if (width == 0 || label + columns_width(table) <= width)
         return;
     /* A text that stands last may lose its end. */
-    if (last > 0 && !what->columns[last - 1]->right) {
+    if (last > 0 && may_shrink(what->columns[last - 1])) {
         others = columns_width(table) - table->widths[last - 1];
         if (label + others + LEAST_TEXT <= width) {
             table->widths[last - 1] = width - label - others;
@@ -276,6 +281,7 @@ static void cut_cell(struct buf *line, const struct table *table, size_t c,
 
     switch ((enum cut)table->what->columns[c]->cut) {
     case CUT_END:
+    case CUT_NEVER:
         text_cut(line, cell, cells, ellipsis);
         break;
     case CUT_FRONT:
@@ -340,10 +346,19 @@ static void write_header(struct out *out, const struct table *table, struct buf 
     if (hidden > 0)
         buf_printf(&name, " %s%zu", what->ascii ? ">" : "»", hidden);
     text_pad(line, buf_span(&name), table->label_width);
+    for (size_t c = 0; c < what->n_columns; c++) {
+        const char *header = what->columns[c]->header;
+
+        if (!table->shown[c] || table->widths[c] == 0)
+            continue;
+        buf_clear(&name);
+        if (what->ascii)
+            glyph_to_ascii(&name, header, strlen(header));
+        else
+            buf_text(&name, header);
+        add_cell(line, table, c, buf_span(&name));
+    }
     buf_release(&name);
-    for (size_t c = 0; c < what->n_columns; c++)
-        if (table->shown[c] && table->widths[c] > 0)
-            add_cell(line, table, c, str_of(what->columns[c]->header));
     end_line(out, what, line);
 }
 

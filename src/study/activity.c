@@ -246,20 +246,25 @@ static uint32_t *bad_steps(struct work_on *on)
 }
 
 /* Did a call get only finite values and give others? */
-static bool spoils(const struct work_on *on, const struct run_call *call)
+static bool spoils(struct work_on *on, uint32_t c)
 {
     const struct run *run = on->run;
+    const struct run_call *call = &run->calls[c];
     uint32_t place = first_place(on->model, call->object);
-    bool bad_result = false;
+    uint32_t *spoilt = &on->all->spoilt_call;
+    bool bad_result = false, bad_input = false;
 
     for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
         const struct run_io *io = &run->ios[i];
 
-        if (io->kind == RUN_IN && !all_finite(run, io->value))
-            return false;
+        bad_input |= io->kind == RUN_IN && !all_finite(run, io->value);
         bad_result |= io->kind == RUN_OUT && !all_finite(run, io->value);
     }
-    return bad_result && (place == NO_PLACE || on->bad_step[place] > call->step);
+    if (bad_result &&
+        (*spoilt == RUN_NONE || call->end_ns < run->calls[*spoilt].end_ns))
+        *spoilt = c;
+    return bad_result && !bad_input &&
+           (place == NO_PLACE || on->bad_step[place] > call->step);
 }
 
 static void mark_producer(struct work_on *on, uint32_t c)
@@ -303,7 +308,7 @@ static int find_alarms(struct work_on *on)
         const struct run_call *call = &run->calls[c];
         uint8_t up = inside[c];
 
-        if (!(up & SPOILT_INSIDE) && spoils(on, call)) {
+        if (spoils(on, c) && !(up & SPOILT_INSIDE)) {
             up |= SPOILT_INSIDE;
             mark_producer(on, c);
         }
@@ -407,6 +412,7 @@ int activity_of(struct activities *ret_activities, const struct run *run,
     struct activities all = {.n = run->model->n_places,
                              .first_producer = NO_PLACE,
                              .producing_call = RUN_NONE,
+                             .spoilt_call = RUN_NONE,
                              .raised = NO_PLACE,
                              .raising_call = RUN_NONE};
     struct arena scratch;

@@ -45,6 +45,8 @@ struct activities {
     uint32_t passes;         /* how many of them, without recomputations */
     uint32_t first_producer; /* place, or NO_PLACE: in order of time */
     uint32_t producing_call; /* the call there, or RUN_NONE */
+    uint32_t spoilt_call;    /* the first call whose results are not finite, whoever
+                                made them so; or RUN_NONE */
     uint32_t raised;         /* place, or NO_PLACE: the latest */
     uint32_t raising_call;   /* the call there, or RUN_NONE */
 };

@@ -154,6 +154,7 @@ TEST(calls_are_put_together_where_they_were_made)
               5);
     CHECK_INT(activity_value(s.run, RUN_NONE, RUN_IN), RUN_NONE);
     CHECK_INT(s.all.first_producer, NO_PLACE);
+    CHECK_INT(s.all.spoilt_call, RUN_NONE);
     CHECK_INT(s.all.raised, NO_PLACE);
     scene_free(&s);
 }
@@ -255,6 +256,7 @@ TEST(a_module_whose_parameters_hold_nan_is_no_producer)
     CHECK_INT(s.all.first_producer, NO_PLACE);
     CHECK_INT(s.all.at[0].flags, 0);
     CHECK_INT(at(&s, "a")->nan, 1);
+    CHECK_INT(s.run->calls[s.all.spoilt_call].object, A);
     scene_free(&s);
 }
 

@@ -1,0 +1,223 @@
+/* What a row did in a run: its shapes, calls and times. A row of several equal modules
+ * has the sums of all, and the shapes of the first. */
+#include "show/run_columns_in.h"
+
+#include "show/run_text.h"
+#include "text/glyph.h"
+#include "text/number.h"
+
+#define BAR_CELLS 17 /* as wide as the header above it */
+
+uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what)
+{
+    uint32_t place = row->place;
+    uint64_t sum = 0;
+
+    if (!show->activity || row->flags & ROW_MORE)
+        return 0;
+    for (uint32_t i = 0; i < row->count; i++, place = show->model->end[place]) {
+        const struct activity *at = &show->activity->at[place];
+
+        switch (what) {
+        case RUN_CALLS:
+            sum += at->calls;
+            break;
+        case RUN_TOTAL:
+            sum += at->total_ns;
+            break;
+        case RUN_SELF:
+            sum += at->self_ns;
+            break;
+        case RUN_BACKWARD:
+            sum += at->backward_ns;
+            break;
+        case RUN_NAN:
+            sum += at->nan;
+            break;
+        case RUN_INF:
+            sum += at->inf;
+            break;
+        }
+    }
+    return sum;
+}
+
+/* The row's first place, if it was called; else NULL. */
+static const struct activity *called(const struct show *show, const struct row *row)
+{
+    if (!show->activity || row->flags & ROW_MORE ||
+        show->activity->at[row->place].calls == 0)
+        return NULL;
+    return &show->activity->at[row->place];
+}
+
+static uint32_t value_of(const struct show *show, const struct row *row,
+                         enum run_io_kind kind)
+{
+    const struct activity *at = called(show, row);
+
+    return at ? activity_value(show->session->run, at->newest, kind) : RUN_NONE;
+}
+
+/* ---- what went in and came out ---- */
+
+static void shape_cell(struct buf *to, const struct show *show, const struct row *row,
+                       enum run_io_kind kind)
+{
+    const struct run *run = show->session->run;
+    uint32_t value = value_of(show, row, kind);
+    unsigned varies = kind == RUN_IN ? ACTIVITY_IN_VARIES : ACTIVITY_OUT_VARIES;
+
+    if (value == RUN_NONE)
+        return;
+    run_shape(to, run, value);
+    if (show->activity->at[row->place].flags & varies)
+        buf_char(to, '*');
+}
+
+static const char *gap_of(const struct show *show, const struct row *row)
+{
+    if (!show->activity || row->flags & ROW_MORE)
+        return NULL;
+    return run_gap_word(show, row->place);
+}
+
+void in_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    shape_cell(to, show, row, RUN_IN);
+}
+
+void out_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    shape_cell(to, show, row, RUN_OUT);
+    if (show->gaps_in_out && gap_of(show, row))
+        buf_text(to, gap_of(show, row));
+}
+
+/* All inputs count, one that is there twice once. */
+static void memory_cell(struct buf *to, const struct show *show, const struct row *row,
+                        enum run_io_kind kind)
+{
+    const struct run *run = show->session->run;
+    const struct activity *at = called(show, row);
+
+    if (at && value_of(show, row, kind) != RUN_NONE)
+        text_bytes(to, run_io_bytes(run, at->newest, kind));
+}
+
+void in_memory_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    memory_cell(to, show, row, RUN_IN);
+}
+
+void out_memory_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    memory_cell(to, show, row, RUN_OUT);
+}
+
+void nan_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    run_not_finite(to, row_run(show, row, RUN_NAN), row_run(show, row, RUN_INF));
+}
+
+static const struct stats *out_stats(const struct show *show, const struct row *row)
+{
+    const struct run *run = show->session->run;
+    uint32_t value = value_of(show, row, RUN_OUT);
+
+    if (value == RUN_NONE || run->values[value].stats == RUN_NONE)
+        return NULL;
+    return &run->stats[run->values[value].stats];
+}
+
+void out_mean_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct stats *stats = out_stats(show, row);
+
+    if (stats)
+        text_real(to, stats->mean);
+}
+
+void out_std_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct stats *stats = out_stats(show, row);
+
+    if (stats && stats_finite(stats) > 1)
+        text_real(to, stats_std(stats));
+}
+
+/* ---- calls and times ---- */
+
+void calls_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        text_count(to, row_run(show, row, RUN_CALLS));
+}
+
+void time_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        run_time(to, row_run(show, row, RUN_TOTAL));
+    else if (gap_of(show, row))
+        buf_text(to, gap_of(show, row));
+}
+
+/* The share of what called it: the nearest module above it that was called, as lists of
+ * modules are not. In a flat list it is the share of the run. */
+void time_percent_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    uint32_t above = show->model->parent[row->place];
+    uint64_t whole;
+
+    if (!called(show, row))
+        return;
+    while (above != NO_PLACE && show->activity->at[above].calls == 0)
+        above = show->model->parent[above];
+    whole = row->above == NO_ROW || above == NO_PLACE
+                ? show->activity->total_ns
+                : show->activity->at[above].total_ns;
+    if (whole > 0)
+        text_percent(to, (double)row_run(show, row, RUN_TOTAL), (double)whole);
+}
+
+void self_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        run_time(to, row_run(show, row, RUN_SELF));
+}
+
+void average_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        run_time(to, row_run(show, row, RUN_TOTAL) / row_run(show, row, RUN_CALLS));
+}
+
+void backward_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        run_time(to, row_run(show, row, RUN_BACKWARD));
+}
+
+/* Solid: own time, in eighths of a cell where there is nothing else; light: the time of
+ * what it called. */
+void time_bar_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    double whole, total, own;
+    int cells, solid;
+
+    if (!called(show, row) || show->activity->total_ns == 0)
+        return;
+    whole = (double)show->activity->total_ns;
+    total = (double)row_run(show, row, RUN_TOTAL) / whole;
+    own = (double)row_run(show, row, RUN_SELF) / whole;
+    total = total > 1 ? 1 : total;
+    if (own >= total) {
+        glyph_bar(to, total, BAR_CELLS, false);
+        return;
+    }
+    cells = (int)(total * BAR_CELLS + 0.5);
+    cells = cells == 0 ? 1 : cells;
+    solid = (int)(own * BAR_CELLS + 0.5);
+    for (int i = 0; i < cells; i++)
+        buf_text(to, i < solid ? "█" : "░");
+}

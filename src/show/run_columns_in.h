@@ -1,0 +1,15 @@
+/* run_columns_in.h - the cells of THE TABLE in labels.c that a recording fills. Without
+ * a run they are empty. */
+#ifndef SHOW_RUN_COLUMNS_IN_H
+#define SHOW_RUN_COLUMNS_IN_H
+
+#include "show/labels.h"
+
+typedef void run_cell(struct buf *to, const struct show *show, const struct row *row);
+
+run_cell in_cell, out_cell, in_memory_cell, out_memory_cell, nan_cell;
+run_cell out_mean_cell, out_std_cell;
+run_cell calls_cell, time_cell, time_percent_cell, self_cell, time_bar_cell;
+run_cell average_cell, backward_cell;
+
+#endif

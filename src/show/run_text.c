@@ -1,0 +1,155 @@
+#include "show/run_text.h"
+
+#include "text/text.h"
+
+/* ---- small parts ---- */
+
+void run_time(struct buf *to, uint64_t ns)
+{
+    if (ns >= 1000)
+        text_time(to, (double)ns / 1e9);
+}
+
+void run_shape(struct buf *to, const struct run *run, uint32_t value)
+{
+    const struct run_value *v = &run->values[value];
+
+    text_shape(to, run->dims + v->shape, v->rank);
+    if (v->rank == 0)
+        buf_text(to, "scalar");
+}
+
+void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf)
+{
+    if (nan > 0) {
+        buf_text(to, "NaN ");
+        text_count(to, nan);
+    }
+    if (inf > 0) {
+        buf_text(to, nan > 0 ? " Inf " : "Inf ");
+        text_count(to, inf);
+    }
+}
+
+uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kind)
+{
+    const struct run_call *c = &run->calls[call];
+    uint64_t sum = 0;
+
+    for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
+        if (run->ios[i].kind == kind && run->ios[i].value != RUN_NONE &&
+            !(run->ios[i].flags & RUN_IO_SAME))
+            sum += run->values[run->ios[i].value].bytes;
+    return sum;
+}
+
+const char *run_gap_word(const struct show *show, uint32_t place)
+{
+    const struct activity *at = &show->activity->at[place];
+
+    if (at->calls > 0)
+        return NULL;
+    if (at->flags & ACTIVITY_NOT_REACHED)
+        return "not reached";
+    if (at->gap == RUN_NONE)
+        return NULL;
+    switch (show->session->run->gaps[at->gap].kind) {
+    case RUN_GAP_CONTAINER:
+        return NULL;
+    case RUN_GAP_FUSED:
+        return "fused";
+    case RUN_GAP_COMPILED:
+        return "compiled region";
+    case RUN_GAP_SCRIPTED:
+        return "scripted";
+    case RUN_GAP_DIRECT:
+        return "called directly";
+    default:
+        return "not called";
+    }
+}
+
+void run_place(struct buf *to, const struct show *show, uint32_t place)
+{
+    struct buf path = BUF_INIT;
+    struct str class_name = class_short(place_class(show->model, place));
+
+    if (place > 0) {
+        place_path(show->model, place, &path);
+        escape_terminal(to, buf_span(&path));
+        buf_release(&path);
+    } else if (class_name.len > 0) {
+        escape_terminal(to, class_name);
+    } else {
+        buf_text(to, "the model");
+    }
+}
+
+/* ---- what ran ---- */
+
+uint64_t run_fact(const struct run *run, const char *key, struct str *ret_text)
+{
+    for (uint32_t i = 0; i < run->n_facts; i++) {
+        const struct value *value = value_at(&run->plain, run->facts[i].value);
+
+        if (!str_is(run_string(run, run->facts[i].key), key))
+            continue;
+        if (ret_text && value->kind == VALUE_STR)
+            *ret_text = value_text(&run->plain, run->facts[i].value);
+        return value->kind == VALUE_INT && value->integer > 0 ? (uint64_t)value->integer
+                                                              : 0;
+    }
+    return 0;
+}
+
+void run_count(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+}
+
+void run_cost(struct buf *to, const struct run *run)
+{
+    uint64_t cost = run->own_ns + run->hooks_ns;
+    struct buf percent = BUF_INIT;
+
+    text_time(to, (double)cost / 1e9);
+    if (run->wall_ns == 0)
+        return;
+    text_percent(&percent, (double)cost, (double)run->wall_ns);
+    buf_text(to, ", ");
+    buf_str(to, str_trim(buf_span(&percent)));
+    buf_text(to, " of ");
+    text_time(to, (double)run->wall_ns / 1e9);
+    buf_release(&percent);
+}
+
+void run_passes(struct buf *to, const struct show *show)
+{
+    const struct run *run = show->session->run;
+    uint64_t left_out = run_fact(run, "passes_left_out", NULL);
+
+    run_count(to, show->activity->passes, "pass", "passes");
+    if (left_out > 0) {
+        buf_text(to, " (");
+        text_commas(to, left_out);
+        buf_text(to, " more were not recorded)");
+    }
+}
+
+void run_ran(struct buf *to, const struct show *show)
+{
+    const struct activities *all = show->activity;
+
+    run_place(to, show, 0);
+    buf_text(to, ": ");
+    run_passes(to, show);
+    buf_text(to, ", forward ");
+    text_time(to, (double)all->total_ns / 1e9);
+    if (all->backward_ns > 0) {
+        buf_text(to, ", backward ");
+        text_time(to, (double)all->backward_ns / 1e9);
+    }
+    buf_text(to, "; recording took ");
+    run_cost(to, show->session->run);
+}
