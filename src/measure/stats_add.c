@@ -52,7 +52,8 @@ static enum load load_of(enum dtype dtype)
 
 /* Are the sums good enough? Not when an element was not finite or too large, when the
  * squares were too small for float32, or when what is left of them after taking off the
- * mean is their rounding. */
+ * mean is their rounding. Where many elements are alike, as after relu, each addition
+ * in float32 rounds the same way, and most of the squares must be left. */
 static bool is_sound(const struct block *block, enum load load, double m2)
 {
     if (!isfinite(block->squares))
@@ -61,7 +62,7 @@ static bool is_sound(const struct block *block, enum load load, double m2)
         return true;
     if (load < LOAD_F64 && block->squares < 1e-28)
         return false;
-    return m2 >= 0.01 * block->squares;
+    return m2 >= (load < LOAD_F64 ? 0.75 : 0.01) * block->squares;
 }
 
 /* Integers of up to 32 bits have their range as doubles, those of 64 bits as integers;

@@ -138,6 +138,38 @@ TEST(std_is_within_a_millionth_on_every_row_of_the_accuracy_table)
             check_rows(kernels_find(sets[i]));
 }
 
+/* A few elements, most of them zero, measured from a first one that lies `away`
+ * standard deviations off. */
+static void check_short_row(const struct kernels *kernels, size_t n, double away)
+{
+    float *x = make_row(7, n);
+    double *wide = malloc(n * sizeof *wide);
+    struct stats_part part = {
+        .kernels = kernels, .dtype = DTYPE_FLOAT32, .at = x, .n = n};
+    struct stats full, expected;
+    long double std;
+
+    CHECK(wide != NULL);
+    x[0] = (float)(0.4 + 0.58 * away);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = x[i];
+    expected = by_definition(DTYPE_FLOAT32, wide, n, &std);
+    stats_init(&full, DTYPE_FLOAT32);
+    stats_add_part(&full, &part);
+    check_counts(&full, &expected);
+    CHECK_NEAR((double)((stats_std(&full) - std) / std), 0, 1e-6);
+    free(wide);
+    free(x);
+}
+
+TEST(std_is_within_a_millionth_whatever_stands_first_in_a_short_row)
+{
+    for (size_t i = 0; i < COUNT_OF(sets); i++)
+        for (double away = 0; away < 8; away += 0.25)
+            for (size_t n = 64; kernels_find(sets[i]) && n < BLOCK; n += 160)
+                check_short_row(kernels_find(sets[i]), n, away);
+}
+
 /* Element i of x, cut short to what its type holds; float16 has no denormals here. */
 static void put_float(enum dtype dtype, uint8_t *x, size_t i, float value)
 {
