@@ -65,6 +65,7 @@ struct visit {
     uint32_t next;  /* the argument that is expected next, among those seen before */
     uint32_t index; /* of the frame */
     bool keep;
+    bool same_args; /* after forward: the tuple that was looked at before it */
 };
 
 /* False: nothing to be done. */
@@ -190,7 +191,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         return;
     call = trace_begin(recorder->trace, visit->stack->number, object, flags, line,
                        visit->began_ns);
-    if (!stack_push(visit->stack, module, call, object)) {
+    if (!stack_push(visit->stack, module, args, call, object)) {
         recorder_failed(recorder);
         return;
     }
@@ -252,8 +253,15 @@ static void drop_above(struct recorder *recorder, struct stack *stack, uint32_t 
     stack_cut(stack, index + 1);
 }
 
+/* "[0]", not "mask" or "['a keyword']". */
+static bool is_positional(const char *path, size_t len)
+{
+    return len > 1 && path[0] == '[' && path[1] != '\'';
+}
+
 /* An argument again, after forward: was it overwritten? What is met for the first time
- * (a keyword, or what another hook put in) is measured now. */
+ * (a keyword, or what another hook put in) is measured now; but what forward itself put
+ * into a list or cache that it was given is no argument. */
 static int check_input(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct visit *visit = user;
@@ -265,7 +273,9 @@ static int check_input(void *user, PyObject *tensor, const char *path, size_t le
             if (stack->inputs[i].tensor == tensor)
                 break;
         if (i == stack->n_inputs)
-            return add_input(visit, tensor, path, len);
+            return visit->same_args && is_positional(path, len)
+                       ? 0
+                       : add_input(visit, tensor, path, len);
     }
     visit->next = i + 1;
     if (stack->inputs[i].version >= 0 &&
@@ -308,6 +318,7 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
     visit->keep = !(visit->frame.call & TRACE_LIGHT) &&
                   recorder_keeps(recorder, visit->frame.object);
     visit->next = visit->frame.inputs;
+    visit->same_args = visit->frame.args == args;
     walk_arguments(args, kwargs, check_input, visit, NULL);
     if (recorder->trace)
         walk_result(result, add_output, visit, NULL);
