@@ -12,8 +12,9 @@
  * - An argument that is a view and was written in place: its old edge is dead, the
  *   gradient flows through its base. Then the edges of the base count, and of its
  *   gradient the window that the view shows.
- * - Keywords are not shown before forward: their edges are those after it. One that is
- *   a result as well may have been overwritten, and is left out.
+ * - Where keywords are not shown before forward their edges are those after it. One
+ * that is a result as well may have been overwritten, and is left out.
+ * - What a module kept of earlier calls is not walked: nodes have numbers (torch 2).
  * - A recomputation in a backward makes nodes that gradients do not pass, if the first
  *   call had nodes: then these have the hooks. */
 #include "ext/grads_in.h"
@@ -42,8 +43,11 @@ struct grads *grads_new(struct recorder *recorder)
     grads->users = 1;
     grads->recorder = recorder;
     grads->objects = calloc(recorder->model->n_objects + 1, 1);
-    if (grads->objects)
+    grads->key = PyUnicode_FromFormat("torchoscope %p", (void *)grads);
+    if (grads->objects && grads->key)
         return grads;
+    Py_XDECREF(grads->key);
+    free(grads->objects);
     free(grads);
     return NULL;
 }
@@ -85,7 +89,7 @@ static void release_threads(struct grads *grads)
         cut_arguments(thread, 0);
         clear_scratch(thread);
         free(thread->arguments);
-        free(thread->begins);
+        free(thread->calls);
         free(thread->results);
         free(thread->ways);
         free(thread->nodes);
@@ -101,8 +105,9 @@ void grads_drop_user(struct grads *grads)
 {
     if (--grads->users)
         return;
-    hooks_forget(grads);
+    backwards_forget(grads);
     release_threads(grads);
+    Py_DECREF(grads->key);
     free(grads->objects);
     free(grads);
 }
@@ -112,7 +117,7 @@ void grads_free(struct grads *grads)
     if (!grads)
         return;
     grads->recorder = NULL;
-    hooks_forget(grads);
+    backwards_forget(grads);
     if (!grads->inside)
         release_threads(grads);
     grads_drop_user(grads);
@@ -164,7 +169,7 @@ static void go_out(struct grads *grads)
 
 int grads_in_backward(struct grads *grads)
 {
-    return grads->tokens > 0;
+    return grads->backwards != NULL;
 }
 
 /* --- before forward */
@@ -178,7 +183,7 @@ static int add_argument(void *user, PyObject *tensor, const char *path, size_t l
     argument.edge = edge_of(tensor);
     if (!argument.edge.node)
         return 0;
-    for (uint32_t i = meeting->first; i < thread->n; i++)
+    for (uint32_t i = meeting->outline.first; i < thread->n; i++)
         if (edge_same(&thread->arguments[i].edge, &argument.edge)) {
             thread->arguments[i].flags |= RUN_IO_SUMMED;
             edge_drop(&argument.edge);
@@ -200,18 +205,37 @@ static int add_argument(void *user, PyObject *tensor, const char *path, size_t l
     return 0;
 }
 
-void grads_before(struct grads *grads, uint32_t number, PyObject *args)
+/* Of the next node that this thread makes; 0: not known. */
+static uint64_t next_number(void)
+{
+    PyObject *ask = torch_find()->sequence_nr;
+    PyObject *answer = ask ? PyObject_CallNoArgs(ask) : NULL;
+    uint64_t number = answer ? PyLong_AsUnsignedLongLong(answer) : 0;
+
+    if (ext_swallow())
+        number = 0;
+    Py_XDECREF(answer);
+    return number;
+}
+
+void grads_before(struct grads *grads, uint32_t number, PyObject *args,
+                  PyObject *kwargs)
 {
     struct thread *thread = thread_of(grads, number);
     struct meeting meeting = {.grads = grads, .thread = thread};
+    struct outline *outline;
 
-    if (!thread || !recorder_grow(&thread->begins, thread->n_calls, &thread->calls_room,
-                                  sizeof *thread->begins))
+    if (!thread || !recorder_grow(&thread->calls, thread->n_calls, &thread->calls_room,
+                                  sizeof *thread->calls))
         return;
     go_in(grads);
-    meeting.first = thread->n;
-    thread->begins[thread->n_calls++] = thread->n;
-    walk_arguments(args, NULL, add_argument, &meeting, NULL);
+    meeting.outline.first = thread->n;
+    walk_arguments(args, kwargs, add_argument, &meeting, NULL);
+    outline = &thread->calls[thread->n_calls++];
+    *outline = (struct outline){.first = meeting.outline.first,
+                                .number = next_number(),
+                                .others = grads->ended - thread->ended,
+                                .keywords = kwargs != NULL};
     go_out(grads);
 }
 
@@ -222,7 +246,7 @@ void grads_drop(struct grads *grads, uint32_t number)
     if (!thread || thread->n_calls == 0)
         return;
     go_in(grads);
-    cut_arguments(thread, thread->begins[--thread->n_calls]);
+    cut_arguments(thread, thread->calls[--thread->n_calls].first);
     go_out(grads);
 }
 
@@ -230,7 +254,7 @@ void grads_drop(struct grads *grads, uint32_t number)
 
 static struct argument *argument_of(const struct meeting *meeting, const void *tensor)
 {
-    for (uint32_t i = meeting->first; i < meeting->thread->n; i++)
+    for (uint32_t i = meeting->outline.first; i < meeting->thread->n; i++)
         if (meeting->thread->arguments[i].tensor == tensor)
             return &meeting->thread->arguments[i];
     return NULL;
@@ -300,45 +324,56 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
 
 /* --- hooks put on */
 
-static void hook_results(struct meeting *meeting, uint32_t call)
+static void put(struct meeting *meeting, PyObject *node, const struct part *part)
+{
+    if (!hook_put(meeting->grads, node, part) && meeting->grads->recorder)
+        recorder_failed(meeting->grads->recorder);
+}
+
+/* Did the call make this node of a result? Such nodes are the first of those walked. */
+static bool is_inside(const struct thread *thread, const PyObject *node)
+{
+    for (uint32_t i = 0; i < thread->n_nodes && i < thread->n_results; i++)
+        if (thread->nodes[i] == node)
+            return true;
+    return false;
+}
+
+static void hook_results(struct meeting *meeting, struct passage *passage)
 {
     struct thread *thread = meeting->thread;
 
     for (uint32_t i = 0; i < thread->n_results; i++) {
         const struct result *result = &thread->results[i];
-        struct part part = {
-            .spot = {call, result->path, RUN_GRAD_OUT, result->flags, 0},
-            .window = result->window,
-            .nr = result->edge.nr,
-            .before = true};
+        struct part part = {.passage = passage,
+                            .spot = {result->path, RUN_GRAD_OUT, result->flags, 0},
+                            .window = result->window,
+                            .nr = result->edge.nr,
+                            .kind = is_inside(thread, result->edge.node) ? PART_RESULT
+                                                                         : PART_PASSED};
 
-        if (!hook_put(meeting->grads, result->edge.node, &part) &&
-            meeting->grads->recorder)
-            recorder_failed(meeting->grads->recorder);
+        put(meeting, result->edge.node, &part);
     }
 }
 
-static void hook_ways(struct meeting *meeting, uint32_t call)
+static void hook_ways(struct meeting *meeting, struct passage *passage)
 {
     struct thread *thread = meeting->thread;
 
     for (uint32_t i = 0; i < thread->n_ways; i++) {
         const struct way *way = &thread->ways[i];
         struct argument *argument = &thread->arguments[way->argument];
-        struct part part = {
-            .spot = {call, argument->path, RUN_GRAD_IN, argument->flags, 0},
-            .window = argument->window,
-            .nr = way->nr,
-            .before = way->before};
+        struct part part = {.passage = passage,
+                            .spot = {argument->path, RUN_GRAD_IN, argument->flags, 0},
+                            .window = argument->window,
+                            .nr = way->nr,
+                            .kind = way->before ? PART_PASSED : PART_ARGUMENT};
 
         if (argument->parts > 1 && !argument->sum)
-            argument->sum = sum_new(&part.spot, argument->parts);
+            argument->sum = sum_new(passage, &part.spot, argument->parts);
         part.sum = argument->sum;
-        if ((argument->parts > 1 && !part.sum) ||
-            !hook_put(meeting->grads, way->node, &part)) {
-            if (meeting->grads->recorder)
-                recorder_failed(meeting->grads->recorder);
-        }
+        if (argument->parts == 1 || part.sum)
+            put(meeting, way->node, &part);
     }
 }
 
@@ -352,9 +387,38 @@ static void tell_too_large(struct grads *grads, uint32_t object)
                   NODES_MOST);
 }
 
-/* Hooks for a call of which the arguments' edges are known. */
-static void put_hooks(struct meeting *meeting, uint32_t call, PyObject *args,
-                      PyObject *kwargs, PyObject *result)
+/* Hooks for a call of which all edges are known. */
+static void hook_call(struct meeting *meeting, uint32_t call, uint32_t object)
+{
+    struct grads *grads = meeting->grads;
+    struct trace *trace = grads->recorder->trace;
+    struct passage *passage =
+        passage_new(call, trace_serial(trace, call), meeting->number);
+    bool walked;
+
+    if (!passage) {
+        recorder_failed(grads->recorder);
+        return;
+    }
+    walked = !(grads->objects[object] & TOO_LARGE) && find_ways(meeting);
+    passage->mixed = meeting->mixed;
+    passage->timed = walked && (meeting->last || meeting->mixed);
+    hook_results(meeting, passage);
+    if (walked)
+        hook_ways(meeting, passage);
+    else
+        trace_backward(trace, call, passage->serial, 0, RUN_BACKWARD_GAP);
+    if (walked && meeting->last)
+        put(meeting, meeting->last,
+            &(struct part){.passage = passage, .kind = PART_LAST});
+    if (!walked && !(grads->objects[object] & TOO_LARGE))
+        tell_too_large(grads, object);
+    passage_drop(passage);
+}
+
+/* Find the edges of a call that ended, and put hooks there. */
+static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
+                     PyObject *kwargs, PyObject *result)
 {
     struct grads *grads = meeting->grads;
     uint32_t object = trace_object(grads->recorder->trace, call);
@@ -363,7 +427,7 @@ static void put_hooks(struct meeting *meeting, uint32_t call, PyObject *args,
     if (object >= grads->recorder->model->n_objects ||
         (recomputed && grads->objects[object] & HAD_NODES))
         return;
-    walk_arguments(args, NULL, check_view, meeting, NULL);
+    walk_arguments(args, kwargs, check_view, meeting, NULL);
     walk_result(result, add_result, meeting, NULL);
     if (!recomputed)
         grads->objects[object] &= (uint8_t)~HAD_NODES;
@@ -372,29 +436,26 @@ static void put_hooks(struct meeting *meeting, uint32_t call, PyObject *args,
     if (!recomputed)
         grads->objects[object] |= HAD_NODES;
     meeting->late = true;
-    if (kwargs)
+    if (kwargs && !meeting->outline.keywords)
         walk_arguments(NULL, kwargs, add_argument, meeting, NULL);
-    hook_results(meeting, call);
-    if (grads->objects[object] & TOO_LARGE)
-        return;
-    if (find_ways(meeting))
-        hook_ways(meeting, call);
-    else
-        tell_too_large(grads, object);
+    if (grads->recorder && grads->recorder->trace)
+        hook_call(meeting, call, object);
 }
 
 void grads_after(struct grads *grads, uint32_t number, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result)
 {
     struct thread *thread = thread_of(grads, number);
-    struct meeting meeting = {.grads = grads, .thread = thread};
+    struct meeting meeting = {.grads = grads, .thread = thread, .number = number};
 
     if (!thread || thread->n_calls == 0)
         return;
     go_in(grads);
-    meeting.first = thread->begins[--thread->n_calls];
-    put_hooks(&meeting, call, args, kwargs, result);
+    meeting.outline = thread->calls[--thread->n_calls];
+    see_call(&meeting, call, args, kwargs, result);
+    thread->ended++;
+    grads->ended++;
     clear_scratch(thread);
-    cut_arguments(thread, meeting.first);
+    cut_arguments(thread, meeting.outline.first);
     go_out(grads);
 }

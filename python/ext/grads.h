@@ -18,8 +18,10 @@ struct grads *grads_new(struct recorder *recorder);
 void grads_free(struct grads *grads);
 
 /* Around a call: what its inputs' edges are (before forward), and hooks on its outputs'
- * nodes (after it). Never raise. `call` is the trace's number. */
-void grads_before(struct grads *grads, uint32_t thread, PyObject *args);
+ * nodes (after it). Never raise. `call` is the trace's number; kwargs may be NULL: not
+ * shown. */
+void grads_before(struct grads *grads, uint32_t thread, PyObject *args,
+                  PyObject *kwargs);
 void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result);
 /* Forget what grads_before() kept, where forward did not come back. */

@@ -1,6 +1,11 @@
-/* What runs in a backward. A hook is a function in C, bound to numbers: were it to hold
- * a tensor or a module, node, hook and tensor would hold each other through C++, where
- * Python's collector does not see it. It never raises and never changes a gradient. */
+/* Hooks on nodes. A hook is a function in C, bound to numbers: were it to hold a tensor
+ * or a module, node, hook and tensor would hold each other through C++, where Python's
+ * collector does not see it. It never raises and never changes a gradient.
+ *
+ * A node has at most two of ours for each recording, one before it runs and one after:
+ * what is the result of one call is an argument of the next and a result of the calls
+ * around it. They are found again in the dict that a node carries for whoever wants to
+ * say something about it; it lives and dies with the node. */
 #include "ext/grads_in.h"
 
 #include <stdlib.h>
@@ -9,20 +14,23 @@
 
 #define BACKWARDS_MOST 64 /* of one call that are entered */
 
-/* A hook on a node, or the token that tells of a backward's end. */
-struct hook {
-    struct grads *grads;
-    struct part part;
-    int64_t task; /* of a token */
+/* Parts of one of the two. */
+struct side {
+    struct part *parts;
+    uint32_t n, room;
 };
 
-static const char hook_name[] = "torchoscope.hook", token_name[] = "torchoscope.token";
+struct hook {
+    struct grads *grads;
+    uint32_t maker; /* the thread that put it first */
+    struct side before, after;
+};
 
-/* --- entering */
+static const char name[] = "torchoscope.hook";
 
-/* Is the recording under way? If so the recorder is held until let_go(): the GIL may be
- * released while a gradient is measured. */
-static struct recorder *hold(struct grads *grads)
+/* --- holding */
+
+struct recorder *hook_hold(struct grads *grads)
 {
     struct recorder *recorder = grads->recorder;
 
@@ -32,7 +40,7 @@ static struct recorder *hold(struct grads *grads)
     return recorder;
 }
 
-static void let_go(struct recorder *recorder, uint64_t began_ns)
+void hook_let_go(struct recorder *recorder, uint64_t began_ns)
 {
     uint64_t own = recorder_clock() - began_ns;
 
@@ -44,131 +52,67 @@ static void let_go(struct recorder *recorder, uint64_t began_ns)
     Py_DECREF(recorder->self);
 }
 
-static void enter(struct recorder *recorder, struct spot *spot, PyObject *gradient)
+PyObject *hook_bind(PyMethodDef *method, void *user, const char *called,
+                    PyCapsule_Destructor release)
 {
+    PyObject *capsule = PyCapsule_New(user, called, NULL), *bound;
+
+    if (!capsule)
+        return NULL;
+    bound = PyCFunction_New(method, capsule);
+    if (bound)
+        PyCapsule_SetDestructor(capsule, release);
+    Py_DECREF(capsule);
+    return bound;
+}
+
+/* --- entering */
+
+void hook_enter(struct recorder *recorder, const struct passage *passage,
+                struct spot *spot, PyObject *gradient)
+{
+    /* Others may run while it is measured, and move what is pointed to. */
+    const struct passage call = *passage;
+    struct spot here = *spot;
     uint32_t value;
 
     if (!recorder->trace || spot->fired == BACKWARDS_MOST)
         return;
     if (++spot->fired == BACKWARDS_MOST)
         trace_gap(recorder->trace, RUN_GAP_GRADIENT,
-                  trace_object(recorder->trace, spot->call),
+                  trace_object(recorder->trace, call.call),
                   "Gradients of a call are entered for its first %d backwards only.",
                   BACKWARDS_MOST);
     value = recorder_value(recorder, gradient, 0);
     if (recorder->trace && value != RUN_NONE)
-        trace_io(recorder->trace, spot->call, (enum run_io_kind)spot->kind, spot->path,
-                 value, spot->flags);
+        trace_gradient(recorder->trace, call.call, call.serial,
+                       (enum run_io_kind)here.kind, here.path, value, here.flags);
 }
 
-/* --- sums */
-
-struct sum *sum_new(const struct spot *spot, uint32_t parts)
+/* Parts may be added by others while we measure, so they are looked up each time. */
+static void take(struct hook *hook, struct side *side, uint32_t i,
+                 struct recorder *recorder, const struct backward *backward,
+                 PyObject *gradients)
 {
-    struct sum *sum = calloc(1, sizeof *sum);
+    const struct part part = side->parts[i];
+    PyObject *gradient = NULL, *cut = NULL;
 
-    if (!sum)
-        return NULL;
-    sum->users = 1;
-    sum->parts = parts;
-    sum->spot = *spot;
-    return sum;
+    if (PyTuple_Check(gradients) && (Py_ssize_t)part.nr < PyTuple_Size(gradients))
+        gradient = PyTuple_GetItem(gradients, (Py_ssize_t)part.nr); /* borrowed */
+    if (gradient && !tensor_is(gradient))
+        gradient = NULL;
+    if (gradient && part.window)
+        gradient = cut = window_cut(part.window, gradient);
+    if (part.sum)
+        sum_add(hook->grads, recorder, backward, part.sum, gradient);
+    else if (gradient)
+        hook_enter(recorder, part.passage, &side->parts[i].spot, gradient);
+    Py_XDECREF(cut);
 }
 
-void sum_drop(struct sum *sum)
-{
-    if (!sum || --sum->users)
-        return;
-    Py_XDECREF(sum->total);
-    free(sum);
-}
+/* --- what torch calls */
 
-static void unlink_sum(struct grads *grads, struct sum *sum)
-{
-    struct sum **at = &grads->waiting;
-
-    while (*at && *at != sum)
-        at = &(*at)->next;
-    if (*at)
-        *at = sum->next;
-    sum->next = NULL;
-    sum->waits = false;
-}
-
-/* All parts of this backward are there. */
-static void sum_done(struct grads *grads, struct recorder *recorder, struct sum *sum)
-{
-    PyObject *total = sum->total;
-
-    sum->total = NULL;
-    sum->arrived = 0;
-    unlink_sum(grads, sum);
-    if (total && recorder)
-        enter(recorder, &sum->spot, total);
-    Py_XDECREF(total);
-    sum_drop(sum);
-}
-
-static PyObject *without_graph(PyObject *gradient)
-{
-    if (!torch_flag(gradient, NAME_requires_grad))
-        return Py_NewRef(gradient);
-    return PyObject_CallMethodObjArgs(gradient, torch_find()->names[NAME_detach], NULL);
-}
-
-/* Add a part (NULL: it is zero). */
-static void sum_add(struct grads *grads, struct recorder *recorder, struct sum *sum,
-                    PyObject *gradient)
-{
-    PyObject *part = gradient ? without_graph(gradient) : NULL, *total;
-
-    if (!sum->waits) {
-        sum->waits = true;
-        sum->users++;
-        sum->task = grads->task;
-        sum->next = grads->waiting;
-        grads->waiting = sum;
-    }
-    if (part && sum->total) {
-        total = PyObject_CallMethodObjArgs(sum->total, torch_find()->names[NAME_add],
-                                           part, NULL);
-        if (!total)
-            recorder_failed(recorder);
-        Py_DECREF(sum->total);
-        sum->total = total;
-    } else if (part) {
-        sum->total = Py_NewRef(part);
-    }
-    Py_XDECREF(part);
-    if (++sum->arrived == sum->parts)
-        sum_done(grads, recorder, sum);
-}
-
-/* Parts that a backward does not reach are zero: at its end the rest is all. */
-static void end_sums(struct grads *grads, struct recorder *recorder, int64_t task)
-{
-    struct sum *sum = grads->waiting;
-
-    while (sum) {
-        struct sum *next = sum->next;
-
-        if (sum->task == task) {
-            sum_done(grads, recorder, sum);
-            next = grads->waiting; /* others may have run */
-        }
-        sum = next;
-    }
-}
-
-void hooks_forget(struct grads *grads)
-{
-    while (grads->waiting)
-        sum_done(grads, NULL, grads->waiting);
-}
-
-/* --- the end of a backward */
-
-static struct hook *hook_of(PyObject *capsule, const char *name)
+static struct hook *hook_of(PyObject *capsule)
 {
     struct hook *hook = PyCapsule_GetPointer(capsule, name);
 
@@ -176,181 +120,176 @@ static struct hook *hook_of(PyObject *capsule, const char *name)
     return hook;
 }
 
-/* Also where the backward raised: then the queue that held the token is dropped. */
-static void free_token(PyObject *capsule)
+static void free_parts(struct side *side)
 {
-    struct hook *token = hook_of(capsule, token_name);
-
-    token->grads->tokens--;
-    end_sums(token->grads, NULL, token->task);
-    grads_drop_user(token->grads);
-    free(token);
-}
-
-static PyObject *backward_ends(PyObject *capsule, PyObject *unused)
-{
-    struct hook *token = hook_of(capsule, token_name);
-    uint64_t began_ns = recorder_clock();
-    struct recorder *recorder = hold(token->grads);
-
-    (void)unused;
-    if (recorder) {
-        end_sums(token->grads, recorder, token->task);
-        let_go(recorder, began_ns);
+    for (uint32_t i = 0; i < side->n; i++) {
+        sum_drop(side->parts[i].sum);
+        window_drop(side->parts[i].window);
+        passage_drop(side->parts[i].passage);
     }
-    Py_RETURN_NONE;
+    free(side->parts);
 }
-
-static PyMethodDef at_end = {"torchoscope_end", backward_ends, METH_NOARGS, NULL};
-
-/* A function bound to a copy of *from, which is freed by `release`. */
-static PyObject *bind(PyMethodDef *method, const struct hook *from, const char *name,
-                      PyCapsule_Destructor release)
-{
-    struct hook *hook = malloc(sizeof *hook);
-    PyObject *capsule, *bound;
-
-    if (!hook)
-        return PyErr_NoMemory();
-    *hook = *from;
-    capsule = PyCapsule_New(hook, name, NULL);
-    if (!capsule) {
-        free(hook);
-        return NULL;
-    }
-    bound = PyCFunction_New(method, capsule);
-    if (bound) {
-        /* From here on the capsule frees what it holds. */
-        hook->grads->users++;
-        PyCapsule_SetDestructor(capsule, release);
-    } else {
-        free(hook);
-    }
-    Py_DECREF(capsule);
-    return bound;
-}
-
-static PyObject *find_engine(void)
-{
-    PyObject *autograd = torch_imported("torch.autograd.variable");
-    PyObject *variable = autograd ? PyObject_GetAttrString(autograd, "Variable") : NULL;
-    PyObject *engine =
-        variable ? PyObject_GetAttrString(variable, "_execution_engine") : NULL;
-
-    ext_swallow();
-    Py_XDECREF(variable);
-    Py_XDECREF(autograd);
-    return engine;
-}
-
-static int64_t current_task(void)
-{
-    PyObject *task = torch_find()->graph_task;
-    PyObject *answer = task ? PyObject_CallNoArgs(task) : NULL;
-    int64_t number = answer ? PyLong_AsLongLong(answer) : 0;
-
-    ext_swallow();
-    Py_XDECREF(answer);
-    return number;
-}
-
-/* Have the engine tell us when the backward that is under way ends. */
-static void follow_backward(struct grads *grads)
-{
-    struct hook token = {.grads = grads, .task = current_task()};
-    PyObject *engine, *bound, *answer = NULL;
-
-    if (grads->tokens && grads->task == token.task)
-        return;
-    engine = find_engine();
-    bound = engine ? bind(&at_end, &token, token_name, free_token) : NULL;
-    if (bound) {
-        grads->tokens++;
-        grads->task = token.task;
-        answer = PyObject_CallMethodObjArgs(
-            engine, torch_find()->names[NAME_queue_callback], bound, NULL);
-    }
-    ext_swallow();
-    Py_XDECREF(answer);
-    Py_XDECREF(bound);
-    Py_XDECREF(engine);
-}
-
-/* --- hooks */
 
 static void free_hook(PyObject *capsule)
 {
-    struct hook *hook = hook_of(capsule, hook_name);
+    struct hook *hook = hook_of(capsule);
 
-    sum_drop(hook->part.sum);
-    window_drop(hook->part.window);
+    free_parts(&hook->before);
+    free_parts(&hook->after);
     grads_drop_user(hook->grads);
     free(hook);
 }
 
-static void take(struct hook *hook, struct recorder *recorder, PyObject *gradients)
+static PyObject *gradients_come(struct hook *hook, struct side *side,
+                                PyObject *gradients)
 {
-    struct part *part = &hook->part;
-    PyObject *gradient = NULL, *cut = NULL;
-
-    if (PyTuple_Check(gradients) && (Py_ssize_t)part->nr < PyTuple_Size(gradients))
-        gradient = PyTuple_GetItem(gradients, (Py_ssize_t)part->nr); /* borrowed */
-    if (gradient && !tensor_is(gradient))
-        gradient = NULL;
-    if (gradient && part->window)
-        gradient = cut = window_cut(part->window, gradient);
-    if (part->sum)
-        sum_add(hook->grads, recorder, part->sum, gradient);
-    else if (gradient)
-        enter(recorder, &part->spot, gradient);
-    Py_XDECREF(cut);
-}
-
-static PyObject *gradients_come(PyObject *capsule, PyObject *const *args,
-                                Py_ssize_t n_args)
-{
-    struct hook *hook = hook_of(capsule, hook_name);
-    uint64_t began_ns;
-    struct recorder *recorder;
+    uint64_t began_ns = recorder_clock(), now_ns;
+    struct recorder *recorder = hook_hold(hook->grads);
+    struct backward *backward;
     PyObject *quiet;
+    uint32_t thread;
 
-    if (n_args < 1 || !hook->grads->recorder)
-        Py_RETURN_NONE;
-    began_ns = recorder_clock();
-    recorder = hold(hook->grads);
     if (!recorder)
         Py_RETURN_NONE;
+    thread = recorder_thread(recorder);
+    now_ns = began_ns - trace_own_ns(recorder->trace, thread);
     quiet = quiet_begin(torch_find(), false);
-    follow_backward(hook->grads);
-    take(hook, recorder, args[0]);
+    backward = backward_find(hook->grads);
+    for (uint32_t i = 0; i < side->n; i++) {
+        backward_meets(hook->grads, backward, &side->parts[i], thread, now_ns);
+        if (side->parts[i].kind != PART_LAST)
+            take(hook, side, i, recorder, backward, gradients);
+    }
     ext_swallow();
     quiet_end(quiet);
-    let_go(recorder, began_ns);
+    hook_let_go(recorder, began_ns);
     Py_RETURN_NONE;
 }
 
-static PyMethodDef on_gradients = {"torchoscope_gradients",
-                                   (PyCFunction)(void (*)(void))gradients_come,
-                                   METH_FASTCALL, NULL};
+static PyObject *come_before(PyObject *capsule, PyObject *const *args, Py_ssize_t n)
+{
+    struct hook *hook = hook_of(capsule);
+
+    if (n < 1 || !hook->grads->recorder)
+        Py_RETURN_NONE;
+    return gradients_come(hook, &hook->before, args[0]);
+}
+
+static PyObject *come_after(PyObject *capsule, PyObject *const *args, Py_ssize_t n)
+{
+    struct hook *hook = hook_of(capsule);
+
+    if (n < 1 || !hook->grads->recorder)
+        Py_RETURN_NONE;
+    return gradients_come(hook, &hook->after, args[0]);
+}
+
+#define FAST(function) ((PyCFunction)(void (*)(void))(function)), METH_FASTCALL
+
+static PyMethodDef on_before = {"torchoscope_before", FAST(come_before), NULL};
+static PyMethodDef on_after = {"torchoscope_after", FAST(come_after), NULL};
+
+/* --- putting */
+
+/* The capsule of the hook that we have on a node; a new reference, or NULL. */
+static PyObject *find_hook(struct grads *grads, PyObject *node)
+{
+    PyObject *known = PyObject_GetAttr(node, torch_find()->names[NAME_metadata]);
+    PyObject *capsule = known && PyDict_Check(known)
+                            ? Py_XNewRef(PyDict_GetItemWithError(known, grads->key))
+                            : NULL;
+
+    ext_swallow();
+    Py_XDECREF(known);
+    return capsule;
+}
+
+bool hook_of_other(struct grads *grads, PyObject *node, uint32_t thread)
+{
+    PyObject *capsule = find_hook(grads, node);
+    bool other = capsule && hook_of(capsule)->maker != thread;
+
+    Py_XDECREF(capsule);
+    return other;
+}
+
+/* A hook without parts, known to the node. A new reference, or NULL. */
+static PyObject *new_hook(struct grads *grads, PyObject *node, uint32_t maker)
+{
+    struct hook *hook = calloc(1, sizeof *hook);
+    PyObject *capsule = hook ? PyCapsule_New(hook, name, NULL) : NULL;
+    PyObject *known;
+
+    if (!capsule) {
+        free(hook);
+        return NULL;
+    }
+    *hook = (struct hook){.grads = grads, .maker = maker};
+    grads->users++;
+    PyCapsule_SetDestructor(capsule, free_hook);
+    known = PyObject_GetAttr(node, torch_find()->names[NAME_metadata]);
+    if (known && PyDict_Check(known))
+        PyDict_SetItem(known, grads->key, capsule);
+    ext_swallow();
+    Py_XDECREF(known);
+    return capsule;
+}
+
+/* Have torch call us on this side. */
+static bool listen(PyObject *node, PyObject *capsule, bool before)
+{
+    PyObject *bound = PyCFunction_New(before ? &on_before : &on_after, capsule);
+    PyObject *handle = NULL;
+
+    if (bound)
+        handle = PyObject_CallMethodObjArgs(
+            node,
+            torch_find()->names[before ? NAME_register_prehook : NAME_register_hook],
+            bound, NULL);
+    Py_XDECREF(bound);
+    Py_XDECREF(handle);
+    return handle;
+}
+
+/* Room for one more. Most hooks have one or two parts. */
+static bool grow(struct side *side)
+{
+    uint32_t room = side->room ? 2 * side->room : 2;
+    struct part *moved;
+
+    if (side->n < side->room)
+        return true;
+    moved = realloc(side->parts, room * sizeof *moved);
+    if (!moved)
+        return false;
+    side->parts = moved;
+    side->room = room;
+    return true;
+}
 
 bool hook_put(struct grads *grads, PyObject *node, const struct part *part)
 {
-    struct hook hook = {.grads = grads, .part = *part};
-    PyObject *bound = bind(&on_gradients, &hook, hook_name, free_hook), *handle = NULL;
+    bool before = part->kind <= PART_PASSED, ok = false;
+    PyObject *capsule = find_hook(grads, node);
+    struct side *side;
 
-    if (bound) {
-        if (part->sum)
-            part->sum->users++;
-        if (part->window)
-            part->window->users++;
-        handle = PyObject_CallMethodObjArgs(
-            node,
-            torch_find()
-                ->names[part->before ? NAME_register_prehook : NAME_register_hook],
-            bound, NULL);
-    }
+    if (!capsule)
+        capsule = new_hook(grads, node, part->passage->maker);
+    if (!capsule)
+        goto out;
+    side = before ? &hook_of(capsule)->before : &hook_of(capsule)->after;
+    if (!grow(side) || (side->n == 0 && !listen(node, capsule, before)))
+        goto out;
+    if (part->sum)
+        part->sum->users++;
+    if (part->window)
+        part->window->users++;
+    part->passage->users++;
+    side->parts[side->n++] = *part;
+    ok = true;
+
+out:
     ext_swallow();
-    Py_XDECREF(bound);
-    Py_XDECREF(handle);
-    return handle != NULL;
+    Py_XDECREF(capsule);
+    return ok;
 }

@@ -18,12 +18,54 @@ static bool meet_node(struct thread *thread, const void *node)
     return true;
 }
 
-static bool push_node(struct thread *thread, PyObject *node)
+/* The number of a node: those that one thread makes are numbered as they come. */
+static uint64_t number_of(PyObject *node)
 {
+    PyObject *answer =
+        PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr], NULL);
+    uint64_t number = answer ? PyLong_AsUnsignedLongLong(answer) : 0;
+
+    if (ext_swallow())
+        number = 0;
+    Py_XDECREF(answer);
+    return number;
+}
+
+/* Was it made before the call? Then the walk ends here: what a module kept of earlier
+ * calls is none of this one. The numbers of other threads tell nothing. */
+static bool is_older(struct meeting *meeting, PyObject *node)
+{
+    const struct outline *outline = &meeting->outline;
+    uint64_t number;
+
+    if (outline->number == 0 || meeting->mixed)
+        return false;
+    if (meeting->grads->ended - meeting->thread->ended != outline->others &&
+        hook_of_other(meeting->grads, node, meeting->number)) {
+        meeting->mixed = true;
+        return false;
+    }
+    number = number_of(node);
+    if (number < outline->number)
+        return true;
+    if (!meeting->last || number < meeting->last_number) {
+        meeting->last = node;
+        meeting->last_number = number;
+    }
+    return false;
+}
+
+/* A node that leads on. */
+static bool push_node(struct meeting *meeting, PyObject *node)
+{
+    struct thread *thread = meeting->thread;
+
+    if ((PyObject *)Py_TYPE(node) == torch_find()->accumulate ||
+        !meet_node(thread, node) || is_older(meeting, node))
+        return true;
     if (thread->n_nodes == NODES_MOST)
         return false;
-    if (meet_node(thread, node))
-        thread->nodes[thread->n_nodes++] = Py_NewRef(node);
+    thread->nodes[thread->n_nodes++] = Py_NewRef(node);
     return true;
 }
 
@@ -55,7 +97,7 @@ static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
     bool ok = true;
 
     *ret_found = false;
-    for (uint32_t i = meeting->first; ok && i < thread->n; i++)
+    for (uint32_t i = meeting->outline.first; ok && i < thread->n; i++)
         if (edge_same(&thread->arguments[i].edge, edge)) {
             *ret_found = true;
             ok = add_way(meeting, node, nr, &thread->arguments[i], before);
@@ -83,29 +125,52 @@ static bool walk_node(struct meeting *meeting, PyObject *node)
         nr = PyTuple_GetItem(pair, 1);
         edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
         ok = add_ways(meeting, node, (uint32_t)i, &edge, false, &found) &&
-             (found || push_node(meeting->thread, edge.node));
+             (found || push_node(meeting, edge.node));
     }
     ext_swallow();
     Py_XDECREF(next);
     return ok;
 }
 
-bool find_ways(struct meeting *meeting)
+static bool walk(struct meeting *meeting)
 {
     struct thread *thread = meeting->thread;
     bool ok = true;
 
-    if (meeting->first == thread->n)
-        return true;
     thread->walk++;
     for (uint32_t i = 0; ok && i < thread->n_results; i++) {
         const struct edge *edge = &thread->results[i].edge;
         bool found;
 
         ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
-             (found || push_node(thread, edge->node));
+             (found || push_node(meeting, edge->node));
     }
     for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
         ok = walk_node(meeting, thread->nodes[i]);
+    return ok;
+}
+
+static void forget_walk(struct meeting *meeting)
+{
+    struct thread *thread = meeting->thread;
+
+    while (thread->n_ways > 0)
+        Py_DECREF(thread->ways[--thread->n_ways].node);
+    while (thread->n_nodes > 0)
+        Py_DECREF(thread->nodes[--thread->n_nodes]);
+    for (uint32_t i = meeting->outline.first; i < thread->n; i++)
+        thread->arguments[i].parts = 0;
+    meeting->last = NULL;
+}
+
+bool find_ways(struct meeting *meeting)
+{
+    bool ok = walk(meeting);
+
+    /* Where it met nodes of other threads it may have ended too early. */
+    if (meeting->mixed) {
+        forget_walk(meeting);
+        ok = walk(meeting);
+    }
     return ok;
 }

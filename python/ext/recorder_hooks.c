@@ -201,7 +201,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     visit->keep = !(call & TRACE_LIGHT) && recorder_keeps(recorder, object);
     walk_arguments(args, kwargs, add_input, visit, NULL);
     if (recorder->trace && recorder->grads)
-        grads_before(recorder->grads, visit->stack->number, args);
+        grads_before(recorder->grads, visit->stack->number, args, kwargs);
 }
 
 PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,

@@ -64,6 +64,8 @@ static void find_layouts(struct torch *torch)
 static void find_functions(struct torch *torch)
 {
     PyObject *functorch = attribute(torch->c, "_functorch");
+    PyObject *autograd = attribute(torch->c, "_autograd");
+    PyObject *nodes = attribute(torch->c, "_functions");
 
     torch->is_grad_enabled = attribute(torch->c, "is_grad_enabled");
     if (!torch->is_grad_enabled)
@@ -74,6 +76,8 @@ static void find_functions(struct torch *torch)
         torch->autocast[1] = attribute(torch->module, "is_autocast_cpu_enabled");
     }
     torch->graph_task = attribute(torch->c, "_current_graph_task_id");
+    torch->sequence_nr = attribute(autograd, "_get_sequence_nr");
+    torch->accumulate = attribute(nodes, "AccumulateGrad");
     torch->function_modes = attribute(torch->c, "_len_torch_function_stack");
     torch->no_function = attribute(torch->c, "DisableTorchFunction");
     torch->is_wrapped = attribute(functorch, "is_functorch_wrapped_tensor");
@@ -81,6 +85,8 @@ static void find_functions(struct torch *torch)
         torch->is_batched = attribute(functorch, "is_batchedtensor");
         torch->is_tracking = attribute(functorch, "is_gradtrackingtensor");
     }
+    Py_XDECREF(nodes);
+    Py_XDECREF(autograd);
     Py_XDECREF(functorch);
 }
 

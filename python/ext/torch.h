@@ -66,6 +66,8 @@ struct dl_tensor {
     X(grad_fn)                                                                         \
     X(output_nr)                                                                       \
     X(next_functions)                                                                  \
+    X(metadata)                                                                        \
+    X(_sequence_nr)                                                                    \
     X(register_prehook)                                                                \
     X(register_hook)                                                                   \
     X(_base)                                                                           \
@@ -103,6 +105,8 @@ struct torch {
     PyObject *any_autocast;        /* torch._C._is_any_autocast_enabled */
     PyObject *autocast[2];         /* without it: of CUDA, of the processor */
     PyObject *graph_task;          /* torch._C._current_graph_task_id */
+    PyObject *sequence_nr;         /* torch._C._autograd._get_sequence_nr */
+    PyObject *accumulate;          /* the type of nodes that end at a leaf */
     PyObject *function_modes;      /* torch._C._len_torch_function_stack */
     PyObject *no_function;         /* torch._C.DisableTorchFunction */
     PyObject *is_wrapped, *is_batched, *is_tracking; /* of functorch */

@@ -87,8 +87,8 @@ enum run_call_flag {
     RUN_SCRIPTED = 128, /* TorchScript: nothing inside it was seen */
     RUN_AUTOCAST = 256,
     RUN_DIRECT = 512, /* forward() was called without __call__; found afterwards */
-    RUN_BACKWARD_GAP = 1024, /* its backward nodes did not run side by side, so it has
-                                no backward time */
+    RUN_BACKWARD_GAP = 1024, /* the time of a backward is not known: its nodes did not
+                                run side by side, are too many or did not all run */
     RUN_LIGHT = 2048, /* the newest of the merged calls of its object: what it took is
                          counted in run_merged too */
 };

@@ -153,12 +153,14 @@ void sample_step(struct trace *trace, uint64_t *clock)
     uint32_t line = trace_string(trace, "net.py:12", 9);
     uint32_t x = sample_value(trace, 4, 3, 1), y = sample_value(trace, 4, 2, 2);
     uint32_t z = sample_value(trace, 4, 2, -0.0), net, a, block, act, grad;
+    uint64_t serial;
 
     net = trace_begin(trace, 0, SAMPLE_NET, RUN_TRAINING, 0, look(trace, clock));
     io(trace, net, RUN_IN, "[0]", x);
     a = trace_begin(trace, 0, SAMPLE_A, RUN_TRAINING, line, look(trace, clock));
     io(trace, a, RUN_IN, "[0]", x);
     io(trace, a, RUN_OUT, "", y);
+    serial = trace_serial(trace, a);
     trace_end(trace, 0, a, 0, look(trace, clock));
     block = trace_begin(trace, 0, SAMPLE_BLOCK, 0, line, look(trace, clock));
     act = trace_begin(trace, 0, SAMPLE_ACT, 0, 0, look(trace, clock));
@@ -171,8 +173,8 @@ void sample_step(struct trace *trace, uint64_t *clock)
     io(trace, net, RUN_OUT, "", z);
     trace_end(trace, 0, net, 0, look(trace, clock));
     grad = sample_value(trace, 4, 2, 0.5);
-    io(trace, a, RUN_GRAD_OUT, "", grad);
-    trace_backward(trace, a, 50, 0);
+    trace_gradient(trace, a, serial, RUN_GRAD_OUT, trace_string(trace, "", 0), grad, 0);
+    trace_backward(trace, a, serial, 50, 0);
     trace_param(trace, 0, true, sample_value(trace, 2, 3, 0.25));
     trace_param(trace, 0, false, sample_value(trace, 2, 3, 3));
 }

@@ -254,12 +254,13 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
     return id;
 }
 
-static struct run_call *record_of(struct trace *trace, uint32_t call)
+/* `serial` is looked at for light calls only; NO_SERIAL: the call is under way. */
+static struct run_call *record_of(struct trace *trace, uint32_t call, uint64_t serial)
 {
     if (call == RUN_NONE)
         return NULL;
     if (call & TRACE_LIGHT)
-        return light_record(trace, call);
+        return light_record(trace, call, serial);
     return call < trace->n_calls ? &trace->calls[call] : NULL;
 }
 
@@ -268,7 +269,7 @@ static void end_top(struct trace *trace, struct stack *stack, uint16_t flags,
                     uint64_t end_ns)
 {
     struct frame frame = stack->frames[--stack->n];
-    struct run_call *call = record_of(trace, frame.call);
+    struct run_call *call = record_of(trace, frame.call, NO_SERIAL);
 
     trace->n_open--;
     look_at_clock(trace, end_ns);
@@ -351,15 +352,32 @@ uint32_t trace_object(const struct trace *trace, uint32_t call)
 
 void trace_error(struct trace *trace, uint32_t call, uint32_t text)
 {
-    struct run_call *record = record_of(trace, call);
+    struct run_call *record = record_of(trace, call, NO_SERIAL);
 
     if (record)
         record->error = text;
 }
 
-void trace_backward(struct trace *trace, uint32_t call, uint64_t ns, uint16_t flags)
+uint64_t trace_serial(const struct trace *trace, uint32_t call)
 {
-    struct run_call *record = record_of(trace, call);
+    uint32_t slot = call & ~TRACE_LIGHT;
+
+    if (call == RUN_NONE)
+        return NO_SERIAL;
+    if (call & TRACE_LIGHT)
+        return slot < trace->n_slots ? trace->slots[slot].now.serial : NO_SERIAL;
+    return call < trace->n_calls ? trace->serials[call] : NO_SERIAL;
+}
+
+uint64_t trace_own_ns(const struct trace *trace, uint32_t thread)
+{
+    return thread < trace->n_stacks ? trace->stacks[thread].own_ns : 0;
+}
+
+void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
+                    uint16_t flags)
+{
+    struct run_call *record = record_of(trace, call, serial);
     uint32_t object = trace_object(trace, call);
 
     if (record) {

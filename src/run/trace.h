@@ -55,7 +55,15 @@ void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t e
 /* The object of a call, also of a light one that ended; or NO_OBJECT. */
 uint32_t trace_object(const struct trace *trace, uint32_t call);
 void trace_error(struct trace *trace, uint32_t call, uint32_t text);
-void trace_backward(struct trace *trace, uint32_t call, uint64_t ns, uint16_t flags);
+/* Which call it is of all that there were: the number of a light call under way is
+ * given out again when it ended, while its gradients may come later. */
+uint64_t trace_serial(const struct trace *trace, uint32_t call);
+/* What a backward of the call took; several are added up. `flags` are added to the
+ * call's: RUN_BACKWARD_GAP. As for trace_gradient(), `serial` is trace_serial()'s. */
+void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
+                    uint16_t flags);
+/* Our own time on this thread so far. */
+uint64_t trace_own_ns(const struct trace *trace, uint32_t thread);
 
 /* A value: *value says all but shape and strides (sizes, rank of them; strides may be
  * NULL). Its number, or RUN_NONE. */
@@ -69,6 +77,11 @@ bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);
 
 void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_t path,
               uint32_t value, uint8_t flags);
+/* As trace_io(), when the call may be over. A gradient of a light call that is not the
+ * newest of its object any more is merged with the others only. */
+void trace_gradient(struct trace *trace, uint32_t call, uint64_t serial,
+                    enum run_io_kind kind, uint32_t path, uint32_t value,
+                    uint8_t flags);
 void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t value);
 void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
                const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -3,7 +3,7 @@
  * A call under way is a *frame* on the stack of its thread. A call that is kept is a
  * run_call from its beginning on. A light call is a *slot* of its object: an object has
  * as many slots as calls of it were ever under way at once, so a slot is one call at a
- * time and its number stays good for gradients that come late. */
+ * time; which call a gradient that comes late is of, the serial tells. */
 #ifndef RUN_TRACE_IN_H
 #define RUN_TRACE_IN_H
 
@@ -47,8 +47,7 @@ struct light {
     uint32_t n_ios, ios_room;
     uint32_t cursor; /* where the next io is looked for first: they come in order */
     struct light_call newest;
-    uint32_t newest_slot; /* which it was, while gradients may come */
-    uint32_t slots;       /* the first slot, or RUN_NONE */
+    uint32_t slots; /* the first slot, or RUN_NONE */
 };
 
 struct frame {
@@ -146,10 +145,13 @@ void trace_sweep(struct trace *trace);
 uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call *call,
                      uint64_t parent_serial);
 void light_end(struct trace *trace, uint32_t call);
-void light_io(struct trace *trace, uint32_t call, const struct run_io *io);
+/* Of the call with this serial; NO_SERIAL: of that under way. */
+void light_io(struct trace *trace, uint32_t call, uint64_t serial,
+              const struct run_io *io);
 struct light_slot *light_slot(struct trace *trace, uint32_t call);
-/* The record of a light call: under way, or the newest that ended; or NULL. */
-struct run_call *light_record(struct trace *trace, uint32_t call);
+/* The record of a light call: under way (NO_SERIAL), or the newest that ended if it has
+ * this serial; or NULL. */
+struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t serial);
 
 /* What an io says of the bytes of its call; it marks the value as seen. */
 struct io_bytes {

@@ -14,7 +14,7 @@ static struct light *light_of(struct trace *trace, uint32_t object)
 /* The object has light calls from now on. */
 static int make_light(struct trace *trace, uint32_t object)
 {
-    struct light light = {.newest_slot = RUN_NONE, .slots = RUN_NONE};
+    struct light light = {.slots = RUN_NONE};
 
     if (trace->objects[object].light)
         return 0;
@@ -76,24 +76,25 @@ struct light_slot *light_slot(struct trace *trace, uint32_t call)
     return slot < trace->n_slots ? &trace->slots[slot] : NULL;
 }
 
-/* The call that a number means: that under way, or the newest of the object if it was
- * made in this slot; or NULL: it is gone. */
-static struct light_call *call_of(struct trace *trace, uint32_t call)
+/* The call that a number and a serial mean: that under way, or the newest of the
+ * object; or NULL: it is merged. */
+static struct light_call *call_of(struct trace *trace, uint32_t call, uint64_t serial)
 {
     struct light_slot *slot = light_slot(trace, call);
     struct light *light;
 
     if (!slot)
         return NULL;
-    if (slot->open)
+    if (slot->open && (serial == NO_SERIAL || slot->now.serial == serial))
         return &slot->now;
     light = light_of(trace, slot->object);
-    return light->newest_slot == (call & ~TRACE_LIGHT) ? &light->newest : NULL;
+    return serial != NO_SERIAL && light->newest.serial == serial ? &light->newest
+                                                                 : NULL;
 }
 
-struct run_call *light_record(struct trace *trace, uint32_t call)
+struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t serial)
 {
-    struct light_call *found = call_of(trace, call);
+    struct light_call *found = call_of(trace, call, serial);
 
     return found ? &found->call : NULL;
 }
@@ -123,7 +124,6 @@ void light_end(struct trace *trace, uint32_t call)
         return;
     }
     light->newest = slot->now;
-    light->newest_slot = call & ~TRACE_LIGHT;
     slot->now = before;
     slot->now.n_ios = 0;
 }
@@ -189,21 +189,9 @@ static void merge_shape(struct trace *trace, struct light_io *io, const int64_t 
     io->shapes[io->n_shapes++] = shape;
 }
 
-static bool has_io(const struct light_call *call, const struct run_io *io)
-{
-    for (uint32_t i = 0; i < call->n_ios; i++)
-        if (call->ios[i].kind == io->kind && call->ios[i].path == io->path)
-            return true;
-    return false;
-}
-
-/* Of gradients that come late, the first belongs to the newest call: backward goes from
- * the last to the first. */
 static void add_to_call(struct trace *trace, struct light_call *call,
-                        const struct run_io *io, bool open)
+                        const struct run_io *io)
 {
-    if (!open && has_io(call, io))
-        return;
     if (call->n_ios >= MOST_IOS || arena_room(&trace->arena, &call->ios, call->n_ios,
                                               &call->ios_room, sizeof *call->ios) < 0) {
         trace->lost_ios++;
@@ -212,10 +200,11 @@ static void add_to_call(struct trace *trace, struct light_call *call,
     call->ios[call->n_ios++] = *io;
 }
 
-void light_io(struct trace *trace, uint32_t call, const struct run_io *io)
+void light_io(struct trace *trace, uint32_t call, uint64_t serial,
+              const struct run_io *io)
 {
     struct light_slot *slot = light_slot(trace, call);
-    struct light_call *record = slot ? call_of(trace, call) : NULL;
+    struct light_call *record = call_of(trace, call, serial);
     struct io_bytes bytes = trace_io_bytes(trace, io);
     const struct run_value *value;
     struct light_io *merged;
@@ -223,7 +212,7 @@ void light_io(struct trace *trace, uint32_t call, const struct run_io *io)
     if (!slot)
         return;
     if (record) {
-        add_to_call(trace, record, io, slot->open);
+        add_to_call(trace, record, io);
         record->call.out_bytes += bytes.out;
         record->call.new_bytes += bytes.fresh;
     }

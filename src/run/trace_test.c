@@ -175,6 +175,47 @@ TEST(a_light_call_has_its_gradients_and_backward_time)
     run_free(run);
 }
 
+/* Three light calls, then their gradients from the last to the first, as in a backward
+ * over a cell that was unrolled: twice for the first of them. */
+TEST(gradients_that_come_late_are_merged_and_only_the_newest_has_its_own)
+{
+    struct trace *trace = new_trace(sample_model());
+    const struct run_call *newest;
+    const struct stats *stats;
+    uint64_t serials[3];
+    uint32_t call = 0, n = 0;
+    struct run *run;
+
+    for (int i = 0; i < RUN_KEEP_CALLS + 3; i++) {
+        call = trace_begin(trace, 0, SAMPLE_A, 0, 0, 1);
+        if (i >= RUN_KEEP_CALLS)
+            serials[n++] = trace_serial(trace, call);
+        trace_end(trace, 0, call, 0, 2);
+    }
+    for (uint32_t i = 4; i > 0; i--) {
+        uint64_t serial = serials[i == 4 ? 2 : i - 1];
+
+        trace_gradient(trace, call, serial, RUN_GRAD_OUT, 0,
+                       sample_value(trace, 2, 5, i), 0);
+        trace_backward(trace, call, serial, 100 * i, i == 1 ? RUN_BACKWARD_GAP : 0);
+    }
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->n_merged, 1);
+    CHECK_INT(run->merged[0].backward_ns, 1000);
+    CHECK_INT(run->merged[0].n_ios, 1);
+    stats = &run->stats[run->merged_ios[run->merged[0].ios].stats];
+    CHECK_INT(stats->count, 40);
+    CHECK(stats->min == 1 && stats->max == 4 && stats->mean == 2.5);
+    newest = &run->calls[run->merged[0].newest];
+    CHECK_INT(newest->number, RUN_KEEP_CALLS + 2);
+    CHECK_INT(newest->n_ios, 2);
+    CHECK(run->stats[run->values[run->ios[newest->ios].value].stats].mean == 4);
+    CHECK(run->stats[run->values[run->ios[newest->ios + 1].value].stats].mean == 3);
+    CHECK_INT(newest->backward_ns, 700);
+    CHECK(!(newest->flags & RUN_BACKWARD_GAP));
+    run_free(run);
+}
+
 TEST(a_module_inside_itself_has_several_light_calls_at_once)
 {
     struct trace *trace = new_trace(sample_model());
@@ -199,6 +240,7 @@ TEST(memory_stays_flat_over_ten_thousand_steps)
 {
     struct trace *trace = new_trace(sample_chain(50));
     size_t early = 0;
+    uint64_t serial;
 
     for (uint32_t step = 0; step < 10000; step++) {
         uint32_t root = trace_begin(trace, 0, 0, 0, 0, step * 1000);
@@ -210,8 +252,10 @@ TEST(memory_stays_flat_over_ten_thousand_steps)
             trace_io(trace, call, RUN_IN, 0, x, 0);
             x = sample_value(trace, 1, 8 + step, m);
             trace_io(trace, call, RUN_OUT, 0, x, 0);
+            serial = trace_serial(trace, call);
             trace_end(trace, 0, call, 0, step * 1000 + m);
-            trace_io(trace, call, RUN_GRAD_OUT, 0, sample_value(trace, 1, 8, 0), 0);
+            trace_gradient(trace, call, serial, RUN_GRAD_OUT, 0,
+                           sample_value(trace, 1, 8, 0), 0);
         }
         trace_end(trace, 0, root, 0, step * 1000 + 60);
         if (step == 2 * RUN_KEEP_CALLS)

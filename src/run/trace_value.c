@@ -129,6 +129,12 @@ struct io_bytes trace_io_bytes(struct trace *trace, const struct run_io *io)
 void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_t path,
               uint32_t value, uint8_t flags)
 {
+    trace_gradient(trace, call, NO_SERIAL, kind, path, value, flags);
+}
+
+void trace_gradient(struct trace *trace, uint32_t call, uint64_t serial,
+                    enum run_io_kind kind, uint32_t path, uint32_t value, uint8_t flags)
+{
     struct run_io io = {.call = call,
                         .kind = (uint8_t)kind,
                         .flags = flags,
@@ -139,7 +145,7 @@ void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_
     if (call == RUN_NONE)
         return;
     if (call & TRACE_LIGHT) {
-        light_io(trace, call, &io);
+        light_io(trace, call, serial, &io);
         return;
     }
     if (call >= trace->n_calls ||

@@ -131,9 +131,9 @@ TEST(calls_are_put_together_where_they_were_made)
         root = enter(&s, NET, 4, 0);
         call = enter(&s, A, 4 + i, 0);
         leave(&s, call, 2, 0);
-        trace_backward(s.trace, call, 7, 0);
+        trace_backward(s.trace, call, trace_serial(s.trace, call), 7, 0);
         leave(&s, root, 2, 0);
-        trace_backward(s.trace, root, 9, 0);
+        trace_backward(s.trace, root, trace_serial(s.trace, root), 9, 0);
     }
     scene_end(&s);
     CHECK_INT(s.all.passes, 2);
