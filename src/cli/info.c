@@ -159,12 +159,12 @@ static void add_dtypes(struct info *info)
             add_listed(&info->line, dtype_name((enum dtype)dtype), n++, all);
 }
 
-/* ", from cpu/cuda:0,1" */
+/* ", from cpu/cuda:0,1"; what ran was on them. */
 static void add_devices(struct info *info, const struct row *root)
 {
     size_t begin = info->line.len, named;
 
-    buf_text(&info->line, ", from ");
+    buf_text(&info->line, info->show.activity ? ", on " : ", from ");
     named = info->line.len;
     column_find(STR("device"))->cell(&info->line, &info->show, root);
     if (info->line.len == named)
@@ -227,7 +227,7 @@ static void tell_metadata(struct info *info)
     }
 }
 
-static void tell_file(struct info *info)
+static int tell_file(struct info *info, struct arena *arena, struct err *err)
 {
     escape_terminal(&info->line, str_of(info->model->path));
     speak_text(info->cli, &info->line, COLOUR_STRONG);
@@ -236,9 +236,12 @@ static void tell_file(struct info *info)
     tell_format(info);
     tell_holds(info);
     info_counts(info);
+    if (info->show.activity && info_run_lines(info, err) < 0)
+        return -1;
     info_safety(info);
     tell_metadata(info);
     speak_findings(info->cli, info->model, MOST_FINDINGS);
+    return speak_run_notes(info->cli, &info->show, arena, err);
 }
 
 /* "resnet50.pth: 320 tensors, 25,557,032 parameters, torch zip file, ✓ SAFE" */
@@ -284,8 +287,8 @@ static int tell_path(struct cli *cli, const struct info_options *options,
         export_info_json(&json, session);
     } else if (options->short_form) {
         tell_short(&info);
-    } else {
-        tell_file(&info);
+    } else if (tell_file(&info, &arena, &err) < 0) {
+        status = cli_fail(&err);
     }
     buf_release(&info.line);
     arena_release(&arena);

@@ -26,6 +26,10 @@ void info_counts(struct info *info);
 /* Would it be safe to load: the verdict, and every global with its uses. */
 void info_safety(struct info *info);
 
+/* Of a recording: when and by what it was made, how long it took, where the time went.
+ */
+int info_run_lines(struct info *info, struct err *err);
+
 /* What this program is: its version, what it reads, whose libraries it uses. */
 void info_program(struct cli *cli);
 

@@ -8,12 +8,15 @@
 #include "cli/speak.h"
 #include "export/export.h"
 #include "session/numbers.h"
+#include "show/calls_text.h"
 #include "show/details.h"
 #include "show/grid.h"
+#include "show/performance.h"
 #include "show/statistics.h"
 #include "text/text.h"
 
 #define MOST_QUANTILES 64
+#define MOST_CALLS     5 /* --json has them all */
 #define MOST_BINS      10000u
 #define JSON_CELLS     1000000u
 
@@ -192,6 +195,15 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
         buf_printf(to, "statistics as recorded; %s\n", unread);
 }
 
+/* ---- what a module did in a recording ---- */
+
+static void write_calls(struct showing *s, struct buf *to)
+{
+    buf_char(to, '\n');
+    performance_place(to, &s->show, s->place);
+    calls_text(to, &s->show, s->place, MOST_CALLS);
+}
+
 /* ---- out ---- */
 
 static void write_text(struct showing *s, const char *why)
@@ -205,6 +217,8 @@ static void write_text(struct showing *s, const char *why)
     case PLACE_MODULE:
     case PLACE_GROUP:
         details_module(&text, &s->show, s->place);
+        if (s->show.activity)
+            write_calls(s, &text);
         break;
     case PLACE_VALUE:
         details_value(&text, &s->show, s->place);

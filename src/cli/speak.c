@@ -41,8 +41,8 @@ void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
     buf_release(&line);
 }
 
-int speak_run(struct cli *cli, const struct show *show, struct arena *arena,
-              struct err *err)
+int speak_run_notes(struct cli *cli, const struct show *show, struct arena *arena,
+                    struct err *err)
 {
     struct run_lines lines = {0};
     struct buf line = BUF_INIT;
@@ -51,9 +51,6 @@ int speak_run(struct cli *cli, const struct show *show, struct arena *arena,
         return 0;
     if (run_notes(&lines, show, arena, err) < 0)
         return -1;
-    run_ran(&line, show);
-    speak_text(cli, &line, COLOUR_NONE);
-    out_char(&cli->out, '\n');
     for (uint32_t i = 0; i < lines.n; i++) {
         buf_clear(&line);
         buf_printf(&line, "%s %s", summary_finding_sign(lines.at[i].severity),

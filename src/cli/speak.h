@@ -15,10 +15,10 @@ void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 /* What was met in the file, one line each; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
-/* What ran, and what is to be said of it: alarms and gaps, one line each. Nothing for
- * what is no recording. */
-int speak_run(struct cli *cli, const struct show *show, struct arena *arena,
-              struct err *err);
+/* What is to be said of a recording: alarms and gaps, one line each. Nothing of other
+ * files. */
+int speak_run_notes(struct cli *cli, const struct show *show, struct arena *arena,
+                    struct err *err);
 
 /* STATUS_FINDINGS if anything was met in the file that is worse than a note, if a plain
  * load of it would run something, or if what was recorded raised or has results that

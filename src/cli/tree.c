@@ -11,6 +11,7 @@
 #include "session/session.h"
 #include "show/labels.h"
 #include "show/rows.h"
+#include "show/run_text.h"
 #include "show/search.h"
 #include "show/summary.h"
 #include "show/textual.h"
@@ -226,6 +227,20 @@ static void write_summary(struct tree *tree, bool narrow)
     buf_release(&line);
 }
 
+/* What ran, and what is to be said of it. */
+static int write_run(struct tree *tree, struct err *err)
+{
+    struct buf line = BUF_INIT;
+
+    if (!tree->show.activity)
+        return 0;
+    run_ran(&line, &tree->show);
+    buf_char(&line, '\n');
+    speak_text(&tree->cli, &line, COLOUR_NONE);
+    buf_release(&line);
+    return speak_run_notes(&tree->cli, &tree->show, &tree->arena, err);
+}
+
 static int write_text(struct tree *tree, struct err *err)
 {
     struct cli *cli = &tree->cli;
@@ -248,7 +263,7 @@ static int write_text(struct tree *tree, struct err *err)
         return -1;
     speak_findings(cli, tree->show.model, MOST_FINDINGS);
     write_summary(tree, narrow);
-    return speak_run(cli, &tree->show, &tree->arena, err);
+    return write_run(tree, err);
 }
 
 /* For other programs: which places the options ask for; NULL if they ask for all. */

@@ -1,9 +1,7 @@
 /* A recording: what it tells as a whole, what each place did, and all of it. */
 #include "export/export_in.h"
 
-#include <stdlib.h>
-
-#include "base/base.h"
+#include "study/slowest.h"
 
 #define MOST_SLOW 20
 
@@ -191,92 +189,32 @@ void write_calls(struct document *doc, uint32_t place)
 
 /* ---- where the time went ---- */
 
-struct slow {
-    uint32_t place; /* of a class: the first that it stands at */
-    uint32_t class_id, places;
-    uint64_t calls, self_ns;
-};
-
-static int by_self(const void *a, const void *b)
-{
-    const struct slow *x = a, *y = b;
-
-    if (x->self_ns != y->self_ns)
-        return x->self_ns > y->self_ns ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-/* All places that were called, the slowest by itself first. */
-static uint32_t list_slow(struct document *doc, struct slow *list)
-{
-    uint32_t n = 0;
-
-    for (uint32_t place = 0; place < doc->activities.n; place++) {
-        const struct object *object = place_object(doc->model, place);
-        const struct activity *did = &doc->activities.at[place];
-
-        if (doc->model->kind[place] == PLACE_MODULE && did->calls > 0)
-            list[n++] = (struct slow){.place = place,
-                                      .class_id = object ? object->class_id : NO_CLASS,
-                                      .places = 1,
-                                      .calls = did->calls,
-                                      .self_ns = did->self_ns};
-    }
-    qsort(list, n, sizeof *list, by_self);
-    return n;
-}
-
-static uint32_t sum_classes(struct document *doc, const struct slow *list, uint32_t n,
-                            struct slow *sums)
-{
-    uint32_t used = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t id = list[i].class_id;
-        struct slow *sum =
-            &sums[id < doc->model->n_classes ? id : doc->model->n_classes];
-
-        if (sum->places == 0)
-            sum->place = list[i].place;
-        sum->places++;
-        sum->calls += list[i].calls;
-        sum->self_ns += list[i].self_ns;
-    }
-    for (uint32_t i = 0; i <= doc->model->n_classes; i++)
-        if (sums[i].places > 0)
-            sums[used++] = sums[i];
-    qsort(sums, used, sizeof *sums, by_self);
-    return used;
-}
-
 void write_slowest(struct document *doc)
 {
-    size_t n_sums = (size_t)doc->model->n_classes + 1;
-    struct slow *list =
-        arena_array(&doc->arena, (size_t)doc->activities.n + 1, sizeof *list);
-    struct slow *sums = arena_array(&doc->arena, n_sums, sizeof *sums);
-    uint32_t n = list && sums ? list_slow(doc, list) : 0;
+    struct slow_list places = {0}, classes = {0};
 
+    slowest_of(&places, &classes, &doc->activities, doc->model, &doc->arena, NULL);
     json_array(doc->json, "slowest");
-    for (uint32_t i = 0; i < n && i < MOST_SLOW; i++) {
+    for (uint32_t i = 0; i < places.n && i < MOST_SLOW; i++) {
+        const struct slow *slow = &places.at[i];
+
         json_object(doc->json, NULL);
-        write_path(doc, "name", list[i].place);
-        json_u64(doc->json, "place", list[i].place);
-        json_str(doc->json, "class", place_class(doc->model, list[i].place));
-        json_u64(doc->json, "calls", list[i].calls);
-        json_u64(doc->json, "time_ns", doc->activities.at[list[i].place].total_ns);
-        json_u64(doc->json, "self_ns", list[i].self_ns);
+        write_path(doc, "name", slow->place);
+        json_u64(doc->json, "place", slow->place);
+        json_str(doc->json, "class", place_class(doc->model, slow->place));
+        json_u64(doc->json, "calls", slow->calls);
+        json_u64(doc->json, "time_ns", doc->activities.at[slow->place].total_ns);
+        json_u64(doc->json, "self_ns", slow->self_ns);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
     json_array(doc->json, "classes");
-    n = n > 0 ? sum_classes(doc, list, n, sums) : 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < classes.n; i++) {
         json_object(doc->json, NULL);
-        json_str(doc->json, "class", place_class(doc->model, sums[i].place));
-        json_u64(doc->json, "places", sums[i].places);
-        json_u64(doc->json, "calls", sums[i].calls);
-        json_u64(doc->json, "self_ns", sums[i].self_ns);
+        json_str(doc->json, "class", place_class(doc->model, classes.at[i].place));
+        json_u64(doc->json, "places", classes.at[i].places);
+        json_u64(doc->json, "calls", classes.at[i].calls);
+        json_u64(doc->json, "self_ns", classes.at[i].self_ns);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);

@@ -158,7 +158,7 @@ void details_tensor(struct buf *to, const struct show *show, uint32_t place, boo
     add_line(to, "layout", str_of(layouts[tensor->layout & 7]));
     add_line(to, "meant", str_of(lazy_name(tensor)));
     if (all || (device.len > 0 && !str_is(device, "cpu")))
-        add_line(to, "saved from", device);
+        add_line(to, show->activity ? "device" : "saved from", device);
     if (tensor->class_id != NO_CLASS && all)
         add_line(to, "class",
                  model_string(model, model->classes[tensor->class_id].name));

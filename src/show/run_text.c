@@ -34,12 +34,17 @@ void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf)
 uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kind)
 {
     const struct run_call *c = &run->calls[call];
+    uint32_t last = RUN_NONE;
     uint64_t sum = 0;
 
-    for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
-        if (run->ios[i].kind == kind && run->ios[i].value != RUN_NONE &&
-            !(run->ios[i].flags & RUN_IO_SAME))
-            sum += run->values[run->ios[i].value].bytes;
+    for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++) {
+        const struct run_io *io = &run->ios[i];
+
+        if (io->kind != kind || io->value == RUN_NONE || io->value == last)
+            continue;
+        last = io->value;
+        sum += run->values[last].bytes;
+    }
     return sum;
 }
 
@@ -108,48 +113,52 @@ void run_count(struct buf *to, uint64_t n, const char *one, const char *many)
     buf_printf(to, " %s", n == 1 ? one : many);
 }
 
+void run_share(struct buf *to, uint64_t part, uint64_t whole)
+{
+    struct buf percent = BUF_INIT;
+
+    text_percent(&percent, (double)part, (double)whole);
+    buf_str(to, str_trim(buf_span(&percent)));
+    buf_release(&percent);
+}
+
 void run_cost(struct buf *to, const struct run *run)
 {
     uint64_t cost = run->own_ns + run->hooks_ns;
-    struct buf percent = BUF_INIT;
 
     text_time(to, (double)cost / 1e9);
-    if (run->wall_ns == 0)
+    if (run->wall_ns <= cost)
         return;
-    text_percent(&percent, (double)cost, (double)run->wall_ns);
     buf_text(to, ", ");
-    buf_str(to, str_trim(buf_span(&percent)));
+    run_share(to, cost, run->wall_ns - cost);
     buf_text(to, " of ");
-    text_time(to, (double)run->wall_ns / 1e9);
-    buf_release(&percent);
+    text_time(to, (double)(run->wall_ns - cost) / 1e9);
 }
 
 void run_passes(struct buf *to, const struct show *show)
 {
-    const struct run *run = show->session->run;
-    uint64_t left_out = run_fact(run, "passes_left_out", NULL);
+    const struct activities *all = show->activity;
+    uint64_t left_out = run_fact(show->session->run, "passes_left_out", NULL);
 
-    run_count(to, show->activity->passes, "pass", "passes");
+    run_count(to, all->passes, "pass", "passes");
     if (left_out > 0) {
         buf_text(to, " (");
         text_commas(to, left_out);
-        buf_text(to, " more were not recorded)");
+        buf_text(to, " more not recorded)");
     }
-}
-
-void run_ran(struct buf *to, const struct show *show)
-{
-    const struct activities *all = show->activity;
-
-    run_place(to, show, 0);
-    buf_text(to, ": ");
-    run_passes(to, show);
     buf_text(to, ", forward ");
     text_time(to, (double)all->total_ns / 1e9);
     if (all->backward_ns > 0) {
         buf_text(to, ", backward ");
         text_time(to, (double)all->backward_ns / 1e9);
     }
-    buf_text(to, "; recording took ");
+}
+
+void run_ran(struct buf *to, const struct show *show)
+{
+    run_place(to, show, 0);
+    buf_text(to, ": ");
+    run_passes(to, show);
+    buf_text(to, "; recording added ");
     run_cost(to, show->session->run);
 }

@@ -16,7 +16,8 @@ void run_time(struct buf *to, uint64_t ns);
 void run_shape(struct buf *to, const struct run *run, uint32_t value);
 /* "NaN 12", "Inf 3", "NaN 12 Inf 3"; nothing if there are none. */
 void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf);
-/* Bytes of all inputs or results of a call; what is there twice counts once. */
+/* Bytes of all inputs or results of a call; one that is there twice
+ * in a row counts once. */
 uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kind);
 /* Why a module has no calls: "not called", "fused", "compiled region", "not reached".
  * NULL: it has some, or nothing is missing (a list of modules). */
@@ -25,16 +26,21 @@ const char *run_gap_word(const struct show *show, uint32_t place);
 void run_place(struct buf *to, const struct show *show, uint32_t place);
 /* "1 pass", "1,234 passes" */
 void run_count(struct buf *to, uint64_t n, const char *one, const char *many);
+/* "9%": truncated, without blanks */
+void run_share(struct buf *to, uint64_t part, uint64_t whole);
 /* A fact of the run: its number, or 0; its text, if it has one. */
 uint64_t run_fact(const struct run *run, const char *key, struct str *ret_text);
 
 /* ---- the summary ---- */
 
-/* "ResNet: 1 pass, forward 87.29ms, backward 160.10ms; recording took 2.10ms, 0% of
+/* "ResNet: 1 pass, forward 87.29ms, backward 160.10ms; recording added 2.10ms, 0% of
  * 250.00ms" */
 void run_ran(struct buf *to, const struct show *show);
-void run_passes(struct buf *to, const struct show *show); /* "1 pass" */
-void run_cost(struct buf *to, const struct run *run);     /* "2.10ms, 0% of 250.00ms" */
+/* "1 pass, forward 87.29ms, backward 160.10ms" */
+void run_passes(struct buf *to, const struct show *show);
+/* "2.10ms, 0% of 250.00ms": our cost, and its share of what it would have taken without
+ * us. */
+void run_cost(struct buf *to, const struct run *run);
 
 struct run_line {
     enum severity severity;

@@ -89,14 +89,17 @@ static bool all_finite(const struct run *run, uint32_t value)
 static void add_results(struct activity *at, const struct run *run,
                         const struct run_call *call)
 {
+    uint32_t last = RUN_NONE;
+
     for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
         const struct run_io *io = &run->ios[i];
+        const struct stats *stats;
 
-        if (io->kind != RUN_OUT || (io->flags & RUN_IO_SAME) ||
-            all_finite(run, io->value))
+        /* A result may be the same object as an argument (in place): it counts. */
+        if (io->kind != RUN_OUT || io->value == last || all_finite(run, io->value))
             continue;
-        const struct stats *stats = &run->stats[run->values[io->value].stats];
-
+        last = io->value;
+        stats = &run->stats[run->values[last].stats];
         at->nan += stats->nan;
         at->inf += stats->pos_inf + stats->neg_inf;
     }

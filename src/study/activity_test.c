@@ -5,6 +5,7 @@
 #include "base/test.h"
 #include "model/build.h"
 #include "run/trace.h"
+#include "study/slowest.h"
 
 /* (root) Net
  *    a      with weight (tensor 0)
@@ -156,6 +157,32 @@ TEST(calls_are_put_together_where_they_were_made)
     CHECK_INT(s.all.first_producer, NO_PLACE);
     CHECK_INT(s.all.spoilt_call, RUN_NONE);
     CHECK_INT(s.all.raised, NO_PLACE);
+    scene_free(&s);
+}
+
+TEST(the_slowest_are_told_by_own_time)
+{
+    struct slow_list places, classes;
+    struct scene s;
+    uint32_t root;
+
+    scene_begin(&s);
+    root = enter(&s, NET, 4, 0);
+    for (int i = 0; i < 3; i++)
+        leave(&s, enter(&s, TAIL, 4, 0), 4, 0);
+    leave(&s, enter(&s, A, 4, 0), 4, 0);
+    leave(&s, root, 4, 0);
+    scene_end(&s);
+    CHECK(slowest_of(&places, &classes, &s.all, s.run->model, &s.arena, NULL) == 0);
+    CHECK_INT(places.n, 3);
+    CHECK_INT(places.at[0].place, 0); /* 5 looks at the clock between its calls */
+    CHECK_INT(places.at[0].self_ns, 50);
+    CHECK_INT(places.at[1].place, place_find(s.run->model, STR("tail")));
+    CHECK_INT(places.at[1].self_ns, 30);
+    CHECK_INT(classes.n, 1); /* no class is known */
+    CHECK_INT(classes.at[0].places, 3);
+    CHECK_INT(classes.at[0].calls, 5);
+    CHECK_INT(classes.at[0].self_ns, 90);
     scene_free(&s);
 }
 

@@ -5,6 +5,7 @@
  *   verdict.h   is it safe to load: an allow-list over the pickle log
  *   check.h     is it safe, whole and as expected: what `check` says of one model
  *   activity.h  what each place did in a run: its calls put together
+ *   slowest.h   where its time went, by place and by class
  *   diff.h      how two models differ           rename.h    renamed keys as rules
  */
 #ifndef STUDY_STUDY_H

@@ -1,0 +1,251 @@
+#include "show/calls_text.h"
+
+#include "show/run_text.h"
+#include "show/statistics.h"
+#include "text/text.h"
+
+#define KIND_CELLS  9
+#define PATH_CELLS  10
+#define SHAPE_CELLS 16
+
+/* ---- a value ---- */
+
+static void add_number(struct buf *to, const char *name, double value)
+{
+    buf_printf(to, "  %s ", name);
+    text_real_long(to, value);
+}
+
+static void add_stats(struct buf *to, const struct stats *stats)
+{
+    if (stats_finite(stats) > 0) {
+        buf_text(to, "  min ");
+        statistics_extreme(to, stats, false);
+        buf_text(to, "  max ");
+        statistics_extreme(to, stats, true);
+        add_number(to, "mean", stats->mean);
+        if (stats_finite(stats) > 1)
+            add_number(to, "std", stats_std(stats));
+    }
+    if (stats->nan + stats->pos_inf + stats->neg_inf > 0) {
+        buf_text(to, "  ");
+        run_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
+    }
+}
+
+/* What is out of the ordinary about a value. */
+static void add_remarks(struct buf *to, const struct run *run, const struct run_io *io,
+                        const struct run_value *value)
+{
+    struct str device = run->n_devices > value->device
+                            ? run_string(run, run->devices[value->device])
+                            : STR("");
+
+    if (device.len > 0 && !str_is(device, "cpu")) {
+        buf_text(to, "  ");
+        escape_terminal(to, device);
+    }
+    if (value->class_name) {
+        buf_text(to, "  ");
+        escape_terminal(to, run_string(run, value->class_name));
+    }
+    if (value->flags & RUN_SAMPLED)
+        buf_text(to, "  (1 of 8 blocks)");
+    if (value->flags & RUN_PARAMETER)
+        buf_text(to, "  a parameter");
+    if (value->kept != RUN_NONE)
+        buf_text(to, "  kept");
+    if (io->flags & RUN_IO_REPLACED)
+        buf_text(to, "  overwritten in place");
+    if (io->flags & RUN_IO_SUMMED)
+        buf_text(to, "  a sum over equal arguments");
+}
+
+/* "  in  [0]  1×64×56×56  float32  min -2.1  max 3.0  mean 0.01  std 1.2" */
+static void value_line(struct buf *to, const struct run *run, const struct run_io *io,
+                       bool before)
+{
+    static const char *const names[] = {"in", "out", "grad out", "grad in"};
+    const struct run_value *value;
+    struct buf cell = BUF_INIT;
+
+    buf_text(to, "  ");
+    text_pad(to, str_of(names[io->kind & 3]), KIND_CELLS);
+    escape_terminal(&cell, run_string(run, io->path));
+    text_pad(to, buf_span(&cell), PATH_CELLS);
+    buf_char(to, ' ');
+    buf_clear(&cell);
+    if (io->value == RUN_NONE) {
+        buf_text(to, "no tensor\n");
+        buf_release(&cell);
+        return;
+    }
+    value = &run->values[io->value];
+    run_shape(&cell, run, io->value);
+    text_pad(to, buf_span(&cell), SHAPE_CELLS);
+    buf_printf(to, " %s", dtype_name(value->dtype));
+    if (before) {
+        buf_text(to, "  the same as above");
+    } else if (value->stats != RUN_NONE) {
+        add_stats(to, &run->stats[value->stats]);
+    } else if (value->why) {
+        buf_text(to, "  ");
+        escape_terminal(to, run_string(run, value->why));
+    }
+    add_remarks(to, run, io, value);
+    buf_char(to, '\n');
+    buf_release(&cell);
+}
+
+/* ---- a call ---- */
+
+static void add_time(struct buf *to, const char *name, uint64_t ns)
+{
+    if (ns < 1000)
+        return;
+    buf_printf(to, "  %s", name);
+    run_time(to, ns);
+}
+
+static void add_flags(struct buf *to, unsigned flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } names[] = {
+        {RUN_RECOMPUTED, "recomputed"},
+        {RUN_COMPILED, "compiled"},
+        {RUN_FUSED, "fused"},
+        {RUN_SCRIPTED, "scripted"},
+        {RUN_AUTOCAST, "autocast"},
+        {RUN_DIRECT, "forward() called directly"},
+        {RUN_BACKWARD_GAP, "backward time not known"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (flags & names[i].flag)
+            buf_printf(to, "  %s", names[i].name);
+}
+
+#define MOST_BEFORE 64 /* ios that are looked at; more have their numbers repeated */
+
+/* Does a line above show the same value? Lines are in the order of kinds. */
+static bool shown_before(const struct run *run, const struct run_call *call, uint32_t i)
+{
+    uint32_t end = call->n_ios < MOST_BEFORE ? call->n_ios : MOST_BEFORE;
+
+    for (uint32_t k = call->ios; k < call->ios + end; k++)
+        if (run->ios[k].value == run->ios[i].value &&
+            (run->ios[k].kind < run->ios[i].kind ||
+             (run->ios[k].kind == run->ios[i].kind && k < i)))
+            return true;
+    return false;
+}
+
+/* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. */
+static void call_lines(struct buf *to, const struct run *run, uint32_t c)
+{
+    const struct run_call *call = &run->calls[c];
+
+    buf_text(to, "call ");
+    text_commas(to, (uint64_t)call->number + 1);
+    if (call->line) {
+        buf_text(to, " (");
+        escape_terminal(to, run_string(run, call->line));
+        buf_char(to, ')');
+    }
+    add_time(to, "", run_inclusive(call));
+    if (call->children_ns > 0)
+        add_time(to, "self ", run_exclusive(call));
+    add_time(to, "backward ", call->backward_ns);
+    buf_text(to, call->flags & RUN_TRAINING ? "  train" : "  eval");
+    add_flags(to, call->flags);
+    buf_char(to, '\n');
+    for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
+        for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
+            if (run->ios[i].kind == kind)
+                value_line(to, run, &run->ios[i], shown_before(run, call, i));
+    if (!(call->flags & RUN_RAISED))
+        return;
+    buf_text(to, "  ✗ ");
+    if (call->error) {
+        buf_text(to, "raised ");
+        escape_terminal(to, run_string(run, call->error));
+    } else {
+        buf_text(to, "did not come back");
+    }
+    buf_char(to, '\n');
+}
+
+/* ---- all calls ---- */
+
+/* "3 calls, 8.37ms in all, 2.79ms each; 8.37ms by itself, 2% of run" */
+static void title_line(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct activity *at = &show->activity->at[place];
+
+    run_count(to, at->calls, "call", "calls");
+    buf_text(to, ", ");
+    text_time(to, (double)at->total_ns / 1e9);
+    if (at->calls > 1) {
+        buf_text(to, " in all, ");
+        text_time(to, (double)at->total_ns / at->calls / 1e9);
+        buf_text(to, " each");
+    }
+    buf_text(to, "; ");
+    text_time(to, (double)at->self_ns / 1e9);
+    buf_text(to, " by itself");
+    if (show->activity->total_ns > 0) {
+        buf_text(to, ", ");
+        run_share(to, at->self_ns, show->activity->total_ns);
+        buf_text(to, " of run");
+    }
+    buf_char(to, '\n');
+}
+
+/* Why there is nothing to list. */
+static void no_calls_line(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct activity *at = &show->activity->at[place];
+    const struct object *object = place_object(show->model, place);
+
+    if (at->flags & ACTIVITY_NOT_REACHED) {
+        buf_text(to, "no calls: not reached, an exception came first\n");
+    } else if (at->gap != RUN_NONE) {
+        const struct run_gap *gap = &show->session->run->gaps[at->gap];
+
+        buf_text(to, "no calls: ");
+        escape_terminal(to, run_string(show->session->run, gap->text));
+        buf_char(to, '\n');
+    } else if (show->model->flags[place] & PLACE_AGAIN && object) {
+        buf_text(to, "no calls: they stand at ");
+        run_place(to, show, object->place);
+        buf_char(to, '\n');
+    }
+}
+
+void calls_text(struct buf *to, const struct show *show, uint32_t place, uint32_t most)
+{
+    struct run *run = show->session->run;
+    const struct activity *at = &show->activity->at[place];
+    uint32_t shown = 0, c;
+
+    if (at->calls == 0) {
+        no_calls_line(to, show, place);
+        return;
+    }
+    title_line(to, show, place);
+    for (c = run_first_call(run, show->model->object[place]);
+         c != RUN_NONE && shown + 1 < most; c = run_next_call(run, c)) {
+        if (run->calls[c].place != place || c == at->newest)
+            continue;
+        call_lines(to, run, c);
+        shown++;
+    }
+    if (at->calls > shown + 1) {
+        buf_text(to, "… ");
+        text_commas(to, at->calls - shown - 1);
+        buf_text(to, " more\n");
+    }
+    call_lines(to, run, at->newest);
+}

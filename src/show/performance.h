@@ -1,0 +1,28 @@
+/* performance.h - where the time of a run went, in words: what panel 5 of the terminal,
+ * `show` and `info` say of it. For sessions with a run. */
+#ifndef SHOW_PERFORMANCE_H
+#define SHOW_PERFORMANCE_H
+
+#include "base/buf.h"
+#include "show/show.h"
+
+/* One module that was called, in four lines:
+ *     conv2   Conv2d   36.9K params   Shape: 64×64×3×3   Time: 5.00ms   Mem: 144KB
+ *     ├─ forward()     1.52ms    ████▉             Input: 1×64×56×56   Output: ...
+ *     ├─ backward()    3.48ms    ███████████▏      Gradient: computed
+ *     └─ memory        144KB                       Parameters: 36,864 × 4 bytes
+ * The bars are shares of its own time. */
+void performance_place(struct buf *to, const struct show *show, uint32_t place);
+
+/* `between` stands between them: three blanks, or the end of a line.
+ * "maxpool 8.19ms, 9% of run   layer4.0.conv2 3.83ms, 4%": own times of the slowest
+ * `most` modules; and "53 × Conv2d 66.77ms, 76% of run   1 × MaxPool2d 8.19ms, 9%". */
+int performance_slowest(struct buf *to, const struct show *show, uint32_t most,
+                        const char *between, struct err *err);
+int performance_classes(struct buf *to, const struct show *show, uint32_t most,
+                        const char *between, struct err *err);
+
+/* By which clock: "CPU clock, 1 thread; torchoscope's own cost is taken out". */
+void performance_measured(struct buf *to, const struct show *show);
+
+#endif

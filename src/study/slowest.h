@@ -1,0 +1,25 @@
+/* slowest.h - where the time of a run went: by place and by class, own time only, so
+ * that nothing is counted twice. */
+#ifndef STUDY_SLOWEST_H
+#define STUDY_SLOWEST_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "study/activity.h"
+
+struct slow {
+    uint32_t place; /* of a class: that of the slowest of its modules */
+    uint32_t class_id, places;
+    uint64_t calls, self_ns;
+};
+struct slow_list {
+    struct slow *at; /* the slowest first */
+    uint32_t n;
+};
+
+/* All places of modules that were called, and all their classes; in the arena. */
+int slowest_of(struct slow_list *ret_places, struct slow_list *ret_classes,
+               const struct activities *activities, const struct model *model,
+               struct arena *arena, struct err *err);
+
+#endif
