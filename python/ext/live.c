@@ -228,6 +228,15 @@ uint32_t live_object(const struct live *live, PyObject *module)
     return original_of(live, module);
 }
 
+uint32_t live_compiled(const struct live *live, PyObject *module)
+{
+    PyObject *modules = own_attribute(module, "_modules"), *inner = NULL;
+
+    if (modules && PyDict_Check(modules))
+        inner = PyDict_GetItemString(modules, "_orig_mod");
+    return inner ? live_object(live, inner) : NO_OBJECT;
+}
+
 uint32_t live_tensor_number(const struct live *live, PyObject *tensor)
 {
     uint32_t index;

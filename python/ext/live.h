@@ -23,6 +23,8 @@ void live_free(struct live *live); /* NULL is allowed */
  * NO_OBJECT for modules that are not part of the model (another model, a deep copy, a
  * new module at an old address). A replica of DataParallel is its original. */
 uint32_t live_object(const struct live *live, PyObject *module);
+/* The object of the module that torch.compile() made this one of; or NO_OBJECT. */
+uint32_t live_compiled(const struct live *live, PyObject *module);
 /* The tensor number of a parameter or buffer, by its address; or NO_OBJECT. */
 uint32_t live_tensor_number(const struct live *live, PyObject *tensor);
 /* New references, or NULL (no exception) if it is gone. */

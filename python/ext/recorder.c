@@ -33,8 +33,8 @@ static struct recorder *recorder_of(PyObject *self)
 /* What was asked for, as Python gives it. */
 struct wishes {
     PyObject *model, *keep, *device;
-    const char *name, *mode, *calls;
-    unsigned long long limit, keep_limit;
+    const char *name, *mode;
+    unsigned long long limit, keep_limit, calls;
     int gradients, lines, force_device;
 };
 
@@ -47,10 +47,10 @@ static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         names[i] = words[i];
-    *wishes =
-        (struct wishes){.name = "", .mode = "full", .calls = "merged", .lines = 1};
+    *wishes = (struct wishes){
+        .name = "", .mode = "full", .calls = RUN_KEEP_CALLS, .lines = 1};
     return PyArg_ParseTupleAndKeywords(
-        args, kwargs, "O|s$spOKKspOp:Recorder", names, &wishes->model, &wishes->name,
+        args, kwargs, "O|s$spOKKKpOp:Recorder", names, &wishes->model, &wishes->name,
         &wishes->mode, &wishes->gradients, &wishes->keep, &wishes->limit,
         &wishes->keep_limit, &wishes->calls, &wishes->lines, &wishes->device,
         &wishes->force_device);
@@ -82,7 +82,10 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
 {
     struct trace_wanted wanted = {.limit = (size_t)wishes->limit,
                                   .keep_limit = (size_t)wishes->keep_limit,
-                                  .all_calls = strcmp(wishes->calls, "all") == 0};
+                                  .keep_calls =
+                                      wishes->calls && wishes->calls < TRACE_ALL_CALLS
+                                          ? (uint32_t)wishes->calls
+                                          : TRACE_ALL_CALLS};
     struct err err = {0};
     struct model *model;
 
@@ -284,26 +287,62 @@ static PyObject *fact(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* The object at a place; NO_OBJECT: there is none. */
+static uint32_t object_at(const struct model *model, const char *name)
+{
+    uint32_t place = name ? place_find(model, str_of(name)) : NO_PLACE;
+
+    if (place == NO_PLACE || model->kind[place] > PLACE_GROUP)
+        return NO_OBJECT;
+    return model->object[place];
+}
+
 static PyObject *gap(PyObject *self, PyObject *args)
 {
     struct recorder *recorder = recorder_of(self);
     const char *kind, *name, *text;
-    uint32_t place = NO_PLACE, object = NO_OBJECT;
+    uint32_t object;
 
     if (!PyArg_ParseTuple(args, "szs:gap", &kind, &name, &text))
         return NULL;
     if (!recorder->trace)
         return stopped();
-    if (name)
-        place = place_find(recorder->model, str_of(name));
-    if (place != NO_PLACE && recorder->model->kind[place] <= PLACE_GROUP)
-        object = recorder->model->object[place];
+    object = object_at(recorder->model, name);
     for (int i = 0; i < RUN_GAP_COUNT; i++)
         if (strcmp(kind, run_gap_name((enum run_gap_kind)i)) == 0) {
             trace_gap(recorder->trace, (enum run_gap_kind)i, object, "%s", text);
             Py_RETURN_NONE;
         }
     return PyErr_Format(PyExc_ValueError, "no kind of gap is called '%s'", kind);
+}
+
+static PyObject *direct(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    const char *name, *text;
+
+    if (!PyArg_ParseTuple(args, "ss:direct", &name, &text))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    trace_direct(recorder->trace, object_at(recorder->model, name), text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *eager(PyObject *self, PyObject *module)
+{
+    recorder_eager(recorder_of(self), module);
+    Py_RETURN_NONE;
+}
+
+static PyObject *calls(PyObject *self, PyObject *module)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    if (!recorder->trace)
+        return stopped();
+    return PyLong_FromUnsignedLong(
+        trace_calls(recorder->trace, live_object(recorder->live, module)));
 }
 
 static PyObject *stop(PyObject *self, PyObject *unused)
@@ -419,6 +458,9 @@ static PyMethodDef methods[] = {
     {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
     {"fact", fact, METH_VARARGS, "fact(key, value): the run will tell it"},
     {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
+    {"direct", direct, METH_VARARGS, "direct(name, text): if it was never called"},
+    {"eager", eager, METH_O, "eager(module): its newest call runs plain Python"},
+    {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},
     {"arm", arm, METH_NOARGS, "Record from now on."},

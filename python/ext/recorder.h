@@ -64,23 +64,31 @@ uint64_t recorder_clock(void); /* base/clock.h; TORCHOSCOPE_CLOCK=ticks for test
 void recorder_failed(struct recorder *recorder);
 
 /* The type that Python sees: _core.Recorder(model, name="", *, mode="full",
- * gradients=False, keep=None, limit=0, keep_limit=0, calls="merged", lines=True,
+ * gradients=False, keep=None, limit=0, keep_limit=0, calls=64, lines=True,
  * device=None, force_device=False). mode: "full", "exact", "sampled", "guard"; calls:
- * "merged" or "all". Methods:
- *   pre(module, args[, kwargs])   before forward; kwargs where somebody knows them
+ * so many of each module are kept one by one, 0: all.
+ *
+ * Methods:
+ *   pre(module, args[, kwargs])   before forward; with kwargs: of a module that was
+ *                                 compiled in place
+ *   eager(module)          such a module runs as plain Python after all
  *   post(module, args, kwargs, result)   after it; also post(module, args, result)
  *   raised(module, exception or None)    forward raised
  *   step(optimizer)        parameters and their gradients, before an optimizer's step
  *   backward_end()         the same at the end of a backward
  *   fact(key, value)       a str, int, float or bool that the run will tell
  *   gap(kind, name or None, sentence)    what the package knows was not seen
+ *   direct(name, sentence) what is said of a module that turns out never called
+ *   calls(module)          how many calls of a module there were so far
  *   stop() -> Run          disarms for good; a second time raises RuntimeError
  *   snapshot() -> Run      of what there is so far
  *   arm(), disarm()        between recorded steps
- * and the members cost_ns, errors, armed, hook_calls, hook_ns (may be set: what the
- * hooked path of torch costs for each call), mode (may be set), roots (a list). pre,
- * post and raised never raise and return None; they do nothing for modules that are not
- * of the model. */
+ *
+ * Members: cost_ns, errors, armed, hook_calls, hook_ns (may be set: what the hooked
+ * path of torch costs for each call), mode (may be set), roots (a list). pre, post and
+ * raised never raise and return None; they do nothing for modules that are not of the
+ * model and do not stand for one that is (a replica of DataParallel, what
+ * torch.compile() gave). */
 extern PyType_Spec recorder_spec;
 
 #endif

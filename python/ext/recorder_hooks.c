@@ -66,6 +66,8 @@ struct visit {
     uint32_t index; /* of the frame */
     bool keep;
     bool same_args; /* after forward: the tuple that was looked at before it */
+    bool compiled;  /* the module is what torch.compile() made of one of the model, or
+                       was compiled in place */
 };
 
 /* False: nothing to be done. */
@@ -100,13 +102,21 @@ static void visit_end(struct visit *visit)
 
 /* --- before */
 
+static struct str class_of(const struct model *model, uint32_t object)
+{
+    return class_short(place_class(model, model->objects[object].place));
+}
+
+/* Is it what torch.compile() gave, as a part of the model? */
+static bool is_compiled_class(const struct model *model, uint32_t object)
+{
+    return str_is(class_of(model, object), "OptimizedModule");
+}
+
 static uint16_t class_flags(const struct recorder *recorder, uint32_t object)
 {
-    const struct model *model = recorder->model;
-    struct str name = class_short(place_class(model, model->objects[object].place));
+    struct str name = class_of(recorder->model, object);
 
-    if (str_is(name, "OptimizedModule"))
-        return RUN_COMPILED;
     if (str_is(name, "RecursiveScriptModule") || str_is(name, "ScriptModule") ||
         str_is(name, "TopLevelTracedModule"))
         return RUN_SCRIPTED;
@@ -146,6 +156,32 @@ static uint16_t call_flags(struct recorder *recorder, PyObject *module, uint32_t
     return flags;
 }
 
+/* Other threads' calls have no parent on this one. Those of replicas belong to the
+ * wrapper that waits for them, if it is recorded too. */
+static void find_parent(struct recorder *recorder, const struct stack *stack,
+                        PyObject *module, uint32_t object)
+{
+    const struct model *model = recorder->model;
+    PyObject *original = live_module(recorder->live, object);
+    bool is_replica = original && original != module;
+
+    Py_XDECREF(original);
+    if (!is_replica)
+        return;
+    for (uint32_t i = 0; i < frames_count(recorder->frames); i++) {
+        const struct stack *other = frames_at(recorder->frames, i);
+        uint32_t above = other->n ? other->frames[other->n - 1].object : NO_OBJECT;
+
+        if (above < model->n_objects &&
+            str_is(class_of(model, above), "DataParallel")) {
+            trace_under(recorder->trace, stack->number, i);
+            return;
+        }
+    }
+    trace_fact_text(recorder->trace, "replicas",
+                    "calls of replicas have no parent: record the wrapper");
+}
+
 /* Was this object an argument of the call before, as far as was entered? */
 static const struct input *same_input(const struct visit *visit, PyObject *tensor)
 {
@@ -178,52 +214,48 @@ static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
     return stack_add(visit->stack, &input) ? 0 : -1;
 }
 
+/* Not everything could be looked at. */
+static void say_cut(struct recorder *recorder, uint32_t object, const char *what)
+{
+    if (recorder->trace)
+        trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
+                  "its %s hold more than is looked at: at most %d tensors, %d levels "
+                  "deep",
+                  what, WALK_MOST, WALK_DEPTH);
+}
+
 static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
                        PyObject *args, PyObject *kwargs)
 {
     struct recorder *recorder = visit->recorder;
     uint16_t flags = call_flags(recorder, module, object);
     uint32_t line = 0, call;
+    int cut = 0;
 
     if (recorder->lines && recorder->trace)
         line = lines_find(recorder->lines, recorder->trace);
     if (!recorder->trace)
         return;
+    if (visit->stack->n == 0 && frames_count(recorder->frames) > 1)
+        find_parent(recorder, visit->stack, module, object);
     call = trace_begin(recorder->trace, visit->stack->number, object, flags, line,
                        visit->began_ns);
     if (!stack_push(visit->stack, module, args, call, object)) {
         recorder_failed(recorder);
         return;
     }
+    visit->stack->frames[visit->stack->n - 1].compiled =
+        visit->compiled || is_compiled_class(recorder->model, object);
     visit->frame = visit->stack->frames[visit->stack->n - 1];
     if (call == RUN_NONE)
         return;
     visit->keep = !(call & TRACE_LIGHT) && recorder_keeps(recorder, object);
-    walk_arguments(args, kwargs, add_input, visit, NULL);
+    walk_arguments(args, kwargs, add_input, visit, &cut);
+    if (cut)
+        say_cut(recorder, object, "arguments");
     if (recorder->trace && recorder->grads)
         grads_before(recorder->grads, visit->stack->number, args, kwargs);
 }
-
-PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
-                       Py_ssize_t n_args)
-{
-    struct visit visit;
-    uint32_t object;
-
-    if (n_args < 2 || !recorder_ready(recorder))
-        Py_RETURN_NONE;
-    object = live_object(recorder->live, args[0]);
-    if (object == NO_OBJECT || object >= recorder->model->n_objects)
-        Py_RETURN_NONE;
-    visit.began_ns = recorder_clock();
-    if (!visit_begin(&visit, recorder))
-        Py_RETURN_NONE;
-    begin_call(&visit, args[0], object, args[1], n_args > 2 ? args[2] : NULL);
-    visit_end(&visit);
-    Py_RETURN_NONE;
-}
-
-/* --- after */
 
 /* Enter a call's arguments into the trace. */
 static void enter_inputs(struct recorder *recorder, const struct stack *stack,
@@ -242,16 +274,90 @@ static void enter_inputs(struct recorder *recorder, const struct stack *stack,
     }
 }
 
-/* Calls above one that ends never came back. */
-static void drop_above(struct recorder *recorder, struct stack *stack, uint32_t index)
+/* The object of a module, or of the one that it stands for. */
+static uint32_t object_of(const struct recorder *recorder, PyObject *module,
+                          bool *ret_compiled)
 {
-    for (uint32_t i = stack->n; i > index + 1; i--) {
+    uint32_t object = live_object(recorder->live, module);
+
+    *ret_compiled = false;
+    if (object != NO_OBJECT)
+        return object;
+    object = live_compiled(recorder->live, module);
+    *ret_compiled = object != NO_OBJECT;
+    return object;
+}
+
+/* Calls from this one on never came back. */
+static void drop_from(struct recorder *recorder, struct stack *stack, uint32_t index)
+{
+    for (uint32_t i = stack->n; i > index; i--) {
         enter_inputs(recorder, stack, i - 1);
         if (recorder->grads && stack->frames[i - 1].call != RUN_NONE)
             grads_drop(recorder->grads, stack->number);
     }
-    stack_cut(stack, index + 1);
+    stack_cut(stack, index);
 }
+
+/* A call usually begins inside one whose module holds its own. If it does not, those
+ * around it may be over, without a word: see stack_alive(). */
+static void drop_dead(struct recorder *recorder, struct stack *stack,
+                      const void *module, uint32_t object, uint64_t now)
+{
+    uint32_t alive, top = stack->n ? stack->frames[stack->n - 1].object : NO_OBJECT;
+
+    if (top == NO_OBJECT || trace_is_inside(recorder->trace, object, top))
+        return;
+    alive = stack_alive(stack, module);
+    if (alive == stack->n || !recorder->trace)
+        return;
+    drop_from(recorder, stack, alive);
+    trace_abort(recorder->trace, stack->number,
+                alive ? stack->frames[alive - 1].call : RUN_NONE, now);
+}
+
+/* Where what torch.compile() gave runs as plain Python after all (a stance, a limit),
+ * the module inside it is heard too. Of a wrapper that is no part of the model that is
+ * the same call: true. */
+static bool is_begun(const struct model *model, struct stack *stack, uint32_t object)
+{
+    struct frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    uint32_t parent = model->parent[model->objects[object].place];
+
+    if (!top || !top->compiled)
+        return false;
+    if (top->object == object) {
+        top->compiled = false;
+        return true;
+    }
+    if (parent != NO_PLACE && model->object[parent] == top->object)
+        top->compiled = !is_compiled_class(model, top->object);
+    return false;
+}
+
+PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
+                       Py_ssize_t n_args)
+{
+    struct visit visit;
+    uint32_t object;
+
+    if (n_args < 2 || !recorder_ready(recorder))
+        Py_RETURN_NONE;
+    object = object_of(recorder, args[0], &visit.compiled);
+    if (object == NO_OBJECT || object >= recorder->model->n_objects)
+        Py_RETURN_NONE;
+    visit.began_ns = recorder_clock();
+    if (!visit_begin(&visit, recorder))
+        Py_RETURN_NONE;
+    visit.compiled = visit.compiled || n_args > 2;
+    drop_dead(recorder, visit.stack, args[0], object, visit.began_ns);
+    if (!is_begun(recorder->model, visit.stack, object))
+        begin_call(&visit, args[0], object, args[1], n_args > 2 ? args[2] : NULL);
+    visit_end(&visit);
+    Py_RETURN_NONE;
+}
+
+/* --- after */
 
 /* "[0]", not "mask" or "['a keyword']". */
 static bool is_positional(const char *path, size_t len)
@@ -314,6 +420,7 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
                         PyObject *result)
 {
     struct recorder *recorder = visit->recorder;
+    int cut = 0;
 
     visit->keep = !(visit->frame.call & TRACE_LIGHT) &&
                   recorder_keeps(recorder, visit->frame.object);
@@ -321,7 +428,9 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
     visit->same_args = visit->frame.args == args;
     walk_arguments(args, kwargs, check_input, visit, NULL);
     if (recorder->trace)
-        walk_result(result, add_output, visit, NULL);
+        walk_result(result, add_output, visit, &cut);
+    if (cut)
+        say_cut(recorder, visit->frame.object, "results");
     if (recorder->trace && recorder->grads)
         grads_after(recorder->grads, visit->stack->number, visit->frame.call, args,
                     kwargs, result);
@@ -341,7 +450,7 @@ static bool find_call(struct visit *visit, struct recorder *recorder, PyObject *
         return false;
     }
     visit->index = found - 1;
-    drop_above(recorder, visit->stack, visit->index);
+    drop_from(recorder, visit->stack, visit->index + 1);
     visit->frame = visit->stack->frames[visit->index];
     return true;
 }
@@ -357,7 +466,8 @@ static void end_call(struct visit *visit, uint16_t flags)
             recorder_flush(recorder);
     }
     if (recorder->trace && visit->frame.call != RUN_NONE)
-        trace_end(recorder->trace, stack->number, visit->frame.call, flags,
+        trace_end(recorder->trace, stack->number, visit->frame.call,
+                  visit->frame.compiled ? flags | RUN_COMPILED : flags,
                   visit->began_ns);
     stack_cut(stack, visit->index);
     visit_end(visit);
@@ -371,7 +481,7 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
     struct visit visit;
 
     if (n_args < 3 || !recorder_ready(recorder) ||
-        live_object(recorder->live, args[0]) == NO_OBJECT ||
+        object_of(recorder, args[0], &visit.compiled) == NO_OBJECT ||
         !find_call(&visit, recorder, args[0]))
         Py_RETURN_NONE;
     if (visit.frame.call != RUN_NONE)
@@ -406,25 +516,48 @@ static uint32_t error_text(struct trace *trace, PyObject *exception)
     return trace_string(trace, line, (size_t)len);
 }
 
+/* Is it the exception by which checkpointing leaves a recomputation early? */
+static bool ends_recomputation(PyObject *exception)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__");
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    bool ends = text && strcmp(text, "_StopRecomputationError") == 0;
+
+    ext_swallow();
+    Py_XDECREF(name);
+    return ends;
+}
+
 PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
                           Py_ssize_t n_args)
 {
     struct visit visit;
     uint32_t text;
+    bool early;
 
     if (n_args < 1 || !recorder_ready(recorder) ||
-        live_object(recorder->live, args[0]) == NO_OBJECT ||
+        object_of(recorder, args[0], &visit.compiled) == NO_OBJECT ||
         !find_call(&visit, recorder, args[0]))
         Py_RETURN_NONE;
-    text = error_text(recorder->trace, n_args > 1 ? args[1] : NULL);
+    early = n_args > 1 && ends_recomputation(args[1]);
+    text = early ? 0 : error_text(recorder->trace, n_args > 1 ? args[1] : NULL);
     if (recorder->trace && visit.frame.call != RUN_NONE) {
         if (text)
             trace_error(recorder->trace, visit.frame.call, text);
         if (recorder->grads)
             grads_drop(recorder->grads, visit.stack->number);
     }
-    end_call(&visit, RUN_RAISED);
+    end_call(&visit, early ? RUN_ABORTED : RUN_RAISED);
     Py_RETURN_NONE;
+}
+
+void recorder_eager(struct recorder *recorder, PyObject *module)
+{
+    struct stack *stack = frames_stack(recorder->frames);
+    uint32_t found = stack ? stack_find(stack, module) : 0;
+
+    if (found)
+        stack->frames[found - 1].compiled = false;
 }
 
 void recorder_unwind(struct recorder *recorder)

@@ -3,6 +3,7 @@
  *   recorder_hooks.c   before and after forward
  *   recorder_value.c   a tensor becomes a value: measured, kept, left to its device
  *   recorder_frames.c  calls under way, thread by thread
+ *   recorder_alive.c   whether those calls are still under way
  *   recorder_line.c    which line called
  *   recorder_params.c  parameters and their gradients */
 #ifndef EXT_RECORDER_IN_H
@@ -28,6 +29,8 @@ struct frame {
     uint32_t call, object;
     uint32_t inputs; /* where they begin in the stack's; they end where the next
                         frame's begin */
+    bool compiled;   /* the module is what torch.compile() gave, and that which is
+                        inside it was not heard so far */
 };
 
 struct stack {
@@ -55,6 +58,10 @@ bool stack_push(struct stack *stack, const void *module, const void *args,
 bool stack_add(struct stack *stack, const struct input *input);
 /* The newest call of a module, as an index + 1; 0: none. */
 uint32_t stack_find(const struct stack *stack, const void *module);
+/* How many of the calls, from the outermost on, are under way by Python's own stack. An
+ * interrupt leaves forward without a word to the hooks, and somebody may catch it.
+ * `module` is that of which a call is about to begin. Slow. */
+uint32_t stack_alive(const struct stack *stack, const void *module);
 /* Drop all frames from this index on. */
 void stack_cut(struct stack *stack, uint32_t index);
 
@@ -86,6 +93,8 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
                         Py_ssize_t n_args);
 PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
                           Py_ssize_t n_args);
+/* The newest call of a module is no compiled code. */
+void recorder_eager(struct recorder *recorder, PyObject *module);
 /* Ours and armed? False in a child that was forked while we recorded. */
 bool recorder_ready(struct recorder *recorder);
 /* Does a backward run on this thread? What is called then is a recomputation. */

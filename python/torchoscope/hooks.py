@@ -12,6 +12,7 @@ or copies a module.
 """
 
 import contextlib
+import gc
 import inspect
 import sys
 import threading
@@ -32,6 +33,8 @@ _lock = threading.RLock()
 _listeners = []
 _handles = []
 _wrapped = {}  # id of a module -> _Wrapped
+_watches = []  # functions that end a watch_calls()
+_compiling = False
 _local = threading.local()
 
 _options = inspect.signature(torch_module.register_module_forward_hook).parameters
@@ -39,7 +42,7 @@ SEES_KEYWORDS = "with_kwargs" in _options
 SEES_EXCEPTIONS = "always_call" in _options
 
 
-def _never():
+def _never(*_):
     return False
 
 
@@ -56,19 +59,21 @@ if not hasattr(_fx, "_is_fx_tracing_flag"):
 
 class Listener:
     """Who wants to hear of calls: before(module, args), with kwargs as well where
-    they are known; after(module, args, kwargs or None, result); raised(module, args,
-    exception)."""
+    they are known, which is so for a module that was compiled in place;
+    after(module, args, kwargs or None, result); raised(module, args, exception);
+    eager(module): a module compiled in place runs as plain Python after all."""
 
-    __slots__ = ("before", "after", "raised")
+    __slots__ = ("before", "after", "raised", "eager")
 
     def __init__(self, before, after, raised):
         self.before, self.after, self.raised = before, after, raised
+        self.eager = _never
 
 
 def add(listener):
     with _lock:
         _listeners.append(listener)
-        if not _handles:
+        if not (_handles or _compiling):
             _install()
         _publish()
 
@@ -83,6 +88,12 @@ def remove(listener):
         if not _listeners:
             _take_off()
             _unwatch_compiler()
+
+
+def changed():
+    """A listener wants other functions called."""
+    with _lock:
+        _publish()
 
 
 def _publish():
@@ -118,7 +129,7 @@ class _Silence:
             warnings._filters_mutated()
 
 
-def _take_off(*_):
+def _take_off():
     with _lock:
         while _handles:
             handle = _handles.pop()
@@ -128,8 +139,20 @@ def _take_off(*_):
             keywords.pop(getattr(handle, "id", None), None)
 
 
-def _put_back(*_):
+def _compiler_begins(*_):
+    global _compiling
     with _lock:
+        _compiling = True
+        _take_off()
+        for end in list(_watches):
+            with contextlib.suppress(Exception):
+                end(True)
+
+
+def _compiler_ends(*_):
+    global _compiling
+    with _lock:
+        _compiling = False
         if _listeners and not _handles:
             _install()
 
@@ -144,20 +167,20 @@ def _watch_compiler():
     with _lock, contextlib.suppress(Exception):
         if not _watching:
             _watching = True
-            handler.register_start_callback(_take_off)
-            handler.register_end_callback(_put_back)
+            handler.register_start_callback(_compiler_begins)
+            handler.register_end_callback(_compiler_ends)
 
 
 def _unwatch_compiler():
-    global _watching
-    if not _watching:
+    global _watching, _compiling
+    if not _watching or _watches:
         return
-    _watching = False
+    _watching = _compiling = False
     handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
     with contextlib.suppress(Exception):  # torch._dynamo.reset() forgets them itself
-        handler.remove_start_callback(_take_off)
+        handler.remove_start_callback(_compiler_begins)
     with contextlib.suppress(Exception):
-        handler.remove_end_callback(_put_back)
+        handler.remove_end_callback(_compiler_ends)
 
 
 # --- what torch calls
@@ -296,15 +319,29 @@ def _wrapper(reference, inner):
     return compiled_call
 
 
-def watch_calls(modules, begins, ends):
+def is_ours(call):
+    """Is this compiled call of a module wrapped or watched?"""
+    return getattr(call, "__module__", None) == __name__
+
+
+def watch_calls(modules, begins, ends, lost):
     """Call begins(module) and ends(module) around calls of these modules, with no hook
     in torch, so that all others cost nothing. Gives a function that ends it, or None if
-    this torch has no place for it."""
-    if not hasattr(torch.nn.Module, "_compiled_call_impl"):
+    it can not be done: this torch has no place for it, or compiled code looks there
+    (dynamo's guards) and would be compiled again. When torch begins to compile, the
+    watch ends by itself: lost()."""
+    if not hasattr(torch.nn.Module, "_compiled_call_impl") or _has_compiled(modules):
         return None
     done = [(module, *_watch(module, begins, ends)) for module in modules]
 
-    def unwatch():
+    def unwatch(is_lost=False):
+        with _lock:
+            if unwatch in _watches:
+                _watches.remove(unwatch)
+            if not _listeners:
+                _unwatch_compiler()
+        if is_lost:
+            lost()
         for module, call, inner in done:
             if module.__dict__.get("_compiled_call_impl") is not call:
                 continue
@@ -314,7 +351,23 @@ def watch_calls(modules, begins, ends):
                 module.__dict__["_compiled_call_impl"] = inner
         done.clear()
 
+    with _lock:
+        _watches.append(unwatch)
     return unwatch
+
+
+def _has_compiled(modules):
+    """Has torch compiled code of which these modules may be part, or is it about to?"""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    entries = getattr(dynamo, "_debug_get_cache_entry_list", None)
+    if entries is None:
+        return False
+    holders = [one for one in gc.get_referrers(*modules) if type(one) is dict]
+    if any("_orig_mod" in one for one in holders):
+        return True
+    calls = [torch.nn.Module._wrapped_call_impl, torch.nn.Module._call_impl]
+    calls += [type(module).forward for module in modules]
+    return any(entries(one.__code__) for one in calls if hasattr(one, "__code__"))
 
 
 def _watch(module, begins, ends):
@@ -325,6 +378,8 @@ def _watch(module, begins, ends):
         go = this._call_impl if inner is None else inner
         if _is_compiling():
             return go(*args, **kwargs)
+        if not _watching and "torch._dynamo" in sys.modules:
+            _watch_compiler()
         with contextlib.suppress(Exception):
             begins(this)
         try:
@@ -352,4 +407,8 @@ def _told_by_wrapper(module, after):
     if not frames or frames[-1][0] is not module or frames[-1][1] is not after:
         return False
     frames[-1][1] = not after
+    if not after:
+        for listener in _listeners:
+            with contextlib.suppress(Exception):
+                listener.eager(module)
     return True

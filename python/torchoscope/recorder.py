@@ -17,6 +17,7 @@ from torchoscope.device import Device
 from torchoscope.notes import Notes
 from torchoscope.recording import Recording
 from torchoscope.restore import modules_of
+from torchoscope.unseen import Unseen
 
 MODES = ("full", "exact", "sampled", "guard")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
@@ -41,8 +42,8 @@ def record(
     """Record what `model` does in a with block; see docs/python.md."""
     if mode not in MODES:
         raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
-    if calls not in (64, "all"):
-        raise ValueError(f"calls is 64 or 'all', not {calls!r}")
+    if calls != "all" and (type(calls) is not int or calls < 1):
+        raise ValueError(f"calls is a number of 1 or more, or 'all', not {calls!r}")
     if budget is not None and not 0 < budget < 1:
         raise ValueError(f"budget is a share between 0 and 1, not {budget!r}")
     modules = list(modules_of(model))
@@ -53,7 +54,7 @@ def record(
         "gradients": bool(gradients),
         "keep": _chooser(keep),
         "keep_limit": parse_size(limit),
-        "calls": "all" if calls == "all" else "merged",
+        "calls": 0 if calls == "all" else calls,
         "lines": bool(lines),
     }
     name = type(model).__name__ if name is None else str(name)
@@ -125,6 +126,9 @@ class LiveRecording(Recording):
             ending, self._ending = self._ending, None
         if ending is None:
             return
+        if not self._options["eager"]:
+            with contextlib.suppress(Exception):
+                self._say_compiled()
         ending.close()
         core, self._core = self._core, None
         try:
@@ -132,28 +136,31 @@ class LiveRecording(Recording):
                 core.step(None)
             if self._budget:
                 self._budget.tell(core)
+            self._unseen.tell(core)
             self._run = core.stop()
         except Exception as problem:
             text = f"torchoscope: the recording is lost: {problem}"
             warnings.warn(text, stacklevel=3)
         # The run holds numbers and names: from here on the model is not held.
         self._seen = self._model = self._modules = self._notes = None
+        self._unseen = None
 
     def _begin(self, stack):
         """Put everything in place; what has to be undone goes onto the stack."""
         core = self._core
-        modules = [module for _, module in self._modules]
         names = {id(module): name for name, module in self._modules}
         self._notes = Notes(names, self.calls)
         if self._options["eager"]:
             self._force_eager(stack)
-        elif wrapped := hooks.wrap_compiled(modules):
+        elif wrapped := hooks.wrap_compiled(module for _, module in self._modules):
             stack.callback(hooks.unwrap_compiled, wrapped)
         if self._options["inside"]:
             self._open_fused(stack)
         if self._options["parameters"]:
             self._follow_optimizers(stack)
+        self._unseen = Unseen(self._modules)
         listener = hooks.Listener(core.pre, core.post, self._raised)
+        listener.eager = core.eager
         if self._budget:
             self._budget.begin(core, listener, stack)
         hooks.add(listener)
@@ -167,13 +174,27 @@ class LiveRecording(Recording):
 
     # --- what can be asked for
 
+    def _say_compiled(self):
+        """Module.compile() in the block: the module looks at no hooks from then on."""
+        inside = ()
+        for name, module in self._modules:
+            call = getattr(module, "_compiled_call_impl", None)
+            if call is not None and not hooks.is_ours(call):
+                text = "compiled in the block: what it did from then on was not seen"
+                inside += (f"{name}." if name else "",)
+            elif name.startswith(inside) and not self._core.calls(module):
+                text = "not seen: it stands inside compiled code"
+            else:
+                continue
+            self._core.gap("compiled", name, text)
+
     def _force_eager(self, stack):
-        if not hasattr(getattr(torch, "compiler", None), "set_stance"):
+        try:
+            # The stance holds for what is compiled in the block as well.
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        except Exception:
             text = "eager=True: this torch can not run compiled code as plain Python"
             self._core.gap("compiled", None, text)
-            return
-        if "torch._dynamo" in sys.modules:  # else nothing was compiled
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
 
     def _open_fused(self, stack):
         fused = getattr(torch.backends, "mha", None)
@@ -194,6 +215,8 @@ class LiveRecording(Recording):
         def before_step(optimizer, args, kwargs):
             with contextlib.suppress(Exception):
                 core.step(optimizer)
+                if not self._steps:  # the gradients may be gone at the end
+                    self._unseen.tell(core)
                 self._steps += 1
 
         stack.callback(register(before_step).remove)
@@ -259,7 +282,7 @@ class Budget:
         roots = core.roots
         self._roots = set(map(id, roots))
         self._pre, self._post = core.pre, core.post
-        unwatch = hooks.watch_calls(roots, self._begins, self._ends)
+        unwatch = hooks.watch_calls(roots, self._begins, self._ends, self._lost)
         self._watched = unwatch is not None
         if self._watched:
             stack.callback(unwatch)
@@ -281,10 +304,19 @@ class Budget:
         if id(module) == self._outer:
             self._outer = None
 
+    def _lost(self):
+        self._watched = False
+        self._listener.before, self._listener.after = self._before, self._after
+        if not self._on:
+            hooks.add(self._listener)
+        hooks.changed()
+
     # Where calls can not be watched without hooks, these stay in place all the time.
 
     def _before(self, module, *rest):
-        if id(module) in self._roots:
+        # What torch.compile() gave stands for the module inside it.
+        inner = module._modules.get("_orig_mod", module)
+        if id(module) in self._roots or id(inner) in self._roots:
             self._begins(module)
         if self._on:
             self._pre(module, *rest)

@@ -27,7 +27,7 @@
 
 #define RUN_NONE UINT32_MAX
 
-/* After so many calls of one module the rest are merged, unless all are asked for. */
+/* After so many calls of one module the rest are merged, unless more are asked for. */
 #define RUN_KEEP_CALLS 64
 
 enum run_value_flag {
@@ -113,7 +113,7 @@ struct run_call {
     uint64_t new_bytes;        /* of storages first seen among its results */
 };
 
-/* The calls of one object beyond RUN_KEEP_CALLS, together. */
+/* The calls of one object beyond those that are kept, together. */
 struct run_merged {
     uint32_t object;
     uint32_t calls;

@@ -75,7 +75,7 @@ struct trace *trace_new(struct model *model, const struct trace_wanted *wanted)
     /* A limit of 0 means none to an arena; here it means that nothing is kept. */
     arena_init(&trace->kept_arena, wanted->keep_limit ? wanted->keep_limit : 1);
     trace->model = model;
-    trace->all_calls = wanted->all_calls;
+    trace->keep_calls = wanted->keep_calls ? wanted->keep_calls : RUN_KEEP_CALLS;
     if (prepare(trace) < 0) {
         trace_free(trace);
         return NULL;
@@ -155,6 +155,17 @@ static uint32_t place_of_call(const struct trace *trace, uint32_t object,
     return place == NO_PLACE ? first : place;
 }
 
+bool trace_is_inside(const struct trace *trace, uint32_t inner, uint32_t outer)
+{
+    const struct model *model = trace->model;
+    uint32_t place;
+
+    if (inner >= model->n_objects || outer >= model->n_objects)
+        return false;
+    place = model->objects[outer].place;
+    return place_between(trace, inner, place + 1, model->end[place]) != NO_PLACE;
+}
+
 /* ---- calls ---- */
 
 static struct stack *stack_of(struct trace *trace, uint32_t thread)
@@ -168,6 +179,17 @@ static struct stack *stack_of(struct trace *trace, uint32_t thread)
         trace->stacks[trace->n_stacks++] = (struct stack){0};
     }
     return &trace->stacks[thread];
+}
+
+void trace_under(struct trace *trace, uint32_t thread, uint32_t other)
+{
+    struct stack *stack = stack_of(trace, thread);
+    const struct stack *from = other < trace->n_stacks ? &trace->stacks[other] : NULL;
+
+    if (!stack || !from || from->n == 0)
+        return;
+    stack->under = from->frames[from->n - 1];
+    stack->is_under = true;
 }
 
 static uint32_t keep_call(struct trace *trace, const struct run_call *call,
@@ -226,13 +248,15 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
         trace->lost_calls++;
         return RUN_NONE;
     }
-    around = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    around = stack->n ? &stack->frames[stack->n - 1]
+                      : (stack->is_under ? &stack->under : NULL);
+    stack->is_under = false;
     parent_serial = around ? around->serial : NO_SERIAL;
     call = new_call(trace, around, object, flags);
     call.thread = thread;
     call.line = line;
     call.start_ns = start_ns;
-    if (trace->all_calls || call.number < RUN_KEEP_CALLS)
+    if (call.number < trace->keep_calls)
         id = keep_call(trace, &call, parent_serial);
     /* What cannot be kept can perhaps still be merged. */
     if (id == RUN_NONE)
@@ -430,6 +454,12 @@ void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
         return;
     }
     trace->gaps[trace->n_gaps++] = gap;
+}
+
+void trace_direct(struct trace *trace, uint32_t object, const char *text)
+{
+    if (object < trace->model->n_objects)
+        trace->objects[object].direct = trace_string(trace, text, strlen(text));
 }
 
 struct values *trace_values(struct trace *trace)

@@ -4,7 +4,7 @@
  * be held any more (the limit) is counted and becomes a gap: nothing here ever fails a
  * caller that sits inside the user's forward.
  *
- * Memory stays flat. The first RUN_KEEP_CALLS calls of an object are kept; a later one
+ * Memory stays flat. The first calls of an object are kept (trace_wanted); a later one
  * is *light*: its number has TRACE_LIGHT set and is given out again once it ended; its
  * ios are merged into the object's run_merged as they come (gradients may come late),
  * and the newest light call of each object is kept in full, replacing the one before.
@@ -21,14 +21,16 @@
 
 #include "run/run.h"
 
-#define TRACE_LIGHT 0x80000000u
+#define TRACE_LIGHT     0x80000000u
+#define TRACE_ALL_CALLS UINT32_MAX
 
 struct trace; /* a run under construction */
 
 struct trace_wanted {
-    size_t limit;      /* memory for records; 0: 1 GiB */
-    size_t keep_limit; /* memory for kept values */
-    bool all_calls;    /* never merge */
+    size_t limit;        /* memory for records; 0: 1 GiB */
+    size_t keep_limit;   /* memory for kept values */
+    uint32_t keep_calls; /* of one object, the rest are merged; 0: RUN_KEEP_CALLS;
+                            TRACE_ALL_CALLS: never merge */
 };
 
 /* The model is that which is recorded; the trace owns it from now on. */
@@ -46,12 +48,17 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
                      uint16_t flags, uint32_t line, uint64_t start_ns);
 void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t flags,
                uint64_t end_ns);
+/* The next call that begins on this thread, if nothing is under way there, stands
+ * inside the call under way on `other`: one that waits for its threads. */
+void trace_under(struct trace *trace, uint32_t thread, uint32_t other);
 /* Our own time, spent in a hook on this thread: taken off all calls under way there. */
 void trace_own(struct trace *trace, uint32_t thread, uint64_t ns);
 uint32_t trace_top(const struct trace *trace, uint32_t thread); /* or RUN_NONE */
 /* End all calls that stand above `call` on their stack as RUN_ABORTED; RUN_NONE: all of
  * the stack. For whoever knows that they will not end: forward left by an exception. */
 void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t end_ns);
+/* Does one of the places of `inner` stand inside `outer`? */
+bool trace_is_inside(const struct trace *trace, uint32_t inner, uint32_t outer);
 /* The object of a call, also of a light one that ended; or NO_OBJECT. */
 uint32_t trace_object(const struct trace *trace, uint32_t call);
 void trace_error(struct trace *trace, uint32_t call, uint32_t text);
@@ -85,6 +92,9 @@ void trace_gradient(struct trace *trace, uint32_t call, uint64_t serial,
 void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t value);
 void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* What is said if the object turns out never to have been called, in place of just
+ * that: its forward() was called directly, or its weights were used without it. */
+void trace_direct(struct trace *trace, uint32_t object, const char *text);
 /* A fact about the run; its value is made in trace_values(). One that is there already
  * is replaced. */
 struct values *trace_values(struct trace *trace);

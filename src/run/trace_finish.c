@@ -417,6 +417,11 @@ static void say_not_called(struct finish *f, uint32_t object, unsigned around)
     else if (around & RUN_SCRIPTED)
         add_gap(f->run, RUN_GAP_SCRIPTED, object,
                 "not seen: it stands inside TorchScript");
+    else if (f->trace->objects[object].direct)
+        f->run->gaps[f->run->n_gaps++] =
+            (struct run_gap){.kind = RUN_GAP_DIRECT,
+                             .object = object,
+                             .text = f->trace->objects[object].direct};
     else
         add_gap(f->run, RUN_GAP_NOT_CALLED, object, "never called");
 }

@@ -61,11 +61,14 @@ struct stack {
     struct frame *frames;
     uint32_t n, room;
     uint64_t own_ns; /* of ours on this thread so far */
+    bool is_under;   /* the next call without one around it has this: trace_under() */
+    struct frame under;
 };
 
 struct trace_object {
     uint32_t calls;
     uint16_t flags;  /* of all its calls together */
+    uint32_t direct; /* string id: see trace_direct(); or 0 */
     uint32_t light;  /* index + 1 in trace->lights, or 0 */
     uint32_t places; /* where its places begin in trace->places, sorted */
     uint32_t n_places;
@@ -91,7 +94,7 @@ struct trace {
     struct intern strings;
     struct values plain; /* of facts */
     struct model *model;
-    bool all_calls;
+    uint32_t keep_calls; /* of one object; TRACE_ALL_CALLS: never merge */
 
     struct trace_object *objects; /* by object of the model */
     uint32_t *places;

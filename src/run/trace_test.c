@@ -286,8 +286,8 @@ TEST(values_of_kept_calls_survive_the_sweep)
 
 TEST(all_calls_are_kept_where_that_is_wanted)
 {
-    struct trace *trace =
-        trace_new(sample_model(), &(struct trace_wanted){.all_calls = true});
+    struct trace *trace = trace_new(
+        sample_model(), &(struct trace_wanted){.keep_calls = TRACE_ALL_CALLS});
     uint64_t clock = 0;
     struct run *run;
 
@@ -296,6 +296,74 @@ TEST(all_calls_are_kept_where_that_is_wanted)
     run = trace_finish(trace, 0, 0);
     CHECK_INT(run->n_calls, 400);
     CHECK_INT(run->n_merged, 0);
+    run_free(run);
+}
+
+TEST(so_many_calls_are_kept_as_are_wanted)
+{
+    struct trace *trace =
+        trace_new(sample_model(), &(struct trace_wanted){.keep_calls = 1});
+    uint64_t clock = 0;
+    struct run *run;
+
+    for (int i = 0; i < 10; i++)
+        sample_step(trace, &clock);
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->n_calls, 2 * run->n_merged);
+    CHECK_INT(run_count_calls(run, SAMPLE_NET), 10);
+    run_free(run);
+}
+
+TEST(calls_of_a_thread_stand_inside_the_call_that_waits_for_it)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint32_t net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 100), inner, later;
+    struct run *run;
+
+    trace_under(trace, 1, 7); /* no such thread */
+    trace_under(trace, 1, 0);
+    inner = trace_begin(trace, 1, SAMPLE_A, 0, 0, 200);
+    trace_end(trace, 1, inner, 0, 300);
+    later = trace_begin(trace, 1, SAMPLE_A, 0, 0, 400);
+    trace_end(trace, 1, later, 0, 500);
+    trace_end(trace, 0, net, 0, 600);
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->calls[inner].parent, net);
+    CHECK_INT(run->calls[inner].step, 0);
+    CHECK_INT(run->calls[later].parent, RUN_NONE);
+    run_free(run);
+}
+
+TEST(a_module_is_inside_another_by_any_of_its_places)
+{
+    struct trace *trace = new_trace(sample_model());
+
+    CHECK(trace_is_inside(trace, SAMPLE_ACT, SAMPLE_BLOCK));
+    CHECK(trace_is_inside(trace, SAMPLE_BLOCK, SAMPLE_NET));
+    CHECK(!trace_is_inside(trace, SAMPLE_NET, SAMPLE_NET));
+    CHECK(!trace_is_inside(trace, SAMPLE_TAIL, SAMPLE_BLOCK));
+    CHECK(!trace_is_inside(trace, NO_OBJECT, SAMPLE_NET));
+    trace_free(trace);
+}
+
+TEST(why_a_module_was_not_called_is_said_only_if_it_was_not)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint64_t clock = 0;
+    struct run *run;
+    int found = 0;
+
+    trace_direct(trace, SAMPLE_A, "past all hooks");
+    trace_direct(trace, SAMPLE_TAIL, "past all hooks");
+    sample_step(trace, &clock);
+    run = trace_finish(trace, 0, 0);
+    for (uint32_t i = 0; i < run->n_gaps; i++)
+        if (run->gaps[i].kind == RUN_GAP_DIRECT) {
+            found++;
+            CHECK_INT(run->gaps[i].object, SAMPLE_TAIL);
+            CHECK_STR(run_string(run, run->gaps[i].text).at, "past all hooks");
+        }
+    CHECK_INT(found, 1);
     run_free(run);
 }
 

@@ -171,7 +171,7 @@ void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t v
     if (tensor >= trace->model->n_tensors || value >= trace->n_values)
         return;
     by = &trace->by_tensor[tensor];
-    if (!trace->all_calls && by->n[gradient] > RUN_KEEP_CALLS) {
+    if (by->n[gradient] > trace->keep_calls) {
         trace->params[by->newest[gradient]] = param;
         return;
     }
@@ -270,7 +270,7 @@ void trace_sweep(struct trace *trace)
     uint32_t *moved = NULL;
     int64_t *dims = NULL;
 
-    if (trace->all_calls || trace->n_values < enough)
+    if (trace->keep_calls == TRACE_ALL_CALLS || trace->n_values < enough)
         return;
     moved = calloc(trace->n_values, sizeof *moved);
     dims = malloc(dims_size + 1);

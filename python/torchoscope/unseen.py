@@ -1,0 +1,113 @@
+"""Why a module was not heard: what can be found out without hooks.
+
+A module whose forward() is called directly, or whose weights are used by others, is
+never called as far as torch tells. Its gradients, and the code around it, know better.
+"""
+
+import contextlib
+import dis
+import types
+
+import torch
+
+GOT_GRADIENTS = (
+    "not called, but its parameters got gradients: its forward() was called directly, "
+    "or its weights were used without it"
+)
+
+
+class Unseen:
+    """For one recording, of [(name, module), ...]."""
+
+    def __init__(self, modules):
+        self._modules = modules
+        self._before = {}  # id of a parameter -> what tells its gradient from others
+        for _, module in modules:
+            for parameter in _parameters(module):
+                mark = _gradient(parameter)
+                if mark is not None:
+                    self._before[id(parameter)] = mark
+
+    def tell(self, core):
+        """What is to be said of the modules that were not called, if it stays so."""
+        silent = [one for one in self._modules if not core.calls(one[1])]
+        if not silent:
+            return
+        quiet = {id(module) for _, module in silent}
+        parents, elsewhere = {}, set()
+        for name, module in self._modules:
+            for child, inner in getattr(module, "_modules", {}).items():
+                parents.setdefault(id(inner), (child, module))
+            if id(module) not in quiet:
+                elsewhere.update(map(id, _parameters(module)))
+        for name, module in silent:
+            with contextlib.suppress(Exception):
+                if type(module).forward is torch.nn.Module.forward:
+                    core.gap("container", name, "has no forward of its own")
+                    continue
+                text = _from_code(module, parents, quiet)
+                if text is None and self._got_gradients(module, elsewhere):
+                    text = GOT_GRADIENTS
+                if text is not None:
+                    core.direct(name, text)
+
+    def _got_gradients(self, module, elsewhere):
+        """In this block, and not by a parameter that a module shares which was called."""
+        return any(
+            _gradient(one) not in (None, self._before.get(id(one)))
+            for one in _parameters(module)
+            if id(one) not in elsewhere
+        )
+
+
+def _parameters(module):
+    try:
+        return [one for one in module._parameters.values() if one is not None]
+    except Exception:  # TorchScript has them elsewhere
+        return []
+
+
+def _gradient(parameter):
+    """What changes when a gradient is added to; None: there is none."""
+    try:
+        gradient = parameter.grad if parameter.is_leaf else None
+        return None if gradient is None else (id(gradient), gradient._version)
+    except Exception:
+        return None
+
+
+def _from_code(module, parents, quiet):
+    """What the code of the nearest module around it that was called says; or None."""
+    found, steps = parents.get(id(module)), 1
+    while found is not None and id(found[1]) in quiet:
+        found, steps = parents.get(id(found[1])), steps + 1
+    if found is None:
+        return None
+    name, around = found
+    kind = type(around).__name__
+    if isinstance(around, torch.nn.MultiheadAttention) and name == "out_proj":
+        return f"not called: {kind} uses its weights without a call"
+    for function in vars(type(around)).values():
+        if not isinstance(function, types.FunctionType):
+            continue
+        if _calls_forward(function, name, steps > 1):
+            where = f"{kind}.{function.__name__}()"
+            return f"not heard: {where} calls forward() directly, past all hooks"
+    return None
+
+
+def _calls_forward(function, name, is_inside):
+    """Does it say NAME.forward, or where the module is inside that which has the name
+    (a list of them), NAME and something.forward? That of self and super() is another.
+    """
+    before = None
+    for step in dis.get_instructions(function):
+        if step.opname in ("LOAD_METHOD", "LOAD_ATTR") and step.argval == "forward":
+            if before.argval == name and not is_inside:
+                return True
+            is_item = before.opname.startswith(("LOAD_FAST", "BINARY_SUBSCR"))
+            is_item = is_item and before.argval != "self"
+            if is_inside and is_item and name in function.__code__.co_names:
+                return True
+        before = step
+    return False
