@@ -1,5 +1,7 @@
 #!/bin/sh
-# install.sh ROOT - put the program, its manual page and its completions below ROOT.
+# install.sh ROOT - put the program, its manual page, its completions and the Python
+# package below ROOT. The package works in every Python from 3.11 on and belongs to none,
+# so it gets a folder of its own, for PYTHONPATH.
 set -eu
 cd "$(dirname "$0")/.."
 root=$1
@@ -16,3 +18,11 @@ put 644 docs/torchoscope.1 share/man/man1/torchoscope.1
 put 644 completions/torchoscope.bash share/bash-completion/completions/torchoscope
 put 644 completions/_torchoscope share/zsh/site-functions/_torchoscope
 put 644 completions/torchoscope.fish share/fish/vendor_completions.d/torchoscope.fish
+
+package=build/c/python/torchoscope
+if [ -e $package/_core.abi3.so ]; then
+    for file in $package/*.py $package/py.typed $package/_core.abi3.so; do
+        put 644 "$file" "lib/torchoscope/torchoscope/${file##*/}"
+    done
+    echo "to import torchoscope: PYTHONPATH=$root/lib/torchoscope" >&2
+fi
