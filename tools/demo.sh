@@ -12,6 +12,9 @@ sys.exit(find_spec("torch") is None)' 2>/dev/null; then
     $python tools/demo_record.py $file
 else
     file=build/demo/resnet18.pth
-    make -s $file
+    if ! [ $file -nt tools/demo_model.py ]; then
+        echo "torchoscope: making $file" >&2
+        python3 tools/demo_model.py $file
+    fi
 fi
 exec build/torchoscope $file

@@ -73,6 +73,7 @@ def step(model, pictures, classes):
 
 def main(path):
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # too small for more: they would wait for one another
     model = ResNet()
     pictures, classes = torch.randn(1, 3, 64, 64), torch.tensor([3])
     with torchoscope.state_guard(model):
