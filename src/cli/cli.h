@@ -32,6 +32,7 @@
 #include "base/out.h"
 #include "base/work.h"
 #include "cli/command.h"
+#include "text/pen.h"
 
 /* What the program ends with. */
 enum status {
@@ -64,15 +65,13 @@ int cli_begin(struct cli *cli, const struct command *command, void *options, int
  * lost (told, unless the reader of a pipe just left). */
 int cli_end(struct cli *cli, int status);
 
+/* Standard output, as its reader wants it. */
+struct pen cli_pen(struct cli *cli);
+
 /* Say what went wrong on stderr: "torchoscope: SENTENCE". Names inside are escaped. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same from an err. Returns STATUS_TROUBLE, so that `return cli_end(&cli,
  * cli_fail(&err))` reads well. */
 int cli_fail(const struct err *err);
-
-/* The name among `n` names that `word` was probably meant to be, or NULL. `stride` is
- * the distance between the pointers to the names: they may lie in a table of structs.
- */
-const char *cli_nearest(const char *word, const void *names, size_t n, size_t stride);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/out.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "text/nearest.h"
 
 static void write_help(struct out *out)
 {
@@ -82,7 +83,7 @@ static int unknown(const char *word)
     for (size_t i = 0; i < n_commands && n < COUNT_OF(names); i++)
         if (!commands[i]->hidden)
             names[n++] = commands[i]->name;
-    nearest = cli_nearest(word, names, n, sizeof(names[0]));
+    nearest = text_nearest(word, names, n, sizeof(names[0]));
     if (nearest)
         cli_say("there is no file or command \"%s\"; did you mean %s?", word, nearest);
     else

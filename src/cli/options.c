@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "text/nearest.h"
 
 /* An option that was met: what it is, and which struct it fills. */
 struct found {
@@ -45,8 +46,8 @@ static int unknown_long(const struct option_set *sets, size_t n_sets, struct str
 
     snprintf(word, sizeof(word), "%.*s", STR_ARG(name));
     for (size_t s = 0; s < n_sets && !nearest; s++)
-        nearest = cli_nearest(word, &sets[s].options[0].name, sets[s].n,
-                              sizeof(struct option));
+        nearest = text_nearest(word, &sets[s].options[0].name, sets[s].n,
+                               sizeof(struct option));
     if (nearest)
         return err_set(err, ERR_USAGE, "there is no option --%s; did you mean --%s?",
                        word, nearest);

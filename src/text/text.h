@@ -7,6 +7,8 @@
  *   width.h    how many cells a text takes; cutting and padding by cells
  *   glyph.h    the signs we draw and their ASCII twins
  *   colour.h   what colours mean
+ *   pen.h      to whom we write, and how
+ *   nearest.h  what a mistyped word was meant to be
  */
 #ifndef TEXT_TEXT_H
 #define TEXT_TEXT_H
@@ -14,7 +16,9 @@
 #include "text/colour.h"
 #include "text/escape.h"
 #include "text/glyph.h"
+#include "text/nearest.h"
 #include "text/number.h"
+#include "text/pen.h"
 #include "text/width.h"
 
 #endif

@@ -1,0 +1,24 @@
+#include "text/pen.h"
+
+#include "text/escape.h"
+#include "text/glyph.h"
+
+void pen_text(const struct pen *pen, const struct buf *text, enum colour role)
+{
+    struct buf fit = BUF_INIT;
+
+    out_text(pen->out, colour_begin(role, pen->colour));
+    if (pen->ascii)
+        glyph_to_ascii(&fit, text->at, text->len);
+    else if (pen->isolate)
+        escape_isolate(&fit, buf_span(text));
+    out_str(pen->out, pen->ascii || pen->isolate ? buf_span(&fit) : buf_span(text));
+    buf_release(&fit);
+    out_text(pen->out, colour_end(role, pen->colour));
+}
+
+void pen_line(const struct pen *pen, const struct buf *text, enum colour role)
+{
+    pen_text(pen, text, role);
+    out_char(pen->out, '\n');
+}

@@ -1,0 +1,20 @@
+/* pen.h - to whom we write, and how: in colour, in ASCII, how wide. */
+#ifndef TEXT_PEN_H
+#define TEXT_PEN_H
+
+#include "base/buf.h"
+#include "base/out.h"
+#include "text/colour.h"
+
+struct pen {
+    struct out *out; /* borrowed */
+    unsigned width;  /* in cells; 0: no limit */
+    bool ascii, colour;
+    bool isolate; /* right-to-left names: for terminals, which would reorder the line */
+};
+
+/* A text of ours, made of UTF-8 and escaped names, as the reader wants it. */
+void pen_text(const struct pen *pen, const struct buf *text, enum colour role);
+void pen_line(const struct pen *pen, const struct buf *text, enum colour role);
+
+#endif
