@@ -4,6 +4,7 @@
 #include "ext/answers_in.h"
 
 #include "base/err.h"
+#include "export/export.h"
 #include "run/run_file.h"
 
 struct run_object {
@@ -73,21 +74,22 @@ static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
     uint32_t object = all ? NO_OBJECT : object_called(run, args[0]), call;
-    PyObject *list;
+    struct dicts dicts;
 
     if (!all && object == NO_OBJECT)
         return NULL;
-    list = PyList_New(0);
+    dicts_begin(&dicts);
+    json_array(&dicts.json, NULL);
     call = all ? (run->n_calls ? 0 : RUN_NONE) : run_first_call(run, object);
-    while (list && call != RUN_NONE) {
-        if (!list_add(list, call_dict(run, call)))
-            Py_CLEAR(list);
+    while (call != RUN_NONE && !dicts.failed) {
+        export_call(&dicts.json, run, call);
         if (all)
             call = call + 1 < run->n_calls ? call + 1 : RUN_NONE;
         else
             call = run_next_call(run, call);
     }
-    return list;
+    json_array_end(&dicts.json);
+    return dicts_end(&dicts);
 }
 
 static PyObject *place_dict(struct run *run, uint32_t place)
@@ -135,94 +137,64 @@ static PyObject *places(PyObject *self, PyObject *unused)
     return list;
 }
 
-static PyObject *gap_dict(const struct run *run, const struct run_gap *gap)
+/* All of one kind, each written by its number. */
+static PyObject *list_parts(const struct run *run, uint32_t n,
+                            void (*write)(struct json *json, const struct run *run,
+                                          uint32_t i))
 {
-    PyObject *dict = PyDict_New();
+    struct dicts dicts;
 
-    if (!dict)
-        return NULL;
-    if (!dict_text(dict, "kind", str_of(run_gap_name(gap->kind))) ||
-        !dict_text(dict, "text", run_string(run, gap->text)) ||
-        !dict_put(
-            dict, "name",
-            gap->object == NO_OBJECT
-                ? Py_NewRef(Py_None)
-                : path_object(run->model, run->model->objects[gap->object].place)))
-        Py_CLEAR(dict);
-    return dict;
+    dicts_begin(&dicts);
+    json_array(&dicts.json, NULL);
+    for (uint32_t i = 0; i < n && !dicts.failed; i++)
+        write(&dicts.json, run, i);
+    json_array_end(&dicts.json);
+    return dicts_end(&dicts);
 }
 
 static PyObject *gaps(PyObject *self, PyObject *unused)
 {
     const struct run *run = answers_of(self);
-    PyObject *list = PyList_New(0);
 
     (void)unused;
-    for (uint32_t i = 0; list && i < run->n_gaps; i++)
-        if (!list_add(list, gap_dict(run, &run->gaps[i])))
-            Py_CLEAR(list);
-    return list;
-}
-
-static PyObject *param_dict(const struct run *run, const struct run_param *param)
-{
-    const struct model *model = run->model;
-    PyObject *dict = value_dict(run, param->value);
-
-    if (dict && (!dict_put(dict, "name",
-                           path_object(model, model->tensors[param->tensor].place)) ||
-                 !dict_number(dict, "step", param->step) ||
-                 !dict_put(dict, "gradient", PyBool_FromLong(param->gradient))))
-        Py_CLEAR(dict);
-    return dict;
+    return list_parts(run, run->n_gaps, export_gap);
 }
 
 static PyObject *params(PyObject *self, PyObject *unused)
 {
     const struct run *run = answers_of(self);
-    PyObject *list = PyList_New(0);
 
     (void)unused;
-    for (uint32_t i = 0; list && i < run->n_params; i++)
-        if (run->params[i].value != RUN_NONE &&
-            !list_add(list, param_dict(run, &run->params[i])))
-            Py_CLEAR(list);
-    return list;
+    return list_parts(run, run->n_params, export_param);
 }
 
 static PyObject *facts(PyObject *self, PyObject *unused)
 {
-    const struct run *run = answers_of(self);
-    PyObject *dict = PyDict_New();
+    struct dicts dicts;
 
     (void)unused;
-    for (uint32_t i = 0; dict && i < run->n_facts; i++) {
-        PyObject *key = text_object(run_string(run, run->facts[i].key));
-        PyObject *value = fact_object(&run->plain, run->facts[i].value);
-
-        if (!key || !value || PyDict_SetItem(dict, key, value) < 0)
-            Py_CLEAR(dict);
-        Py_XDECREF(key);
-        Py_XDECREF(value);
-    }
-    return dict;
+    dicts_begin(&dicts);
+    export_facts(&dicts.json, answers_of(self));
+    return dicts_end(&dicts);
 }
 
+/* merged(name=None) */
 static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     const struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
     uint32_t object = all ? NO_OBJECT : object_called(run, args[0]);
-    PyObject *list;
+    struct dicts dicts;
 
     if (!all && object == NO_OBJECT)
         return NULL;
-    list = PyList_New(0);
-    for (uint32_t i = 0; list && i < run->n_merged; i++)
-        if ((all || run->merged[i].object == object) &&
-            !list_add(list, merged_dict(run, &run->merged[i])))
-            Py_CLEAR(list);
-    return list;
+    dicts_begin(&dicts);
+    json_array(&dicts.json, NULL);
+    for (uint32_t i = 0; i < run->n_merged && !dicts.failed; i++)
+        if (all || run->merged[i].object == object)
+            export_merged(&dicts.json, run, i);
+    json_array_end(&dicts.json);
+    return dicts_end(&dicts);
 }
 
 static PyObject *kept_bytes(struct run *run, const struct run_value *value)
@@ -304,6 +276,7 @@ static PyMethodDef methods[] = {
     {"kept", (PyCFunction)(void (*)(void))kept, METH_VARARGS | METH_KEYWORDS,
      "kept(name, call=0, kind='out', path=None): (bytes, dtype, shape) or None"},
     {"save", answers_save, METH_O, "save(path): as a .scope file"},
+    {"json", answers_json, METH_VARARGS, "json(kind='run'): a document as text"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,11 +8,14 @@
 #include "run/run.h"
 
 /* _core.Run: methods
- *   calls(name=None)   a list of dicts: all calls, or those of one module
- *   places()           the modules of the model: name, place, parent, class, kind,
- * calls gaps(), params(), facts(), merged(name=None) kept(name, call=0, kind="out",
- * path=None) -> (bytes, dtype, shape) or None save(path) and members n_calls, cost (a
- * dict: wall_ns, own_ns, hooks_ns). */
+ *   calls(name=None)    a list of dicts: all calls, or those of one module
+ *   merged(name=None)   likewise: calls beyond those that are listed
+ *   places()            the tree of the model: name, place, parent, class, kind, calls
+ *   gaps(), params(), facts()
+ *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
+ *   json(kind="run")    a document as text
+ *   save(path)
+ * and members n_calls, cost (a dict: wall_ns, own_ns, hooks_ns). */
 extern PyType_Spec run_spec;
 
 /* A Run; takes the run, also when it fails. */
@@ -21,7 +24,8 @@ struct run *answers_of(PyObject *run); /* borrowed from a Run */
 /* _core.open_run(path) */
 PyObject *answers_open(PyObject *module, PyObject *path);
 
-/* Statistics as a dict; indices of shape (rank of sizes, or NULL). */
-PyObject *answers_stats(const struct stats *stats, int rank, const int64_t *shape);
+/* Statistics of a tensor of this dtype and shape as a dict. */
+PyObject *answers_stats(const struct stats *stats, enum dtype dtype,
+                        const int64_t *shape, int rank);
 
 #endif

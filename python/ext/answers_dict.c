@@ -1,8 +1,7 @@
-/* What a run holds, as dicts with the names of docs/json.md. */
-#include <math.h>
-#include <string.h>
-
+/* Dicts and lists: a few helpers, and a sink that makes them of what export/ writes. */
 #include "ext/answers_in.h"
+
+#include "export/export.h"
 
 bool dict_put(PyObject *dict, const char *key, PyObject *value)
 {
@@ -58,309 +57,119 @@ PyObject *dims_object(const int64_t *dims, int n)
     return list;
 }
 
-/* --- statistics */
+/* --- the sink */
 
-/* Where element `at` in C order stands. */
-static PyObject *indices_of(uint64_t at, int rank, const int64_t *shape)
+/* Put a new reference into the innermost dict or list, or keep it as the answer. */
+static void put(struct json *json, const char *key, PyObject *value)
 {
-    int64_t indices[256];
+    struct dicts *dicts = json->user;
+    struct str name = json_take_key(json, key);
+    PyObject *into = NULL, *text = NULL;
+    int failed = 0;
 
-    for (int i = rank - 1; i >= 0; i--) {
-        uint64_t size = shape[i] > 0 ? (uint64_t)shape[i] : 1;
-
-        indices[i] = (int64_t)(at % size);
-        at /= size;
+    if (!dicts->failed && dicts->depth > 0)
+        into = dicts->open[dicts->depth - 1];
+    if (dicts->failed || !value) {
+        failed = -1;
+    } else if (!into) {
+        dicts->answer = Py_NewRef(value);
+    } else if (name.at) {
+        text = text_object(name);
+        if (text)
+            PyUnicode_InternInPlace(&text); /* many dicts have the same few keys */
+        failed = text ? PyDict_SetItem(into, text, value) : -1;
+    } else {
+        failed = PyList_Append(into, value);
     }
-    return dims_object(indices, rank);
+    dicts->failed = failed < 0;
+    Py_XDECREF(text);
+    Py_XDECREF(value);
 }
 
-static PyObject *bound_object(const struct stats *stats, double real, int64_t integer)
+/* What is open belongs to what it stands in. */
+static void put_open(struct json *json, const char *key, char kind)
 {
-    if (stats->kind == STATS_INT)
-        return PyLong_FromLongLong(integer);
-    if (stats->kind == STATS_UINT)
-        return PyLong_FromUnsignedLongLong((uint64_t)integer);
-    return PyFloat_FromDouble(real);
+    struct dicts *dicts = json->user;
+    PyObject *value = NULL;
+
+    if (!dicts->failed && dicts->depth < DICTS_DEPTH)
+        value = kind == '{' ? PyDict_New() : PyList_New(0);
+    else if (!dicts->failed)
+        PyErr_SetString(PyExc_RecursionError, "an answer is too deep");
+    put(json, key, value);
+    if (dicts->depth < DICTS_DEPTH)
+        dicts->open[dicts->depth] = dicts->failed ? NULL : value;
+    dicts->depth++;
 }
 
-static bool put_finite(PyObject *dict, const struct stats *stats, int rank,
-                       const int64_t *shape)
+static void put_end(struct json *json, char kind)
 {
-    uint64_t finite = stats_finite(stats);
-
-    /* Who only counts what is not finite has no mean. */
-    if (finite == 0 || isnan(stats->mean))
-        return true;
-    if (!dict_put(dict, "min", bound_object(stats, stats->min, stats->int_min)) ||
-        !dict_put(dict, "max", bound_object(stats, stats->max, stats->int_max)) ||
-        !dict_put(dict, "mean", PyFloat_FromDouble(stats->mean)) ||
-        !dict_put(dict, "l2", PyFloat_FromDouble(stats_l2(stats))))
-        return false;
-    if (finite > 1 && !dict_put(dict, "std", PyFloat_FromDouble(stats_std(stats))))
-        return false;
-    return !shape ||
-           (dict_put(dict, "min_at", indices_of(stats->min_at, rank, shape)) &&
-            dict_put(dict, "max_at", indices_of(stats->max_at, rank, shape)));
+    (void)kind;
+    ((struct dicts *)json->user)->depth--;
 }
 
-PyObject *answers_stats(const struct stats *stats, int rank, const int64_t *shape)
+static void put_null(struct json *json, const char *key)
 {
-    PyObject *dict = PyDict_New();
-
-    if (!dict)
-        return NULL;
-    if (!dict_number(dict, "count", stats->count) ||
-        !dict_number(dict, "nan", stats->nan) ||
-        !dict_number(dict, "pos_inf", stats->pos_inf) ||
-        !dict_number(dict, "neg_inf", stats->neg_inf) ||
-        !dict_number(dict, "zeros", stats->zeros) ||
-        !put_finite(dict, stats, rank, shape) ||
-        (stats->sampled && !dict_put(dict, "sampled", PyBool_FromLong(1))))
-        Py_CLEAR(dict);
-    return dict;
+    put(json, key, Py_NewRef(Py_None));
 }
 
-/* --- values */
-
-static const char *layout_name(unsigned layout)
+static void put_bool(struct json *json, const char *key, bool value)
 {
-    static const char *const names[] = {
-        [LAYOUT_STRIDED] = "strided", [LAYOUT_COO] = "sparse_coo",
-        [LAYOUT_CSR] = "sparse_csr",  [LAYOUT_CSC] = "sparse_csc",
-        [LAYOUT_BSR] = "sparse_bsr",  [LAYOUT_BSC] = "sparse_bsc",
-        [LAYOUT_NESTED] = "nested",   [LAYOUT_WRAPPED] = "wrapped",
-    };
-
-    return layout < sizeof names / sizeof *names ? names[layout] : "?";
+    put(json, key, PyBool_FromLong(value));
 }
 
-static bool put_flag(PyObject *dict, const char *key, bool yes)
+static void put_i64(struct json *json, const char *key, int64_t value)
 {
-    return !yes || dict_put(dict, key, PyBool_FromLong(1));
+    put(json, key, PyLong_FromLongLong(value));
 }
 
-static bool put_value_flags(PyObject *dict, const struct run_value *value)
+static void put_u64(struct json *json, const char *key, uint64_t value)
 {
-    return dict_put(dict, "requires_grad",
-                    PyBool_FromLong(value->flags & RUN_REQUIRES_GRAD)) &&
-           put_flag(dict, "leaf", value->flags & RUN_LEAF) &&
-           put_flag(dict, "parameter", value->flags & RUN_PARAMETER) &&
-           put_flag(dict, "new_storage", value->flags & RUN_NEW_STORAGE) &&
-           put_flag(dict, "inference", value->flags & RUN_INFERENCE) &&
-           put_flag(dict, "kept", value->kept != RUN_NONE);
+    put(json, key, PyLong_FromUnsignedLongLong(value));
 }
 
-static bool put_value_stats(PyObject *dict, const struct run *run,
-                            const struct run_value *value)
+static void put_real(struct json *json, const char *key, double value)
 {
-    if (value->stats == RUN_NONE)
-        return dict_put(dict, "stats", Py_NewRef(Py_None)) &&
-               (value->why == 0 || dict_text(dict, "why", run_string(run, value->why)));
-    return dict_put(dict, "stats",
-                    answers_stats(&run->stats[value->stats], value->rank,
-                                  run->dims + value->shape)) &&
-           (dtype_info((enum dtype)value->dtype)->kind != DTYPE_KIND_COMPLEX ||
-            dict_text(dict, "of", STR("abs")));
+    put(json, key, PyFloat_FromDouble(value));
 }
 
-PyObject *value_dict(const struct run *run, uint32_t number)
+static void put_str(struct json *json, const char *key, struct str value)
 {
-    const struct run_value *value = &run->values[number];
-    PyObject *dict = PyDict_New();
-
-    if (!dict)
-        return NULL;
-    if (!dict_number(dict, "value", number) ||
-        !dict_put(dict, "shape", dims_object(run->dims + value->shape, value->rank)) ||
-        !dict_text(dict, "dtype", str_of(dtype_name((enum dtype)value->dtype))) ||
-        !dict_text(dict, "device",
-                   run_string(run, value->device < run->n_devices
-                                       ? run->devices[value->device]
-                                       : 0)) ||
-        !dict_text(dict, "layout", str_of(layout_name(value->layout))) ||
-        !dict_number(dict, "numel", value->numel) ||
-        !dict_number(dict, "bytes", value->bytes) || !put_value_flags(dict, value) ||
-        !put_value_stats(dict, run, value))
-        goto fail;
-    if (value->strides != RUN_NONE &&
-        !dict_put(dict, "strides",
-                  dims_object(run->dims + value->strides, value->rank)))
-        goto fail;
-    if (value->storage != RUN_NONE && !dict_number(dict, "storage", value->storage))
-        goto fail;
-    if (value->class_name != 0 &&
-        !dict_text(dict, "class", run_string(run, value->class_name)))
-        goto fail;
-    return dict;
-
-fail:
-    Py_DECREF(dict);
-    return NULL;
+    put(json, key, text_object(value));
 }
 
-/* --- calls */
+static const struct json_sink sink = {
+    .begin = put_open,
+    .end = put_end,
+    .null = put_null,
+    .boolean = put_bool,
+    .i64 = put_i64,
+    .u64 = put_u64,
+    .real = put_real,
+    .str = put_str,
+};
 
-static PyObject *io_dict(const struct run *run, const struct run_io *io)
+void dicts_begin(struct dicts *dicts)
 {
-    PyObject *dict = io->value == RUN_NONE ? PyDict_New() : value_dict(run, io->value);
-
-    if (dict && (!dict_text(dict, "path", run_string(run, io->path)) ||
-                 !put_flag(dict, "same", io->flags & RUN_IO_SAME) ||
-                 !put_flag(dict, "replaced", io->flags & RUN_IO_REPLACED) ||
-                 !put_flag(dict, "summed", io->flags & RUN_IO_SUMMED)))
-        Py_CLEAR(dict);
-    return dict;
+    dicts->json = (struct json){.sink = &sink, .user = dicts};
+    dicts->answer = NULL;
+    dicts->depth = 0;
+    dicts->failed = false;
 }
 
-static bool put_ios(PyObject *dict, const struct run *run, const struct run_call *call)
+PyObject *dicts_end(struct dicts *dicts)
 {
-    static const struct {
-        const char *key;
-        enum run_io_kind kind;
-    } lists[] = {{"inputs", RUN_IN},
-                 {"outputs", RUN_OUT},
-                 {"grad_inputs", RUN_GRAD_IN},
-                 {"grad_outputs", RUN_GRAD_OUT}};
-
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        PyObject *list = PyList_New(0);
-
-        for (uint32_t j = call->ios; list && j < call->ios + call->n_ios; j++)
-            if (run->ios[j].kind == lists[i].kind &&
-                !list_add(list, io_dict(run, &run->ios[j])))
-                Py_CLEAR(list);
-        if (!dict_put(dict, lists[i].key, list))
-            return false;
-    }
-    return true;
+    if (dicts->failed)
+        Py_CLEAR(dicts->answer);
+    return dicts->answer;
 }
 
-static PyObject *call_flags(unsigned flags)
+PyObject *answers_stats(const struct stats *stats, enum dtype dtype,
+                        const int64_t *shape, int rank)
 {
-    static const char *const names[] = {
-        "raised", "aborted",  "recomputed", "training", "grad",         "compiled",
-        "fused",  "scripted", "autocast",   "direct",   "backward_gap", "light"};
-    PyObject *list = PyList_New(0);
+    struct dicts dicts;
 
-    for (size_t i = 0; list && i < sizeof names / sizeof *names; i++)
-        if ((flags >> i & 1) && !list_add(list, PyUnicode_FromString(names[i])))
-            Py_CLEAR(list);
-    return list;
-}
-
-static bool put_call_times(PyObject *dict, const struct run_call *call)
-{
-    return dict_number(dict, "start_ns", call->start_ns) &&
-           dict_number(dict, "time_ns", run_inclusive(call)) &&
-           dict_number(dict, "self_ns", run_exclusive(call)) &&
-           dict_number(dict, "own_ns", call->own_ns) &&
-           dict_number(dict, "backward_ns", call->backward_ns) &&
-           dict_number(dict, "out_bytes", call->out_bytes) &&
-           dict_number(dict, "new_bytes", call->new_bytes);
-}
-
-PyObject *call_dict(const struct run *run, uint32_t number)
-{
-    const struct run_call *call = &run->calls[number];
-    PyObject *dict = PyDict_New();
-
-    if (!dict)
-        return NULL;
-    if (!dict_put(dict, "name", path_object(run->model, call->place)) ||
-        !dict_text(dict, "class", place_class(run->model, call->place)) ||
-        !dict_number(dict, "call", number) ||
-        !dict_number(dict, "place", call->place) ||
-        !dict_number(dict, "number", call->number) ||
-        !dict_put(dict, "parent",
-                  call->parent == RUN_NONE ? Py_NewRef(Py_None)
-                                           : PyLong_FromUnsignedLong(call->parent)) ||
-        !dict_number(dict, "step", call->step) ||
-        !dict_number(dict, "thread", call->thread) ||
-        !dict_text(dict, "line", run_string(run, call->line)) ||
-        !dict_put(dict, "flags", call_flags(call->flags)) ||
-        !put_call_times(dict, call) || !put_ios(dict, run, call) ||
-        (call->error && !dict_text(dict, "error", run_string(run, call->error))))
-        Py_CLEAR(dict);
-    return dict;
-}
-
-/* --- merged calls */
-
-static PyObject *shapes_list(const struct run *run, const struct run_merged_io *io)
-{
-    PyObject *list = PyList_New(0);
-    const int64_t *at = run->dims + io->shapes;
-
-    for (uint32_t i = 0; list && i < io->n_shapes; i++) {
-        if (!list_add(list, dims_object(at + 1, (int)at[0])))
-            Py_CLEAR(list);
-        at += 1 + at[0];
-    }
-    return list;
-}
-
-static PyObject *merged_io_dict(const struct run *run, const struct run_merged_io *io)
-{
-    PyObject *dict = PyDict_New();
-    PyObject *stats = io->stats == RUN_NONE
-                          ? Py_NewRef(Py_None)
-                          : answers_stats(&run->stats[io->stats], 0, NULL);
-
-    if (!dict) {
-        Py_XDECREF(stats);
-        return NULL;
-    }
-    if (!dict_put(dict, "stats", stats) ||
-        !dict_text(dict, "kind", str_of(run_io_name((enum run_io_kind)io->kind))) ||
-        !dict_text(dict, "path", run_string(run, io->path)) ||
-        !dict_put(dict, "shapes", shapes_list(run, io)))
-        Py_CLEAR(dict);
-    return dict;
-}
-
-PyObject *merged_dict(const struct run *run, const struct run_merged *merged)
-{
-    PyObject *dict = PyDict_New(), *ios = PyList_New(0);
-
-    for (uint32_t i = 0; ios && i < merged->n_ios; i++)
-        if (!list_add(ios, merged_io_dict(run, &run->merged_ios[merged->ios + i])))
-            Py_CLEAR(ios);
-    if (!dict) {
-        Py_XDECREF(ios);
-        return NULL;
-    }
-    if (!dict_put(dict, "ios", ios) ||
-        !dict_put(dict, "name",
-                  path_object(run->model, run->model->objects[merged->object].place)) ||
-        !dict_number(dict, "calls", merged->calls) ||
-        !dict_number(dict, "time_ns", merged->inclusive_ns) ||
-        !dict_number(dict, "self_ns", merged->exclusive_ns) ||
-        !dict_number(dict, "least_ns", merged->least_ns) ||
-        !dict_number(dict, "most_ns", merged->most_ns) ||
-        !dict_number(dict, "backward_ns", merged->backward_ns) ||
-        !dict_number(dict, "out_bytes", merged->out_bytes) ||
-        !dict_number(dict, "new_bytes", merged->new_bytes) ||
-        !dict_put(dict, "newest",
-                  merged->newest == RUN_NONE ? Py_NewRef(Py_None)
-                                             : PyLong_FromUnsignedLong(merged->newest)))
-        Py_CLEAR(dict);
-    return dict;
-}
-
-PyObject *fact_object(const struct values *values, uint32_t id)
-{
-    const struct value *value = value_at(values, id);
-
-    switch (value->kind) {
-    case VALUE_BOOL:
-        return PyBool_FromLong(value->integer != 0);
-    case VALUE_INT:
-        return PyLong_FromLongLong(value->integer);
-    case VALUE_REAL:
-        return PyFloat_FromDouble(value->real);
-    case VALUE_NONE:
-        return Py_NewRef(Py_None);
-    default:
-        return text_object(value_text(values, id));
-    }
+    dicts_begin(&dicts);
+    export_numbers(&dicts.json, stats, dtype, shape, rank);
+    return dicts_end(&dicts);
 }

@@ -1,7 +1,10 @@
-/* Runs saved and opened. */
+/* Runs saved and opened, and as documents. */
+#include <string.h>
+
 #include "ext/answers_in.h"
 
 #include "base/err.h"
+#include "export/export.h"
 #include "run/run_file.h"
 
 PyObject *answers_save(PyObject *self, PyObject *path)
@@ -32,4 +35,49 @@ PyObject *answers_open(PyObject *module, PyObject *path)
     if (!run)
         return ext_raise(&err);
     return answers_run(ext_state(module)->run_type, run);
+}
+
+static bool write_document(struct json *json, const struct session *session,
+                           const char *kind)
+{
+    if (strcmp(kind, "run") == 0)
+        export_run_json(json, session);
+    else if (strcmp(kind, "tree") == 0)
+        export_tree_json(json, session, (struct export_choice){0});
+    else if (strcmp(kind, "info") == 0)
+        export_info_json(json, session);
+    else
+        return false;
+    return true;
+}
+
+/* json(kind="run") */
+PyObject *answers_json(PyObject *self, PyObject *args)
+{
+    struct buf text = BUF_INIT;
+    struct session *session;
+    struct err err = {0};
+    struct json json;
+    struct out out;
+    PyObject *answer = NULL;
+    const char *kind = "run";
+    bool known;
+
+    if (!PyArg_ParseTuple(args, "|s", &kind))
+        return NULL;
+    session = session_on_run(answers_of(self), &err);
+    if (!session)
+        return ext_raise(&err);
+    out_init_buf(&out, &text);
+    json_init_text(&json, &out);
+    known = write_document(&json, session, kind);
+    if (out_release(&out) < 0)
+        PyErr_NoMemory();
+    else if (!known)
+        PyErr_Format(PyExc_ValueError, "there is no document \"%s\"", kind);
+    else
+        answer = text_object(buf_span(&text));
+    buf_release(&text);
+    session_close(session);
+    return answer;
 }

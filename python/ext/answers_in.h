@@ -1,10 +1,11 @@
 /* answers_in.h - dicts of what a run holds.
  *   answers.c        the type: which questions there are
- *   answers_dict.c   values, statistics, calls as dicts
+ *   answers_dict.c   the sink that makes dicts of what export/ writes
  *   answers_file.c   saved and opened */
 #ifndef EXT_ANSWERS_IN_H
 #define EXT_ANSWERS_IN_H
 
+#include "base/json_write.h"
 #include "ext/answers.h"
 
 /* Put a new reference under a key; takes it. False: an exception is set. */
@@ -18,12 +19,23 @@ bool list_add(PyObject *list, PyObject *item);
 PyObject *text_object(struct str text); /* bytes that are not UTF-8 become U+FFFD */
 PyObject *path_object(const struct model *model, uint32_t place);
 PyObject *dims_object(const int64_t *dims, int n);
-PyObject *call_dict(const struct run *run, uint32_t call);
-PyObject *value_dict(const struct run *run, uint32_t value);
-PyObject *merged_dict(const struct run *run, const struct run_merged *merged);
-PyObject *fact_object(const struct values *values, uint32_t id);
+
+/* What export/ writes to dicts.json becomes dicts and lists:
+ *     dicts_begin(&dicts); export_call(&dicts.json, ...); answer = dicts_end(&dicts);
+ * One value in all; its depth is that of values in a document. */
+#define DICTS_DEPTH 96
+struct dicts {
+    struct json json;
+    PyObject *answer;
+    PyObject *open[DICTS_DEPTH]; /* borrowed from what they stand in */
+    uint32_t depth;
+    bool failed; /* an exception is set */
+};
+void dicts_begin(struct dicts *dicts);
+PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception */
 
 /* Methods of the type. */
 PyObject *answers_save(PyObject *self, PyObject *path);
+PyObject *answers_json(PyObject *self, PyObject *args);
 
 #endif

@@ -176,7 +176,8 @@ static PyObject *model_stats(PyObject *self, PyObject *args)
     tensor = measure(session, name, &stats, &err);
     if (!tensor)
         return ext_raise(&err);
-    return answers_stats(&stats, tensor->rank, tensor_shape(session->model, tensor));
+    return answers_stats(&stats, (enum dtype)tensor->dtype,
+                         tensor_shape(session->model, tensor), tensor->rank);
 }
 
 static PyObject *number_or_none(uint32_t number)

@@ -36,8 +36,9 @@ static PyObject *look_dict(struct live_tensor *look)
         (look->layout == LAYOUT_STRIDED &&
          !dict_put(dict, "strides", dims_object(look->strides, look->rank))) ||
         (look->why && !dict_text(dict, "why", str_of(look->why))) ||
-        (measured &&
-         !dict_put(dict, "stats", answers_stats(&stats, look->rank, look->shape))))
+        (measured && !dict_put(dict, "stats",
+                               answers_stats(&stats, (enum dtype)look->dtype,
+                                             look->shape, look->rank))))
         Py_CLEAR(dict);
     return dict;
 }

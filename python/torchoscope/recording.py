@@ -55,14 +55,14 @@ class Value(Row):
     __slots__ = ()
     _known = frozenset(
         "path shape dtype device requires_grad numel bytes min max mean std l2 nan "
-        "pos_inf neg_inf zeros min_at max_at why sampled".split()
+        "pos_inf neg_inf zeros min_at max_at why stats_why sampled".split()
     )
 
     def __getattr__(self, name):
         stats = self._row.get("stats")
         if stats and name in stats:
             return stats[name]
-        return super().__getattr__(name)
+        return super().__getattr__("stats_why" if name == "why" else name)
 
     def __repr__(self):
         shape = "?" if self.shape is None else list(self.shape)
@@ -192,6 +192,10 @@ class Recording:
         rest = cost.get("wall_ns", 0) - spent
         cost["share"] = spent / rest if rest > 0 else None
         return cost
+
+    def json(self, kind="run"):
+        """A document of docs/json.md as text: "run" (all of it), "tree" or "info"."""
+        return self._now().json(kind)
 
     def save(self, path):
         self._now().save(os.fspath(path))

@@ -32,6 +32,15 @@ void export_tree_json(struct json *json, const struct session *session,
                       struct export_choice choice);
 /* All that was recorded: only for a session that has a run. */
 void export_run_json(struct json *json, const struct session *session);
+/* A part of it by its number, as one object: for those who ask for a few. */
+void export_call(struct json *json, const struct run *run, uint32_t call);
+void export_merged(struct json *json, const struct run *run, uint32_t merged);
+void export_param(struct json *json, const struct run *run, uint32_t param);
+void export_gap(struct json *json, const struct run *run, uint32_t gap);
+void export_facts(struct json *json, const struct run *run);
+/* Statistics as an object, of a tensor of this dtype and shape. */
+void export_numbers(struct json *json, const struct stats *stats, enum dtype dtype,
+                    const int64_t *shape, int rank);
 void export_info_json(struct json *json, const struct session *session);
 
 /* What the program itself is, told by who knows it. */

@@ -12,11 +12,11 @@ struct document {
     const struct session *session;
     const struct model *model;
     struct arena arena;
-    struct buf path;     /* for full names */
-    uint32_t *next_same; /* by place: the next place of the same tensor, or NO_PLACE;
-                            NULL if nothing is tied */
-    uint64_t items;      /* of values written so far; see json_value.c */
-    struct run *run;     /* what was recorded; or NULL */
+    struct buf path;       /* for full names */
+    uint32_t *next_same;   /* by place: the next place of the same tensor, or NO_PLACE;
+                              NULL if nothing is tied */
+    uint64_t items;        /* of values written so far; see json_value.c */
+    const struct run *run; /* what was recorded; or NULL */
     struct activities activities; /* of it; empty if there is none */
 };
 
@@ -67,11 +67,11 @@ void write_index(struct json *json, const char *key, uint64_t at, enum dtype dty
 
 /* The document is about this run too: what its places did is put together. */
 void document_run(struct document *doc, struct run *run);
-void write_run(struct document *doc);                      /* "run": {...} */
-void write_run_facts(struct document *doc);                /* "facts": {...} */
-void write_activity(struct document *doc, uint32_t place); /* members of a module */
-void write_calls(struct document *doc, uint32_t place);    /* "calls", "merged", ... */
-void write_slowest(struct document *doc);                  /* "slowest", "classes" */
+void write_run(struct document *doc);                        /* "run": {...} */
+void write_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
+void write_activity(struct document *doc, uint32_t place);   /* members of a module */
+void write_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
+void write_slowest(struct document *doc);               /* "slowest", "classes" */
 
 /* ---- what they are made of, by its number in the run: json_call.c ---- */
 

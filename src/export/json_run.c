@@ -15,9 +15,9 @@ void document_run(struct document *doc, struct run *run)
 
 /* ---- the run as a whole ---- */
 
-void write_run_facts(struct document *doc)
+void write_run_facts(struct document *doc, const char *key)
 {
-    json_object(doc->json, "facts");
+    json_object(doc->json, key);
     for (uint32_t i = 0; i < doc->run->n_facts; i++) {
         json_key(doc->json, run_string(doc->run, doc->run->facts[i].key));
         write_value_of(doc, NULL, &doc->run->plain, doc->run->facts[i].value);
@@ -96,7 +96,7 @@ void write_run(struct document *doc)
 
     json_object(doc->json, "run");
     json_text(doc->json, "name", doc->run->name);
-    write_run_facts(doc);
+    write_run_facts(doc, "facts");
     json_u64(doc->json, "passes", all->passes);
     json_u64(doc->json, "calls", count_calls(doc->run));
     json_u64(doc->json, "time_ns", all->total_ns);
@@ -168,8 +168,8 @@ void write_calls(struct document *doc, uint32_t place)
     if (!doc->run || doc->model->kind[place] != PLACE_MODULE || object == NO_OBJECT)
         return;
     json_array(doc->json, "calls");
-    for (call = run_first_call(doc->run, object); call != RUN_NONE;
-         call = run_next_call(doc->run, call)) {
+    for (call = run_first_call(doc->session->run, object); call != RUN_NONE;
+         call = run_next_call(doc->session->run, call)) {
         json_object(doc->json, NULL);
         write_call(doc, call, VALUES_WHOLE);
         json_object_end(doc->json);
@@ -218,6 +218,57 @@ void write_slowest(struct document *doc)
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
+}
+
+/* ---- parts of it ---- */
+
+static void write_part(struct json *json, const struct run *run, uint32_t i,
+                       void (*write)(struct document *doc, uint32_t i))
+{
+    struct document doc = {.json = json, .model = run->model, .run = run};
+
+    json_object(json, NULL);
+    write(&doc, i);
+    json_object_end(json);
+    buf_release(&doc.path);
+}
+
+static void write_whole_call(struct document *doc, uint32_t call)
+{
+    write_call(doc, call, VALUES_WHOLE);
+}
+
+static void write_whole_param(struct document *doc, uint32_t param)
+{
+    write_param(doc, param, VALUES_WHOLE);
+}
+
+void export_call(struct json *json, const struct run *run, uint32_t call)
+{
+    write_part(json, run, call, write_whole_call);
+}
+
+void export_merged(struct json *json, const struct run *run, uint32_t merged)
+{
+    write_part(json, run, merged, write_merged);
+}
+
+void export_param(struct json *json, const struct run *run, uint32_t param)
+{
+    write_part(json, run, param, write_whole_param);
+}
+
+void export_gap(struct json *json, const struct run *run, uint32_t gap)
+{
+    write_part(json, run, gap, write_gap);
+}
+
+void export_facts(struct json *json, const struct run *run)
+{
+    struct document doc = {.json = json, .model = run->model, .run = run};
+
+    write_run_facts(&doc, NULL);
+    buf_release(&doc.path);
 }
 
 /* ---- all of it ---- */

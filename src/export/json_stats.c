@@ -60,6 +60,14 @@ void write_numbers_of(struct json *json, const struct stats *stats, enum dtype d
         json_bool(json, "sampled", true);
 }
 
+void export_numbers(struct json *json, const struct stats *stats, enum dtype dtype,
+                    const int64_t *shape, int rank)
+{
+    json_object(json, NULL);
+    write_numbers_of(json, stats, dtype, shape, rank);
+    json_object_end(json);
+}
+
 static void write_exponents(struct document *doc, const struct exponents *exponents)
 {
     json_object(doc->json, "exponents");

@@ -244,3 +244,20 @@ TEST(values_without_numbers_say_so)
     buf_release(&text);
     session_close(session);
 }
+
+TEST(a_session_may_borrow_a_run)
+{
+    struct run *run = sample_run(1);
+    struct session *session = session_on_run(run, NULL);
+    struct buf text = BUF_INIT;
+
+    CHECK(session);
+    DOCUMENT(text, export_run_json(&json, session));
+    session_close(session);
+    CHECK(run->n_calls > 0 && run->model->n_places > 0);
+    buf_clear(&text);
+    DOCUMENT(text, export_call(&json, run, 0));
+    CHECK(str_starts(buf_span(&text), STR("{\"call\": 0, \"name\": \"\", ")));
+    buf_release(&text);
+    run_free(run);
+}

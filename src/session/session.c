@@ -54,22 +54,29 @@ static int take_statistics(struct session *session, struct err *err)
     return 0;
 }
 
-/* Takes both: the model is the run's, if there is a run. */
-static struct session *open_both(struct model *model, struct run *run, struct err *err)
+static void drop(struct model *model, struct run *run, bool borrowed)
+{
+    if (!run)
+        model_free(model);
+    else if (!borrowed)
+        run_free(run);
+}
+
+/* Takes both, unless they are borrowed: the model is the run's, if there is a run. */
+static struct session *open_both(struct model *model, struct run *run, bool borrowed,
+                                 struct err *err)
 {
     struct session *session = calloc(1, sizeof *session);
 
     if (!session) {
         err_set(err, ERR_LIMIT, "%s: no memory left", model->path);
-        if (run)
-            run_free(run);
-        else
-            model_free(model);
+        drop(model, run, borrowed);
         return NULL;
     }
     arena_init(&session->arena, SESSION_LIMIT);
     session->model = model;
     session->run = run;
+    session->borrowed = borrowed;
     if (prepare(session, err) < 0 || (run && take_statistics(session, err) < 0)) {
         session_close(session);
         return NULL;
@@ -79,12 +86,17 @@ static struct session *open_both(struct model *model, struct run *run, struct er
 
 struct session *session_of(struct model *model, struct err *err)
 {
-    return open_both(model, NULL, err);
+    return open_both(model, NULL, false, err);
 }
 
 struct session *session_of_run(struct run *run, struct err *err)
 {
-    return open_both(run->model, run, err);
+    return open_both(run->model, run, false, err);
+}
+
+struct session *session_on_run(struct run *run, struct err *err)
+{
+    return open_both(run->model, run, true, err);
 }
 
 struct session *session_open(const char *path, struct work *work, struct err *err)
@@ -104,10 +116,7 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    if (session->run)
-        run_free(session->run);
-    else
-        model_free(session->model);
+    drop(session->model, session->run, session->borrowed);
     arena_release(&session->arena);
     free(session);
 }

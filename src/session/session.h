@@ -32,6 +32,7 @@ struct exponents {
 struct session {
     struct model *model;
     struct run *run; /* what was recorded, with its model; NULL for model files */
+    bool borrowed;   /* the run is somebody else's */
     struct arena arena;
     struct counts total;
     struct place_counts places;
@@ -53,6 +54,8 @@ struct session *session_of(struct model *model, struct err *err);
 /* The same for a recording. The statistics of parameters that it holds are known then;
  * of those measured several times, the latest. */
 struct session *session_of_run(struct run *run, struct err *err);
+/* The same for a recording that stays with its owner and outlives the session. */
+struct session *session_on_run(struct run *run, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* The statistics of a tensor (an index in model->tensors). Kept for the next time. */

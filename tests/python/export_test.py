@@ -185,6 +185,22 @@ class Documents(Saved):
             {gap.name for gap in self.recording.gaps},
         )
 
+    def test_python_answers_with_the_same_documents(self):
+        recording = torchoscope.open(self.path)
+        for kind, words in (("run", ["show"]), ("tree", ["tree"]), ("info", ["info"])):
+            told = scope.document(*words, self.path)
+            self.assertEqual(json.loads(recording.json(kind)), told)
+        live = json.loads(self.recording.json())
+        run = json.loads(recording.json())
+        for key in ("calls", "values", "params", "gaps", "merged", "run"):
+            self.assertEqual(live[key], run[key], key)
+        head = scope.document("show", self.path, "head")
+        self.assertEqual([dict(call) for call in recording.calls("head")],
+                         head["calls"])
+        self.assertEqual([dict(gap) for gap in recording.gaps], run["gaps"])
+        with self.assertRaises(ValueError):
+            recording.json("poem")
+
     def test_parameters_and_gradients_are_those_of_torch(self):
         run = scope.document("show", self.path)
         found = {}
