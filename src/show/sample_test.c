@@ -112,7 +112,7 @@ void sample_dotted(struct sample *sample, const char *name, const char *shape)
     add_tensor(sample, parent, last, shape);
 }
 
-void sample_value(struct sample *sample, uint32_t parent, const char *name,
+void sample_plain(struct sample *sample, uint32_t parent, const char *name,
                   uint32_t value)
 {
     uint32_t node = build_node(&sample->build, parent, PLACE_VALUE, str_of(name));

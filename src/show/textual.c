@@ -271,6 +271,15 @@ static bool is_zero(struct str cell)
     return str_is(cell, "0") || str_is(cell, "0B") || str_is(cell, " 0%");
 }
 
+/* Values that are not finite are there to be seen. */
+static enum colour cell_colour(struct str cell)
+{
+    if (is_zero(cell))
+        return COLOUR_DIM;
+    return str_starts(cell, STR("NaN ")) || str_starts(cell, STR("Inf ")) ? COLOUR_ALARM
+                                                                          : COLOUR_NONE;
+}
+
 static void cut_cell(struct buf *line, const struct table *table, size_t c,
                      struct str cell)
 {
@@ -299,18 +308,18 @@ static void cut_cell(struct buf *line, const struct table *table, size_t c,
 static void add_cell(struct buf *line, const struct table *table, size_t c,
                      struct str cell)
 {
-    bool dim = table->what->colour && is_zero(cell);
+    enum colour role = cell_colour(cell);
     size_t width = text_width(cell);
 
     buf_char(line, ' ');
     if (table->what->columns[c]->right && width < table->widths[c])
         buf_fill(line, ' ', table->widths[c] - width);
-    buf_text(line, colour_begin(COLOUR_DIM, dim));
+    buf_text(line, colour_begin(role, table->what->colour));
     if (width > table->widths[c])
         cut_cell(line, table, c, cell);
     else
         buf_str(line, cell);
-    buf_text(line, colour_end(COLOUR_DIM, dim));
+    buf_text(line, colour_end(role, table->what->colour));
     if (!table->what->columns[c]->right && width < table->widths[c])
         buf_fill(line, ' ', table->widths[c] - width);
 }

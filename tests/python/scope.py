@@ -18,6 +18,12 @@ DEBIAN = Path("/usr/bin/python3")
 sys.path.insert(0, str(SAMPLES))
 
 
+def built(name, program=PROGRAM):
+    """Another program of the build that made this one: its path there."""
+    build = Path(program).resolve().parent
+    return (build.parent if build.name == "src" else build) / name
+
+
 def run(*arguments, seconds=60, **options):
     """The finished program: returncode, stdout and stderr as bytes."""
     command = [PROGRAM, *map(str, arguments)]

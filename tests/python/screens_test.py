@@ -7,11 +7,12 @@ program then writes below it.
 
     $ COLUMNS=40 torchoscope tree DEMO/resnet18.pth        (exit 1)
 
-DEMO, SAMPLES and MODELS are folders: the demo model, what tests/samples/make.py makes
-with PyTorch, real files. A screen whose file is not there is skipped.
+DEMO, SAMPLES, MODELS and RUNS are folders: the demo model, what tests/samples/make.py
+makes with PyTorch, real files, recordings made by tests/screens/make_runs.c. A screen whose file is not there is skipped.
 """
 
 import difflib
+import functools
 import os
 import re
 import shlex
@@ -41,10 +42,22 @@ def samples_folder():
     return manifests[-1].parent if manifests else scope.ROOT / "no-samples"
 
 
+@functools.lru_cache
+def runs_folder():
+    """Recordings, made by a program of the same build."""
+    maker = scope.built("tests/screens/make_runs")
+    folder = maker.parent / "runs"
+    if maker.exists():
+        folder.mkdir(exist_ok=True)
+        subprocess.run([maker, folder], check=True)
+    return folder
+
+
 FOLDERS = {
     "DEMO": demo_folder,
     "SAMPLES": samples_folder,
     "MODELS": lambda: scope.MODELS,
+    "RUNS": runs_folder,
 }
 
 
