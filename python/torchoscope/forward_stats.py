@@ -45,11 +45,14 @@ class ForwardStats(dict):
 
 
 class _Descriptor:
-    """Not a data descriptor: an attribute that a module has itself comes first."""
+    """An attribute that a module has itself comes first. It can be deleted and set as
+    any other: rp, which gave it its name, does so before it records."""
 
     def __get__(self, module, owner=None):
         if module is None:
             return self
+        if NAME in module.__dict__:
+            return module.__dict__[NAME]
         entry = _table.get(id(module))
         if entry is None or entry[0]() is not module or _has_own(module):
             if owner.__module__.startswith("torch._dynamo"):
@@ -58,6 +61,18 @@ class _Descriptor:
                 f"{type(module).__name__!r} object has no attribute {NAME!r}"
             )
         return entry[1].forward_stats(entry[2])
+
+    def __set__(self, module, value):
+        module.__dict__[NAME] = value
+
+    def __delete__(self, module):
+        entry = _table.get(id(module))
+        if NAME in module.__dict__:
+            del module.__dict__[NAME]
+        elif entry is not None and entry[0]() is module:
+            del _table[id(module)]
+        else:
+            raise AttributeError(NAME)
 
 
 def _has_own(module):

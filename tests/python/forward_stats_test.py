@@ -171,6 +171,20 @@ class Unnoticed(unittest.TestCase):
         recorded(model, torch.ones(2))
         self.assertEqual(model.forward_stats(), 7)
 
+    def test_others_may_delete_it_and_set_their_own(self):
+        model = nn.Identity()
+        recorded(model, torch.ones(2))
+        del model.forward_stats
+        self.assertFalse(hasattr(model, "forward_stats"))
+        with self.assertRaises(AttributeError):
+            del model.forward_stats
+        model.forward_stats = ["theirs"]
+        self.assertEqual(model.forward_stats, ["theirs"])
+        recorded(model, torch.ones(2))
+        self.assertEqual(model.forward_stats, ["theirs"])
+        del model.forward_stats
+        self.assertEqual(len(model.forward_stats), 1)
+
     def test_neither_module_nor_recording_is_kept_alive(self):
         model = nn.Linear(2, 2)
         recording = recorded(model, torch.ones(1, 2))
