@@ -1,0 +1,342 @@
+"""Recording a model while it runs, beside the bare model, hooks written by hand, rp and
+torchlens.
+
+    BENCH_ROUNDS=7 record_bench.py [WORD...]      only models whose name has a WORD
+
+A bare run stands before and after each other one, and what is told is the ratio of it to
+the mean of these two: of process time with one thread, so that a busy machine disturbs
+it little, and of wall time with two. The peers are installed from PyPI without what they
+would drag in, into a folder of their own (BENCH_PEERS, or build/peers); one that can not
+be had is said to be missing.
+"""
+
+import contextlib
+import gc
+import io
+import os
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import bench  # noqa: E402
+
+sys.path.insert(0, str(bench.ROOT / "build/c/python"))
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
+PEERS = Path(os.environ.get("BENCH_PEERS", bench.ROOT / "build" / "peers"))
+# What pip is asked for, with --no-deps: what they import on the way that is run here.
+PACKAGES = {
+    "rp": ["rp", "easydict", "cachetools", "six", "lazy-loader"],
+    "torchlens": ["torchlens", "graphviz", "pillow", "tqdm"],
+}
+
+try:
+    import torch
+    import torchoscope
+    from torchoscope import record
+
+    import record_models
+except ImportError as problem:
+    print(f"record_bench: not run ({problem})")
+    sys.exit(0)
+
+import numpy  # noqa: E402, F401 (so that nobody's first import is timed)
+
+
+# --- those that take part: each gives a context manager, and its forward if not bare
+
+
+def ours(**options):
+    return lambda model: record(model, **options)
+
+
+def four(tensor):
+    return (
+        tensor.min().item(),
+        tensor.max().item(),
+        tensor.mean().item(),
+        tensor.std().item(),
+    )
+
+
+@contextlib.contextmanager
+def by_hand(model):
+    """What one writes who wants four numbers of every result."""
+    found = []
+
+    def hook(module, args, result):
+        if isinstance(result, torch.Tensor) and result.is_floating_point():
+            found.append(four(result.detach()))
+            if result.requires_grad:
+                result.register_hook(lambda gradient: found.append(four(gradient)))
+
+    handles = [module.register_forward_hook(hook) for module in model.modules()]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def rp_hooks():
+    with contextlib.redirect_stdout(io.StringIO()):
+        from rp.libs import torch_hooks
+    return torch_hooks.stats_collection
+
+
+class Torchlens:
+    """It runs the model itself."""
+
+    def __init__(self, model):
+        import torchlens
+
+        self.torchlens, self.model = torchlens, model
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def run(self, given):
+        self.torchlens.record(
+            self.model,
+            given,
+            default_op=True,
+            activation_transform=lambda t: torch.stack(
+                (t.min(), t.max(), t.mean(), t.std())
+            ),
+            save_raw_activations=False,
+        )
+
+
+def peers():
+    """{name: what makes its context, or None}."""
+    if not PEERS.exists() and not os.environ.get("TORCHOSCOPE_NO_INSTALL"):
+        print(f"installing rp and torchlens into {PEERS} ...", file=sys.stderr)
+        for packages in PACKAGES.values():
+            pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
+            subprocess.run([*pip, "--target", PEERS, *packages], capture_output=True)
+    sys.path.append(str(PEERS))
+    found = {}
+    for name, make in (("rp", rp_hooks), ("torchlens", lambda: Torchlens)):
+        try:
+            __import__(name)
+            found[name] = make()
+        except Exception as problem:  # rp raises all sorts of things
+            print(f"{name}: not installed ({problem})", file=sys.stderr)
+            found[name] = None
+    return found
+
+
+# --- taking turns
+
+
+def timed(clock, call):
+    start = clock()
+    call()
+    return clock() - start
+
+
+def beside(bare, variants, clock, rounds=ROUNDS):
+    """{name: [ratio]} of {name: (context, step)} to the step bare(). The first round
+    only warms up."""
+    ratios = {name: [] for name in variants}
+    for turn in range(rounds + 1):
+        gc.collect()
+        before = timed(clock, bare)
+        for name, (context, step) in variants.items():
+            with context() as inside:
+                took = timed(clock, lambda: step(inside))
+            after = timed(clock, bare)
+            if turn:
+                ratios[name].append(2 * took / (before + after))
+            before = after
+        print(f"  round {turn} of {rounds}", file=sys.stderr, end="\r")
+    return ratios
+
+
+def as_ratio(value):
+    return f"{value:.3f} x"
+
+
+def as_share(value):
+    return f"{value:.3f}"
+
+
+def forward(model, given, table, others, goals, clock):
+    def bare(_=None):
+        with torch.no_grad():
+            model(given)
+
+    variants = {
+        "full": (lambda: record(model), bare),
+        "sampled": (lambda: record(model, mode="sampled"), bare),
+        "guard": (lambda: record(model, mode="guard"), bare),
+    }
+    if others is not None:
+        variants["by hand"] = (lambda: by_hand(model), bare)
+        for name, make in others.items():
+            if make is Torchlens:
+                variants[name] = (lambda: Torchlens(model), lambda t: t.run(given))
+            elif make is not None:
+                variants[name] = (lambda make=make: make(model), bare)
+    model.eval()
+    ratios = beside(bare, variants, clock)
+    for name, found in ratios.items():
+        table.line(f"forward, {name}", found, as_ratio, goals.get(name))
+    for name, make in (others or {}).items():
+        if make is None:
+            print(f"  forward, {name}: not installed")
+
+
+class Trainer:
+    def __init__(self, model, given):
+        self.model, self.given = model.train(), given
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+
+    def step(self, found=None):
+        self.optimizer.zero_grad()
+        result = self.model(self.given)
+        getattr(result, "logits", result).square().mean().backward()
+        if isinstance(found, list):
+            for parameter in self.model.parameters():
+                found.append(four(parameter.detach()))
+                if parameter.grad is not None:
+                    found.append(four(parameter.grad))
+        self.optimizer.step()
+
+
+def training(model, given, table, with_hand, goals, clock):
+    step = Trainer(model, given).step
+    variants = {
+        "full": (lambda: record(model), lambda _: step()),
+        "sampled": (lambda: record(model, mode="sampled"), lambda _: step()),
+    }
+    if with_hand:
+        variants["by hand"] = (lambda: by_hand(model), step)
+    ratios = beside(step, variants, clock)
+    for name, found in ratios.items():
+        table.line(f"training, {name}", found, as_ratio, goals.get(name))
+
+
+def shares(model, given, table, goals):
+    """What recordings say themselves of their cost."""
+    found = {"forward": [], "training": []}
+    step = Trainer(model, given).step
+    for _ in range(ROUNDS):
+        with record(model) as recording:
+            for _ in range(2):
+                step()
+        found["training"].append(recording.cost["share"])
+        model.eval()
+        with record(model, parameters=False) as recording, torch.no_grad():
+            for _ in range(3):
+                model(given)
+        found["forward"].append(recording.cost["share"])
+        model.train()
+    for name, values in found.items():
+        table.line(f"{name}, share inside us", values, as_share, goals.get(name))
+
+
+def budgets(model, given, table, clock, passes, rounds):
+    def many(_=None):
+        with torch.no_grad():
+            for _ in range(passes):
+                model(given)
+
+    model.eval()
+    variants = {"budget": (lambda: record(model, budget=0.03), many)}
+    found = beside(many, variants, clock, rounds)["budget"]
+    table.line(f"budget=0.03, {passes} passes", found, as_ratio, 1.03)
+
+
+def true_times(model, given, table):
+    """The time a recording tells of the outermost call, beside bare runs: wall time,
+    each with one right before it."""
+    model.eval()
+    bare, told = [], []
+    with torch.no_grad():
+        for _ in range(20):
+            bare.append(timed(time.perf_counter, lambda: model(given)))
+            with record(model, parameters=False) as recording:
+                model(given)
+            told.append(recording.calls()[0].time_ns / 1e9)
+    wrong = abs(statistics.median(told) / statistics.median(bare) - 1)
+    least = abs(min(told) / min(bare) - 1)
+    table.line("time told of the outermost call, wrong by", [wrong], as_share, 0.05)
+    print(f"  {'':6} by the least of 20 each: {least:.3f}")
+
+
+def begins_and_ends(model, table):
+    def once():
+        with record(model, parameters=False):
+            pass
+
+    times = [timed(time.process_time, once) for _ in range(ROUNDS)]
+    table.line("a recording begins and ends", times, bench.seconds_text)
+
+
+def one_model(name, make, others):
+    torch.manual_seed(1)
+    model, given = make()
+    cnn = name.startswith("ResNet")
+    torch.set_num_threads(1)
+    table = bench.Table(f"Recording {name}, 1 thread, process time")
+    clock = time.process_time
+    forward(model, given, table, others, {"full": 1.10, "sampled": 1.03}, clock)
+    goal = 1.15 if name.startswith("ResNet-50") else 1.10
+    training(model, given, table, True, {"full": goal, "sampled": 1.05}, clock)
+    shares(model, given, table, {"forward": 0.08, "training": 0.11})
+    budgets(model, given, table, clock, 10, min(ROUNDS, 3))
+    true_times(model, given, table)
+    begins_and_ends(model, table)
+    torch.set_num_threads(2)
+    two = bench.Table(f"Recording {name}, 2 threads, wall time")
+    goals = {"full": 1.20} if cnn else {}
+    forward(model, given, two, None, goals, time.perf_counter)
+    training(model, given, two, False, goals, time.perf_counter)
+    torch.set_num_threads(1)
+    return table.short + two.short
+
+
+def tiny_layers():
+    model, given = record_models.tiny()
+    table = bench.Table("2,000 layers that do next to nothing, 1 thread")
+    clock = time.process_time
+
+    def bare(_=None):
+        with torch.no_grad():
+            model(given)
+
+    model.eval()
+    found = beside(bare, {"full": (lambda: record(model), bare)}, clock)["full"]
+    table.line("forward, full", found, as_ratio)
+    budgets(model, given, table, clock, 100, min(ROUNDS, 5))
+    return table.short
+
+
+def main():
+    warnings.simplefilter("ignore")
+    words = sys.argv[1:]
+    torch.backends.mha.set_fastpath_enabled(False)  # else nobody sees inside it
+    others = peers()
+    print(f"torch {torch.__version__}, {os.cpu_count()} cores, medians of {ROUNDS}")
+    short = 0
+    for name, make in record_models.ALL.items():
+        if not words or any(word in name for word in words):
+            short += one_model(name, make, others)
+    if not words or "tiny" in words:
+        short += tiny_layers()
+    print(
+        f"\n{short} figures are short of their target" if short else "\nall targets met"
+    )
+
+
+if __name__ == "__main__":
+    main()
