@@ -1,0 +1,265 @@
+# flavours: both
+"""Kinds of tensors, of modules and of nests: each is recorded right, or it is said why
+not."""
+
+import os
+
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
+
+import collections
+import dataclasses
+import tempfile
+import unittest
+import warnings
+
+import torch
+from torch import nn
+from torch.nn.utils import parametrizations
+
+import torchoscope
+
+NEW = hasattr(torch, "compiler")
+X = torch.ones(3, 4)
+torch.set_num_threads(1)
+warnings.simplefilter("ignore")
+
+
+class Pass(nn.Module):
+    def forward(self, x):
+        return x
+
+
+def recorded(x):
+    model = Pass()
+    with torchoscope.record(model) as recording:
+        model(x)
+    return recording
+
+
+def value_of(x):
+    (value,) = recorded(x).calls("")[0].inputs
+    return value
+
+
+def gaps_of(recording):
+    return {gap.name: gap.kind for gap in recording.gaps if gap.name is not None}
+
+
+class Tensors(unittest.TestCase):
+    def test_plain_ones(self):
+        value = value_of(torch.tensor(2.5))
+        self.assertEqual((value.shape, value.mean, value.numel), ([], 2.5, 1))
+        value = value_of(torch.zeros(0, 3))
+        self.assertEqual((value.shape, value.numel, value.nan), ([0, 3], 0, 0))
+        self.assertIsNone(value.mean)
+        value = value_of(torch.tensor([3 + 4j, 0j]))
+        self.assertEqual((value.dtype, value.max, value.zeros), ("complex64", 5.0, 1))
+
+    def test_those_without_numbers_say_why(self):
+        matrix = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
+        cases = [
+            (torch.empty(3, device="meta"), "meta"),
+            (matrix.to_sparse(), "sparse"),
+            (matrix.to_sparse_csr(), "sparse"),
+            (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), "nested"),
+        ]
+        if NEW:
+            from torch._subclasses.fake_tensor import FakeTensorMode
+
+            parts = [torch.ones(2, 3), torch.ones(3, 3)]
+            jagged = torch.nested.nested_tensor(parts, layout=torch.jagged)
+            with FakeTensorMode():
+                fake = torch.empty(3, 4)
+            cases += [(jagged, "nested"), (fake, "fake")]
+        for tensor, why in cases:
+            value = value_of(tensor)
+            self.assertIn(why, value.why)
+            self.assertEqual((value.dtype, value.mean), ("float32", None))
+            self.assertEqual(len(value.shape), tensor.dim())
+
+    def test_quantised_ones_are_measured_as_stored(self):
+        tensor = torch.tensor([1.0, 2.0])
+        value = value_of(torch.quantize_per_tensor(tensor, 0.1, 10, torch.quint8))
+        self.assertEqual((value.dtype, value.min, value.max), ("quint8", 20, 30))
+        scales, zeros = torch.tensor([0.1, 0.2]), torch.tensor([0, 0])
+        ones = torch.ones(2, 2)
+        quantised = torch.quantize_per_channel(ones, scales, zeros, 0, torch.qint8)
+        value = value_of(quantised)
+        self.assertEqual((value.dtype, value.min, value.max), ("qint8", 5, 10))
+
+    def test_a_class_of_the_users_own(self):
+        class Mine(torch.Tensor):
+            pass
+
+        value = value_of(torch.ones(2).as_subclass(Mine))
+        self.assertEqual((value["class"], value.mean), ("Mine", 1.0))
+
+    @unittest.skipUnless(NEW, "no torch.func")
+    def test_function_transforms(self):
+        model = Pass()
+        with torchoscope.record(model) as recording:
+            torch.vmap(model)(torch.ones(3, 2))
+            torch.func.grad(lambda x: model(x).sum())(torch.ones(2))
+        calls = recording.calls("")
+        self.assertEqual([c.outputs[0].shape for c in calls], [[2], [2]])
+        for call in calls:
+            self.assertEqual(call.outputs[0].why, "inside a function transform")
+
+    @unittest.skipUnless(NEW and torch.distributed.is_available(), "no DTensor")
+    def test_distributed_tensors_are_their_local_part(self):
+        from torch import distributed
+        from torch.distributed import tensor as dtensor
+
+        with tempfile.TemporaryDirectory() as folder:
+            store = distributed.FileStore(os.path.join(folder, "store"), 1)
+            distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+            try:
+                mesh = dtensor.init_device_mesh("cpu", (1,))
+                x = torch.arange(6.0).reshape(2, 3)
+                x = dtensor.distribute_tensor(x, mesh, [dtensor.Shard(0)])
+                model = dtensor.distribute_module(nn.Linear(3, 2), mesh)
+                with torchoscope.record(model) as recording:
+                    model(x).sum().backward()
+            finally:
+                distributed.destroy_process_group()
+        call = recording.calls("")[0]
+        value = call.inputs[0]
+        self.assertEqual((value["class"], value.shape), ("DTensor", [2, 3]))
+        self.assertEqual((value.mean, value.max), (2.5, 5.0))
+        self.assertEqual(call.grad_outputs[0].mean, 1.0)
+        rows = recording.parameters()
+        self.assertTrue(any(row["gradient"] and row["stats"] for row in rows))
+
+
+class Modules(unittest.TestCase):
+    def run_once(self, model):
+        with torchoscope.record(model) as recording:
+            model(X).sum().backward()
+        return recording
+
+    def test_lazy_ones(self):
+        model = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(2))
+        recording = self.run_once(model)
+        self.assertEqual(recording.calls("2")[0].inputs[0].shape, [3, 8])
+        names = {row["name"] for row in recording.parameters() if row["gradient"]}
+        self.assertEqual(names, {"0.weight", "0.bias", "2.weight", "2.bias"})
+        self.assertEqual(gaps_of(recording), {})
+
+    def test_norms_of_weights(self):
+        old = nn.utils.weight_norm, nn.utils.spectral_norm
+        for norm in (*old, parametrizations.spectral_norm):
+            recording = self.run_once(nn.Sequential(norm(nn.Linear(4, 2))))
+            self.assertEqual(recording.calls("0")[0].outputs[0].shape, [3, 2])
+            kinds = set(gaps_of(recording).values())
+            self.assertTrue(kinds <= {"container"}, kinds)
+        call = recording.calls("0.parametrizations.weight")[0]
+        self.assertEqual(recording.calls()[call.parent].name, "0")
+
+    def test_torchscript_inside(self):
+        inner = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        traced = torch.jit.trace(nn.Linear(4, 2), X)
+        model = nn.Sequential(nn.Linear(4, 4), torch.jit.script(inner), traced)
+        recording = self.run_once(model)
+        flags = [set(recording.calls(name)[0].flags) for name in "012"]
+        self.assertEqual(["scripted" in one for one in flags], [False, True, True])
+        self.assertEqual(gaps_of(recording)["1.0"], "scripted")
+        self.assertEqual(recording.calls("2")[0].outputs[0].shape, [3, 2])
+
+    def test_modes_of_torch(self):
+        model = nn.Sequential(nn.Linear(4, 4)).eval()
+        with torchoscope.record(model) as recording:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                model(X)
+            with torch.no_grad():
+                model(X)
+            with torch.inference_mode():
+                model(X)
+        calls = recording.calls("0")
+        wanted = [{"autocast", "grad"}, set(), set()]
+        self.assertEqual([set(c.flags) for c in calls], wanted)
+        outputs = [c.outputs[0] for c in calls]
+        self.assertEqual([v.dtype for v in outputs], ["bfloat16"] + 2 * ["float32"])
+        self.assertEqual([v.requires_grad for v in outputs], [True, False, False])
+        self.assertEqual(["inference" in v for v in outputs], [False, False, True])
+        self.assertAlmostEqual(outputs[1].mean, outputs[2].mean)
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+@dataclasses.dataclass
+class Data:
+    x: object
+    y: object = None
+
+
+@dataclasses.dataclass
+class ModelOutput(collections.OrderedDict):
+    """As those of transformers: a dict and a dataclass at once."""
+
+    logits: object = None
+    states: object = None
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                self[field.name] = value
+
+
+class Layer:
+    def __init__(self):
+        self.keys, self.values = torch.ones(1), torch.zeros(1)
+
+
+class DynamicCache:
+    def __init__(self):
+        self.layers = [Layer(), Layer()]
+
+
+class Nests(unittest.TestCase):
+    def paths(self, x):
+        self.recording = recorded(x)
+        call = self.recording.calls("")[0]
+        inside = [value.path.removeprefix("[0]") for value in call.inputs]
+        results = [value.path for value in call.outputs]
+        self.assertEqual([path.lstrip(".") for path in inside], results)
+        return results
+
+    def test_paths(self):
+        one = torch.ones(1)
+        more = [torch.ones(1) for _ in range(4)]
+        cases = [
+            (Pair(one, (more[0],)), ["a", "b[0]"]),
+            (Data(one, {"k": [more[0]]}), ["x", "y.k[0]"]),
+            (ModelOutput(one, (more[0], more[1])), ["logits", "states[0]", "states[1]"]),
+            (
+                {1: one, (1, 2): more[0], None: more[1], "a b": more[2], "c": more[3]},
+                ["[1]", "[(1, 2)]", "[None]", "['a b']", "c"],
+            ),
+            (
+                DynamicCache(),
+                [f"layers[{i}].{name}" for i in (0, 1) for name in ("keys", "values")],
+            ),
+            ({"a": None, "b": 3, "c": "text"}, []),
+        ]
+        for nest, wanted in cases:
+            self.assertEqual(self.paths(nest), wanted)
+            self.assertEqual(gaps_of(self.recording), {})
+
+    def test_what_is_too_deep_or_too_much_is_said(self):
+        deep = torch.ones(1)
+        for _ in range(40):
+            deep = [deep]
+        model = nn.Sequential(Pass(), Pass())
+        for nest, seen in ((deep, 0), ([torch.ones(1)] * 5000, 4096)):
+            with torchoscope.record(model) as recording:
+                model(nest)
+            self.assertEqual(len(recording.calls("")[0].inputs), seen)
+            self.assertEqual(gaps_of(recording), dict.fromkeys(("", "0", "1"), "limit"))
+            texts = [gap.text for gap in recording.gaps if gap.kind == "limit"]
+            self.assertTrue(all("more than is looked at" in text for text in texts))
+
+
+if __name__ == "__main__":
+    unittest.main()
