@@ -1,10 +1,15 @@
 """Two lines for the user's own traceback: which module got which shape and what its
 weight wants, and where the shape last changed."""
 
+import re
+
 import torch
+from torch import nn
 
 MARK = "torchoscope: "
 _MOST = 8  # notes of one recording: an exception may be part of somebody's plan
+# Words of errors for which it matters where the shape came from.
+_ABOUT_SHAPES = re.compile(r"shape|size|dimension|channel|[1-9]D\b|element|dims?\b", re.I)
 
 
 def is_worth_a_note(error):
@@ -18,9 +23,13 @@ def is_worth_a_note(error):
 
 def add_notes(error, name, module, args, calls):
     """`calls` gives the Calls so far; it is asked last, because it may be slow."""
-    got = [shape_of(x) for x in tensors_of(args)]
-    error.add_note(MARK + what_it_got(name, module, got))
-    changed = where_it_changed(calls(), got[0]) if got else None
+    tensors = tensors_of(args)
+    if not tensors:  # keywords are not told of when forward raised
+        return
+    error.add_note(MARK + what_it_got(name, module, tensors))
+    if not _ABOUT_SHAPES.search(str(error)):
+        return
+    changed = where_it_changed(calls(), shape_of(tensors[0]))
     if changed:
         error.add_note(MARK + changed)
 
@@ -57,32 +66,76 @@ class Notes:
 # --- the two sentences
 
 
-def what_it_got(name, module, got):
-    shapes = ", ".join(map(in_brackets, got)) or "no tensor"
-    text = f"{title(name, type(module).__name__)} got {shapes}"
-    weight = getattr(module, "weight", None)
-    if not isinstance(weight, torch.Tensor) or torch.nn.parameter.is_lazy(weight):
+def what_it_got(name, module, tensors):
+    """What is said of the weight is why it does not fit, as far as the class tells."""
+    got = ", ".join(in_brackets(shape_of(x)) for x in tensors)
+    text = f"{title(name, type(module).__name__)} got {got}"
+    if isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
+        return text + about_indices(module, tensors[0])
+    wants, weight = what_it_wants(module, shape_of(tensors[0])), weight_of(module)
+    if wants:
+        what = "it" if weight is None else f"its weight {in_brackets(weight.shape)}"
+        return f"{text}; {what} wants {wants}"
+    if weight is None:
         return text
-    wants = what_it_wants(module)
-    text += f"; its weight {in_brackets(shape_of(weight))}"
-    return text + (f" wants {wants}" if wants else "")
+    text += f"; its weight {in_brackets(weight.shape)}"
+    for kind in ("device", "dtype"):
+        one, other = getattr(weight, kind), getattr(tensors[0], kind)
+        if one != other:
+            return text + f" is {one}, not {other}".replace("torch.", "")
+    return text
 
 
-def what_it_wants(module):
-    """The shape of the first argument, as far as the class says; or None."""
-    if isinstance(module, torch.nn.Linear):
-        return f"[..., {module.in_features}]"
-    if isinstance(module, torch.nn.modules.conv._ConvNd):
-        sizes = ", ".join(["*"] * len(module.kernel_size))
-        return f"[*, {module.in_channels}, {sizes}]"
-    if isinstance(module, torch.nn.modules.batchnorm._NormBase):
-        return f"[*, {module.num_features}, ...]"
-    if isinstance(module, torch.nn.GroupNorm):
-        return f"[*, {module.num_channels}, ...]"
-    if isinstance(module, torch.nn.LayerNorm):
-        return "[..., " + ", ".join(map(str, module.normalized_shape)) + "]"
-    if isinstance(module, torch.nn.Embedding):
-        return f"indices from 0 to {module.num_embeddings - 1}"
+def about_indices(module, indices):
+    """Of an embedding."""
+    text, last = "", module.num_embeddings - 1
+    if indices.is_floating_point():
+        text = f" of {indices.dtype}".replace("torch.", "")
+    elif indices.device.type == "cpu" and indices.numel():
+        text = f" with values from {indices.min()} to {indices.max()}"
+    weight = in_brackets(shape_of(module.weight))
+    return f"{text}; its weight {weight} wants indices from 0 to {last}"
+
+
+def weight_of(module):
+    """Only of torch's own classes is known what it is for."""
+    weight = module._parameters.get("weight")
+    if weight is None or torch.nn.parameter.is_lazy(weight):
+        return None
+    known = type(module).__module__.startswith("torch.") or isinstance(module, _KNOWN)
+    return weight if known else None
+
+
+_CONV, _NORM = nn.modules.conv._ConvNd, nn.modules.batchnorm._NormBase
+_KNOWN = (nn.Linear, _CONV, _NORM, nn.GroupNorm, nn.LayerNorm)
+
+
+def what_it_wants(module, shape):
+    """The shape of the first argument, as far as the class says; None where it fits or
+    nothing is known."""
+    last = None
+    if isinstance(module, nn.Linear):
+        last = [module.in_features]
+    elif isinstance(module, nn.LayerNorm):
+        last = list(module.normalized_shape)
+    elif isinstance(module, nn.MultiheadAttention):
+        last = [module.embed_dim]
+    elif isinstance(module, nn.RNNBase):
+        last = [module.input_size]
+    if last is not None:
+        fits = shape[-len(last) :] == last
+        return None if fits else f"[..., {', '.join(map(str, last))}]"
+    if isinstance(module, _CONV):
+        sizes = ["*"] * len(module.kernel_size)
+        batch = ["*"] if len(shape) != len(sizes) + 1 else []
+        wants = [*batch, module.in_channels, *sizes]
+        fits = len(shape) == len(wants) and shape[len(batch)] == module.in_channels
+        return None if fits else in_brackets(wants)
+    if isinstance(module, (_NORM, nn.GroupNorm)):
+        is_group = isinstance(module, nn.GroupNorm)
+        channels = module.num_channels if is_group else module.num_features
+        fits = len(shape) > 1 and shape[1] == channels
+        return None if fits else f"[*, {channels}, ...]"
     return None
 
 

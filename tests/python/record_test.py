@@ -450,13 +450,57 @@ class Raised(Clean):
             (nn.Conv2d(3, 4, 3), torch.ones(1, 5, 8, 8), "wants [*, 3, *, *]"),
             (nn.BatchNorm2d(3), torch.ones(1, 5, 8, 8), "wants [*, 3, ...]"),
             (nn.LayerNorm(6), torch.ones(2, 5), "wants [..., 6]"),
-            (nn.Embedding(4, 2), torch.tensor([9]), "wants indices from 0 to 3"),
+            (nn.Conv2d(3, 4, 3), torch.ones(5, 8, 8), "wants [3, *, *]"),
+            (nn.GroupNorm(2, 4), torch.ones(2, 6, 3), "wants [*, 4, ...]"),
+            (nn.LSTM(4, 5), torch.ones(3, 2, 6), "got [3, 2, 6]; it wants [..., 4]"),
+            (
+                nn.Embedding(4, 2),
+                torch.tensor([1, 9]),
+                "got [2] with values from 1 to 9; its weight [4, 2] "
+                "wants indices from 0 to 3",
+            ),
         ]
         for model, x, text in cases:
             with self.subTest(type(model).__name__):
                 _, notes = self.raised(model, x)
                 self.assertIn(text, notes[0])
                 self.assertIn("the model (", notes[0])
+
+    def test_what_fits_is_not_blamed(self):
+        class Own(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(3, 3))
+
+            def forward(self, x):
+                raise ValueError("of the user's own")
+
+        double = torch.ones(2, 4, dtype=torch.float64)
+        small, one = torch.ones(1, 3, 2, 2), torch.ones(1, 3)
+        cases = [
+            (nn.Linear(4, 2), double, "[2, 4]; its weight [2, 4] is float32, not float64"),
+            (nn.Conv2d(3, 4, 3), small, "[1, 3, 2, 2]; its weight [4, 3, 3, 3]"),
+            (nn.BatchNorm1d(3), one, "[1, 3]; its weight [3]"),
+            (nn.Sequential(nn.Linear(4, 6), Own()), X, "[3, 6]"),
+        ]
+        for model, x, text in cases:
+            _, notes = self.raised(model, x)
+            self.assertEqual(len(notes), 1)
+            self.assertEqual(notes[0].partition(" got ")[2], text)
+
+    def test_where_no_tensor_was_told_of_nothing_is_said(self):
+        model = nn.Linear(4, 2)
+        with self.assertRaises(RuntimeError) as caught:
+            with torchoscope.record(model):
+                model(input=torch.ones(2, 5))
+        self.assertEqual(getattr(caught.exception, "__notes__", []), [])
+
+    def test_attention_of_another_width(self):
+        model, x = nn.MultiheadAttention(8, 2), torch.ones(3, 1, 6)
+        with self.assertRaises(Exception) as caught:
+            with torchoscope.record(model):
+                model(x, x, x)
+        self.assertIn("; it wants [..., 8]", caught.exception.__notes__[0])
 
     def test_interrupts_get_no_note(self):
         class Stops(nn.Module):
