@@ -67,6 +67,7 @@ static int walk_init(struct live_walk *walk, const char *name, struct err *err)
     walk->build.model->format = "live module";
     map_init(&walk->by_key, &walk->build.scratch);
     map_init(&walk->by_type, &walk->build.scratch);
+    map_init(&walk->by_object, &walk->build.scratch);
     map_init(&walk->by_storage, &walk->build.scratch);
     walk->live = live_new();
     walk->source = live_source_new();

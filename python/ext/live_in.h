@@ -112,12 +112,15 @@ struct live_walk {
     uint32_t n_tasks, tasks_room;
     struct map by_key;     /* address of a name -> index in `keys` */
     struct map by_type;    /* address of a type -> its class */
+    struct map by_object;  /* address of another object -> its value */
     struct map by_storage; /* what torch calls a storage -> its number */
     struct live_key *keys;
     uint32_t n_keys, keys_room;
     struct live_pairs args, hidden, hooks; /* of the module being unfolded */
     struct live_pairs collected; /* values of the containers being looked into */
     uint32_t values_left;        /* of one attribute that may still be made */
+    PyObject *inside[4]; /* the objects whose attributes are being looked into */
+    uint32_t n_inside;
     uint32_t parameter_class;
     bool is_bad; /* Python has no memory left: an exception is set */
 };

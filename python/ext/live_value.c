@@ -1,14 +1,15 @@
 /* live_value.c - plain Python values as values of the model, and names of classes.
- * Only built-in types are looked into, so that none of the user's code runs; any other
- * object is named by its class. */
+ * None of the user's code runs: built-in types are looked into, and of other objects
+ * the dict in which Python keeps their attributes. */
 #include "ext/live_in.h"
 
 #include "base/base.h"
 
-#define VALUE_DEPTH 16
-#define VALUE_ITEMS 10000
-#define BYTES_KEPT  64
-#define VALUE_NODES 50000 /* of one attribute */
+#define VALUE_DEPTH  16
+#define VALUE_ITEMS  10000
+#define BYTES_KEPT   64
+#define VALUE_NODES  50000 /* of one attribute */
+#define OBJECT_NODES 2000  /* of one that is an object: it may know half the world */
 
 static uint32_t any(struct live_walk *walk, PyObject *object, int depth);
 
@@ -259,7 +260,7 @@ static int collect(struct live_walk *walk, uint32_t value)
 
 /* Make a value of all that was collected since `from`, and let go of it. */
 static uint32_t make_collected(struct live_walk *walk, enum value_kind kind,
-                               uint32_t from, int status)
+                               struct str text, uint32_t from, int status)
 {
     struct live_pairs *list = &walk->collected;
     uint32_t n = list->n - from;
@@ -267,7 +268,7 @@ static uint32_t make_collected(struct live_walk *walk, enum value_kind kind,
     list->n = from;
     if (status < 0)
         return VALUE_ID_FAILED;
-    return value_make(build_values(&walk->build), kind, STR(""),
+    return value_make(build_values(&walk->build), kind, text,
                       n > 0 ? list->at + from : NULL, n);
 }
 
@@ -296,7 +297,7 @@ static uint32_t dict_value(struct live_walk *walk, PyObject *dict, int depth)
     uint32_t from = walk->collected.n;
     int status = collect_pairs(walk, dict, depth);
 
-    return make_collected(walk, VALUE_DICT, from, status);
+    return make_collected(walk, VALUE_DICT, STR(""), from, status);
 }
 
 static int collect_items(struct live_walk *walk, PyObject *items, int depth)
@@ -326,7 +327,7 @@ static uint32_t items_value(struct live_walk *walk, PyObject *items, int depth,
     uint32_t from = walk->collected.n;
     int status = collect_items(walk, items, depth);
 
-    return make_collected(walk, kind, from, status);
+    return make_collected(walk, kind, STR(""), from, status);
 }
 
 static uint32_t set_value(struct live_walk *walk, PyObject *set, int depth)
@@ -341,8 +342,70 @@ static uint32_t set_value(struct live_walk *walk, PyObject *set, int depth)
     return value;
 }
 
+/* Whether a file would hold its attributes: it is pickled as objects are, and neither
+ * stands elsewhere in the model nor is a module of Python's. */
+static bool has_plain_state(struct live_walk *walk, PyObject *object)
+{
+    static const char *const ways[] = {"__reduce_ex__", "__reduce__"};
+    bool plain = !live_is_module(walk, object) && !live_is_tensor(walk, object) &&
+                 !PyModule_Check(object);
+
+    for (size_t i = 0; plain && i < COUNT_OF(ways); i++) {
+        PyObject *own = PyObject_GetAttrString((PyObject *)Py_TYPE(object), ways[i]);
+        PyObject *usual =
+            PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, ways[i]);
+
+        ext_swallow();
+        plain = own && own == usual;
+        Py_XDECREF(own);
+        Py_XDECREF(usual);
+    }
+    return plain;
+}
+
+/* A configuration and the like: its class and its attributes. One that stands inside
+ * itself, or deep inside others, is named only. */
+static uint32_t inner_object(struct live_walk *walk, PyObject *object, int depth)
+{
+    struct str name = live_global_name(walk, object);
+    uint32_t from = walk->collected.n;
+    PyObject *dict = NULL;
+    int status = 0;
+
+    for (uint32_t i = 0; i < walk->n_inside; i++)
+        if (walk->inside[i] == object)
+            return value_make(build_values(&walk->build), VALUE_OBJECT, name, NULL, 0);
+    if (walk->n_inside < COUNT_OF(walk->inside) && has_plain_state(walk, object))
+        dict = PyObject_GenericGetDict(object, NULL);
+    ext_swallow();
+    if (dict && PyDict_Check(dict) && live_hold(walk, dict)) {
+        walk->inside[walk->n_inside++] = object;
+        status = collect_pairs(walk, dict, depth);
+        walk->n_inside--;
+    }
+    Py_XDECREF(dict);
+    return make_collected(walk, VALUE_OBJECT, name, from, status);
+}
+
+/* All modules of a network may have the same one: it is looked into once. */
+static uint32_t object_value(struct live_walk *walk, PyObject *object, int depth)
+{
+    uint32_t value;
+
+    if (walk->n_inside > 0)
+        return inner_object(walk, object, depth);
+    if (map_find(&walk->by_object, (uintptr_t)object, &value))
+        return value;
+    if (walk->values_left > OBJECT_NODES)
+        walk->values_left = OBJECT_NODES;
+    value = inner_object(walk, object, depth);
+    if (value != VALUE_ID_FAILED)
+        map_put(&walk->by_object, (uintptr_t)object, value);
+    return value;
+}
+
 /* torch.float32, torch.device('cpu'), a function, a class; any object by its class. */
-static uint32_t other_value(struct live_walk *walk, PyObject *object)
+static uint32_t other_value(struct live_walk *walk, PyObject *object, int depth)
 {
     struct values *values = build_values(&walk->build);
     uint32_t index, text;
@@ -373,7 +436,7 @@ static uint32_t other_value(struct live_walk *walk, PyObject *object)
             return text;
         return value_make(values, VALUE_CALL, name, &text, 1);
     }
-    return value_make(values, VALUE_OBJECT, name, NULL, 0);
+    return object_value(walk, object, depth);
 }
 
 static uint32_t text_value(struct live_walk *walk, PyObject *object)
@@ -416,11 +479,12 @@ static uint32_t any(struct live_walk *walk, PyObject *object, int depth)
         return dict_value(walk, object, depth + 1);
     if (Py_TYPE(object) == &PySet_Type || Py_TYPE(object) == &PyFrozenSet_Type)
         return set_value(walk, object, depth + 1);
-    return other_value(walk, object);
+    return other_value(walk, object, depth + 1);
 }
 
 uint32_t live_value(struct live_walk *walk, PyObject *object)
 {
     walk->values_left = VALUE_NODES;
+    walk->n_inside = 0;
     return any(walk, object, 0);
 }

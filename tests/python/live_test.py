@@ -3,6 +3,7 @@
 saved and read as a file."""
 
 import copy
+import enum
 import gc
 import json
 import os
@@ -53,6 +54,38 @@ class Gpt(nn.Module):
         self.head.weight = self.wte.weight
         self.scales = nn.ParameterList([torch.ones(2), torch.ones(3)])
         self.config = {"layers": 2, "names": ["a", "b"], "rate": 0.5}
+
+
+class Config:
+    """As those of transformers: a plain object with plain attributes."""
+
+    def __init__(self, **more):
+        self.hidden_size = 64
+        self.layers = ["a", "b"]
+        self.rates = {"lr": 0.5}
+        self._name = "tiny"
+        self.__dict__.update(more)
+
+    def __getattribute__(self, name):
+        if name in ("hidden_size", "__dict__"):
+            RUN.append(name)
+        return super().__getattribute__(name)
+
+
+class Kind(enum.Enum):
+    ONE = 1
+
+
+RUN = []  # what of the user's code ran
+
+
+class Configured(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.config = Config(vision=Config())
+        self.layer = nn.Linear(1, 1)
+        self.layer.config = self.config
+        self.configs = [Config(), {"one": Config()}]
 
 
 class Odd(nn.Module):
@@ -107,7 +140,7 @@ def dynamic():
     )
 
 
-MAKERS = [Residual, Gpt, Odd, lstm, transformer, lazy, dynamic]
+MAKERS = [Residual, Gpt, Odd, Configured, lstm, transformer, lazy, dynamic]
 
 
 def document(model):
@@ -268,6 +301,36 @@ class AgainstTorch(unittest.TestCase):
         self.assertTrue(text.startswith("class Residual(nn.Module):"))
         self.assertGreater(line, 1)
         self.assertIn("class Linear", live.code("torch.nn.modules.linear.Linear")[2])
+
+    def test_an_object_shows_its_attributes_and_none_of_its_code_runs(self):
+        model = Configured()
+        RUN.clear()
+        entries = {one["name"]: one for one in document(model)["modules"]}
+        self.assertEqual(RUN, [])
+        config = entries[""]["args"]["config"]
+        self.assertEqual(config["$object"], f"{__name__}.Config")
+        inner = config["attributes"].pop("vision")
+        plain = {"hidden_size": 64, "layers": ["a", "b"], "rates": {"lr": 0.5}}
+        self.assertEqual(config["attributes"], {**plain, "_name": "tiny"})
+        self.assertEqual(inner["attributes"], {**plain, "_name": "tiny"})
+        self.assertEqual(entries["layer"]["args"]["config"]["$object"], config["$object"])
+
+    def test_what_knows_half_the_world_is_cut(self):
+        model = nn.Linear(1, 1)
+        model.itself = Config()
+        model.itself.again = model.itself
+        model.chain = model.itself
+        for _ in range(10):
+            model.chain = Config(next=model.chain, owner=model)
+        model.wide = Config(**{f"a{i}": Config() for i in range(10000)})
+        model.python, model.kind = json, Kind.ONE
+        args = document(model)["modules"][0]["args"]
+        self.assertEqual(args["itself"]["attributes"]["again"]["attributes"], {})
+        self.assertEqual(args["chain"]["attributes"]["owner"]["attributes"], {})
+        self.assertLess(json.dumps(args["chain"]).count("hidden_size"), 5)
+        self.assertLess(json.dumps(args["wide"]).count("hidden_size"), 2000)
+        self.assertEqual(args["python"]["attributes"], {})
+        self.assertEqual(args["kind"]["attributes"], {})
 
     def test_a_class_without_a_file_has_no_source(self):
         scope_ = {}
