@@ -188,7 +188,11 @@ static void write_class(struct document *doc, uint32_t place,
     bool module = doc->model->kind[place] == PLACE_MODULE;
 
     if (name.len > 0 && !(object && object->guessed)) {
+        uint32_t bases = doc->model->classes[object->class_id].bases;
+
         json_str(doc->json, "class", name);
+        if (bases != VALUE_ID_NONE)
+            write_value(doc, "bases", bases);
         if (object->args != VALUE_ID_NONE)
             write_value(doc, "args", object->args);
         return;

@@ -296,6 +296,9 @@ class AgainstTorch(unittest.TestCase):
         live = _core.Model(nn.Sequential(Residual(), nn.Linear(1, 1)), "model")
         bases = live.bases(f"{__name__}.Block")
         self.assertEqual(bases, ["torch.nn.modules.module.Module"])
+        written = json.loads(live.json("tree"))["modules"]
+        [block] = {tuple(one["bases"]) for one in written if ".Block" in one["class"]}
+        self.assertEqual(list(block), bases)
         file, line, text = live.code(f"{__name__}.Residual")
         self.assertEqual(os.path.realpath(file), os.path.realpath(__file__))
         self.assertTrue(text.startswith("class Residual(nn.Module):"))
@@ -356,7 +359,7 @@ class AgainstFiles(unittest.TestCase):
         live, file = document(model), saved(model)
         for kind in ("modules", "groups", "tensors", "values"):
             for entry in live[kind] + file[kind]:
-                for key in ("storage", "storage_key", *FORGOTTEN, *apart):
+                for key in ("storage", "storage_key", "bases", *FORGOTTEN, *apart):
                     entry.pop(key, None)
             self.assertEqual(live[kind], file[kind])
         if "dtype" not in apart:
