@@ -56,18 +56,31 @@ static void add_which(struct notes *n, const struct run_call *call)
 static const struct stats *bad_result(const struct run *run,
                                       const struct run_call *call)
 {
-    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
-        const struct run_io *io = &run->ios[i];
-        const struct stats *stats;
-
-        if (io->kind != RUN_OUT || io->value == RUN_NONE ||
-            run->values[io->value].stats == RUN_NONE)
-            continue;
-        stats = &run->stats[run->values[io->value].stats];
-        if (stats->nan + stats->pos_inf + stats->neg_inf > 0)
-            return stats;
-    }
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
+        if (run->ios[i].kind == RUN_OUT && !run_finite(run, run->ios[i].value))
+            return &run->stats[run->values[run->ios[i].value].stats];
     return NULL;
+}
+
+/* What had values that are not finite before this call: an input, or a parameter. */
+static void add_earlier(struct notes *n, const struct run_call *call)
+{
+    const struct model *model = n->show->model;
+    uint32_t place = model->objects[call->object].place;
+
+    for (uint32_t i = 0; i < n->run->n_params; i++) {
+        const struct run_param *param = &n->run->params[i];
+        uint32_t at = model->tensors[param->tensor].place;
+
+        if (param->gradient || param->step > call->step || at < place ||
+            place >= model->n_places || at >= model->end[place] ||
+            run_finite(n->run, param->value))
+            continue;
+        run_place(&n->line, n->show, at);
+        buf_text(&n->line, " had some before");
+        return;
+    }
+    buf_text(&n->line, "its input had some already");
 }
 
 /* "log made the first NaN (net.py:35): 5 of the 12 values of its result; all that went
@@ -92,8 +105,10 @@ static int tell_spoilt(struct notes *n)
     buf_text(&n->line, " of the ");
     run_count(&n->line, stats->count, "value", "values");
     buf_text(&n->line, " of its result; ");
-    buf_text(&n->line, produced ? "all that went in was finite"
-                                : "what went in, or its parameters, had some before");
+    if (produced)
+        buf_text(&n->line, "all that went in was finite");
+    else
+        add_earlier(n, call);
     return add_line(n, SEVERITY_ALARM);
 }
 

@@ -19,6 +19,16 @@ void run_shape(struct buf *to, const struct run *run, uint32_t value)
         buf_text(to, "scalar");
 }
 
+bool run_finite(const struct run *run, uint32_t value)
+{
+    const struct stats *stats;
+
+    if (value == RUN_NONE || run->values[value].stats == RUN_NONE)
+        return true;
+    stats = &run->stats[run->values[value].stats];
+    return stats->nan + stats->pos_inf + stats->neg_inf == 0;
+}
+
 void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf)
 {
     if (nan > 0) {
@@ -52,7 +62,7 @@ const char *run_gap_word(const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
 
-    if (at->calls > 0)
+    if (at->calls > 0 || show->model->kind[place] != PLACE_MODULE)
         return NULL;
     if (at->flags & ACTIVITY_NOT_REACHED)
         return "not reached";
@@ -91,6 +101,21 @@ void run_place(struct buf *to, const struct show *show, uint32_t place)
 }
 
 /* ---- what ran ---- */
+
+/* Backward of the outermost modules of which it is known: where the model's own is not,
+ * because not all of it has gradients, there was at least that much. */
+static uint64_t backward_parts(const struct show *show)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t p = 0; p < show->activity->n;) {
+        uint64_t ns = show->activity->at[p].backward_ns;
+
+        sum += ns;
+        p = ns > 0 ? show->model->end[p] : p + 1;
+    }
+    return sum;
+}
 
 uint64_t run_fact(const struct run *run, const char *key, struct str *ret_text)
 {
@@ -139,6 +164,7 @@ void run_passes(struct buf *to, const struct show *show)
 {
     const struct activities *all = show->activity;
     uint64_t left_out = run_fact(show->session->run, "passes_left_out", NULL);
+    uint64_t parts = backward_parts(show);
 
     run_count(to, all->passes, "pass", "passes");
     if (left_out > 0) {
@@ -148,9 +174,9 @@ void run_passes(struct buf *to, const struct show *show)
     }
     buf_text(to, ", forward ");
     text_time(to, (double)all->total_ns / 1e9);
-    if (all->backward_ns > 0) {
-        buf_text(to, ", backward ");
-        text_time(to, (double)all->backward_ns / 1e9);
+    if (all->backward_ns > 0 || parts > 0) {
+        buf_text(to, all->backward_ns > 0 ? ", backward " : ", backward at least ");
+        text_time(to, (double)(all->backward_ns ? all->backward_ns : parts) / 1e9);
     }
 }
 

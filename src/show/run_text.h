@@ -14,6 +14,8 @@
 void run_time(struct buf *to, uint64_t ns);
 /* "1×64×56×56", "scalar" */
 void run_shape(struct buf *to, const struct run *run, uint32_t value);
+/* Is it finite, as far as was measured? */
+bool run_finite(const struct run *run, uint32_t value);
 /* "NaN 12", "Inf 3", "NaN 12 Inf 3"; nothing if there are none. */
 void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf);
 /* Bytes of all inputs or results of a call; one that is there twice

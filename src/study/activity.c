@@ -328,6 +328,37 @@ static int find_alarms(struct work_on *on)
 
 /* ---- places ---- */
 
+static bool hides(const struct run *run, uint32_t gap)
+{
+    enum run_gap_kind kind = gap == RUN_NONE ? RUN_GAP_COUNT : run->gaps[gap].kind;
+
+    return kind == RUN_GAP_FUSED || kind == RUN_GAP_COMPILED ||
+           kind == RUN_GAP_SCRIPTED;
+}
+
+/* What stands inside a module of which nothing inside was seen was not seen either. */
+static int spread_gaps(struct work_on *on)
+{
+    const struct model *model = on->model;
+    struct activity *at = on->all->at;
+    uint32_t *hidden = arena_array(on->scratch, (size_t)on->all->n + 1, sizeof *hidden);
+
+    if (!hidden)
+        return -1;
+    for (uint32_t p = 0; p < on->all->n; p++) {
+        uint32_t up = model->parent[p];
+
+        hidden[p] = up == NO_PLACE || at[p].calls > 0 ? RUN_NONE : hidden[up];
+        if (at[p].calls == 0 && hides(on->run, at[p].gap))
+            hidden[p] = at[p].gap;
+        if (model->kind[p] == PLACE_MODULE && hidden[p] != RUN_NONE &&
+            (at[p].gap == RUN_NONE ||
+             on->run->gaps[at[p].gap].kind == RUN_GAP_NOT_CALLED))
+            at[p].gap = hidden[p];
+    }
+    return 0;
+}
+
 /* The gaps that say why there is no call come before others about the same object. */
 static int find_gaps(struct work_on *on)
 {
@@ -349,7 +380,7 @@ static int find_gaps(struct work_on *on)
     for (i = 0; i < on->all->n; i++)
         if (model->kind[i] <= PLACE_GROUP && model->object[i] < model->n_objects)
             on->all->at[i].gap = of[model->object[i]];
-    return 0;
+    return spread_gaps(on);
 }
 
 /* Did the last pass end by an exception? */

@@ -33,7 +33,8 @@ struct activity {
     uint64_t backward_ns;       /* of the calls of which it is known; 0: of none */
     uint64_t out_bytes;         /* of the newest call */
     uint64_t nan, inf;          /* in the results of all calls */
-    uint32_t gap;               /* of its object, an index in run->gaps; or RUN_NONE */
+    uint32_t gap;               /* an index in run->gaps, or RUN_NONE: of its object; or
+                                   of what it stands in, if nothing inside was seen */
     unsigned flags;             /* enum activity_flag */
 };
 

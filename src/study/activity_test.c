@@ -311,6 +311,25 @@ TEST(after_an_exception_later_modules_were_not_reached)
     scene_free(&s);
 }
 
+TEST(what_stands_inside_compiled_code_was_not_seen)
+{
+    struct scene s;
+    uint32_t root;
+
+    scene_begin(&s);
+    trace_gap(s.trace, RUN_GAP_CONTAINER, LIST, "has no forward of its own");
+    trace_gap(s.trace, RUN_GAP_COMPILED, BLOCK, "it is compiled");
+    root = enter(&s, NET, 4, 0);
+    leave(&s, enter(&s, A, 4, 0), 4, 0);
+    leave(&s, root, 4, 0);
+    scene_end(&s);
+    CHECK_INT(s.run->gaps[at(&s, "list")->gap].kind, RUN_GAP_CONTAINER);
+    CHECK_INT(s.run->gaps[at(&s, "list.0.act")->gap].kind, RUN_GAP_COMPILED);
+    CHECK_INT(s.run->gaps[at(&s, "tail")->gap].kind, RUN_GAP_NOT_CALLED);
+    CHECK_INT(at(&s, "a")->gap, RUN_NONE);
+    scene_free(&s);
+}
+
 TEST(what_raised_once_and_then_worked_is_no_alarm)
 {
     struct scene s;
