@@ -21,7 +21,7 @@ struct command {
 };
 
 extern const struct command tree_command, show_command, stats_command, info_command,
-    diff_command, check_command, complete_command;
+    diff_command, check_command, export_command, complete_command;
 
 extern const struct command *const commands[];
 extern const size_t n_commands;

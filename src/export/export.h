@@ -11,7 +11,8 @@
  *   json_call.c   calls, values, gaps   json_diff.c   two models side by side
  *   json_place.c  one place as an object: what all of the above are made of
  *   json_check.c  what a check says       sarif.c       the same for code scanning
- *   json_value.c  plain values            csv.c         tables */
+ *   json_value.c  plain values            csv.c         tables
+ *   exporters.h   THE TABLE of forms in which a session is written whole; markdown.c */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 

@@ -1,31 +1,18 @@
 /* The rows of a diff as a table in Markdown, for the text of a pull request. */
-#include <string.h>
-
 #include "base/base.h"
 #include "show/diff_text.h"
 #include "text/escape.h"
 
-/* A text that stands in a cell: what would end the cell or be taken for markup is
- * escaped. */
-static void add_cell(struct buf *to, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] && strchr("\\`*_{}[]<>#|~&", text.at[i]))
-            buf_char(to, '\\');
-        buf_char(to, text.at[i]);
-    }
-}
-
 static void add_row(struct buf *to, const struct diff_row *row)
 {
     buf_text(to, "| ");
-    add_cell(to, str_of(row->sign));
+    escape_markdown(to, str_of(row->sign));
     buf_text(to, " | ");
-    add_cell(to, row->what);
+    escape_markdown(to, row->what);
     buf_text(to, " | ");
-    add_cell(to, row->amount);
+    escape_markdown(to, row->amount);
     buf_text(to, row->amount.len > 0 ? " | " : "| ");
-    add_cell(to, row->rest);
+    escape_markdown(to, row->rest);
     buf_text(to, row->rest.len > 0 ? " |\n" : "|\n");
 }
 
@@ -54,7 +41,7 @@ static void add_title(struct buf *to, const struct diff *diff)
     for (int right = 0; right < 2; right++) {
         buf_clear(&name);
         escape_terminal(&name, diff_file(diff, right));
-        add_cell(to, buf_span(&name));
+        escape_markdown(to, buf_span(&name));
         buf_text(to, right ? "**: " : " → ");
     }
     buf_release(&name);
@@ -77,14 +64,14 @@ int diff_markdown(struct buf *to, const struct diff *diff, bool all, struct err 
         diff_same(&text, diff);
     else
         diff_counts(&text, diff);
-    add_cell(to, buf_span(&text));
+    escape_markdown(to, buf_span(&text));
     buf_char(to, '\n');
     buf_clear(&text);
     if (!diff_equal(diff))
         diff_sentence(&text, diff);
     if (text.len > 0) {
         buf_char(to, '\n');
-        add_cell(to, buf_span(&text));
+        escape_markdown(to, buf_span(&text));
         buf_char(to, '\n');
     }
     if (rows.n > 0)

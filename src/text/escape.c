@@ -145,6 +145,15 @@ void escape_csv(struct buf *to, struct str s)
         buf_char(to, '"');
 }
 
+void escape_markdown(struct buf *to, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.at[i] && strchr("\\`*_{}[]<>#|~&", s.at[i]))
+            buf_char(to, '\\');
+        buf_char(to, s.at[i]);
+    }
+}
+
 void escape_html(struct buf *to, struct str s)
 {
     while (s.len > 0) {

@@ -18,6 +18,10 @@ void escape_quoted(struct buf *to, struct str s);
 void escape_csv(struct buf *to, struct str s);
 void escape_html(struct buf *to, struct str s); /* & < > " ' and what cannot be shown */
 
+/* A text of ours (escaped already) in a cell of a Markdown table: what would end the
+ * cell or be taken for markup. */
+void escape_markdown(struct buf *to, struct str s);
+
 /* Lines for a terminal that orders right-to-left letters itself: each run of them is
  * isolated (U+2068 ... U+2069, which take no cells), so that the numbers beside a
  * Hebrew name stay in their columns. All else is as it was. */

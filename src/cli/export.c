@@ -1,0 +1,118 @@
+/* torchoscope export: a file or a recording, written in another form. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/cli.h"
+#include "export/exporters.h"
+#include "session/session.h"
+
+struct export_options {
+    struct printed_wanted view;
+    const char *to, *form, *title, *theme;
+};
+
+static const struct option options_table[] = {
+    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct export_options, to),
+     "where to: its name tells the form; - is standard output"},
+    {"form", 0, OPTION_TEXT, "FORM", offsetof(struct export_options, form),
+     "the form, where the name does not tell it"},
+    {"columns", 'c', OPTION_TEXT, "LIST",
+     offsetof(struct export_options, view) + offsetof(struct printed_wanted, columns),
+     "which columns, in txt and md"},
+    {"depth", 'd', OPTION_COUNT, "N",
+     offsetof(struct export_options, view) + offsetof(struct printed_wanted, depth),
+     "at most N levels below the root, in txt and md"},
+    {"filter", 'f', OPTION_TEXT, "PATTERN",
+     offsetof(struct export_options, view) + offsetof(struct printed_wanted, filter),
+     "only what matches, in txt and md"},
+    {"title", 0, OPTION_TEXT, "TEXT", offsetof(struct export_options, title),
+     "of a page"},
+    {"theme", 0, OPTION_TEXT, "light|dark", offsetof(struct export_options, theme),
+     "of a page; it is the reader's own if none is given"},
+};
+
+static const struct exporter *find_form(const struct export_options *options,
+                                        struct err *err)
+{
+    const struct exporter *found;
+
+    if (!options->form)
+        return exporter_of(options->to, err);
+    found = exporter_find(str_of(options->form));
+    if (!found)
+        exporter_of(options->form, err);
+    return found;
+}
+
+static bool to_standard_output(const struct export_options *options)
+{
+    return strcmp(options->to, "-") == 0;
+}
+
+static int write_session(struct cli *cli, struct session *session,
+                         const struct exporter *form,
+                         const struct export_options *options, struct err *err)
+{
+    struct export_wanted wanted = {.view = options->view,
+                                   .ascii = cli->ascii && to_standard_output(options),
+                                   .title = options->title,
+                                   .theme = options->theme,
+                                   .work = &cli->work};
+    struct out file;
+    int fd, status;
+
+    if (to_standard_output(options))
+        return form->write(&cli->out, session, &wanted, err);
+    fd = open(options->to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", options->to, strerror(errno));
+    out_init_fd(&file, fd);
+    status = form->write(&file, session, &wanted, err);
+    if (out_release(&file) < 0 && status == 0)
+        status = err_set(err, ERR_IO, "%s: %s", options->to, strerror(file.error));
+    close(fd);
+    return status;
+}
+
+static int open_and_write(struct cli *cli, const char *path,
+                          const struct export_options *options)
+{
+    struct err err = {0};
+    const struct exporter *form = find_form(options, &err);
+    struct session *session = form ? session_open(path, &cli->work, &err) : NULL;
+    int status = STATUS_FINE;
+
+    if (!session || write_session(cli, session, form, options, &err) < 0)
+        status = cli_fail(&err);
+    session_close(session);
+    return status;
+}
+
+static int export_run(int argc, char **argv)
+{
+    struct export_options options = {.view = PRINTED_WANTED_INIT};
+    struct cli cli;
+
+    if (cli_begin(&cli, &export_command, &options, &argc, argv) < 0)
+        return STATUS_TROUBLE;
+    if (argc != 1 || !options.to)
+        cli_say("usage: torchoscope export FILE -o OUTPUT");
+    else if (cli.json || cli.csv)
+        cli_say("export: say -o NAME.json or -o NAME.csv");
+    else
+        return cli_end(&cli, open_and_write(&cli, argv[0], &options));
+    return cli_end(&cli, STATUS_TROUBLE);
+}
+
+const struct command export_command = {
+    .name = "export",
+    .summary = "a file or recording as text, Markdown, JSON, CSV or a page",
+    .usage = "FILE -o OUTPUT [OPTION]...",
+    .details = "The end of OUTPUT's name tells the form: .txt .md .json .csv .html\n",
+    .options = options_table,
+    .n_options = COUNT_OF(options_table),
+    .run = export_run,
+};

@@ -1,0 +1,79 @@
+#include "export/exporters.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/base.h"
+#include "export/export.h"
+
+static int export_text(struct out *out, struct session *session,
+                       const struct export_wanted *wanted, struct err *err)
+{
+    struct pen pen = {.out = out, .width = wanted->view.width, .ascii = wanted->ascii};
+    struct printed printed;
+    int status = printed_begin(&printed, session, &wanted->view, err);
+
+    if (status == 0)
+        status = printed_write(&printed, &pen, true, err);
+    printed_end(&printed);
+    return status;
+}
+
+/* All that a recording holds, or the tree of a model. */
+static int export_json(struct out *out, struct session *session,
+                       const struct export_wanted *wanted, struct err *err)
+{
+    struct json json;
+
+    (void)wanted;
+    (void)err;
+    json_init_text(&json, out);
+    if (session->run)
+        export_run_json(&json, session);
+    else
+        export_tree_json(&json, session, (struct export_choice){0});
+    return 0;
+}
+
+static int export_csv(struct out *out, struct session *session,
+                      const struct export_wanted *wanted, struct err *err)
+{
+    (void)wanted;
+    return export_tree_csv(out, session, (struct export_choice){0}, err);
+}
+
+const struct exporter exporters[] = {
+    {"txt", "the tree as text", export_text},
+    {"md", "the tree as a table in Markdown", export_markdown},
+    {"json", "all facts (docs/json.md): a recording whole, or the tree", export_json},
+    {"csv", "a table of tensors, or of a recording's modules", export_csv},
+};
+const size_t n_exporters = COUNT_OF(exporters);
+
+const struct exporter *exporter_find(struct str suffix)
+{
+    for (size_t i = 0; i < n_exporters; i++)
+        if (strlen(exporters[i].suffix) == suffix.len &&
+            strncasecmp(exporters[i].suffix, suffix.at, suffix.len) == 0)
+            return &exporters[i];
+    return NULL;
+}
+
+const struct exporter *exporter_of(const char *path, struct err *err)
+{
+    const char *dot = strrchr(path, '.');
+    const struct exporter *found = dot ? exporter_find(str_of(dot + 1)) : NULL;
+    struct buf names = BUF_INIT;
+
+    if (found)
+        return found;
+    for (size_t i = 0; i < n_exporters; i++)
+        buf_printf(&names, "%s.%s",
+                   i == 0                 ? ""
+                   : i + 1 == n_exporters ? " or "
+                                          : ", ",
+                   exporters[i].suffix);
+    err_set(err, ERR_USAGE, "%s: its name should end in %s", path, buf_cstr(&names));
+    buf_release(&names);
+    return NULL;
+}

@@ -1,0 +1,41 @@
+/* exporters.h - THE TABLE of forms in which a session is written whole. To add one:
+ * write the function, add a line to the table in exporters.c and a word to
+ * docs/torchoscope.1; `torchoscope export`, Python's export() and help find it there.
+ */
+#ifndef EXPORT_EXPORTERS_H
+#define EXPORT_EXPORTERS_H
+
+#include "base/err.h"
+#include "base/out.h"
+#include "base/work.h"
+#include "session/session.h"
+#include "show/printed.h"
+
+struct export_wanted {
+    struct printed_wanted view; /* which rows and columns, where there are such */
+    bool ascii;                 /* text only */
+    const char *title;          /* of a page; NULL: the model's */
+    const char *theme;          /* of a page: "light", "dark"; NULL: as the reader's */
+    struct work *work;          /* may be NULL */
+};
+
+struct exporter {
+    const char *suffix; /* of the file, without its dot */
+    const char *about;  /* one line */
+    int (*write)(struct out *out, struct session *session,
+                 const struct export_wanted *wanted, struct err *err);
+};
+
+extern const struct exporter exporters[];
+extern const size_t n_exporters;
+
+/* By suffix, in any case; NULL: there is none. */
+const struct exporter *exporter_find(struct str suffix);
+/* The same by the end of a path; ERR_USAGE names those there are. */
+const struct exporter *exporter_of(const char *path, struct err *err);
+
+/* The forms themselves. */
+int export_markdown(struct out *out, struct session *session,
+                    const struct export_wanted *wanted, struct err *err);
+
+#endif
