@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "export/export.h"
+#include "ext/views.h"
 #include "run/run_file.h"
 
 PyObject *answers_save(PyObject *self, PyObject *path)
@@ -80,4 +81,32 @@ PyObject *answers_json(PyObject *self, PyObject *args)
     buf_release(&text);
     session_close(session);
     return answer;
+}
+
+/* A view of the run's session, made for it. */
+static PyObject *view(PyObject *self, PyObject *args, PyObject *kwargs,
+                      PyObject *(*make)(struct session *session, PyObject *args,
+                                        PyObject *kwargs))
+{
+    struct err err = {0};
+    struct session *session = session_on_run(answers_of(self), &err);
+    PyObject *answer = session ? make(session, args, kwargs) : ext_raise(&err);
+
+    session_close(session);
+    return answer;
+}
+
+PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_text);
+}
+
+PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_rows);
+}
+
+PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_export);
 }

@@ -13,6 +13,7 @@
  *   seen.h       which value a tensor holds: measured once, however many see it
  *   grads.h      gradients by hooks on autograd's nodes
  *   answers.h    runs and models as Python objects
+ *   views.h      what the program prints and exports, as texts
  */
 #ifndef EXT_EXT_H
 #define EXT_EXT_H
@@ -20,6 +21,10 @@
 #define Py_LIMITED_API 0x030b0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+
+/* In a table of methods: a function that takes keywords. */
+#define KEYWORDS(function)                                                             \
+    (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 /* Forget a Python exception that is set, if any; true if there was one. */
 int ext_swallow(void);

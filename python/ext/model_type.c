@@ -6,9 +6,7 @@
 #include "export/export.h"
 #include "ext/answers.h"
 #include "ext/live.h"
-#include "show/labels.h"
-#include "show/rows.h"
-#include "show/textual.h"
+#include "ext/views.h"
 
 struct model_type {
     PyObject_HEAD struct session *session;
@@ -69,52 +67,19 @@ static PyObject *take_text(struct buf *text)
     return answer;
 }
 
-static int write_tree(const struct session *session, bool all, struct buf *text,
-                      struct err *err)
+static PyObject *model_text(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const ids[] = {"params", "percent", "memory", "shapes"};
-    const struct column *columns_of[COUNT_OF(ids)];
-    struct view view = VIEW_INIT;
-    struct rows rows = {0};
-    struct arena arena;
-    struct show show;
-    struct out out;
-    int status = -1;
-    size_t n = all ? 3 : COUNT_OF(ids); /* shapes have rows of their own */
-
-    for (size_t i = 0; i < n; i++)
-        columns_of[i] = column_find(str_of(ids[i]));
-    view.all = view.no_runs = all;
-    arena_init(&arena, 0);
-    out_init_buf(&out, text);
-    if (show_init(&show, session, &arena, err) == 0 &&
-        rows_make(&rows, &show, &view, &arena, err) == 0) {
-        struct textual what = {.show = &show,
-                               .rows = &rows,
-                               .columns = columns_of,
-                               .n_columns = n,
-                               .name = LABEL_NAME};
-
-        status = textual_wide(&out, &what, err);
-    }
-    out_release(&out);
-    arena_release(&arena);
-    return status;
+    return views_text(of(self)->session, args, kwargs);
 }
 
-static PyObject *model_tree(PyObject *self, PyObject *args)
+static PyObject *model_rows(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    struct buf text = BUF_INIT;
-    struct err err = {0};
-    int all = 0;
+    return views_rows(of(self)->session, args, kwargs);
+}
 
-    if (!PyArg_ParseTuple(args, "|p", &all))
-        return NULL;
-    if (write_tree(of(self)->session, all != 0, &text, &err) < 0) {
-        buf_release(&text);
-        return ext_raise(&err);
-    }
-    return take_text(&text);
+static PyObject *model_export(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return views_export(of(self)->session, args, kwargs);
 }
 
 static PyObject *model_json(PyObject *self, PyObject *args)
@@ -298,7 +263,9 @@ static PyObject *model_changed(PyObject *self, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"tree", model_tree, METH_VARARGS, "tree(all=False): as lines of text"},
+    {"text", KEYWORDS(model_text), "text(**wanted): the tree, as views.h says"},
+    {"rows", KEYWORDS(model_rows), "rows(**wanted): its rows"},
+    {"export", KEYWORDS(model_export), "export(form, **wanted): as a str"},
     {"json", model_json, METH_VARARGS, "json(kind='tree'): a document as text"},
     {"stats", model_stats, METH_VARARGS, "stats(name): one tensor, measured now"},
     {"number", model_number, METH_O, "the number of a module, or None"},

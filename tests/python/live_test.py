@@ -343,7 +343,7 @@ class AgainstTorch(unittest.TestCase):
         self.assertIsNone(live.code(document(model)["modules"][0]["class"]))
 
     def test_the_tree_is_printed_as_that_of_a_file(self):
-        text = _core.Model(nn.Sequential(nn.Linear(2, 3)), "net").tree()
+        text = _core.Model(nn.Sequential(nn.Linear(2, 3)), "net").text()
         self.assertIn("net: Sequential", text)
         self.assertIn("0: Linear(2→3)", text)
 
@@ -517,7 +517,7 @@ class Special(unittest.TestCase):
         self.assertIn("round.2", names)
         self.assertIn("noinit.0", names)
         self.assertIn("\\ud800", names)
-        _core.Model(model, "model").tree(True)
+        _core.Model(model, "model").text(all=True)
         while deep:  # Python itself would take it apart by recursion
             deep = deep.pop()
 
@@ -582,7 +582,7 @@ class Lifetime(unittest.TestCase):
             gc.collect()
             self.assertEqual([ref() for ref in refs if ref() is not None], [])
             self.assertEqual(live.roots(), [])
-            live.tree()
+            live.text()
 
     def test_a_tensor_that_is_gone_is_said_so(self):
         model = nn.Linear(2, 3)

@@ -1,0 +1,176 @@
+#include "ext/views.h"
+
+#include <string.h>
+
+#include "export/exporters.h"
+#include "ext/answers_in.h"
+
+/* What a caller asks for, by keywords; texts are borrowed from them. */
+struct wanted {
+    struct export_wanted export;
+    int colour, closing;
+};
+
+static bool take_limit(PyObject *object, uint32_t *ret_limit)
+{
+    unsigned long limit;
+
+    if (!object || object == Py_None)
+        return true;
+    limit = PyLong_AsUnsignedLong(object);
+    if (PyErr_Occurred())
+        return false;
+    *ret_limit = limit < ALL_ROWS ? (uint32_t)limit : ALL_ROWS;
+    return true;
+}
+
+static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {
+        "columns", "depth", "top",   "sort",   "reverse", "filter", "flat",  "all",
+        "expand",  "width", "ascii", "colour", "closing", "title",  "theme", NULL};
+    struct printed_wanted *view = &wanted->export.view;
+    PyObject *depth = NULL, *top = NULL;
+    int reverse = 0, all = 0, expand = 0, ascii = 0;
+
+    *wanted = (struct wanted){.closing = 1};
+    *view = (struct printed_wanted)PRINTED_WANTED_INIT;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "|$zOOzpzzppIpppzz", (char **)(uintptr_t)names,
+            &view->columns, &depth, &top, &view->sort, &reverse, &view->filter,
+            &view->flat, &all, &expand, &view->width, &ascii, &wanted->colour,
+            &wanted->closing, &wanted->export.title, &wanted->export.theme))
+        return false;
+    view->reverse = reverse;
+    view->all = all;
+    view->expand = expand;
+    wanted->export.ascii = ascii;
+    return take_limit(depth, &view->depth) && take_limit(top, &view->top);
+}
+
+/* What was written to `text`, which is released. */
+static PyObject *take_text(struct buf *text, int status, const struct err *err)
+{
+    PyObject *answer = NULL;
+
+    if (status < 0)
+        ext_raise(err);
+    else if (text->bad)
+        PyErr_NoMemory();
+    else
+        answer = text_object(buf_span(text));
+    buf_release(text);
+    return answer;
+}
+
+PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    struct wanted wanted;
+    struct printed printed;
+    struct pen pen;
+    struct out out;
+    int status;
+
+    if (!take_wanted(&wanted, args, kwargs))
+        return NULL;
+    out_init_buf(&out, &text);
+    pen = (struct pen){.out = &out,
+                       .width = wanted.export.view.width,
+                       .ascii = wanted.export.ascii,
+                       .colour = wanted.colour};
+    status = printed_begin(&printed, session, &wanted.export.view, &err);
+    if (status == 0)
+        status = printed_write(&printed, &pen, wanted.closing, &err);
+    printed_end(&printed);
+    out_release(&out);
+    return take_text(&text, status, &err);
+}
+
+static PyObject *row_dict(struct printed *printed, struct label *label,
+                          const struct row *row)
+{
+    PyObject *dict = PyDict_New();
+    struct buf text = BUF_INIT;
+    bool good = dict != NULL;
+
+    label_make(label, &printed->show, row, LABEL_NAME);
+    label_write(&text, label, 0);
+    good = good &&
+           dict_put(dict, "name", path_object(printed->show.model, row->place)) &&
+           dict_text(dict, "label", buf_span(&text)) &&
+           dict_number(dict, "place", row->place) &&
+           dict_number(dict, "depth", row->depth) &&
+           dict_number(dict, "count", row->count);
+    for (size_t c = 0; good && c < printed->n_columns; c++) {
+        buf_clear(&text);
+        printed->columns[c]->cell(&text, &printed->show, row);
+        good = dict_text(dict, printed->columns[c]->id, str_trim(buf_span(&text)));
+    }
+    buf_release(&text);
+    if (!good)
+        Py_CLEAR(dict);
+    return dict;
+}
+
+PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    struct label label = {0};
+    struct printed printed;
+    struct err err = {0};
+    struct wanted wanted;
+    PyObject *list;
+    bool good;
+
+    if (!take_wanted(&wanted, args, kwargs))
+        return NULL;
+    list = PyList_New(0);
+    good = list && printed_begin(&printed, session, &wanted.export.view, &err) == 0 &&
+           printed_rows(&printed, &err) == 0;
+    if (list && !good)
+        ext_raise(&err);
+    for (uint32_t r = 0; good && r < printed.rows.n; r++)
+        good = list_add(list, row_dict(&printed, &label, &printed.rows.at[r]));
+    if (list)
+        printed_end(&printed);
+    label_release(&label);
+    if (!good)
+        Py_CLEAR(list);
+    return list;
+}
+
+/* The words that follow the first of `args`. */
+static PyObject *split_first(PyObject *args, const char **ret_first)
+{
+    if (PyTuple_Size(args) < 1) {
+        PyErr_SetString(PyExc_TypeError, "export(form, ...)");
+        return NULL;
+    }
+    *ret_first = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(args, 0), NULL);
+    return *ret_first ? PyTuple_GetSlice(args, 1, PyTuple_Size(args)) : NULL;
+}
+
+PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    const struct exporter *exporter;
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    struct wanted wanted;
+    const char *form;
+    struct out out;
+    PyObject *rest = split_first(args, &form);
+    bool good = rest && take_wanted(&wanted, rest, kwargs);
+    int status;
+
+    Py_XDECREF(rest);
+    if (!good)
+        return NULL;
+    exporter = exporter_find(str_of(form));
+    if (!exporter)
+        return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+    out_init_buf(&out, &text);
+    status = exporter->write(&out, session, &wanted.export, &err);
+    out_release(&out);
+    return take_text(&text, status, &err);
+}

@@ -1,0 +1,19 @@
+/* views.h - what the program prints and exports, for Python: the same for live models,
+ * files and recordings. Methods of _core.Model and _core.Run:
+ *   text(**wanted)         the tree as text: columns, depth, top, sort, reverse,
+ * filter, flat, all, expand, width, ascii, colour, closing rows(**wanted)         its
+ * rows: a list of dicts, name and the columns as texts export(form, **wanted) a form of
+ * export/exporters.h, as a str; title, theme */
+#ifndef EXT_VIEWS_H
+#define EXT_VIEWS_H
+
+#include "ext/ext.h"
+
+#include "session/session.h"
+
+/* New references, or NULL and an exception. */
+PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs);
+
+#endif
