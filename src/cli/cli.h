@@ -7,7 +7,8 @@
  *   cli.h       what all commands share: to whom they speak, how wide, in what colours
  *   speak.h     sentences that several of them say
  *   progress.h  how far a long job is, on stderr
- *   tree.c info*.c complete.c show.c stats.c diff.c check*.c export.c   one command each
+ *   tree.c info*.c complete.c show.c stats.c diff.c check*.c export.c   one command
+ * each
  *
  * A command looks like this:
  *
