@@ -167,11 +167,6 @@ static void go_out(struct grads *grads)
     grads_drop_user(grads);
 }
 
-int grads_in_backward(struct grads *grads)
-{
-    return grads->backwards != NULL;
-}
-
 /* --- before forward */
 
 static int add_argument(void *user, PyObject *tensor, const char *path, size_t len)

@@ -9,7 +9,7 @@
 /* Lives as long as the function that the engine will call. */
 struct backward {
     struct grads *grads;
-    int64_t task;    /* torch's number; 0 where it gives none */
+    int64_t task;    /* torch's number; of the thread where it gives none */
     uint32_t maker;  /* the thread that made the nodes met first */
     bool met, mixed; /* some were met; nodes of several threads */
     struct backward *next;
@@ -279,11 +279,13 @@ static PyObject *find_engine(void)
     return engine;
 }
 
+/* Which backward is under way; where torch does not tell, each thread has its own. */
 static int64_t current_task(void)
 {
     PyObject *task = torch_find()->graph_task;
     PyObject *answer = task ? PyObject_CallNoArgs(task) : NULL;
-    int64_t number = answer ? PyLong_AsLongLong(answer) : 0;
+    int64_t number =
+        answer ? PyLong_AsLongLong(answer) : (int64_t)PyThread_get_thread_ident();
 
     ext_swallow();
     Py_XDECREF(answer);
@@ -317,12 +319,24 @@ static struct backward *follow(struct grads *grads, int64_t task)
     return answer ? grads->backwards : NULL;
 }
 
-struct backward *backward_find(struct grads *grads)
+static struct backward *find_task(struct grads *grads, int64_t task)
 {
-    int64_t task = current_task();
     struct backward *backward = grads->backwards;
 
     while (backward && backward->task != task)
         backward = backward->next;
+    return backward;
+}
+
+struct backward *backward_find(struct grads *grads)
+{
+    int64_t task = current_task();
+    struct backward *backward = find_task(grads, task);
+
     return backward ? backward : follow(grads, task);
+}
+
+int grads_in_backward(struct grads *grads)
+{
+    return find_task(grads, current_task()) != NULL;
 }

@@ -51,6 +51,7 @@ if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
 else:
     _is_compiling = _never
 _is_jit_tracing = torch._C._get_tracing_state
+_NO_KEYWORDS = {}
 # A flag that is read where it lies: asking for it by its function writes to the log.
 _fx = sys.modules.get("torch.fx._symbolic_trace") or types.SimpleNamespace()
 if not hasattr(_fx, "_is_fx_tracing_flag"):
@@ -195,7 +196,31 @@ def _hook_before(module, args):
         _watch_compiler()
     if _wrapped and _told_by_wrapper(module, False):
         return
-    _tell_before(module, args)
+    kwargs = _keywords(module, args) if SEES_KEYWORDS else None
+    if kwargs is None:
+        _tell_before(module, args)
+    else:
+        _tell_before(module, args, kwargs)
+
+
+def _keywords(module, args):
+    """The keyword arguments of the call that is about to be made, which torch does not
+    show to global hooks before it: they stand in its frame. Looking there takes a
+    microsecond, so it is done only where there may be some. None: not known."""
+    code = getattr(type(module).forward, "__code__", None)
+    if (
+        code is not None
+        and len(args) == code.co_argcount - 1
+        and not code.co_kwonlyargcount
+        and not code.co_flags & inspect.CO_VARKEYWORDS
+        and "forward" not in module.__dict__
+    ):
+        return _NO_KEYWORDS
+    frame = sys._getframe(2)
+    if frame.f_code.co_filename != torch_module.__file__:
+        return None
+    kwargs = frame.f_locals.get("kwargs")
+    return kwargs if isinstance(kwargs, dict) else None
 
 
 def _hook_after(module, args, *rest):

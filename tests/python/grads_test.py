@@ -194,6 +194,37 @@ class Layers(Compared):
         self.assertEqual([value.path for value in call.grad_inputs], ["x"])
         self.assertTrue(close(seen(call.grad_inputs[0]), summary(x.grad)))
 
+    def test_keywords_that_forward_overwrites(self):
+        if not hasattr(torch, "compiler"):
+            self.skipTest("this torch does not show keywords")
+        for how in ("x", "view", "both"):
+            told = {}
+            for in_place in (True, False):
+                torch.manual_seed(8)
+                net = Overwrites(in_place)
+                x = torch.randn(3, 4, requires_grad=True)
+
+                def run(net):
+                    y = x * 1.5
+                    if how == "x":
+                        made = net(1, x=y)
+                    elif how == "view":
+                        made = net(1, x=y[:, 1:3])
+                    else:
+                        made = net(1, x=y, other=y)
+                    made.pow(2).sum().backward()
+
+                found, recording = by_recording(net, run)
+                (call,) = recording.calls("")
+                told[in_place] = found[""][0]
+                self.assertEqual([v.path for v in call.grad_inputs], ["x"])
+                self.assertEqual("summed" in dict(call.grad_inputs[0]), how == "both")
+                if in_place:
+                    self.assertTrue(call.inputs[0]["replaced"])
+            for one, other in zip(told[True], told[False]):
+                self.assertEqual(len(one), 1)
+                self.assertTrue(close(one[0], other[0]), (how, one, other))
+
     def test_a_part_that_no_backward_reaches_is_zero(self):
         net = TwoResults()
         x = torch.randn(4, requires_grad=True)
@@ -278,6 +309,19 @@ class Views(nn.Module):
 class Keywords(nn.Module):
     def forward(self, x=None):
         return x * x
+
+
+class Overwrites(nn.Module):
+    """Does the same in place and not."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place = in_place
+
+    def forward(self, n, x=None, other=None):
+        y = x.mul_(3) if self.in_place else x * 3
+        z = y.tanh()
+        return z if other is None else z + n
 
 
 class TwoResults(nn.Module):
