@@ -14,6 +14,7 @@
  *   grads.h      gradients by hooks on autograd's nodes
  *   answers.h    runs and models as Python objects
  *   views.h      what the program prints and exports, as texts
+ *   program.h    the program, run by `python -m torchoscope`
  */
 #ifndef EXT_EXT_H
 #define EXT_EXT_H

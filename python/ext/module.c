@@ -5,6 +5,7 @@
 #include "ext/budget_type.h"
 #include "ext/model_type.h"
 #include "ext/peek.h"
+#include "ext/program.h"
 #include "ext/recorder.h"
 
 #include "base/err.h"
@@ -98,6 +99,7 @@ static void free_module(void *module)
 }
 
 static PyMethodDef functions[] = {
+    {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
     {NULL, NULL, 0, NULL},
 };

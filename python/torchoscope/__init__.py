@@ -1,5 +1,12 @@
 """torchoscope: look inside any neural network. See docs/python.md."""
 
+import sys
+
+if "t" in sys.abiflags:
+    raise ImportError(
+        "torchoscope needs a Python with its global lock; this one is free-threaded"
+    )
+
 from torchoscope import _core
 from torchoscope.recording import Call, Gap, Recording, Value
 from torchoscope.recording import open_recording as open

@@ -1,7 +1,7 @@
 /* cli.h - the program on the command line.
  *
  * The tour of the room:
- *   main.c      finds the command and runs it
+ *   program.c   finds the command and runs it; main.c only calls it
  *   commands.c  THE TABLE of commands; command.h says what one is
  *   options.h   reads --options by a table of each command's own, and prints their help
  *   cli.h       what all commands share: to whom they speak, how wide, in what colours
@@ -41,6 +41,10 @@ enum status {
     STATUS_FINDINGS = 1, /* something to know, or two things differ */
     STATUS_TROUBLE = 2,  /* it could not be done; also for words we do not understand */
 };
+
+/* The program: run the command that the words name, and return its status. It may be
+ * called once in a process: it takes Ctrl-C for itself. */
+int cli_main(int argc, char **argv);
 
 struct cli {
     const struct command *command;

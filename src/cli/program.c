@@ -1,0 +1,113 @@
+/* The program: find the command and run it. `torchoscope FILE` is `torchoscope tree
+ * FILE`. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/out.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "text/nearest.h"
+
+static void write_help(struct out *out)
+{
+    out_text(out,
+             "torchoscope looks inside the files of neural networks. It never runs "
+             "anything from them.\n\n"
+             "usage: torchoscope FILE            its tree\n"
+             "       torchoscope COMMAND ...\n\n"
+             "commands:\n");
+    for (size_t i = 0; i < n_commands; i++)
+        if (!commands[i]->hidden)
+            out_printf(out, "  %-6s %s\n", commands[i]->name, commands[i]->summary);
+    out_text(out, "\n"
+                  "  torchoscope COMMAND --help says more; so does man torchoscope.\n"
+                  "  torchoscope --version\n\n"
+                  "exit status: 0 fine, 1 there are findings, 2 trouble\n");
+}
+
+static void write_command_help(struct out *out, const struct command *command)
+{
+    out_printf(out, "usage: torchoscope %s %s\n\n%s\n\n", command->name, command->usage,
+               command->summary);
+    options_help(command->options, command->n_options, out);
+    options_help(common_options, n_common_options, out);
+    if (command->details)
+        out_printf(out, "\n%s", command->details);
+}
+
+/* Help about `command`, or about all of them if it is NULL. */
+static int help(const struct command *command)
+{
+    struct out out;
+
+    out_init_fd(&out, STDOUT_FILENO);
+    if (command)
+        write_command_help(&out, command);
+    else
+        write_help(&out);
+    return out_release(&out) == 0 ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    if (!command->hidden && asks_for_help(argc, argv))
+        return help(command);
+    return command->run(argc, argv);
+}
+
+/* A word that is no command must be a file. If there is none, it may be a slip. */
+static bool is_file(const char *word)
+{
+    struct stat facts;
+
+    return strchr(word, '/') || stat(word, &facts) == 0;
+}
+
+static int unknown(const char *word)
+{
+    const char *names[32];
+    const char *nearest;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_commands && n < COUNT_OF(names); i++)
+        if (!commands[i]->hidden)
+            names[n++] = commands[i]->name;
+    nearest = text_nearest(word, names, n, sizeof(names[0]));
+    if (nearest)
+        cli_say("there is no file or command \"%s\"; did you mean %s?", word, nearest);
+    else
+        cli_say("there is no file or command \"%s\"; torchoscope --help lists commands",
+                word);
+    return STATUS_TROUBLE;
+}
+
+int cli_main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+    const struct command *command = command_find(word);
+
+    if (command)
+        return run(command, argc - 2, argv + 2);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return help(NULL);
+    if (strcmp(word, "help") == 0 && (argc < 3 || command_find(argv[2])))
+        return help(argc < 3 ? NULL : command_find(argv[2]));
+    if (strcmp(word, "--version") == 0) {
+        puts("torchoscope " TORCHOSCOPE_VERSION);
+        return STATUS_FINE;
+    }
+    if (word[0] == '-' || is_file(word))
+        return run(&tree_command, argc - 1, argv + 1);
+    return unknown(word);
+}

