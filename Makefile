@@ -41,11 +41,19 @@ format: ## lay out all C files as .clang-format says
 install: build ## into PREFIX=/usr/local, below DESTDIR=
 	@tools/install.sh "$(DESTDIR)$(PREFIX)"
 
+wheel: ## one wheel for pip, for every Python from 3.11 on, in build/wheel
+	@tools/setup.sh run
+	@tools/wheel.sh
+
+test-wheel: wheel ## install that wheel in new venvs and use it
+	@TORCHOSCOPE_WHEEL=$$(ls $(CURDIR)/build/wheel/*.whl) \
+	    PYTHONPATH=tests/python python3 tests/python/wheel_test.py
+
 clean: ## remove what was compiled; keeps build/venv
-	@rm -rf build/c build/asan build/clang build/fuzz build/test build/demo
+	@rm -rf build/c build/asan build/clang build/fuzz build/test build/demo build/wheel
 	@rm -f build/torchoscope
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: build run test screens bench fuzz format install clean help
+.PHONY: build run test screens bench fuzz format install wheel test-wheel clean help
