@@ -1,10 +1,10 @@
 /* Sums over one chunk. compare_reals() is the fast one: it takes all values for finite
  * and sees by its sums when they were not; then the chunk is done again with care. */
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
 #include "measure/compare_in.h"
+#include "measure/decode_in.h"
 #include "measure/kernels_in.h"
 
 /* Vectors of four doubles, which the compiler makes of what the machine has. */
@@ -164,14 +164,14 @@ static double add_complex(struct compared *part, const double *left,
 
     if (isfinite(left[0]) && isfinite(left[1]) && isfinite(right[0]) &&
         isfinite(right[1])) {
-        distance = cabs(CMPLX(left[0] - right[0], left[1] - right[1]));
+        distance = complex_absolute(left[0] - right[0], left[1] - right[1]);
         part->squares += distance * distance;
         part->left_squares += left[0] * left[0] + left[1] * left[1];
         part->max_abs = fmax(part->max_abs, distance);
         part->different += distance != 0;
-        part->beyond +=
-            distance > tolerance.absolute + cabs(CMPLX(tolerance.relative * left[0],
-                                                       tolerance.relative * left[1]));
+        part->beyond += distance > tolerance.absolute +
+                                       complex_absolute(tolerance.relative * left[0],
+                                                        tolerance.relative * left[1]);
         return distance;
     }
     if (!(left_nan && right_nan) && (left[0] != right[0] || left[1] != right[1])) {

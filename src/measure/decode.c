@@ -1,6 +1,5 @@
 #include "measure/decode_in.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -187,7 +186,7 @@ bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to
 static double absolute(enum dtype dtype, double real, double imaginary)
 {
     if (dtype == DTYPE_COMPLEX128 || !isfinite(real) || !isfinite(imaginary))
-        return cabs(CMPLX(real, imaginary));
+        return complex_absolute(real, imaginary);
     return sqrt(real * real + imaginary * imaginary);
 }
 
