@@ -1,9 +1,12 @@
 /* A recording. What stands in front (format, application, version) is put right, so
  * that most changes reach the tables; an input of an odd size keeps what it says. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "export/export.h"
 #include "run/run_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,6 +38,31 @@ static uint64_t touch(struct run *run)
     return sum;
 }
 
+/* Every document; what is written is thrown away. */
+static void write_everything(struct run *run)
+{
+    const struct export_choice all = {NULL};
+    struct session *session = session_on_run(run, NULL);
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct json json;
+    struct out out;
+
+    if (session) {
+        out_init_fd(&out, fd);
+        json_init_text(&json, &out);
+        export_run_json(&json, session);
+        export_tree_json(&json, session, all);
+        export_info_json(&json, session);
+        export_stats_json(&json, session, all, true);
+        for (uint32_t place = 0; place < run->model->n_places && place < 20; place++)
+            export_show_json(&json, session, place, NULL, NULL);
+        (void)export_tree_csv(&out, session, all, NULL);
+        (void)out_release(&out);
+    }
+    session_close(session);
+    close(fd);
+}
+
 /* So that touching is not optimised away. */
 volatile uint64_t fuzz_scope_seen;
 
@@ -55,8 +83,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy + 68, "TSCP", 4);
     }
     run = run_file_read_memory(copy, size, "input.scope", NULL, NULL);
-    if (run)
+    if (run) {
         fuzz_scope_seen += touch(run);
+        write_everything(run);
+    }
     run_free(run);
     free(copy);
     return 0;
