@@ -8,6 +8,9 @@
 
 #include "export/export.h"
 #include "run/run_file.h"
+#include "show/calls_text.h"
+#include "show/performance.h"
+#include "show/run_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +41,35 @@ static uint64_t touch(struct run *run)
     return sum;
 }
 
+/* So that touching is not optimised away. */
+volatile uint64_t fuzz_scope_seen;
+
+/* The same in words. */
+static uint64_t look(const struct session *session)
+{
+    struct run_lines lines = {0};
+    struct buf text = BUF_INIT;
+    struct arena arena;
+    struct show show;
+    uint64_t sum;
+
+    arena_init(&arena, 0);
+    if (show_init(&show, session, &arena, NULL) == 0) {
+        run_notes(&lines, &show, &arena, NULL);
+        run_ran(&text, &show);
+        performance_slowest(&text, &show, 3, "   ", NULL);
+        performance_classes(&text, &show, 3, "   ", NULL);
+        for (uint32_t p = 0; p < show.activity->n; p++) {
+            performance_place(&text, &show, p);
+            calls_text(&text, &show, p, 3);
+        }
+    }
+    sum = text.len + lines.n;
+    buf_release(&text);
+    arena_release(&arena);
+    return sum;
+}
+
 /* Every document; what is written is thrown away. */
 static void write_everything(struct run *run)
 {
@@ -48,6 +80,7 @@ static void write_everything(struct run *run)
     struct out out;
 
     if (session) {
+        fuzz_scope_seen += look(session);
         out_init_fd(&out, fd);
         json_init_text(&json, &out);
         export_run_json(&json, session);
@@ -62,9 +95,6 @@ static void write_everything(struct run *run)
     session_close(session);
     close(fd);
 }
-
-/* So that touching is not optimised away. */
-volatile uint64_t fuzz_scope_seen;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
