@@ -47,13 +47,14 @@ static PyObject *next(PyObject *self, PyObject *unused)
 static PyObject *told(PyObject *self, PyObject *args)
 {
     struct budget_step step = {0};
-    unsigned long long user_ns, own_ns;
+    unsigned long long user_ns, own_ns, bytes = 0;
     const char *mode;
 
-    if (!PyArg_ParseTuple(args, "sKK:told", &mode, &user_ns, &own_ns))
+    if (!PyArg_ParseTuple(args, "sKK|K:told", &mode, &user_ns, &own_ns, &bytes))
         return NULL;
     step.user_ns = user_ns;
     step.own_ns = own_ns;
+    step.bytes = bytes;
     for (int i = 0; i < BUDGET_MODES; i++)
         if (strcmp(mode, budget_mode_name((enum budget_mode)i)) == 0) {
             step.mode = (enum budget_mode)i;
@@ -61,6 +62,16 @@ static PyObject *told(PyObject *self, PyObject *args)
             Py_RETURN_NONE;
         }
     return PyErr_Format(PyExc_ValueError, "no mode is called '%s'", mode);
+}
+
+static PyObject *owe(PyObject *self, PyObject *args)
+{
+    unsigned long long own_ns;
+
+    if (!PyArg_ParseTuple(args, "K:owe", &own_ns))
+        return NULL;
+    budget_owe(budget_of(self), own_ns);
+    Py_RETURN_NONE;
 }
 
 static PyObject *cost(PyObject *self, void *unused)
@@ -83,7 +94,9 @@ static PyGetSetDef getters[] = {
 
 static PyMethodDef methods[] = {
     {"next", next, METH_NOARGS, "how the next step is to be recorded"},
-    {"told", told, METH_VARARGS, "told(mode, user_ns, own_ns): what a step took"},
+    {"told", told, METH_VARARGS,
+     "told(mode, user_ns, own_ns, bytes=0): what a step took, bytes it measured"},
+    {"owe", owe, METH_VARARGS, "owe(own_ns): what was spent outside of steps"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -34,6 +34,7 @@ struct recorder {
     enum measure_mode mode;
     uint32_t epoch; /* of the trace, when `seen` was last cleared */
     uint64_t begin_ns, own_ns;
+    uint64_t bytes;      /* of elements that were measured */
     uint64_t hook_calls; /* for the estimate of torch's hooked path */
     uint64_t hook_ns;    /* what one of them takes */
     bool armed;          /* false: every hook returns at once */
@@ -84,11 +85,11 @@ void recorder_failed(struct recorder *recorder);
  *   snapshot() -> Run      of what there is so far
  *   arm(), disarm()        between recorded steps
  *
- * Members: cost_ns, errors, armed, hook_calls, hook_ns (may be set: what the hooked
- * path of torch costs for each call), mode (may be set), roots (a list). pre, post and
- * raised never raise and return None; they do nothing for modules that are not of the
- * model and do not stand for one that is (a replica of DataParallel, what
- * torch.compile() gave). */
+ * Members: cost_ns, bytes (measured), errors, armed, hook_calls, hook_ns (may be set:
+ * what the hooked path of torch costs for each call), mode (may be set), roots (a
+ * list). pre, post and raised never raise and return None; they do nothing for modules
+ * that are not of the model and do not stand for one that is (a replica of
+ * DataParallel, what torch.compile() gave). */
 extern PyType_Spec recorder_spec;
 
 #endif

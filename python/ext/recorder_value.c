@@ -251,6 +251,9 @@ struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
         if (!to_device) {
             /* Others may run here; the tensor is held by whoever called us. */
             measured = tensor_stats(&look, recorder->mode, NULL, &stats);
+            if (measured)
+                recorder->bytes +=
+                    elements_size((enum dtype)look.dtype, (size_t)look.numel);
             if (!recorder->trace)
                 return to;
             follow_epoch(recorder);

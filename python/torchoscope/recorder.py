@@ -102,6 +102,7 @@ class LiveRecording(Recording):
     def __enter__(self):
         if self._core is not None or self._run is not None:
             raise RuntimeError("a recording can be entered only once")
+        began = time.perf_counter_ns()
         device = Device(self._wanted["mode"])
         force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
         self._core = _core.Recorder(
@@ -111,6 +112,8 @@ class LiveRecording(Recording):
         with contextlib.ExitStack() as stack:
             self._begin(stack)
             self._ending = stack.pop_all()
+        if self._budget:
+            self._budget.owe(time.perf_counter_ns() - began)
         return self
 
     def __exit__(self, kind, error, trace):
@@ -277,7 +280,7 @@ class Budget:
         self._core, self._listener = core, listener
         self._mode = core.mode  # what was asked for
         self._now = None  # how the pass under way is recorded
-        self._last = time.perf_counter_ns(), 0
+        self._last = time.perf_counter_ns(), 0, 0
         self._on = True
         roots = core.roots
         self._roots = set(map(id, roots))
@@ -288,6 +291,10 @@ class Budget:
             stack.callback(unwatch)
         else:
             listener.before, listener.after = self._before, self._after
+
+    def owe(self, spent_ns):
+        """What it took to begin."""
+        self._rule.owe(spent_ns)
 
     def spent(self):
         core = self._core
@@ -330,16 +337,19 @@ class Budget:
 
     def _decide(self):
         """A pass begins: what did the last one take, with all up to here?"""
-        now, spent = time.perf_counter_ns(), self.spent()
+        now, spent, measured = time.perf_counter_ns(), self.spent(), self._core.bytes
         own = max(0, spent - self._last[1])
         if self._now is not None:
-            self._rule.told(self._now, max(0, now - self._last[0] - own), own)
-        self._last = now, spent
+            user = max(0, now - self._last[0] - own)
+            self._rule.told(self._now, user, own, measured - self._last[2])
+        self._last = now, spent, measured
         self._now = self._rule.next()
         self.passes[self._now] += 1
         self._turn(self._now != SKIP)
         if self._on:
-            self._core.mode = self._mode if self._now == "full" else self._now
+            # Nothing is cheaper than counting only.
+            as_asked = self._now == "full" or self._mode == "guard"
+            self._core.mode = self._mode if as_asked else self._now
 
     def _turn(self, on):
         if on == self._on:
@@ -356,6 +366,7 @@ class Budget:
         if calls:
             core.hook_ns = core.hook_ns * (calls + self._idle_calls) // calls
         core.fact("budget", self.share)
+        core.fact("budget_cost", round(self._rule.cost, 5))
         core.fact("budget_fell_back", self._rule.fell_back)
         core.fact("passes_left_out", self.passes[SKIP])
         core.fact("passes_recorded", sum(self.passes.values()) - self.passes[SKIP])

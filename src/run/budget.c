@@ -121,6 +121,12 @@ void budget_told(struct budget *budget, const struct budget_step *step)
         budget->earned = most;
 }
 
+void budget_owe(struct budget *budget, uint64_t own_ns)
+{
+    budget->own_ns += own_ns;
+    budget->earned -= (double)own_ns;
+}
+
 double budget_cost(const struct budget *budget)
 {
     return budget->user_ns ? (double)budget->own_ns / (double)budget->user_ns : 0;

@@ -47,6 +47,8 @@ void budget_init(struct budget *budget, double share);
 enum budget_mode budget_next(const struct budget *budget);
 /* What a step took. */
 void budget_told(struct budget *budget, const struct budget_step *step);
+/* What was spent outside of steps, to begin with: the next ones pay for it. */
+void budget_owe(struct budget *budget, uint64_t own_ns);
 
 /* Our share so far: own / user; 0 before the first step. */
 double budget_cost(const struct budget *budget);

@@ -147,6 +147,21 @@ TEST(without_a_limit_every_step_is_recorded_in_full)
     CHECK_INT(budget.steps[BUDGET_FULL], 100);
 }
 
+TEST(what_it_took_to_begin_is_paid_by_the_steps)
+{
+    struct budget budget;
+    uint64_t recorded;
+
+    budget_init(&budget, 0.03);
+    run_steps(&budget, &tiny, 1000);
+    recorded = budget.steps[BUDGET_FULL] + budget.steps[BUDGET_SAMPLED];
+    budget_init(&budget, 0.03);
+    budget_owe(&budget, 80000000); /* ten recorded steps */
+    run_steps(&budget, &tiny, 1000);
+    CHECK(budget.steps[BUDGET_FULL] + budget.steps[BUDGET_SAMPLED] + 9 <= recorded);
+    CHECK(budget_cost(&budget) <= 0.031);
+}
+
 TEST(a_budget_of_nothing_records_one_step)
 {
     struct budget budget;
