@@ -527,18 +527,18 @@ const void *tensor_at(PyObject *tensor)
 uint64_t tensor_storage(PyObject *tensor, PyObject **ret_object)
 {
     const struct torch *torch = torch_find();
-    bool typed = !PyObject_HasAttr((PyObject *)torch->tensor,
-                                   torch->names[NAME_untyped_storage]);
-    PyObject *storage = PyObject_CallMethodObjArgs(
-        tensor, torch->names[typed ? NAME__storage : NAME_untyped_storage], NULL);
+    PyObject *storage = NULL;
     uint64_t number = 0;
 
+    if (torch->storage_of)
+        storage = PyObject_CallFunctionObjArgs(torch->storage_of, tensor, NULL);
     if (storage)
         number = (uint64_t)torch_int(storage, NAME__cdata, 0);
     ext_swallow();
     if (ret_object) {
         /* An earlier torch makes another object each time: the tensor stands in. */
-        *ret_object = !storage ? NULL : Py_NewRef(typed ? tensor : storage);
+        *ret_object =
+            !storage ? NULL : Py_NewRef(torch->storage_is_typed ? tensor : storage);
     }
     Py_XDECREF(storage);
     return number;

@@ -80,6 +80,10 @@ static void find_functions(struct torch *torch)
     torch->accumulate = attribute(nodes, "AccumulateGrad");
     torch->function_modes = attribute(torch->c, "_len_torch_function_stack");
     torch->no_function = attribute(torch->c, "DisableTorchFunction");
+    torch->storage_of = attribute((PyObject *)torch->tensor, "untyped_storage");
+    torch->storage_is_typed = !torch->storage_of;
+    if (!torch->storage_of)
+        torch->storage_of = attribute((PyObject *)torch->tensor, "_storage");
     torch->is_wrapped = attribute(functorch, "is_functorch_wrapped_tensor");
     if (!torch->is_wrapped) {
         torch->is_batched = attribute(functorch, "is_batchedtensor");

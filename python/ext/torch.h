@@ -109,6 +109,8 @@ struct torch {
     PyObject *accumulate;          /* the type of nodes that end at a leaf */
     PyObject *function_modes;      /* torch._C._len_torch_function_stack */
     PyObject *no_function;         /* torch._C.DisableTorchFunction */
+    PyObject *storage_of;          /* Tensor.untyped_storage; an earlier torch: */
+    bool storage_is_typed;         /* Tensor._storage */
     PyObject *is_wrapped, *is_batched, *is_tracking; /* of functorch */
     PyObject *folder; /* a str: where torch is installed, with a "/" */
     PyObject *names[NAME_COUNT];
