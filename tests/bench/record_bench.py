@@ -37,7 +37,6 @@ PACKAGES = {
 
 try:
     import torch
-    import torchoscope
     from torchoscope import record
 
     import record_models
@@ -48,11 +47,7 @@ except ImportError as problem:
 import numpy  # noqa: E402, F401 (so that nobody's first import is timed)
 
 
-# --- those that take part: each gives a context manager, and its forward if not bare
-
-
-def ours(**options):
-    return lambda model: record(model, **options)
+# --- those that take part
 
 
 def four(tensor):
@@ -84,9 +79,17 @@ def by_hand(model):
 
 
 def rp_hooks():
+    """They announce themselves, which is not for this table."""
     with contextlib.redirect_stdout(io.StringIO()):
         from rp.libs import torch_hooks
-    return torch_hooks.stats_collection
+
+    @contextlib.contextmanager
+    def collect(model):
+        with contextlib.redirect_stdout(io.StringIO()):
+            with torch_hooks.stats_collection(model) as found:
+                yield found
+
+    return collect
 
 
 class Torchlens:
@@ -250,10 +253,17 @@ def budgets(model, given, table, clock, passes, rounds):
             for _ in range(passes):
                 model(given)
 
+    recordings = []
+
+    def begin():
+        recordings.append(record(model, parameters=False, budget=0.03))
+        return recordings[-1]
+
     model.eval()
-    variants = {"budget": (lambda: record(model, budget=0.03), many)}
-    found = beside(many, variants, clock, rounds)["budget"]
+    found = beside(many, {"budget": (begin, many)}, clock, rounds)["budget"]
     table.line(f"budget=0.03, {passes} passes", found, as_ratio, 1.03)
+    told = [recording.cost["share"] for recording in recordings[1:]]
+    table.line("  share that it tells itself", told, as_share, 0.03)
 
 
 def true_times(model, given, table):
