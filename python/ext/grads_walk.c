@@ -36,7 +36,6 @@ static uint64_t number_of(PyObject *node)
 static bool is_older(struct meeting *meeting, PyObject *node)
 {
     const struct outline *outline = &meeting->outline;
-    uint64_t number;
 
     if (outline->number == 0 || meeting->mixed)
         return false;
@@ -45,28 +44,41 @@ static bool is_older(struct meeting *meeting, PyObject *node)
         meeting->mixed = true;
         return false;
     }
-    number = number_of(node);
-    if (number < outline->number)
-        return true;
-    if (!meeting->last || number < meeting->last_number) {
-        meeting->last = node;
-        meeting->last_number = number;
-    }
-    return false;
+    return number_of(node) < outline->number;
 }
 
-/* A node that leads on. */
-static bool push_node(struct meeting *meeting, PyObject *node)
+/* A node that leads on; *ret_inside: it is one of the call's. Only nodes that are held
+ * from then on may be marked as met: addresses of others are given out again. */
+static bool push_node(struct meeting *meeting, PyObject *node, bool *ret_inside)
 {
     struct thread *thread = meeting->thread;
 
     if ((PyObject *)Py_TYPE(node) == torch_find()->accumulate ||
-        !meet_node(thread, node) || is_older(meeting, node))
+        is_older(meeting, node))
         return true;
+    *ret_inside = true;
     if (thread->n_nodes == NODES_MOST)
         return false;
-    thread->nodes[thread->n_nodes++] = Py_NewRef(node);
+    if (meet_node(thread, node))
+        thread->nodes[thread->n_nodes++] = Py_NewRef(node);
     return true;
+}
+
+/* From this node no edge leads to another of the call. The one of these that was made
+ * first is the last to run in a backward. A parameter that is transposed (every Linear
+ * does that) takes no time, and is not worth a hook. */
+static void note_end(struct meeting *meeting, PyObject *node, bool arguments)
+{
+    uint64_t number;
+
+    if (meeting->outline.number == 0 || meeting->mixed ||
+        (!arguments && (PyObject *)Py_TYPE(node) == torch_find()->transpose))
+        return;
+    number = number_of(node);
+    if (meeting->last && number >= meeting->last_number)
+        return;
+    meeting->last = node;
+    meeting->last_number = number;
 }
 
 static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
@@ -110,7 +122,7 @@ static bool walk_node(struct meeting *meeting, PyObject *node)
 {
     PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
     Py_ssize_t n = next && PyTuple_Check(next) ? PyTuple_Size(next) : 0;
-    bool ok = true;
+    bool ok = true, inside = false, arguments = false;
 
     for (Py_ssize_t i = 0; ok && i < n; i++) {
         PyObject *pair = PyTuple_GetItem(next, i), *nr; /* borrowed */
@@ -125,10 +137,13 @@ static bool walk_node(struct meeting *meeting, PyObject *node)
         nr = PyTuple_GetItem(pair, 1);
         edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
         ok = add_ways(meeting, node, (uint32_t)i, &edge, false, &found) &&
-             (found || push_node(meeting, edge.node));
+             (found || push_node(meeting, edge.node, &inside));
+        arguments |= found;
     }
     ext_swallow();
     Py_XDECREF(next);
+    if (!inside)
+        note_end(meeting, node, arguments);
     return ok;
 }
 
@@ -140,10 +155,10 @@ static bool walk(struct meeting *meeting)
     thread->walk++;
     for (uint32_t i = 0; ok && i < thread->n_results; i++) {
         const struct edge *edge = &thread->results[i].edge;
-        bool found;
+        bool found, inside;
 
         ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
-             (found || push_node(meeting, edge->node));
+             (found || push_node(meeting, edge->node, &inside));
     }
     for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
         ok = walk_node(meeting, thread->nodes[i]);

@@ -78,6 +78,7 @@ static void find_functions(struct torch *torch)
     torch->graph_task = attribute(torch->c, "_current_graph_task_id");
     torch->sequence_nr = attribute(autograd, "_get_sequence_nr");
     torch->accumulate = attribute(nodes, "AccumulateGrad");
+    torch->transpose = attribute(nodes, "TBackward0");
     torch->function_modes = attribute(torch->c, "_len_torch_function_stack");
     torch->no_function = attribute(torch->c, "DisableTorchFunction");
     torch->storage_of = attribute((PyObject *)torch->tensor, "untyped_storage");

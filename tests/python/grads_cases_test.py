@@ -65,8 +65,12 @@ def by_full_hooks(model, run):
     return {name: calls[::-1] for name, calls in found.items()}
 
 
+def weights(n):
+    return torch.linspace(-1, 2, n)
+
+
 def weighted(made):
-    return (made * torch.linspace(-1, 2, made.numel()).reshape(made.shape)).sum()
+    return (made * weights(made.numel()).reshape(made.shape)).sum()
 
 
 # --- models; each is made with in_place true and false, from one seed
@@ -330,6 +334,29 @@ class Cases(unittest.TestCase):
         self.assertEqual(inputs[0]["zeros"], 24)
         (call,) = recording.calls("left")
         self.assertEqual(call.grad_inputs + call.grad_outputs, [])
+
+    @unittest.skipUnless(NEW, "this torch does not number the nodes of its graph")
+    def test_thousands_of_tensors_of_earlier_calls(self):
+        class Store(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.kept = []
+
+            def forward(self, x):
+                if len(self.kept) < 20000:
+                    self.kept.extend(x * i for i in range(20000))
+                    return x * 2
+                return torch.stack(self.kept).sum(0) * x
+
+        model = Store()
+        x = torch.linspace(-3, 4, 4).requires_grad_()
+        with record(model, mode="exact") as recording:
+            first = model(x * 1)
+            weighted(model(x * 3)).backward()
+        self.assertIsNotNone(first)
+        (value,) = recording.calls("")[1].grad_inputs
+        kept = x.detach() * sum(range(20000))
+        self.assertAlmostEqual(value.l2 / (kept * weights(4)).norm().item(), 1, 5)
 
     def test_complex(self):
         """Complex numbers are counted, not measured: `why` says so, or they have

@@ -5,6 +5,7 @@ model that writes nothing in place, and no trace left in the user's graph."""
 import copy
 import gc
 import math
+import sys
 import unittest
 import warnings
 import weakref
@@ -273,6 +274,22 @@ class Shared(nn.Module):
         return x
 
 
+class Keeps(nn.Module):
+    """Several users of one tensor, views written in place, and a result passed on."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 6), nn.Sequential(nn.Identity(), Twice())
+        self.clip = Clip(True, False)
+
+    def forward(self, x):
+        y = self.first(x) + x
+        self.__dict__["between"] = weakref.ref(y)
+        z = y + 1
+        self.clip(z[:, 2:4])
+        return self.last(z)
+
+
 class Clip(nn.Module):
     def __init__(self, in_place, more):
         super().__init__()
@@ -376,6 +393,41 @@ class NothingChanges(unittest.TestCase):
             there = weakref.ref(made)
             del made
             self.assertIsNone(there())
+
+    def test_a_graph_that_lives_holds_neither_tensors_nor_model_nor_recording(self):
+        net = Keeps()
+        x = torch.randn(2, 6, requires_grad=True)
+        for backward in (False, True):
+            model = copy.deepcopy(net)
+            with record(model) as recording:
+                made = model(x)
+                if backward:
+                    made.sum().backward(retain_graph=True)
+            there = [weakref.ref(one) for one in (model, model.first, recording)]
+            there.append(model.between)  # of a result that no node has saved
+            del model, recording
+            gc.collect()
+            self.assertEqual([one() for one in there], [None] * 4)
+            made.sum().backward()
+
+    def test_a_thousand_steps_leave_nothing(self):
+        net = Keeps()
+        x = torch.randn(2, 6, requires_grad=True)
+        left = []
+        with record(net) as recording:
+            for step in range(1000):
+                made = net(x)
+                made.sum().backward(retain_graph=step % 3 == 0)
+                if step % 5 == 0:
+                    made = net(x)  # of which there is no backward
+                del made
+                if step in (499, 999):
+                    gc.collect()
+                    left.append((sys.getallocatedblocks(), sys.getrefcount(x)))
+        blocks, references = zip(*left)
+        self.assertLess(blocks[1] - blocks[0], 250)
+        self.assertEqual(*references)
+        self.assertEqual(recording.facts.get("errors", 0), 0)
 
     def test_a_backward_after_the_end(self):
         net = Shared()
