@@ -41,13 +41,15 @@ struct recorder {
     bool force_device;   /* for tests: every tensor takes the way of devices */
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
     uint32_t errors;     /* of ours, swallowed; the 100th disarms */
+    bool on_device;      /* some value was left to `device` */
     uint32_t pending;    /* values that `device` has yet to tell about */
     PyObject *keep;      /* a callable name -> bool, or NULL */
     uint8_t *kept;       /* what it said, by object: 0 not asked, 1 no, 2 yes */
     /* Who measures what only a device can read, or NULL. device.add(value, tensor) is
      * called in a hook, under no_grad or not; device.finish() when the outermost call
      * ends and at stop(). It gives a list of rows (value, count, nan, pos_inf, neg_inf,
-     * zeros, min, max, mean, m2, min_at, max_at): `value` is what add() was given, the
+     * zeros, min, max, mean, m2, min_at, max_at[, sampled]): `value` is what add() was
+     * given, the
      * places are indices in C order, m2 is the sum of squared distances from the mean,
      * and min to m2 are of the finite elements, NaN where there are none. */
     PyObject *device;

@@ -50,10 +50,11 @@ static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to)
 {
     unsigned long long value, n[5], min_at, max_at;
     double min, max, mean, m2;
+    int sampled = 0;
 
     if (!PyTuple_Check(row) ||
-        !PyArg_ParseTuple(row, "KKKKKKddddKK", &value, &n[0], &n[1], &n[2], &n[3],
-                          &n[4], &min, &max, &mean, &m2, &min_at, &max_at))
+        !PyArg_ParseTuple(row, "KKKKKKddddKK|p", &value, &n[0], &n[1], &n[2], &n[3],
+                          &n[4], &min, &max, &mean, &m2, &min_at, &max_at, &sampled))
         return false;
     stats_init(to, DTYPE_FLOAT32);
     to->count = n[0];
@@ -67,6 +68,7 @@ static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to)
     to->m2 = m2;
     to->min_at = min_at;
     to->max_at = max_at;
+    to->sampled = sampled;
     *ret_value = (uint32_t)value;
     return true;
 }
@@ -95,6 +97,8 @@ void recorder_flush(struct recorder *recorder)
             trace_value_stats(recorder->trace, value, &stats);
         Py_XDECREF(row);
     }
+    if (recorder->trace)
+        trace_settle(recorder->trace);
     Py_XDECREF(rows);
 }
 
@@ -109,6 +113,9 @@ static void leave_to_device(struct recorder *recorder, uint32_t value, PyObject 
         recorder->pending++;
     else
         recorder_failed(recorder);
+    if (recorder->trace && !recorder->on_device)
+        trace_fact_text(recorder->trace, "times", "of the host only");
+    recorder->on_device = true;
     Py_XDECREF(answer);
     Py_XDECREF(number);
 }

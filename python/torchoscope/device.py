@@ -12,6 +12,7 @@ import torch
 
 PIECE = 1 << 22  # elements that are looked at together
 COLUMNS = 11  # of a row, see _row()
+BLOCK, SMALL = 2048, 65536  # as src/measure samples
 
 _NO_DOUBLE = {"mps"}
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
@@ -21,28 +22,30 @@ class Device:
     """For one recorder. What could not be measured has no row."""
 
     def __init__(self, mode="full"):
-        self._guard = mode == "guard"
-        self._pending = {}  # device -> ([value, ...], [row, ...])
+        self.mode = mode  # may be set
+        self._pending = {}  # device -> ([(value, sampled), ...], [row, ...])
 
     def add(self, value, tensor):
         """Measure `tensor`; `value` comes back with its row."""
         with _unseen():
             if _is_capturing(tensor):
                 return
-            row = _row(_plain(tensor.detach()), self._guard)
+            x = _plain(tensor.detach()).reshape(-1)
+            sampled = self.mode == "sampled" and x.numel() >= SMALL
+            row = _row(_some(x) if sampled else x, self.mode == "guard")
             values, rows = self._pending.setdefault(row.device, ([], []))
-        values.append(value)
+        values.append((value, sampled))
         rows.append(row)
 
     def finish(self):
         """(value, count, nan, pos_inf, neg_inf, zeros, min, max, mean, m2, min_at,
-        max_at) for each that was added since the last time."""
+        max_at, sampled) for each that was added since the last time."""
         pending, self._pending = self._pending, {}
         found = []
         for values, rows in pending.values():
             with _unseen():
                 fetched = torch.stack(rows).cpu().tolist()
-            found += [_as_told(v, row) for v, row in zip(values, fetched)]
+            found += [_as_told(*one, row) for one, row in zip(values, fetched)]
         return found
 
 
@@ -77,15 +80,21 @@ def _plain(x):
     return x
 
 
+def _some(flat):
+    """1 of 8 blocks, as the C kernel takes them."""
+    whole = flat.numel() // (8 * BLOCK) * (8 * BLOCK)
+    blocks = flat[:whole].view(-1, 8, BLOCK)[:, 0].reshape(-1)
+    return torch.cat([blocks, flat[whole : whole + BLOCK]])
+
+
 def _row(x, guard):
     """A tensor of COLUMNS numbers on the device of x: count, nan, pos_inf, neg_inf,
     zeros, min, max, mean, m2, min_at, max_at. All are of the finite elements but the
     first four; min is inf where there are none."""
     real = torch.float32 if x.device.type in _NO_DOUBLE else torch.float64
-    flat = x.reshape(-1)
     whole = None
-    for start in range(0, flat.numel(), PIECE):
-        piece = _piece(flat[start : start + PIECE], real, start, guard)
+    for start in range(0, x.numel(), PIECE):
+        piece = _piece(x[start : start + PIECE], real, start, guard)
         whole = piece if whole is None else _joined(whole, piece)
     if whole is None:
         whole = _piece(None, real, 0, guard, x.device)
@@ -148,10 +157,13 @@ def _finite(row):
     return row[0] - row[1] - row[2] - row[3]
 
 
-def _as_told(value, row):
+def _as_told(value, sampled, row):
     """A fetched row in the form that the core takes."""
     counts = [int(one) for one in row[:5]]
+    places = [int(row[9]), int(row[10])]
+    if sampled:
+        places = [at // BLOCK * 8 * BLOCK + at % BLOCK for at in places]
     low, high, mean, m2 = row[5:9]
     if low > high:  # nothing finite
         low = high = mean = m2 = math.nan
-    return (value, *counts, low, high, mean, m2, int(row[9]), int(row[10]))
+    return (value, *counts, low, high, mean, m2, *places, sampled)

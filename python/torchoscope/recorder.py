@@ -103,7 +103,7 @@ class LiveRecording(Recording):
         if self._core is not None or self._run is not None:
             raise RuntimeError("a recording can be entered only once")
         began = time.perf_counter_ns()
-        device = Device(self._wanted["mode"])
+        device = self._device = Device(self._wanted["mode"])
         force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
         self._core = _core.Recorder(
             self._model, self._name, device=device, force_device=force, **self._wanted
@@ -166,6 +166,7 @@ class LiveRecording(Recording):
         listener.eager = core.eager
         if self._budget:
             self._budget.begin(core, listener, stack)
+            self._budget.device = self._device
         hooks.add(listener)
         stack.callback(hooks.remove, listener)
         _set_hook_cost(core)
@@ -349,7 +350,7 @@ class Budget:
         if self._on:
             # Nothing is cheaper than counting only.
             as_asked = self._now == "full" or self._mode == "guard"
-            self._core.mode = self._mode if as_asked else self._now
+            self._core.mode = self.device.mode = self._mode if as_asked else self._now
 
     def _turn(self, on):
         if on == self._on:

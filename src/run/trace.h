@@ -78,6 +78,9 @@ uint32_t trace_value(struct trace *trace, const struct run_value *value,
                      const int64_t *sizes, const int64_t *strides,
                      const struct stats *stats);
 void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *stats);
+/* What light calls saw before it was measured is merged now; call it after
+ * trace_value_stats() and before the outermost call ends. */
+void trace_settle(struct trace *trace);
 /* Copy n dense bytes of a value; false: over the limit (a gap says so, once). A value
  * that only light calls saw is kept all the same, but no call refers to it. */
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);

@@ -40,6 +40,11 @@ struct light_io {
     uint32_t n_shapes;
 };
 
+/* An io whose value is yet to be measured. */
+struct light_wait {
+    uint32_t object, io, value; /* io: among those of the object's light calls */
+};
+
 /* The light calls of one object. */
 struct light {
     struct run_merged merged;
@@ -123,6 +128,8 @@ struct trace {
     struct recent_dims recent[RECENT_DIMS];
     struct light *lights;
     uint32_t n_lights, lights_room;
+    struct light_wait *waits;
+    uint32_t n_waits, waits_room;
     struct light_slot *slots;
     uint32_t n_slots, slots_room;
     struct run_param *params;

@@ -5,6 +5,7 @@
 
 #define MOST_IOS    512u /* of one object, merged */
 #define MOST_SHAPES 16u  /* of one io */
+#define MOST_WAITS  65536u
 
 static struct light *light_of(struct trace *trace, uint32_t object)
 {
@@ -200,6 +201,19 @@ static void add_to_call(struct trace *trace, struct light_call *call,
     call->ios[call->n_ios++] = *io;
 }
 
+/* A device has yet to tell what the value holds: it is merged then. */
+static void wait_for(struct trace *trace, uint32_t object, const struct light_io *io,
+                     uint32_t value)
+{
+    if (trace->n_waits < MOST_WAITS &&
+        arena_room(&trace->arena, &trace->waits, trace->n_waits, &trace->waits_room,
+                   sizeof *trace->waits) == 0)
+        trace->waits[trace->n_waits++] =
+            (struct light_wait){.object = object,
+                                .io = (uint32_t)(io - light_of(trace, object)->ios),
+                                .value = value};
+}
+
 void light_io(struct trace *trace, uint32_t call, uint64_t serial,
               const struct run_io *io)
 {
@@ -223,4 +237,18 @@ void light_io(struct trace *trace, uint32_t call, uint64_t serial,
     merge_shape(trace, merged, trace->dims + value->shape, value->rank);
     if (value->stats != RUN_NONE)
         merge_stats(merged, &trace->stats[io->value]);
+    else if (value->why == 0)
+        wait_for(trace, slot->object, merged, io->value);
+}
+
+void trace_settle(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->n_waits; i++) {
+        const struct light_wait *wait = &trace->waits[i];
+
+        if (trace->values[wait->value].stats != RUN_NONE)
+            merge_stats(&light_of(trace, wait->object)->ios[wait->io],
+                        &trace->stats[wait->value]);
+    }
+    trace->n_waits = 0;
 }

@@ -80,6 +80,8 @@ void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *
     trace->stats[value] = *stats;
     trace->values[value].stats = 0;
     trace->values[value].why = 0;
+    if (stats->sampled)
+        trace->values[value].flags |= RUN_SAMPLED;
 }
 
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n)
@@ -282,6 +284,7 @@ void trace_sweep(struct trace *trace)
         move_all(trace, moved);
         pack_dims(trace, dims);
         trace->live_values = trace->n_values;
+        trace->n_waits = 0;
         trace->epoch++;
     }
     free(moved);

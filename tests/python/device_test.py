@@ -90,6 +90,41 @@ class SameNumbers(unittest.TestCase):
     def test_only_counting(self):
         self.agree(torch.tensor([1.0, NAN, INF, 0.0]), "guard")
 
+    def test_samples_are_the_same(self):
+        for n in (1000, 65536, 8 * 2048 * 5 + 3000, 8 * 2048 * 4 + 100):
+            x = sample("float32", n)
+            x[17] = NAN
+            self.agree(x, "sampled")
+            value = measured(x, True, "sampled")
+            self.assertEqual("sampled" in value["stats"], n >= 65536)
+
+    def test_calls_that_are_merged(self):
+        model = nn.Sequential(nn.Linear(6, 9), nn.Tanh())
+        found = []
+        for force in (False, True):
+            torch.manual_seed(1)
+            wished = {"device": device.Device(), "force_device": force, "calls": 2}
+            recorder = _core.Recorder(model, "", **wished)
+            for _ in range(6):
+                x = torch.randn(5, 6)
+                recorder.pre(model, (x,))
+                recorder.pre(model[0], (x,))
+                y = model[0](x)
+                recorder.post(model[0], (x,), None, y)
+                recorder.post(model, (x,), None, y.tanh())
+            run = recorder.stop()
+            found.append([run.merged("")[0], run.merged("0")[0], run.facts()])
+        self.assertNotIn("times", found[0].pop())
+        self.assertIn("host only", found[1].pop()["times"])
+        for host, ops in zip(*found):
+            self.assertEqual(host["calls"], 4)
+            self.assertGreater(len(host["ios"]), 1)
+            for a, b in zip(host["ios"], ops["ios"]):
+                self.assertEqual(a["path"], b["path"])
+                self.assertEqual(a["stats"]["count"], b["stats"]["count"])
+                for name in ("min", "max", "mean", "std"):
+                    self.assertAlmostEqual(a["stats"][name], b["stats"][name], places=6)
+
     def test_pieces_join_to_the_whole(self):
         x = sample("float32", 5000)
         x[17], x[18], x[4000:] = NAN, INF, NAN
