@@ -23,6 +23,8 @@ LOGS = ROOT / "build" / "test"
 VENV = ROOT / "build" / "venv" / "bin" / "python3"
 DEBIAN = Path("/usr/bin/python3")
 FILE_SECONDS = 600  # a test file that takes longer hangs
+UNDER_DEBIAN, UNDER_ASAN = " (Debian's torch)", " (ASan)"
+LOG_NAMES = {"": "", UNDER_DEBIAN: ".debian", UNDER_ASAN: ".asan"}
 
 
 class Failure(Exception):
@@ -189,11 +191,12 @@ def python_runs():
         else:
             yield file, None, ""
         if both:
-            yield file, DEBIAN, " (Debian's torch)"
+            yield file, DEBIAN, UNDER_DEBIAN
 
 
-def run_python(file, python, label):
-    """(passed, failed, skipped, text to show) of one test file under one Python."""
+def run_python(file, python, label, words=(), env=None):
+    """(passed, failed, skipped, text to show) of one test file under one Python; of the
+    classes and tests that are named, or of all."""
     if python is None:
         return 0, 0, 1, "skipped: no CPU torch 2.13"
     env = {
@@ -205,10 +208,11 @@ def run_python(file, python, label):
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
         "PYTHONPATH": f"{ROOT}/tests/python:{ROOT}/build/c/python",
+        **(env or {}),
     }
     start = time.monotonic()
-    status, text = run(python, file, env=env, seconds=FILE_SECONDS)
-    (LOGS / f"{file.stem}{'.debian' if label else ''}.log").write_text(text)
+    status, text = run(python, file, *words, env=env, seconds=FILE_SECONDS)
+    (LOGS / f"{file.stem}{LOG_NAMES[label]}.log").write_text(text)
     ran = sum(map(int, re.findall(r"^Ran (\d+) tests?", text, re.M)))
     last = "".join(re.findall(r"^(?:OK|FAILED)(?: \(.*\))?$", text, re.M)[-1:])
     skipped = sum(map(int, re.findall(r"skipped=(\d+)", last)))
@@ -224,15 +228,15 @@ def run_python(file, python, label):
     return passed, 0, skipped, f"{passed} passed{more}, {took}"
 
 
-def python_tests(count):
-    wanted = "" if ONLY in "Python tests" else ONLY
-    runs = [run for run in python_runs() if wanted in run[0].name]
+def run_all(jobs, function, count):
+    """Run function(*job) for each job, two at a time; it gives what run_python gives. A
+    job begins with its file, its Python and a label."""
     broken = []
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = {pool.submit(run_python, *job): job for job in runs}
-        for job in concurrent.futures.as_completed(jobs):
-            file, _, label = jobs[job]
-            passed, failed, skipped, text = job.result()
+        futures = {pool.submit(function, *job): job for job in jobs}
+        for future in concurrent.futures.as_completed(futures):
+            file, _, label = futures[future][:3]
+            passed, failed, skipped, text = future.result()
             count.add(passed, failed, skipped)
             if failed:
                 broken.append(f"--- {file.name}{label}\n{text}")
@@ -240,6 +244,72 @@ def python_tests(count):
             print(f"   {file.name}{label}: {text}", flush=True)
     if broken:
         raise Failure("\n".join(broken))
+
+
+def python_tests(count):
+    wanted = "" if ONLY in "Python tests" else ONLY
+    runs = [run for run in python_runs() if wanted in run[0].name]
+    run_all(runs, run_python, count)
+
+
+# What of the Python tests runs under ASan as well: whole files or some of their tests.
+SANITIZED = {
+    "live": [],
+    "record": [],
+    "core": [],
+    "grads": [],
+    "stress": ["Threads", "Fork", "Left"],
+    "identity": ["Identity.test_resnet", "Gradients.test_moe", "Gradients.test_lstm"],
+}
+OUR_SOURCE = re.compile(r" (?:\S*\.\./|%s/)(?:src|python)/\S+\.[ch]:\d+" % ROOT)
+
+
+def sanitized_python(count):
+    """The extension in a Python with torch. Torch throws C++ exceptions, which ASan must
+    know of before it starts: hence libstdc++."""
+    if not has_torch(VENV):
+        count.add(0, 0, 1)
+        print("   skipped: no CPU torch 2.13")
+        return
+    libraries = ("libasan.so", "libstdc++.so.6")
+    found = [run("gcc", f"-print-file-name={name}")[1].strip() for name in libraries]
+    preload = {"LD_PRELOAD": " ".join(found), "PYTHONMALLOC": "malloc"}
+    for old in LOGS.glob("leaks.*"):
+        old.unlink()
+    jobs = [
+        (ROOT / f"tests/python/{name}_test.py", VENV, UNDER_ASAN, words, preload)
+        for name, words in SANITIZED.items()
+    ]
+    run_all(jobs, run_sanitized, count)
+
+
+def run_sanitized(file, python, label, words, preload):
+    """Python and torch leave things behind when they end. Only what was taken by our
+    code counts: one of the first frames is ours. A list of exceptions would match any
+    frame, and every stack ends in Python."""
+    log = LOGS / f"leaks.{file.stem}"
+    options = f"detect_leaks=1:exitcode=0:log_path={log}"
+    env = {
+        **preload,
+        "ASAN_OPTIONS": options,
+        "LSAN_OPTIONS": "exitcode=0",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={log}",
+        "PYTHONPATH": f"{ROOT}/tests/python:{ROOT}/build/asan/python",
+    }
+    passed, failed, skipped, text = run_python(file, python, label, words, env)
+    reports = [one.read_text(errors="replace") for one in LOGS.glob(f"{log.name}.*")]
+    records = [part for one in reports for part in re.split(r"\n\n+", one)]
+    ours = [part for part in records if is_our_fault(part)]
+    if ours:
+        return passed, max(failed, 1), skipped, "\n\n".join([text, *ours[:5]])
+    return passed, failed, skipped, text
+
+
+def is_our_fault(record):
+    if " leak of " not in record:
+        return bool(re.search(r"ERROR: AddressSanitizer|runtime error:", record))
+    frames = re.findall(r"^ *#[0-3] .*", record, re.M)
+    return any(map(OUR_SOURCE.search, frames))
 
 
 STEPS = [
@@ -253,6 +323,7 @@ STEPS = [
     ("manual page", check_manual),
     ("fuzz corpus under ASan and UBSan", replay_corpus),
     ("Python tests", python_tests),
+    ("the extension under ASan and UBSan, with leaks", sanitized_python),
 ]
 ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
 

@@ -17,10 +17,7 @@ import torch
 from torch import nn
 
 import scope
-
-sys.path.insert(0, str(scope.ROOT / "build/c/python"))
-
-from torchoscope import _core  # noqa: E402
+from torchoscope import _core
 
 
 class Block(nn.Module):
@@ -547,6 +544,7 @@ class Numbers(unittest.TestCase):
             self.assertIsNone(live.number(stranger))
             self.assertIsNone(live.tensor_number(stranger))
 
+    @unittest.skipIf(scope.UNDER_ASAN, "no address is used again")
     def test_a_new_module_at_an_old_address_is_a_stranger(self):
         model = nn.Sequential(*[nn.ReLU() for _ in range(50)])
         live = _core.Model(model, "model")
@@ -608,6 +606,7 @@ class Lifetime(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "resized since"):
             live.stats("weight")
 
+    @unittest.skipIf(scope.UNDER_ASAN, "memory that was freed is kept")
     def test_building_200_times_takes_no_more_memory(self):
         model = nn.Sequential(Gpt(), Odd(), transformer())
 

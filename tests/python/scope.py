@@ -14,6 +14,8 @@ PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
 MODELS = ROOT.parent / "shared" / "models"
 VENV = ROOT / "build" / "venv" / "bin" / "python3"
 DEBIAN = Path("/usr/bin/python3")
+# ASan does not give memory back at once: it grows, and no address is used again.
+UNDER_ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 sys.path.insert(0, str(SAMPLES))
 
