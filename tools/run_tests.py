@@ -267,7 +267,7 @@ OUR_SOURCE = re.compile(r" (?:\S*\.\./|%s/)(?:src|python)/\S+\.[ch]:\d+" % ROOT)
 def sanitized_python(count):
     """The extension in a Python with torch. Torch throws C++ exceptions, which ASan must
     know of before it starts: hence libstdc++."""
-    if not has_torch(VENV):
+    if not has_torch(VENV, "2.13"):
         count.add(0, 0, 1)
         print("   skipped: no CPU torch 2.13")
         return
