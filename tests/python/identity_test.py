@@ -188,21 +188,21 @@ class Hooked:
         self.calls, self._ends = [], []
         under_way = []
 
-        def before(module, args, kwargs=None):
-            seen = {path: numbers(x) for path, x in tensors_in(args)}
-            self.calls.append((names[module], seen, {}, {}))
+        def before(module, args, kwargs={}):
+            inputs = [*tensors_in(args), *tensors_in(kwargs)]
+            seen = {path: numbers(x) for path, x in inputs}
+            self.calls.append((names[module], seen, {}))
             under_way.append(self.calls[-1])
 
-        def after(module, args, *rest):
-            _, _, by_name, results = under_way.pop()
-            by_name.update((p, numbers(x)) for p, x in tensors_in(rest[:-1] and rest[0]))
-            results.update((path, numbers(x)) for path, x in tensors_in(rest[-1]))
+        def after(module, args, result):
+            results = under_way.pop()[-1]
+            results.update((path, numbers(x)) for path, x in tensors_in(result))
 
         names = {module: name for name, module in model.named_modules()}
         keywords = {"with_kwargs": True} if NEW else {}
         for module in names:
-            self._ends.append(module.register_forward_pre_hook(before))
-            self._ends.append(module.register_forward_hook(after, **keywords))
+            self._ends.append(module.register_forward_pre_hook(before, **keywords))
+            self._ends.append(module.register_forward_hook(after))
 
     def remove(self):
         for end in self._ends:
@@ -231,8 +231,8 @@ class Values(unittest.TestCase):
             two_steps(name, model)
         calls = recording.calls()
         self.assertEqual([c.name for c in calls], [call[0] for call in hooked.calls])
-        for call, (_, before, by_name, results) in zip(calls, hooked.calls):
-            self.compare(call, call.inputs, {**before, **by_name})
+        for call, (_, inputs, results) in zip(calls, hooked.calls):
+            self.compare(call, call.inputs, inputs)
             self.compare(call, call.outputs, results)
             self.times_add_up(call, [c for c in calls if c.parent == call["call"]])
 
