@@ -80,16 +80,12 @@ struct stack *frames_at(const struct frames *frames, uint32_t number)
     return frames->stacks[number];
 }
 
-bool stack_push(struct stack *stack, const void *module, const void *args,
-                uint32_t call, uint32_t object)
+bool stack_push(struct stack *stack, const struct frame *frame)
 {
     if (!recorder_grow(&stack->frames, stack->n, &stack->room, sizeof *stack->frames))
         return false;
-    stack->frames[stack->n++] = (struct frame){.module = module,
-                                               .args = args,
-                                               .call = call,
-                                               .object = object,
-                                               .inputs = stack->n_inputs};
+    stack->frames[stack->n] = *frame;
+    stack->frames[stack->n++].inputs = stack->n_inputs;
     return true;
 }
 

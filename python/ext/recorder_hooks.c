@@ -65,9 +65,9 @@ struct visit {
     uint32_t next;  /* the argument that is expected next, among those seen before */
     uint32_t index; /* of the frame */
     bool keep;
-    bool same_args; /* after forward: the tuple that was looked at before it */
-    bool compiled;  /* the module is what torch.compile() made of one of the model, or
-                       was compiled in place */
+    bool same_args, same_kwargs; /* after forward: those that were seen before it */
+    bool compiled; /* the module is what torch.compile() made of one of the model, or
+                      was compiled in place */
 };
 
 /* False: nothing to be done. */
@@ -240,7 +240,12 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         find_parent(recorder, visit->stack, module, object);
     call = trace_begin(recorder->trace, visit->stack->number, object, flags, line,
                        visit->began_ns);
-    if (!stack_push(visit->stack, module, args, call, object)) {
+    visit->frame = (struct frame){.module = module,
+                                  .args = args,
+                                  .kwargs = kwargs,
+                                  .call = call,
+                                  .object = object};
+    if (!stack_push(visit->stack, &visit->frame)) {
         recorder_failed(recorder);
         return;
     }
@@ -366,8 +371,8 @@ static bool is_positional(const char *path, size_t len)
 }
 
 /* An argument again, after forward: was it overwritten? What is met for the first time
- * (a keyword, or what another hook put in) is measured now; but what forward itself put
- * into a list or cache that it was given is no argument. */
+ * (a keyword of an old torch, or what another hook put in) is measured now; but what
+ * forward itself put into a list or cache that it was given is no argument. */
 static int check_input(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct visit *visit = user;
@@ -379,7 +384,7 @@ static int check_input(void *user, PyObject *tensor, const char *path, size_t le
             if (stack->inputs[i].tensor == tensor)
                 break;
         if (i == stack->n_inputs)
-            return visit->same_args && is_positional(path, len)
+            return (is_positional(path, len) ? visit->same_args : visit->same_kwargs)
                        ? 0
                        : add_input(visit, tensor, path, len);
     }
@@ -426,6 +431,7 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
                   recorder_keeps(recorder, visit->frame.object);
     visit->next = visit->frame.inputs;
     visit->same_args = visit->frame.args == args;
+    visit->same_kwargs = kwargs && visit->frame.kwargs == kwargs;
     walk_arguments(args, kwargs, check_input, visit, NULL);
     if (recorder->trace)
         walk_result(result, add_output, visit, &cut);

@@ -25,7 +25,7 @@ struct input {
 /* A call under way. Its arguments are entered into the trace when it ends: only then is
  * known which of them were overwritten. */
 struct frame {
-    const void *module, *args; /* only compared */
+    const void *module, *args, *kwargs; /* only compared; kwargs may be NULL */
     uint32_t call, object;
     uint32_t inputs; /* where they begin in the stack's; they end where the next
                         frame's begin */
@@ -53,8 +53,8 @@ struct stack *frames_stack(struct frames *frames);
 /* The stack with a number below frames_count(), to look at all. */
 uint32_t frames_count(const struct frames *frames);
 struct stack *frames_at(const struct frames *frames, uint32_t number);
-bool stack_push(struct stack *stack, const void *module, const void *args,
-                uint32_t call, uint32_t object);
+/* Begin a call of which `frame` says all but where its arguments begin. */
+bool stack_push(struct stack *stack, const struct frame *frame);
 bool stack_add(struct stack *stack, const struct input *input);
 /* The newest call of a module, as an index + 1; 0: none. */
 uint32_t stack_find(const struct stack *stack, const void *module);
