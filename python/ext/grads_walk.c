@@ -47,8 +47,9 @@ static bool is_older(struct meeting *meeting, PyObject *node)
     return number_of(node) < outline->number;
 }
 
-/* A node that leads on; *ret_inside: it is one of the call's. Only nodes that are held
- * from then on may be marked as met: addresses of others are given out again. */
+/* A node that leads on; *ret_inside: it is one of the call's that may count as its
+ * last, see note_end(). Only nodes that are held from then on may be marked as met:
+ * addresses of others are given out again. */
 static bool push_node(struct meeting *meeting, PyObject *node, bool *ret_inside)
 {
     struct thread *thread = meeting->thread;
@@ -56,7 +57,7 @@ static bool push_node(struct meeting *meeting, PyObject *node, bool *ret_inside)
     if ((PyObject *)Py_TYPE(node) == torch_find()->accumulate ||
         is_older(meeting, node))
         return true;
-    *ret_inside = true;
+    *ret_inside |= (PyObject *)Py_TYPE(node) != torch_find()->transpose;
     if (thread->n_nodes == NODES_MOST)
         return false;
     if (meet_node(thread, node))
@@ -155,7 +156,7 @@ static bool walk(struct meeting *meeting)
     thread->walk++;
     for (uint32_t i = 0; ok && i < thread->n_results; i++) {
         const struct edge *edge = &thread->results[i].edge;
-        bool found, inside;
+        bool found, inside = false;
 
         ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
              (found || push_node(meeting, edge->node, &inside));
