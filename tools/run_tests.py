@@ -261,7 +261,7 @@ SANITIZED = {
     "stress": ["Threads", "Fork", "Left"],
     "identity": ["Identity.test_resnet", "Gradients.test_moe", "Gradients.test_lstm"],
 }
-OUR_SOURCE = re.compile(r" (?:\S*\.\./|%s/)(?:src|python)/\S+\.[ch]:\d+" % ROOT)
+OUR_SOURCE = re.compile(r" (?:\S*\.\./|%s/)(?:src/(?!libsan)|python/)\S+\.[ch]:\d+" % ROOT)
 
 
 def sanitized_python(count):

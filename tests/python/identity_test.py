@@ -98,7 +98,8 @@ def left_behind(model):
 
 
 def hook_dicts(module):
-    return [v for k, v in sorted(module.__dict__.items()) if "hook" in k and v is not None]
+    parts = sorted(vars(module).items())
+    return [part for key, part in parts if "hook" in key and part is not None]
 
 
 @for_each_architecture
