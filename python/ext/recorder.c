@@ -329,9 +329,14 @@ static PyObject *direct(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *eager(PyObject *self, PyObject *module)
+static PyObject *compiled(PyObject *self, PyObject *args)
 {
-    recorder_eager(recorder_of(self), module);
+    PyObject *module;
+    int is_compiled;
+
+    if (!PyArg_ParseTuple(args, "Op:compiled", &module, &is_compiled))
+        return NULL;
+    recorder_compiled(recorder_of(self), module, is_compiled);
     Py_RETURN_NONE;
 }
 
@@ -460,7 +465,7 @@ static PyMethodDef methods[] = {
     {"fact", fact, METH_VARARGS, "fact(key, value): the run will tell it"},
     {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
     {"direct", direct, METH_VARARGS, "direct(name, text): if it was never called"},
-    {"eager", eager, METH_O, "eager(module): its newest call runs plain Python"},
+    {"compiled", compiled, METH_VARARGS, "compiled(module, bool): is its newest call?"},
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},

@@ -72,9 +72,8 @@ void recorder_failed(struct recorder *recorder);
  * so many of each module are kept one by one, 0: all.
  *
  * Methods:
- *   pre(module, args[, kwargs])   before forward; with kwargs: of a module that was
- *                                 compiled in place
- *   eager(module)          such a module runs as plain Python after all
+ *   pre(module, args[, kwargs])   before forward; kwargs where somebody knows them
+ *   compiled(module, bool) does its newest call, made in place, run compiled code?
  *   post(module, args, kwargs, result)   after it; also post(module, args, result)
  *   raised(module, exception or None)    forward raised
  *   step(optimizer)        parameters and their gradients, before an optimizer's step

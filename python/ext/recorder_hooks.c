@@ -66,8 +66,7 @@ struct visit {
     uint32_t index; /* of the frame */
     bool keep;
     bool same_args, same_kwargs; /* after forward: those that were seen before it */
-    bool compiled; /* the module is what torch.compile() made of one of the model, or
-                      was compiled in place */
+    bool compiled; /* the module is what torch.compile() made of one of the model */
 };
 
 /* False: nothing to be done. */
@@ -354,7 +353,6 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
     visit.began_ns = recorder_clock();
     if (!visit_begin(&visit, recorder))
         Py_RETURN_NONE;
-    visit.compiled = visit.compiled || n_args > 2;
     drop_dead(recorder, visit.stack, args[0], object, visit.began_ns);
     if (!is_begun(recorder->model, visit.stack, object))
         begin_call(&visit, args[0], object, args[1], n_args > 2 ? args[2] : NULL);
@@ -557,13 +555,13 @@ PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
     Py_RETURN_NONE;
 }
 
-void recorder_eager(struct recorder *recorder, PyObject *module)
+void recorder_compiled(struct recorder *recorder, PyObject *module, bool compiled)
 {
     struct stack *stack = frames_stack(recorder->frames);
     uint32_t found = stack ? stack_find(stack, module) : 0;
 
     if (found)
-        stack->frames[found - 1].compiled = false;
+        stack->frames[found - 1].compiled = compiled;
 }
 
 void recorder_unwind(struct recorder *recorder)

@@ -93,8 +93,8 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
                         Py_ssize_t n_args);
 PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
                           Py_ssize_t n_args);
-/* The newest call of a module is no compiled code. */
-void recorder_eager(struct recorder *recorder, PyObject *module);
+/* Is the newest call of a module compiled code? */
+void recorder_compiled(struct recorder *recorder, PyObject *module, bool compiled);
 /* Ours and armed? False in a child that was forked while we recorded. */
 bool recorder_ready(struct recorder *recorder);
 /* Does a backward run on this thread? What is called then is a recomputation. */

@@ -60,15 +60,15 @@ if not hasattr(_fx, "_is_fx_tracing_flag"):
 
 class Listener:
     """Who wants to hear of calls: before(module, args), with kwargs as well where
-    they are known, which is so for a module that was compiled in place;
-    after(module, args, kwargs or None, result); raised(module, args, exception);
-    eager(module): a module compiled in place runs as plain Python after all."""
+    they are known; after(module, args, kwargs or None, result); raised(module, args,
+    exception); compiled(module, True): the call that just began is that of a module
+    compiled in place, False: but it runs as plain Python."""
 
-    __slots__ = ("before", "after", "raised", "eager")
+    __slots__ = ("before", "after", "raised", "compiled")
 
     def __init__(self, before, after, raised):
         self.before, self.after, self.raised = before, after, raised
-        self.eager = _never
+        self.compiled = _never
 
 
 def add(listener):
@@ -260,6 +260,12 @@ def _tell_before(*call):
             pass
 
 
+def _tell_compiled(module, is_compiled):
+    for listener in _listeners:
+        with contextlib.suppress(Exception):
+            listener.compiled(module, is_compiled)
+
+
 def _tell_after(module, args, kwargs, result):
     for after in _after:
         try:
@@ -334,6 +340,7 @@ def _wrapper(reference, inner):
         frames = _frames()
         frames.append([module, False])
         _tell_before(module, args, kwargs)
+        _tell_compiled(module, True)
         try:
             result = inner(*args, **kwargs)
         except BaseException as error:
@@ -437,7 +444,5 @@ def _told_by_wrapper(module, after):
         return False
     frames[-1][1] = not after
     if not after:
-        for listener in _listeners:
-            with contextlib.suppress(Exception):
-                listener.eager(module)
+        _tell_compiled(module, False)
     return True

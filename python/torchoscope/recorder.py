@@ -139,7 +139,8 @@ class LiveRecording(Recording):
                 core.step(None)
             if self._budget:
                 self._budget.tell(core)
-            self._unseen.tell(core)
+            with contextlib.suppress(Exception):
+                self._unseen.tell(core)
             self._run = core.stop()
         except Exception as problem:
             text = f"torchoscope: the recording is lost: {problem}"
@@ -163,7 +164,7 @@ class LiveRecording(Recording):
             self._follow_optimizers(stack)
         self._unseen = Unseen(self._modules)
         listener = hooks.Listener(core.pre, core.post, self._raised)
-        listener.eager = core.eager
+        listener.compiled = core.compiled
         if self._budget:
             self._budget.begin(core, listener, stack)
             self._budget.device = self._device
