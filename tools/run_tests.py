@@ -261,12 +261,14 @@ SANITIZED = {
     "stress": ["Threads", "Fork", "Left"],
     "identity": ["Identity.test_resnet", "Gradients.test_moe", "Gradients.test_lstm"],
 }
-OUR_SOURCE = re.compile(r" (?:\S*\.\./|%s/)(?:src/(?!libsan)|python/)\S+\.[ch]:\d+" % ROOT)
+OUR_SOURCE = re.compile(
+    r" (?:\S*\.\./|%s/)(?:src/(?!libsan)|python/)\S+\.[ch]:\d+" % ROOT
+)
 
 
 def sanitized_python(count):
-    """The extension in a Python with torch. Torch throws C++ exceptions, which ASan must
-    know of before it starts: hence libstdc++."""
+    """The extension in a Python with torch. Torch throws C++ exceptions, which ASan
+    must know of before it starts: hence libstdc++."""
     if not has_torch(VENV, "2.13"):
         count.add(0, 0, 1)
         print("   skipped: no CPU torch 2.13")

@@ -1,6 +1,6 @@
 # flavours: both
-"""Recording with many threads, across a fork, over ten thousand passes and around saving
-and compiling: nothing is disturbed, and nothing is left."""
+"""Recording with many threads, across a fork, over ten thousand passes and around
+saving and compiling: nothing is disturbed, and nothing is left."""
 
 import contextlib
 import copy
@@ -213,7 +213,7 @@ class Left(Clean):
                         raise KeyError
             self.assertEqual(model._forward_hooks, {})
             self.assertEqual(sorted(vars(model)), sorted(vars(net())))
-            parts = [weakref.ref(one) for one in (*model.modules(), *model.parameters())]
+            parts = [*map(weakref.ref, (*model.modules(), *model.parameters()))]
             del model
             gc.collect()
             self.assertEqual([one() for one in parts if one() is not None], [])
