@@ -211,7 +211,8 @@ def _keywords(module, args):
     """The keyword arguments of the call that is about to be made, which torch does not
     show to global hooks before it: they stand in its frame. Looking there takes a
     microsecond, so it is done only where there may be some. None: not known."""
-    code = getattr(type(module).forward, "__code__", None)
+    forward = getattr(type(module), "forward", None)  # TorchScript's classes have none
+    code = getattr(forward, "__code__", None)
     if (
         code is not None
         and len(args) == code.co_argcount - 1
