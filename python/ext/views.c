@@ -27,23 +27,25 @@ static bool take_limit(PyObject *object, uint32_t *ret_limit)
 static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
 {
     static const char *const names[] = {
-        "columns", "depth", "top",   "sort",   "reverse", "filter", "flat",  "all",
-        "expand",  "width", "ascii", "colour", "closing", "title",  "theme", NULL};
+        "columns", "depth", "top",    "sort",   "reverse", "filter",
+        "flat",    "all",   "expand", "width",  "ascii",   "colour",
+        "closing", "title", "theme",  "totals", NULL};
     struct printed_wanted *view = &wanted->export.view;
     PyObject *depth = NULL, *top = NULL;
-    int reverse = 0, all = 0, expand = 0, ascii = 0;
+    int reverse = 0, all = 0, expand = 0, ascii = 0, totals = 0;
 
     *wanted = (struct wanted){.closing = 1};
     *view = (struct printed_wanted)PRINTED_WANTED_INIT;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|$zOOzpzzppIpppzz", (char **)(uintptr_t)names,
+            args, kwargs, "|$zOOzpzzppIpppzzp", (char **)(uintptr_t)names,
             &view->columns, &depth, &top, &view->sort, &reverse, &view->filter,
             &view->flat, &all, &expand, &view->width, &ascii, &wanted->colour,
-            &wanted->closing, &wanted->export.title, &wanted->export.theme))
+            &wanted->closing, &wanted->export.title, &wanted->export.theme, &totals))
         return false;
     view->reverse = reverse;
     view->all = all;
     view->expand = expand;
+    view->totals = totals;
     wanted->export.ascii = ascii;
     return take_limit(depth, &view->depth) && take_limit(top, &view->top);
 }

@@ -1,9 +1,10 @@
 /* views.h - what the program prints and exports, for Python: the same for live models,
  * files and recordings. Methods of _core.Model and _core.Run:
- *   text(**wanted)         the tree as text: columns, depth, top, sort, reverse,
- * filter, flat, all, expand, width, ascii, colour, closing rows(**wanted)         its
- * rows: a list of dicts, name and the columns as texts export(form, **wanted) a form of
- * export/exporters.h, as a str; title, theme */
+ *   text(**wanted)         the tree as text
+ *   rows(**wanted)         its rows: a list of dicts, the name and the columns as texts
+ *   export(form, **wanted) a form of export/exporters.h, as a str
+ * What may be wanted: columns, depth, top, sort, reverse, filter, flat, all, expand,
+ * width, ascii, colour, closing, totals (a summary), title, theme. */
 #ifndef EXT_VIEWS_H
 #define EXT_VIEWS_H
 

@@ -12,10 +12,22 @@ from torchoscope.recording import Call, Gap, Recording, Value
 from torchoscope.recording import open_recording as open
 
 __version__ = _core.version
-__all__ = ["Call", "Gap", "Recording", "Value", "open", "record", "state_guard"]
+__all__ = [
+    "Call",
+    "Gap",
+    "Recording",
+    "Summary",
+    "Value",
+    "explore",
+    "open",
+    "record",
+    "state_guard",
+    "summary",
+]
 
 # These need torch, which takes seconds to import: only when they are asked for.
 _LATER = {"record": "recorder", "state_guard": "restore"}
+_LATER |= {"summary": "summaries", "Summary": "summaries", "explore": "explorer"}
 
 
 def __getattr__(name):

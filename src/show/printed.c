@@ -10,6 +10,7 @@
 #include "show/search.h"
 #include "show/summary.h"
 #include "show/textual.h"
+#include "show/totals.h"
 #include "text/escape.h"
 #include "text/nearest.h"
 
@@ -47,10 +48,34 @@ static const char *usual_run_columns(const struct printed *printed, unsigned wid
                   : "params,in,out,calls,time,time%,self,timebar";
 }
 
+/* Of a summary, with a run or without. */
+static const char *usual_summary_columns(const struct printed *printed, unsigned width)
+{
+    const struct counts *total = &printed->session->total;
+    bool spoilt =
+        printed->show.activity && printed->show.activity->spoilt_call != RUN_NONE;
+    bool mixed = total->trainable > 0 && total->frozen > 0;
+
+    width = width > 0 ? width : UINT_MAX;
+    if (!printed->show.activity)
+        return mixed ? "params,percent,bar,trainable" : "params,percent,bar";
+    if (width < TEXTUAL_NARROW)
+        return spoilt ? "params,nan" : "params,out";
+    if (width < FEW_COLUMNS)
+        return spoilt ? "params,out,nan,time" : "params,percent,out,time";
+    if (mixed)
+        return spoilt ? "params,percent,bar,trainable,in,out,nan,calls,time"
+                      : "params,percent,bar,trainable,in,out,calls,time";
+    return spoilt ? "params,percent,bar,in,out,nan,calls,time"
+                  : "params,percent,bar,in,out,calls,time";
+}
+
 /* What is shown if nothing else is asked for. Where tensors have rows of their own,
  * their shapes are part of the labels. */
 static const char *usual_columns(const struct printed *printed, unsigned width)
 {
+    if (printed->totals)
+        return usual_summary_columns(printed, width);
     if (printed->show.activity)
         return usual_run_columns(printed, width);
     if (printed->view.flat == FLAT_TENSORS || printed->view.all)
@@ -133,7 +158,7 @@ static int choose_filter(struct printed *printed, const char *pattern, struct er
 int printed_begin(struct printed *printed, const struct session *session,
                   const struct printed_wanted *wanted, struct err *err)
 {
-    *printed = (struct printed){.session = session};
+    *printed = (struct printed){.session = session, .totals = wanted->totals};
     arena_init(&printed->arena, 0);
     printed->view = (struct view){.depth = wanted->depth,
                                   .top = wanted->top,
@@ -247,7 +272,8 @@ int printed_write(struct printed *printed, const struct pen *pen, bool closing,
                            .n_columns = printed->n_columns,
                            .width = pen->width,
                            .name = printed->view.flat ? LABEL_PATH : LABEL_NAME,
-                           .header = printed->chosen || printed->show.activity,
+                           .header = printed->chosen || printed->totals ||
+                                     printed->show.activity,
                            .ascii = pen->ascii,
                            .colour = pen->colour,
                            .isolate = pen->isolate};
@@ -261,6 +287,10 @@ int printed_write(struct printed *printed, const struct pen *pen, bool closing,
     if (!closing)
         return 0;
     printed_findings(pen, printed->show.model, MOST_FINDINGS);
+    if (printed->totals) {
+        totals_write(pen, &printed->show);
+        return printed_run_notes(pen, &printed->show, &printed->arena, err);
+    }
     write_counts(printed, pen, narrow);
     return write_run(printed, pen, err);
 }

@@ -17,6 +17,7 @@ struct printed_wanted {
     uint32_t depth, top; /* ALL_ROWS: no limit */
     unsigned width;      /* that it will have; 0: no limit. Chooses the usual columns */
     bool reverse, all, expand;
+    bool totals; /* a summary: its usual columns, and what it all comes to */
 };
 #define PRINTED_WANTED_INIT                                                            \
     {                                                                                  \
@@ -33,6 +34,7 @@ struct printed {
     size_t n_columns;
     uint32_t matches; /* of the filter */
     bool chosen;      /* the columns were asked for */
+    bool totals;      /* so were they */
 };
 
 /* Understand what is wanted. ERR_USAGE: there is no such column, or it does not fit the

@@ -10,6 +10,7 @@
  *   value_text.h  plain values as Python would write them
  *   textual.h     rows as lines of text          summary.h     title, verdict, counts
  *   printed.h     a whole tree as text: what is asked for, its rows, the closing lines
+ *   totals.h      the closing lines of a summary
  *   details.h     one place in full              grid.h        values of a tensor
  *   check_text.h  what a check says
  *   statistics.h  numbers of one tensor          stats_table.h the same of many

@@ -1,0 +1,294 @@
+"""What a model is run with: tensors as they are, shapes made into tensors, and what the
+model brings along if nothing is given. See docs/python.md, "Inputs".
+
+Random values come from a generator of their own with the seed 0: twice the same, and the
+user's random state is not touched.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+
+import torch
+
+from torchoscope.restore import roots_of
+
+_TEXT = re.compile(r"\s*(\d+(?:\s*[x×]\s*\d+)*)\s*(?::\s*(?:torch\.)?(\w+))?\s*")
+_EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+
+
+class Shape:
+    """A tensor that is yet to be made; `dtype` None: that of the model."""
+
+    def __init__(self, sizes, dtype=None, ones=False):
+        self.sizes, self.dtype, self.ones = tuple(sizes), dtype, ones
+
+
+class Inputs:
+    """Arguments for one call of a model. `told` names them for people; it is None if
+    there is nothing that the model could be called with."""
+
+    def __init__(self, model, args=(), kwargs=None):
+        self._model = model
+        self._dtype, self._device = _kind_of(model)
+        self._generator = torch.Generator().manual_seed(0)
+        self._made = []  # (Shape, tensor)
+        self.source = None  # the attribute of the model that they come from
+        args, kwargs = _understood(model, tuple(args), dict(kwargs or {}))
+        if not args and not kwargs:
+            args, kwargs, self.source = _brought_along(model, self._device)
+        self.is_empty = args is None
+        if not self.is_empty:
+            self._args, self._kwargs = _typed(model, args, kwargs)
+
+    def make(self):
+        """(args, kwargs) for a call: the model may write into them."""
+        self._made = []
+        self._generator.manual_seed(0)
+        memo = {}
+        args = tuple(self._tensor(one, memo) for one in self._args)
+        kwargs = {key: self._tensor(one, memo) for key, one in self._kwargs.items()}
+        self.told = self._in_words(args, kwargs)
+        return args, kwargs
+
+    def fits_after(self, error):
+        """A call raised: was an embedding given floats that were made here? Then they
+        are integers from now on, and another call may fit."""
+        given = _given_to_embedding(error)
+        floats = [one for one in self._made if one[0].dtype is None]
+        if given is None or not floats:
+            return False
+        pointer = given.data_ptr()
+        meant = [one for one in floats if one[1].data_ptr() == pointer != 0]
+        meant = meant or [one for one in floats if one[1].shape == given.shape]
+        for shape, _ in meant or floats:
+            shape.dtype = torch.int64
+        return True
+
+    def _tensor(self, given, memo):
+        """The same structure with all tensors made or copied; what is given twice stays
+        the same object."""
+        if id(given) in memo:
+            return memo[id(given)]
+        if isinstance(given, Shape):
+            made = self._random(given)
+            self._made.append((given, made))
+        elif isinstance(given, torch.Tensor):
+            made = _copy(given)
+        elif type(given) in (list, tuple):
+            made = type(given)(self._tensor(one, memo) for one in given)
+        elif type(given) is dict:
+            made = {key: self._tensor(one, memo) for key, one in given.items()}
+        else:
+            return given
+        memo[id(given)] = made
+        return made
+
+    def _random(self, shape):
+        dtype, generator = shape.dtype or self._dtype, self._generator
+        if shape.ones:
+            made = torch.ones(shape.sizes, dtype=dtype)
+        elif dtype.is_floating_point or dtype.is_complex:
+            # Not every torch draws halves on the processor.
+            made = torch.randn(shape.sizes, generator=generator, dtype=torch.float32)
+        else:
+            most = 2 if dtype == torch.bool else torch.iinfo(dtype).max
+            below = min(vocabulary(self._model) or 2, most)
+            made = torch.randint(0, below, shape.sizes, generator=generator)
+        return made.to(device=self._device, dtype=dtype)
+
+    def _in_words(self, args, kwargs):
+        """'input 1×3×224×224 float32, made at random'"""
+        made = {id(tensor) for _, tensor in self._made}
+        found = [(None, one) for arg in args for one in _tensors(arg)]
+        found += [(key, one) for key, arg in kwargs.items() for one in _tensors(arg)]
+        texts = [
+            ("" if key is None else f"{key} ")
+            + ("×".join(map(str, one.shape)) or "scalar")
+            + f" {one.dtype}".replace("torch.", "")
+            for key, one in found
+        ]
+        if not texts:
+            return "no tensors"
+        how = [id(one) in made for _, one in found]
+        end = ", made at random" if all(how) else ""
+        if any(how) and not all(how):
+            texts = [f"{text} (random)" if one else text for text, one in zip(texts, how)]
+        word = self.source or ("input" if len(texts) == 1 else "inputs")
+        return f"{word} {', '.join(texts)}{end}"
+
+
+def vocabulary(model):
+    """Indices below it fit every embedding of the model; 0: it has none."""
+    modules = (one for root in roots_of(model).values() for one in root.modules())
+    sizes = (one.num_embeddings for one in modules if isinstance(one, _EMBEDDINGS))
+    return min(sizes, default=0)
+
+
+def parse_shape(text):
+    """The Shape of "1x3x224x224" or "8x128:int64"; None: it is another text."""
+    found = _TEXT.fullmatch(text)
+    if not found:
+        return None
+    dtype = found[2] and getattr(torch, found[2], None)
+    if found[2] and not isinstance(dtype, torch.dtype):
+        raise ValueError(f"{text!r}: torch has no dtype {found[2]!r}")
+    return Shape(map(int, re.split(r"\s*[x×]\s*", found[1])), dtype)
+
+
+# --- what is meant
+
+
+def _understood(model, args, kwargs):
+    if len(args) == 1 and isinstance(args[0], Mapping) and not kwargs:
+        if _takes_keywords(model, args[0]):
+            args, kwargs = (), dict(args[0])
+            return (), {key: _shapes(one) for key, one in kwargs.items()}
+    several = len(args) == 1 and type(args[0]) in (list, tuple) and args[0]
+    if several and all(isinstance(_shapes(one), Shape) for one in args[0]):
+        args = tuple(args[0])
+    args = tuple(_shapes(one) for one in args)
+    # A keyword may be a list that the model wants as it is.
+    kwargs = {k: v if type(v) is list else _shapes(v) for k, v in kwargs.items()}
+    return args, kwargs
+
+
+def _shapes(given):
+    """The same structure with Shapes in place of shapes."""
+    if isinstance(given, str):
+        return parse_shape(given) or given
+    if isinstance(given, (tuple, list)) and given:
+        if all(type(one) is int and one >= 0 for one in given):
+            return Shape(given)
+        if type(given) in (tuple, list):
+            return type(given)(_shapes(one) for one in given)
+    if type(given) is dict:
+        return {key: _shapes(one) for key, one in given.items()}
+    return given
+
+
+def _parameters(model):
+    """Of the call, by name, without self; {} if nobody knows."""
+    call = model.forward if isinstance(model, torch.nn.Module) else model
+    try:
+        return inspect.signature(call).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def _takes_keywords(model, names):
+    known = _parameters(model)
+    if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        return all(isinstance(name, str) for name in names)
+    return bool(known) and all(name in known for name in names)
+
+
+def _typed(model, args, kwargs):
+    """Transformers say by name what is a token and what a mask."""
+    if not hasattr(model, "main_input_name"):
+        return args, kwargs
+    names = list(_parameters(model))
+    for name, one in [*zip(names, args), *kwargs.items()]:
+        if isinstance(one, Shape) and one.dtype is None:
+            if name.endswith(("_ids", "_mask")):
+                one.dtype, one.ones = torch.int64, name.endswith("_mask")
+    return args, kwargs
+
+
+# --- what a model brings along
+
+
+def _brought_along(model, device):
+    """(args, kwargs, source), or Nones."""
+    for source in ("dummy_inputs", "example_input_array"):
+        try:
+            given = getattr(model, source, None)
+        except Exception:  # a property that does not work for this model
+            continue
+        main = getattr(model, "main_input_name", None)
+        if given is None or (isinstance(given, Mapping) and main and main not in given):
+            continue
+        given = _on(given, device)
+        if isinstance(given, Mapping):
+            return (), dict(given), source
+        return (given if isinstance(given, tuple) else (given,)), {}, source
+    sizes = _picture_size(model)
+    if sizes:
+        return (), {"pixel_values": Shape(sizes)}, None
+    return None, None, None
+
+
+def _on(given, device):
+    if isinstance(given, torch.Tensor):
+        return given.to(device)
+    if isinstance(given, Mapping):
+        return {key: _on(one, device) for key, one in given.items()}
+    if type(given) in (list, tuple):
+        return type(given)(_on(one, device) for one in given)
+    return given
+
+
+def _picture_size(model):
+    """Of a vision model of transformers, whose dummy inputs are words all the same."""
+    if getattr(model, "main_input_name", None) != "pixel_values":
+        return None
+    size = getattr(model.config, "image_size", None)
+    size = (size, size) if isinstance(size, int) else size
+    if not isinstance(size, (list, tuple)) or len(size) != 2:
+        return None
+    return (1, getattr(model.config, "num_channels", 3), *size)
+
+
+# --- small parts
+
+
+def _kind_of(model):
+    """dtype and device of what the model computes with: of its first parameter or
+    buffer that is no integer; packed ones of one byte do not count."""
+    first = None
+    for root in roots_of(model).values():
+        for one in (*root.parameters(), *root.buffers()):
+            first = one if first is None else first
+            if (one.is_floating_point() or one.is_complex()) and (
+                torch.finfo(one.dtype).bits >= 16
+            ):
+                return one.dtype, one.device
+    device = torch.device("cpu") if first is None else first.device
+    return torch.get_default_dtype(), device
+
+
+def _copy(tensor):
+    """The model may write into it, and what made it is none of our business."""
+    try:
+        copy = tensor.detach().clone()
+        return copy.requires_grad_(tensor.requires_grad)
+    except Exception:  # a subclass that can not be copied
+        return tensor
+
+
+def _tensors(given):
+    if isinstance(given, torch.Tensor):
+        yield given
+    elif isinstance(given, (list, tuple)):
+        for one in given:
+            yield from _tensors(one)
+    elif isinstance(given, Mapping):
+        for one in given.values():
+            yield from _tensors(one)
+
+
+def _given_to_embedding(error):
+    """The floats that an embedding was called with in this traceback, or None."""
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_code in _EMBEDDING_CODE:
+            found = frame.f_locals.get("input")
+        trace = trace.tb_next
+    is_float = isinstance(found, torch.Tensor) and found.is_floating_point()
+    return found if is_float else None
+
+
+_functional = torch.nn.functional
+_EMBEDDING_CODE = {_functional.embedding.__code__, _functional.embedding_bag.__code__}
+_EMBEDDING_CODE |= {one.forward.__code__ for one in _EMBEDDINGS}

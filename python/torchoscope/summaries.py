@@ -1,0 +1,195 @@
+"""summary(): one pass of a model, as a table."""
+
+import contextlib
+import copy
+import json
+import os
+import shutil
+from pathlib import Path
+
+import torch
+
+from torchoscope import _core, hooks
+from torchoscope.inputs import Inputs
+from torchoscope.recorder import record
+from torchoscope.restore import modules_of, state_guard
+
+OUTSIDE_A_TERMINAL = 120  # cells
+
+
+def summary(
+    model,
+    *inputs,
+    mode="full",
+    backward=False,
+    depth=None,
+    columns=None,
+    width=None,
+    **kwargs,
+):
+    """Run `model` once and give a Summary of it; the model stays as it was. `inputs` are
+    tensors or shapes; without any, what the model brings along. See docs/python.md."""
+    view = {"depth": depth, "columns": columns, "width": width}
+    found, error = look(model, inputs, kwargs, mode, backward, view)
+    if error is not None:
+        raise error
+    return found
+
+
+class Summary:
+    """What a model consists of, and what one pass of it did. str() is the table."""
+
+    def __init__(self, core, recording, heading, view):
+        self._core = core  # a _core.Run, or a _core.Model if nothing ran
+        self.recording = recording
+        self._heading, self._view = heading, view
+
+    def text(self, **wanted):
+        """The table; `wanted` as for a tree: columns, depth, width, colour, ..."""
+        wanted = {**self._view, **wanted}
+        if wanted.get("width") is None:
+            wanted["width"] = shutil.get_terminal_size((OUTSIDE_A_TERMINAL, 24)).columns
+        return f"{self._heading}\n{self._core.text(totals=True, **wanted)}"
+
+    def __str__(self):
+        return self.text().rstrip("\n")
+
+    def __repr__(self):
+        return f"<torchoscope.Summary: {self._heading}>"
+
+    @property
+    def rows(self):
+        """The rows of the table: dicts of its name and its columns, as texts."""
+        view = {key: self._view[key] for key in ("depth", "columns")}
+        return self._core.rows(totals=True, **view)
+
+    @property
+    def json(self):
+        """The document "tree" of docs/json.md: counts, run and modules."""
+        return json.loads(self._core.json("tree"))
+
+    @property
+    def html(self):
+        return self._core.export("html", title=self._heading)
+
+    def export(self, path, **wanted):
+        """Write it as the name ends: .txt, .json, .csv, .md or .html; .scope: the
+        recording."""
+        path = os.fspath(path)
+        form = Path(path).suffix.lstrip(".").lower()
+        if form == "scope" and self.recording is not None:
+            return self.recording.save(path)
+        if form == "txt":
+            text = self.text(**wanted)
+        else:
+            text = self._core.export(form, title=self._heading, **wanted)
+        Path(path).write_text(text, encoding="utf-8")
+
+
+# --- one pass
+
+
+def look(model, inputs=(), kwargs=None, mode="full", backward=False, view=None):
+    """(Summary, None), or what was recorded up to there and the error of the pass."""
+    view = view or {"depth": None, "columns": None, "width": None}
+    if not any(True for _ in modules_of(model)):
+        raise TypeError(f"{type(model).__name__} holds no torch.nn.Module")
+    given = Inputs(model, inputs, kwargs)
+    if given.is_empty:
+        why = "give it a tensor or a shape to see it run"
+        return _structure(model, f"not run: {why}", view), None
+    recording, error = _run(_unlazy(model), given, mode, backward)
+    if error is not None and given.source:
+        # Nobody asked for these: the structure is better than an error.
+        why = f"not run: its {given.source} do not fit: {_first_line(error)}"
+        return _structure(model, why, view), None
+    mode = _mode_of(model)
+    heading = f"{type(model).__name__}{mode}, {given.told}"
+    return Summary(recording._now(), recording, heading, view), error
+
+
+def _structure(model, why, view):
+    name = type(model).__name__
+    core = _core.Model(model, name)
+    return Summary(core, None, f"{name}{_mode_of(model)}, {why}", view)
+
+
+def _run(model, given, mode, backward):
+    """Until it fits: floats that reach an embedding are made integers."""
+    while True:
+        recording, error = _run_once(model, given, mode, backward)
+        if error is None or not given.fits_after(error):
+            return recording, error
+
+
+def _run_once(model, given, mode, backward):
+    args, kwargs = given.make()
+    recording = record(
+        model,
+        mode=mode,
+        gradients=backward,
+        parameters=backward,
+        inside=hasattr(getattr(torch.backends, "mha", None), "set_fastpath_enabled"),
+        eager=_is_compiled(model),
+    )
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(state_guard(model))
+            stack.enter_context(recording)
+            stack.enter_context(torch.set_grad_enabled(bool(backward)))
+            recording._core.fact("input", given.told)
+            result = model(*args, **kwargs)
+            if backward:
+                _backward(result)
+    except Exception as error:
+        return recording, error
+    return recording, None
+
+
+def _backward(result):
+    """From the loss, if the result has one; else from the sum of all that it holds."""
+    loss = getattr(result, "loss", None)
+    found = [loss] if isinstance(loss, torch.Tensor) else list(_differentiable(result))
+    if not found:
+        raise ValueError("backward: nothing in the result requires a gradient")
+    sum(one.sum() for one in found).backward()
+
+
+def _differentiable(result):
+    if isinstance(result, torch.Tensor):
+        if result.requires_grad and not result.is_complex():
+            yield result
+    elif isinstance(result, dict):
+        for one in result.values():
+            yield from _differentiable(one)
+    elif isinstance(result, (list, tuple)):
+        for one in result:
+            yield from _differentiable(one)
+
+
+def _unlazy(model):
+    """A lazy model gets its shapes from its first call: that is to be the user's."""
+    is_lazy = torch.nn.parameter.is_lazy
+    for _, module in modules_of(model):
+        own = (*module._parameters.values(), *module._buffers.values())
+        if any(one is not None and is_lazy(one) for one in own):
+            return copy.deepcopy(model)
+    return model
+
+
+def _is_compiled(model):
+    return hasattr(torch, "compiler") and any(
+        getattr(module, "_compiled_call_impl", None) is not None
+        or type(module).__name__ == "OptimizedModule"
+        for _, module in modules_of(model)
+    )
+
+
+def _mode_of(model):
+    flags = {module.training for _, module in modules_of(model)}
+    return {(True,): " (train)", (False,): " (eval)"}.get(tuple(flags), " (mixed)")
+
+
+def _first_line(error):
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"
