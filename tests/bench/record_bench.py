@@ -126,6 +126,9 @@ def peers():
             pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
             subprocess.run([*pip, "--target", PEERS, *packages], capture_output=True)
     sys.path.append(str(PEERS))
+    # rp installs what it misses when it is imported, or asks: not into our venv.
+    os.environ["PIP_NO_INDEX"] = "1"
+    sys.stdin = open(os.devnull)
     found = {}
     for name, make in (("rp", rp_hooks), ("torchlens", lambda: Torchlens)):
         try:
