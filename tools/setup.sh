@@ -55,6 +55,7 @@ test    venv_torch      2.13                                      torch==2.13.0+
 test    venv            numpy                                     numpy
 test    venv            safetensors                               safetensors
 test    venv            transformers                              transformers
+test    venv            torchinfo                                 torchinfo
 '
 own=${TORCHOSCOPE_PYTHON:-python3}
 debian=/usr/bin/python3

@@ -100,12 +100,14 @@ class Inputs:
     def _in_words(self, args, kwargs):
         """'input 1×3×224×224 float32, made at random'"""
         made = {id(tensor) for _, tensor in self._made}
+        ones = {id(tensor) for shape, tensor in self._made if shape.ones}
         found = [(None, one) for arg in args for one in _tensors(arg)]
         found += [(key, one) for key, arg in kwargs.items() for one in _tensors(arg)]
         texts = [
             ("" if key is None else f"{key} ")
             + ("×".join(map(str, one.shape)) or "scalar")
             + f" {one.dtype}".replace("torch.", "")
+            + (" of ones" if id(one) in ones else "")
             for key, one in found
         ]
         if not texts:
@@ -249,19 +251,20 @@ def _kind_of(model):
     for root in roots_of(model).values():
         for one in (*root.parameters(), *root.buffers()):
             first = one if first is None else first
-            if (one.is_floating_point() or one.is_complex()) and (
-                torch.finfo(one.dtype).bits >= 16
-            ):
+            is_real = one.is_floating_point() or one.is_complex()
+            is_lazy = torch.nn.parameter.is_lazy(one)
+            if is_real and (is_lazy or one.element_size() > 1):
                 return one.dtype, one.device
     device = torch.device("cpu") if first is None else first.device
     return torch.get_default_dtype(), device
 
 
 def _copy(tensor):
-    """The model may write into it, and what made it is none of our business."""
+    """The model may write into it, and what made it is none of our business. It is no
+    leaf: that torch would not let anybody write into."""
     try:
-        copy = tensor.detach().clone()
-        return copy.requires_grad_(tensor.requires_grad)
+        with torch.enable_grad():
+            return tensor.detach().requires_grad_(tensor.requires_grad).clone()
     except Exception:  # a subclass that can not be copied
         return tensor
 

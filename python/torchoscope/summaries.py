@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from torchoscope import _core, hooks
+from torchoscope import _core
 from torchoscope.inputs import Inputs
 from torchoscope.recorder import record
 from torchoscope.restore import modules_of, state_guard
@@ -31,9 +31,12 @@ def summary(
     tensors or shapes; without any, what the model brings along. See docs/python.md."""
     view = {"depth": depth, "columns": columns, "width": width}
     found, error = look(model, inputs, kwargs, mode, backward, view)
-    if error is not None:
+    if error is None:
+        return found
+    try:
         raise error
-    return found
+    finally:
+        del error  # else this frame and the error would hold each other, and the model
 
 
 class Summary:
@@ -98,7 +101,7 @@ def look(model, inputs=(), kwargs=None, mode="full", backward=False, view=None):
     if given.is_empty:
         why = "give it a tensor or a shape to see it run"
         return _structure(model, f"not run: {why}", view), None
-    recording, error = _run(_unlazy(model), given, mode, backward)
+    recording, error = _run(_unlazy(model, given), given, mode, backward)
     if error is not None and given.source:
         # Nobody asked for these: the structure is better than an error.
         why = f"not run: its {given.source} do not fit: {_first_line(error)}"
@@ -167,13 +170,18 @@ def _differentiable(result):
             yield from _differentiable(one)
 
 
-def _unlazy(model):
-    """A lazy model gets its shapes from its first call: that is to be the user's."""
+def _unlazy(model, given):
+    """A lazy model gets its shapes from its first call, and that is to be the user's: a
+    copy is called instead, once before it is recorded."""
     is_lazy = torch.nn.parameter.is_lazy
     for _, module in modules_of(model):
         own = (*module._parameters.values(), *module._buffers.values())
         if any(one is not None and is_lazy(one) for one in own):
-            return copy.deepcopy(model)
+            model = copy.deepcopy(model)
+            with state_guard(model), torch.no_grad(), contextlib.suppress(Exception):
+                args, kwargs = given.make()
+                model(*args, **kwargs)
+            return model
     return model
 
 

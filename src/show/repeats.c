@@ -1,5 +1,7 @@
 #include "show/repeats.h"
 
+#include "base/base.h"
+
 static uint64_t tensor_hash(const struct model *model, const struct tensor *tensor)
 {
     /* Equal sizes are held once, so the place of the sizes stands for them. */
@@ -10,6 +12,35 @@ static uint64_t tensor_hash(const struct model *model, const struct tensor *tens
     hash = hash_mix(hash, tensor->role);
     hash = hash_mix(hash, tensor->layout);
     return hash_mix(hash, tensor->flags & TENSOR_GRAD);
+}
+
+/* Does the argument only say the how-manieth block this is? Those of transformers know
+ * that, and are equal all the same. */
+static bool is_own_number(const struct values *values, uint32_t key, uint32_t value)
+{
+    static const char *const names[] = {"layer_idx", "layer_id", "layer_index",
+                                        "layer_number", "block_idx"};
+
+    if (value_at(values, value)->kind != VALUE_INT)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_is(value_text(values, key), names[i]))
+            return true;
+    return false;
+}
+
+static uint64_t args_hash(const struct values *values, uint32_t args)
+{
+    const struct value *dict = value_at(values, args);
+    const uint32_t *items = value_items(values, args);
+    uint64_t hash = 0;
+
+    if (dict->kind != VALUE_DICT)
+        return args;
+    for (uint32_t i = 0; i + 1 < dict->n; i += 2)
+        if (!is_own_number(values, items[i], items[i + 1]))
+            hash = hash_mix(hash_mix(hash, items[i]), items[i + 1]);
+    return hash;
 }
 
 /* What stands at the place itself. */
@@ -40,7 +71,9 @@ static uint64_t own_hash(const struct show *show, uint32_t place)
     if (!object)
         return hash;
     hash = hash_mix(hash, object->class_id);
-    return hash_mix(hash, model->kind[place] == PLACE_MODULE ? object->args : 0);
+    if (model->kind[place] != PLACE_MODULE)
+        return hash;
+    return hash_mix(hash, args_hash(&model->values, object->args));
 }
 
 uint64_t *repeats_shapes(const struct show *show, struct arena *arena)

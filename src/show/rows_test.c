@@ -163,6 +163,24 @@ TEST(equal_siblings_are_one_row_and_tied_numbers_stand_in_brackets)
     sample_release(&s);
 }
 
+TEST(blocks_that_only_know_their_own_number_are_equal)
+{
+    struct sample s;
+    char name[16], args[48];
+
+    sample_begin(&s, "gpt.pt");
+    build_set_kind(&s.build, 0, PLACE_MODULE);
+    for (int i = 0; i < 16; i++) {
+        snprintf(name, sizeof(name), "%d", i);
+        snprintf(args, sizeof(args), "width=%d layer_idx=%d", i < 8 ? 4 : i, i);
+        sample_module(&s, 0, name, "x.Block", args);
+    }
+    sample_finish(&s);
+    CHECK(strstr(sample_tree(&s, &everything, 79), "── 0-7: 8 × Block"));
+    CHECK(strstr(sample_tree(&s, &everything, 79), "── 9: Block"));
+    sample_release(&s);
+}
+
 TEST(equal_siblings_can_be_shown_one_by_one)
 {
     struct view view = VIEW_INIT;
