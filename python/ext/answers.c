@@ -278,8 +278,9 @@ static PyMethodDef methods[] = {
     {"text", KEYWORDS(answers_text), "text(**wanted): the tree, as views.h says"},
     {"rows", KEYWORDS(answers_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
+    {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
     {"save", answers_save, METH_O, "save(path): as a .scope file"},
-    {"json", answers_json, METH_VARARGS, "json(kind='run'): a document as text"},
+    {"json", answers_json, METH_VARARGS, "json(kind): a document as text"},
     {NULL, NULL, 0, NULL},
 };
 

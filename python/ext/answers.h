@@ -13,15 +13,15 @@
  *   places()            the tree of the model: name, place, parent, class, kind, calls
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
- *   json(kind="run")    a document as text
- *   save(path)
+ *   save(path); and what views.h says
  * and members n_calls, cost (a dict: wall_ns, own_ns, hooks_ns). */
 extern PyType_Spec run_spec;
 
 /* A Run; takes the run, also when it fails. */
 PyObject *answers_run(PyObject *run_type, struct run *run);
 struct run *answers_of(PyObject *run); /* borrowed from a Run */
-/* _core.open_run(path) */
+/* _core.is_run(path), _core.open_run(path) */
+PyObject *answers_is_run(PyObject *module, PyObject *path);
 PyObject *answers_open(PyObject *module, PyObject *path);
 
 /* Statistics of a tensor of this dtype and shape as a dict. */

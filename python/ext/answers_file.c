@@ -1,10 +1,8 @@
-/* Runs saved and opened, and as documents. */
-#include <string.h>
-
+/* Runs saved and opened, and their views. */
 #include "ext/answers_in.h"
 
 #include "base/err.h"
-#include "export/export.h"
+#include "ext/long_work.h"
 #include "ext/views.h"
 #include "run/run_file.h"
 
@@ -23,64 +21,42 @@ PyObject *answers_save(PyObject *self, PyObject *path)
     Py_RETURN_NONE;
 }
 
+PyObject *answers_is_run(PyObject *module, PyObject *path)
+{
+    PyObject *bytes;
+    bool is;
+
+    (void)module;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    is = run_file_is(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    return PyBool_FromLong(is);
+}
+
 PyObject *answers_open(PyObject *module, PyObject *path)
 {
+    struct long_work long_work;
     struct err err = {0};
     struct run *run;
     PyObject *bytes;
+    const char *file;
+    bool whole;
 
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
-    run = run_file_read(PyBytes_AsString(bytes), NULL, &err);
+    file = PyBytes_AsString(bytes);
+    long_work_begin(&long_work, LONG_WORK_ALONE);
+    run = run_file_read(file, &long_work.work, &err);
+    whole = long_work_end(&long_work);
     Py_DECREF(bytes);
+    if (!whole) {
+        run_free(run);
+        return NULL;
+    }
     if (!run)
         return ext_raise(&err);
     return answers_run(ext_state(module)->run_type, run);
-}
-
-static bool write_document(struct json *json, const struct session *session,
-                           const char *kind)
-{
-    if (strcmp(kind, "run") == 0)
-        export_run_json(json, session);
-    else if (strcmp(kind, "tree") == 0)
-        export_tree_json(json, session, (struct export_choice){0});
-    else if (strcmp(kind, "info") == 0)
-        export_info_json(json, session);
-    else
-        return false;
-    return true;
-}
-
-/* json(kind="run") */
-PyObject *answers_json(PyObject *self, PyObject *args)
-{
-    struct buf text = BUF_INIT;
-    struct session *session;
-    struct err err = {0};
-    struct json json;
-    struct out out;
-    PyObject *answer = NULL;
-    const char *kind = "run";
-    bool known;
-
-    if (!PyArg_ParseTuple(args, "|s", &kind))
-        return NULL;
-    session = session_on_run(answers_of(self), &err);
-    if (!session)
-        return ext_raise(&err);
-    out_init_buf(&out, &text);
-    json_init_text(&json, &out);
-    known = write_document(&json, session, kind);
-    if (out_release(&out) < 0)
-        PyErr_NoMemory();
-    else if (!known)
-        PyErr_Format(PyExc_ValueError, "there is no document \"%s\"", kind);
-    else
-        answer = text_object(buf_span(&text));
-    buf_release(&text);
-    session_close(session);
-    return answer;
 }
 
 /* A view of the run's session, made for it. */
@@ -109,4 +85,14 @@ PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs)
 PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     return view(self, args, kwargs, views_export);
+}
+
+PyObject *answers_json(PyObject *self, PyObject *args)
+{
+    return view(self, args, NULL, views_json);
+}
+
+PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_write);
 }

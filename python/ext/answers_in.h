@@ -1,7 +1,7 @@
 /* answers_in.h - dicts of what a run holds.
  *   answers.c        the type: which questions there are
  *   answers_dict.c   the sink that makes dicts of what export/ writes
- *   answers_file.c   saved and opened, documents and views */
+ *   answers_file.c   saved and opened, and their views */
 #ifndef EXT_ANSWERS_IN_H
 #define EXT_ANSWERS_IN_H
 
@@ -37,6 +37,7 @@ PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception
 /* Methods of the type. */
 PyObject *answers_save(PyObject *self, PyObject *path);
 PyObject *answers_json(PyObject *self, PyObject *args);
+PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -12,7 +12,8 @@
  *   recorder.h   hooks, stacks and times; one recorder is one `with record(model)`
  *   seen.h       which value a tensor holds: measured once, however many see it
  *   grads.h      gradients by hooks on autograd's nodes
- *   answers.h    runs and models as Python objects
+ *   answers.h    runs as Python objects       model_type.h  models: live, or files
+ *   long_work.h  Ctrl-C and other threads, while something is read
  *   views.h      what the program prints and exports, as texts
  *   program.h    the program, run by `python -m torchoscope`
  */

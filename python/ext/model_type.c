@@ -3,41 +3,75 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "export/export.h"
-#include "ext/answers.h"
-#include "ext/live.h"
+#include "ext/model_in.h"
 #include "ext/views.h"
 
-struct model_type {
-    PyObject_HEAD struct session *session;
-    struct live *live;
-};
-
-static struct model_type *of(PyObject *object)
+static struct model_type *of(PyObject *self)
 {
-    return (struct model_type *)object;
+    return model_of(self);
+}
+
+/* ---- opening ---- */
+
+static bool is_path(PyObject *object)
+{
+    return PyUnicode_Check(object) || PyBytes_Check(object) ||
+           PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__fspath__");
+}
+
+static struct session *open_file(PyObject *path)
+{
+    struct session *session;
+    struct long_work long_work;
+    struct err err = {0};
+    PyObject *bytes;
+    const char *file;
+    bool whole;
+
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    file = PyBytes_AsString(bytes);
+    long_work_begin(&long_work, LONG_WORK_ALONE);
+    session = session_open(file, &long_work.work, &err);
+    whole = long_work_end(&long_work);
+    Py_DECREF(bytes);
+    if (!whole) {
+        session_close(session);
+        return NULL;
+    }
+    if (!session)
+        ext_raise(&err);
+    return session;
+}
+
+static struct session *open_live(PyObject *object, const char *name,
+                                 struct live **ret_live)
+{
+    struct err err = {0};
+    struct model *model = live_model(object, name, ret_live, &err);
+    struct session *session = model ? session_of(model, &err) : NULL;
+
+    if (model && !session)
+        ext_raise(&err);
+    return session;
 }
 
 static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    struct err err = {0};
-    struct model *model;
     PyObject *object, *self;
-    const char *name;
+    const char *name = "model";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "Os", &object, &name))
+    if (!PyArg_ParseTuple(args, "O|s", &object, &name))
         return NULL;
     self = alloc(type, 0);
     if (!self)
         return NULL;
-    model = live_model(object, name, &of(self)->live, &err);
-    if (model) {
-        of(self)->session = session_of(model, &err);
-        if (!of(self)->session)
-            ext_raise(&err);
-    }
+    if (is_path(object))
+        of(self)->session = open_file(object);
+    else
+        of(self)->session = open_live(object, name, &of(self)->live);
     if (!of(self)->session)
         Py_CLEAR(self);
     return self;
@@ -54,19 +88,6 @@ static void model_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* The text in `text`, which is released. */
-static PyObject *take_text(struct buf *text)
-{
-    PyObject *answer = NULL;
-
-    if (text->bad)
-        PyErr_NoMemory();
-    else
-        answer = PyUnicode_DecodeUTF8(buf_cstr(text), (Py_ssize_t)text->len, "replace");
-    buf_release(text);
-    return answer;
-}
-
 static PyObject *model_text(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     return views_text(of(self)->session, args, kwargs);
@@ -77,72 +98,27 @@ static PyObject *model_rows(PyObject *self, PyObject *args, PyObject *kwargs)
     return views_rows(of(self)->session, args, kwargs);
 }
 
+/* The session; what it knows of values is not what a live model holds by now. */
+static struct session *session_now(PyObject *self)
+{
+    if (of(self)->live)
+        session_forget(of(self)->session);
+    return of(self)->session;
+}
+
 static PyObject *model_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    return views_export(of(self)->session, args, kwargs);
+    return views_export(session_now(self), args, kwargs);
+}
+
+static PyObject *model_write(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return views_write(session_now(self), args, kwargs);
 }
 
 static PyObject *model_json(PyObject *self, PyObject *args)
 {
-    struct buf text = BUF_INIT;
-    struct json json;
-    struct out out;
-    const char *kind = "tree";
-
-    if (!PyArg_ParseTuple(args, "|s", &kind))
-        return NULL;
-    out_init_buf(&out, &text);
-    json_init_text(&json, &out);
-    if (strcmp(kind, "tree") == 0)
-        export_tree_json(&json, of(self)->session, (struct export_choice){0});
-    else if (strcmp(kind, "info") == 0)
-        export_info_json(&json, of(self)->session);
-    else
-        return PyErr_Format(PyExc_ValueError, "there is no document \"%s\"", kind);
-    out_release(&out);
-    return take_text(&text);
-}
-
-/* Values change while a model is trained: they are measured anew each time. */
-static const struct tensor *measure(const struct session *session, const char *name,
-                                    struct stats *ret_stats, struct err *err)
-{
-    const struct model *model = session->model;
-    const struct tensor *tensor;
-    const char *why = NULL;
-    uint32_t place;
-
-    if (session_find(session, str_of(name), &place, err) < 0)
-        return NULL;
-    tensor = place_tensor(model, place);
-    if (!tensor) {
-        err_set(err, ERR_USAGE, "%s is not a tensor", name);
-        return NULL;
-    }
-    if (!tensor_readable(model, tensor, &why)) {
-        err_set(err, ERR_UNSUPPORTED, "%s: %s", name, why);
-        return NULL;
-    }
-    if (stats_tensor(model, tensor, MEASURE_FULL, NULL, NULL, ret_stats, err) < 0)
-        return NULL;
-    return tensor;
-}
-
-static PyObject *model_stats(PyObject *self, PyObject *args)
-{
-    const struct session *session = of(self)->session;
-    const struct tensor *tensor;
-    struct err err = {0};
-    struct stats stats;
-    const char *name;
-
-    if (!PyArg_ParseTuple(args, "s", &name))
-        return NULL;
-    tensor = measure(session, name, &stats, &err);
-    if (!tensor)
-        return ext_raise(&err);
-    return answers_stats(&stats, (enum dtype)tensor->dtype,
-                         tensor_shape(session->model, tensor), tensor->rank);
+    return views_json(of(self)->session, args, NULL);
 }
 
 static PyObject *number_or_none(uint32_t number)
@@ -157,13 +133,19 @@ static PyObject *object_or_none(PyObject *object)
     return object ? object : Py_NewRef(Py_None);
 }
 
+/* ---- which Python object is which; of a file there are none ---- */
+
 static PyObject *model_number(PyObject *self, PyObject *module)
 {
+    if (!of(self)->live)
+        Py_RETURN_NONE;
     return number_or_none(live_object(of(self)->live, module));
 }
 
 static PyObject *model_tensor_number(PyObject *self, PyObject *tensor)
 {
+    if (!of(self)->live)
+        Py_RETURN_NONE;
     return number_or_none(live_tensor_number(of(self)->live, tensor));
 }
 
@@ -173,6 +155,8 @@ static PyObject *model_module(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "I", &number))
         return NULL;
+    if (!of(self)->live)
+        Py_RETURN_NONE;
     return object_or_none(live_module(of(self)->live, number));
 }
 
@@ -182,12 +166,16 @@ static PyObject *model_tensor(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "I", &number))
         return NULL;
+    if (!of(self)->live)
+        Py_RETURN_NONE;
     return object_or_none(live_tensor_of(of(self)->live, number));
 }
 
 static PyObject *model_roots(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    if (!of(self)->live)
+        return PyList_New(0);
     return live_roots(of(self)->live);
 }
 
@@ -210,7 +198,7 @@ static PyObject *model_code(PyObject *self, PyObject *args)
     for (uint32_t i = 0; i < model->n_classes; i++) {
         if (!str_is(model_string(model, model->classes[i].name), name))
             continue;
-        if (live_source(of(self)->live, model, i, &err) < 0)
+        if (of(self)->live && live_source(of(self)->live, model, i, &err) < 0)
             return ext_raise(&err);
         info = &model->classes[i];
         if (info->source)
@@ -256,6 +244,12 @@ static PyObject *model_n_places(PyObject *self, void *unused)
     return PyLong_FromUnsignedLong(of(self)->session->model->n_places);
 }
 
+static PyObject *model_is_live(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(of(self)->live != NULL);
+}
+
 static PyObject *model_changed(PyObject *self, void *unused)
 {
     (void)unused;
@@ -266,8 +260,13 @@ static PyMethodDef methods[] = {
     {"text", KEYWORDS(model_text), "text(**wanted): the tree, as views.h says"},
     {"rows", KEYWORDS(model_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(model_export), "export(form, **wanted): as a str"},
-    {"json", model_json, METH_VARARGS, "json(kind='tree'): a document as text"},
+    {"write", KEYWORDS(model_write), "write(path, **wanted): to a file"},
+    {"json", model_json, METH_VARARGS, "json(kind): a document as text"},
     {"stats", model_stats, METH_VARARGS, "stats(name): one tensor, measured now"},
+    {"show", KEYWORDS(model_show), "show(name, ...): one place in full, as a dict"},
+    {"bytes", model_bytes, METH_VARARGS, "bytes(name): (bytes, dtype, shape)"},
+    {"object", model_object, METH_O, "object(name): the live one, or None"},
+    {"names", model_names, METH_NOARGS, "the names of all places below the root"},
     {"number", model_number, METH_O, "the number of a module, or None"},
     {"tensor_number", model_tensor_number, METH_O, "that of a tensor, or None"},
     {"module", model_module, METH_VARARGS, "the module of a number, or None"},
@@ -280,12 +279,13 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef members[] = {
     {"n_places", model_n_places, NULL, "how many places the model has", NULL},
+    {"live", model_is_live, NULL, "is it a live module, and not a file?", NULL},
     {"changed", model_changed, NULL, "is any tensor gone, moved or resized?", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot model_slots[] = {
-    {Py_tp_doc, (void *)"Model(object, name): a live module, as it is now."},
+    {Py_tp_doc, (void *)"Model(what, name): a live module, as it is now, or a file."},
     {Py_tp_new, model_new},
     {Py_tp_dealloc, model_dealloc},
     {Py_tp_methods, methods},

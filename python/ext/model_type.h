@@ -1,13 +1,18 @@
-/* model_type.h - _core.Model(object, name): a live model as a Python object.
- * It keeps nothing alive. Methods:
- *   tree(all=False)   the text that `torchoscope tree` prints
- *   json(kind)        a document of docs/json.md as text: "tree", "info"
+/* model_type.h - _core.Model(what, name): a model as a Python object. `what` is a path
+ * (str, bytes, os.PathLike), opened as the program does; anything else is a live module
+ * or holds some, and is not kept alive. Methods, beside those of views.h:
  *   stats(name)       the statistics of a tensor, measured now, as a dict
+ *   show(name, measure=False, quantiles=(), bins=0)
+ *                     the document of one place, as a dict; its values are measured now
+ *   bytes(name)       (bytes, dtype, shape): the elements of a tensor in C order
+ *   object(name)      the live module or tensor; None if it is gone, or a file's
+ *   names()           of all places but the root, in their order
  *   number(module), tensor_number(tensor)   their numbers, or None
  *   module(number), tensor(number), roots() the objects, or None if they are gone
  *   code(name)        (file, line, text) of a class, or None
  *   bases(name)       the names of the classes it is made from
- * and members n_places, changed. */
+ * A name is one as session_find() takes them, or a place's number. Members: n_places,
+ * changed, live. */
 #ifndef EXT_MODEL_TYPE_H
 #define EXT_MODEL_TYPE_H
 

@@ -1,6 +1,8 @@
 /* The module torchoscope._core: its tables. */
 #include "ext/ext.h"
 
+#include <errno.h>
+
 #include "ext/answers.h"
 #include "ext/budget_type.h"
 #include "ext/model_type.h"
@@ -18,19 +20,50 @@ int ext_swallow(void)
     return 1;
 }
 
+/* torchoscope.Error; if there is none yet, what it is made from. A new reference. */
+static PyObject *own_error(void)
+{
+    PyObject *module = PyImport_ImportModule("torchoscope._core");
+    PyObject *type = module ? PyObject_GetAttrString(module, "Error") : NULL;
+
+    Py_XDECREF(module);
+    ext_swallow();
+    return type ? type : Py_NewRef(PyExc_RuntimeError);
+}
+
+static PyObject *io_error(int number)
+{
+    if (number == ENOENT || number == ENOTDIR)
+        return Py_NewRef(PyExc_FileNotFoundError);
+    if (number == EACCES || number == EPERM)
+        return Py_NewRef(PyExc_PermissionError);
+    return Py_NewRef(PyExc_OSError);
+}
+
+static PyObject *exception_for(const struct err *err)
+{
+    switch (err->code) {
+    case ERR_IO:
+        return io_error(err->system);
+    case ERR_NOT_FOUND:
+        return Py_NewRef(PyExc_KeyError);
+    case ERR_USAGE:
+        return Py_NewRef(PyExc_ValueError);
+    case ERR_LIMIT:
+        return Py_NewRef(PyExc_MemoryError);
+    case ERR_CANCELLED:
+        return Py_NewRef(PyExc_KeyboardInterrupt);
+    default:
+        return own_error();
+    }
+}
+
 PyObject *ext_raise(const struct err *err)
 {
-    PyObject *type = PyExc_RuntimeError;
+    PyObject *type = exception_for(err);
 
-    if (err->code == ERR_IO)
-        type = PyExc_OSError;
-    else if (err->code == ERR_NOT_FOUND)
-        type = PyExc_KeyError;
-    else if (err->code == ERR_USAGE)
-        type = PyExc_ValueError;
-    else if (err->code == ERR_LIMIT)
-        type = PyExc_MemoryError;
     PyErr_SetString(type, err->text);
+    Py_DECREF(type);
     return NULL;
 }
 
@@ -56,6 +89,17 @@ static PyType_Spec *const other_types[] = {
     &budget_spec,
 };
 
+static int add_error(PyObject *module)
+{
+    PyObject *error = PyErr_NewExceptionWithDoc(
+        "torchoscope.Error", "What is wrong with a file or a tensor, in one sentence.",
+        PyExc_RuntimeError, NULL);
+    int status = error ? PyModule_AddObjectRef(module, "Error", error) : -1;
+
+    Py_XDECREF(error);
+    return status;
+}
+
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
@@ -72,6 +116,8 @@ static int fill_module(PyObject *module)
             return -1;
         Py_DECREF(type);
     }
+    if (add_error(module) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
 }
 
@@ -100,6 +146,7 @@ static void free_module(void *module)
 
 static PyMethodDef functions[] = {
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
+    {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
     {NULL, NULL, 0, NULL},
 };

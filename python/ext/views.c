@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "export/export.h"
 #include "export/exporters.h"
 #include "ext/answers_in.h"
 
@@ -142,37 +143,111 @@ PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs)
     return list;
 }
 
-/* The words that follow the first of `args`. */
-static PyObject *split_first(PyObject *args, const char **ret_first)
+/* What stands behind the first of `args`, a new reference to each. */
+static bool split_first(PyObject *args, PyObject **ret_first, PyObject **ret_rest)
 {
-    if (PyTuple_Size(args) < 1) {
-        PyErr_SetString(PyExc_TypeError, "export(form, ...)");
-        return NULL;
+    Py_ssize_t n = PyTuple_Size(args);
+
+    if (n < 1) {
+        PyErr_SetString(PyExc_TypeError, "what to export to is missing");
+        return false;
     }
-    *ret_first = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(args, 0), NULL);
-    return *ret_first ? PyTuple_GetSlice(args, 1, PyTuple_Size(args)) : NULL;
+    *ret_rest = PyTuple_GetSlice(args, 1, n);
+    if (*ret_rest)
+        *ret_first = Py_NewRef(PyTuple_GetItem(args, 0));
+    return *ret_rest != NULL;
+}
+
+static PyObject *export_text(struct session *session, const char *form,
+                             const struct export_wanted *wanted)
+{
+    const struct exporter *exporter = exporter_find(str_of(form));
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    struct out out;
+    int status;
+
+    if (!exporter)
+        return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+    out_init_buf(&out, &text);
+    status = exporter->write(&out, session, wanted, &err);
+    out_release(&out);
+    return take_text(&text, status, &err);
 }
 
 PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs)
 {
-    const struct exporter *exporter;
-    struct buf text = BUF_INIT;
-    struct err err = {0};
+    PyObject *first, *rest, *answer = NULL;
     struct wanted wanted;
     const char *form;
-    struct out out;
-    PyObject *rest = split_first(args, &form);
-    bool good = rest && take_wanted(&wanted, rest, kwargs);
-    int status;
 
-    Py_XDECREF(rest);
-    if (!good)
+    if (!split_first(args, &first, &rest))
         return NULL;
-    exporter = exporter_find(str_of(form));
-    if (!exporter)
-        return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+    form = PyUnicode_AsUTF8AndSize(first, NULL);
+    if (form && take_wanted(&wanted, rest, kwargs))
+        answer = export_text(session, form, &wanted.export);
+    Py_DECREF(first);
+    Py_DECREF(rest);
+    return answer;
+}
+
+static PyObject *export_to(struct session *session, const char *path,
+                           const struct export_wanted *wanted)
+{
+    struct err err = {0};
+    const struct exporter *exporter = exporter_of(path, &err);
+
+    if (!exporter || exporter_write(exporter, path, session, wanted, &err) < 0)
+        return ext_raise(&err);
+    Py_RETURN_NONE;
+}
+
+PyObject *views_write(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    PyObject *first, *rest, *path = NULL, *answer = NULL;
+    struct wanted wanted;
+
+    if (!split_first(args, &first, &rest))
+        return NULL;
+    if (PyUnicode_FSConverter(first, &path) && take_wanted(&wanted, rest, kwargs))
+        answer = export_to(session, PyBytes_AsString(path), &wanted.export);
+    Py_XDECREF(path);
+    Py_DECREF(first);
+    Py_DECREF(rest);
+    return answer;
+}
+
+static bool write_document(struct json *json, const struct session *session,
+                           const char *kind)
+{
+    if (strcmp(kind, "run") == 0 && session->run)
+        export_run_json(json, session);
+    else if (strcmp(kind, "tree") == 0)
+        export_tree_json(json, session, (struct export_choice){0});
+    else if (strcmp(kind, "info") == 0)
+        export_info_json(json, session);
+    else
+        return false;
+    return true;
+}
+
+PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    struct buf text = BUF_INIT;
+    struct json json;
+    struct out out;
+    const char *kind;
+    bool known;
+
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "s", &kind))
+        return NULL;
     out_init_buf(&out, &text);
-    status = exporter->write(&out, session, &wanted.export, &err);
+    json_init_text(&json, &out);
+    known = write_document(&json, session, kind);
     out_release(&out);
-    return take_text(&text, status, &err);
+    if (known)
+        return take_text(&text, 0, NULL);
+    buf_release(&text);
+    return PyErr_Format(PyExc_ValueError, "there is no document \"%s\"", kind);
 }

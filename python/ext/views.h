@@ -1,10 +1,13 @@
 /* views.h - what the program prints and exports, for Python: the same for live models,
  * files and recordings. Methods of _core.Model and _core.Run:
- *   text(**wanted)         the tree as text
- *   rows(**wanted)         its rows: a list of dicts, the name and the columns as texts
- *   export(form, **wanted) a form of export/exporters.h, as a str
- * What may be wanted: columns, depth, top, sort, reverse, filter, flat, all, expand,
- * width, ascii, colour, closing, totals (a summary), title, theme. */
+ *   text(**wanted)          the tree as text
+ *   rows(**wanted)          its rows: a list of dicts, name and the columns as texts
+ *   export(form, **wanted)  a form of export/exporters.h, as a str
+ *   write(path, **wanted)   the same to a file, whole or not at all; its name tells the
+ *                           form
+ *   json(kind)              a document of docs/json.md as a str: "tree", "info", "run"
+ * wanted: columns, depth, top, sort, reverse, filter, flat, all, expand, width, ascii,
+ * colour, closing, totals (a summary), and for pages title and theme. */
 #ifndef EXT_VIEWS_H
 #define EXT_VIEWS_H
 
@@ -15,6 +18,8 @@
 /* New references, or NULL and an exception. */
 PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_write(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs);
 
 #endif

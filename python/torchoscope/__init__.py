@@ -8,15 +8,20 @@ if "t" in sys.abiflags:
     )
 
 from torchoscope import _core
+from torchoscope._core import Error
+from torchoscope.model import Model, Module, Tensor, open
 from torchoscope.recording import Call, Gap, Recording, Value
-from torchoscope.recording import open_recording as open
 
 __version__ = _core.version
 __all__ = [
     "Call",
+    "Error",
     "Gap",
+    "Model",
+    "Module",
     "Recording",
     "Summary",
+    "Tensor",
     "Value",
     "explore",
     "open",

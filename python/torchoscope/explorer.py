@@ -4,7 +4,7 @@ import os
 import sys
 
 from torchoscope import open as open_file
-from torchoscope.recording import Recording
+from torchoscope.shown import Shown
 
 
 def explore(thing, *inputs, **kwargs):
@@ -38,7 +38,7 @@ def in_notebook():
 def _shows_itself(thing):
     kind = type(thing)
     ours = kind.__module__.partition(".")[0] == "torchoscope"
-    return ours or isinstance(thing, Recording)
+    return ours or isinstance(thing, Shown)
 
 
 def _display(thing):
@@ -49,7 +49,7 @@ def _display(thing):
 
 
 def _core_of(thing):
-    return thing._now() if isinstance(thing, Recording) else thing._core
+    return thing._now() if isinstance(thing, Shown) else thing._core
 
 
 def _print(thing):

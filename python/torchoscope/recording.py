@@ -3,6 +3,8 @@ the classes here give them names."""
 
 import os
 
+from torchoscope.shown import Shown
+
 
 class Row:
     """A read-only view of a dict: its keys are attributes too. What a row of its kind
@@ -129,8 +131,10 @@ class Gap(Row):
         return f"<{self.kind}: {self.text}>"
 
 
-class Recording:
+class Recording(Shown):
     """A recorded execution of a model, from a file or from record()."""
+
+    _document = "run"
 
     def __init__(self, run=None, source=None):
         self._run = run
@@ -158,7 +162,7 @@ class Recording:
         ios = {"out": chosen.outputs, "in": chosen.inputs}[kind]
         run = self._now()
         kept = [run.kept(name, chosen.number, kind, value.path) for value in ios]
-        found = tuple(_tensor(*one) for one in kept if one is not None)
+        found = tuple(tensor_of(*one) for one in kept if one is not None)
         if not found:
             raise KeyError(f"{name}: nothing was kept of this call; see keep= and gaps")
         return found
@@ -193,10 +197,6 @@ class Recording:
         cost["share"] = spent / rest if rest > 0 else None
         return cost
 
-    def json(self, kind="run"):
-        """A document of docs/json.md as text: "run" (all of it), "tree" or "info"."""
-        return self._now().json(kind)
-
     def save(self, path):
         self._now().save(os.fspath(path))
 
@@ -207,7 +207,7 @@ class Recording:
         return f"<torchoscope.Recording{where}: {self._now().n_calls} calls>"
 
 
-def _tensor(data, dtype, shape):
+def tensor_of(data, dtype, shape):
     import torch
 
     kind = getattr(torch, dtype)
@@ -215,13 +215,3 @@ def _tensor(data, dtype, shape):
         return torch.empty(shape, dtype=kind)
     flat = torch.frombuffer(bytearray(data), dtype=torch.uint8)
     return flat.view(kind).reshape(shape)
-
-
-def open_recording(path):
-    """The Recording in a .scope file."""
-    from torchoscope import _core
-
-    if not hasattr(_core, "open_run"):
-        raise RuntimeError("this torchoscope was built without recordings")
-    path = os.fspath(path)
-    return Recording(_core.open_run(path), path)

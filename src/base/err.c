@@ -39,6 +39,7 @@ int err_set(struct err *err, enum err_code code, const char *format, ...)
     if (len >= (int)sizeof text)
         trim_cut_character(text, sizeof text - 1);
     err->code = code;
+    err->system = 0;
     memcpy(err->text, text, strlen(text) + 1);
     return -1;
 }
@@ -50,7 +51,10 @@ int err_set_errno(struct err *err, const char *path)
 
     if (strerror_r(code, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "system error %d", code);
-    return err_set(err, ERR_IO, "%s: %s", path, reason);
+    err_set(err, ERR_IO, "%s: %s", path, reason);
+    if (err)
+        err->system = code;
+    return -1;
 }
 
 const char *err_code_name(enum err_code code)

@@ -20,6 +20,7 @@ enum err_code {
 
 struct err {
     enum err_code code;
+    int system;     /* errno, where err_set_errno() told the failure; else 0 */
     char text[512]; /* always ends in NUL; a longer sentence is cut */
 };
 

@@ -1,8 +1,5 @@
 /* torchoscope export: a file or a recording, written in another form. */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
@@ -61,20 +58,10 @@ static int write_session(struct cli *cli, struct session *session,
                                    .title = options->title,
                                    .theme = options->theme,
                                    .work = &cli->work};
-    struct out file;
-    int fd, status;
 
     if (to_standard_output(options))
         return form->write(&cli->out, session, &wanted, err);
-    fd = open(options->to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "%s: %s", options->to, strerror(errno));
-    out_init_fd(&file, fd);
-    status = form->write(&file, session, &wanted, err);
-    if (out_release(&file) < 0 && status == 0)
-        status = err_set(err, ERR_IO, "%s: %s", options->to, strerror(file.error));
-    close(fd);
-    return status;
+    return exporter_write(form, options->to, session, &wanted, err);
 }
 
 static int open_and_write(struct cli *cli, const char *path,

@@ -1,9 +1,11 @@
 #include "export/exporters.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
+#include "base/whole_file.h"
 #include "export/export.h"
 
 static int export_text(struct out *out, struct session *session,
@@ -76,4 +78,26 @@ const struct exporter *exporter_of(const char *path, struct err *err)
     err_set(err, ERR_USAGE, "%s: its name should end in %s", path, buf_cstr(&names));
     buf_release(&names);
     return NULL;
+}
+
+int exporter_write(const struct exporter *exporter, const char *path,
+                   struct session *session, const struct export_wanted *wanted,
+                   struct err *err)
+{
+    struct whole_file file;
+    struct out out;
+    int status;
+
+    if (whole_file_begin(&file, path, err) < 0)
+        return -1;
+    out_init_fd(&out, file.fd);
+    status = exporter->write(&out, session, wanted, err);
+    if (out_release(&out) < 0 && status == 0) {
+        errno = out.error;
+        status = err_set_errno(err, path);
+    }
+    if (status == 0)
+        return whole_file_keep(&file, err);
+    whole_file_drop(&file);
+    return status;
 }

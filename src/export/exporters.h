@@ -34,6 +34,11 @@ const struct exporter *exporter_find(struct str suffix);
 /* The same by the end of a path; ERR_USAGE names those there are. */
 const struct exporter *exporter_of(const char *path, struct err *err);
 
+/* To a file at `path`: whole or not at all (base/whole_file.h). */
+int exporter_write(const struct exporter *exporter, const char *path,
+                   struct session *session, const struct export_wanted *wanted,
+                   struct err *err);
+
 /* The forms themselves. */
 int export_markdown(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);

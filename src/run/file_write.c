@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/whole_file.h"
 #include "run/file_in.h"
 
 /* Sizes and strides are written once, however many share them. */
@@ -420,70 +421,16 @@ static int write_database(const struct run *run, const char *path, struct work *
 
 /* ---- the file ---- */
 
-/* Make sure that what was written is on the disk before it gets its name. */
-static int sync_path(const char *path, int flags, struct err *err)
-{
-    int fd = open(path, flags | O_CLOEXEC), status = 0;
-
-    if (fd < 0 || fsync(fd) < 0)
-        status = err_set_errno(err, path);
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-
-    if (folder)
-        sync_path(folder, O_RDONLY | O_DIRECTORY, NULL);
-    free(folder);
-}
-
-/* An empty file beside `path`, with the rights that the user's other files get. */
-static int make_temporary(const char *path, struct buf *name, struct err *err)
-{
-    for (int i = 0; i < 100; i++) {
-        int fd;
-
-        buf_clear(name);
-        buf_printf(name, "%s.%ld.%d.tmp", path, (long)getpid(), i);
-        if (name->bad)
-            return err_set(err, ERR_LIMIT, "%s: no memory left", path);
-        fd = open(name->at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            close(fd);
-            return 0;
-        }
-        if (errno != EEXIST)
-            break;
-    }
-    return err_set_errno(err, path);
-}
-
 int run_file_write(const struct run *run, const char *path, struct work *work,
                    struct err *err)
 {
-    struct buf temporary = BUF_INIT;
+    struct whole_file file;
     struct err local = {0};
-    int status = make_temporary(path, &temporary, err);
 
-    if (status < 0)
-        goto out;
-    status = write_database(run, temporary.at, work, &local);
-    if (status < 0)
-        err_set(err, local.code, "%s: %s", path, local.text);
-    if (status == 0)
-        status = sync_path(temporary.at, O_RDONLY, err);
-    if (status == 0 && rename(temporary.at, path) < 0)
-        status = err_set_errno(err, path);
-    if (status == 0)
-        sync_folder(path);
-    else
-        unlink(temporary.at);
-out:
-    buf_release(&temporary);
-    return status;
+    if (whole_file_begin(&file, path, err) < 0)
+        return -1;
+    if (write_database(run, file.name, work, &local) == 0)
+        return whole_file_keep(&file, err);
+    whole_file_drop(&file);
+    return err_set(err, local.code, "%s: %s", path, local.text);
 }

@@ -1,6 +1,6 @@
 #include "session/numbers.h"
 
-static int find_quantiles(const struct session *session, const struct tensor *tensor,
+static int find_quantiles(const struct model *model, const struct tensor *tensor,
                           const struct numbers_wanted *wanted, struct arena *arena,
                           struct work *work, struct numbers *numbers, struct err *err)
 {
@@ -8,8 +8,8 @@ static int find_quantiles(const struct session *session, const struct tensor *te
 
     if (!values)
         return arena_err(arena, "the quantiles", err);
-    if (quantiles_exact(session->model, tensor, wanted->quantiles, values,
-                        wanted->n_quantiles, work, err) < 0)
+    if (quantiles_exact(model, tensor, wanted->quantiles, values, wanted->n_quantiles,
+                        work, err) < 0)
         return -1;
     numbers->at = wanted->quantiles;
     numbers->quantiles = values;
@@ -17,7 +17,7 @@ static int find_quantiles(const struct session *session, const struct tensor *te
     return 0;
 }
 
-static int count_bins(const struct session *session, const struct tensor *tensor,
+static int count_bins(const struct model *model, const struct tensor *tensor,
                       uint32_t n, struct arena *arena, struct work *work,
                       struct numbers *numbers, struct err *err)
 {
@@ -25,12 +25,30 @@ static int count_bins(const struct session *session, const struct tensor *tensor
 
     if (!bins)
         return arena_err(arena, "the histogram", err);
-    if (histogram_linear(session->model, tensor, numbers->stats->min,
-                         numbers->stats->max, bins, n, work, err) < 0)
+    if (histogram_linear(model, tensor, numbers->stats->min, numbers->stats->max, bins,
+                         n, work, err) < 0)
         return -1;
     numbers->bins = bins;
     numbers->n_bins = n;
     return 0;
+}
+
+/* All but the statistics, which numbers->stats points to. */
+static int add_passes(const struct model *model, const struct tensor *tensor,
+                      const struct numbers_wanted *wanted, struct arena *arena,
+                      struct work *work, struct numbers *numbers, struct err *err)
+{
+    if (stats_finite(numbers->stats) > 0) {
+        if (wanted->n_quantiles > 0 &&
+            find_quantiles(model, tensor, wanted, arena, work, numbers, err) < 0)
+            return -1;
+        if (wanted->bins > 0 &&
+            count_bins(model, tensor, wanted->bins, arena, work, numbers, err) < 0)
+            return -1;
+    }
+    if (!wanted->sha256)
+        return 0;
+    return elements_sha256(model, tensor, work, numbers->sha256, err);
 }
 
 int session_numbers(struct session *session, uint32_t tensor,
@@ -42,20 +60,22 @@ int session_numbers(struct session *session, uint32_t tensor,
 
     if (session_stats(session, tensor, work, &numbers.stats, err) < 0)
         return -1;
-    if (!tensor_readable(session->model, t, NULL)) {
-        *ret_numbers = numbers;
-        return 0;
-    }
-    if (stats_finite(numbers.stats) > 0) {
-        if (wanted->n_quantiles > 0 &&
-            find_quantiles(session, t, wanted, arena, work, &numbers, err) < 0)
-            return -1;
-        if (wanted->bins > 0 &&
-            count_bins(session, t, wanted->bins, arena, work, &numbers, err) < 0)
-            return -1;
-    }
-    if (wanted->sha256 &&
-        elements_sha256(session->model, t, work, numbers.sha256, err) < 0)
+    if (tensor_readable(session->model, t, NULL) &&
+        add_passes(session->model, t, wanted, arena, work, &numbers, err) < 0)
+        return -1;
+    *ret_numbers = numbers;
+    return 0;
+}
+
+int numbers_measure(const struct model *model, const struct tensor *tensor,
+                    const struct numbers_wanted *wanted, struct arena *arena,
+                    struct work *work, struct stats *stats, struct numbers *ret_numbers,
+                    struct err *err)
+{
+    struct numbers numbers = {.stats = stats};
+
+    if (stats_tensor(model, tensor, MEASURE_FULL, work, NULL, stats, err) < 0 ||
+        add_passes(model, tensor, wanted, arena, work, &numbers, err) < 0)
         return -1;
     *ret_numbers = numbers;
     return 0;

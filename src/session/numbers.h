@@ -27,4 +27,12 @@ int session_numbers(struct session *session, uint32_t tensor,
                     const struct numbers_wanted *wanted, struct arena *arena,
                     struct work *work, struct numbers *ret_numbers, struct err *err);
 
+/* The same of a tensor's values as they are now, asking no session and keeping nothing:
+ * several threads may ask about one model, if its source may be asked by any. `stats`
+ * is room for the answer's. ERR_UNSUPPORTED: they cannot be read. */
+int numbers_measure(const struct model *model, const struct tensor *tensor,
+                    const struct numbers_wanted *wanted, struct arena *arena,
+                    struct work *work, struct stats *stats, struct numbers *ret_numbers,
+                    struct err *err);
+
 #endif

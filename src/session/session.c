@@ -44,12 +44,8 @@ static int take_statistics(struct session *session, struct err *err)
 
         if (param->gradient || stats == RUN_NONE)
             continue;
-        if (!session->stats[param->tensor])
-            session->stats[param->tensor] =
-                arena_alloc(&session->arena, sizeof(struct stats));
-        if (!session->stats[param->tensor])
-            return arena_err(&session->arena, "opening", err);
-        *session->stats[param->tensor] = run->stats[stats];
+        if (session_learn(session, param->tensor, &run->stats[stats], err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -184,6 +180,26 @@ static struct exponents *fold_exponents(struct arena *arena,
     return exponents;
 }
 
+int session_learn(struct session *session, uint32_t tensor, const struct stats *stats,
+                  struct err *err)
+{
+    if (!session->stats[tensor])
+        session->stats[tensor] = arena_alloc(&session->arena, sizeof *stats);
+    if (!session->stats[tensor])
+        return arena_err(&session->arena, "the statistics", err);
+    *session->stats[tensor] = *stats;
+    return 0;
+}
+
+void session_forget(struct session *session)
+{
+    for (uint32_t i = 0; i < session->model->n_tensors; i++) {
+        session->stats[i] = NULL;
+        session->exponents[i] = NULL;
+        session->why[i] = session->sha256[i] = NULL;
+    }
+}
+
 /* Measure and keep; `histogram` is room to count in, or NULL. */
 static int measure(struct session *session, uint32_t tensor,
                    struct histogram *histogram, struct work *work, struct err *err)
@@ -201,11 +217,7 @@ static int measure(struct session *session, uint32_t tensor,
         if (!session->exponents[tensor])
             return arena_err(arena, "the statistics", err);
     }
-    session->stats[tensor] = arena_alloc(arena, sizeof stats);
-    if (!session->stats[tensor])
-        return arena_err(arena, "the statistics", err);
-    *session->stats[tensor] = stats;
-    return 0;
+    return session_learn(session, tensor, &stats, err);
 }
 
 /* The same, keeping a reason where a tensor's values are not to be had. */

@@ -68,6 +68,13 @@ int session_stats(struct session *session, uint32_t tensor, struct work *work,
 int session_stats_many(struct session *session, const uint32_t *tensors, uint32_t n,
                        struct work *work, struct err *err);
 
+/* Keep the statistics of a tensor that somebody else measured, in place of those that
+ * are known. */
+int session_learn(struct session *session, uint32_t tensor, const struct stats *stats,
+                  struct err *err);
+/* Forget all that is known of values: those of a live model change. */
+void session_forget(struct session *session);
+
 /* What is known of a tensor by now: its statistics, its exponents, why there are none,
  * its digest. NULL: not asked yet. */
 const struct stats *session_known(const struct session *session, uint32_t tensor);

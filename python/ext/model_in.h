@@ -1,0 +1,37 @@
+/* model_in.h - what the parts of _core.Model share.
+ *   model_type.c   the type: a live module or a file, and which questions there are
+ *   model_ask.c    one place in full, values, names */
+#ifndef EXT_MODEL_IN_H
+#define EXT_MODEL_IN_H
+
+#include "ext/live.h"
+#include "ext/long_work.h"
+#include "ext/model_type.h"
+#include "session/session.h"
+
+struct model_type {
+    PyObject_HEAD struct session *session;
+    struct live *live; /* NULL: it is a file */
+};
+
+static inline struct model_type *model_of(PyObject *self)
+{
+    return (struct model_type *)self;
+}
+
+/* May other threads run while its values are read? */
+static inline enum long_work_lock model_lock(const struct session *session)
+{
+    const struct source *source = session->model->source;
+
+    return source && !source->any_thread ? LONG_WORK_LOCKED : LONG_WORK_ALONE;
+}
+
+/* Methods: new references, or NULL and an exception. */
+PyObject *model_stats(PyObject *self, PyObject *args);
+PyObject *model_show(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *model_bytes(PyObject *self, PyObject *args);
+PyObject *model_object(PyObject *self, PyObject *name);
+PyObject *model_names(PyObject *self, PyObject *unused);
+
+#endif

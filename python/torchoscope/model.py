@@ -1,0 +1,212 @@
+"""Models as Python objects: of a file, or of a live module."""
+
+import os
+
+from torchoscope import _core
+from torchoscope.recording import Recording, Row, tensor_of
+from torchoscope.shown import Shown
+
+_STATISTICS = frozenset(
+    "count min max mean std l2 nan pos_inf neg_inf zeros min_at max_at of".split()
+)
+
+
+class Finding(Row):
+    """Something that was met in a file."""
+
+    __slots__ = ()
+    _known = frozenset("code severity text name place".split())
+
+    def __repr__(self):
+        return f"<{self.severity}: {self.text}>"
+
+
+class Part(Row):
+    """What stands at a place of a model."""
+
+    __slots__ = ("_model",)
+
+    def __init__(self, row, model=None):
+        super().__init__(row)
+        object.__setattr__(self, "_model", model)
+
+    @property
+    def class_name(self):
+        """Without the module that it was defined in, which `part["class"]` has."""
+        return (self._row.get("class") or "").rpartition(".")[2]
+
+
+class Module(Part):
+    """A module or another thing that holds tensors."""
+
+    __slots__ = ()
+    _known = frozenset("args bases training same_as params bytes tensors".split())
+
+    @property
+    def children(self):
+        """The names of what stands directly below it."""
+        lists = ("modules", "groups", "tensors", "values")
+        shown = self._model.show(self.place)
+        below = [row for key in lists for row in shown[key]]
+        return [row["name"] for row in sorted(below, key=lambda row: row["place"])]
+
+    def __repr__(self):
+        name = self.name or "(root)"
+        kind = f" ({self.class_name})" if self.class_name else ""
+        return f"<{name}{kind}: {self.params:,} parameters>"
+
+
+class Tensor(Part):
+    """A parameter, buffer or other tensor. Its values are read when it is first asked
+    about them, and what was found is kept: for what a live tensor holds later, ask the
+    model for it anew."""
+
+    __slots__ = ("_found",)
+    _known = frozenset("device role requires_grad tied_to also_at numel bytes".split())
+
+    def __init__(self, row, model=None):
+        super().__init__(row, model)
+        object.__setattr__(self, "_found", {})
+
+    def _ask(self, key, **wanted):
+        if key not in self._found:
+            shown = self._model.show(self.place, measure=True, **wanted)
+            self._found[key] = shown["tensor"]
+        return self._found[key]
+
+    @property
+    def statistics(self):
+        """A dict: count, min, max, mean, std, l2, nan, pos_inf, neg_inf, zeros, and
+        where min and max stand; empty if the values cannot be read (see `why`)."""
+        found = self._ask("statistics")
+        return {key: found[key] for key in found if key in _STATISTICS}
+
+    @property
+    def quantiles(self):
+        """Exact ones, as a dict: 0.05, 0.25, 0.5, 0.75, 0.95."""
+        at = (0.05, 0.25, 0.5, 0.75, 0.95)
+        found = self._ask("quantiles", quantiles=at).get("quantiles", ())
+        return {one["q"]: one["value"] for one in found}
+
+    @property
+    def histogram(self):
+        """A dict: min, max, and in bins how many values lie in each of 50 equal steps;
+        None if no value is finite or they cannot be read."""
+        return self._ask("histogram", bins=50).get("histogram")
+
+    @property
+    def why(self):
+        """Why its values cannot be read; None if they can."""
+        return self._row.get("readable_why")
+
+    def values(self):
+        """A torch.Tensor: a live one itself, without its gradient; of a file a new one,
+        on the processor. torchoscope.Error if they cannot be read."""
+        if self._model.live:
+            tensor = self._model.object(self.place)
+            if tensor is None:
+                raise _core.Error(f"{self.name} was deleted since the model was opened")
+            return tensor.detach()
+        return tensor_of(*self._model.bytes(self.place))
+
+    def __getattr__(self, name):
+        if name in _STATISTICS:
+            return self.statistics.get(name)
+        return super().__getattr__(name)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *_STATISTICS})
+
+    def __repr__(self):
+        shape = " × ".join(map(str, self.shape)) or "scalar"
+        return f"<{self.name}: {self.dtype} {shape}>"
+
+    def __str__(self):
+        text = repr(self)[1:-1]
+        if self.why:
+            return f"{text}, {self.why}"
+        found = self.statistics
+        for key in ("mean", "std", "min", "max"):
+            if key in found:
+                text += f", {key} {found[key]:.4g}"
+        for key in ("nan", "pos_inf", "neg_inf"):
+            if found.get(key):
+                text += f", {found[key]:,} {key}"
+        return text
+
+
+class Model(Shown):
+    """What a file or a live module is made of. Names are those of its modules, tensors
+    and plain values; `model[name]` is what stands there. Of a live module its structure
+    is that of when it was opened, and values are what they are when asked for."""
+
+    def __init__(self, what, name=None):
+        if isinstance(what, _core.Model):
+            self._model = what
+        elif name is None:
+            self._model = _core.Model(what, type(what).__name__)
+        else:
+            self._model = _core.Model(what, name)
+
+    def _now(self):
+        return self._model
+
+    def stats(self, name):
+        """The statistics of a tensor, measured now, as a dict."""
+        return self._model.stats(name)
+
+    @property
+    def findings(self):
+        """What was met in the file, a list of Finding."""
+        return [Finding(row) for row in self.json["findings"]]
+
+    @property
+    def verdict(self):
+        """Is the file safe to load with torch: "safe", "needs code", "unsafe" or
+        "inconclusive"; None for a live module."""
+        return self._model.show(0)["verdict"]
+
+    def __getitem__(self, name):
+        if not isinstance(name, str):
+            raise KeyError(f"{name!r} is no name")
+        shown = self._model.show(name)
+        what = shown["what"]
+        if what == "value":
+            return shown["value"]["value"]
+        return (Tensor if what == "tensor" else Module)(shown[what], self._model)
+
+    def __iter__(self):
+        return iter(self._model.names())
+
+    def __len__(self):
+        return self._model.n_places - 1
+
+    def __bool__(self):
+        return True
+
+    def __contains__(self, name):
+        try:
+            self[name]
+        except KeyError:
+            return False
+        return True
+
+    def __repr__(self):
+        counts = self._model.show(0)
+        kind = "live module" if self._model.live else counts["format"]
+        n = counts["counts"]
+        return (
+            f"<torchoscope.Model {counts['path']}: {kind}, {n['tensors']:,} tensors, "
+            f"{n['unique']:,} parameters>"
+        )
+
+
+def open(what):
+    """A Recording of a .scope file; a Model of any other file (or folder), and of a
+    live module or an object that holds some."""
+    if isinstance(what, (Model, Recording)):
+        return what
+    if isinstance(what, (str, bytes, os.PathLike)) and _core.is_run(what):
+        path = os.fsdecode(what)
+        return Recording(_core.open_run(path), path)
+    return Model(what)

@@ -1,0 +1,47 @@
+"""What models and recordings have in common: how they show themselves."""
+
+import os
+import sys
+
+
+def terminal_width():
+    """Of the terminal that standard output is; 0, no limit, if it is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+class Shown:
+    """str() is the tree. `_now()` gives what answers: a _core.Model or _core.Run."""
+
+    _document = "tree"
+
+    def tree(self, **wanted):
+        """The tree as text. By keywords: columns ("params,memory"), depth, top, sort,
+        reverse, filter, flat ("leaves", "tensors"), all, expand, width, ascii, colour,
+        closing (False: without the lines below it)."""
+        return self._now().text(**wanted).rstrip("\n")
+
+    def rows(self, **wanted):
+        """The rows of tree(**wanted), as a list of dicts of texts."""
+        return self._now().rows(**wanted)
+
+    @property
+    def json(self):
+        """All facts, as a dict: the document of docs/json.md."""
+        from json import loads
+
+        return loads(self._now().json(self._document))
+
+    @property
+    def html(self):
+        """One page that needs nothing else, as text."""
+        return self._now().export("html")
+
+    def export(self, path, **wanted):
+        """Write it to a file whose name tells the form: .txt .md .json .csv .html"""
+        self._now().write(path, **wanted)
+
+    def __str__(self):
+        return self.tree(width=terminal_width())

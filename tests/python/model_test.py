@@ -1,0 +1,235 @@
+# flavours: both
+"""Models in Python: files and live modules."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import scope
+import torchoscope
+
+torch.set_num_threads(1)
+
+
+def make_net():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    net.register_buffer("steps", torch.tensor([3, 5]))
+    net[2].bias.requires_grad_(False)
+    return net
+
+
+class WithFile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.here = Path(cls.folder.name)
+        cls.net = make_net()
+        cls.path = cls.here / "net.pth"
+        torch.save({"model": cls.net.state_dict(), "epoch": 7}, cls.path)
+        cls.run_path = cls.here / "run.scope"
+        with torchoscope.record(cls.net) as cls.recording:
+            cls.net(torch.ones(1, 4))
+        cls.recording.save(cls.run_path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+
+class Opening(WithFile):
+    def test_a_file_is_a_model_and_a_recording_a_recording(self):
+        for path in (self.path, str(self.path), os.fsencode(self.path)):
+            self.assertIsInstance(torchoscope.open(path), torchoscope.Model)
+        for path in (self.run_path, str(self.run_path)):
+            recording = torchoscope.open(path)
+            self.assertIsInstance(recording, torchoscope.Recording)
+            self.assertEqual(len(recording.calls()), len(self.recording.calls()))
+            self.assertIs(torchoscope.open(recording), recording)
+        live = torchoscope.open(self.net)
+        self.assertIs(torchoscope.open(live), live)
+
+    def test_every_sample_says_what_the_program_says(self):
+        folder, manifest = scope.samples()
+        files = [folder / name for name in manifest["files"]][::4]
+        opened = 0
+        for path in files:
+            done = scope.run("tree", path, "--json")
+            if done.returncode == 2:
+                with self.assertRaises((torchoscope.Error, OSError), msg=path.name):
+                    torchoscope.open(path)
+                continue
+            self.assertEqual(torchoscope.open(path).json, json.loads(done.stdout))
+            opened += 1
+        self.assertGreater(opened, 5)
+
+    def test_what_can_not_be_opened_is_one_sentence(self):
+        text = self.here / "text.md"
+        text.write_text("no model\n")
+        for path, kind in (
+            (self.here / "nothing.pth", FileNotFoundError),
+            (self.path / "below", FileNotFoundError),
+            (text, torchoscope.Error),
+        ):
+            with self.assertRaisesRegex(kind, r"^[^\n]+$"):
+                torchoscope.open(path)
+        for thing in (3, None, [], torch.ones(2)):
+            with self.assertRaisesRegex(TypeError, "holds no module"):
+                torchoscope.open(thing)
+
+    def test_other_threads_run_and_ctrl_c_stops_what_takes_long(self):
+        """A tensor of 4 GB that holds nothing but a hole in a file."""
+        path = self.here / "big.safetensors"
+        size = 1 << 32
+        head = json.dumps({"x": {"dtype": "U8", "shape": [size],
+                                 "data_offsets": [0, size]}}).encode()
+        with path.open("wb") as file:
+            file.write(len(head).to_bytes(8, "little") + head)
+            file.truncate(8 + len(head) + size)
+        model = torchoscope.open(path)
+        ticks = []
+
+        def interrupt():
+            ticks.append(1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        timer = threading.Timer(0.2, interrupt)
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            model["x"].quantiles
+        timer.join()
+        self.assertEqual(ticks, [1])
+        path.unlink()
+
+    def test_import_does_not_bring_torch(self):
+        code = "import torchoscope, sys; sys.exit('torch' in sys.modules)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
+
+
+class Shown(WithFile):
+    def test_str_is_what_the_program_prints(self):
+        for path in (self.path, self.run_path):
+            printed = scope.run("tree", path).stdout.decode()
+            self.assertEqual(str(torchoscope.open(path)) + "\n", printed)
+        self.assertEqual(
+            torchoscope.open(self.run_path).tree(ascii=True).isascii(), True
+        )
+
+    def test_rows_are_data_and_take_what_the_tree_takes(self):
+        for one in (torchoscope.open(self.net), self.recording):
+            rows = one.rows(columns="params", depth=1)
+            self.assertEqual([row["name"] for row in rows], ["", "steps", "0", "1", "2"])
+            self.assertEqual(rows[2]["params"], "40")
+            with self.assertRaisesRegex(ValueError, "poem"):
+                one.rows(columns="poem")
+            with self.assertRaises(TypeError):
+                one.rows(poem=1)
+
+    def test_json_is_a_dict_of_the_document(self):
+        self.assertEqual(torchoscope.open(self.net).json["kind"], "tree")
+        self.assertEqual(self.recording.json["kind"], "run")
+
+    def test_reprs_are_short(self):
+        for one in (torchoscope.open(self.path), torchoscope.open(self.net)):
+            self.assertRegex(repr(one), r"^<torchoscope\.Model .*5 tensors, 58 param")
+            for name in one:
+                self.assertLess(len(repr(one[name])), 80)
+
+
+class Parts(WithFile):
+    def test_names_are_those_of_all_that_is_in_it(self):
+        model = torchoscope.open(self.path)
+        names = list(model)
+        self.assertEqual(len(model), len(names))
+        self.assertTrue(model)
+        for name in self.net.state_dict():
+            self.assertIn(f"model.{name}", names)
+            self.assertIn(name, model)
+        self.assertNotIn("nothing", model)
+        self.assertNotIn(3, model)
+        self.assertEqual(model["epoch"], 7)
+
+    def test_a_wrong_name_is_told_with_the_nearest(self):
+        model = torchoscope.open(self.net)
+        for ask in (model.__getitem__, model.stats):
+            with self.assertRaisesRegex(KeyError, r"0\.weight"):
+                ask("0.weigth")
+        with self.assertRaises(KeyError):
+            model[0]
+
+    def test_tensors_have_the_numbers_of_torch(self):
+        for model in (torchoscope.open(self.path), torchoscope.open(self.net)):
+            for name, true in self.net.state_dict().items():
+                tensor = model[name]
+                self.assertEqual(tuple(tensor.shape), tuple(true.shape))
+                self.assertEqual(f"torch.{tensor.dtype}", str(true.dtype))
+                self.assertEqual(tensor.device, "cpu")
+                self.assertTrue(torch.equal(tensor.values(), true))
+                self.assertAlmostEqual(tensor.mean, true.double().mean().item(), 6)
+                self.assertAlmostEqual(tensor.std, true.double().std().item(), 6)
+                self.assertEqual(tensor.min, true.min().item())
+                self.assertEqual(tensor.statistics["nan"], 0)
+                self.assertEqual(tensor.statistics, model.stats(name))
+                want = true.double().quantile(0.75).item()
+                self.assertAlmostEqual(tensor.quantiles[0.75], want, 6)
+                self.assertEqual(sum(tensor.histogram["bins"]), true.numel())
+                self.assertIn("mean", str(tensor))
+                self.assertIsNone(tensor.why)
+                with self.assertRaises(AttributeError):
+                    tensor.poem
+                with self.assertRaises(AttributeError):
+                    tensor.mean = 3
+
+    def test_modules_have_class_arguments_and_children(self):
+        model = torchoscope.open(self.net)
+        linear = model["0"]
+        self.assertIsInstance(linear, torchoscope.Module)
+        self.assertEqual(linear.class_name, "Linear")
+        self.assertEqual(linear["class"], "torch.nn.modules.linear.Linear")
+        self.assertEqual(linear.args["in_features"], 4)
+        self.assertEqual((linear.params, linear.bytes), (40, 160))
+        self.assertEqual(linear.children, ["0.weight", "0.bias"])
+        self.assertEqual(model[""].params, 58)
+        self.assertTrue(model["0.weight"].requires_grad)
+        self.assertFalse(model["2.bias"].requires_grad)
+
+    def test_values_are_those_of_now_and_gone_ones_are_told(self):
+        net = make_net()
+        model = torchoscope.open(net)
+        first = model["0.weight"]
+        with torch.no_grad():
+            net[0].weight.fill_(2)
+        self.assertEqual(first.mean, 2)
+        with torch.no_grad():
+            net[0].weight.fill_(3)
+        self.assertEqual((first.mean, model["0.weight"].mean), (2, 3))
+        del net
+        gc.collect()
+        with self.assertRaisesRegex(torchoscope.Error, "deleted since"):
+            model["0.weight"].mean
+        with self.assertRaisesRegex(torchoscope.Error, "deleted since"):
+            first.values()
+
+    def test_values_that_can_not_be_read_say_why(self):
+        tensor = torchoscope.open(nn.Linear(2, 2, device="meta"))["weight"]
+        self.assertEqual((tensor.mean, tensor.statistics), (None, {}))
+        self.assertEqual((tensor.quantiles, tensor.histogram), ({}, None))
+        self.assertIn("meta", tensor.why)
+        self.assertIn("meta", str(tensor))
+        model = torchoscope.open(nn.Linear(2, 2, device="meta"))
+        with self.assertRaisesRegex(torchoscope.Error, "cannot be read"):
+            model.stats("weight")
+
+
+if __name__ == "__main__":
+    unittest.main()
