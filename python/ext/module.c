@@ -6,6 +6,7 @@
 #include "ext/answers.h"
 #include "ext/budget_type.h"
 #include "ext/model_type.h"
+#include "ext/numbers.h"
 #include "ext/peek.h"
 #include "ext/program.h"
 #include "ext/recorder.h"
@@ -107,7 +108,8 @@ static int fill_module(PyObject *module)
     state->run_type = add_type(module, &run_spec);
     state->recorder_type = add_type(module, &recorder_spec);
     if (!state->run_type || !state->recorder_type ||
-        PyModule_AddFunctions(module, peek_functions) < 0)
+        PyModule_AddFunctions(module, peek_functions) < 0 ||
+        PyModule_AddFunctions(module, numbers_functions) < 0)
         return -1;
     for (size_t i = 0; i < sizeof other_types / sizeof *other_types; i++) {
         PyObject *type = add_type(module, other_types[i]);

@@ -56,9 +56,7 @@ def _print(thing):
     from torchoscope.summaries import Summary
 
     out = sys.stdout
-    wanted = {"colour": _is_colourful(out)}
-    if "utf" not in (getattr(out, "encoding", None) or "utf-8").lower():
-        wanted["ascii"] = True
+    wanted = abilities(out)
     if isinstance(thing, Summary):
         text = thing.text(**wanted)
     else:
@@ -68,6 +66,12 @@ def _print(thing):
         text = _core_of(thing).text(width=width, **wanted)
     out.write(text)
     out.flush()
+
+
+def abilities(out):
+    """What a file for text can show, as keywords of text()."""
+    utf = "utf" in (getattr(out, "encoding", None) or "utf-8").lower()
+    return {"colour": _is_colourful(out), "ascii": not utf}
 
 
 def _is_colourful(out):

@@ -12,8 +12,8 @@ import weakref
 import torch
 
 NAME = "forward_stats"
-_FIRST = ("sample", "tensor", "hidden_states", "last_hidden_state", "logits", "values")
-_FIRST += ("pred",)
+FIRST = ("sample", "tensor", "hidden_states", "last_hidden_state", "logits", "values")
+FIRST += ("pred",)
 
 _lock = threading.Lock()
 _table = {}  # id of a module -> (weak reference to it, its Recording, its name)
@@ -95,6 +95,12 @@ def attach(recording, modules):
             _table[key] = (weakref.ref(module, _dropper(key)), recording, name)
 
 
+def recorded(module):
+    """(the recording that tells of this module, its name there), or None."""
+    entry = _table.get(id(module))
+    return entry[1:] if entry is not None and entry[0]() is module else None
+
+
 def detach(recording):
     with _lock:
         for key in [k for k, entry in _table.items() if entry[1] is recording]:
@@ -126,7 +132,7 @@ def _first(values):
     for value in values:
         if value.path in ("", "[0]"):
             return value
-    for name in _FIRST:
+    for name in FIRST:
         for value in values:
             if value.path.removeprefix("[0]").removeprefix(".") == name:
                 return value

@@ -1,0 +1,1 @@
+"""Interfaces of other tools, on top of torchoscope: see docs/python.md."""

@@ -1,0 +1,230 @@
+"""What rp shows and exports of a model, made by torchoscope."""
+
+import dataclasses
+import html
+import json
+import re
+import sys
+from typing import Optional
+
+import torch
+
+from torchoscope import _core, forward_stats
+from torchoscope.compat import analysis
+from torchoscope.explorer import abilities, in_notebook
+from torchoscope.restore import modules_of
+from torchoscope.shown import terminal_width
+
+# color_scheme, and what CSS calls it.
+_SCHEMES = {"dark": "dark", "light": "light", "auto": "light dark", "none": "light"}
+# Which facts of a JSON summary a field of the configuration is about.
+_FACTS = {
+    "show_parameter_counts": "parameter_count total_params trainable_params "
+    "non_trainable_params",
+    "show_shapes": "shapes input_shape output_shape",
+    "show_timing": "timing_stats",
+    "show_memory": "memory_usage",
+}
+_BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
+
+
+@dataclasses.dataclass
+class ExplorerConfig:
+    """What is shown and exported. compact_view folds equal blocks, leaves out shares,
+    own times and the lines below the tree, and writes JSON in one line. color_scheme is
+    that of a page; "none" also keeps a terminal without colours. max_depth counts
+    levels below the model."""
+
+    show_parameter_counts: bool = True
+    show_shapes: bool = True
+    show_timing: bool = True
+    show_memory: bool = True
+    compact_view: bool = False
+    color_scheme: str = "dark"
+    max_depth: Optional[int] = None
+
+    def __post_init__(self):
+        if self.color_scheme not in _SCHEMES:
+            names = ", ".join(_SCHEMES)
+            raise ValueError(f"color_scheme is one of {names}, not {self.color_scheme}")
+
+    def _columns(self, recorded):
+        whole = not self.compact_view
+        wanted = {
+            "params": self.show_parameter_counts,
+            "percent": self.show_parameter_counts and whole,
+            "memory": self.show_memory,
+            "in": recorded and self.show_shapes,
+            "out": recorded and self.show_shapes,
+            "calls": recorded and self.show_timing,
+            "time": recorded and self.show_timing,
+            "time%": recorded and self.show_timing and whole,
+            "self": recorded and self.show_timing and whole,
+            "backward": recorded and self.show_timing,
+            "shapes": self.show_shapes,
+        }
+        return ",".join(name for name, shown in wanted.items() if shown)
+
+    def _view(self, recorded, path):
+        """The keywords of python/ext/views.h, for what stands at `path`."""
+        deep = self.max_depth is not None
+        return {
+            "columns": self._columns(recorded),
+            "depth": self.max_depth + len(path) if deep else None,
+            # A regular expression with a dot looks at full names.
+            "filter": f"/^{re.escape('.'.join(path))}$/" if path else None,
+            "expand": not self.compact_view,
+            "closing": not self.compact_view,
+        }
+
+
+def explore_module(obj, config=None):
+    """Show a module, or an object that holds some, with what was recorded of it: in a
+    notebook as HTML, else as text on standard output."""
+    config = config or ExplorerConfig()
+    if in_notebook():
+        from IPython.display import HTML, display
+
+        display(HTML(generate_html_summary(obj, config)))
+        return
+    wanted = abilities(sys.stdout)
+    wanted["colour"] = wanted["colour"] and config.color_scheme != "none"
+    text = _text(obj, config, width=terminal_width(), **wanted)
+    print(text, end="", flush=True)
+
+
+def generate_text_summary(model, config=None):
+    """The tree of a model as text."""
+    return _text(model, config or ExplorerConfig())
+
+
+def _text(model, config, **wanted):
+    return "".join(
+        core.text(**config._view(recorded, path), **wanted)
+        for core, recorded, path in _sources(_model_of(model))
+    )
+
+
+def generate_json_summary(model, config=None):
+    """The counts of a model and a ModuleInfo of each of its modules, as JSON text."""
+    config = config or ExplorerConfig()
+    model = _model_of(model)
+    hidden = " ".join(_FACTS[field] for field in _FACTS if not getattr(config, field))
+    infos = analysis.analyze_all(model, config.max_depth)
+    document = {
+        "name": type(model).__name__,
+        **_without(hidden, analysis.get_parameter_statistics(model)),
+        "modules": [_without(hidden, dataclasses.asdict(info)) for info in infos],
+    }
+    indent = None if config.compact_view else 2
+    return json.dumps(document, indent=indent, ensure_ascii=False)
+
+
+def _without(hidden, facts):
+    return {key: fact for key, fact in facts.items() if key not in hidden.split()}
+
+
+def generate_html_summary(model, config=None):
+    """The tree of a model as one page of HTML that needs nothing else."""
+    config = config or ExplorerConfig()
+    model = _model_of(model)
+    tables = []
+    for core, recorded, path in _sources(model):
+        view = config._view(recorded, path)
+        tables.append(_table(core.rows(**view), view["columns"].split(",")))
+    return _PAGE.format(
+        scheme=_SCHEMES[config.color_scheme],
+        title=html.escape(type(model).__name__),
+        tables="\n".join(tables),
+    )
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+html {{ color-scheme: {scheme}; background: Canvas; color: CanvasText;
+    font: 14px monospace; }}
+td, th {{ padding: 0 .6em; text-align: right; white-space: pre; }}
+td:first-child, td:last-child, th:first-child, th:last-child {{ text-align: left; }}
+tr:hover {{ background: color-mix(in srgb, CanvasText 10%, Canvas); }}
+</style></head><body>
+{tables}
+</body></html>
+"""
+
+
+def _table(rows, columns):
+    columns = [column for column in columns if column]
+    lines = [_line("th", ["name", *columns])]
+    for row in rows:
+        name = "  " * row["depth"] + row["label"]
+        lines.append(_line("td", [name, *(row[c].removeprefix("| ") for c in columns)]))
+    return "<table>\n" + "\n".join(lines) + "\n</table>"
+
+
+def _line(kind, cells):
+    cells = (f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells)
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def display_timing_in_explorer(timing_data):
+    """Print what get_forward_stats() gave: calls, time and shapes of each module."""
+    width = max(map(len, timing_data), default=0)
+    for name, stats in timing_data.items():
+        took = _core.format_time(sum(call["runtime"] for call in stats))
+        calls = f"{len(stats)} call" + "s" * (len(stats) != 1)
+        moved = " → ".join(
+            _core.format_shape(stats[-1].get(f"{side}_shape") or ())
+            for side in ("in", "out")
+        )
+        print(f"{name or '(root)':<{max(width, 6)}}  {calls:>9}  {took:>9}  {moved}")
+
+
+def _sources(model):
+    """What tells of a model: [(a _core object, is it a recording?, the path of the
+    model in it)]. A recording of all of it tells all. Else the model as it is comes
+    first, and recordings of its parts follow."""
+    found, whole = {}, True
+    for name, module in modules_of(model):
+        recording, recorded = forward_stats.recorded(module) or (None, "")
+        whole = whole and recording is not None
+        if recording is not None and id(recording) not in found:
+            above = recorded.removesuffix(name).strip(".")
+            path = above.split(".") if above else []
+            found[id(recording)] = recording._now(), True, path
+    if whole and len(found) == 1:
+        return list(found.values())
+    return [(_core.Model(model, type(model).__name__), False, []), *found.values()]
+
+
+def _model_of(thing):
+    """A module, or what holds some; of a state_dict or a checkpoint, which torch.load
+    gives, modules made for its names."""
+    if not isinstance(thing, dict):
+        return analysis.checked(thing)
+    root = torch.nn.Module()
+    if not _fill(root, thing):
+        raise TypeError("this dict holds no tensors")
+    return root
+
+
+def _fill(module, named):
+    """Put the tensors of a dict where their names say; were there any?"""
+    filled = False
+    for name, value in named.items():
+        at, parts = module, str(name).split(".")
+        if isinstance(value, torch.Tensor):
+            name = parts.pop()
+        elif not isinstance(value, dict):
+            continue
+        for part in parts:
+            at = at._modules.setdefault(part, torch.nn.Module())
+        if isinstance(value, dict):
+            filled |= _fill(at, value)
+            continue
+        filled = True
+        if name in _BUFFERS:
+            at._buffers[name] = value
+        else:
+            trained = value.requires_grad
+            at._parameters[name] = torch.nn.Parameter(value.detach(), trained)
+    return filled
