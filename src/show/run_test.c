@@ -5,6 +5,7 @@
 #include "show/calls_text.h"
 #include "show/labels.h"
 #include "show/performance.h"
+#include "show/totals.h"
 
 struct scene {
     struct session *session;
@@ -123,4 +124,37 @@ TEST(the_calls_of_a_module_are_listed_up_to_a_number)
     CHECK(says(&s, "Gradient: computed\n"));
     CHECK(says(&s, "Parameters: 8 × 4 bytes"));
     scene_end(&s);
+}
+
+TEST(a_summary_ends_with_what_it_all_comes_to)
+{
+    struct scene s;
+    struct out out;
+    struct pen pen = {.out = &out};
+
+    scene_begin(&s, sample_run(2));
+    out_init_buf(&out, &s.text);
+    totals_write(&pen, &s.show);
+    out_release(&out);
+    CHECK(says(&s, "params     8, all trainable; 6 more are tied to these and not "
+                   "counted again\n"));
+    CHECK(says(&s, "memory     32B of parameters + 48B of inputs + 128B of "
+                   "activations = 208B\n"));
+    CHECK(says(&s, "ran        3 passes, forward "));
+    CHECK(!says(&s, "buffers"));
+    scene_end(&s);
+}
+
+TEST(activations_of_merged_calls_are_counted_once)
+{
+    uint64_t bytes[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        struct run *run = sample_run(i == 0 ? 1 : RUN_KEEP_CALLS + 10);
+
+        bytes[i] = totals_activations(run);
+        run_free(run);
+    }
+    CHECK_INT(bytes[0], 64);
+    CHECK_INT(bytes[1], 64 * (RUN_KEEP_CALLS + 10));
 }
