@@ -49,6 +49,8 @@ test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
 test    command         mandoc                                    mandoc
 test    command         strace                                    strace
+test    command         chromium                                  chromium
+test    command         chromedriver                              chromium-driver
 test    debian_python   torch                                     python3-torch
 test    file            /usr/lib/*/openblas-pthread/libblas.so.3  libopenblas0-pthread
 test    venv_torch      2.13                                      torch==2.13.0+cpu

@@ -4,7 +4,7 @@ import os
 import sys
 
 from torchoscope import open as open_file
-from torchoscope.shown import Shown, terminal_width
+from torchoscope.shown import Shown
 
 
 def explore(thing, *inputs, **kwargs):
@@ -36,24 +36,36 @@ def in_notebook():
 
 
 def _shows_itself(thing):
-    """All of ours do: models, recordings, summaries, tensors."""
-    return type(thing).__module__.partition(".")[0] == "torchoscope"
+    kind = type(thing)
+    ours = kind.__module__.partition(".")[0] == "torchoscope"
+    return ours or isinstance(thing, Shown)
 
 
 def _display(thing):
     from IPython.display import HTML, display
 
     shows = hasattr(thing, "_repr_mimebundle_")
-    display(thing if shows else HTML(thing.html))
+    display(thing if shows else HTML(_core_of(thing).export("notebook")))
+
+
+def _core_of(thing):
+    return thing._now() if isinstance(thing, Shown) else thing._core
 
 
 def _print(thing):
-    text = str(thing)
-    if isinstance(thing, Shown):
-        out = sys.stdout
-        width = getattr(thing, "_view", {}).get("width") or terminal_width()
-        text = thing.tree(width=width or 120, **abilities(out))
-    print(text, flush=True)
+    from torchoscope.summaries import Summary
+
+    out = sys.stdout
+    wanted = abilities(out)
+    if isinstance(thing, Summary):
+        text = thing.text(**wanted)
+    else:
+        import shutil
+
+        width = shutil.get_terminal_size((120, 24)).columns
+        text = _core_of(thing).text(width=width, **wanted)
+    out.write(text)
+    out.flush()
 
 
 def abilities(out):

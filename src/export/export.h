@@ -12,7 +12,8 @@
  *   json_place.c  one place as an object: what all of the above are made of
  *   json_check.c  what a check says       sarif.c       the same for code scanning
  *   json_value.c  plain values            csv.c         tables
- *   exporters.h   THE TABLE of forms in which a session is written whole; markdown.c */
+ *   exporters.h   THE TABLE of forms in which a session is written whole; markdown.c
+ *   report_in.h   the page (html)       tokens.h      THE TABLE of colours */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 

@@ -15,8 +15,6 @@ static int export_text(struct out *out, struct session *session,
     struct printed printed;
     int status = printed_begin(&printed, session, &wanted->view, err);
 
-    if (status == 0 && wanted->title)
-        out_printf(out, "%s\n", wanted->title);
     if (status == 0)
         status = printed_write(&printed, &pen, true, err);
     printed_end(&printed);
@@ -50,6 +48,7 @@ const struct exporter exporters[] = {
     {"txt", "the tree as text", export_text},
     {"md", "the tree as a table in Markdown", export_markdown},
     {"json", "all facts (docs/json.md): a recording whole, or the tree", export_json},
+    {"html", "a page that stands by itself: tree, checks, times", export_report},
     {"csv", "a table of tensors, or of a recording's modules", export_csv},
 };
 const size_t n_exporters = COUNT_OF(exporters);

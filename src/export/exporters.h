@@ -14,7 +14,7 @@
 struct export_wanted {
     struct printed_wanted view; /* which rows and columns, where there are such */
     bool ascii;                 /* text only */
-    const char *title;          /* of a page: NULL the model's; of a text: NULL none */
+    const char *title;          /* of a page; NULL: the model's */
     const char *theme;          /* of a page: "light", "dark"; NULL: as the reader's */
     struct work *work;          /* may be NULL */
 };
@@ -42,5 +42,7 @@ int exporter_write(const struct exporter *exporter, const char *path,
 /* The forms themselves. */
 int export_markdown(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);
+int export_report(struct out *out, struct session *session,
+                  const struct export_wanted *wanted, struct err *err);
 
 #endif

@@ -38,14 +38,13 @@ static uint64_t count_calls(const struct run *run)
 
 static void write_cost(struct json *json, const struct run *run)
 {
-    uint64_t spent = run->own_ns + run->hooks_ns, passes = run_passes_ns(run);
+    uint64_t spent = run->own_ns + run->hooks_ns;
 
     json_u64(json, "wall_ns", run->wall_ns);
-    json_u64(json, "passes_ns", passes);
     json_u64(json, "own_ns", run->own_ns);
     json_u64(json, "hooks_ns", run->hooks_ns);
-    if (passes > 0)
-        json_real(json, "share", (double)spent / (double)passes);
+    if (run->wall_ns > spent)
+        json_real(json, "share", (double)spent / (double)(run->wall_ns - spent));
     else
         json_null(json, "share");
 }

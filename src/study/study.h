@@ -6,6 +6,7 @@
  *   check.h     is it safe, whole and as expected: what `check` says of one model
  *   activity.h  what each place did in a run: its calls put together
  *   slowest.h   where its time went, by place and by class
+ *   family.h    what kind of work a module does: convolution, norm, activation
  *   diff.h      how two models differ           rename.h    renamed keys as rules
  */
 #ifndef STUDY_STUDY_H

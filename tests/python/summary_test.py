@@ -133,7 +133,7 @@ class BesideTorchinfo(unittest.TestCase):
         self.assertIn("124,439,808, all trainable; 38,597,376 more are tied", str(found))
         self.assertIn("(38.6M)", str(found))  # the head, in brackets
         self.assertIn("12 × GPT2Block", str(found))
-        rows = {row["name"]: row for row in found.rows()}
+        rows = {row["name"]: row for row in found.rows}
         attention = rows["transformer.h.0.attn.c_attn"]
         self.assertEqual(attention["params"], "1.8M")  # 768 x 2304 + 2304
         self.assertTrue(attention["label"].endswith("Conv1D(768→2304)"))
@@ -351,7 +351,7 @@ class GivenNothing(unittest.TestCase):
         text = "MoE (train), not run: give it a tensor or a shape to see it run"
         self.assertEqual(str(found).splitlines()[0], text)
         self.assertIsNone(found.recording)
-        self.assertEqual(found.rows()[0]["params"], "1.8K")
+        self.assertEqual(found.rows[0]["params"], "1.8K")
         self.assertIn("params     1,829, all trainable", str(found))
 
     def test_example_input_array_as_lightning_has_it(self):
@@ -449,21 +449,20 @@ class Shown(unittest.TestCase):
         self.assertFalse(self.summary.recording.calls("2")[0].grad_outputs)
 
     def test_rows_json_and_files(self):
-        self.assertEqual(self.summary.rows()[1]["out"], "5×3")
+        self.assertEqual(self.summary.rows[1]["out"], "5×3")
         self.assertEqual(self.summary.json["kind"], "tree")
         told = "input 5×4 float32, made at random"
         self.assertEqual(self.summary.json["run"]["facts"]["input"], told)
         with tempfile.TemporaryDirectory() as folder:
-            for suffix in ("txt", "json", "csv", "md"):
+            for suffix in ("txt", "json", "csv", "md", "scope"):
                 self.summary.export(Path(folder, f"x.{suffix}"))
             text = Path(folder, "x.txt").read_text(encoding="utf-8")
             self.assertEqual(text.rstrip("\n"), str(self.summary))
-            self.summary.recording.save(Path(folder, "x.scope"))
             json.loads(Path(folder, "x.json").read_text(encoding="utf-8"))
             again = torchoscope.open(Path(folder, "x.scope"))
             self.assertEqual(again.facts["input"], told)
             self.assertIn("Linear(4→3)", shown(Path(folder, "x.scope")))
-            with self.assertRaisesRegex((ValueError, torchoscope.Error), "doc"):
+            with self.assertRaises(ValueError):
                 self.summary.export(Path(folder, "x.doc"))
 
     def test_explore_shows_models_summaries_and_recordings(self):

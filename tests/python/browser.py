@@ -1,0 +1,186 @@
+"""For the tests: Chromium, driven by raw WebDriver over urllib.
+
+    class Page(browser.BrowserTest):
+        def test_it(self):
+            self.browser.open(path)          # waits for document.body.dataset.ready
+            self.assertEqual(self.browser.run("return document.title"), "...")
+"""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--hide-scrollbars=false",
+]
+SECONDS = 60
+KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004"}
+KEYS |= {"Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
+
+
+class Browser:
+    """One browser with one page."""
+
+    def __init__(self, *flags):
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            self.begin(flags)
+        except BaseException:
+            self.end()
+            raise
+
+    def begin(self, flags):
+        port = None
+        while port is None:
+            line = self.driver.stdout.readline()
+            if not line:
+                raise RuntimeError("chromedriver did not start")
+            port = re.search(r"on port ([1-9]\d*)", line)
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self.base = f"http://127.0.0.1:{port[1]}"
+        options = {
+            "binary": shutil.which("chromium"),
+            "args": [*FLAGS, *flags, f"--user-data-dir={self.folder.name}"],
+        }
+        wanted = {
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self.base += f"/session/{made['sessionId']}"
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.base + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        try:
+            with self.opener.open(request, timeout=SECONDS) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(json.load(error)["value"]["message"]) from None
+
+    def close(self):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.end()
+
+    def end(self):
+        self.driver.terminate()
+        self.driver.wait()
+        self.driver.stdout.close()
+        self.folder.cleanup()
+
+    def open(self, path, fragment="", ready="document.body.dataset.ready"):
+        """A file, anew; waits until its script is ready."""
+        self.call("POST", "/url", {"url": "about:blank"})
+        self.call("POST", "/url", {"url": Path(path).absolute().as_uri() + fragment})
+        self.wait(f"return {ready}")
+
+    def run(self, script, *arguments):
+        return self.call("POST", "/execute/sync", {"script": script, "args": arguments})
+
+    def wait(self, script):
+        end = time.monotonic() + SECONDS
+        while not self.run(script):
+            if time.monotonic() > end:
+                raise AssertionError(f"never true: {script}")
+            time.sleep(0.01)
+
+    def size(self, width, height=900):
+        """Of what the page sees."""
+        command = "Emulation.setDeviceMetricsOverride"
+        sizes = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self.devtools(command, {**sizes, "mobile": False})
+
+    def devtools(self, command, parameters):
+        body = {"cmd": command, "params": parameters}
+        return self.call("POST", "/goog/cdp/execute", body)
+
+    def prefer(self, scheme):
+        """What the reader's system is set to: "light", "dark"."""
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.devtools("Emulation.setEmulatedMedia", {"features": [feature]})
+
+    def press(self, *keys):
+        actions = []
+        for key in keys:
+            value = KEYS.get(key, key)
+            actions += [{"type": "keyDown", "value": value}]
+            actions += [{"type": "keyUp", "value": value}]
+        source = {"type": "key", "id": "keys", "actions": actions}
+        self.call("POST", "/actions", {"actions": [source]})
+
+    def screenshot(self, path=None, whole=False):
+        """A PNG of what is seen, or of the whole page."""
+        if whole:
+            height = self.run("return document.documentElement.scrollHeight")
+            self.size(self.run("return innerWidth"), height)
+        png = base64.b64decode(self.call("GET", "/screenshot"))
+        if path:
+            Path(path).write_bytes(png)
+        return png
+
+    def pdf(self):
+        return base64.b64decode(self.call("POST", "/print", {}))
+
+    def log(self):
+        """What the console said since it was last asked, warnings and errors only."""
+        told = self.call("POST", "/se/log", {"type": "browser"})
+        return [one["message"] for one in told if one["level"] in ("SEVERE", "WARNING")]
+
+    def requests(self):
+        """The addresses that were asked for since it was last asked."""
+        told = self.call("POST", "/se/log", {"type": "performance"})
+        events = [json.loads(one["message"])["message"] for one in told]
+        return [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+
+
+@unittest.skipUnless(
+    shutil.which("chromium") and shutil.which("chromedriver"), "needs chromium"
+)
+class BrowserTest(unittest.TestCase):
+    """One browser for all tests of a class; the console has to stay silent."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        self.browser.log()
+        self.browser.requests()
+        self.browser.size(1280)
+        self.browser.prefer("light")
+
+    def tearDown(self):
+        self.assertEqual(self.browser.log(), [])
