@@ -149,6 +149,7 @@ static void free_module(void *module)
 static PyMethodDef functions[] = {
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
+    {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
     {NULL, NULL, 0, NULL},
 };

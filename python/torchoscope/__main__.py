@@ -1,7 +1,56 @@
-"""python -m torchoscope: the program, with the same words and the same exit status."""
+"""python -m torchoscope: the program, with the same words and the same exit status.
 
+The program starts this file too, by its path, for live models (src/cli/python.c). So any
+Python may meet it, however old; and where it lies there may be other packages of another
+Python, which are none of this one's.
+"""
+
+import os
 import sys
 
-from torchoscope import _core
 
-sys.exit(_core.main(*sys.argv))
+def main():
+    by_program = not __package__
+    if sys.version_info < (3, 11):
+        version = "%d.%d" % sys.version_info[:2]
+        text = "torchoscope needs Python 3.11 or later; %s is %s, and "
+        text += "TORCHOSCOPE_PYTHON says which to take"
+        return trouble(text % (sys.executable, version))
+    try:
+        if by_program:
+            bring_package(os.path.dirname(os.path.abspath(__file__)))
+        from torchoscope import _core
+    except ImportError as error:
+        return trouble("%s: %s" % (sys.executable, error))
+    live = _core.live("torchoscope", *sys.argv[1:])
+    if live is None:
+        return _core.main("torchoscope", *sys.argv[1:])
+    from torchoscope import shell
+
+    if not by_program and not sys.flags.safe_path:
+        del sys.path[0]  # the current folder: the user's code comes after torch
+    return shell.run(*live, by_program=by_program)
+
+
+def bring_package(folder):
+    """Import torchoscope from here, and nothing else."""
+    if folder in sys.path:  # a script's own folder
+        sys.path.remove(folder)
+    above = os.path.dirname(folder)
+    sys.path.insert(0, above)
+    import torchoscope  # noqa: F401
+
+    sys.path.remove(above)
+
+
+def trouble(sentence):
+    sys.stderr.write("torchoscope: %s\n" % sentence)
+    return 2
+
+
+if __name__ == "__main__":
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        status = 130
+    sys.exit(status)

@@ -92,7 +92,9 @@ class Summary:
 # --- one pass
 
 
-def look(model, inputs=(), kwargs=None, mode="full", backward=False, view=None):
+def look(
+    model, inputs=(), kwargs=None, mode="full", backward=False, view=None, keep=None
+):
     """(Summary, None), or what was recorded up to there and the error of the pass."""
     view = view or {"depth": None, "columns": None, "width": None}
     if not any(True for _ in modules_of(model)):
@@ -101,7 +103,7 @@ def look(model, inputs=(), kwargs=None, mode="full", backward=False, view=None):
     if given.is_empty:
         why = "give it a tensor or a shape to see it run"
         return _structure(model, f"not run: {why}", view), None
-    recording, error = _run(_unlazy(model, given), given, mode, backward)
+    recording, error = _run(_unlazy(model, given), given, mode, backward, keep)
     if error is not None and given.source:
         # Nobody asked for these: the structure is better than an error.
         why = f"not run: its {given.source} do not fit: {_first_line(error)}"
@@ -117,21 +119,22 @@ def _structure(model, why, view):
     return Summary(core, None, f"{name}{_mode_of(model)}, {why}", view)
 
 
-def _run(model, given, mode, backward):
+def _run(model, given, mode, backward, keep):
     """Until it fits: floats that reach an embedding are made integers."""
     while True:
-        recording, error = _run_once(model, given, mode, backward)
+        recording, error = _run_once(model, given, mode, backward, keep)
         if error is None or not given.fits_after(error):
             return recording, error
 
 
-def _run_once(model, given, mode, backward):
+def _run_once(model, given, mode, backward, keep):
     args, kwargs = given.make()
     recording = record(
         model,
         mode=mode,
         gradients=backward,
         parameters=backward,
+        keep=keep,
         inside=hasattr(getattr(torch.backends, "mha", None), "set_fastpath_enabled"),
         eager=_is_compiled(model),
     )

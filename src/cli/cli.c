@@ -100,8 +100,8 @@ static void catch_interrupt(struct work *work)
 
 /* --- A command's life */
 
-int cli_begin(struct cli *cli, const struct command *command, void *options, int *argc,
-              char **argv)
+int cli_read(struct cli *cli, const struct command *command, void *options, int *argc,
+             char **argv)
 {
     struct cli_common common = {0};
     const struct option_set sets[] = {{command->options, command->n_options, options},
@@ -122,6 +122,14 @@ int cli_begin(struct cli *cli, const struct command *command, void *options, int
     cli->colour = wants_colour(common.color, cli->terminal);
     cli->isolate = cli->terminal && !cli->ascii;
     cli->columns = find_columns(cli->terminal);
+    return 0;
+}
+
+int cli_begin(struct cli *cli, const struct command *command, void *options, int *argc,
+              char **argv)
+{
+    if (cli_read(cli, command, options, argc, argv) < 0)
+        return -1;
     work_init(&cli->work);
     catch_interrupt(&cli->work);
     out_init_fd(&cli->out, STDOUT_FILENO);

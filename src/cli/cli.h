@@ -8,7 +8,9 @@
  *   speak.h     sentences that several of them say
  *   progress.h  how far a long job is, on stderr
  *   tree.c info*.c complete.c show.c stats.c diff.c check*.c export.c   one command
- * each
+ *               each
+ *   live.c      explore, summary, record: three commands that Python runs
+ *   python.h    which words are for Python, and how it is started
  *
  * A command looks like this:
  *
@@ -59,6 +61,11 @@ struct cli {
     struct work
         work; /* Ctrl-C sets its cancel flag; a second Ctrl-C ends the program */
 };
+
+/* The first half of cli_begin(): it only reads, and leaves signals and standard output
+ * alone. For Python, which goes on by itself. */
+int cli_read(struct cli *cli, const struct command *command, void *options, int *argc,
+             char **argv);
 
 /* Read the options of `command` into *options (a struct of the command's own, with its
  * defaults set) and the common ones into *cli; leave what is no option in argv[0 ..

@@ -18,10 +18,12 @@ struct command {
     size_t n_options;
     int (*run)(int argc, char **argv); /* argv[0] is the first word behind the name */
     bool hidden;                       /* for shells, not for people */
+    bool live; /* takes live models too: model.py::make (cli/python.h) */
 };
 
 extern const struct command tree_command, show_command, stats_command, info_command,
-    diff_command, check_command, export_command, complete_command;
+    diff_command, check_command, export_command, explore_command, summary_command,
+    record_command, complete_command;
 
 extern const struct command *const commands[];
 extern const size_t n_commands;

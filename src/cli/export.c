@@ -9,6 +9,8 @@
 struct export_options {
     struct printed_wanted view;
     const char *to, *form, *title, *theme;
+    struct option_list inputs;
+    bool train;
 };
 
 static const struct option options_table[] = {
@@ -29,6 +31,10 @@ static const struct option options_table[] = {
      "of a page"},
     {"theme", 0, OPTION_TEXT, "light|dark", offsetof(struct export_options, theme),
      "of a page; it is the reader's own if none is given"},
+    {"inputs", 'i', OPTION_LIST, "WHAT", offsetof(struct export_options, inputs),
+     "of a live model: 1x3x224x224, 8x128:int64 or FILE.py::FUNCTION"},
+    {"train", 0, OPTION_FLAG, NULL, offsetof(struct export_options, train),
+     "of a live model: in train mode, and backward"},
 };
 
 static const struct exporter *find_form(const struct export_options *options,
@@ -86,9 +92,13 @@ static int export_run(int argc, char **argv)
     if (cli_begin(&cli, &export_command, &options, &argc, argv) < 0)
         return STATUS_TROUBLE;
     if (argc != 1 || !options.to)
-        cli_say("usage: torchoscope export FILE -o OUTPUT");
+        cli_say("usage: torchoscope export FILE|TARGET -o OUTPUT");
     else if (cli.json || cli.csv)
         cli_say("export: say -o NAME.json or -o NAME.csv");
+    else if (options.inputs.n || options.train)
+        cli_say("export: %s is a file, which is not run; --inputs and --train are for "
+                "FILE.py::FUNCTION",
+                argv[0]);
     else
         return cli_end(&cli, open_and_write(&cli, argv[0], &options));
     return cli_end(&cli, STATUS_TROUBLE);
@@ -96,10 +106,12 @@ static int export_run(int argc, char **argv)
 
 const struct command export_command = {
     .name = "export",
-    .summary = "a file or recording as text, Markdown, JSON, CSV or a page",
-    .usage = "FILE -o OUTPUT [OPTION]...",
-    .details = "The end of OUTPUT's name tells the form: .txt .md .json .csv .html\n",
+    .summary = "a file, recording or live model as text, Markdown, JSON, CSV or a page",
+    .usage = "FILE|TARGET -o OUTPUT [OPTION]...",
+    .details = "The end of OUTPUT's name tells the form: .txt .md .json .csv .html\n"
+               "TARGET is FILE.py::FUNCTION, as for explore.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = export_run,
+    .live = true,
 };

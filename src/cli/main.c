@@ -1,7 +1,12 @@
 /* Where the program starts. Python starts it elsewhere: python/ext/program.c. */
 #include "cli/cli.h"
+#include "cli/python.h"
 
 int main(int argc, char **argv)
 {
+    int first;
+
+    if (python_command(argc, argv, &first))
+        return python_start(argc, argv);
     return cli_main(argc, argv);
 }

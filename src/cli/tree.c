@@ -1,13 +1,13 @@
 /* torchoscope tree: what is in a file, as a tree. */
+#include "cli/tree.h"
+
 #include <stdint.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/cli.h"
 #include "cli/speak.h"
 #include "export/export.h"
 #include "session/session.h"
-#include "show/printed.h"
 
 static const struct option options_table[] = {
     {"depth", 'd', OPTION_COUNT, "N", offsetof(struct printed_wanted, depth),
@@ -30,7 +30,7 @@ static const struct option options_table[] = {
      "show equal siblings one by one"},
 };
 
-static int list_columns(struct cli *cli)
+int tree_columns(struct cli *cli)
 {
     for (size_t i = 0; i < n_columns; i++)
         out_printf(&cli->out, "%-10s %s\n", columns[i].id, columns[i].about);
@@ -99,8 +99,7 @@ static int write_session(struct cli *cli, const struct session *session,
     return status;
 }
 
-static int open_and_write(struct cli *cli, const char *path,
-                          const struct printed_wanted *wanted)
+int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wanted)
 {
     struct err err = {0};
     struct session *session = session_open(path, &cli->work, &err);
@@ -118,13 +117,13 @@ static int tree_run(int argc, char **argv)
     if (cli_begin(&cli, &tree_command, &wanted, &argc, argv) < 0)
         return STATUS_TROUBLE;
     if (wanted.columns && strcmp(wanted.columns, "help") == 0)
-        return cli_end(&cli, list_columns(&cli));
+        return cli_end(&cli, tree_columns(&cli));
     if (argc != 1) {
         cli_say("tree: give it one file; torchoscope tree --help says more");
         return cli_end(&cli, STATUS_TROUBLE);
     }
     wanted.width = cli.columns;
-    return cli_end(&cli, open_and_write(&cli, argv[0], &wanted));
+    return cli_end(&cli, tree_file(&cli, argv[0], &wanted));
 }
 
 const struct command tree_command = {

@@ -1,0 +1,281 @@
+"""Live models from the command line: explore, summary, record, diff and export of
+model.py::make. The words were understood by src/cli; see docs/python.md, "The shell"."""
+
+import contextlib
+import inspect
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Mapping
+
+from torchoscope import _core
+from torchoscope.targets import (
+    OURS,
+    Trouble,
+    first_line,
+    load,
+    shown_signature,
+    user_code,
+)
+
+FINE, FINDINGS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(command, words, options, page, by_program=False):
+    """Do what the words ask for, and return the exit status."""
+    try:
+        _import_torch(by_program)
+        # As for a script of its own, which got no words.
+        sys.argv[:] = [words[0].partition("::")[0]] if words else [""]
+        status = _COMMANDS[command](words or [], options, page)
+        sys.stdout.flush()
+        return status
+    except Trouble as trouble:
+        sys.stdout.flush()
+        sys.stderr.writelines(trouble.lines)
+        _say(str(trouble))
+        return TROUBLE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads any more. Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return TROUBLE
+
+
+def _say(sentence):
+    print(f"torchoscope: {sentence}", file=sys.stderr, flush=True)
+
+
+def _import_torch(by_program):
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise Trouble(f"{sys.executable}: torch: {error}") from None
+        hint = "TORCHOSCOPE_PYTHON says which Python to take"
+        raise Trouble(f"{sys.executable} has no torch; {hint}") from None
+    except Exception as error:
+        raise Trouble(f"{sys.executable}: torch: {first_line(error)}") from None
+    if by_program:
+        _say(f"with {sys.executable}, torch {torch.__version__}")
+
+
+# --- commands
+
+
+def _summary(words, options, page):
+    target = _one(words, "TARGET")
+    model, found, error = _look(target, options, _quiet_if(page["json"] or page["csv"]))
+    _write(_as_text(found, options, page))
+    return _tell(target, model, found, error)
+
+
+def _record(words, options, page):
+    target = _one(words, "TARGET")
+    model, found, error = _look(target, options, contextlib.nullcontext())
+    if found.recording is None:
+        raise Trouble(f"{target}: {_not_run(model)}")
+    path = options.get("output") or f"{type(model).__name__}.scope"
+    with _writing(path):
+        found.recording.save(path)
+    calls = len(found.recording.calls())
+    _say(f"wrote {path}, {calls} calls; look at it: torchoscope {shlex.quote(path)}")
+    return _tell(target, model, found, error)
+
+
+def _export(words, options, page):
+    target = _one(words, "TARGET", "-o OUTPUT")
+    path = options.get("output")
+    if path is None:
+        raise Trouble("usage: torchoscope export TARGET -o OUTPUT")
+    if page["json"] or page["csv"]:
+        raise Trouble("export: say -o NAME.json or -o NAME.csv")
+    form = options.get("form") or os.path.splitext(path)[1].lstrip(".").lower()
+    _check_form(form, path)
+    names = ("columns", "depth", "filter", "title", "theme")
+    wanted = {name: options[name] for name in names if name in options}
+    to_output = path == "-"
+    model, found, error = _look(target, options, _quiet_if(to_output))
+    wanted.setdefault("title", found._heading)
+    with _sentence("export"):
+        text = found._core.export(form, **wanted)
+    if to_output:
+        _write(text)
+    else:
+        with _writing(path), open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return _tell(target, model, found, error)
+
+
+def _check_form(form, path):
+    """Before a model runs for a minute."""
+    import torch
+
+    if not form:
+        raise Trouble(f"export: {path} does not tell the form; --form does")
+    with _sentence("export"):
+        _core.Model(torch.nn.Identity(), "").export(form)
+
+
+_COMMANDS = {
+    "explore": _summary,
+    "summary": _summary,
+    "record": _record,
+    "export": _export,
+}
+
+
+def _one(words, *names):
+    if len(words) != 1:
+        raise Trouble(f"one model at a time: {' '.join(names)}")
+    if "::" not in words[0]:
+        raise Trouble(f"{words[0]}: what is in a file is not run; write FILE.py::NAME")
+    return words[0]
+
+
+# --- one pass
+
+
+def _look(target, options, quiet):
+    """(model, Summary of one pass of it, what the pass raised)"""
+    from torchoscope.restore import roots_of
+    from torchoscope.summaries import look
+
+    with quiet:
+        model = _model(target)
+        args, kwargs = _inputs(options.get("inputs", ()))
+        train = options.get("train", False)
+        if train:
+            with user_code(target):
+                for root in roots_of(model).values():
+                    root.train()
+        with user_code(target):
+            found, error = look(
+                model,
+                args,
+                kwargs,
+                mode=options.get("mode", "full"),
+                backward=train,
+                keep=options.get("keep"),
+            )
+    return model, found, error
+
+
+def _model(target):
+    from torchoscope.restore import roots_of
+
+    model = load(target)
+    if not roots_of(model):
+        kind = type(model).__name__
+        raise Trouble(f"{target}: it gives a {kind}, and no torch.nn.Module in it")
+    return model
+
+
+def _wants(model):
+    """'Net.forward takes (x, mask=None)'"""
+    call = getattr(model, "forward", model)
+    name = f"{type(model).__name__}.forward"
+    try:
+        return f"{name} takes {shown_signature(inspect.signature(call))}"
+    except (TypeError, ValueError):
+        return f"what {name} takes is not known"
+
+
+def _inputs(words):
+    """(args, kwargs) for forward."""
+    from torchoscope.inputs import parse_shape
+
+    args, kwargs = [], {}
+    for word in words:
+        if "::" in word:
+            given = load(word)
+            if isinstance(given, Mapping):
+                kwargs.update(given)
+            elif type(given) is tuple and not all(type(one) is int for one in given):
+                args.extend(given)
+            else:
+                args.append(given)
+            continue
+        with _sentence("--inputs"):
+            shape = parse_shape(word)
+        if shape is None:
+            how = "write 1x3x224x224, 8x128:int64 or FILE.py::FUNCTION"
+            raise Trouble(f"--inputs {word}: {how}")
+        args.append(word)
+    return args, kwargs
+
+
+# --- what is said
+
+
+def _as_text(found, options, page):
+    if page["json"]:
+        return found._core.json("tree")
+    if page["csv"]:
+        return found._core.export("csv")
+    names = ("columns", "depth")
+    wanted = {name: options[name] for name in names if name in options}
+    wanted |= {"ascii": page["ascii"], "colour": page["colour"]}
+    with _sentence("--columns"):
+        return found.text(width=page["width"] or None, **wanted)
+
+
+def _tell(target, model, found, error):
+    """The exit status. What was seen stands above, also of a pass that failed."""
+    if error is not None:
+        notes = [f"{note}\n" for note in getattr(error, "__notes__", ())]
+        text = f"{first_line(error)}{_where(error)}; {_wants(model)}"
+        raise Trouble(f"{target}: {text}", notes)
+    if found.recording is None:
+        sys.stdout.flush()
+        _say(f"{target}: {_not_run(model)}")
+        return FINE
+    run = found.json.get("run", {})
+    return FINDINGS if "producer" in run or "raised" in run else FINE
+
+
+def _not_run(model):
+    return f"it was not run; {_wants(model)}, which --inputs can give"
+
+
+def _where(error):
+    """' (net.py:12)': the last line of the user's own."""
+    import torch
+
+    others = (OURS, os.path.dirname(torch.__file__), "<")
+    lines = [
+        f"{os.path.basename(frame.f_code.co_filename)}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith(others)
+    ]
+    return f" ({lines[-1]})" if lines else ""
+
+
+def _write(text):
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _quiet_if(data):
+    """What the user's code prints goes to standard error if a program reads ours."""
+    return contextlib.redirect_stdout(sys.stderr) if data else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _sentence(about):
+    try:
+        yield
+    except (ValueError, KeyError) as error:
+        raise Trouble(f"{about}: {error.args[0]}") from None
+
+
+@contextlib.contextmanager
+def _writing(path):
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise Trouble(f"{path}: {why}") from None

@@ -1,0 +1,13 @@
+/* tree.h - what other commands take from `tree`. */
+#ifndef CLI_TREE_H
+#define CLI_TREE_H
+
+#include "cli/cli.h"
+#include "show/printed.h"
+
+/* What is in the file at `path`, as a tree on standard output. Returns the status. */
+int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wanted);
+/* The columns that there are. */
+int tree_columns(struct cli *cli);
+
+#endif
