@@ -1,4 +1,4 @@
-"""Live models from the command line: explore, summary, record, diff and export of
+"""Live models from the command line: explore, summary, record and export of
 model.py::make. The words were understood by src/cli; see docs/python.md, "The shell"."""
 
 import contextlib
@@ -266,7 +266,7 @@ def _quiet_if(data):
 def _sentence(about):
     try:
         yield
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, _core.Error) as error:
         raise Trouble(f"{about}: {error.args[0]}") from None
 
 

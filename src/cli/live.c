@@ -108,7 +108,7 @@ static int record_run(int argc, char **argv)
 
 const struct command explore_command = {
     .name = "explore",
-    .summary = "a live model, file.py::function: its tree and what one pass did",
+    .summary = "a live model, file.py::function: its tree, and what one pass did",
     .usage = "TARGET|FILE [OPTION]...",
     .details = ABOUT_TARGET "A file is shown as tree shows it.\n",
     .options = options_table + RECORD_ONLY,
@@ -119,7 +119,7 @@ const struct command explore_command = {
 
 const struct command summary_command = {
     .name = "summary",
-    .summary = "the same as a table, for people and scripts",
+    .summary = "a live model as a table: shapes, times, what it comes to",
     .usage = "TARGET|FILE [OPTION]...",
     .details = ABOUT_TARGET "A file is shown as tree shows it.\n",
     .options = options_table + RECORD_ONLY,

@@ -21,7 +21,7 @@ static void write_help(struct out *out)
              "commands:\n");
     for (size_t i = 0; i < n_commands; i++)
         if (!commands[i]->hidden)
-            out_printf(out, "  %-6s %s\n", commands[i]->name, commands[i]->summary);
+            out_printf(out, "  %-7s %s\n", commands[i]->name, commands[i]->summary);
     out_text(out, "\n"
                   "  torchoscope COMMAND --help says more; so does man torchoscope.\n"
                   "  torchoscope --version\n\n"
