@@ -98,9 +98,8 @@ def _export(words, options, page):
     wanted = {name: options[name] for name in names if name in options}
     to_output = path == "-"
     model, found, error = _look(target, options, _quiet_if(to_output))
-    wanted.setdefault("title", found._heading)
     with _sentence("export"):
-        text = found._core.export(form, **wanted)
+        text = found._core.export(form, **found._in_full(wanted))
     if to_output:
         _write(text)
     else:
