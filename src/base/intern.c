@@ -4,6 +4,24 @@
 #include <string.h>
 
 #define FIRST_SLOTS 64u
+#define PIECE_BITS  10 /* so that a tiny table stays tiny */
+#define PIECE       (1u << PIECE_BITS)
+#define MAX_PIECES  (UINT32_MAX >> PIECE_BITS)
+#define OWN_PIECE   (PIECE / 4) /* what is longer would leave too much unused */
+#define LONG        255u        /* stands for a length that does not fit a byte */
+
+static struct str str_at(const struct intern *intern, uint32_t id)
+{
+    uint32_t at = intern->at[id], len;
+    const char *text = intern->pieces[at >> PIECE_BITS] + (at & (PIECE - 1));
+
+    len = (uint8_t)*text++;
+    if (len == LONG) {
+        memcpy(&len, text, sizeof len);
+        text += sizeof len;
+    }
+    return (struct str){text, len};
+}
 
 /* The slot that holds `s`, or the free one where it belongs. The upper half of the hash
  * says where to look and stands in the slot: other strings are hardly ever looked at.
@@ -14,7 +32,7 @@ static uint64_t *find_slot(const struct intern *intern, struct str s, uint64_t h
 
     for (; intern->slots[i]; i = (i + 1) & intern->mask)
         if (intern->slots[i] >> 32 == hash >> 32 &&
-            str_eq(intern->strs[(uint32_t)intern->slots[i] - 1], s))
+            str_eq(str_at(intern, (uint32_t)intern->slots[i] - 1), s))
             break;
     return &intern->slots[i];
 }
@@ -72,10 +90,73 @@ static int grow_slots(struct intern *intern)
     return 0;
 }
 
+static int add_piece(struct intern *intern, size_t size)
+{
+    char *piece;
+
+    if (intern->n_pieces >= MAX_PIECES) {
+        intern->arena->spent = true;
+        return -1;
+    }
+    if (arena_room(intern->arena, &intern->pieces, intern->n_pieces,
+                   &intern->pieces_room, sizeof *intern->pieces) < 0)
+        return -1;
+    piece = arena_alloc(intern->arena, size);
+    if (!piece)
+        return -1;
+    intern->pieces[intern->n_pieces++] = piece;
+    return 0;
+}
+
+/* Find room for `size` bytes of text. A long string has a piece of its own. */
+static char *take_text(struct intern *intern, size_t size, uint32_t *ret_at)
+{
+    uint32_t piece, cut = 0;
+
+    if (size > OWN_PIECE) {
+        if (add_piece(intern, size) < 0)
+            return NULL;
+        piece = intern->n_pieces - 1;
+    } else {
+        if (intern->n_pieces == 0 || size > PIECE - intern->cut) {
+            if (add_piece(intern, PIECE) < 0)
+                return NULL;
+            intern->piece = intern->n_pieces - 1;
+            intern->cut = 0;
+        }
+        piece = intern->piece;
+        cut = intern->cut;
+        intern->cut += (uint32_t)size;
+    }
+    *ret_at = piece << PIECE_BITS | cut;
+    return intern->pieces[piece] + cut;
+}
+
+/* Keep the bytes: length, text, NUL. */
+static int keep_text(struct intern *intern, struct str s, uint32_t *ret_at)
+{
+    size_t head = s.len < LONG ? 1 : 1 + sizeof(uint32_t);
+    uint32_t len = (uint32_t)s.len;
+    char *text;
+
+    if (s.len > UINT32_MAX - PIECE) {
+        intern->arena->spent = true;
+        return -1;
+    }
+    text = take_text(intern, head + s.len + 1, ret_at);
+    if (!text)
+        return -1;
+    *(uint8_t *)text = (uint8_t)(s.len < LONG ? s.len : LONG);
+    if (head > 1)
+        memcpy(text + 1, &len, sizeof len);
+    if (s.len > 0)
+        memcpy(text + head, s.at, s.len);
+    return 0; /* the NUL is there: an arena gives zeros */
+}
+
 uint32_t intern_add(struct intern *intern, struct str s)
 {
     uint64_t hash = str_hash(s), *slot;
-    struct str copy;
 
     if (!intern->slots)
         return INTERN_NONE;
@@ -90,13 +171,10 @@ uint32_t intern_add(struct intern *intern, struct str s)
         }
         slot = find_slot(intern, s, hash);
     }
-    if (arena_room(intern->arena, &intern->strs, intern->n, &intern->room,
-                   sizeof *intern->strs) < 0)
+    if (arena_room(intern->arena, &intern->at, intern->n, &intern->room,
+                   sizeof *intern->at) < 0 ||
+        keep_text(intern, s, &intern->at[intern->n]) < 0)
         return INTERN_NONE;
-    copy = arena_str(intern->arena, s);
-    if (!copy.at)
-        return INTERN_NONE;
-    intern->strs[intern->n] = copy;
     *slot = (hash & ~(uint64_t)UINT32_MAX) | ++intern->n;
     return intern->n - 1;
 }
@@ -110,5 +188,5 @@ uint32_t intern_find(const struct intern *intern, struct str s)
 
 struct str intern_str(const struct intern *intern, uint32_t id)
 {
-    return id < intern->n ? intern->strs[id] : STR("");
+    return id < intern->n ? str_at(intern, id) : STR("");
 }

@@ -1,5 +1,6 @@
 /* intern.h - strings as dense numbers: the same bytes always get the same id.
- * Id 0 is the empty string. The bytes live in the arena and end in NUL. */
+ * Id 0 is the empty string. The bytes live in the arena, never move and end in NUL. A
+ * string takes six bytes beside its own: where it is, its length, and the NUL. */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
@@ -11,9 +12,12 @@
 struct intern {
     struct arena *arena; /* borrowed; of the strings */
     struct arena *table; /* borrowed; of the slots */
-    struct str *strs;    /* by id */
+    uint32_t *at;        /* by id: its piece, and where it begins in that */
     uint32_t n, room;
-    uint64_t *slots; /* hash table: half of the hash, and id + 1; 0 is free */
+    char **pieces; /* blocks of text */
+    uint32_t n_pieces, pieces_room;
+    uint32_t piece, cut; /* the one that is being filled, and how far it is */
+    uint64_t *slots;     /* hash table: half of the hash, and id + 1; 0 is free */
     uint32_t mask;
 };
 

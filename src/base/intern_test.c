@@ -1,6 +1,7 @@
 #include "base/intern.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "base/test.h"
@@ -41,6 +42,46 @@ TEST(id_zero_is_the_empty_string)
     CHECK(intern_find(&intern, STR("x")) == INTERN_NONE);
     CHECK_INT(intern_add(&intern, str_span("a\0b", 3)), 1);
     CHECK_INT(intern_add(&intern, str_span("a\0c", 3)), 2);
+    arena_release(&arena);
+}
+
+TEST(strings_of_any_length_come_back_and_stay_where_they_are)
+{
+    static char text[5000];
+    const char *at[sizeof text];
+    struct arena arena;
+    struct intern intern;
+
+    memset(text, 'x', sizeof text);
+    arena_init(&arena, 0);
+    CHECK(intern_init(&intern, &arena) == 0);
+    for (uint32_t len = 1; len < sizeof text; len++) {
+        CHECK_INT(intern_add(&intern, str_span(text, len)), len);
+        at[len] = intern_str(&intern, len).at;
+    }
+    for (uint32_t len = 1; len < sizeof text; len++) {
+        CHECK(str_eq(intern_str(&intern, len), str_span(text, len)));
+        CHECK(intern_str(&intern, len).at == at[len] && at[len][len] == '\0');
+    }
+    arena_release(&arena);
+}
+
+TEST(short_strings_take_six_bytes_beside_their_own)
+{
+    struct arena arena, table;
+    struct intern intern;
+    char text[32];
+
+    arena_init(&arena, 0);
+    arena_init(&table, 0);
+    CHECK(intern_init_apart(&intern, &arena, &table) == 0);
+    for (uint32_t i = 100000; i < 200000; i++) {
+        snprintf(text, sizeof text, "%u", i);
+        CHECK(intern_add(&intern, str_of(text)) != INTERN_NONE);
+    }
+    /* What is asked of the system for an array is up to twice of what it needs. */
+    CHECK(arena.used < 100000 * (6 + 8 + 4 + 1));
+    arena_release(&table);
     arena_release(&arena);
 }
 

@@ -7,7 +7,7 @@
 static int copy_strings(struct model *to, const struct model *from)
 {
     for (uint32_t i = 1; i < from->strings.n; i++)
-        if (intern_add(&to->strings, from->strings.strs[i]) != i)
+        if (intern_add(&to->strings, intern_str(&from->strings, i)) != i)
             return -1;
     return 0;
 }

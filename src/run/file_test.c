@@ -49,7 +49,7 @@ static void same_strings(const struct intern *a, const struct intern *b)
 {
     CHECK(a->n == b->n || a->n + 1 == b->n);
     for (uint32_t i = 0; i < a->n; i++)
-        CHECK(str_eq(a->strs[i], b->strs[i]));
+        CHECK(str_eq(intern_str(a, i), intern_str(b, i)));
 }
 
 static void same_plain(const struct values *a, const struct values *b)

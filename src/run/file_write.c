@@ -80,7 +80,7 @@ static void get_string(void *user, uint32_t i, void *row)
 {
     const struct scope_write *w = user;
 
-    ((struct text_row *)row)->text = w->strings->strs[i];
+    ((struct text_row *)row)->text = intern_str(w->strings, i);
 }
 
 static void get_plain(void *user, uint32_t i, void *row)

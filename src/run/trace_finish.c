@@ -29,7 +29,7 @@ static int copy_strings(struct finish *f)
     const struct intern *from = &f->trace->strings;
 
     for (uint32_t i = 1; i < from->n; i++)
-        if (intern_add(&f->run->strings, from->strs[i]) != i)
+        if (intern_add(&f->run->strings, intern_str(from, i)) != i)
             return -1;
     return 0;
 }
