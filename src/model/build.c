@@ -86,7 +86,7 @@ struct values *build_values(struct build *build)
 struct object *build_object(struct build *build, uint32_t node)
 {
     struct model *model = build->model;
-    uint32_t id = build->nodes[node].object;
+    uint32_t id = model->object[node];
 
     if (id != NO_OBJECT)
         return &model->objects[id];
@@ -94,7 +94,7 @@ struct object *build_object(struct build *build, uint32_t node)
                    &model->objects_room, sizeof *model->objects) < 0)
         return NULL;
     id = model->n_objects++;
-    build->nodes[node].object = id;
+    model->object[node] = id;
     model->objects[id] =
         (struct object){.class_id = NO_CLASS, .place = node, .training = -1};
     return &model->objects[id];
@@ -104,7 +104,7 @@ int build_same(struct build *build, uint32_t node, uint32_t first)
 {
     if (!build_object(build, first))
         return -1;
-    build->nodes[node].object = build->nodes[first].object;
+    build->model->object[node] = build->model->object[first];
     build->nodes[node].kind = build->nodes[first].kind;
     build->nodes[node].flags |= PLACE_AGAIN;
     return 0;
@@ -326,53 +326,102 @@ void build_pickle_event(struct build *build, const struct pickle_event *event)
     log->events[log->n_events++].next = NO_EVENT;
 }
 
-/* The columns of the finished tree. */
-static int make_columns(struct model *model, uint32_t n)
+/* Did the nodes come in pre-order? Most files list what they hold that way. Each must
+ * then stand below the one before it, or below one that is above that. */
+static bool in_order(const struct build *build)
 {
-    struct arena *arena = &model->arena;
+    const uint32_t *parent = build->model->parent;
 
-    model->parent = arena_array(arena, n, sizeof *model->parent);
-    model->end = arena_array(arena, n, sizeof *model->end);
-    model->name = arena_array(arena, n, sizeof *model->name);
-    model->object = arena_array(arena, n, sizeof *model->object);
-    model->kind = arena_array(arena, n, sizeof *model->kind);
-    model->flags = arena_array(arena, n, sizeof *model->flags);
-    if (!model->parent || !model->end || !model->name || !model->object ||
-        !model->kind || !model->flags)
-        return -1;
-    model->n_places = n;
-    return 0;
+    for (uint32_t node = 1; node < build->n_nodes; node++) {
+        uint32_t above = node - 1;
+
+        while (above > parent[node])
+            above = parent[above];
+        if (above != parent[node])
+            return false;
+    }
+    return true;
 }
 
 /* Number the nodes in pre-order, going down and up along the links: place_of[node]. */
-static void number_nodes(struct build *build, uint32_t *place_of)
+static void number_nodes(const struct build *build, uint32_t *place_of)
 {
-    struct model *model = build->model;
-    uint32_t node = 0, place = 0;
+    uint32_t node = 0, place = 0, next;
 
     for (;;) {
-        struct build_node *at = &build->nodes[node];
-
-        place_of[node] = place;
-        model->parent[place] = at->parent == NO_PLACE ? NO_PLACE : place_of[at->parent];
-        model->name[place] = at->name;
-        model->object[place] = at->object;
-        model->kind[place] = at->kind;
-        model->flags[place] = at->flags;
-        place++;
-        if (at->first != NO_PLACE) {
-            node = at->first;
-            continue;
-        }
-        model->end[place - 1] = place;
-        while (build->nodes[node].next == NO_PLACE) {
-            node = build->nodes[node].parent;
-            if (node == NO_PLACE)
+        place_of[node] = place++;
+        next = node_first(build, node);
+        while (next == NO_PLACE) {
+            next = node_next(build, node);
+            node = build->model->parent[node];
+            if (next == NO_PLACE && node == NO_PLACE)
                 return;
-            model->end[place_of[node]] = place;
         }
-        node = build->nodes[node].next;
+        node = next;
     }
+}
+
+/* Put a column in order, by way of one that is no longer needed. */
+static void order_column(uint32_t *column, uint32_t *spare, const uint32_t *place_of,
+                         uint32_t n)
+{
+    for (uint32_t node = 0; node < n; node++)
+        spare[place_of[node]] = column[node];
+    memcpy(column, spare, n * sizeof *column);
+}
+
+/* Nodes become places: what refers to them follows. */
+static int order_nodes(struct build *build)
+{
+    struct model *model = build->model;
+    uint32_t n = build->n_nodes, *place_of, i;
+    struct pickle_log *log = &model->pickle;
+
+    place_of = arena_array(&build->scratch, n, sizeof *place_of);
+    if (!place_of)
+        return -1;
+    number_nodes(build, place_of);
+    for (i = 1; i < n; i++)
+        model->parent[i] = place_of[model->parent[i]];
+    order_column(model->parent, build->next, place_of, n);
+    order_column(model->name, build->next, place_of, n);
+    order_column(model->object, build->next, place_of, n);
+    for (i = 0; i < n; i++)
+        memcpy(&build->next[place_of[i]], &build->nodes[i], sizeof *build->nodes);
+    memcpy(build->nodes, build->next, n * sizeof *build->nodes);
+    for (i = 0; i < model->n_findings; i++)
+        if (model->findings[i].place < n)
+            model->findings[i].place = place_of[model->findings[i].place];
+    for (i = 0; i < log->n_events; i++)
+        if (log->events[i].place < n)
+            log->events[i].place = place_of[log->events[i].place];
+    return 0;
+}
+
+/* The columns that only a finished tree has. */
+static int make_columns(struct build *build)
+{
+    struct model *model = build->model;
+    uint32_t n = build->n_nodes, place;
+
+    model->end = arena_array(&model->arena, n, sizeof *model->end);
+    model->kind = arena_array(&model->arena, n, sizeof *model->kind);
+    model->flags = arena_array(&model->arena, n, sizeof *model->flags);
+    if (!model->end || !model->kind || !model->flags)
+        return -1;
+    model->n_places = n;
+    for (place = n; place-- > 0;) {
+        uint32_t parent = model->parent[place];
+
+        model->kind[place] = build->nodes[place].kind;
+        model->flags[place] = build->nodes[place].flags;
+        /* Whoever has places below it was told where they end. */
+        if (model->end[place] == 0)
+            model->end[place] = place + 1;
+        if (parent != NO_PLACE && model->end[parent] == 0)
+            model->end[parent] = model->end[place];
+    }
+    return 0;
 }
 
 /* Where each object and tensor stands first; at how many places a tensor stands. */
@@ -407,28 +456,19 @@ struct model *build_finish(struct build *build, struct err *err)
 {
     struct model *model = build->model;
     size_t n = build->n_nodes;
-    uint32_t *place_of;
 
     if (model->arena.spent || build->scratch.spent) {
-        allow(&build->scratch, n * sizeof *place_of + 64 * KIB);
-        allow(&model->arena, n * (4 * sizeof(uint32_t) + 2) + 512 * KIB);
+        allow(&build->scratch, n * sizeof(uint32_t) + 64 * KIB);
+        allow(&model->arena, n * (sizeof(uint32_t) + 2) + 512 * KIB);
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, 0,
                       "the file needs more memory than its size allows; what came "
                       "after that is left out");
     }
-    place_of = arena_array(&build->scratch, n, sizeof *place_of);
-    if (!place_of || make_columns(model, build->n_nodes) < 0) {
+    if ((!in_order(build) && order_nodes(build) < 0) || make_columns(build) < 0) {
         arena_err(&model->arena, model->path, err);
         return NULL;
     }
-    number_nodes(build, place_of);
     find_first_places(model);
-    for (uint32_t i = 0; i < model->n_findings; i++)
-        if (model->findings[i].place < build->n_nodes)
-            model->findings[i].place = place_of[model->findings[i].place];
-    for (uint32_t i = 0; i < model->pickle.n_events; i++)
-        if (model->pickle.events[i].place < build->n_nodes)
-            model->pickle.events[i].place = place_of[model->pickle.events[i].place];
     build->model = NULL;
     return model;
 }

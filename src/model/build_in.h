@@ -8,10 +8,11 @@
 
 #include "model/build.h"
 
-/* A node of the tree under way. Children hang in a list, in the order they came. */
+/* The nodes of the tree under way are columns of one length. Of these the model has
+ * `parent`, `name` and `object` already, which become those of its places; the others
+ * are in scratch memory. Children hang in a ring, in the order they came: the last of
+ * them leads to the first. */
 struct build_node {
-    uint32_t parent, first, last, next;
-    uint32_t name, object;
     uint8_t kind, flags;
     uint8_t listed; /* enum listed */
     bool in_table;  /* it stands in build->by_name */
@@ -19,5 +20,21 @@ struct build_node {
 
 /* Can a node be found by its name, and by whom? */
 enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
+
+/* The first child of a node, or NO_PLACE; the next sibling, or NO_PLACE. */
+static inline uint32_t node_first(const struct build *build, uint32_t node)
+{
+    uint32_t last = build->last[node];
+
+    return last == NO_PLACE ? NO_PLACE : build->next[last];
+}
+
+static inline uint32_t node_next(const struct build *build, uint32_t node)
+{
+    uint32_t parent = build->model->parent[node];
+
+    return parent == NO_PLACE || build->last[parent] == node ? NO_PLACE
+                                                             : build->next[node];
+}
 
 #endif

@@ -2,34 +2,58 @@
 
 #include <string.h>
 
+#include "base/base.h"
+
 #define FIRST_SLOTS  16u /* a power of two */
 #define FEW_CHILDREN 4
+
+/* Let all columns have one length more. They have items of one size, so that they grow
+ * alike. */
+static int more_nodes(struct build *build)
+{
+    struct model *model = build->model;
+    struct {
+        struct arena *arena;
+        void *at;
+    } columns[] = {
+        {&model->arena, &model->parent}, {&model->arena, &model->name},
+        {&model->arena, &model->object}, {&build->scratch, &build->last},
+        {&build->scratch, &build->next}, {&build->scratch, &build->nodes},
+    };
+    uint32_t n = build->nodes_room, room = n;
+
+    _Static_assert(sizeof(struct build_node) == sizeof(uint32_t), "columns grow alike");
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
+        room = n;
+        if (arena_room(columns[i].arena, columns[i].at, n, &room, sizeof(uint32_t)) < 0)
+            return -1;
+    }
+    build->nodes_room = room;
+    return 0;
+}
 
 static uint32_t add_node(struct build *build, uint32_t parent, enum place_kind kind,
                          uint32_t name_id)
 {
+    struct model *model = build->model;
     uint32_t id = build->n_nodes;
-    struct build_node *node;
 
-    if (name_id == INTERN_NONE ||
-        arena_room(&build->scratch, &build->nodes, id, &build->nodes_room,
-                   sizeof *build->nodes) < 0)
+    if (name_id == INTERN_NONE || (id == build->nodes_room && more_nodes(build) < 0))
         return NO_PLACE;
-    node = &build->nodes[build->n_nodes++];
-    *node = (struct build_node){.parent = parent,
-                                .first = NO_PLACE,
-                                .last = NO_PLACE,
-                                .next = NO_PLACE,
-                                .name = name_id,
-                                .object = NO_OBJECT,
-                                .kind = (uint8_t)kind};
+    build->n_nodes++;
+    build->nodes[id] = (struct build_node){.kind = (uint8_t)kind};
+    model->parent[id] = parent;
+    model->name[id] = name_id;
+    model->object[id] = NO_OBJECT;
+    build->last[id] = NO_PLACE;
+    build->next[id] = id;
     if (parent == NO_PLACE)
         return id;
-    if (build->nodes[parent].last == NO_PLACE)
-        build->nodes[parent].first = id;
-    else
-        build->nodes[build->nodes[parent].last].next = id;
-    build->nodes[parent].last = id;
+    if (build->last[parent] != NO_PLACE) {
+        build->next[id] = build->next[build->last[parent]];
+        build->next[build->last[parent]] = id;
+    }
+    build->last[parent] = id;
     return id;
 }
 
@@ -44,30 +68,34 @@ static uint32_t slot_of(uint32_t parent, uint32_t name)
     return (uint32_t)hash_u64((uint64_t)parent << 32 | name);
 }
 
+static bool is_listed(const struct build *build, uint32_t id, uint32_t name,
+                      enum listed listed)
+{
+    return build->model->name[id] == name && build->nodes[id].listed == listed;
+}
+
 /* The node `name` below `parent` that build_child() or build_leaf() made, or NO_PLACE.
  * The first few children are found along their links, so that most modules need no
  * table. */
 static uint32_t find_listed(const struct build *build, uint32_t parent, uint32_t name,
                             enum listed listed)
 {
-    const struct build_node *nodes = build->nodes;
     uint32_t mask = build->by_name_room - 1;
-    uint32_t id = nodes[parent].last;
+    uint32_t id = build->last[parent];
 
     /* The one that came last is the one that is most often wanted. */
-    if (id == NO_PLACE || (nodes[id].name == name && nodes[id].listed == listed))
+    if (id == NO_PLACE || is_listed(build, id, name, listed))
         return id;
-    id = nodes[parent].first;
-    for (int i = 0; i < FEW_CHILDREN && id != NO_PLACE; i++, id = nodes[id].next)
-        if (nodes[id].name == name && nodes[id].listed == listed)
+    id = node_first(build, parent);
+    for (int i = 0; i < FEW_CHILDREN && id != NO_PLACE; i++, id = node_next(build, id))
+        if (is_listed(build, id, name, listed))
             return id;
     if (id == NO_PLACE || !build->by_name)
         return NO_PLACE;
     for (uint32_t i = slot_of(parent, name) & mask; build->by_name[i];
          i = (i + 1) & mask) {
         id = build->by_name[i] - 1;
-        if (nodes[id].parent == parent && nodes[id].name == name &&
-            nodes[id].listed == listed)
+        if (build->model->parent[id] == parent && is_listed(build, id, name, listed))
             return id;
     }
     return NO_PLACE;
@@ -75,9 +103,8 @@ static uint32_t find_listed(const struct build *build, uint32_t parent, uint32_t
 
 static void put_in_table(struct build *build, uint32_t id)
 {
-    const struct build_node *node = &build->nodes[id];
     uint32_t mask = build->by_name_room - 1;
-    uint32_t i = slot_of(node->parent, node->name) & mask;
+    uint32_t i = slot_of(build->model->parent[id], build->model->name[id]) & mask;
 
     while (build->by_name[i])
         i = (i + 1) & mask;
@@ -114,10 +141,10 @@ static int reserve_table(struct build *build)
 /* Are there so few children that a further one is found along the links? */
 static bool has_few_children(const struct build *build, uint32_t parent)
 {
-    uint32_t id = build->nodes[parent].first;
+    uint32_t id = node_first(build, parent);
 
     for (int i = 1; i < FEW_CHILDREN && id != NO_PLACE; i++)
-        id = build->nodes[id].next;
+        id = node_next(build, id);
     return id == NO_PLACE;
 }
 
@@ -208,7 +235,7 @@ void build_set_flags(struct build *build, uint32_t node, unsigned flags)
 
 void build_set_object(struct build *build, uint32_t node, uint32_t object)
 {
-    build->nodes[node].object = object;
+    build->model->object[node] = object;
 }
 
 unsigned build_flags(const struct build *build, uint32_t node)
@@ -218,28 +245,11 @@ unsigned build_flags(const struct build *build, uint32_t node)
 
 void build_path(const struct build *build, uint32_t node, struct buf *to)
 {
-    const struct build_node *nodes = build->nodes;
-    size_t len = 0, start = to->len;
-
-    for (uint32_t n = node; n != 0; n = nodes[n].parent)
-        len += model_string(build->model, nodes[n].name).len + 1;
-    if (len == 0)
-        return;
-    buf_fill(to, '.', len - 1);
-    if (to->bad)
-        return;
-    for (uint32_t n = node; n != 0; n = nodes[n].parent) {
-        struct str name = model_string(build->model, nodes[n].name);
-
-        len -= name.len + 1;
-        if (name.len)
-            memcpy(to->at + start + len, name.at, name.len);
-    }
+    place_path(build->model, node, to); /* which needs names and parents only */
 }
 
 uint32_t build_tensor_at(const struct build *build, uint32_t node)
 {
-    const struct build_node *at = &build->nodes[node];
-
-    return at->kind == PLACE_TENSOR ? at->object : NO_OBJECT;
+    return build->nodes[node].kind == PLACE_TENSOR ? build->model->object[node]
+                                                   : NO_OBJECT;
 }
