@@ -148,7 +148,7 @@ static uint32_t enter_storage(struct live_walk *walk, const struct live_spec *sp
                               struct live_storage known)
 {
     struct live_source *source = walk->source;
-    struct storage storage = {.bytes = known.bytes, .have = known.bytes};
+    struct storage storage = {.bytes = known.bytes};
     uint32_t number;
 
     if (arena_room(&source->arena, &source->storages, source->n_storages,

@@ -180,6 +180,15 @@ void *arena_array(struct arena *arena, size_t n, size_t item)
     return arena_alloc(arena, size);
 }
 
+void arena_drop(void *at, size_t n)
+{
+    struct arena_block *block = (struct arena_block *)at - 1;
+
+    assert(block->size >= LARGE && n <= block->size);
+    pages_drop(block, sizeof *block + block->size, sizeof *block, sizeof *block + n);
+    HIDE(at, n);
+}
+
 struct str arena_str(struct arena *arena, struct str s)
 {
     char *copy = s.len < SIZE_MAX ? alloc_aligned(arena, s.len + 1, 1) : refuse(arena);

@@ -29,6 +29,10 @@ void arena_release(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_array(struct arena *arena, size_t n, size_t item); /* checks n * item */
 
+/* The first `n` bytes of a thing of 64 KiB or more are not needed any longer: what of
+ * them is whole pages goes back to the system. They may not be looked at again. */
+void arena_drop(void *at, size_t n);
+
 /* Copies that end in NUL as well. `at` is NULL when the arena is spent. */
 struct str arena_str(struct arena *arena, struct str s);
 char *arena_printf(struct arena *arena, const char *format, ...)

@@ -214,3 +214,19 @@ TEST(a_block_of_many_pages_keeps_its_content_when_it_grows)
     CHECK_INT(i, n);
     arena_release(&arena);
 }
+
+TEST(what_is_dropped_is_gone_and_what_stands_behind_it_stays)
+{
+    struct arena arena;
+    char *text;
+
+    arena_init(&arena, 0);
+    text = arena_alloc(&arena, 3 * MIB);
+    CHECK(text != NULL);
+    memset(text, 'x', 3 * MIB);
+    arena_drop(text, 1 * MIB + 5);
+    arena_drop(text, 2 * MIB + 5);
+    for (size_t i = 2 * MIB + 5; i < 3 * MIB; i++)
+        CHECK(text[i] == 'x');
+    arena_release(&arena);
+}

@@ -30,6 +30,7 @@
 
 #if OWN_PAGES
 #include <sys/mman.h>
+#include <unistd.h>
 
 static void *checked(void *at, size_t size)
 {
@@ -56,6 +57,17 @@ static void unmap_pages(void *at, size_t size)
 {
     munmap(at, size);
 }
+
+/* A mapping begins at a page: only whole ones go. */
+static void drop_pages(char *at, size_t from, size_t to)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from < to)
+        madvise(at + from, to - from, MADV_DONTNEED);
+}
 #else
 static void *map_pages(size_t size)
 {
@@ -75,6 +87,13 @@ static void unmap_pages(void *at, size_t size)
 {
     (void)size;
     free(at);
+}
+
+static void drop_pages(char *at, size_t from, size_t to)
+{
+    (void)at;
+    (void)from;
+    (void)to;
 }
 #endif
 
@@ -109,4 +128,10 @@ void pages_free(void *at, size_t size)
         unmap_pages(at, size);
     else
         free(at);
+}
+
+void pages_drop(void *at, size_t size, size_t from, size_t to)
+{
+    if (size >= MAPPED)
+        drop_pages(at, from, to);
 }

@@ -97,7 +97,8 @@ static int check_size(struct compare_side left, struct compare_side right,
 
     for (int i = 0; i < 2; i++)
         if (sides[i].tensor->storage < sides[i].model->n_storages)
-            bytes += sides[i].model->storages[sides[i].tensor->storage].have;
+            bytes += storage_have(sides[i].model,
+                                  &sides[i].model->storages[sides[i].tensor->storage]);
     if (numel > 1u << 30 && numel / 64 > bytes)
         return err_set(err, ERR_LIMIT, "%llu elements over %llu bytes are too many",
                        (unsigned long long)numel, (unsigned long long)bytes);

@@ -52,7 +52,8 @@ static struct number element(const struct sample *sample, uint64_t i)
     int64_t integer;
 
     for (int d = sample->tensor.rank - 1; d >= 0; d--) {
-        place += i % (uint64_t)sample->dims[d] * (uint64_t)sample->dims[16 + d];
+        place += i % (uint64_t)sample->dims[d] *
+                 (uint64_t)sample->dims[sample->tensor.rank + d];
         i /= (uint64_t)sample->dims[d];
     }
     memcpy(bytes, sample->bytes + place / info->block * info->bytes, info->bytes);

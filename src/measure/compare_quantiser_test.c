@@ -67,7 +67,6 @@ static void say_channels(struct quantised *q, int64_t axis, uint64_t at, int64_t
             (struct tensor){.dtype = (uint8_t)(i == 1 ? DTYPE_FLOAT64 : DTYPE_INT64),
                             .rank = 1,
                             .shape = 14,
-                            .strides = 15,
                             .offset = at / 8 + (i - 1) * (uint64_t)n,
                             .numel = (uint64_t)n};
     }

@@ -16,7 +16,6 @@ static void copy_tensor(const struct compare_input *input, struct compare_view *
     view->model.dims = view->dims;
     view->model.n_dims = 2u * tensor->rank;
     view->tensor.shape = 0;
-    view->tensor.strides = tensor->rank;
 }
 
 void compare_narrow(struct compare_input *input, struct compare_view *view,

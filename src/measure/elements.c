@@ -29,7 +29,7 @@ static int open_storage(struct elements *e, const struct tensor *tensor,
         return 0;
     storage = &e->model->storages[tensor->storage];
     e->storage = tensor->storage;
-    e->readable = storage->have < storage->bytes ? storage->have : storage->bytes;
+    e->readable = storage_have(e->model, storage);
     if (info->block > 1)
         e->bits = 8u * info->bytes / info->block;
     e->offset = tensor->offset;

@@ -84,8 +84,7 @@ static int dress(struct dressed *dressed, const struct memory *memory, struct er
     memcpy(dressed->dims + n, memory->strides, n * sizeof *dressed->dims);
     dressed->at = memory->at;
     dressed->source = (struct source){.ops = &memory_ops, .any_thread = true};
-    dressed->storage.bytes = dressed->storage.have =
-        elements_size(memory->dtype, (size_t)extent);
+    dressed->storage.bytes = elements_size(memory->dtype, (size_t)extent);
     dressed->model = (struct model){.dims = dressed->dims,
                                     .n_dims = (uint32_t)(2 * n),
                                     .storages = &dressed->storage,
@@ -95,7 +94,6 @@ static int dress(struct dressed *dressed, const struct memory *memory, struct er
                                     .source = &dressed->source};
     dressed->tensor.dtype = (uint8_t)memory->dtype;
     dressed->tensor.rank = (uint8_t)memory->rank;
-    dressed->tensor.strides = (uint32_t)n;
     dressed->tensor.flags =
         (uint16_t)((memory->conj ? TENSOR_CONJ : 0) | (memory->neg ? TENSOR_NEG : 0));
     return 0;

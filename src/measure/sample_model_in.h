@@ -8,6 +8,7 @@ struct sample {
     struct model model;
     struct tensor tensor;
     struct storage storage;
+    struct storage_part part;
     struct source source;
     int64_t dims[2 * 16]; /* sizes, then strides */
     const uint8_t *bytes;
@@ -19,5 +20,8 @@ struct sample {
 /* A tensor of this shape over n bytes; strides NULL: C order. Borrows the bytes. */
 void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uint64_t n,
                  const int64_t *shape, const int64_t *strides, int rank);
+
+/* Let only the first `have` bytes (not 0, not all) be readable. */
+void sample_cut(struct sample *sample, uint64_t have);
 
 #endif

@@ -11,8 +11,9 @@ static int sample_bytes(struct source *source, uint32_t storage, uint64_t at, vo
                         size_t n, struct err *err)
 {
     struct sample *sample = sample_of(source);
+    uint64_t have = storage_have(&sample->model, &sample->storage);
 
-    if (storage != 0 || at > sample->storage.have || n > sample->storage.have - at)
+    if (storage != 0 || at > have || n > have - at)
         return err_set(err, ERR_IO, "read beyond the storage");
     if (sample->fails_from && at + n > sample->fails_from)
         return err_set(err, ERR_IO, "the disk is gone");
@@ -40,15 +41,14 @@ void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uin
     memset(sample, 0, sizeof *sample);
     sample->bytes = bytes;
     sample->source.ops = &sample_ops;
-    sample->storage = (struct storage){.bytes = n, .have = n};
+    sample->storage = (struct storage){.bytes = n};
     sample->tensor = (struct tensor){.dtype = (uint8_t)dtype,
                                      .layout = LAYOUT_STRIDED,
                                      .rank = (uint8_t)rank,
-                                     .strides = 16,
                                      .numel = 1};
     for (int i = rank - 1; i >= 0; i--) {
         sample->dims[i] = shape[i];
-        sample->dims[16 + i] = strides ? strides[i] : step;
+        sample->dims[rank + i] = strides ? strides[i] : step;
         step *= shape[i];
     }
     sample->tensor.numel = (uint64_t)step;
@@ -59,4 +59,12 @@ void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uin
     sample->model.n_tensors = 1;
     sample->model.dims = sample->dims;
     sample->model.n_dims = 32;
+}
+
+void sample_cut(struct sample *sample, uint64_t have)
+{
+    sample->storage.flags |= STORAGE_PARTLY;
+    sample->part.have = have;
+    sample->model.parts = &sample->part;
+    sample->model.n_parts = 1;
 }

@@ -24,7 +24,8 @@ static void check_tensor(struct sample *sample)
         uint64_t rest = i, place = sample->tensor.offset;
 
         for (int d = sample->tensor.rank - 1; d >= 0; d--) {
-            place += rest % (uint64_t)sample->dims[d] * (uint64_t)sample->dims[16 + d];
+            place += rest % (uint64_t)sample->dims[d] *
+                     (uint64_t)sample->dims[sample->tensor.rank + d];
             rest /= (uint64_t)sample->dims[d];
         }
         memcpy(&copy[i], sample->bytes + 4 * place, 4);
@@ -109,7 +110,7 @@ TEST(a_tensor_cut_short_gives_an_error_and_no_statistics)
     struct sample sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
-    sample.storage.have = 399;
+    sample_cut(&sample, 399);
     CHECK_INT(stats_tensor(&sample.model, &sample.tensor, MEASURE_FULL, NULL, NULL,
                            &stats, &err),
               -1);

@@ -171,6 +171,23 @@ uint32_t build_storage(struct build *build, const struct storage *storage)
     return model->n_storages++;
 }
 
+uint32_t build_storage_part(struct build *build, struct storage *storage, uint64_t have)
+{
+    struct model *model = build->model;
+
+    if (have >= storage->bytes)
+        return build_storage(build, storage);
+    storage->flags |= have == 0 ? STORAGE_MISSING : STORAGE_PARTLY;
+    if (have == 0)
+        return build_storage(build, storage);
+    if (arena_room(&model->arena, &model->parts, model->n_parts, &model->parts_room,
+                   sizeof *model->parts) < 0)
+        return NO_STORAGE;
+    model->parts[model->n_parts++] =
+        (struct storage_part){.have = have, .storage = model->n_storages};
+    return build_storage(build, storage);
+}
+
 uint16_t build_device(struct build *build, struct str name)
 {
     struct model *model = build->model;

@@ -87,8 +87,12 @@ uint32_t build_file(struct build *build, struct str name, uint64_t size);
  * spent.
  */
 int build_storage_name(struct build *build, struct storage *storage, struct str name);
-/* A storage; its number, or NO_STORAGE. */
+/* A storage; its number, or NO_STORAGE. All of it is there unless its flags say that it
+ * is missing. */
 uint32_t build_storage(struct build *build, const struct storage *storage);
+/* The same for one of which only the first `have` bytes can be read; sets its flags. */
+uint32_t build_storage_part(struct build *build, struct storage *storage,
+                            uint64_t have);
 
 /* A tensor with sizes and strides (strides NULL: C order). Checks rank, signs, overflow
  * and extent: what does not fit is marked TENSOR_INVALID and becomes a finding at

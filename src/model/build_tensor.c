@@ -4,9 +4,12 @@
 
 #define RANK_LIMIT 64
 
-/* The place in model->dims of these sizes, old or new; UINT32_MAX: spent. */
-static uint32_t add_dims(struct build *build, const int64_t *dims, int rank)
+/* The place in model->dims of these sizes and strides, old or new; UINT32_MAX: spent.
+ */
+static uint32_t add_dims(struct build *build, const int64_t *shape,
+                         const int64_t *strides, int rank)
 {
+    size_t size = (size_t)rank * sizeof *shape;
     struct model *model = build->model;
     uint64_t hash = hash_u64((uint64_t)rank);
     uint32_t at;
@@ -14,17 +17,18 @@ static uint32_t add_dims(struct build *build, const int64_t *dims, int rank)
     if (rank == 0)
         return 0;
     for (int i = 0; i < rank; i++)
-        hash = hash_mix(hash, (uint64_t)dims[i]);
+        hash = hash_mix(hash_mix(hash, (uint64_t)shape[i]), (uint64_t)strides[i]);
     for (; map_find(&build->by_dims, hash, &at); hash++)
-        if (at + (uint32_t)rank <= model->n_dims &&
-            memcmp(model->dims + at, dims, (size_t)rank * sizeof *dims) == 0)
+        if (at + 2 * (uint32_t)rank <= model->n_dims &&
+            memcmp(model->dims + at, shape, size) == 0 &&
+            memcmp(model->dims + at + rank, strides, size) == 0)
             return at;
     at = model->n_dims;
-    for (int i = 0; i < rank; i++) {
+    for (int i = 0; i < 2 * rank; i++) {
         if (arena_room(&model->arena, &model->dims, model->n_dims, &model->dims_room,
                        sizeof *model->dims) < 0)
             return UINT32_MAX;
-        model->dims[model->n_dims++] = dims[i];
+        model->dims[model->n_dims++] = i < rank ? shape[i] : strides[i - rank];
     }
     return map_put(&build->by_dims, hash, at) < 0 ? UINT32_MAX : at;
 }
@@ -105,15 +109,15 @@ static bool tensor_same(const struct tensor *a, const struct tensor *b)
     const unsigned view = TENSOR_CONJ | TENSOR_NEG;
 
     return a->storage == b->storage && a->offset == b->offset && a->shape == b->shape &&
-           a->strides == b->strides && a->dtype == b->dtype && a->layout == b->layout &&
-           a->rank == b->rank && (a->flags & view) == (b->flags & view);
+           a->dtype == b->dtype && a->layout == b->layout && a->rank == b->rank &&
+           (a->flags & view) == (b->flags & view);
 }
 
 static uint64_t tensor_hash(const struct tensor *tensor)
 {
     uint64_t hash = hash_mix(tensor->storage, tensor->offset);
 
-    return hash_mix(hash, (uint64_t)tensor->shape << 32 | tensor->strides);
+    return hash_mix(hash, tensor->shape);
 }
 
 /* Could another tensor be this one? Not where there are no bytes to share. */
@@ -206,9 +210,8 @@ uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
                       "tensor not usable: %s", fault);
     }
     tensor->rank = (uint8_t)rank;
-    tensor->shape = add_dims(build, shape, rank);
-    tensor->strides = add_dims(build, strides, rank);
-    if (tensor->shape == UINT32_MAX || tensor->strides == UINT32_MAX)
+    tensor->shape = add_dims(build, shape, strides, rank);
+    if (tensor->shape == UINT32_MAX)
         return NO_OBJECT;
     id = add_tensor(build, tensor);
     if (id != NO_OBJECT && node != NO_PLACE)

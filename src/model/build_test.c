@@ -23,7 +23,7 @@ static uint32_t add(struct build *b, uint32_t parent, const char *name,
 
 static uint32_t add_storage(struct build *b, uint64_t bytes)
 {
-    struct storage storage = {.bytes = bytes, .have = bytes, .dtype = DTYPE_FLOAT32};
+    struct storage storage = {.bytes = bytes, .dtype = DTYPE_FLOAT32};
 
     return build_storage(b, &storage);
 }
@@ -160,6 +160,92 @@ TEST(a_copy_of_a_model_outlives_it)
     CHECK_STR(path_of(copy, 3), "a.b.weight");
     model_free(copy);
     build_release(&b);
+}
+
+TEST(a_storage_cut_short_knows_how_much_of_it_is_there)
+{
+    static const uint64_t have[] = {24, 7, 0, 24, 23};
+    struct storage storage;
+    struct build b;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    for (uint32_t i = 0; i < COUNT_OF(have); i++) {
+        storage = (struct storage){.bytes = 24};
+        CHECK_INT(build_storage_part(&b, &storage, have[i]), i);
+    }
+    for (uint32_t i = 0; i < COUNT_OF(have); i++)
+        CHECK_INT(storage_have(b.model, &b.model->storages[i]), have[i]);
+    CHECK_INT(b.model->n_parts, 2);
+    build_release(&b);
+}
+
+/* Linear, ReLU, Linear, ...: a module, and on average one tensor, is two places. */
+TEST(a_module_with_a_tensor_takes_152_bytes)
+{
+    enum { MODULES = 20000 };
+    struct model *model;
+    struct build b;
+    size_t bytes = 0;
+    char name[16];
+
+    CHECK_INT(sizeof(struct tensor), 48);
+    CHECK_INT(sizeof(struct storage), 32);
+    CHECK_INT(sizeof(struct object), 24);
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    for (uint32_t i = 0; i < MODULES; i++) {
+        uint32_t node;
+
+        snprintf(name, sizeof name, "%u", 100000 + i);
+        node = build_child(&b, 0, PLACE_MODULE, str_of(name));
+        CHECK(build_object(&b, node) != NULL);
+        for (int t = 0; t < 2 && i % 2 == 0; t++)
+            add(&b, node, t ? "bias" : "weight", add_storage(&b, 24), 0);
+    }
+    model = build_finish(&b, NULL);
+    CHECK_INT(model->n_places, 1 + 2 * MODULES);
+    CHECK_INT(model->n_dims, 4);
+    /* Arrays ask for up to twice of what they hold: count what they hold. */
+    bytes += model->n_places * (4 * sizeof(uint32_t) + 2);
+    bytes += model->n_objects * sizeof *model->objects;
+    bytes += model->n_tensors * sizeof *model->tensors;
+    bytes += model->n_storages * sizeof *model->storages;
+    bytes += model->strings.n * sizeof *model->strings.at;
+    bytes += (size_t)model->strings.n_pieces << 10;
+    CHECK(bytes <= (MODULES + 100) * (size_t)152);
+    CHECK(model->arena.used <= 2 * bytes);
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(nodes_that_came_in_order_and_others_give_the_same_tree)
+{
+    struct model *models[2];
+    struct build b;
+
+    for (int late = 0; late < 2; late++) {
+        uint32_t a, c;
+
+        CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+        a = build_node(&b, 0, PLACE_GROUP, STR("a"));
+        if (!late)
+            build_node(&b, a, PLACE_VALUE, STR("b"));
+        c = build_node(&b, 0, PLACE_MODULE, STR("c"));
+        build_node(&b, build_node(&b, c, PLACE_GROUP, STR("d")), PLACE_VALUE, STR("e"));
+        build_set_flags(&b, c, PLACE_PREFIX);
+        if (late)
+            build_node(&b, a, PLACE_VALUE, STR("b"));
+        models[late] = build_finish(&b, NULL);
+        build_release(&b);
+    }
+    CHECK_INT(models[0]->n_places, 6);
+    CHECK_MEM(models[0]->parent, models[1]->parent, 6 * sizeof(uint32_t));
+    CHECK_MEM(models[0]->end, models[1]->end, 6 * sizeof(uint32_t));
+    CHECK_MEM(models[0]->kind, models[1]->kind, 6);
+    CHECK_MEM(models[0]->flags, models[1]->flags, 6);
+    for (uint32_t p = 0; p < 6; p++)
+        CHECK(str_eq(place_name(models[0], p), place_name(models[1], p)));
+    model_free(models[0]);
+    model_free(models[1]);
 }
 
 TEST(a_name_below_the_only_state_dict_is_found_without_its_prefix)

@@ -78,6 +78,7 @@ static int copy_arrays(struct model *to)
                    AGAIN(to->objects, to->n_objects) < 0 ||
                    AGAIN(to->tensors, to->n_tensors) < 0 ||
                    AGAIN(to->storages, to->n_storages) < 0 ||
+                   AGAIN(to->parts, to->n_parts) < 0 ||
                    AGAIN(to->classes, to->n_classes) < 0 ||
                    AGAIN(to->dims, to->n_dims) < 0 ||
                    AGAIN(to->devices, to->n_devices) < 0 ||

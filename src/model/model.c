@@ -36,6 +36,28 @@ struct str storage_name(const struct model *model, const struct storage *storage
     return str_span(text, name.len + (size_t)digits);
 }
 
+uint64_t storage_have(const struct model *model, const struct storage *storage)
+{
+    uint32_t id = (uint32_t)(storage - model->storages);
+    uint32_t low = 0, high = model->n_parts;
+
+    if (storage->flags & STORAGE_MISSING)
+        return 0;
+    if (!(storage->flags & STORAGE_PARTLY))
+        return storage->bytes;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (model->parts[middle].storage < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < model->n_parts && model->parts[low].storage == id
+               ? model->parts[low].have
+               : 0;
+}
+
 struct str place_name(const struct model *model, uint32_t place)
 {
     return model_string(model, model->name[place]);
@@ -214,7 +236,7 @@ const int64_t *tensor_shape(const struct model *model, const struct tensor *tens
 
 const int64_t *tensor_strides(const struct model *model, const struct tensor *tensor)
 {
-    return model->dims + tensor->strides;
+    return model->dims + tensor->shape + tensor->rank;
 }
 
 struct str tensor_device(const struct model *model, const struct tensor *tensor)
@@ -285,7 +307,7 @@ bool tensor_readable(const struct model *model, const struct tensor *tensor,
         why = "no data in this file";
     else if (storage->flags & STORAGE_MISSING)
         why = "its data is missing";
-    else if (tensor_reach(model, tensor) > storage->have)
+    else if (tensor_reach(model, tensor) > storage_have(model, storage))
         why = "cut short";
     if (ret_why)
         *ret_why = why;

@@ -88,8 +88,8 @@ struct tensor {
     uint8_t dtype, role, layout, rank;
     uint16_t flags;
     uint16_t device;   /* index in model->devices: where it was saved from */
-    uint32_t shape;    /* where its sizes begin in model->dims (rank of them) */
-    uint32_t strides;  /* likewise; meaningless for layouts that are not strided */
+    uint32_t shape;    /* where its sizes begin in model->dims (rank of them); behind
+                          them its strides, which only a strided one has a use for */
     uint32_t storage;  /* or NO_STORAGE */
     uint32_t class_id; /* "Parameter", a subclass, or NO_CLASS for a plain Tensor */
     uint32_t extra;    /* value id of a DICT: quantiser, scale, axis, ...; or None */
@@ -102,18 +102,23 @@ struct tensor {
 enum storage_flag {
     STORAGE_BIG_ENDIAN = 1, /* elements are big-endian */
     STORAGE_MISSING = 2,    /* named but not there, or beyond the end of the file */
-    STORAGE_PARTLY = 4,     /* cut short: only `have` bytes can be read */
+    STORAGE_PARTLY = 4,     /* cut short: only some of its bytes can be read */
 };
 
 struct storage {
-    uint64_t bytes; /* as declared */
-    uint64_t have;  /* that can be read */
-    uint64_t at;    /* offset in its file, where that makes sense */
-    uint32_t name;  /* string id; see storage_name() */
-    uint32_t file;  /* index in model->files */
-    uint8_t flags;
-    uint8_t dtype;   /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
+    uint64_t bytes;  /* as declared; see storage_have() */
+    uint64_t at;     /* offset in its file (of a member of a zip: of its header) */
+    uint32_t name;   /* string id; see storage_name() */
     uint32_t number; /* not 0: this number less 1 ends the name, behind `name` */
+    uint32_t file;   /* index in model->files */
+    uint8_t flags;
+    uint8_t dtype; /* declared element type, or DTYPE_UNKNOWN for untyped bytes */
+};
+
+/* How much there is of one that is STORAGE_PARTLY there. */
+struct storage_part {
+    uint64_t have;
+    uint32_t storage;
 };
 
 struct class_info {
@@ -132,7 +137,7 @@ struct object {
     uint32_t hidden;   /* value id of a DICT: private attributes; or None */
     uint32_t hooks;    /* value id of a DICT kind -> list of names; or None */
     uint32_t place;    /* its first place */
-    uint32_t version;  /* of a state_dict's module, from _metadata; 0: none */
+    uint16_t version;  /* of a state_dict's module, from _metadata; 0: none */
     int8_t training;   /* 1, 0, or -1: not known */
     bool guessed;      /* the class is a guess from names and shapes: shown with ~ */
 };
@@ -180,6 +185,8 @@ struct model {
     uint32_t n_tensors, tensors_room;
     struct storage *storages;
     uint32_t n_storages, storages_room;
+    struct storage_part *parts; /* in the order of storages */
+    uint32_t n_parts, parts_room;
     struct class_info *classes;
     uint32_t n_classes, classes_room;
     int64_t *dims; /* shapes and strides, shared by those that are equal */
@@ -206,6 +213,9 @@ struct model *model_copy(const struct model *model);
 #define STORAGE_NAME_MAX 48
 struct str storage_name(const struct model *model, const struct storage *storage,
                         char text[STORAGE_NAME_MAX]);
+
+/* How many of its bytes can be read, from the front. It must be one of the model's. */
+uint64_t storage_have(const struct model *model, const struct storage *storage);
 
 struct str model_string(const struct model *model, uint32_t id);
 struct str place_name(const struct model *model, uint32_t place);

@@ -13,17 +13,15 @@
 
 enum spot_kind { SPOT_NOTHING, SPOT_PLAIN, SPOT_STORED, SPOT_DEFLATED, SPOT_MEMORY };
 
-/* Where one storage lies; how much of it can be had stands in the model's storage.
+/* How one storage is read; where it begins and how much of it can be had is known to
+ * the model.
  * Members of a zip begin at their local header; where their payload begins is looked up
  * when somebody asks, which keeps opening free of reads. */
 struct spot {
     union {
-        uint64_t at; /* of the bytes, or of the member's local header */
-        const char *memory;
-    };
-    union {
         _Atomic uint32_t head; /* STORED: bytes of its header; 0: not looked up yet */
         uint32_t packed;       /* DEFLATED: index in file_source.packed */
+        uint32_t memory;       /* MEMORY: index in file_source.memory */
     };
     uint32_t kind : 3;
     uint32_t blob : BLOB_BITS; /* index in file_source.kept */
@@ -41,6 +39,8 @@ struct file_source {
     uint32_t n_spots, spots_room;
     uint64_t *packed; /* how many bytes deflated members take */
     uint32_t n_packed, packed_room;
+    const char **memory; /* bytes that were in a pickle */
+    uint32_t n_memory, memory_room;
     struct kept *kept;
     uint32_t n_kept, kept_room;
     uint32_t file; /* of blobs kept from now on */
@@ -59,33 +59,36 @@ static struct blob *blob_of(const struct file_source *self, const struct spot *s
 }
 
 /* Look where the payload of a member begins, of which `size` bytes must be there. */
-static int find_payload(struct blob *blob, const struct spot *spot, uint64_t size,
+static int find_payload(struct blob *blob, uint64_t header_at, uint64_t size,
                         uint64_t *ret_at, struct err *err)
 {
     struct zip_local local;
     uint64_t at;
 
-    if (zip_payload_at(blob, spot->at, &local, &at, err) < 0)
+    if (zip_payload_at(blob, header_at, &local, &at, err) < 0)
         return -1;
     if (at > blob->size || size > blob->size - at)
         return err_set(err, ERR_FORMAT,
                        "%s: the entry at byte %" PRIu64 " is longer than the file",
-                       blob->name, spot->at);
+                       blob->name, header_at);
     *ret_at = at;
     return 0;
 }
 
-static int read_stored(struct file_source *self, struct spot *spot, uint64_t have,
-                       uint64_t at, void *to, size_t n, struct err *err)
+static int read_stored(struct file_source *self, uint32_t storage, uint64_t at,
+                       void *to, size_t n, struct err *err)
 {
+    const struct storage *member = &self->model->storages[storage];
+    struct spot *spot = &self->spots[storage];
     uint32_t head = atomic_load_explicit(&spot->head, memory_order_relaxed);
     struct blob *blob = blob_of(self, spot);
-    uint64_t begin = spot->at + head;
+    uint64_t begin = member->at + head;
 
     if (head == 0) {
-        if (find_payload(blob, spot, have, &begin, err) < 0)
+        if (find_payload(blob, member->at, storage_have(self->model, member), &begin,
+                         err) < 0)
             return -1;
-        atomic_store_explicit(&spot->head, (uint32_t)(begin - spot->at),
+        atomic_store_explicit(&spot->head, (uint32_t)(begin - member->at),
                               memory_order_relaxed);
     }
     return blob_read(blob, begin + at, to, n, err);
@@ -110,6 +113,7 @@ static int skip_to(struct inflate *stream, uint64_t at, struct err *err)
 static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
                        void *to, size_t n, struct err *err)
 {
+    const struct storage *member = &self->model->storages[storage];
     const struct spot *spot = &self->spots[storage];
     uint64_t packed = self->packed[spot->packed], begin;
 
@@ -119,10 +123,10 @@ static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
         self->stream = NULL;
     }
     if (!self->stream) {
-        if (find_payload(blob_of(self, spot), spot, packed, &begin, err) < 0)
+        if (find_payload(blob_of(self, spot), member->at, packed, &begin, err) < 0)
             return -1;
         self->stream = inflate_open(blob_of(self, spot), begin, packed,
-                                    self->model->storages[storage].have, err);
+                                    storage_have(self->model, member), err);
         self->stream_storage = storage;
     }
     if (!self->stream)
@@ -145,7 +149,7 @@ static int source_read(struct source *source, uint32_t storage, uint64_t at, voi
 
     if (!spot || spot->kind == SPOT_NOTHING)
         return err_set(err, ERR_NOT_FOUND, "these values are not in the file");
-    have = self->model->storages[storage].have;
+    have = storage_have(self->model, &self->model->storages[storage]);
     if (at > have || n > have - at)
         return err_set(err, ERR_FORMAT,
                        "bytes %" PRIu64 " to %" PRIu64 " of a storage that has %" PRIu64
@@ -153,16 +157,17 @@ static int source_read(struct source *source, uint32_t storage, uint64_t at, voi
                        at, at + n, have);
     switch (spot->kind) {
     case SPOT_PLAIN:
-        return blob_read(blob_of(self, spot), spot->at + at, to, n, err);
+        return blob_read(blob_of(self, spot), self->model->storages[storage].at + at,
+                         to, n, err);
     case SPOT_STORED:
-        return read_stored(self, spot, have, at, to, n, err);
+        return read_stored(self, storage, at, to, n, err);
     case SPOT_DEFLATED:
         pthread_mutex_lock(&self->lock);
         status = read_packed(self, storage, at, to, n, err);
         pthread_mutex_unlock(&self->lock);
         return status;
     default:
-        memcpy(to, spot->memory + at, n);
+        memcpy(to, self->memory[spot->memory] + at, n);
         return 0;
     }
 }
@@ -173,7 +178,7 @@ static const void *source_memory(struct source *source, uint32_t storage)
 
     if (storage >= self->n_spots || self->spots[storage].kind != SPOT_MEMORY)
         return NULL;
-    return self->spots[storage].memory;
+    return self->memory[self->spots[storage].memory];
 }
 
 static int any_changed(struct source *source)
@@ -266,12 +271,9 @@ static uint32_t add_spot(struct build *build, struct storage *storage, uint64_t 
 
     if (!self)
         return NO_STORAGE;
-    storage->have = have < storage->bytes ? have : storage->bytes;
-    if (spot.kind == SPOT_NOTHING || (storage->have == 0 && storage->bytes > 0))
+    if (spot.kind == SPOT_NOTHING)
         storage->flags |= STORAGE_MISSING;
-    else if (storage->have < storage->bytes)
-        storage->flags |= STORAGE_PARTLY;
-    id = build_storage(build, storage);
+    id = build_storage_part(build, storage, have);
     if (id == NO_STORAGE)
         return NO_STORAGE;
     arena_reserve(&build->model->arena, &self->spots, build->model->storages_room,
@@ -306,8 +308,7 @@ uint32_t file_source_plain(struct build *build, struct blob *blob,
 {
     uint64_t inside = storage->at < blob->size ? blob->size - storage->at : 0;
 
-    return add_spot_in(build, storage, inside, blob,
-                       (struct spot){.at = storage->at, .kind = SPOT_PLAIN});
+    return add_spot_in(build, storage, inside, blob, (struct spot){.kind = SPOT_PLAIN});
 }
 
 static int note_packed(struct build *build, uint64_t packed, uint32_t *ret_index)
@@ -326,10 +327,11 @@ uint32_t file_source_member(struct build *build, struct zip *zip, uint32_t entry
                             struct storage *storage)
 {
     const struct zip_entry *entry = &zip->entries[entry_id];
-    struct spot spot = {.at = entry->header_at, .kind = SPOT_STORED};
+    struct spot spot = {.kind = SPOT_STORED};
 
     if (entry->bad || (entry->method == ZIP_DEFLATED && entry->cut))
         return file_source_missing(build, storage);
+    storage->at = entry->header_at;
     if (entry->method != ZIP_DEFLATED)
         return add_spot_in(build, storage, entry->packed, zip->blob, spot);
     spot.kind = SPOT_DEFLATED;
@@ -342,11 +344,15 @@ uint32_t file_source_bytes(struct build *build, struct str bytes,
                            struct storage *storage)
 {
     struct str copy = arena_str(&build->model->arena, bytes);
+    struct file_source *self = source_of(build);
 
-    if (!copy.at)
+    if (!copy.at || !self ||
+        arena_room(&build->model->arena, &self->memory, self->n_memory,
+                   &self->memory_room, sizeof *self->memory) < 0)
         return NO_STORAGE;
+    self->memory[self->n_memory++] = copy.at;
     return add_spot(build, storage, bytes.len,
-                    (struct spot){.memory = copy.at, .kind = SPOT_MEMORY});
+                    (struct spot){.memory = self->n_memory - 1, .kind = SPOT_MEMORY});
 }
 
 uint32_t file_source_missing(struct build *build, struct storage *storage)

@@ -19,9 +19,9 @@ int file_source_keep(struct build *build, struct blob *takes_blob, struct err *e
 int file_source_keep_file(struct build *build, struct blob *takes_blob,
                           struct err *err);
 
-/* A storage of `storage->bytes` bytes that lie at `storage->at` of the blob. `have`,
- * the flags MISSING and PARTLY and `file` are computed: what of it lies inside the
- * blob. Its number, or NO_STORAGE. */
+/* A storage of `storage->bytes` bytes that lie at `storage->at` of the blob. The flags
+ * MISSING and PARTLY and `file` are computed: what of it lies inside the blob. Its
+ * number, or NO_STORAGE. */
 uint32_t file_source_plain(struct build *build, struct blob *blob,
                            struct storage *storage);
 

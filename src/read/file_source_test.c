@@ -81,9 +81,10 @@ TEST(a_member_shorter_than_declared_is_there_in_part)
 
     open_sample(&s);
     storages = s.build.model->storages;
-    CHECK(storages[s.stored].flags == 0 && storages[s.stored].have == 100000);
+    CHECK(storages[s.stored].flags == 0 &&
+          storage_have(s.build.model, &storages[s.stored]) == 100000);
     CHECK(storages[s.deflated].flags == STORAGE_PARTLY);
-    CHECK(storages[s.deflated].have == 100000);
+    CHECK(storage_have(s.build.model, &storages[s.deflated]) == 100000);
     CHECK(storages[s.missing].flags == STORAGE_MISSING);
     CHECK(source_bytes(s.source, s.deflated, 100000, got, 1, NULL) < 0);
     CHECK(source_bytes(s.source, s.missing, 0, got, 1, NULL) < 0);
@@ -106,7 +107,8 @@ TEST(a_plain_storage_beyond_the_end_of_its_file_is_missing_or_cut)
 
     CHECK(file_source_plain(&build, blob, &whole) == 0 && whole.flags == 0);
     CHECK(file_source_plain(&build, blob, &part) == 1);
-    CHECK(part.flags == STORAGE_PARTLY && part.have == 2);
+    CHECK(part.flags == STORAGE_PARTLY &&
+          storage_have(build.model, &build.model->storages[1]) == 2);
     CHECK(file_source_plain(&build, blob, &gone) == 2 && gone.flags == STORAGE_MISSING);
     CHECK(file_source_plain(&build, blob, &far) == 3 && far.flags == STORAGE_MISSING);
     CHECK(file_source_plain(&build, blob, &empty) == 4 && empty.flags == 0);

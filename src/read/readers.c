@@ -108,6 +108,7 @@ static struct model *finish(struct input *input, struct build *build, struct err
     }
     model = build_finish(build, err);
     if (model) {
+        arena_release(&build->scratch); /* before guesses take as much again */
         guess_layers(model); /* without memory for guesses, the model does without */
         model_seal(model);
     }

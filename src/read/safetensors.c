@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/bytes.h"
 #include "base/json_read.h"
 #include "read/file_source_in.h"
@@ -15,7 +16,8 @@
 #define ZIP_TAIL     65557      /* the longest end of a zip: record and comment */
 #define HEADER_LIMIT 100000000u /* the reference implementation's own */
 #define RANK_LIMIT   64
-#define ENTRY_BYTES  80 /* about what a header has for each tensor */
+#define DROP_STEP    MIB /* of the header; what is read makes room for the model */
+#define ENTRY_BYTES  80  /* about what a header has for each tensor */
 
 /* One tensor as the header describes it. */
 struct entry {
@@ -36,6 +38,8 @@ struct reading {
     struct input *input;
     struct build *build;
     struct arena text; /* the header */
+    char *header;
+    size_t dropped; /* so much of it is read and gone */
     struct json_read json;
     uint64_t data_at, data_size;
     uint16_t device;
@@ -406,7 +410,10 @@ static int load_header(struct reading *r, struct str *ret_text, struct err *err)
     }
     build_fact(r->build, "header bytes",
                value_int(build_values(r->build), (int64_t)size));
-    return blob_load(r->input->blob, 8, size, &r->text, ret_text, err);
+    if (blob_load(r->input->blob, 8, size, &r->text, ret_text, err) < 0)
+        return -1;
+    r->header = (char *)(uintptr_t)ret_text->at; /* it is this reading's own */
+    return 0;
 }
 
 static int read_members(struct reading *r, struct err *err)
@@ -419,6 +426,10 @@ static int read_members(struct reading *r, struct err *err)
         return json_fault(r, err);
     do {
         status = read_member(r);
+        if (r->json.offset - r->dropped >= DROP_STEP) {
+            r->dropped = r->json.offset;
+            arena_drop(r->header, r->dropped);
+        }
         if (!work_step(build->work, 0))
             return err_set(err, ERR_CANCELLED, "%s: stopped", path);
     } while (status == 0);

@@ -62,7 +62,7 @@ TEST(a_sound_file_has_no_findings_and_its_tensors_where_they_belong)
     tensor = place_tensor(model, place_find(model, STR("fc.weight")));
     CHECK(tensor && tensor->dtype == DTYPE_FLOAT32 && tensor->rank == 2);
     CHECK_INT(tensor_strides(model, tensor)[0], 2);
-    CHECK_INT(model->storages[tensor->storage].have, 24);
+    CHECK_INT(storage_have(model, &model->storages[tensor->storage]), 24);
     CHECK(tensor_readable(model, tensor, NULL));
     CHECK(str_is(model_string(model, model->metadata[0].key), "format"));
     CHECK(str_is(place_class(model, place_find(model, STR("fc"))), "linear"));

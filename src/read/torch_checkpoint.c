@@ -234,11 +234,11 @@ static void add_module(struct torch_fold *fold, const struct fold_task *task,
             place = build_child(fold->build, place, PLACE_MODULE, last);
     }
     if (place == NO_PLACE || !pickle_int(fold->pickle, version, &number) ||
-        number < 0 || number > UINT32_MAX)
+        number < 0 || number > UINT16_MAX)
         return;
     object = build_object(fold->build, place);
     if (object)
-        object->version = (uint32_t)number;
+        object->version = (uint16_t)number;
 }
 
 /* torch writes both the metadata and the tensors in the order of its modules: so each

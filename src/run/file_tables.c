@@ -70,7 +70,7 @@ const struct table scope_tables[TABLE_COUNT] = {
                              TO(object, args, "args", MODEL_PLAIN),
                              TO(object, hidden, "hidden", MODEL_PLAIN),
                              TO(object, hooks, "hooks", MODEL_PLAIN),
-                             IN(object, version, "version", U32),
+                             IN(object, version, "version", U16),
                              IN(object, training, "training", I8),
                              IN(object, guessed, "guessed", BOOL)}},
     [TABLE_MODEL_PLACE] = {"model_place",

@@ -51,7 +51,7 @@ static void arguments(struct build *build, uint32_t node)
 
 static uint32_t storage(struct build *build, uint64_t bytes)
 {
-    struct storage s = {.bytes = bytes, .have = bytes, .dtype = DTYPE_FLOAT32};
+    struct storage s = {.bytes = bytes, .dtype = DTYPE_FLOAT32};
 
     return build_storage(build, &s);
 }

@@ -54,8 +54,7 @@ static uint32_t add(struct build *b, uint32_t parent, const char *name, uint8_t 
 static void add_storages(struct build *b)
 {
     for (int i = 0; i < 3; i++) {
-        struct storage storage = {.bytes = storages[i].bytes,
-                                  .have = storages[i].bytes};
+        struct storage storage = {.bytes = storages[i].bytes};
 
         CHECK_INT(build_storage(b, &storage), i);
     }

@@ -4,10 +4,11 @@
 
 static uint64_t tensor_hash(const struct model *model, const struct tensor *tensor)
 {
-    /* Equal sizes are held once, so the place of the sizes stands for them. */
-    uint64_t hash = hash_mix(tensor->shape, tensor->rank);
+    const int64_t *shape = tensor_shape(model, tensor);
+    uint64_t hash = tensor->rank;
 
-    (void)model;
+    for (int i = 0; i < tensor->rank; i++)
+        hash = hash_mix(hash, (uint64_t)shape[i]);
     hash = hash_mix(hash, tensor->dtype);
     hash = hash_mix(hash, tensor->role);
     hash = hash_mix(hash, tensor->layout);

@@ -91,7 +91,6 @@ static uint32_t add_tensor(struct sample *sample, uint32_t parent, struct str na
         CHECK(str_to_i64(word, &sizes[rank]));
         storage.bytes *= (uint64_t)sizes[rank++];
     }
-    storage.have = storage.bytes;
     tensor.storage = build_storage(&sample->build, &storage);
     return build_tensor(&sample->build,
                         build_node(&sample->build, parent, PLACE_TENSOR, name), &tensor,

@@ -27,7 +27,7 @@ static uint32_t module(struct build *build, uint32_t parent, const char *name)
 static struct model *net(void)
 {
     static const int64_t shape[] = {2};
-    struct storage storage = {.bytes = 8, .have = 8};
+    struct storage storage = {.bytes = 8};
     struct tensor tensor = {
         .dtype = DTYPE_FLOAT32, .role = ROLE_PARAMETER, .class_id = NO_CLASS};
     struct build build;

@@ -7,7 +7,7 @@ static uint32_t add(struct build *b, uint32_t parent, const char *name,
                     enum dtype dtype, enum tensor_role role, const int64_t *shape,
                     int rank)
 {
-    struct storage storage = {.bytes = 1 << 20, .have = 1 << 20};
+    struct storage storage = {.bytes = 1 << 20};
     struct tensor tensor = {.dtype = (uint8_t)dtype,
                             .role = (uint8_t)role,
                             .storage = build_storage(b, &storage),

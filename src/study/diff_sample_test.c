@@ -75,7 +75,7 @@ static void fill(float *to, size_t n, const char *word, const int64_t *shape, in
 static uint32_t add_storage(struct build *b, struct sample_source *source, size_t n,
                             unsigned flags)
 {
-    struct storage storage = {.bytes = n * 4, .have = n * 4, .flags = (uint8_t)flags};
+    struct storage storage = {.bytes = n * 4, .flags = (uint8_t)flags};
 
     CHECK(source->n < MOST_STORAGES);
     source->at[source->n] = calloc(n + 1, sizeof(float));

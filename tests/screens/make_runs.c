@@ -149,7 +149,6 @@ static void add_weight(struct build *build, uint32_t node, const char *text)
 
     for (int i = 0; i < rank; i++)
         storage.bytes *= (uint64_t)shape[i];
-    storage.have = storage.bytes;
     tensor.storage = build_storage(build, &storage);
     tensor.device = build_device(build, STR("cpu"));
     build_tensor(build, build_node(build, node, PLACE_TENSOR, STR("weight")), &tensor,
