@@ -4,12 +4,12 @@ import os
 import sys
 
 from torchoscope import open as open_file
-from torchoscope.shown import Shown
+from torchoscope.shown import Shown, terminal_width
 
 
 def explore(thing, *inputs, **kwargs):
-    """Show a model (after one pass with `inputs`, see summary()), a recording, a summary
-    or a file: in a notebook as HTML, else as text on standard output."""
+    """Show a model (after one pass with `inputs`, see summary()), a recording, a
+    summary or a file: in a notebook as HTML, else as text on standard output."""
     error = None
     if isinstance(thing, (str, os.PathLike)):
         thing = open_file(thing)
@@ -36,36 +36,24 @@ def in_notebook():
 
 
 def _shows_itself(thing):
-    kind = type(thing)
-    ours = kind.__module__.partition(".")[0] == "torchoscope"
-    return ours or isinstance(thing, Shown)
+    """All of ours do: models, recordings, summaries, tensors."""
+    return type(thing).__module__.partition(".")[0] == "torchoscope"
 
 
 def _display(thing):
     from IPython.display import HTML, display
 
     shows = hasattr(thing, "_repr_mimebundle_")
-    display(thing if shows else HTML(_core_of(thing).export("notebook")))
-
-
-def _core_of(thing):
-    return thing._now() if isinstance(thing, Shown) else thing._core
+    display(thing if shows else HTML(thing.html))
 
 
 def _print(thing):
-    from torchoscope.summaries import Summary
-
-    out = sys.stdout
-    wanted = abilities(out)
-    if isinstance(thing, Summary):
-        text = thing.text(**wanted)
-    else:
-        import shutil
-
-        width = shutil.get_terminal_size((120, 24)).columns
-        text = _core_of(thing).text(width=width, **wanted)
-    out.write(text)
-    out.flush()
+    text = str(thing)
+    if isinstance(thing, Shown):
+        out = sys.stdout
+        width = getattr(thing, "_view", {}).get("width") or terminal_width()
+        text = thing.tree(width=width or 120, **abilities(out))
+    print(text, flush=True)
 
 
 def abilities(out):

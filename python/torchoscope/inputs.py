@@ -1,8 +1,8 @@
 """What a model is run with: tensors as they are, shapes made into tensors, and what the
 model brings along if nothing is given. See docs/python.md, "Inputs".
 
-Random values come from a generator of their own with the seed 0: twice the same, and the
-user's random state is not touched.
+Random values come from a generator of their own with the seed 0: twice the same, and
+the user's random state is not touched.
 """
 
 import inspect
@@ -114,8 +114,9 @@ class Inputs:
             return "no tensors"
         how = [id(one) in made for _, one in found]
         end = ", made at random" if all(how) else ""
-        if any(how) and not all(how):
-            texts = [f"{text} (random)" if one else text for text, one in zip(texts, how)]
+        if not all(how):
+            marks = (" (random)" if one else "" for one in how)
+            texts = list(map("".join, zip(texts, marks)))
         word = self.source or ("input" if len(texts) == 1 else "inputs")
         return f"{word} {', '.join(texts)}{end}"
 

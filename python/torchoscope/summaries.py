@@ -2,10 +2,6 @@
 
 import contextlib
 import copy
-import json
-import os
-import shutil
-from pathlib import Path
 
 import torch
 
@@ -13,6 +9,7 @@ from torchoscope import _core
 from torchoscope.inputs import Inputs
 from torchoscope.recorder import record
 from torchoscope.restore import modules_of, state_guard
+from torchoscope.shown import Shown, terminal_width
 
 OUTSIDE_A_TERMINAL = 120  # cells
 
@@ -27,8 +24,9 @@ def summary(
     width=None,
     **kwargs,
 ):
-    """Run `model` once and give a Summary of it; the model stays as it was. `inputs` are
-    tensors or shapes; without any, what the model brings along. See docs/python.md."""
+    """Run `model` once and give a Summary of it; the model stays as it was. `inputs`
+    are tensors or shapes; without any, what the model brings along. See docs/python.md.
+    """
     view = {"depth": depth, "columns": columns, "width": width}
     found, error = look(model, inputs, kwargs, mode, backward, view)
     if error is None:
@@ -39,7 +37,7 @@ def summary(
         del error  # else this frame and the error would hold each other, and the model
 
 
-class Summary:
+class Summary(Shown):
     """What a model consists of, and what one pass of it did. str() is the table."""
 
     def __init__(self, core, recording, heading, view):
@@ -47,46 +45,44 @@ class Summary:
         self.recording = recording
         self._heading, self._view = heading, view
 
-    def text(self, **wanted):
-        """The table; `wanted` as for a tree: columns, depth, width, colour, ..."""
-        wanted = {**self._view, **wanted}
-        if wanted.get("width") is None:
-            wanted["width"] = shutil.get_terminal_size((OUTSIDE_A_TERMINAL, 24)).columns
-        return f"{self._heading}\n{self._core.text(totals=True, **wanted)}"
+    def _now(self):
+        return self._core
 
-    def __str__(self):
-        return self.text().rstrip("\n")
+    def _wanted(self, wanted):
+        """What a summary shows, if nothing else is asked for."""
+        return {**self._view, "totals": True, **wanted}
 
-    def __repr__(self):
-        return f"<torchoscope.Summary: {self._heading}>"
+    def tree(self, **wanted):
+        """The table as text; by keywords as Model.tree()."""
+        wanted = self._wanted(wanted)
+        if wanted["width"] is None:
+            wanted["width"] = terminal_width() or OUTSIDE_A_TERMINAL
+        return f"{self._heading}\n{self._core.text(**wanted)}".rstrip("\n")
 
-    @property
-    def rows(self):
-        """The rows of the table: dicts of its name and its columns, as texts."""
-        view = {key: self._view[key] for key in ("depth", "columns")}
-        return self._core.rows(totals=True, **view)
+    text = tree  # as _core calls it
 
-    @property
-    def json(self):
-        """The document "tree" of docs/json.md: counts, run and modules."""
-        return json.loads(self._core.json("tree"))
+    def rows(self, **wanted):
+        """The rows of tree(**wanted), as a list of dicts of texts."""
+        return self._core.rows(**self._in_full(wanted))
 
     @property
     def html(self):
-        return self._core.export("html", title=self._heading)
+        return self._core.export("html", **self._in_full({}))
 
     def export(self, path, **wanted):
-        """Write it as the name ends: .txt, .json, .csv, .md or .html; .scope: the
-        recording."""
-        path = os.fspath(path)
-        form = Path(path).suffix.lstrip(".").lower()
-        if form == "scope" and self.recording is not None:
-            return self.recording.save(path)
-        if form == "txt":
-            text = self.text(**wanted)
-        else:
-            text = self._core.export(form, title=self._heading, **wanted)
-        Path(path).write_text(text, encoding="utf-8")
+        """Write it to a file whose name tells the form: .txt .md .json .csv .html"""
+        self._core.write(path, **self._in_full(wanted))
+
+    def _in_full(self, wanted):
+        """Where nobody asks for a width, there is none."""
+        wanted = {"title": self._heading, **self._wanted(wanted)}
+        return {**wanted, "width": wanted["width"] or 0}
+
+    def __str__(self):
+        return self.tree()
+
+    def __repr__(self):
+        return f"<torchoscope.Summary: {self._heading}>"
 
 
 # --- one pass

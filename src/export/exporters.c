@@ -15,6 +15,8 @@ static int export_text(struct out *out, struct session *session,
     struct printed printed;
     int status = printed_begin(&printed, session, &wanted->view, err);
 
+    if (status == 0 && wanted->title)
+        out_printf(out, "%s\n", wanted->title);
     if (status == 0)
         status = printed_write(&printed, &pen, true, err);
     printed_end(&printed);

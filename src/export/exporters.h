@@ -14,7 +14,7 @@
 struct export_wanted {
     struct printed_wanted view; /* which rows and columns, where there are such */
     bool ascii;                 /* text only */
-    const char *title;          /* of a page; NULL: the model's */
+    const char *title;          /* of a page: NULL the model's; of a text: NULL none */
     const char *theme;          /* of a page: "light", "dark"; NULL: as the reader's */
     struct work *work;          /* may be NULL */
 };
