@@ -33,15 +33,15 @@ void report_minus(struct buf *to, size_t from)
 {
     struct buf drawn = BUF_INIT;
 
+    if (to->len == from || !memchr(to->at + from, '-', to->len - from))
+        return;
     for (size_t i = from; i < to->len; i++)
         if (to->at[i] == '-')
             buf_text(&drawn, "−");
         else
             buf_char(&drawn, to->at[i]);
-    if (drawn.len > 0) {
-        to->len = from;
-        buf_str(to, buf_span(&drawn));
-    }
+    to->len = from;
+    buf_str(to, buf_span(&drawn));
     buf_release(&drawn);
 }
 

@@ -1,8 +1,8 @@
 'use strict';
 /* The report's script, in three files that become one: this one (what a person does),
    report_table.js (rows) and report_details.js (what one row tells). What is open
-   becomes rows, and only that. All texts, numbers too, come ready from the program; here
-   they are shown, searched, sorted and folded: by textContent, never as HTML. */
+   becomes rows, and only that. All texts, numbers too, come ready from the program;
+   here they are shown, searched, sorted and folded: by textContent, never as HTML. */
 
 const RUN = 1, ALARM = 2, WARN = 4, SPOILT = 8, DIM = 16; // as in report_rows.c
 const CELLS = 5; // where the cells of columns begin in a row

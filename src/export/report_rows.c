@@ -323,19 +323,25 @@ static int put_rows(struct report *r, struct err *err)
 
 /* --- The data as a whole */
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '<' && c != '>' && c != '&' && c != '"' && c != '\\';
+}
+
 void report_json(struct out *out, struct str text)
 {
+    size_t plain = 0;
+
     out_char(out, '"');
     for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-
-        if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == 0x7f)
-            out_printf(out, "\\u%04x", c);
-        else if (c == '"' || c == '\\')
-            out_printf(out, "\\%c", c);
-        else
-            out_char(out, (char)c);
+        if (is_plain((unsigned char)text.at[i]))
+            continue;
+        out_add(out, text.at + plain, i - plain);
+        out_printf(out, "\\u%04x", (unsigned char)text.at[i]);
+        plain = i + 1;
     }
+    if (plain < text.len)
+        out_add(out, text.at + plain, text.len - plain);
     out_char(out, '"');
 }
 

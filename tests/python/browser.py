@@ -29,6 +29,7 @@ FLAGS = [
     "--hide-scrollbars=false",
 ]
 SECONDS = 60
+AVAILABLE = bool(shutil.which("chromium") and shutil.which("chromedriver"))
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004"}
 KEYS |= {"Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
 
@@ -164,9 +165,7 @@ class Browser:
         ]
 
 
-@unittest.skipUnless(
-    shutil.which("chromium") and shutil.which("chromedriver"), "needs chromium"
-)
+@unittest.skipUnless(AVAILABLE, "needs chromium")
 class BrowserTest(unittest.TestCase):
     """One browser for all tests of a class; the console has to stay silent."""
 
