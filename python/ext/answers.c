@@ -253,8 +253,9 @@ static PyObject *get_cost(PyObject *self, void *unused)
     const struct run *run = answers_of(self);
 
     (void)unused;
-    return Py_BuildValue("{sKsKsK}", "wall_ns", (unsigned long long)run->wall_ns,
-                         "own_ns", (unsigned long long)run->own_ns, "hooks_ns",
+    return Py_BuildValue("{sKsKsKsK}", "wall_ns", (unsigned long long)run->wall_ns,
+                         "passes_ns", (unsigned long long)run_passes_ns(run), "own_ns",
+                         (unsigned long long)run->own_ns, "hooks_ns",
                          (unsigned long long)run->hooks_ns);
 }
 
@@ -285,7 +286,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getters[] = {
-    {"cost", get_cost, NULL, "wall_ns, own_ns, hooks_ns", NULL},
+    {"cost", get_cost, NULL, "wall_ns, passes_ns, own_ns, hooks_ns", NULL},
     {"n_calls", get_n_calls, NULL, "calls that are listed", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -14,7 +14,8 @@
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
  *   save(path); and what views.h says
- * and members n_calls, cost (a dict: wall_ns, own_ns, hooks_ns). */
+ * and members n_calls, cost (a dict: wall_ns, passes_ns, own_ns,
+ * hooks_ns). */
 extern PyType_Spec run_spec;
 
 /* A Run; takes the run, also when it fails. */

@@ -62,8 +62,9 @@ struct visit {
     struct frame frame; /* a copy: the stack may move */
     PyObject *quiet;
     uint64_t began_ns;
-    uint32_t next;  /* the argument that is expected next, among those seen before */
-    uint32_t index; /* of the frame */
+    uintptr_t depth; /* before forward: where the C stack stands */
+    uint32_t next;   /* the argument that is expected next, among those seen before */
+    uint32_t index;  /* of the frame */
     bool keep;
     bool same_args, same_kwargs; /* after forward: those that were seen before it */
     bool compiled; /* the module is what torch.compile() made of one of the model */
@@ -237,13 +238,16 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         return;
     if (visit->stack->n == 0 && frames_count(recorder->frames) > 1)
         find_parent(recorder, visit->stack, module, object);
+    if (visit->stack->n > 0)
+        visit->stack->frames[visit->stack->n - 1].has_inner = true;
     call = trace_begin(recorder->trace, visit->stack->number, object, flags, line,
                        visit->began_ns);
     visit->frame = (struct frame){.module = module,
                                   .args = args,
                                   .kwargs = kwargs,
                                   .call = call,
-                                  .object = object};
+                                  .object = object,
+                                  .depth = visit->depth};
     if (!stack_push(visit->stack, &visit->frame)) {
         recorder_failed(recorder);
         return;
@@ -303,21 +307,24 @@ static void drop_from(struct recorder *recorder, struct stack *stack, uint32_t i
     stack_cut(stack, index);
 }
 
-/* A call usually begins inside one whose module holds its own. If it does not, those
- * around it may be over, without a word: see stack_alive(). */
-static void drop_dead(struct recorder *recorder, struct stack *stack,
-                      const void *module, uint32_t object, uint64_t now)
+/* A call usually begins inside one whose module holds its own, and deeper in the stack.
+ * If it does not, those around it may be over, without a word: see stack_alive(). */
+static void drop_dead(struct visit *visit, const void *module, uint32_t object)
 {
-    uint32_t alive, top = stack->n ? stack->frames[stack->n - 1].object : NO_OBJECT;
+    struct recorder *recorder = visit->recorder;
+    struct stack *stack = visit->stack;
+    const struct frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    uint32_t alive;
 
-    if (top == NO_OBJECT || trace_is_inside(recorder->trace, object, top))
+    if (!top || (visit->depth < top->depth &&
+                 trace_is_inside(recorder->trace, object, top->object)))
         return;
     alive = stack_alive(stack, module);
     if (alive == stack->n || !recorder->trace)
         return;
     drop_from(recorder, stack, alive);
     trace_abort(recorder->trace, stack->number,
-                alive ? stack->frames[alive - 1].call : RUN_NONE, now);
+                alive ? stack->frames[alive - 1].call : RUN_NONE, visit->began_ns);
 }
 
 /* Where what torch.compile() gave runs as plain Python after all (a stance, a limit),
@@ -353,7 +360,8 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
     visit.began_ns = recorder_clock();
     if (!visit_begin(&visit, recorder))
         Py_RETURN_NONE;
-    drop_dead(recorder, visit.stack, args[0], object, visit.began_ns);
+    visit.depth = (uintptr_t)__builtin_frame_address(0);
+    drop_dead(&visit, args[0], object);
     if (!is_begun(recorder->model, visit.stack, object))
         begin_call(&visit, args[0], object, args[1], n_args > 2 ? args[2] : NULL);
     visit_end(&visit);
@@ -477,6 +485,22 @@ static void end_call(struct visit *visit, uint16_t flags)
     visit_end(visit);
 }
 
+/* In eval mode torch's encoder layer has a kernel that does all at once. */
+static bool is_fused(const struct frame *frame, PyObject *module)
+{
+    const struct torch *torch = torch_find();
+    PyObject *forward;
+    bool is_encoder;
+
+    if (frame->has_inner || frame->compiled || !torch->encoder_forward)
+        return false;
+    forward = PyObject_GetAttr((PyObject *)Py_TYPE(module), torch->names[NAME_forward]);
+    is_encoder = forward && forward == torch->encoder_forward;
+    ext_swallow();
+    Py_XDECREF(forward);
+    return is_encoder;
+}
+
 /* post(module, args, kwargs, result) or post(module, args, result) */
 PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
                         Py_ssize_t n_args)
@@ -490,7 +514,7 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
         Py_RETURN_NONE;
     if (visit.frame.call != RUN_NONE)
         see_results(&visit, args[1], kwargs, args[n_args - 1]);
-    end_call(&visit, 0);
+    end_call(&visit, is_fused(&visit.frame, args[0]) ? RUN_FUSED : 0);
     Py_RETURN_NONE;
 }
 

@@ -29,6 +29,9 @@ struct frame {
     uint32_t call, object;
     uint32_t inputs; /* where they begin in the stack's; they end where the next
                         frame's begin */
+    uintptr_t depth; /* of the C stack when it began. Each call of a module takes some
+                        of it: one that does not stand below is not inside this one */
+    bool has_inner;  /* some call inside it was seen */
     bool compiled;   /* the module is what torch.compile() gave, and that which is
                         inside it was not heard so far */
 };

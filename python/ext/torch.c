@@ -151,7 +151,7 @@ static void find_getter(struct torch *torch, struct torch_getter *one, const cha
 
 static bool find(struct torch *torch)
 {
-    PyObject *nn;
+    PyObject *nn, *encoder;
 
     torch->module = torch_imported("torch");
     torch->c = attribute(torch->module, "_C");
@@ -159,6 +159,9 @@ static bool find(struct torch *torch)
     nn = attribute(torch->module, "nn");
     torch->parameter = (PyTypeObject *)attribute(nn, "Parameter");
     torch->module_type = attribute(nn, "Module");
+    encoder = attribute(nn, "TransformerEncoderLayer");
+    torch->encoder_forward = attribute(encoder, "forward");
+    Py_XDECREF(encoder);
     torch->script_object = attribute(torch->c, "ScriptObject");
     Py_XDECREF(nn);
     /* Half-way through its own import torch is not there yet. */

@@ -78,7 +78,8 @@ struct dl_tensor {
     X(detach)                                                                          \
     X(queue_callback)                                                                  \
     X(add)                                                                             \
-    X(finish)
+    X(finish)                                                                          \
+    X(forward)
 
 #define TORCH_NAME_ENUM(name) NAME_##name,
 enum torch_name { TORCH_NAMES(TORCH_NAME_ENUM) NAME_COUNT };
@@ -97,6 +98,7 @@ struct torch {
     PyTypeObject *tensor, *parameter;
     PyObject *module_type;         /* torch.nn.Module */
     PyObject *script_object;       /* torch.ScriptObject */
+    PyObject *encoder_forward;     /* of torch.nn.TransformerEncoderLayer */
     PyObject *dtypes[DTYPE_COUNT]; /* the singletons */
     PyObject *strided;             /* torch.strided, ... */
     PyObject *layouts[8];          /* by enum layout, strided and sparse ones */

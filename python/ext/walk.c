@@ -185,6 +185,28 @@ static void visit_list(struct walk *walk, PyObject *list)
     }
 }
 
+/* In the order of the set itself, as "{0}": of a class made from one, no method runs.
+ */
+static void visit_set(struct walk *walk, PyObject *set)
+{
+    PyTypeObject *type = PySet_Check(set) ? &PySet_Type : &PyFrozenSet_Type;
+    getiterfunc iterate = (getiterfunc)PyType_GetSlot(type, Py_tp_iter);
+    PyObject *items = iterate ? iterate(set) : NULL;
+    PyObject *item = items ? PyIter_Next(items) : NULL;
+    size_t len = walk->len, index = 0;
+    char text[32];
+
+    while (item) {
+        add(walk, text, (size_t)snprintf(text, sizeof text, "{%zu}", index++));
+        visit(walk, item);
+        walk->len = len;
+        Py_DECREF(item);
+        item = walk->stop ? NULL : PyIter_Next(items);
+    }
+    ext_swallow(); /* somebody else changed it */
+    Py_XDECREF(items);
+}
+
 /* The fields of a dataclass that has __slots__. What is not a slot is a property or
  * worse, and left alone. */
 static void visit_slots(struct walk *walk, PyObject *object, PyObject *fields)
@@ -250,7 +272,6 @@ static bool is_object(struct walk *walk, PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
 
     return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
-           !PySet_Check(object) && !PyFrozenSet_Check(object) &&
            !PyLong_Check(object) && !PyFloat_Check(object) &&
            !PyUnicode_Check(object) && !PyBytes_Check(object) &&
            !PyType_IsSubtype(type, (PyTypeObject *)walk->torch->module_type);
@@ -272,6 +293,8 @@ static void enter(struct walk *walk, PyObject *object)
         visit_list(walk, object);
     else if (PyDict_Check(object))
         visit_dict(walk, object);
+    else if (PySet_Check(object) || PyFrozenSet_Check(object))
+        visit_set(walk, object);
     else if (is_object(walk, object))
         visit_object(walk, object);
     walk->depth--;

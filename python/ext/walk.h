@@ -1,6 +1,6 @@
 /* walk.h - the tensors in nested arguments, each with its path.
  * Tuples, lists, dicts and other mappings, named tuples, dataclasses, Hugging Face
- * outputs and caches, and one level of other objects' attributes; sets are not entered.
+ * outputs and caches, sets, and one level of other objects' attributes.
  * Depth and number have limits; a loop ends; properties are never run. */
 #ifndef EXT_WALK_H
 #define EXT_WALK_H
@@ -11,7 +11,8 @@
 #define WALK_MOST  4096  /* tensors of one call */
 #define WALK_ITEMS 65536 /* things looked at */
 
-/* Called for each tensor. The path is "[0]", "mask", "[1].logits[2]"; good for the
+/* Called for each tensor. The path is "[0]", "mask", "[1].logits[2]", "[0]{1}" (in
+ * a set); good for the
  * call, and not ended by NUL. Returns 0 to go on. */
 typedef int walk_fn(void *user, PyObject *tensor, const char *path, size_t len);
 

@@ -192,9 +192,8 @@ class Recording(Shown):
     @property
     def cost(self):
         cost = dict(self._now().cost)
-        spent = cost.get("own_ns", 0) + cost.get("hooks_ns", 0)
-        rest = cost.get("wall_ns", 0) - spent
-        cost["share"] = spent / rest if rest > 0 else None
+        spent, passes = cost["own_ns"] + cost["hooks_ns"], cost["passes_ns"]
+        cost["share"] = spent / passes if passes else None
         return cost
 
     def save(self, path):

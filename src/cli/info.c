@@ -171,6 +171,15 @@ static void add_devices(struct info *info, const struct row *root)
         info->line.len = begin;
 }
 
+/* "a " or "an ", as the word is spoken: "an LSTM" and "an N" by the name of the letter,
+ * "a LeNet" by its sound. */
+static const char *article(const char *word)
+{
+    bool is_spelt = word[0] >= 'A' && word[0] <= 'Z' && !(word[1] >= 'a');
+
+    return strchr(is_spelt ? "AEFHILMNORSX" : "AEIOaeio", word[0]) ? "an " : "a ";
+}
+
 /* "a state_dict: ", "an OrderedDict with 2 keys: ", "2 pickles: " */
 static void add_root(struct info *info, const struct row *root)
 {
@@ -181,7 +190,7 @@ static void add_root(struct info *info, const struct row *root)
     if (label.type.len > 0) {
         first = label.type.at[0];
         if (first < '0' || first > '9')
-            buf_text(&info->line, strchr("AEIOaeio", first) ? "an " : "a ");
+            buf_text(&info->line, article(label.type.at));
         buf_printf(&info->line, "%s: ", label.type.at);
     }
     label_release(&label);

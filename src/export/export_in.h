@@ -24,6 +24,8 @@ struct document {
 void document_begin(struct document *doc, struct json *json,
                     const struct session *session, const char *kind);
 void document_end(struct document *doc);
+/* Why something is not known: "this file does not say". */
+const char *document_unsaid(const struct document *doc);
 
 /* "findings": the list. */
 void write_findings(struct document *doc, const struct finding *findings, uint32_t n);

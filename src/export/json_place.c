@@ -75,7 +75,7 @@ static void write_requires_grad(struct document *doc, const struct tensor *tenso
         return;
     }
     json_null(doc->json, "requires_grad");
-    json_text(doc->json, "requires_grad_why", "this file does not say");
+    json_text(doc->json, "requires_grad_why", document_unsaid(doc));
 }
 
 static void write_size(struct document *doc, const struct tensor *tensor)
@@ -162,7 +162,7 @@ void write_tensor(struct document *doc, uint32_t place)
         json_str(doc->json, "device", device);
     } else {
         json_null(doc->json, "device");
-        json_text(doc->json, "device_why", "this file does not say");
+        json_text(doc->json, "device_why", document_unsaid(doc));
     }
     write_requires_grad(doc, tensor);
     if (tensor->class_id != NO_CLASS)

@@ -38,13 +38,14 @@ static uint64_t count_calls(const struct run *run)
 
 static void write_cost(struct json *json, const struct run *run)
 {
-    uint64_t spent = run->own_ns + run->hooks_ns;
+    uint64_t spent = run->own_ns + run->hooks_ns, passes = run_passes_ns(run);
 
     json_u64(json, "wall_ns", run->wall_ns);
+    json_u64(json, "passes_ns", passes);
     json_u64(json, "own_ns", run->own_ns);
     json_u64(json, "hooks_ns", run->hooks_ns);
-    if (run->wall_ns > spent)
-        json_real(json, "share", (double)spent / (double)(run->wall_ns - spent));
+    if (passes > 0)
+        json_real(json, "share", (double)spent / (double)passes);
     else
         json_null(json, "share");
 }

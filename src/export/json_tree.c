@@ -42,14 +42,15 @@ static void write_counts(struct document *doc)
     json_u64(json, "stored", counts->stored);
     json_u64(json, "unique", counts->params);
     json_u64(json, "logical", counts->logical);
-    if (counts->grad_known > 0) {
+    /* Of no parameters, none is trained. */
+    if (counts->grad_known > 0 || counts->param_tensors == 0) {
         json_u64(json, "trainable", counts->trainable);
         json_u64(json, "frozen", counts->frozen);
     } else {
         json_null(json, "trainable");
-        json_text(json, "trainable_why", "this file does not say");
+        json_text(json, "trainable_why", document_unsaid(doc));
         json_null(json, "frozen");
-        json_text(json, "frozen_why", "this file does not say");
+        json_text(json, "frozen_why", document_unsaid(doc));
     }
     json_u64(json, "buffers", counts->buffers);
     json_u64(json, "bytes", counts->bytes);
@@ -103,6 +104,11 @@ void document_begin(struct document *doc, struct json *json,
     write_findings(doc, model->findings, model->n_findings);
     if (doc->run)
         write_run(doc);
+}
+
+const char *document_unsaid(const struct document *doc)
+{
+    return doc->run ? "this recording does not say" : "this file does not say";
 }
 
 void document_end(struct document *doc)

@@ -126,6 +126,49 @@ uint32_t run_count_calls(struct run *run, uint32_t object)
     return n + merged_calls(run, object);
 }
 
+/* ---- what passes took ---- */
+
+/* Is the backward of a call part of that of a call around it? */
+static bool is_in_backward(const struct run *run, const struct run_call *call)
+{
+    while (call->parent < run->n_calls) {
+        call = &run->calls[call->parent];
+        if (call->backward_ns)
+            return true;
+    }
+    return false;
+}
+
+uint64_t run_passes_ns(const struct run *run)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < run->n_calls; i++) {
+        const struct run_call *call = &run->calls[i];
+
+        if (call->flags & RUN_LIGHT)
+            continue;
+        /* What is recomputed is part of a backward. */
+        if (call->parent == RUN_NONE && !(call->flags & RUN_RECOMPUTED))
+            sum += run_inclusive(call);
+        if (call->backward_ns && !is_in_backward(run, call))
+            sum += call->backward_ns;
+    }
+    for (uint32_t i = 0; i < run->n_merged; i++) {
+        const struct run_merged *merged = &run->merged[i];
+        const struct run_call *newest =
+            merged->newest < run->n_calls ? &run->calls[merged->newest] : NULL;
+
+        if (!newest)
+            continue;
+        if (newest->parent == RUN_NONE && !(newest->flags & RUN_RECOMPUTED))
+            sum += merged->inclusive_ns;
+        if (merged->backward_ns && !is_in_backward(run, newest))
+            sum += merged->backward_ns;
+    }
+    return sum;
+}
+
 /* ---- names ---- */
 
 const char *run_gap_name(enum run_gap_kind kind)

@@ -213,6 +213,10 @@ void run_free(struct run *run); /* with its model; NULL is allowed */
 struct str run_string(const struct run *run, uint32_t id);
 uint64_t run_inclusive(const struct run_call *call);
 uint64_t run_exclusive(const struct run_call *call);
+/* What all passes took: the calls without a parent, and backward as far as it is known.
+ * This is what our own cost is held against: whatever else went on between the
+ * beginning of a recording and its end is neither ours nor the model's. */
+uint64_t run_passes_ns(const struct run *run);
 /* The calls of an object in order: the first, and the next after `call`; or RUN_NONE.
  * Linear once, then quick: an index is made when it is first asked for. */
 uint32_t run_first_call(struct run *run, uint32_t object);

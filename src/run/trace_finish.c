@@ -405,6 +405,17 @@ static uint32_t module_around(const struct trace *trace, const bool *said,
     return NO_OBJECT;
 }
 
+/* What the calls of the nearest module around a place that was called were. */
+static unsigned flags_around(const struct trace *trace, uint32_t place)
+{
+    const struct model *model = trace->model;
+
+    for (place = model->parent[place]; place != NO_PLACE; place = model->parent[place])
+        if (is_module(model, place) && trace->objects[model->object[place]].calls)
+            return trace->objects[model->object[place]].flags;
+    return 0;
+}
+
 /* Why a module that was not called was not, from the calls around it. */
 static void say_not_called(struct finish *f, uint32_t object, unsigned around)
 {
@@ -438,10 +449,9 @@ static void find_not_called(struct finish *f, const bool *said)
             trace->objects[object].calls)
             continue;
         around = module_around(trace, said, p);
-        if (around != NO_OBJECT && trace->objects[around].calls)
-            say_not_called(f, object, trace->objects[around].flags);
-        else if (has_tensors(model, p))
-            say_not_called(f, object, 0);
+        if ((around != NO_OBJECT && trace->objects[around].calls) ||
+            has_tensors(model, p))
+            say_not_called(f, object, flags_around(trace, p));
     }
 }
 

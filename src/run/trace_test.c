@@ -367,6 +367,25 @@ TEST(why_a_module_was_not_called_is_said_only_if_it_was_not)
     run_free(run);
 }
 
+TEST(passes_take_their_forward_and_the_backward_that_is_known)
+{
+    static const uint32_t steps[] = {1, 5, RUN_KEEP_CALLS + 9};
+
+    for (int i = 0; i < 3; i++) {
+        struct trace *trace = new_trace(sample_model());
+        uint64_t clock = 0;
+        struct run *run;
+
+        for (uint32_t k = 0; k < steps[i]; k++)
+            sample_step(trace, &clock);
+        run = trace_finish(trace, 1 << 30, 0);
+        /* That of the model is not known, that of the module in it is 50. */
+        CHECK_INT(run_passes_ns(run), steps[i] * (run_inclusive(&run->calls[0]) + 50));
+        CHECK(run_inclusive(&run->calls[0]) > 0);
+        run_free(run);
+    }
+}
+
 TEST(what_was_not_called_is_said)
 {
     struct run *run = sample_run(1);

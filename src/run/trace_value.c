@@ -115,15 +115,18 @@ struct io_bytes trace_io_bytes(struct trace *trace, const struct run_io *io)
     struct io_bytes bytes = {0};
     struct run_value *value;
 
-    if (io->value >= trace->n_values || (io->flags & RUN_IO_SAME))
+    if (io->value >= trace->n_values)
         return bytes;
     value = &trace->values[io->value];
-    if (io->kind == RUN_OUT) {
+    /* A result may be an argument that was overwritten, or given back as it is. */
+    if (io->kind == RUN_OUT)
         bytes.out = value->bytes;
-        /* What an argument or an inner result was first is no new storage here. */
-        if ((value->flags & RUN_NEW_STORAGE) && !(value->flags & VALUE_SEEN))
-            bytes.fresh = value->bytes;
-    }
+    if (io->flags & RUN_IO_SAME)
+        return bytes;
+    /* What an argument or an inner result was first is no new storage here. */
+    if (io->kind == RUN_OUT && (value->flags & RUN_NEW_STORAGE) &&
+        !(value->flags & VALUE_SEEN))
+        bytes.fresh = value->bytes;
     value->flags |= VALUE_SEEN;
     return bytes;
 }

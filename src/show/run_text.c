@@ -149,15 +149,15 @@ void run_share(struct buf *to, uint64_t part, uint64_t whole)
 
 void run_cost(struct buf *to, const struct run *run)
 {
-    uint64_t cost = run->own_ns + run->hooks_ns;
+    uint64_t cost = run->own_ns + run->hooks_ns, passes = run_passes_ns(run);
 
     text_time(to, (double)cost / 1e9);
-    if (run->wall_ns <= cost)
+    if (passes == 0)
         return;
     buf_text(to, ", ");
-    run_share(to, cost, run->wall_ns - cost);
+    run_share(to, cost, passes);
     buf_text(to, " of ");
-    text_time(to, (double)(run->wall_ns - cost) / 1e9);
+    text_time(to, (double)passes / 1e9);
 }
 
 void run_passes(struct buf *to, const struct show *show)

@@ -124,7 +124,7 @@ class Documents(Saved):
             self.assertEqual(run["facts"], facts)
             self.assertEqual(run["facts"]["torch"], torch.__version__)
             self.assertRegex(run["facts"]["when"], r"^\d{4}-\d\d-\d\dT[\d:]{8}Z$")
-            for key in ("wall_ns", "own_ns", "hooks_ns"):
+            for key in ("wall_ns", "passes_ns", "own_ns", "hooks_ns"):
                 self.assertEqual(run[key], cost[key])
             self.near(run["share"], cost["share"], "share")
             root = self.recording.calls("")
@@ -133,6 +133,16 @@ class Documents(Saved):
             self.assertEqual(run["time_ns"], root[0].time_ns)
             self.assertNotIn("raised", run)
             self.assertNotIn("producer", run)
+
+    def test_the_article_is_as_the_class_is_spoken(self):
+        path = Path(self.folder.name) / "word.scope"
+        for name in ("an N", "an LSTM", "a LeNet", "a UNet", "an Own", "a GPT2", "a Net"):
+            model = type(name.split()[1], (nn.Sequential,), {})(nn.Linear(1, 1))
+            with torchoscope.record(model) as recording:
+                model(torch.ones(1))
+            recording.save(path)
+            told = scope.run("info", path).stdout.decode()
+            self.assertIn(f" {name}: 2 tensors", told)
 
     def test_a_module_is_shown_with_all_its_calls(self):
         show = scope.document("show", self.path, "head")

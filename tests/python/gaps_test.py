@@ -242,6 +242,70 @@ class CalledDirectly(unittest.TestCase):
         self.assertIn("uses its weights without a call", gaps["out_proj"].text)
 
 
+class Fused(unittest.TestCase):
+    INNER = "self_attn self_attn.out_proj linear1 dropout linear2 norm1 norm2".split()
+
+    def gaps(self, model, x):
+        with torch.no_grad(), torchoscope.record(model) as recording:
+            model(x)
+        return recording, gaps_of(recording)
+
+    def test_the_parts_of_a_fused_encoder_say_so(self):
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        model = nn.TransformerEncoder(layer, 2).eval()
+        recording, gaps = self.gaps(model, torch.ones(2, 3, 8))
+        for number in "01":
+            self.assertEqual(flags_of(recording, f"layers.{number}"), [{"fused"}])
+            for name in self.INNER:
+                gap = gaps[f"layers.{number}.{name}"]
+                self.assertEqual(gap.kind, "fused", gap)
+        self.assertEqual(flags_of(recording, ""), [set()])
+        rows = {row["name"]: row for row in recording._now().rows(columns="out")}
+        self.assertEqual(rows["layers.0.linear1"]["out"], "fused")
+
+    def test_a_layer_that_is_not_fused_says_nothing_of_it(self):
+        class Own(nn.TransformerEncoderLayer):
+            def forward(self, x):
+                return x + 1
+
+        for layer in (nn.TransformerEncoderLayer(8, 2, 16), Own(8, 2, 16).eval()):
+            recording, gaps = self.gaps(layer, torch.ones(3, 2, 8))
+            self.assertNotIn("fused", recording.calls("")[0].flags)
+            self.assertNotIn("fused", [gap.kind for gap in gaps.values()])
+
+
+class Sets(unittest.TestCase):
+    class Sums(nn.Module):
+        def forward(self, *sets):
+            return {sum(one for each in sets for one in each)}
+
+    def test_tensors_in_sets_are_seen(self):
+        class Kept(set):
+            def __iter__(self):
+                raise AssertionError("the user's code was run")
+
+        model, a, b = self.Sums(), X + 1, X + 2
+        with torchoscope.record(model) as recording:
+            (y,) = model({a}, frozenset([b]))
+        (call,) = recording.calls("")
+        self.assertEqual([v.path for v in call.inputs], ["[0]{0}", "[1]{0}"])
+        self.assertEqual([v.path for v in call.outputs], ["{0}"])
+        self.assertAlmostEqual(call.inputs[1].mean, float(b.mean()), places=6)
+        self.assertAlmostEqual(call.outputs[0].mean, float(y.mean()), places=6)
+        model = nn.Identity()
+        with torchoscope.record(model) as recording:
+            model(Kept([a]))
+        self.assertEqual([v.path for v in recording.calls("")[0].inputs], ["[0]{0}"])
+        self.assertEqual([gap.kind for gap in recording.gaps if gap.name], [])
+
+    def test_a_set_of_many_is_cut_and_said(self):
+        model = nn.Identity()
+        with torchoscope.record(model, mode="guard") as recording:
+            model({torch.empty(0) for _ in range(5000)})
+        self.assertEqual(len(recording.calls("")[0].inputs), 4096)
+        self.assertIn("limit", [gap.kind for gap in recording.gaps])
+
+
 class Stops(nn.Module):
     def __init__(self, error):
         super().__init__()
@@ -279,6 +343,24 @@ class Interrupted(unittest.TestCase):
             aborted = ["aborted" in c.flags for c in recording.calls("1.1")]
             self.assertEqual(aborted, [True, False, True, False])
             self.assertEqual(len(recording.calls("1.0")[1].grad_outputs), 1)
+
+    def test_a_part_of_the_call_that_is_dead_has_no_parent(self):
+        stops = Stops(KeyboardInterrupt())
+        inner = nn.Sequential(nn.Linear(4, 4), stops)
+        model = nn.Sequential(nn.Linear(4, 4), inner)
+        for part in (model[0], inner, inner[0]):
+            stops.error = KeyboardInterrupt()
+            with torchoscope.record(model) as recording:
+                with self.assertRaises(KeyboardInterrupt):
+                    model(X)
+                stops.error = None
+                part(X)
+                model(X)
+            roots = [c for c in recording.calls() if c.parent is None]
+            names = {id(module): name for name, module in model.named_modules()}
+            self.assertEqual([c.name for c in roots], ["", names[id(part)], ""])
+            aborted = [c.name for c in recording.calls() if "aborted" in c.flags]
+            self.assertEqual(aborted, ["", "1", "1.1"])
 
     def test_the_calls_around_an_interrupt_that_was_caught_go_on(self):
         class Catches(nn.Module):

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import gc
 import io
+import json
 import os
 import pickle
 import random
@@ -297,6 +298,40 @@ class Told(Clean):
         cost = recording.cost
         self.assertGreater(cost["own_ns"], 0)
         self.assertGreater(cost["wall_ns"], cost["own_ns"])
+        self.assertEqual(cost["passes_ns"], recording.calls("")[0].time_ns)
+
+    def test_the_share_is_of_the_passes_and_not_of_what_else_went_on(self):
+        model = net()
+        with torchoscope.record(model) as recording:
+            model(X).sum().backward()
+            time.sleep(0.2)
+        cost, root = recording.cost, recording.calls("")[0]
+        self.assertLess(cost["passes_ns"], cost["wall_ns"] - 200_000_000)
+        self.assertEqual(cost["passes_ns"], root.time_ns + (root.backward_ns or 0))
+        spent = cost["own_ns"] + cost["hooks_ns"]
+        self.assertEqual(cost["share"], spent / cost["passes_ns"])
+        with torchoscope.record(model) as recording:
+            pass
+        self.assertIsNone(recording.cost["share"])
+
+    def test_bytes_of_results_that_were_there_before(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Identity())
+        with torch.no_grad(), torchoscope.record(model, calls=1) as recording:
+            model(X)
+            model(X)
+        size = X.shape[0] * 4 * 4
+        for call in recording.calls():
+            self.assertEqual(call.out_bytes, size, call.name)
+            self.assertEqual(call.new_bytes, size if call.name == "0" else 0, call.name)
+
+    def test_a_recording_says_why_it_does_not_know(self):
+        with torchoscope.record(nn.ReLU()) as recording:
+            pass
+        for kind in ("tree", "info"):
+            text = recording._now().json(kind)
+            counts = json.loads(text)["counts"]
+            self.assertEqual((counts["trainable"], counts["frozen"]), (0, 0))
+            self.assertNotIn("this file", text)
 
     @unittest.skipUnless(NEW, "this torch can not")
     def test_inside_opens_the_fused_encoder(self):

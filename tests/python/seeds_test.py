@@ -429,8 +429,8 @@ class Configuration(unittest.TestCase):
     def test_colours(self):
         _, _, dark = self.all()
         _, _, light = self.all(color_scheme="light")
-        self.assertIn("color-scheme: dark;", dark)
-        self.assertIn("color-scheme: light;", light)
+        self.assertIn('lang="en" style="color-scheme: dark"', dark)
+        self.assertIn('lang="en" style="color-scheme: light"', light)
         for scheme, coloured in (("dark", True), ("none", False)):
             out = io.StringIO()
             out.isatty = lambda: True
@@ -519,6 +519,24 @@ class Recording(unittest.TestCase):
         self.assertRegex(printed, r"unet: Sequential.*1×4×8×8 +1×4×8×8 +2 ")
         printed = self.shown(rp.explore_module, pipe.unet)
         self.assertNotIn("vae: ConvTranspose2d", printed)
+
+    def test_a_part_that_was_recorded_under_another_name(self):
+        net = nn.Linear(2, 2)
+        other = types.SimpleNamespace(mynet=net)
+        with rp.stats_collection(other):
+            net(torch.ones(3, 2))
+        printed = rp.generate_text_summary(types.SimpleNamespace(net=net))
+        self.assertRegex(printed, r"mynet: Linear\(2→2\).* 3×2 3×2 +1 ")
+
+    def test_a_notebook_gets_html_and_nothing_is_printed(self):
+        shown = []
+        fake = module("IPython.display", HTML=str, display=shown.append)
+        parts = {"IPython": module("IPython", display=fake), "IPython.display": fake}
+        where = mock.patch("torchoscope.compat.display.in_notebook", lambda: True)
+        with where, mock.patch.dict(sys.modules, parts):
+            self.assertEqual(self.shown(rp.explore_torch_module, small()), "")
+        self.assertIn("<td>  2: Linear(256→2)</td>", shown[0])
+        self.assertNotIn("<html", shown[0])
 
     def test_a_model_that_changed_since_is_shown_as_it_is(self):
         model = recorded(nn.Sequential(nn.Linear(2, 2)), torch.ones(1, 2))
@@ -619,6 +637,7 @@ class Rest(unittest.TestCase):
     def test_lazy_parameters_count_nothing(self):
         lazy = nn.Sequential(nn.LazyLinear(3), nn.Linear(3, 1))
         self.assertEqual(rp.get_parameter_statistics(lazy)["total_params"], 4)
+        self.assertEqual(rp.analyze_module_detailed(lazy[0]).shapes, {})
 
     def test_what_is_no_model(self):
         for function in (

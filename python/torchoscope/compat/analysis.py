@@ -32,27 +32,27 @@ class ModuleInfo:
     gradient: Optional[bool] = None  # has any parameter one now?
 
     def __str__(self):
-        time = self.timing_stats or {}
+        times = self.timing_stats or {}
         shapes = ", ".join(_core.format_shape(shape) for shape in self.shapes.values())
         line = [self.name or self.module_type]
         line.append(f"{_core.format_count(self.parameter_count)} params")
         line += [f"Shape: {shapes}"] * bool(shapes)
-        if time:
-            took = time["forward"] + time.get("backward", 0)
+        if times:
+            took = times["forward"] + times.get("backward", 0)
             line.append(f"Time: {_core.format_time(took)}")
         if self.memory_usage is not None:
             line.append(f"Mem: {_core.format_bytes(self.memory_usage)}")
-        rows = [" ".join(row) for row in self._rows(time)]
+        rows = [" ".join(row) for row in self._rows(times)]
         joints = ["├─ "] * (len(rows) - 1) + ["└─ "]
         return "\n".join(["   ".join(line), *map("".join, zip(joints, rows))])
 
-    def _rows(self, time):
-        if time:
+    def _rows(self, times):
+        if times:
             moved = f"Input: {_core.format_shape(self.input_shape or ())}  "
             moved += f"Output: {_core.format_shape(self.output_shape or ())}"
-            yield "forward() ", _core.format_time(time["forward"]), "", moved
-        if "backward" in time or self.gradient is not None:
-            took = time.get("backward")
+            yield "forward() ", _core.format_time(times["forward"]), "", moved
+        if "backward" in times or self.gradient is not None:
+            took = times.get("backward")
             took = [] if took is None else [_core.format_time(took), ""]
             gradient = "computed" if self.gradient else "none"
             yield "backward()", *took, f"Gradient: {gradient}"

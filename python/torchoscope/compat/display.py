@@ -85,7 +85,7 @@ def explore_module(obj, config=None):
     if in_notebook():
         from IPython.display import HTML, display
 
-        display(HTML(generate_html_summary(obj, config)))
+        display(HTML(_tables(_model_of(obj), config)))
         return
     wanted = abilities(sys.stdout)
     wanted["colour"] = wanted["colour"] and config.color_scheme != "none"
@@ -128,28 +128,33 @@ def generate_html_summary(model, config=None):
     """The tree of a model as one page of HTML that needs nothing else."""
     config = config or ExplorerConfig()
     model = _model_of(model)
+    title = html.escape(type(model).__name__)
+    return (
+        "<!doctype html>\n"
+        f'<html lang="en" style="color-scheme: {_SCHEMES[config.color_scheme]}">'
+        f'<head><meta charset="utf-8"><title>{title}</title>'
+        f"</head><body>\n{_tables(model, config)}</body></html>\n"
+    )
+
+
+# In a notebook it stands among others: nothing but our tables is meant.
+_STYLE = """<style>
+.torchoscope-rp { background: Canvas; color: CanvasText; font: 14px monospace; }
+.torchoscope-rp :is(td, th) { padding: 0 .6em; text-align: right; white-space: pre; }
+.torchoscope-rp :is(td, th):is(:first-child, :last-child) { text-align: left; }
+.torchoscope-rp tr:hover { background: color-mix(in srgb, CanvasText 10%, Canvas); }
+</style>
+"""
+
+
+def _tables(model, config):
     tables = []
     for core, recorded, path in _sources(model):
         view = config._view(recorded, path)
         tables.append(_table(core.rows(**view), view["columns"].split(",")))
-    return _PAGE.format(
-        scheme=_SCHEMES[config.color_scheme],
-        title=html.escape(type(model).__name__),
-        tables="\n".join(tables),
-    )
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
-html {{ color-scheme: {scheme}; background: Canvas; color: CanvasText;
-    font: 14px monospace; }}
-td, th {{ padding: 0 .6em; text-align: right; white-space: pre; }}
-td:first-child, td:last-child, th:first-child, th:last-child {{ text-align: left; }}
-tr:hover {{ background: color-mix(in srgb, CanvasText 10%, Canvas); }}
-</style></head><body>
-{tables}
-</body></html>
-"""
+    scheme = f"color-scheme: {_SCHEMES[config.color_scheme]}"
+    inside = "".join(tables)
+    return f'{_STYLE}<div class="torchoscope-rp" style="{scheme}">\n{inside}</div>\n'
 
 
 def _table(rows, columns):
@@ -158,7 +163,7 @@ def _table(rows, columns):
     for row in rows:
         name = "  " * row["depth"] + row["label"]
         lines.append(_line("td", [name, *(row[c].removeprefix("| ") for c in columns)]))
-    return "<table>\n" + "\n".join(lines) + "\n</table>"
+    return "<table>\n" + "\n".join(lines) + "\n</table>\n"
 
 
 def _line(kind, cells):
@@ -188,7 +193,7 @@ def _sources(model):
         recording, recorded = forward_stats.recorded(module) or (None, "")
         whole = whole and recording is not None
         if recording is not None and id(recording) not in found:
-            above = recorded.removesuffix(name).strip(".")
+            above = f".{recorded}".removesuffix(f".{name}" if name else "")[1:]
             path = above.split(".") if above else []
             found[id(recording)] = recording._now(), True, path
     if whole and len(found) == 1:
