@@ -57,6 +57,8 @@ test    venv_torch      2.13                                      torch==2.13.0+
 test    venv            numpy                                     numpy
 test    venv            safetensors                               safetensors
 test    venv            transformers                              transformers
+test    venv            nbclient                                  nbclient
+test    venv            ipykernel                                 ipykernel
 test    venv            torchinfo                                 torchinfo
 '
 own=${TORCHOSCOPE_PYTHON:-python3}

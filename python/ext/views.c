@@ -30,7 +30,7 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
     static const char *const names[] = {
         "columns", "depth", "top",    "sort",   "reverse", "filter",
         "flat",    "all",   "expand", "width",  "ascii",   "colour",
-        "closing", "title", "theme",  "totals", NULL};
+        "closing", "title", "theme",  "totals", "place",   NULL};
     struct printed_wanted *view = &wanted->export.view;
     PyObject *depth = NULL, *top = NULL;
     int reverse = 0, all = 0, expand = 0, ascii = 0, totals = 0;
@@ -38,10 +38,11 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
     *wanted = (struct wanted){.closing = 1};
     *view = (struct printed_wanted)PRINTED_WANTED_INIT;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|$zOOzpzzppIpppzzp", (char **)(uintptr_t)names,
+            args, kwargs, "|$zOOzpzzppIpppzzpI", (char **)(uintptr_t)names,
             &view->columns, &depth, &top, &view->sort, &reverse, &view->filter,
             &view->flat, &all, &expand, &view->width, &ascii, &wanted->colour,
-            &wanted->closing, &wanted->export.title, &wanted->export.theme, &totals))
+            &wanted->closing, &wanted->export.title, &wanted->export.theme, &totals,
+            &wanted->export.place))
         return false;
     view->reverse = reverse;
     view->all = all;

@@ -7,7 +7,8 @@
  *                           form
  *   json(kind)              a document of docs/json.md as a str: "tree", "info", "run"
  * wanted: columns, depth, top, sort, reverse, filter, flat, all, expand, width, ascii,
- * colour, closing, totals (a summary), and for pages title and theme. */
+ * colour, closing, totals (a summary), for pages title and theme, for notebooks
+ * place (a tensor, to be shown alone). */
 #ifndef EXT_VIEWS_H
 #define EXT_VIEWS_H
 

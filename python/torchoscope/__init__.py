@@ -44,5 +44,12 @@ def __getattr__(name):
     return globals().setdefault(name, getattr(module, name))
 
 
+def load_ipython_extension(ipython):
+    """For %load_ext torchoscope."""
+    from torchoscope.notebook import load
+
+    load(ipython)
+
+
 def __dir__():
     return sorted({*globals(), *__all__})

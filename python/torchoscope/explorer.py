@@ -41,10 +41,9 @@ def _shows_itself(thing):
 
 
 def _display(thing):
-    from IPython.display import HTML, display
+    from IPython.display import display
 
-    shows = hasattr(thing, "_repr_mimebundle_")
-    display(thing if shows else HTML(thing.html))
+    display(thing)
 
 
 def _print(thing):

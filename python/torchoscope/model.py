@@ -3,6 +3,7 @@
 import os
 
 from torchoscope import _core
+from torchoscope.notebook import Displayed
 from torchoscope.recording import Recording, Row, tensor_of
 from torchoscope.shown import Shown
 
@@ -56,7 +57,7 @@ class Module(Part):
         return f"<{name}{kind}: {self.params:,} parameters>"
 
 
-class Tensor(Part):
+class Tensor(Displayed, Part):
     """A parameter, buffer or other tensor. Its values are read when it is first asked
     about them, and what was found is kept: for what a live tensor holds later, ask the
     model for it anew."""
@@ -108,6 +109,9 @@ class Tensor(Part):
                 raise _core.Error(f"{self.name} was deleted since the model was opened")
             return tensor.detach()
         return tensor_of(*self._model.bytes(self.place))
+
+    def _notebook(self):
+        return self._model.export("notebook", place=self.place)
 
     def __getattr__(self, name):
         if name in _STATISTICS:

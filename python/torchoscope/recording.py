@@ -199,6 +199,12 @@ class Recording(Shown):
     def save(self, path):
         self._now().save(os.fspath(path))
 
+    def _notebook(self):
+        try:
+            return super()._notebook()
+        except RuntimeError:  # not begun
+            return None
+
     def __repr__(self):
         if self._run is None:
             return "<torchoscope.Recording: not begun>"

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from torchoscope.notebook import Displayed
+
 
 def terminal_width():
     """Of the terminal that standard output is; 0, no limit, if it is none."""
@@ -12,7 +14,7 @@ def terminal_width():
         return 0
 
 
-class Shown:
+class Shown(Displayed):
     """str() is the tree. `_now()` gives what answers: a _core.Model or _core.Run."""
 
     _document = "tree"
@@ -42,6 +44,9 @@ class Shown:
     def export(self, path, **wanted):
         """Write it to a file whose name tells the form: .txt .md .json .csv .html"""
         self._now().write(path, **wanted)
+
+    def _notebook(self):
+        return self._now().export("notebook")
 
     def __str__(self):
         return self.tree(width=terminal_width())

@@ -73,6 +73,11 @@ class Summary(Shown):
         """Write it to a file whose name tells the form: .txt .md .json .csv .html"""
         self._core.write(path, **self._in_full(wanted))
 
+    def _notebook(self):
+        # What was put in is told with the facts of a recording.
+        title = self._heading.partition(",")[0] if self.recording else self._heading
+        return self._core.export("notebook", title=title, depth=self._view["depth"])
+
     def _in_full(self, wanted):
         """Where nobody asks for a width, there is none."""
         wanted = {"title": self._heading, **self._wanted(wanted)}

@@ -53,6 +53,8 @@ const struct exporter exporters[] = {
     {"html", "a page that stands by itself: tree, checks, times", export_report},
     {"csv", "a table of tensors, or of a recording's modules", export_csv},
 };
+static const struct exporter notebook = {
+    "notebook", "for the output of a notebook's cell", export_notebook};
 const size_t n_exporters = COUNT_OF(exporters);
 
 const struct exporter *exporter_find(struct str suffix)
@@ -61,7 +63,7 @@ const struct exporter *exporter_find(struct str suffix)
         if (strlen(exporters[i].suffix) == suffix.len &&
             strncasecmp(exporters[i].suffix, suffix.at, suffix.len) == 0)
             return &exporters[i];
-    return NULL;
+    return str_is(suffix, notebook.suffix) ? &notebook : NULL;
 }
 
 const struct exporter *exporter_of(const char *path, struct err *err)

@@ -16,6 +16,7 @@ struct export_wanted {
     bool ascii;                 /* text only */
     const char *title;          /* of a page: NULL the model's; of a text: NULL none */
     const char *theme;          /* of a page: "light", "dark"; NULL: as the reader's */
+    uint32_t place;             /* of a notebook: a tensor, to be shown alone; or 0 */
     struct work *work;          /* may be NULL */
 };
 
@@ -29,7 +30,8 @@ struct exporter {
 extern const struct exporter exporters[];
 extern const size_t n_exporters;
 
-/* By suffix, in any case; NULL: there is none. */
+/* By suffix, in any case; NULL: there is none. "notebook" is found too, though it is no
+ * form of files: HTML for the output of a notebook's cell (notebook_in.h). */
 const struct exporter *exporter_find(struct str suffix);
 /* The same by the end of a path; ERR_USAGE names those there are. */
 const struct exporter *exporter_of(const char *path, struct err *err);
@@ -44,5 +46,7 @@ int export_markdown(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);
 int export_report(struct out *out, struct session *session,
                   const struct export_wanted *wanted, struct err *err);
+int export_notebook(struct out *out, struct session *session,
+                    const struct export_wanted *wanted, struct err *err);
 
 #endif
