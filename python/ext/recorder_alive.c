@@ -66,13 +66,14 @@ static void look_at_stack(struct under_way *found)
 uint32_t stack_alive(const struct stack *stack, const void *module)
 {
     struct under_way found = {0};
-    uint32_t alive = 0, first = 0;
+    uint32_t alive = 0;
 
     look_at_stack(&found);
-    /* That of the call which is about to begin is none of those before it. */
-    if (found.n > 0 && found.modules[0] == module)
-        first = 1;
-    for (uint32_t i = found.n; i > first && alive < stack->n; i--)
+    /* The innermost is the call that is about to begin. If it is not there, somebody
+     * calls in another way, of which nothing is known. */
+    if (found.n == 0 || found.modules[0] != module)
+        alive = stack->n;
+    for (uint32_t i = found.n; i > 1 && alive < stack->n; i--)
         if (found.modules[i - 1] == stack->frames[alive].module)
             alive++;
     free(found.modules);

@@ -289,8 +289,9 @@ class Walk(unittest.TestCase):
         self.assertEqual(len(_core._walk([x] * 10000)), 4096)
         self.assertEqual(self.paths(list(range(100000)) + [x]), [])
 
-    def test_modules_and_sets_are_not_entered(self):
-        self.assertEqual(self.paths([nn.Linear(2, 2), {torch.zeros(1)}, "text"]), [])
+    def test_sets_are_entered_and_modules_are_not(self):
+        found = self.paths([nn.Linear(2, 2), {torch.zeros(1)}, "text"])
+        self.assertEqual(found, ["[1]{0}"])
 
 
 class Net(nn.Module):
