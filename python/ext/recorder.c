@@ -106,6 +106,16 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
     return true;
 }
 
+static bool has_clock(PyObject *device)
+{
+    PyObject *timed = PyObject_GetAttrString(device, "timed");
+    bool has = timed && PyObject_IsTrue(timed) == 1;
+
+    ext_swallow();
+    Py_XDECREF(timed);
+    return has;
+}
+
 static bool fill(struct recorder *recorder, const struct wishes *wishes)
 {
     if (!mode_of(wishes->mode, &recorder->mode) || !make_trace(recorder, wishes))
@@ -115,6 +125,7 @@ static bool fill(struct recorder *recorder, const struct wishes *wishes)
     recorder->keep = unless_none(wishes->keep);
     recorder->device = unless_none(wishes->device);
     recorder->force_device = wishes->force_device;
+    recorder->timed = recorder->device && has_clock(recorder->device);
     if (wishes->lines)
         recorder->lines = lines_new();
     if (wishes->gradients)
@@ -362,8 +373,10 @@ static PyObject *stop(PyObject *self, PyObject *unused)
         return stopped();
     wall = recorder_clock() - recorder->begin_ns;
     recorder->armed = false;
-    if (torch_find())
+    if (torch_find()) {
         recorder_flush(recorder);
+        recorder_times(recorder);
+    }
     recorder_unwind(recorder);
     trace = recorder->trace;
     recorder->trace = NULL;

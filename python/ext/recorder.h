@@ -42,6 +42,7 @@ struct recorder {
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
     uint32_t errors;     /* of ours, swallowed; the 100th disarms */
     bool on_device;      /* some value was left to `device` */
+    bool timed;          /* it has a clock */
     uint32_t pending;    /* values that `device` has yet to tell about */
     PyObject *keep;      /* a callable name -> bool, or NULL */
     uint8_t *kept;       /* what it said, by object: 0 not asked, 1 no, 2 yes */
@@ -51,7 +52,12 @@ struct recorder {
      * zeros, min, max, mean, m2, min_at, max_at[, sampled]): `value` is what add() was
      * given, the
      * places are indices in C order, m2 is the sum of squared distances from the mean,
-     * and min to m2 are of the finite elements, NaN where there are none. */
+     * and min to m2 are of the finite elements, NaN where there are none.
+     * If device.timed is true it has a clock too: device.start(call, serial) is called
+     * just before forward, device.end(call, serial) just after it, device.rest() when
+     * a hook after forward has asked for work of ours, and device.times(), which may
+     * wait, when the outermost call ends: a list of (call, serial, ns, bytes or None).
+     */
     PyObject *device;
 };
 

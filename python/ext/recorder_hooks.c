@@ -263,6 +263,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         say_cut(recorder, object, "arguments");
     if (recorder->trace && recorder->grads)
         grads_before(recorder->grads, visit->stack->number, args, kwargs);
+    recorder_mark(recorder, NAME_start, call);
 }
 
 /* Enter a call's arguments into the trace. */
@@ -464,7 +465,10 @@ static bool find_call(struct visit *visit, struct recorder *recorder, PyObject *
     visit->index = found - 1;
     drop_from(recorder, visit->stack, visit->index + 1);
     visit->frame = visit->stack->frames[visit->index];
-    return true;
+    recorder_mark(recorder, NAME_end, visit->frame.call);
+    if (!recorder->trace)
+        visit_end(visit);
+    return recorder->trace;
 }
 
 static void end_call(struct visit *visit, uint16_t flags)
@@ -474,8 +478,11 @@ static void end_call(struct visit *visit, uint16_t flags)
 
     if (recorder->trace) {
         enter_inputs(recorder, stack, visit->index);
-        if (visit->index == 0)
+        recorder_rest(recorder);
+        if (visit->index == 0) {
             recorder_flush(recorder);
+            recorder_times(recorder);
+        }
     }
     if (recorder->trace && visit->frame.call != RUN_NONE)
         trace_end(recorder->trace, stack->number, visit->frame.call,

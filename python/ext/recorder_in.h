@@ -10,8 +10,7 @@
 #define EXT_RECORDER_IN_H
 
 #include "ext/recorder.h"
-
-struct torch;
+#include "ext/torch.h"
 
 /* An argument of a call under way, as it was before forward. */
 struct input {
@@ -84,6 +83,11 @@ struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
                                  unsigned flags, bool keep);
 /* Ask the device for what it has yet to tell. */
 void recorder_flush(struct recorder *recorder);
+/* The clock of the device: a call begins or ends (NAME_start, NAME_end); work of ours
+ * ends; what calls took. */
+void recorder_mark(struct recorder *recorder, enum torch_name what, uint32_t call);
+void recorder_rest(struct recorder *recorder);
+void recorder_times(struct recorder *recorder);
 /* Does the user want the elements that this object sees? */
 bool recorder_keeps(struct recorder *recorder, uint32_t object);
 /* Parameters (if asked for) and their gradients, as they are now. */

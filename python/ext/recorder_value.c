@@ -102,6 +102,78 @@ void recorder_flush(struct recorder *recorder)
     Py_XDECREF(rows);
 }
 
+void recorder_mark(struct recorder *recorder, enum torch_name what, uint32_t call)
+{
+    PyObject *number, *serial, *answer = NULL;
+
+    if (!recorder->timed || !recorder->trace || call == RUN_NONE)
+        return;
+    number = PyLong_FromUnsignedLong(call);
+    serial = PyLong_FromUnsignedLongLong(trace_serial(recorder->trace, call));
+    if (number && serial)
+        answer = PyObject_CallMethodObjArgs(recorder->device, torch_find()->names[what],
+                                            number, serial, NULL);
+    if (!answer)
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+    Py_XDECREF(serial);
+    Py_XDECREF(number);
+}
+
+void recorder_rest(struct recorder *recorder)
+{
+    PyObject *answer;
+
+    if (!recorder->timed)
+        return;
+    answer = PyObject_CallMethodObjArgs(recorder->device,
+                                        torch_find()->names[NAME_rest], NULL);
+    if (!answer)
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+}
+
+static bool time_of(struct recorder *recorder, PyObject *row)
+{
+    unsigned long long call, serial, ns;
+    PyObject *bytes;
+    int64_t more = 0;
+
+    if (!PyTuple_Check(row) ||
+        !PyArg_ParseTuple(row, "KKKO", &call, &serial, &ns, &bytes))
+        return false;
+    if (bytes != Py_None)
+        more = PyLong_AsLongLong(bytes);
+    if (PyErr_Occurred())
+        return false;
+    if (recorder->trace)
+        trace_device_call(recorder->trace, (uint32_t)call, serial, ns,
+                          bytes != Py_None ? &more : NULL);
+    return true;
+}
+
+void recorder_times(struct recorder *recorder)
+{
+    PyObject *rows;
+    Py_ssize_t n;
+
+    if (!recorder->timed)
+        return;
+    rows = PyObject_CallMethodObjArgs(recorder->device, torch_find()->names[NAME_times],
+                                      NULL);
+    n = rows ? PySequence_Size(rows) : -1;
+    if (n < 0)
+        recorder_failed(recorder);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *row = PySequence_GetItem(rows, i);
+
+        if (!row || !time_of(recorder, row))
+            recorder_failed(recorder);
+        Py_XDECREF(row);
+    }
+    Py_XDECREF(rows);
+}
+
 static void leave_to_device(struct recorder *recorder, uint32_t value, PyObject *tensor)
 {
     PyObject *number = PyLong_FromUnsignedLong(value), *answer = NULL;

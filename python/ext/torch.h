@@ -79,6 +79,10 @@ struct dl_tensor {
     X(queue_callback)                                                                  \
     X(add)                                                                             \
     X(finish)                                                                          \
+    X(start)                                                                           \
+    X(end)                                                                             \
+    X(rest)                                                                            \
+    X(times)                                                                           \
     X(forward)
 
 #define TORCH_NAME_ENUM(name) NAME_##name,

@@ -1,4 +1,5 @@
-"""Statistics by torch operations, for tensors whose memory the host can not read.
+"""Statistics by torch operations, for tensors whose memory the host can not read; and
+what calls took on their device (clock.py).
 
 add() starts the work on the tensor's device and waits for nothing; finish() fetches the
 numbers of all that was added, one copy for each device. Sums are in double precision
@@ -9,6 +10,8 @@ import contextlib
 import math
 
 import torch
+
+from torchoscope.clock import Marks, is_capturing
 
 PIECE = 1 << 22  # elements that are looked at together
 COLUMNS = 11  # of a row, see _row()
@@ -21,15 +24,20 @@ _modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 class Device:
     """For one recorder. What could not be measured has no row."""
 
-    def __init__(self, mode="full"):
+    def __init__(self, mode="full", clock=None):
         self.mode = mode  # may be set
         self._pending = {}  # device -> ([(value, sampled), ...], [row, ...])
+        self.timed = clock is not None
+        self.marks = marks = Marks(clock)
+        self.start, self.end = marks.start, marks.end
+        self.rest, self.times = marks.rest, marks.times
 
     def add(self, value, tensor):
         """Measure `tensor`; `value` comes back with its row."""
         with _unseen():
-            if _is_capturing(tensor):
+            if is_capturing(tensor.device) or self.marks.is_capturing():
                 return
+            self.marks.ours()
             x = _plain(tensor.detach()).reshape(-1)
             sampled = self.mode == "sampled" and x.numel() >= SMALL
             row = _row(_some(x) if sampled else x, self.mode == "guard")
@@ -42,17 +50,13 @@ class Device:
         max_at, sampled) for each that was added since the last time."""
         pending, self._pending = self._pending, {}
         found = []
+        if self.marks.is_capturing() or any(map(is_capturing, pending)):
+            return found  # nothing may be fetched now
         for values, rows in pending.values():
             with _unseen():
                 fetched = torch.stack(rows).cpu().tolist()
             found += [_as_told(*one, row) for one, row in zip(values, fetched)]
         return found
-
-
-def _is_capturing(tensor):
-    if tensor.device.type != "cuda":
-        return False
-    return torch.cuda.is_current_stream_capturing()
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import warnings
 import torch
 
 from torchoscope import _core, forward_stats, hooks
+from torchoscope.clock import clock_of
 from torchoscope.device import Device
 from torchoscope.notes import Notes
 from torchoscope.recording import Recording
@@ -103,7 +104,8 @@ class LiveRecording(Recording):
         if self._core is not None or self._run is not None:
             raise RuntimeError("a recording can be entered only once")
         began = time.perf_counter_ns()
-        device = self._device = Device(self._wanted["mode"])
+        clock = clock_of(self._modules)
+        device = self._device = Device(self._wanted["mode"], clock)
         force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
         self._core = _core.Recorder(
             self._model, self._name, device=device, force_device=force, **self._wanted
@@ -141,6 +143,8 @@ class LiveRecording(Recording):
                 self._budget.tell(core)
             with contextlib.suppress(Exception):
                 self._unseen.tell(core)
+            if self._device.marks.told:
+                core.fact("times", "of the host; device_ns by the clock of the device")
             self._run = core.stop()
         except Exception as problem:
             text = f"torchoscope: the recording is lost: {problem}"

@@ -82,7 +82,7 @@ class Call(Row):
     __slots__ = ()
     _known = frozenset(
         "name number step parent thread line error time_ns self_ns backward_ns "
-        "flags out_bytes new_bytes".split()
+        "device_ns device_bytes flags out_bytes new_bytes".split()
     )
 
     @property

@@ -177,10 +177,10 @@ static void tree_row(struct table *table, uint32_t place)
 /* ---- the tree of a recording ---- */
 
 #define RUN_HEADER                                                                     \
-    ",class,params,calls,time_ns,self_ns,backward_ns,in_shape,out_shape,out_bytes,"    \
-    "nan,inf,raised,producer,gap"
+    ",class,params,calls,time_ns,self_ns,backward_ns,device_ns,in_shape,out_shape,"    \
+    "out_bytes,nan,inf,raised,producer,gap"
 #define TREE_COLUMNS 15
-#define RUN_COLUMNS  14
+#define RUN_COLUMNS  15
 
 static void run_tensor_row(struct table *table, uint32_t place)
 {
@@ -207,6 +207,10 @@ static void add_activity(struct table *table, const struct activity *did)
         add_u64(table, did->backward_ns);
     else
         add_nothing(table, 1);
+    if (did->device_ns)
+        add_u64(table, did->device_ns);
+    else
+        add_nothing(table, 1);
     add_shape(table, did->newest, RUN_IN);
     add_shape(table, did->newest, RUN_OUT);
     add_u64(table, did->out_bytes);
@@ -229,7 +233,7 @@ static void run_module_row(struct table *table, uint32_t place)
     if (did->calls > 0)
         add_activity(table, did);
     else
-        add_nothing(table, 10);
+        add_nothing(table, 11);
     if (did->gap != RUN_NONE)
         add_field(table, str_of(run_gap_name(run->gaps[did->gap].kind)));
     else

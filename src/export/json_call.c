@@ -123,6 +123,10 @@ static void write_call_times(struct json *json, const struct run_call *call)
     json_u64(json, "self_ns", run_exclusive(call));
     if (call->backward_ns)
         json_u64(json, "backward_ns", call->backward_ns);
+    if (call->device_ns)
+        json_u64(json, "device_ns", call->device_ns);
+    if (call->flags & RUN_DEVICE_BYTES)
+        json_i64(json, "device_bytes", call->device_bytes);
     json_u64(json, "out_bytes", call->out_bytes);
     json_u64(json, "new_bytes", call->new_bytes);
 }
@@ -189,6 +193,8 @@ void write_merged(struct document *doc, uint32_t number)
     json_u64(json, "most_ns", merged->most_ns);
     if (merged->backward_ns)
         json_u64(json, "backward_ns", merged->backward_ns);
+    if (merged->device_ns)
+        json_u64(json, "device_ns", merged->device_ns);
     json_u64(json, "out_bytes", merged->out_bytes);
     json_u64(json, "new_bytes", merged->new_bytes);
     write_number(doc, "newest", merged->newest);

@@ -103,6 +103,8 @@ void write_run(struct document *doc)
     json_u64(doc->json, "time_ns", all->total_ns);
     if (all->backward_ns)
         json_u64(doc->json, "backward_ns", all->backward_ns);
+    if (all->device_ns)
+        json_u64(doc->json, "device_ns", all->device_ns);
     write_cost(doc->json, doc->run);
     write_alarms(doc);
     write_gaps(doc, NO_OBJECT);
@@ -129,6 +131,8 @@ static void write_times(struct document *doc, const struct activity *did)
     json_u64(doc->json, "self_ns", did->self_ns);
     if (did->backward_ns)
         json_u64(doc->json, "backward_ns", did->backward_ns);
+    if (did->device_ns)
+        json_u64(doc->json, "device_ns", did->device_ns);
     if (did->newest != RUN_NONE) {
         write_shape(doc, "in_shape", did->newest, RUN_IN);
         write_shape(doc, "out_shape", did->newest, RUN_OUT);

@@ -120,6 +120,24 @@ TEST(the_whole_recording_names_values_by_number)
     session_close(session);
 }
 
+TEST(times_on_a_device_stand_beside_those_of_the_host)
+{
+    struct run *run = sample_run(1);
+    uint32_t call = run_first_call(run, SAMPLE_A);
+    struct session *session;
+    struct buf text = BUF_INIT;
+
+    run->calls[call].device_ns = 4000;
+    run->calls[call].device_bytes = -512;
+    run->calls[call].flags |= RUN_DEVICE_BYTES;
+    session = session_with(run);
+    DOCUMENT(text, export_run_json(&json, session));
+    CHECK(has(&text, "\"device_ns\": 4000, \"device_bytes\": -512"));
+    CHECK(!has(&text, "\"device_ns\": 0"));
+    buf_release(&text);
+    session_close(session);
+}
+
 TEST(a_table_of_a_recording_has_rows_of_modules_too)
 {
     struct session *session = session_with(sample_run(2));
@@ -129,13 +147,15 @@ TEST(a_table_of_a_recording_has_rows_of_modules_too)
     out_init_buf(&out, &text);
     CHECK(export_tree_csv(&out, session, (struct export_choice){NULL}, NULL) == 0);
     CHECK(out_release(&out) == 0);
-    CHECK(has(&text, ",tied_to,class,params,calls,time_ns,self_ns,backward_ns,in_shape,"
-                     "out_shape,out_bytes,nan,inf,raised,producer,gap\r\n"));
+    CHECK(
+        has(&text,
+            ",tied_to,class,params,calls,time_ns,self_ns,backward_ns,"
+            "device_ns,in_shape,out_shape,out_bytes,nan,inf,raised,producer,gap\r\n"));
     CHECK(has(&text, "\r\na,,,,,,,,,,,,,,,torch.nn.modules.linear.Linear,8,3,"));
     CHECK(has(&text, "\r\nlist,,,,,,,,,,,,,,,torch.nn.modules.container.ModuleList,0,"
-                     "0,,,,,,,,,,,container\r\n"));
+                     "0,,,,,,,,,,,,container\r\n"));
     CHECK(has(&text, "\r\na.weight,\"[2, 3]\",float32,6,24,parameter,true,cpu,strided,"
-                     "\"[3, 1]\",0,0,,,,,,,,,,,,,,,,,\r\n"));
+                     "\"[3, 1]\",0,0,,,,,,,,,,,,,,,,,,\r\n"));
     buf_release(&text);
     session_close(session);
 }

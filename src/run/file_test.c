@@ -28,6 +28,11 @@ static struct run *written(uint32_t steps, char *path)
     struct run *run = sample_run(steps);
     struct err err = {0};
 
+    run->calls[0].device_ns = 77;
+    run->calls[0].device_bytes = -9;
+    run->calls[0].flags |= RUN_DEVICE_BYTES;
+    if (run->n_merged > 0)
+        run->merged[0].device_ns = 78;
     CHECK_STR(run_file_write(run, temporary(path), NULL, &err) < 0 ? err.text : "", "");
     return run;
 }

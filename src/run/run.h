@@ -91,6 +91,7 @@ enum run_call_flag {
                                 run side by side, are too many or did not all run */
     RUN_LIGHT = 2048, /* the newest of the merged calls of its object: what it took is
                          counted in run_merged too */
+    RUN_DEVICE_BYTES = 4096, /* device_bytes is known */
 };
 
 struct run_call {
@@ -109,6 +110,8 @@ struct run_call {
     uint64_t own_ns;           /* of ours between them: inclusive = end - start - own */
     uint64_t children_ns;      /* inclusive time of the calls directly inside */
     uint64_t backward_ns;      /* 0: none, or not known */
+    uint64_t device_ns;        /* inclusive, by the clock of a device; 0: not known */
+    int64_t device_bytes;      /* allocated there after it, less those before */
     uint64_t out_bytes;        /* of its results */
     uint64_t new_bytes;        /* of storages first seen among its results */
 };
@@ -119,7 +122,7 @@ struct run_merged {
     uint32_t calls;
     uint64_t inclusive_ns, exclusive_ns; /* of all */
     uint64_t least_ns, most_ns;          /* inclusive */
-    uint64_t backward_ns;                /* of those for which it is known */
+    uint64_t backward_ns, device_ns;     /* of those for which they are known */
     uint64_t out_bytes, new_bytes;       /* of all */
     uint32_t ios, n_ios;                 /* in run->merged_ios */
     uint32_t newest; /* the newest of them, which is kept in full; or RUN_NONE */

@@ -412,6 +412,21 @@ void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_
         trace->lights[trace->objects[object].light - 1].merged.backward_ns += ns;
 }
 
+void trace_device_call(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
+                       const int64_t *bytes)
+{
+    struct run_call *record = record_of(trace, call, serial);
+    uint32_t object = trace_object(trace, call);
+
+    if (record) {
+        record->device_ns = ns;
+        record->device_bytes = bytes ? *bytes : 0;
+        record->flags |= bytes ? RUN_DEVICE_BYTES : 0;
+    }
+    if (call != RUN_NONE && (call & TRACE_LIGHT) && object != NO_OBJECT)
+        trace->lights[trace->objects[object].light - 1].merged.device_ns += ns;
+}
+
 uint32_t trace_calls(const struct trace *trace, uint32_t object)
 {
     return object < trace->model->n_objects ? trace->objects[object].calls : 0;

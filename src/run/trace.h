@@ -69,6 +69,10 @@ uint64_t trace_serial(const struct trace *trace, uint32_t call);
  * call's: RUN_BACKWARD_GAP. As for trace_gradient(), `serial` is trace_serial()'s. */
 void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
                     uint16_t flags);
+/* What the call took on a device, and (unless `bytes` is NULL) how many bytes more are
+ * allocated there after it. It may be over; `serial` as above. */
+void trace_device_call(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
+                       const int64_t *bytes);
 /* Our own time on this thread so far. */
 uint64_t trace_own_ns(const struct trace *trace, uint32_t thread);
 

@@ -175,6 +175,36 @@ TEST(a_light_call_has_its_gradients_and_backward_time)
     run_free(run);
 }
 
+TEST(what_a_device_took_is_told_of_calls_that_are_over)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint64_t serials[RUN_KEEP_CALLS + 3];
+    const struct run_call *newest;
+    const int64_t less = -64;
+    struct run *run;
+    uint32_t call;
+
+    for (int i = 0; i < RUN_KEEP_CALLS + 3; i++) {
+        call = trace_begin(trace, 0, SAMPLE_A, 0, 0, 1);
+        serials[i] = trace_serial(trace, call);
+        trace_end(trace, 0, call, 0, 2);
+        if (i < 2)
+            trace_device_call(trace, call, serials[i], 10, i ? &less : NULL);
+    }
+    for (int i = RUN_KEEP_CALLS; i < RUN_KEEP_CALLS + 3; i++)
+        trace_device_call(trace, call, serials[i], 100 + (uint64_t)i, &less);
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->calls[0].device_ns, 10);
+    CHECK(!(run->calls[0].flags & RUN_DEVICE_BYTES));
+    CHECK_INT(run->calls[1].device_bytes, -64);
+    CHECK(run->calls[1].flags & RUN_DEVICE_BYTES);
+    CHECK_INT(run->calls[2].device_ns, 0);
+    CHECK_INT(run->merged[0].device_ns, 3 * (101 + RUN_KEEP_CALLS));
+    newest = &run->calls[run->merged[0].newest];
+    CHECK_INT(newest->device_ns, 102 + RUN_KEEP_CALLS);
+    run_free(run);
+}
+
 /* Three light calls, then their gradients from the last to the first, as in a backward
  * over a cell that was unrolled: twice for the first of them. */
 TEST(gradients_that_come_late_are_merged_and_only_the_newest_has_its_own)

@@ -158,6 +158,7 @@ static void call_lines(struct buf *to, const struct run *run, uint32_t c)
     if (call->children_ns > 0)
         add_time(to, "self ", run_exclusive(call));
     add_time(to, "backward ", call->backward_ns);
+    add_time(to, "device ", call->device_ns);
     buf_text(to, call->flags & RUN_TRAINING ? "  train" : "  eval");
     add_flags(to, call->flags);
     buf_char(to, '\n');

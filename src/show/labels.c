@@ -451,6 +451,8 @@ const struct column columns[] = {
      average_cell},
     {"backward", "backward", "backward time of all calls", true, 2, CUT_END,
      backward_cell},
+    {"device_time", "device", "forward time of all calls on the device", true, 9,
+     CUT_END, device_time_cell},
     {"in_mem", "in mem", "bytes of all inputs of its newest call", true, 2, CUT_END,
      in_memory_cell},
     {"out_mem", "out mem", "bytes of all its results", true, 2, CUT_END,

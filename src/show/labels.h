@@ -74,7 +74,15 @@ uint64_t row_params(const struct show *show, const struct row *row);
 uint64_t row_bytes(const struct show *show, const struct row *row);
 
 /* Of a recording, for the same; 0 without one. */
-enum run_amount { RUN_CALLS, RUN_TOTAL, RUN_SELF, RUN_BACKWARD, RUN_NAN, RUN_INF };
+enum run_amount {
+    RUN_CALLS,
+    RUN_TOTAL,
+    RUN_SELF,
+    RUN_BACKWARD,
+    RUN_DEVICE,
+    RUN_NAN,
+    RUN_INF
+};
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
 
 #endif

@@ -31,6 +31,9 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
         case RUN_BACKWARD:
             sum += at->backward_ns;
             break;
+        case RUN_DEVICE:
+            sum += at->device_ns;
+            break;
         case RUN_NAN:
             sum += at->nan;
             break;
@@ -196,6 +199,14 @@ void backward_cell(struct buf *to, const struct show *show, const struct row *ro
 {
     if (called(show, row))
         run_time(to, row_run(show, row, RUN_BACKWARD));
+}
+
+void device_time_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    uint64_t ns = row_run(show, row, RUN_DEVICE);
+
+    if (ns > 0)
+        run_time(to, ns);
 }
 
 /* Solid: own time, in eighths of a cell where there is nothing else; light: the time of

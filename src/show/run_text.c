@@ -160,6 +160,20 @@ void run_cost(struct buf *to, const struct run *run)
     text_time(to, (double)passes / 1e9);
 }
 
+/* Times are those of the host: of a device that is what it took to ask for the work. */
+static void add_device(struct buf *to, const struct show *show)
+{
+    struct str times = {0};
+
+    run_fact(show->session->run, "times", &times);
+    if (show->activity->device_ns > 0) {
+        buf_text(to, ", forward on the device ");
+        text_time(to, (double)show->activity->device_ns / 1e9);
+    } else if (times.len > 0) {
+        buf_text(to, " (host times only)");
+    }
+}
+
 void run_passes(struct buf *to, const struct show *show)
 {
     const struct activities *all = show->activity;
@@ -178,6 +192,7 @@ void run_passes(struct buf *to, const struct show *show)
         buf_text(to, all->backward_ns > 0 ? ", backward " : ", backward at least ");
         text_time(to, (double)(all->backward_ns ? all->backward_ns : parts) / 1e9);
     }
+    add_device(to, show);
 }
 
 void run_ran(struct buf *to, const struct show *show)

@@ -120,10 +120,12 @@ static void add_call(struct work_on *on, uint32_t c)
     at->total_ns += on->nested[c] ? 0 : run_inclusive(call);
     at->self_ns += run_exclusive(call);
     at->backward_ns += on->nested[c] ? 0 : call->backward_ns;
+    at->device_ns += on->nested[c] ? 0 : call->device_ns;
     add_results(at, on->run, call);
     if (call->parent == RUN_NONE) {
         all->total_ns += run_inclusive(call);
         all->backward_ns += call->backward_ns;
+        all->device_ns += call->device_ns;
         all->passes += !(call->flags & RUN_RECOMPUTED);
     }
 }
@@ -144,9 +146,11 @@ static void add_merged(struct work_on *on, const struct run_merged *merged)
     at->total_ns += merged->inclusive_ns;
     at->self_ns += merged->exclusive_ns;
     at->backward_ns += merged->backward_ns;
+    at->device_ns += merged->device_ns;
     if (newest && newest->parent == RUN_NONE) {
         all->total_ns += merged->inclusive_ns;
         all->backward_ns += merged->backward_ns;
+        all->device_ns += merged->device_ns;
         all->passes += merged->calls;
     }
     for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++) {

@@ -31,6 +31,7 @@ struct activity {
     uint32_t newest;            /* call, or RUN_NONE */
     uint64_t total_ns, self_ns; /* inclusive and exclusive, of all calls */
     uint64_t backward_ns;       /* of the calls of which it is known; 0: of none */
+    uint64_t device_ns;         /* likewise, by the clock of a device */
     uint64_t out_bytes;         /* of the newest call */
     uint64_t nan, inf;          /* in the results of all calls */
     uint32_t gap;               /* an index in run->gaps, or RUN_NONE: of its object; or
@@ -43,6 +44,7 @@ struct activities {
     uint32_t n;
     uint64_t total_ns;       /* of calls without a parent */
     uint64_t backward_ns;    /* of the same */
+    uint64_t device_ns;      /* of the same */
     uint32_t passes;         /* how many of them, without recomputations */
     uint32_t first_producer; /* place, or NO_PLACE: in order of time */
     uint32_t producing_call; /* the call there, or RUN_NONE */

@@ -4,16 +4,18 @@ way is taken here on the processor, and must give what the C kernel gives."""
 
 import math
 import os
+import tempfile
 
 os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
 
 import unittest
+from unittest import mock
 
 import torch
 from torch import nn
 
 import torchoscope
-from torchoscope import _core, device
+from torchoscope import _core, clock, device, recorder
 
 NAN, INF = math.nan, math.inf
 NUMBERS = "count nan pos_inf neg_inf zeros min max mean std l2 min_at max_at".split()
@@ -208,6 +210,222 @@ class Unnoticed(unittest.TestCase):
         for host, ops in zip(*found, strict=True):
             self.assertAlmostEqual(host.std, ops.std, delta=1e-6 * host.std)
             self.assertEqual((host.min, host.max), (ops.min, ops.max))
+
+
+class FakeClock:
+    """Ticks when a module says that its device works, and counts who waits."""
+
+    def __init__(self):
+        self.now = self.bytes = self.waits = self.marks = 0
+        self.capturing, self.broken, self.has_bytes = False, None, True
+
+    def mark(self):
+        if self.broken == "mark":
+            raise RuntimeError("no more events")
+        self.marks += 1
+        return self.now
+
+    def wait(self, event):
+        self.waits += 1
+
+    def between(self, a, b):
+        if self.broken == "between":
+            raise RuntimeError("not ready")
+        return b - a
+
+    def allocated(self):
+        return self.bytes if self.has_bytes else None
+
+    def is_capturing(self):
+        return self.capturing
+
+
+class Works(nn.Module):
+    """Takes so long on its device, and has so many bytes more afterwards."""
+
+    def __init__(self, fake, ns, size=0, inner=(), error=None):
+        super().__init__()
+        self.fake, self.ns, self.size, self.error = fake, ns, size, error
+        self.inner = nn.ModuleList(inner)
+        self.waits = []
+
+    def forward(self, x):
+        self.waits.append(self.fake.waits)
+        for inner in self.inner:
+            x = inner(x)
+        self.fake.now += self.ns
+        self.fake.bytes += self.size
+        if self.error is not None:
+            raise self.error
+        return x + 1
+
+
+class Clocked(unittest.TestCase):
+    def setUp(self):
+        self.fake = fake = FakeClock()
+        row = device._row
+
+        def slow_row(*args):  # our own work takes time and memory there too
+            fake.now += 10**6
+            fake.bytes += 10**6
+            return row(*args)
+
+        for patch in (
+            mock.patch.object(device, "_row", slow_row),
+            mock.patch.object(recorder, "clock_of", lambda modules: fake),
+            mock.patch.dict(os.environ, {"TORCHOSCOPE_DEVICE": "ops"}),
+        ):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.x = torch.ones(2, 3)
+
+    def model(self, error=None):
+        fake = self.fake
+        last = Works(fake, 700, 7, error=error)
+        middle = Works(fake, 50, -20, [Works(fake, 300, 16), last])
+        return Works(fake, 20, 4, [Works(fake, 1000, 64), middle])
+
+    def record(self, model, passes=1, **wanted):
+        with torchoscope.record(model, **wanted) as recording:
+            for _ in range(passes):
+                model(self.x)
+            self.assertEqual(recording._core.errors, 0)
+        return recording
+
+    def told(self, recording, name):
+        return [(call.device_ns, call.device_bytes) for call in recording.calls(name)]
+
+    NUMBERS = {
+        "": (2070, 71),
+        "inner.0": (1000, 64),
+        "inner.1": (1050, 3),
+        "inner.1.inner.0": (300, 16),
+        "inner.1.inner.1": (700, 7),
+    }
+
+    def test_what_each_call_took_without_work_of_ours(self):
+        recording = self.record(self.model(), passes=2)
+        for name, numbers in self.NUMBERS.items():
+            self.assertEqual(self.told(recording, name), [numbers] * 2, name)
+        self.assertGreater(self.fake.now, 10**6)
+        self.assertIn("device_ns", recording.facts["times"])
+
+    def test_nothing_waits_inside_a_hook_but_at_the_end_of_a_pass(self):
+        model = self.model()
+        self.record(model, passes=3)
+        self.assertEqual(self.fake.waits, 3)
+        for module in model.modules():
+            if isinstance(module, Works):
+                self.assertEqual(module.waits, [0, 1, 2])
+
+    def test_merged_calls_have_their_sum(self):
+        recording = self.record(self.model(), passes=5, calls=2)
+        run = recording._now()
+        for name, (ns, size) in self.NUMBERS.items():
+            self.assertEqual(run.merged(name)[0]["device_ns"], 3 * ns, name)
+            self.assertEqual(self.told(recording, name), [(ns, size)] * 3, name)
+
+    def test_calls_that_raise_or_never_end(self):
+        for error in (ValueError("no"), KeyboardInterrupt()):
+            model = self.model(error)
+            with torchoscope.record(model) as recording:
+                with self.assertRaises(type(error)):
+                    model(self.x)
+                model.inner[1].inner[1].error = None
+                model(self.x)
+            for name, numbers in self.NUMBERS.items():
+                first, second = self.told(recording, name)
+                self.assertEqual(second, numbers, name)
+                flags = recording.calls(name)[0].flags
+                if "aborted" in flags:
+                    self.assertEqual(first, (None, None), name)
+                else:
+                    self.assertGreater(first[0], 0)
+
+    def test_while_a_graph_is_captured_nothing_is_marked_or_read(self):
+        model = self.model()
+        self.fake.capturing = True
+        recording = self.record(model)
+        self.assertEqual((self.fake.marks, self.fake.waits), (0, 0))
+        self.assertEqual(self.told(recording, ""), [(None, None)])
+        self.assertEqual(recording.calls("")[0].outputs[0].mean, None)
+        hook = model.inner[0].register_forward_pre_hook(
+            lambda *_: setattr(self.fake, "capturing", True)
+        )
+        self.fake.capturing = False
+        recording = self.record(model)
+        self.assertEqual(self.fake.waits, 0)
+        self.assertEqual(self.told(recording, ""), [(None, None)])
+        hook.remove()
+        self.fake.capturing = False
+        self.assertEqual(self.told(self.record(model), ""), [self.NUMBERS[""]])
+
+    def test_a_clock_that_fails_is_left_alone(self):
+        for broken in ("mark", "between"):
+            self.fake.broken = broken
+            recording = self.record(self.model(), passes=2)
+            self.assertEqual(self.told(recording, ""), [(None, None)] * 2)
+            self.assertEqual(recording.facts["times"], "of the host only")
+            self.assertIsNotNone(recording.calls("")[0].outputs[0].mean)
+
+    def test_too_many_marks(self):
+        with mock.patch.object(clock, "MOST", 8):
+            recording = self.record(self.model(), passes=2)
+        self.assertEqual(self.told(recording, "inner.0"), [self.NUMBERS["inner.0"]] * 2)
+        self.assertEqual(self.told(recording, ""), [(None, None)] * 2)
+
+    def test_without_an_allocator(self):
+        self.fake.has_bytes = False
+        recording = self.record(self.model())
+        self.assertEqual(self.told(recording, ""), [(2070, None)])
+
+    def test_files_and_views_tell_it(self):
+        model = self.model()
+        model.ns = 3_000_000
+        recording = self.record(model)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.scope")
+            recording.save(path)
+            again = torchoscope.open(path)
+            self.assertEqual(again.calls(), recording.calls())
+            self.assertEqual(self.told(again, ""), [(3_002_050, 71)])
+            text = again._now().text(width=120)
+        self.assertIn("forward on the device 3.00ms", text)
+        self.assertRegex(text.splitlines()[0], r"\bself +device\b")
+        with mock.patch.object(recorder, "clock_of", lambda modules: None):
+            text = self.record(model)._now().text(width=120)
+        self.assertIn("(host times only)", text)
+        self.assertNotIn("device", text.splitlines()[0])
+
+    def test_only_one_accelerator_has_a_clock(self):
+        model = nn.Linear(2, 2)
+        self.assertIsNone(clock.clock_of([("", model)]))
+        self.assertIsNone(clock.clock_of([("", nn.Linear(2, 2, device="meta"))]))
+        self.assertFalse(clock.is_capturing(torch.device("cpu")))
+
+    def test_events_of_torch_are_asked_by_what_it_has(self):
+        class Event:
+            def __init__(self, enable_timing=False):
+                assert enable_timing
+
+            def record(self, stream):
+                self.at = stream
+
+            def elapsed_time(self, other):
+                return 0.25
+
+            def synchronize(self):
+                pass
+
+        kind = mock.Mock(spec_set=("Event", "current_stream"))
+        kind.Event, kind.current_stream = Event, lambda where: f"stream of {where}"
+        with mock.patch.object(torch, "privateuseone", kind, create=True):
+            one = clock.Clock(torch.device("privateuseone:0"))
+            event = one.mark()
+            self.assertEqual(event.at, "stream of privateuseone:0")
+            self.assertEqual(one.between(event, one.mark()), 250_000)
+            self.assertIsNone(one.allocated())
+            self.assertFalse(one.is_capturing())
 
 
 if __name__ == "__main__":
