@@ -15,6 +15,7 @@
  *   answers.h    runs as Python objects       model_type.h  models: live, or files
  *   long_work.h  Ctrl-C and other threads, while something is read
  *   views.h      what the program prints and exports, as texts
+ *   pairs.h      how two models differ
  *   program.h    the program, run by `python -m torchoscope`
  */
 #ifndef EXT_EXT_H
@@ -32,7 +33,7 @@
 int ext_swallow(void);
 /* What the module holds: its types. Of a module, or of a type made for it. */
 struct ext_state {
-    PyObject *recorder_type, *run_type;
+    PyObject *recorder_type, *run_type, *model_type;
 };
 struct ext_state *ext_state(PyObject *module_or_type);
 

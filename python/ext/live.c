@@ -65,6 +65,7 @@ static int walk_init(struct live_walk *walk, const char *name, struct err *err)
     if (build_init(&walk->build, name, LIVE_LIMIT, NULL, err) < 0)
         return -1;
     walk->build.model->format = "live module";
+    walk->build.model->live = true;
     map_init(&walk->by_key, &walk->build.scratch);
     map_init(&walk->by_type, &walk->build.scratch);
     map_init(&walk->by_object, &walk->build.scratch);

@@ -7,6 +7,7 @@
 #include "ext/budget_type.h"
 #include "ext/model_type.h"
 #include "ext/numbers.h"
+#include "ext/pairs.h"
 #include "ext/peek.h"
 #include "ext/program.h"
 #include "ext/recorder.h"
@@ -84,12 +85,6 @@ static PyObject *add_type(PyObject *module, PyType_Spec *spec)
     return type;
 }
 
-/* Types that nobody but Python asks for. */
-static PyType_Spec *const other_types[] = {
-    &model_spec,
-    &budget_spec,
-};
-
 static int add_error(PyObject *module)
 {
     PyObject *error = PyErr_NewExceptionWithDoc(
@@ -104,20 +99,19 @@ static int add_error(PyObject *module)
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
+    PyObject *budget_type;
 
     state->run_type = add_type(module, &run_spec);
     state->recorder_type = add_type(module, &recorder_spec);
-    if (!state->run_type || !state->recorder_type ||
-        PyModule_AddFunctions(module, peek_functions) < 0 ||
-        PyModule_AddFunctions(module, numbers_functions) < 0)
+    state->model_type = add_type(module, &model_spec);
+    budget_type = add_type(module, &budget_spec);
+    if (!state->run_type || !state->recorder_type || !state->model_type ||
+        !budget_type || PyModule_AddFunctions(module, peek_functions) < 0 ||
+        PyModule_AddFunctions(module, numbers_functions) < 0) {
+        Py_XDECREF(budget_type);
         return -1;
-    for (size_t i = 0; i < sizeof other_types / sizeof *other_types; i++) {
-        PyObject *type = add_type(module, other_types[i]);
-
-        if (!type)
-            return -1;
-        Py_DECREF(type);
     }
+    Py_DECREF(budget_type); /* nobody but Python asks for it */
     if (add_error(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
@@ -129,6 +123,7 @@ static int visit_module(PyObject *module, visitproc visit, void *arg)
 
     Py_VISIT(state->recorder_type);
     Py_VISIT(state->run_type);
+    Py_VISIT(state->model_type);
     return 0;
 }
 
@@ -138,6 +133,7 @@ static int clear_module(PyObject *module)
 
     Py_CLEAR(state->recorder_type);
     Py_CLEAR(state->run_type);
+    Py_CLEAR(state->model_type);
     return 0;
 }
 
@@ -148,6 +144,7 @@ static void free_module(void *module)
 
 static PyMethodDef functions[] = {
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
+    {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
     {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
     {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},

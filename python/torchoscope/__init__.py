@@ -9,12 +9,14 @@ if "t" in sys.abiflags:
 
 from torchoscope import _core
 from torchoscope._core import Error
+from torchoscope.differences import Diff, diff
 from torchoscope.model import Model, Module, Tensor, open
 from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
 __all__ = [
     "Call",
+    "Diff",
     "Error",
     "Gap",
     "Model",
@@ -23,6 +25,7 @@ __all__ = [
     "Summary",
     "Tensor",
     "Value",
+    "diff",
     "explore",
     "open",
     "record",

@@ -32,6 +32,10 @@ class Part(Row):
         object.__setattr__(self, "_model", model)
 
     @property
+    def _core(self):
+        return self._model._now()
+
+    @property
     def class_name(self):
         """Without the module that it was defined in, which `part["class"]` has."""
         return (self._row.get("class") or "").rpartition(".")[2]
@@ -47,7 +51,7 @@ class Module(Part):
     def children(self):
         """The names of what stands directly below it."""
         lists = ("modules", "groups", "tensors", "values")
-        shown = self._model.show(self.place)
+        shown = self._core.show(self.place)
         below = [row for key in lists for row in shown[key]]
         return [row["name"] for row in sorted(below, key=lambda row: row["place"])]
 
@@ -71,7 +75,7 @@ class Tensor(Displayed, Part):
 
     def _ask(self, key, **wanted):
         if key not in self._found:
-            shown = self._model.show(self.place, measure=True, **wanted)
+            shown = self._core.show(self.place, measure=True, **wanted)
             self._found[key] = shown["tensor"]
         return self._found[key]
 
@@ -103,12 +107,12 @@ class Tensor(Displayed, Part):
     def values(self):
         """A torch.Tensor: a live one itself, without its gradient; of a file a new one,
         on the processor. torchoscope.Error if they cannot be read."""
-        if self._model.live:
-            tensor = self._model.object(self.place)
+        if self._core.live:
+            tensor = self._core.object(self.place)
             if tensor is None:
                 raise _core.Error(f"{self.name} was deleted since the model was opened")
             return tensor.detach()
-        return tensor_of(*self._model.bytes(self.place))
+        return tensor_of(*self._core.bytes(self.place))
 
     def _notebook(self):
         return self._model.export("notebook", place=self.place)
@@ -145,12 +149,8 @@ class Model(Shown):
     is that of when it was opened, and values are what they are when asked for."""
 
     def __init__(self, what, name=None):
-        if isinstance(what, _core.Model):
-            self._model = what
-        elif name is None:
-            self._model = _core.Model(what, type(what).__name__)
-        else:
-            self._model = _core.Model(what, name)
+        self._model = _core.Model(what, name or type(what).__name__)
+        self._what = what if self._model.live else None  # it lives as long as this
 
     def _now(self):
         return self._model
@@ -177,7 +177,7 @@ class Model(Shown):
         what = shown["what"]
         if what == "value":
             return shown["value"]["value"]
-        return (Tensor if what == "tensor" else Module)(shown[what], self._model)
+        return (Tensor if what == "tensor" else Module)(shown[what], self)
 
     def __iter__(self):
         return iter(self._model.names())

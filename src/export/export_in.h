@@ -27,6 +27,8 @@ void document_end(struct document *doc);
 /* Why something is not known: "this file does not say". */
 const char *document_unsaid(const struct document *doc);
 
+/* "verdict"; null and why where there is none. */
+void write_verdict(struct json *json, const struct session *session);
 /* "findings": the list. */
 void write_findings(struct document *doc, const struct finding *findings, uint32_t n);
 /* The members of a global of the pickle log: name, trust, about, uses. */

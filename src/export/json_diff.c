@@ -28,7 +28,7 @@ static void write_side(struct two *two, bool right)
     json_text(json, "path", session->model->path);
     json_text(json, "format", session->model->format ? session->model->format : "");
     json_u64(json, "bytes", session->model->file_bytes);
-    json_text(json, "verdict", verdict_name(session->verdict.verdict));
+    write_verdict(json, session);
     json_u64(json, "tensors", session->total.tensors);
     if (prefix.len > 0)
         json_str(json, "prefix", prefix);

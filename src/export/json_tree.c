@@ -82,6 +82,16 @@ void write_findings(struct document *doc, const struct finding *findings, uint32
     json_array_end(doc->json);
 }
 
+void write_verdict(struct json *json, const struct session *session)
+{
+    if (session_judged(session)) {
+        json_text(json, "verdict", verdict_name(session->verdict.verdict));
+        return;
+    }
+    json_null(json, "verdict");
+    json_text(json, "verdict_why", "a live module is no file");
+}
+
 void document_begin(struct document *doc, struct json *json,
                     const struct session *session, const char *kind)
 {
@@ -99,7 +109,7 @@ void document_begin(struct document *doc, struct json *json,
     json_text(json, "format", model->format ? model->format : "");
     json_u64(json, "bytes", model->file_bytes);
     json_bool(json, "partial", model->partial);
-    json_text(json, "verdict", verdict_name(session->verdict.verdict));
+    write_verdict(json, session);
     write_counts(doc);
     write_findings(doc, model->findings, model->n_findings);
     if (doc->run)

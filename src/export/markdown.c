@@ -67,7 +67,8 @@ static int write_closing(struct out *out, struct printed *printed, struct err *e
     struct buf line = BUF_INIT;
 
     summary_counts(&line, &printed->show);
-    buf_text(&line, ", ");
+    if (session_judged(printed->session))
+        buf_text(&line, ", ");
     summary_verdict(&line, &printed->show);
     write_line(out, "\n", buf_span(&line));
     buf_clear(&line);

@@ -196,6 +196,7 @@ struct model {
 
     struct finding *findings;
     uint32_t n_findings, findings_room;
+    bool live;    /* made of live objects: no file was read */
     bool partial; /* something that the file promised is not in the model */
     struct pickle_log pickle;
 

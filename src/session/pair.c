@@ -7,7 +7,7 @@
 /* What a diff holds grows with the places of both models, which have limits already. */
 #define PAIR_LIMIT (4 * GIB)
 
-struct pair *pair_of(struct session *left, struct session *right,
+struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err)
 {
@@ -16,12 +16,11 @@ struct pair *pair_of(struct session *left, struct session *right,
 
     if (!pair) {
         err_set(err, ERR_LIMIT, "no memory left");
-        session_close(left);
-        session_close(right);
         return NULL;
     }
     pair->left = left;
     pair->right = right;
+    pair->borrowed = true;
     arena_init(&pair->arena, PAIR_LIMIT);
     if (diff_make(&pair->diff, left->model, right->model, wanted, &pair->arena, work,
                   &local) == 0)
@@ -31,6 +30,21 @@ struct pair *pair_of(struct session *left, struct session *right,
         return pair;
     pair_close(pair);
     return NULL;
+}
+
+struct pair *pair_of(struct session *left, struct session *right,
+                     const struct diff_wanted *wanted, struct work *work,
+                     struct err *err)
+{
+    struct pair *pair = pair_on(left, right, wanted, work, err);
+
+    if (pair) {
+        pair->borrowed = false;
+    } else {
+        session_close(left);
+        session_close(right);
+    }
+    return pair;
 }
 
 struct pair *pair_open(const char *left, const char *right,
@@ -54,8 +68,10 @@ void pair_close(struct pair *pair)
 {
     if (!pair)
         return;
-    session_close(pair->left);
-    session_close(pair->right);
+    if (!pair->borrowed) {
+        session_close(pair->left);
+        session_close(pair->right);
+    }
     arena_release(&pair->arena);
     free(pair);
 }

@@ -7,7 +7,8 @@
 #include "study/diff.h"
 
 struct pair {
-    struct session *left, *right; /* owned */
+    struct session *left, *right;
+    bool borrowed; /* the sessions are somebody else's */
     struct diff diff;
     struct arena arena;
 };
@@ -19,6 +20,10 @@ struct pair *pair_open(const char *left, const char *right,
                        struct err *err);
 /* The same of sessions that are open; it takes them, also when it fails. */
 struct pair *pair_of(struct session *left, struct session *right,
+                     const struct diff_wanted *wanted, struct work *work,
+                     struct err *err);
+/* The same of sessions that stay with their owners and outlive the pair. */
+struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err);
 void pair_close(struct pair *pair); /* NULL is allowed */

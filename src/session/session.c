@@ -117,6 +117,11 @@ void session_close(struct session *session)
     free(session);
 }
 
+bool session_judged(const struct session *session)
+{
+    return session->run || !session->model->live;
+}
+
 /* ---- statistics ---- */
 
 const struct stats *session_known(const struct session *session, uint32_t tensor)

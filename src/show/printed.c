@@ -218,15 +218,16 @@ static void write_counts(const struct printed *printed, const struct pen *pen,
                          bool narrow)
 {
     enum verdict verdict = printed->session->verdict.verdict;
+    bool judged = session_judged(printed->session);
     struct buf line = BUF_INIT;
 
     if (!narrow) {
         summary_counts(&line, &printed->show);
-        buf_text(&line, ", ");
+        buf_text(&line, judged ? ", " : "\n");
         pen_text(pen, &line, COLOUR_NONE);
         buf_clear(&line);
     }
-    if (!narrow || verdict != VERDICT_SAFE) {
+    if (judged && (!narrow || verdict != VERDICT_SAFE)) {
         summary_verdict(&line, &printed->show);
         pen_line(pen, &line, summary_verdict_colour(verdict));
     }

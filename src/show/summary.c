@@ -37,6 +37,8 @@ void summary_verdict(struct buf *to, const struct show *show)
     enum trust wanted = TRUST_UNKNOWN;
     uint32_t n = 0;
 
+    if (!session_judged(show->session))
+        return;
     buf_text(to, summary_verdict_word(sum->verdict));
     if (sum->verdict == VERDICT_UNSAFE)
         wanted = TRUST_DANGER;
@@ -84,7 +86,7 @@ void summary_counts(struct buf *to, const struct show *show)
     if (model->n_files > 1)
         buf_printf(to, ", %s, %u files", model->format, (unsigned)model->n_files);
     else
-        buf_printf(to, ", %s%s", model->format, show->activity ? "" : " file");
+        buf_printf(to, ", %s%s", model->format, show->activity || model->live ? "" : " file");
     if (model->partial)
         buf_text(to, ", incomplete");
 }

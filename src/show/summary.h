@@ -11,7 +11,8 @@
 const char *summary_verdict_word(enum verdict verdict);
 enum colour summary_verdict_colour(enum verdict verdict);
 
-/* The verdict with what it rests on: "! NEEDS CODE: __main__.Net and 2 more". */
+/* The verdict with what it rests on: "! NEEDS CODE: __main__.Net and 2 more".
+ * Nothing where there is none (session_judged). */
 void summary_verdict(struct buf *to, const struct show *show);
 
 /* "10 tensors, 62,006 parameters, torch legacy file": without the verdict. */

@@ -10,6 +10,7 @@ struct work_on {
     const struct model *model;
     struct arena *scratch;
     bool *nested;       /* by call: a call of the same place stands around it */
+    bool *inside;       /* by object: a call that is kept has another around it */
     uint32_t *bad_step; /* by place: since this step a parameter there or below is not
                            finite; RUN_NONE: never */
 };
@@ -126,8 +127,41 @@ static void add_call(struct work_on *on, uint32_t c)
         all->total_ns += run_inclusive(call);
         all->backward_ns += call->backward_ns;
         all->device_ns += call->device_ns;
-        all->passes += !(call->flags & RUN_RECOMPUTED);
+    } else {
+        on->inside[call->object] = true;
     }
+}
+
+/* Every call without a parent begins a step, but a recomputation, and the newest calls
+ * are kept. What a file says of steps is believed as far as it says of calls. */
+static void count_passes(struct work_on *on)
+{
+    const struct run *run = on->run;
+    uint64_t calls = run->n_calls, steps = 0;
+    uint32_t i;
+
+    for (i = 0; i < run->n_calls; i++)
+        if (!(run->calls[i].flags & RUN_RECOMPUTED) && run->calls[i].step >= steps)
+            steps = (uint64_t)run->calls[i].step + 1;
+    for (i = 0; i < run->n_merged; i++)
+        calls += run->merged[i].calls;
+    if (steps > calls)
+        steps = calls;
+    on->all->passes = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+}
+
+/* What merged calls without a parent took. Of a module that was called inside others
+ * too it is known of the newest call only. */
+static void add_roots(struct work_on *on, const struct run_merged *merged,
+                      const struct run_call *newest)
+{
+    bool all_of_them = !on->inside[merged->object];
+
+    if (newest->parent != RUN_NONE)
+        return;
+    on->all->total_ns += all_of_them ? merged->inclusive_ns : run_inclusive(newest);
+    on->all->backward_ns += all_of_them ? merged->backward_ns : newest->backward_ns;
+    on->all->device_ns += all_of_them ? merged->device_ns : newest->device_ns;
 }
 
 static void add_merged(struct work_on *on, const struct run_merged *merged)
@@ -147,12 +181,8 @@ static void add_merged(struct work_on *on, const struct run_merged *merged)
     at->self_ns += merged->exclusive_ns;
     at->backward_ns += merged->backward_ns;
     at->device_ns += merged->device_ns;
-    if (newest && newest->parent == RUN_NONE) {
-        all->total_ns += merged->inclusive_ns;
-        all->backward_ns += merged->backward_ns;
-        all->device_ns += merged->device_ns;
-        all->passes += merged->calls;
-    }
+    if (newest)
+        add_roots(on, merged, newest);
     for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++) {
         const struct run_merged_io *io = &run->merged_ios[i];
 
@@ -431,8 +461,11 @@ static int put_together(struct work_on *on)
 {
     uint32_t i;
 
-    if (find_nested(on) < 0)
+    on->inside =
+        arena_array(on->scratch, (size_t)on->model->n_objects + 1, sizeof *on->inside);
+    if (!on->inside || find_nested(on) < 0)
         return -1;
+    count_passes(on);
     for (i = 0; i < on->run->n_calls; i++)
         add_call(on, i);
     for (i = 0; i < on->run->n_merged; i++)

@@ -205,6 +205,25 @@ TEST(merged_calls_are_counted_once)
     scene_free(&s);
 }
 
+TEST(a_last_call_by_itself_does_not_make_passes_of_merged_calls)
+{
+    struct scene s;
+    uint32_t root;
+
+    scene_begin(&s);
+    for (int i = 0; i < RUN_KEEP_CALLS + 10; i++) {
+        root = enter(&s, NET, 4, 0);
+        leave(&s, enter(&s, A, 4, 0), 4, 0);
+        leave(&s, root, 4, 0);
+    }
+    leave(&s, enter(&s, A, 4, 0), 4, 0);
+    scene_end(&s);
+    CHECK_INT(s.all.passes, RUN_KEEP_CALLS + 11);
+    CHECK_INT(s.all.total_ns, 30 * (RUN_KEEP_CALLS + 10) + 10);
+    CHECK_INT(at(&s, "a")->calls, RUN_KEEP_CALLS + 11);
+    scene_free(&s);
+}
+
 TEST(a_module_called_inside_itself_counts_its_outer_call)
 {
     struct scene s;

@@ -13,8 +13,12 @@ const struct tensor *side_at(const struct side *side, uint32_t place)
 
 bool side_tensor(const struct side *side, uint32_t place)
 {
-    return side->model->kind[place] == PLACE_TENSOR &&
-           side->model->object[place] < side->model->n_tensors;
+    const struct model *model = side->model;
+
+    return model->kind[place] == PLACE_TENSOR &&
+           model->object[place] < model->n_tensors &&
+           !(side->saved_only &&
+             (model->flags[place] & (PLACE_ATTRIBUTE | PLACE_BUFFER_TEMP)));
 }
 
 bool same_shape(const struct side *left, const struct tensor *a,
@@ -81,10 +85,27 @@ static int begin_side(struct diffing *d, int s, const struct model *model)
     return 0;
 }
 
+/* Does it say what its modules are, as a state_dict does not? */
+static bool tells_modules(const struct model *model)
+{
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        const struct object *object =
+            model->kind[p] == PLACE_MODULE ? place_object(model, p) : NULL;
+
+        if (object && object->class_id != NO_CLASS && !object->guessed)
+            return true;
+    }
+    return false;
+}
+
 static int begin(struct diffing *d)
 {
     const struct diff *diff = d->diff;
+    bool left_tells = tells_modules(diff->left);
+    bool right_tells = tells_modules(diff->right);
 
+    d->side[LEFT].saved_only = left_tells && !right_tells;
+    d->side[RIGHT].saved_only = right_tells && !left_tells;
     map_init(&d->by_tensors, &d->scratch);
     d->flags = arena_array(&d->scratch, diff->left->n_places, sizeof *d->flags);
     if (!d->flags || begin_side(d, LEFT, diff->left) < 0)

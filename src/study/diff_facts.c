@@ -158,7 +158,7 @@ static bool worth_telling(const struct others *o, int s, uint32_t place)
     uint32_t parent = side->model->parent[place];
     uint32_t spot = side->spot[parent], across = o->d->spots[spot].place[!s];
 
-    if (side->tensors[place] > 0)
+    if (side->tensors[place] > 0 || side->model->kind[place] == PLACE_TENSOR)
         return false;
     if (spot == SPOT_OUTSIDE)
         across = 0; /* what stands beside a state_dict that the other one is */
@@ -166,7 +166,8 @@ static bool worth_telling(const struct others *o, int s, uint32_t place)
         return false;
     if (side->model->kind[place] != PLACE_MODULE)
         return true;
-    return told_class(side, parent).len > 0 && told_class(other, across).len > 0;
+    return side->model->kind[parent] == other->model->kind[across] &&
+           told_class(side, parent).len > 0 && told_class(other, across).len > 0;
 }
 
 static int compare_side_places(const struct others *o, int s)

@@ -27,6 +27,8 @@ struct spot {
 
 struct side {
     const struct model *model;
+    bool saved_only;   /* the other side is a state_dict: what is saved in none, plain
+                          attributes and some buffers, is not compared */
     uint32_t base;     /* below it are the names that are compared; 0: no prefix */
     uint32_t *spot;    /* by place */
     uint32_t *tensors; /* by place: places of tensors at and below it */

@@ -5,6 +5,7 @@ and against what the Recording itself answers."""
 import csv
 import io
 import json
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -364,6 +365,85 @@ class Again(Saved):
                 self.assertTrue(torch.equal(kept[0], outputs[0]))
         self.assertEqual(third.calls(), self.recording.calls())
         self.assertEqual(third.facts, self.recording.facts)
+
+
+class Exports(Saved):
+    """torchoscope export, and the same from Python."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.here = Path(cls.folder.name)
+        cls.weights = cls.here / "net.pth"
+        torch.save(cls.model.state_dict(), cls.weights)
+
+    def export(self, path, to, *words, status=0):
+        done = scope.run("export", path, "-o", to, *words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_each_form_is_what_the_other_commands_write(self):
+        for path in (self.path, self.weights):
+            whole = "show" if path is self.path else "tree"
+            want = {
+                "txt": scope.run("tree", path).stdout,
+                "csv": scope.run("tree", path, "--csv").stdout,
+                "json": scope.run(whole, path, "--json").stdout,
+            }
+            for form, text in want.items():
+                to = self.here / f"x.{form}"
+                self.export(path, to)
+                self.assertEqual(to.read_bytes(), text, form)
+                self.assertEqual(self.export(path, "-", "--form", form).stdout, text)
+                to.unlink()
+                torchoscope.open(path).export(to)
+                self.assertEqual(to.read_bytes(), text, form)
+
+    def test_markdown_is_a_table_of_the_rows(self):
+        to = self.here / "x.MD"
+        self.export(self.weights, to, "--columns", "params", "--depth", "1")
+        lines = to.read_text().splitlines()
+        self.assertTrue("| :--- | ---: |" in lines, lines)
+        self.assertTrue(any("head" in line and "10" in line for line in lines), lines)
+        live = torchoscope.open(self.model)
+        live.export(to, columns="params", depth=1)
+        self.assertIn("head", to.read_text())
+
+    def test_what_can_not_be_written_is_one_sentence_and_leaves_no_file(self):
+        for name in ("x.poem", "x", "/no/such/folder/x.txt", "/dev/full"):
+            words = ["--form", "txt"] if name == "/dev/full" else []
+            done = self.export(self.weights, self.here / name, *words, status=2)
+            said = done.stderr.decode()
+            self.assertRegex(said, r"^torchoscope: [^\n]+\n$")
+            self.assertFalse((self.here / "x").exists() or done.stdout)
+        self.assertIn("No space", said)
+        model = torchoscope.open(self.weights)
+        for name, kind in (
+            ("x.poem", ValueError),
+            ("/no/such/folder/x.txt", FileNotFoundError),
+        ):
+            with self.assertRaisesRegex(kind, r"^[^\n]+$"):
+                model.export(self.here / name)
+        self.assertEqual(list(self.here.glob("*.tmp")), [])
+
+    def test_a_failed_export_leaves_the_file_that_was_there(self):
+        to = self.here / "kept.txt"
+        to.write_text("old")
+        self.export(self.weights, to, "--columns", "poem", status=2)
+        self.assertEqual(to.read_text(), "old")
+        with self.assertRaisesRegex(ValueError, "poem"):
+            self.recording.export(to, columns="poem")
+        self.assertEqual(to.read_text(), "old")
+        self.assertEqual(list(self.here.glob("*.tmp")), [])
+
+    def test_a_full_standard_output_is_told(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [scope.PROGRAM, "export", self.weights, "-o", "-", "--form", "txt"],
+                stdout=full, stderr=subprocess.PIPE,
+            )
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"No space", done.stderr)
 
 
 if __name__ == "__main__":

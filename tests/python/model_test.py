@@ -146,6 +146,28 @@ class Shown(WithFile):
                 self.assertLess(len(repr(one[name])), 80)
 
 
+    def test_a_live_module_is_no_file_and_has_no_verdict(self):
+        live = torchoscope.open(self.net)
+        self.assertIsNone(live.verdict)
+        self.assertRegex(str(live), r"parameters, [^\n]+ trainable, live module$")
+        self.assertEqual(live.json["verdict_why"], "a live module is no file")
+        info = json.loads(live._now().json("info"))
+        self.assertIsNone(info["verdict"])
+        for form in ("txt", "md"):
+            self.assertNotIn("SAFE", live._now().export(form))
+        file = torchoscope.open(self.path)
+        self.assertEqual((file.verdict, file.findings), ("safe", []))
+        self.assertTrue(str(file).endswith(" file, ✓ SAFE"))
+
+    def test_findings_of_a_file_are_listed(self):
+        cut = self.here / "cut.safetensors"
+        head = b'{"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'
+        cut.write_bytes(len(head).to_bytes(8, "little") + head + bytes(8))
+        [finding] = torchoscope.open(cut).findings
+        self.assertEqual(finding.severity, "alarm")
+        self.assertTrue(finding.text and finding.code)
+
+
 class Parts(WithFile):
     def test_names_are_those_of_all_that_is_in_it(self):
         model = torchoscope.open(self.path)
@@ -206,6 +228,7 @@ class Parts(WithFile):
     def test_values_are_those_of_now_and_gone_ones_are_told(self):
         net = make_net()
         model = torchoscope.open(net)
+        self.assertEqual(torchoscope.open(make_net())["0.weight"].nan, 0)  # it lives
         first = model["0.weight"]
         with torch.no_grad():
             net[0].weight.fill_(2)
@@ -213,7 +236,7 @@ class Parts(WithFile):
         with torch.no_grad():
             net[0].weight.fill_(3)
         self.assertEqual((first.mean, model["0.weight"].mean), (2, 3))
-        del net
+        net[0].weight = None
         gc.collect()
         with self.assertRaisesRegex(torchoscope.Error, "deleted since"):
             model["0.weight"].mean
@@ -229,6 +252,129 @@ class Parts(WithFile):
         model = torchoscope.open(nn.Linear(2, 2, device="meta"))
         with self.assertRaisesRegex(torchoscope.Error, "cannot be read"):
             model.stats("weight")
+
+
+class Saved(nn.Module):
+    """Its state_dict has neither the buffer, nor the attribute, nor the Dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.drop = nn.Dropout()
+        self.plain = torch.ones(2)
+        self.register_buffer("temporary", torch.ones(1), persistent=False)
+
+
+class Differences(WithFile):
+    def changed(self):
+        other = make_net()
+        with torch.no_grad():
+            other[2].weight[0, 0] += 0.5
+        return other
+
+    def test_equal_ones_are_equal_however_they_are_given(self):
+        model = torchoscope.open(self.net)
+        for one in (self.net, model):
+            for other in (make_net(), torchoscope.open(make_net())):
+                self.assertTrue(torchoscope.diff(one, other).equal)
+        for one in (self.path, str(self.path)):
+            self.assertTrue(torchoscope.diff(one, torchoscope.open(one)).equal)
+        found = torchoscope.diff(self.net, make_net())
+        self.assertTrue(found.equal)
+        self.assertEqual(found.python, "")
+        self.assertIn("are the same", str(found))
+        self.assertIn("equal", repr(found))
+        self.assertEqual(model["0.weight"].values().shape, (8, 4))  # still usable
+
+    def test_what_was_trained_is_found(self):
+        found = torchoscope.diff(self.net, self.changed())
+        self.assertFalse(found.equal)
+        document = found.json
+        self.assertEqual(document["kind"], "diff")
+        self.assertEqual(document["counts"]["changed"], 1)
+        self.assertIsNone(document["left"]["verdict"])
+        [tensor] = document["tensors"]
+        self.assertEqual(tensor["name"], "2.weight")
+        self.assertAlmostEqual(tensor["max_abs"], 0.5, 6)
+        self.assertIn("| 2 |", found.markdown)
+        self.assertIn("2 was trained", str(found))
+        self.assertTrue(torchoscope.diff(self.net, self.changed(), atol=0.6).equal)
+        found = torchoscope.diff(self.net, self.changed(), structure=True)
+        self.assertTrue(found.equal)
+
+    def test_values_are_those_of_now(self):
+        left, right = make_net(), make_net()
+        sides = torchoscope.open(left), torchoscope.open(right)
+        self.assertTrue(torchoscope.diff(*sides).equal)
+        with torch.no_grad():
+            right[0].bias.zero_()
+        self.assertFalse(torchoscope.diff(*sides).equal)
+
+    def test_a_module_equals_its_state_dict(self):
+        module = Saved()
+        for state in (module.state_dict(), dict(module.state_dict())):
+            path = self.here / "state.pth"
+            torch.save(state, path)
+            for sides in ((module, path), (path, module)):
+                found = torchoscope.diff(*sides)
+                self.assertTrue(found.equal, str(found))
+        self.assertFalse(torchoscope.diff(module, nn.Linear(3, 3)).equal)
+
+    def test_renamed_weights_come_with_the_code_that_loads_them(self):
+        state = {
+            name.replace("0.", "first."): one
+            for name, one in self.net.state_dict().items()
+        }
+        path = self.here / "renamed.pth"
+        torch.save(state, path)
+        found = torchoscope.diff(path, self.net)
+        self.assertFalse(found.equal)
+        names = {"state": state}
+        exec(found.python, names)
+        self.assertEqual(set(names["state"]), set(self.net.state_dict()))
+
+    def test_recordings_are_compared_by_names_and_shapes(self):
+        with torchoscope.record(self.changed()) as other:
+            pass
+        for side in (other, self.net, torchoscope.open(self.run_path)):
+            found = torchoscope.diff(self.recording, side)
+            self.assertTrue(found.equal, str(found))
+            self.assertIn("values not compared", str(found))
+        self.assertFalse(torchoscope.diff(self.recording, nn.Linear(4, 8)).equal)
+        self.assertEqual(len(self.recording.calls()), 4)  # still usable
+
+    def test_what_can_not_be_compared_is_refused(self):
+        with self.assertRaises(FileNotFoundError):
+            torchoscope.diff(self.net, "nothing.pth")
+        with self.assertRaisesRegex(TypeError, "holds no module"):
+            torchoscope.diff(self.net, 3)
+        with self.assertRaisesRegex(ValueError, "rtol"):
+            torchoscope.diff(self.net, self.net, rtol=-1)
+
+    def test_many_diffs_and_models_take_no_more_memory(self):
+        def ask(times):
+            for _ in range(times):
+                torchoscope.diff(self.net, self.path)
+                torchoscope.diff(self.recording, self.run_path)
+                model = torchoscope.open(self.path)
+                model["0.weight"].quantiles
+                for wrong in ("poem", 3):
+                    with self.assertRaises(KeyError):
+                        model[wrong]
+                with self.assertRaises(ValueError):
+                    model._now().json("poem")
+            gc.collect()
+
+        ask(50)
+        before, objects = resident(), len(gc.get_objects())
+        ask(200)
+        self.assertLess(len(gc.get_objects()) - objects, 100)
+        self.assertLess(resident() - before, 4 << 20)
+
+
+def resident():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 if __name__ == "__main__":

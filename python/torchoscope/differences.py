@@ -1,0 +1,71 @@
+"""diff(): how two models differ."""
+
+import os
+
+from torchoscope import _core
+from torchoscope.model import Model, open
+from torchoscope.recording import Recording
+from torchoscope.shown import terminal_width
+
+
+class Diff:
+    """How two models differ. str() is what `torchoscope diff` prints."""
+
+    def __init__(self, found):
+        self._found = found
+
+    @property
+    def equal(self):
+        """Is every tensor the same, or close, but perhaps for a prefix of all names?"""
+        return self._found["equal"]
+
+    @property
+    def json(self):
+        """All facts, as a dict: the document `diff` of docs/json.md."""
+        from json import loads
+
+        return loads(self._found["json"])
+
+    @property
+    def markdown(self):
+        """For a pull request."""
+        return self._found["markdown"]
+
+    @property
+    def python(self):
+        """The code that makes a state_dict of the left one fit the right one; "" if
+        nothing was renamed, fused, split or transposed."""
+        return self._found["python"]
+
+    def __str__(self):
+        return self._found["text"].rstrip("\n")
+
+    def __repr__(self):
+        document = self.json
+        sides = (document[side]["path"] for side in ("left", "right"))
+        return "<torchoscope.Diff of {} and {}: {}>".format(
+            *sides, "equal" if self.equal else "they differ"
+        )
+
+
+def diff(a, b, *, structure=False, rtol=0.0, atol=0.0):
+    """How `a` became `b`: each a module, the name of a file, a Model or a Recording.
+    structure=True: names, shapes and dtypes only. Values are close if
+    |a - b| <= atol + rtol |a|."""
+    return Diff(
+        _core.diff(
+            _side(a, "a"),
+            _side(b, "b"),
+            structure=structure,
+            rtol=rtol,
+            atol=atol,
+            width=terminal_width(),
+        )
+    )
+
+
+def _side(one, letter):
+    if not isinstance(one, (Model, Recording, str, bytes, os.PathLike)):
+        # Two modules may well be of one class: they are told apart.
+        one = Model(one, f"{letter} ({type(one).__name__})")
+    return open(one)._now()
