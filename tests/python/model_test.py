@@ -128,7 +128,8 @@ class Shown(WithFile):
     def test_rows_are_data_and_take_what_the_tree_takes(self):
         for one in (torchoscope.open(self.net), self.recording):
             rows = one.rows(columns="params", depth=1)
-            self.assertEqual([row["name"] for row in rows], ["", "steps", "0", "1", "2"])
+            names = [row["name"] for row in rows]
+            self.assertEqual(names, ["", "steps", "0", "1", "2"])
             self.assertEqual(rows[2]["params"], "40")
             with self.assertRaisesRegex(ValueError, "poem"):
                 one.rows(columns="poem")
