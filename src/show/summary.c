@@ -86,7 +86,8 @@ void summary_counts(struct buf *to, const struct show *show)
     if (model->n_files > 1)
         buf_printf(to, ", %s, %u files", model->format, (unsigned)model->n_files);
     else
-        buf_printf(to, ", %s%s", model->format, show->activity || model->live ? "" : " file");
+        buf_printf(to, ", %s%s", model->format,
+                   show->activity || model->live ? "" : " file");
     if (model->partial)
         buf_text(to, ", incomplete");
 }
