@@ -21,12 +21,13 @@ import torch, torchoscope
 torch.set_num_threads(1)
 torch.manual_seed(0)
 def block(n):
-    return torch.nn.Sequential(torch.nn.Conv2d(n, 8, 3, padding=1), torch.nn.BatchNorm2d(8),
-                               torch.nn.ReLU())
+    conv = torch.nn.Conv2d(n, 8, 3, padding=1)
+    return torch.nn.Sequential(conv, torch.nn.BatchNorm2d(8), torch.nn.ReLU())
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem, self.body = block(3), torch.nn.Sequential(*[block(8) for _ in range(12)])
+        self.stem = block(3)
+        self.body = torch.nn.Sequential(*[block(8) for _ in range(12)])
         self.unused = torch.nn.Linear(4, 4)
         self.head = torch.nn.Linear(8, 2)
     def forward(self, x):
@@ -152,7 +153,10 @@ def run_notebook():
 
     cells = [nbformat.v4.new_code_cell(source) for source in (SETTING, *CELLS.values())]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
+    client = NotebookClient(
+        notebook, timeout=120, kernel_name="python3", allow_errors=True
+    )
+    client.execute()
     return dict(zip(("setting", *CELLS), (cell.outputs for cell in notebook.cells)))
 
 
@@ -217,7 +221,8 @@ class Notebook(Case, browser.BrowserTest):
     def test_rows_line_up_whatever_their_depth(self):
         self.show("summary")
         ends = self.browser.run(
-            "return [...document.querySelectorAll('.ts-r')].filter(r => r.checkVisibility())"
+            "return [...document.querySelectorAll('.ts-r')]"
+            ".filter(r => r.checkVisibility())"
             ".map(r => [...r.querySelectorAll(':scope>span')].slice(1)"
             ".map(s => Math.round(s.getBoundingClientRect().right)).join())"
         )
@@ -233,7 +238,8 @@ class Notebook(Case, browser.BrowserTest):
         count = ("return [...document.querySelectorAll('.ts-r')]"
                  ".filter(r => r.checkVisibility()).length")
         before = self.browser.run(count)
-        self.browser.run("document.querySelector('details:not([open])>summary').click()")
+        first = "document.querySelector('details:not([open])>summary')"
+        self.browser.run(f"{first}.click()")
         self.assertGreater(self.browser.run(count), before)
 
     def test_it_is_as_dark_as_the_notebook(self):
