@@ -13,7 +13,7 @@ def main():
     by_program = not __package__
     if sys.version_info < (3, 11):
         version = "%d.%d" % sys.version_info[:2]
-        text = "torchoscope needs Python 3.11 or later; %s is %s, and "
+        text = "Python 3.11 or later is needed, and %s is %s; "
         text += "TORCHOSCOPE_PYTHON says which to take"
         return trouble(text % (sys.executable, version))
     try:

@@ -381,6 +381,17 @@ class Pythons(Shell):
         )
         self.assertIn(" has no torch; TORCHOSCOPE_PYTHON says", last)
 
+    def test_a_python_that_is_too_old(self):
+        # Its sentence has to be said by a Python that knows less than ours.
+        code = (
+            "import sys; sys.version_info = (3, 9, 2, 'final', 0); sys.argv[:1] = []; "
+            "exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))"
+        )
+        old = self.fake("old", f'exec "{sys.executable}" -c "{code}" "$@"')
+        last, _ = self.bad("summary", "x.py::make", TORCHOSCOPE_PYTHON=old)
+        self.assertIn("Python 3.11 or later is needed, and ", last)
+        self.assertIn(" is 3.9; TORCHOSCOPE_PYTHON says", last)
+
     def test_help_and_files_need_no_python(self):
         nowhere = {"TORCHOSCOPE_PYTHON": "/not/there"}
         self.assertIn("TARGET", self.good("record", "--help", **nowhere).stdout)
