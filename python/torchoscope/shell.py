@@ -1,4 +1,4 @@
-"""Live models from the command line: explore, summary, record and export of
+"""Live models from the command line: explore, summary, record, diff and export of
 model.py::make. The words were understood by src/cli; see docs/python.md, "The shell"."""
 
 import contextlib
@@ -108,6 +108,40 @@ def _export(words, options, page):
     return _tell(target, model, found, error)
 
 
+def _diff(words, options, page):
+    if len(words) != 2:
+        raise Trouble("usage: torchoscope diff LEFT RIGHT")
+    if page["csv"]:
+        raise Trouble("diff: there is no --csv; --json has all facts")
+    form = "json" if page["json"] else "markdown" if options.get("md") else "text"
+    names = ("structure", "rtol", "atol")
+    wanted = {name: options[name] for name in names if name in options}
+    with _quiet_if(form != "text" or options.get("quiet")):
+        things = [_thing(word) for word in words]  # held: a _core.Model does not
+    left, right = (_side(thing, word) for thing, word in zip(things, words))
+    found = _core.diff(left, right, width=page["width"], **wanted)
+    if not options.get("quiet"):
+        _write(found[form])
+    return FINE if found["equal"] else FINDINGS
+
+
+def _thing(word):
+    """A live model, or an open file."""
+    if "::" in word and not os.path.exists(word):
+        return _model(word)
+    from torchoscope import open as open_file
+
+    try:
+        return open_file(word)
+    except (OSError, ValueError, _core.Error) as error:
+        raise Trouble(str(error)) from None
+
+
+def _side(thing, word):
+    ours = type(thing).__module__.partition(".")[0] == "torchoscope"
+    return thing._now() if ours else _core.Model(thing, word)
+
+
 def _check_form(form, path):
     """Before a model runs for a minute."""
     import torch
@@ -122,6 +156,7 @@ _COMMANDS = {
     "explore": _summary,
     "summary": _summary,
     "record": _record,
+    "diff": _diff,
     "export": _export,
 }
 

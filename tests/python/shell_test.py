@@ -252,6 +252,36 @@ class Files(Shell):
         self.assertEqual(last, "not/there.md: No such file or directory")
 
 
+class Diff(Shell):
+    def test_a_live_model_and_a_file_are_compared(self):
+        import torch
+
+        torch.manual_seed(0)
+        layers = torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2)
+        state = torch.nn.Sequential(*layers).state_dict()
+        torch.save(state, self.folder / "same.pth")
+        state["2.weight"] += 1
+        torch.save(state, self.folder / "other.pth")
+        for which in (HERE, PROGRAM):
+            words = "diff", self.target("make")
+            self.good(*words, "same.pth", which=which)
+            done = self.good(*words, "other.pth", status=1, which=which)
+            self.assertIn("2.weight", done.stdout)
+        done = self.good(*words, "other.pth", "--json", status=1)
+        self.assertFalse(json.loads(done.stdout)["equal"])
+        self.good(*words, "other.pth", "--atol", "2")
+        done = self.good(*words, "other.pth", "--quiet", status=1)
+        self.assertEqual(done.stdout, "")
+        done = self.good(*words, self.target("make(5)"), "--md", status=1)
+        self.assertIn("|", done.stdout)
+
+    def test_a_side_that_is_not_there(self):
+        last, _ = self.bad("diff", self.target("make"), "no.pth")
+        self.assertEqual(last.count("no.pth"), 1)
+        last, _ = self.bad("diff", self.target("mak"), "no.pth")
+        self.assertIn("did you mean make?", last)
+
+
 class Mistakes(Shell):
     def test_a_name_that_is_not_there(self):
         last, _ = self.bad("summary", self.target("mak"))
