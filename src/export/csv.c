@@ -228,7 +228,7 @@ static void run_module_row(struct table *table, uint32_t place)
     add_path(table, place);
     add_nothing(table, TREE_COLUMNS - 1);
     add_text(table, place_class(table->model, place));
-    add_u64(table, table->session->places.params[place]);
+    add_u64(table, counts_params(&table->session->places, place));
     add_u64(table, did->calls);
     if (did->calls > 0)
         add_activity(table, did);

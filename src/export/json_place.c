@@ -245,9 +245,9 @@ void write_module(struct document *doc, uint32_t place)
 
     write_where(doc, place);
     write_class(doc, place, object);
-    json_u64(doc->json, "params", counts->params[place]);
-    json_u64(doc->json, "bytes", counts->bytes[place]);
-    json_u64(doc->json, "tensors", counts->tensors[place]);
+    json_u64(doc->json, "params", counts_params(counts, place));
+    json_u64(doc->json, "bytes", counts_bytes(counts, place));
+    json_u64(doc->json, "tensors", counts_tensors(counts, place));
     if (object)
         write_object(doc, place, object);
     write_flag(doc->json, "wrapper", flags & PLACE_PREFIX);

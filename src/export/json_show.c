@@ -116,8 +116,8 @@ static void write_own(struct document *doc, uint32_t place)
          child = place_next(doc->model, child)) {
         if (doc->model->kind[child] != PLACE_TENSOR)
             continue;
-        params += doc->session->places.params[child];
-        bytes += doc->session->places.bytes[child];
+        params += counts_params(&doc->session->places, child);
+        bytes += counts_bytes(&doc->session->places, child);
     }
     json_object(doc->json, "own");
     json_u64(doc->json, "params", params);

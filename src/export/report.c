@@ -272,11 +272,17 @@ struct share {
 
 struct shares {
     const struct model *model;
-    const uint64_t *amounts; /* by place */
+    const uint64_t *amounts; /* by place; or NULL: the parameters of `counts` */
+    const struct place_counts *counts;
     uint64_t whole;
     struct share at[MOST_SHARES];
     uint32_t n, parts; /* parts: that there are, with those in the rest */
 };
+
+static uint64_t amount_at(const struct shares *s, uint32_t place)
+{
+    return s->amounts ? s->amounts[place] : counts_params(s->counts, place);
+}
 
 static uint32_t only_part(const struct shares *s, uint32_t place)
 {
@@ -284,7 +290,7 @@ static uint32_t only_part(const struct shares *s, uint32_t place)
 
     for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
          c = place_next(s->model, c)) {
-        if (s->amounts[c] == 0)
+        if (amount_at(s, c) == 0)
             continue;
         if (found != NO_PLACE)
             return NO_PLACE;
@@ -317,8 +323,8 @@ static void find_shares(struct shares *s)
         at = next;
     for (uint32_t c = place_first(s->model, at); c != NO_PLACE;
          c = place_next(s->model, c))
-        if (s->amounts[c] > 0)
-            add_part(s, (struct share){c, s->amounts[c]});
+        if (amount_at(s, c) > 0)
+            add_part(s, (struct share){c, amount_at(s, c)});
     if (s->parts > MOST_SHARES)
         s->n = MOST_SHARES - 1;
     for (uint32_t i = 0; i < s->n; i++)
@@ -386,7 +392,7 @@ static int find_times(struct report *r, struct err *err)
 
 static int write_bars(struct report *r, struct err *err)
 {
-    struct shares params = {.amounts = r->session->places.params,
+    struct shares params = {.counts = &r->session->places,
                             .whole = r->session->total.params};
     struct shares times = {0};
 

@@ -40,9 +40,10 @@ static uint32_t only_child(const struct session *session, uint32_t place)
          child = place_next(model, child)) {
         if (model->kind[child] == PLACE_TENSOR)
             continue;
-        if (model->kind[child] == PLACE_MODULE && counts->tensors[child] > 0)
+        if (model->kind[child] == PLACE_MODULE && counts_tensors(counts, child) > 0)
             modules++;
-        if (found == NO_PLACE && counts->params[child] == counts->params[0])
+        if (found == NO_PLACE &&
+            counts_params(counts, child) == counts_params(counts, 0))
             found = child;
     }
     if (found != NO_PLACE && model->kind[found] == PLACE_MODULE && modules > 1)
@@ -56,7 +57,7 @@ static uint32_t common_place(const struct session *session)
 {
     uint32_t place = 0, child;
 
-    if (session->places.params[0] == 0)
+    if (counts_params(&session->places, 0) == 0)
         return 0;
     for (;;) {
         child = only_child(session, place);

@@ -194,7 +194,7 @@ static void title_label(struct buf *to, const struct show *show, uint32_t place)
 static void title_numbers(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct place_counts *places = &show->session->places;
-    uint64_t params = places->params[place], bytes = places->bytes[place];
+    uint64_t params = counts_params(places, place), bytes = counts_bytes(places, place);
     uint64_t tied_params = show->tied_params ? show->tied_params[place] : 0;
     uint64_t tied_bytes = show->tied_bytes ? show->tied_bytes[place] : 0;
     bool module = show->model->kind[place] == PLACE_MODULE;
@@ -342,7 +342,7 @@ static void source_lines(struct buf *to, const struct model *model,
 void details_module(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct object *object = place_object(show->model, place);
-    uint64_t tensors = show->session->places.tensors[place];
+    uint64_t tensors = counts_tensors(&show->session->places, place);
 
     title_label(to, show, place);
     title_numbers(to, show, place);

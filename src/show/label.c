@@ -94,8 +94,8 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     escape_terminal(&label->type, name);
     if (model->flags[place] & PLACE_STATE_DICT) {
         buf_text(&label->type, ", ");
-        add_plural(&label->type, show->session->places.tensors[place], "tensor",
-                   "tensors");
+        add_plural(&label->type, counts_tensors(&show->session->places, place),
+                   "tensor", "tensors");
         return;
     }
     buf_text(&label->type, " with ");
@@ -265,7 +265,7 @@ static void make_run(struct label *label, const struct show *show,
     uint32_t times = pairs ? row->count / 2 : row->count;
     uint32_t last = row->place;
     const struct object *object = place_object(model, row->place);
-    uint64_t each = show->session->places.params[row->place];
+    uint64_t each = counts_params(&show->session->places, row->place);
 
     for (uint32_t i = 1; i < row->count; i++)
         last = model->end[last];
@@ -273,7 +273,7 @@ static void make_run(struct label *label, const struct show *show,
     escape_terminal(&label->name, place_name(model, last));
     text_commas(&label->type, times);
     if (pairs) {
-        each += show->session->places.params[model->end[row->place]];
+        each += counts_params(&show->session->places, model->end[row->place]);
         buf_text(&label->type, " × (");
         add_class(&label->type, model, row->place);
         buf_text(&label->type, ", ");

@@ -20,22 +20,24 @@
 
 uint64_t row_params(const struct show *show, const struct row *row)
 {
-    const uint64_t *params = show->session->places.params;
-    uint32_t place = row->place;
+    const struct place_counts *counts = &show->session->places;
+    uint64_t params = counts_params(counts, row->place);
 
     if (row->flags & ROW_PAIRS)
-        return (params[place] + params[show->model->end[place]]) * (row->count / 2);
-    return params[place] * row->count;
+        return (params + counts_params(counts, show->model->end[row->place])) *
+               (row->count / 2);
+    return params * row->count;
 }
 
 uint64_t row_bytes(const struct show *show, const struct row *row)
 {
-    const uint64_t *bytes = show->session->places.bytes;
-    uint32_t place = row->place;
+    const struct place_counts *counts = &show->session->places;
+    uint64_t bytes = counts_bytes(counts, row->place);
 
     if (row->flags & ROW_PAIRS)
-        return (bytes[place] + bytes[show->model->end[place]]) * (row->count / 2);
-    return bytes[place] * row->count;
+        return (bytes + counts_bytes(counts, show->model->end[row->place])) *
+               (row->count / 2);
+    return bytes * row->count;
 }
 
 /* Is this a place whose parameters can be counted: not a plain value, not a group of
@@ -54,7 +56,7 @@ static bool has_params(const struct show *show, const struct row *row)
         return place_tensor(model, place)->role == ROLE_PARAMETER;
     case PLACE_GROUP:
         return (model->flags[place] & PLACE_STATE_DICT) ||
-               show->session->places.params[place] > 0;
+               counts_params(&show->session->places, place) > 0;
     default:
         return false;
     }
@@ -64,7 +66,8 @@ static bool has_bytes(const struct show *show, const struct row *row)
 {
     if (row->flags & ROW_MORE)
         return false;
-    return has_params(show, row) || show->session->places.bytes[row->place] > 0 ||
+    return has_params(show, row) ||
+           counts_bytes(&show->session->places, row->place) > 0 ||
            show->model->kind[row->place] == PLACE_TENSOR;
 }
 
@@ -117,7 +120,7 @@ static void percent_cell(struct buf *to, const struct show *show, const struct r
     own = row_params(show, row);
     if (elsewhere(row, own, show->tied_params))
         return;
-    whole = show->session->places.params[whole_of(show, row)];
+    whole = counts_params(&show->session->places, whole_of(show, row));
     if (row->place == 0 && own == 0)
         return;
     text_percent(to, row->place == 0 ? 1 : (double)own,
@@ -126,7 +129,7 @@ static void percent_cell(struct buf *to, const struct show *show, const struct r
 
 static void bar_cell(struct buf *to, const struct show *show, const struct row *row)
 {
-    double whole = (double)show->session->places.params[0];
+    double whole = (double)counts_params(&show->session->places, 0);
 
     if (has_params(show, row) && whole > 0)
         glyph_bar(to, (double)row_params(show, row) / whole, BAR_CELLS, false);
@@ -348,7 +351,7 @@ static void tensors_cell(struct buf *to, const struct show *show, const struct r
 
     if (row->flags & ROW_MORE || show->model->kind[row->place] == PLACE_VALUE)
         return;
-    n = show->session->places.tensors[row->place];
+    n = counts_tensors(&show->session->places, row->place);
     text_commas(to, n * (row->flags & ROW_PAIRS ? row->count / 2 : row->count));
 }
 

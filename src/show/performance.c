@@ -39,7 +39,7 @@ static void title_line(struct buf *to, const struct show *show, uint32_t place)
         escape_terminal(to, class_short(place_class(show->model, place)));
     }
     buf_text(to, "   ");
-    text_count(to, show->session->places.params[place]);
+    text_count(to, counts_params(&show->session->places, place));
     buf_text(to, " params");
     if (weight != NO_PLACE) {
         const struct tensor *tensor = place_tensor(show->model, weight);
@@ -50,7 +50,7 @@ static void title_line(struct buf *to, const struct show *show, uint32_t place)
     buf_text(to, "   Time: ");
     text_time(to, (double)(at->total_ns + at->backward_ns) / 1e9);
     buf_text(to, "   Mem: ");
-    text_bytes(to, show->session->places.bytes[place]);
+    text_bytes(to, counts_bytes(&show->session->places, place));
     buf_char(to, '\n');
 }
 
@@ -135,10 +135,10 @@ static void add_parameters(struct buf *to, const struct show *show, uint32_t pla
         mixed |= size > 0 && size != other;
         size = other;
     }
-    if (show->session->places.params[place] == 0)
+    if (counts_params(&show->session->places, place) == 0)
         return;
     buf_text(to, "Parameters: ");
-    text_commas(to, show->session->places.params[place]);
+    text_commas(to, counts_params(&show->session->places, place));
     if (!mixed && size > 0)
         buf_printf(to, " × %u %s", (unsigned)size, size == 1 ? "byte" : "bytes");
     buf_text(to, "   ");
@@ -148,7 +148,7 @@ static void memory_line(struct buf *to, const struct show *show, uint32_t place)
 {
     struct buf value = BUF_INIT;
 
-    text_bytes(&value, show->session->places.bytes[place]);
+    text_bytes(&value, counts_bytes(&show->session->places, place));
     begin_line(to, "└─ memory", buf_span(&value), 0);
     add_parameters(to, show, place);
     buf_text(to, "Output: ");

@@ -56,8 +56,8 @@ static uint64_t own_hash(const struct show *show, uint32_t place)
     if (model->kind[place] == PLACE_VALUE)
         return hash; /* values may differ */
     /* Counts are part of it: of blocks that share weights, the first has them. */
-    hash = hash_mix(hash, show->session->places.params[place]);
-    hash = hash_mix(hash, show->session->places.bytes[place]);
+    hash = hash_mix(hash, counts_params(&show->session->places, place));
+    hash = hash_mix(hash, counts_bytes(&show->session->places, place));
     /* What was called otherwise, or went wrong, is not hidden among others. */
     if (show->activity) {
         const struct activity *at = &show->activity->at[place];

@@ -49,7 +49,7 @@ static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool
     case PLACE_MODULE:
         return m->view->open || !is_bare(model, child);
     case PLACE_GROUP:
-        return !in_module || m->show->session->places.tensors[child] > 0;
+        return !in_module || counts_tensors(&m->show->session->places, child) > 0;
     case PLACE_TENSOR:
         return model->kind[parent] == PLACE_GROUP || (in_module && !leaf);
     default:
@@ -68,7 +68,7 @@ static bool open_in_print(const struct maker *m, uint32_t place)
         return true;
     if (model->flags[place] & PLACE_OPTIMIZER)
         return false;
-    if (m->show->session->places.tensors[place] > 0)
+    if (counts_tensors(&m->show->session->places, place) > 0)
         return true;
     for (uint32_t c = place_first(model, place); c != NO_PLACE;
          c = place_next(model, c)) {
@@ -103,9 +103,9 @@ static uint64_t sort_key(const struct maker *m, uint32_t place)
     case SORT_CALLS:
         return row_run(m->show, &row, RUN_CALLS);
     case SORT_BYTES:
-        return counts->bytes[place];
+        return counts_bytes(counts, place);
     default:
-        return counts->params[place];
+        return counts_params(counts, place);
     }
 }
 

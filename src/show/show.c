@@ -26,8 +26,8 @@ static void add_tied(struct show *show, uint32_t place)
     } else {
         uint32_t first = place_object(model, place)->place;
 
-        show->tied_params[place] += counts->params[first];
-        show->tied_bytes[place] += counts->bytes[first];
+        show->tied_params[place] += counts_params(counts, first);
+        show->tied_bytes[place] += counts_bytes(counts, first);
     }
 }
 

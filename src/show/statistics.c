@@ -25,7 +25,8 @@ void statistics_title(struct buf *to, const struct session *session, uint32_t pl
     text_commas(to, tensor->numel * dtype_info(tensor->dtype)->values);
     buf_text(to, tensor->numel == 1 ? " value  " : " values  ");
     /* What is not strided has its bytes in its parts. */
-    text_bytes(to, strided ? tensor_bytes(tensor) : session->places.bytes[place]);
+    text_bytes(to,
+               strided ? tensor_bytes(tensor) : counts_bytes(&session->places, place));
     buf_char(to, '\n');
 }
 

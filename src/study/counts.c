@@ -140,75 +140,101 @@ void counts_total(const struct model *model, struct counts *ret_counts)
 
 /* ---- per place ---- */
 
-/* What each tensor brings by itself, before anything is summed. `others` holds the
- * bytes of optimizer state and plain tensors. */
-static void fill_places(const struct model *model, struct place_counts *counts,
-                        uint64_t *others)
+/* Places are in pre-order, so that what stands below one is the difference of two sums
+ * over all places from the first on. */
+#define STEP 16u /* places from one mark to the next */
+
+/* Sums over the places before a mark. They are wide enough for any file: a difference
+ * is exact, and stays at the top only when it is given out. */
+struct counts_mark {
+    unsigned __int128 params, bytes, others;
+    uint32_t tensors;
+    uint32_t end; /* the places below the last whole tensor end here */
+    uint8_t role; /* of that tensor: its parts count as it does */
+};
+
+static void add_place(struct counts_mark *sum, const struct model *model,
+                      uint32_t place)
 {
-    uint32_t place, end = 0;
-    uint8_t role = ROLE_PLAIN;
+    const struct tensor *tensor;
+    bool here;
 
-    for (place = 0; place < model->n_places; place++) {
-        const struct tensor *tensor;
-        bool here;
-
-        if (model->kind[place] != PLACE_TENSOR)
-            continue;
-        tensor = place_tensor(model, place);
-        here = counts_here(model, place);
-        if (place >= end) {
-            end = model->end[place];
-            role = tensor->role;
-            counts->tensors[place] = 1;
-            if (here && role == ROLE_PARAMETER)
-                counts->params[place] = counts_elements(model, place);
-        }
-        if (here && is_counted_role(role))
-            counts->bytes[place] = own_bytes(tensor);
-        else if (here)
-            others[place] = own_bytes(tensor);
+    if (model->kind[place] != PLACE_TENSOR)
+        return;
+    tensor = place_tensor(model, place);
+    here = counts_here(model, place);
+    if (place >= sum->end) {
+        sum->end = model->end[place];
+        sum->role = tensor->role;
+        sum->tensors++;
+        if (here && sum->role == ROLE_PARAMETER)
+            sum->params += counts_elements(model, place);
     }
+    if (here && is_counted_role(sum->role))
+        sum->bytes += own_bytes(tensor);
+    else if (here)
+        sum->others += own_bytes(tensor);
 }
 
 int counts_places(const struct model *model, struct arena *arena,
                   struct place_counts *ret_counts, struct err *err)
 {
-    uint32_t n = model->n_places, place;
-    struct place_counts counts;
-    struct arena scratch;
-    uint64_t *others;
-    int status = -1;
+    struct counts_mark sum = {.role = ROLE_PLAIN}, *marks;
 
-    arena_init(&scratch, arena->limit);
-    counts.params = arena_array(arena, n, sizeof *counts.params);
-    counts.bytes = arena_array(arena, n, sizeof *counts.bytes);
-    counts.tensors = arena_array(arena, n, sizeof *counts.tensors);
-    others = arena_array(&scratch, n, sizeof *others);
-    if (!counts.params || !counts.bytes || !counts.tensors || !others) {
-        arena_err(arena, "counting", err);
-        goto out;
+    marks = arena_array(arena, model->n_places / STEP + 1, sizeof *marks);
+    if (!marks)
+        return arena_err(arena, "counting", err);
+    for (uint32_t place = 0; place < model->n_places; place++) {
+        if (place % STEP == 0)
+            marks[place / STEP] = sum;
+        add_place(&sum, model, place);
     }
-    fill_places(model, &counts, others);
+    if (model->n_places % STEP == 0)
+        marks[model->n_places / STEP] = sum;
+    *ret_counts = (struct place_counts){.model = model, .marks = marks};
+    return 0;
+}
 
-    /* Places are in pre-order, so that a backward scan meets children before parents.
-     * Once a place is reached its sums are complete, and where nothing below it is a
-     * parameter or a buffer, its bytes are those of the others. */
-    for (place = n; place-- > 0;) {
-        uint32_t parent = model->parent[place];
+/* The sums over all places before this one. */
+static struct counts_mark sum_before(const struct place_counts *counts, uint32_t place)
+{
+    struct counts_mark sum = counts->marks[place / STEP];
 
-        if (parent != NO_PLACE) {
-            counts.params[parent] = sum(counts.params[parent], counts.params[place]);
-            counts.bytes[parent] = sum(counts.bytes[parent], counts.bytes[place]);
-            others[parent] = sum(others[parent], others[place]);
-            counts.tensors[parent] += counts.tensors[place];
-        }
-        if (counts.bytes[place] == 0)
-            counts.bytes[place] = others[place];
-    }
-    *ret_counts = counts;
-    status = 0;
+    for (uint32_t p = place - place % STEP; p < place; p++)
+        add_place(&sum, counts->model, p);
+    return sum;
+}
 
-out:
-    arena_release(&scratch);
-    return status;
+static struct counts_mark sum_of(const struct place_counts *counts, uint32_t place)
+{
+    struct counts_mark before = sum_before(counts, place);
+    struct counts_mark sum = sum_before(counts, counts->model->end[place]);
+
+    sum.params -= before.params;
+    sum.bytes -= before.bytes;
+    sum.others -= before.others;
+    sum.tensors -= before.tensors;
+    return sum;
+}
+
+static uint64_t at_most(unsigned __int128 sum)
+{
+    return sum < UINT64_MAX ? (uint64_t)sum : UINT64_MAX;
+}
+
+uint64_t counts_params(const struct place_counts *counts, uint32_t place)
+{
+    return at_most(sum_of(counts, place).params);
+}
+
+uint64_t counts_bytes(const struct place_counts *counts, uint32_t place)
+{
+    struct counts_mark sum = sum_of(counts, place);
+
+    return at_most(sum.bytes ? sum.bytes : sum.others);
+}
+
+uint32_t counts_tensors(const struct place_counts *counts, uint32_t place)
+{
+    return sum_of(counts, place).tensors;
 }

@@ -1,4 +1,4 @@
-/* counts.h - how much there is, below every place, in one backward scan.
+/* counts.h - how much there is, in all and below every place.
  * Three ways to count parameters:
  *   stored   every place of every parameter, as the names list them
  *   unique   tied ones once: this is `params`
@@ -31,16 +31,23 @@ struct counts {
 /* The whole model in detail. */
 void counts_total(const struct model *model, struct counts *ret_counts);
 
-/* Per place, as columns in the arena: what stands at and below it. */
+/* Per place: what stands at and below it. Kept are sums up to every sixteenth place, of
+ * which any other is a few steps away: four bytes for a place. The arena holds them;
+ * the model is borrowed. */
+struct counts_mark;
 struct place_counts {
-    uint64_t *params; /* unique parameters first met there */
-    /* Bytes of parameters and buffers first met there; for places outside any module or
-     * state_dict (optimizers, plain tensors): their own. */
-    uint64_t *bytes;
-    uint32_t *tensors; /* places of tensors */
+    const struct model *model;
+    const struct counts_mark *marks;
 };
 int counts_places(const struct model *model, struct arena *arena,
                   struct place_counts *ret_counts, struct err *err);
+/* Unique parameters first met there. */
+uint64_t counts_params(const struct place_counts *counts, uint32_t place);
+/* Bytes of parameters and buffers first met there; for places outside any module or
+ * state_dict (optimizers, plain tensors): their own. */
+uint64_t counts_bytes(const struct place_counts *counts, uint32_t place);
+/* Places of tensors. */
+uint32_t counts_tensors(const struct place_counts *counts, uint32_t place);
 
 /* Is this place of a tensor the one at which it is counted? */
 bool counts_here(const struct model *model, uint32_t place);

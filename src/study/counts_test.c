@@ -1,5 +1,7 @@
 #include "study/counts.h"
 
+#include <stdio.h>
+
 #include "base/test.h"
 #include "model/build.h"
 
@@ -53,10 +55,10 @@ TEST(tied_parameters_are_counted_where_they_are_met_first)
     CHECK_INT(total.bytes, 40);
     CHECK_INT(total.tensors, 2);
     CHECK_INT(total.param_tensors, 1);
-    CHECK_INT(places.params[0], 10);
-    CHECK_INT(places.params[place_find(model, STR("one"))], 10);
-    CHECK_INT(places.params[place_find(model, STR("two"))], 0);
-    CHECK_INT(places.tensors[place_find(model, STR("two"))], 1);
+    CHECK_INT(counts_params(&places, 0), 10);
+    CHECK_INT(counts_params(&places, place_find(model, STR("one"))), 10);
+    CHECK_INT(counts_params(&places, place_find(model, STR("two"))), 0);
+    CHECK_INT(counts_tensors(&places, place_find(model, STR("two"))), 1);
     CHECK(!counts_here(model, place_find(model, STR("two.w"))));
     arena_release(&arena);
     model_free(model);
@@ -83,9 +85,9 @@ TEST(an_optimizers_bytes_stand_at_its_own_place_only)
     CHECK_INT(total.bytes, 40);
     CHECK_INT(total.other_bytes, 80);
     CHECK_INT(total.others, 10);
-    CHECK_INT(places.bytes[0], 40);
-    CHECK_INT(places.bytes[place_find(model, STR("optimizer"))], 80);
-    CHECK_INT(places.params[place_find(model, STR("optimizer"))], 0);
+    CHECK_INT(counts_bytes(&places, 0), 40);
+    CHECK_INT(counts_bytes(&places, place_find(model, STR("optimizer"))), 80);
+    CHECK_INT(counts_params(&places, place_find(model, STR("optimizer"))), 0);
     arena_release(&arena);
     model_free(model);
 }
@@ -133,5 +135,47 @@ TEST(packed_elements_are_expanded_in_the_logical_count_only)
     CHECK_INT(total.logical, 20);
     CHECK_INT(total.bytes, 10);
     CHECK_INT(total.grad_known, 0);
+    model_free(model);
+}
+
+/* Sums that do not fit stay at the top, and leave those beside them alone. */
+TEST(what_stands_below_a_place_is_what_its_tensors_add_up_to)
+{
+    static const int64_t huge[1] = {INT64_MAX};
+    struct place_counts places;
+    struct arena arena;
+    struct model *model;
+    struct build b;
+    uint32_t few, many, top;
+    char name[16];
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    few = build_node(&b, 0, PLACE_MODULE, STR("few"));
+    many = build_node(&b, 0, PLACE_MODULE, STR("many"));
+    top = build_node(&b, 0, PLACE_MODULE, STR("top"));
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        add(&b, i % 10 ? many : few, name, DTYPE_FLOAT32, ROLE_PARAMETER, ten, 1);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct tensor tensor = {
+            .dtype = DTYPE_UINT8, .storage = NO_STORAGE, .class_id = NO_CLASS};
+
+        build_tensor(&b, build_node(&b, top, PLACE_TENSOR, STR("w")), &tensor, huge,
+                     NULL, 1);
+    }
+    model = finish(&b);
+    arena_init(&arena, 0);
+    CHECK(counts_places(model, &arena, &places, NULL) == 0);
+    CHECK_INT(counts_params(&places, place_find(model, STR("few"))), 100);
+    CHECK_INT(counts_bytes(&places, place_find(model, STR("few"))), 400);
+    CHECK_INT(counts_tensors(&places, place_find(model, STR("few"))), 10);
+    CHECK_INT(counts_params(&places, place_find(model, STR("many"))), 900);
+    CHECK_INT(counts_tensors(&places, 0), 103);
+    CHECK(counts_params(&places, 0) == UINT64_MAX);
+    CHECK(counts_params(&places, place_find(model, STR("top"))) == UINT64_MAX);
+    CHECK(counts_params(&places, place_find(model, STR("top.w"))) == INT64_MAX);
+    CHECK_INT(counts_params(&places, place_find(model, STR("many.99"))), 10);
+    arena_release(&arena);
     model_free(model);
 }
