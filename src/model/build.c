@@ -421,12 +421,12 @@ static int make_columns(struct build *build)
     struct model *model = build->model;
     uint32_t n = build->n_nodes, place;
 
-    model->end = arena_array(&model->arena, n, sizeof *model->end);
     model->kind = arena_array(&model->arena, n, sizeof *model->kind);
     model->flags = arena_array(&model->arena, n, sizeof *model->flags);
-    if (!model->end || !model->kind || !model->flags)
+    if (!model->kind || !model->flags)
         return -1;
     model->n_places = n;
+    memset(model->end, 0, n * sizeof *model->end);
     for (place = n; place-- > 0;) {
         uint32_t parent = model->parent[place];
 
@@ -476,7 +476,7 @@ struct model *build_finish(struct build *build, struct err *err)
 
     if (model->arena.spent || build->scratch.spent) {
         allow(&build->scratch, n * sizeof(uint32_t) + 64 * KIB);
-        allow(&model->arena, n * (sizeof(uint32_t) + 2) + 512 * KIB);
+        allow(&model->arena, n * 2 + 512 * KIB);
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, 0,
                       "the file needs more memory than its size allows; what came "
                       "after that is left out");

@@ -20,7 +20,7 @@ struct build {
     struct work *work;    /* borrowed, may be NULL */
     struct arena scratch; /* for the reader; released with the build */
     struct build_node *nodes;
-    uint32_t *last, *next; /* by node: its last child, its next sibling */
+    uint32_t *next; /* by node: its next sibling */
     uint32_t n_nodes, nodes_room;
     uint32_t *by_name; /* hash table: nodes + 1 by parent and name; 0 is free;
                           only those that have many siblings */

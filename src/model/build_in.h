@@ -9,9 +9,10 @@
 #include "model/build.h"
 
 /* The nodes of the tree under way are columns of one length. Of these the model has
- * `parent`, `name` and `object` already, which become those of its places; the others
- * are in scratch memory. Children hang in a ring, in the order they came: the last of
- * them leads to the first. */
+ * `parent`, `name` and `object` already, which become those of its places, and `end`,
+ * which until then says what the last child of a node is; the others are in scratch
+ * memory. Children hang in a ring, in the order they came: the last of them leads to
+ * the first. */
 struct build_node {
     uint8_t kind, flags;
     uint8_t listed; /* enum listed */
@@ -24,7 +25,7 @@ enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
 /* The first child of a node, or NO_PLACE; the next sibling, or NO_PLACE. */
 static inline uint32_t node_first(const struct build *build, uint32_t node)
 {
-    uint32_t last = build->last[node];
+    uint32_t last = build->model->end[node];
 
     return last == NO_PLACE ? NO_PLACE : build->next[last];
 }
@@ -33,8 +34,8 @@ static inline uint32_t node_next(const struct build *build, uint32_t node)
 {
     uint32_t parent = build->model->parent[node];
 
-    return parent == NO_PLACE || build->last[parent] == node ? NO_PLACE
-                                                             : build->next[node];
+    return parent == NO_PLACE || build->model->end[parent] == node ? NO_PLACE
+                                                                   : build->next[node];
 }
 
 #endif

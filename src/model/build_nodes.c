@@ -17,7 +17,7 @@ static int more_nodes(struct build *build)
         void *at;
     } columns[] = {
         {&model->arena, &model->parent}, {&model->arena, &model->name},
-        {&model->arena, &model->object}, {&build->scratch, &build->last},
+        {&model->arena, &model->object}, {&model->arena, &model->end},
         {&build->scratch, &build->next}, {&build->scratch, &build->nodes},
     };
     uint32_t n = build->nodes_room, room = n;
@@ -45,15 +45,15 @@ static uint32_t add_node(struct build *build, uint32_t parent, enum place_kind k
     model->parent[id] = parent;
     model->name[id] = name_id;
     model->object[id] = NO_OBJECT;
-    build->last[id] = NO_PLACE;
+    model->end[id] = NO_PLACE;
     build->next[id] = id;
     if (parent == NO_PLACE)
         return id;
-    if (build->last[parent] != NO_PLACE) {
-        build->next[id] = build->next[build->last[parent]];
-        build->next[build->last[parent]] = id;
+    if (model->end[parent] != NO_PLACE) {
+        build->next[id] = build->next[model->end[parent]];
+        build->next[model->end[parent]] = id;
     }
-    build->last[parent] = id;
+    model->end[parent] = id;
     return id;
 }
 
@@ -81,7 +81,7 @@ static uint32_t find_listed(const struct build *build, uint32_t parent, uint32_t
                             enum listed listed)
 {
     uint32_t mask = build->by_name_room - 1;
-    uint32_t id = build->last[parent];
+    uint32_t id = build->model->end[parent];
 
     /* The one that came last is the one that is most often wanted. */
     if (id == NO_PLACE || is_listed(build, id, name, listed))
