@@ -142,7 +142,7 @@ void counts_total(const struct model *model, struct counts *ret_counts)
 
 /* Places are in pre-order, so that what stands below one is the difference of two sums
  * over all places from the first on. */
-#define STEP 16u /* places from one mark to the next */
+#define STEP 8u /* places from one mark to the next */
 
 /* Sums over the places before a mark. They are wide enough for any file: a difference
  * is exact, and stays at the top only when it is given out. */
@@ -153,19 +153,28 @@ struct counts_mark {
     uint8_t role; /* of that tensor: its parts count as it does */
 };
 
-static void add_place(struct counts_mark *sum, const struct model *model,
-                      uint32_t place)
+/* Go past a place that may be a tensor; true: it is a whole one, not a part. */
+static inline bool pass_place(struct counts_mark *sum, const struct model *model,
+                              uint32_t place)
 {
+    if (model->kind[place] != PLACE_TENSOR || place < sum->end)
+        return false;
+    sum->end = model->end[place];
+    sum->role = model->tensors[model->object[place]].role;
+    return true;
+}
+
+static inline void add_place(struct counts_mark *sum, const struct model *model,
+                             uint32_t place)
+{
+    bool whole = pass_place(sum, model, place), here;
     const struct tensor *tensor;
-    bool here;
 
     if (model->kind[place] != PLACE_TENSOR)
         return;
-    tensor = place_tensor(model, place);
-    here = counts_here(model, place);
-    if (place >= sum->end) {
-        sum->end = model->end[place];
-        sum->role = tensor->role;
+    tensor = &model->tensors[model->object[place]];
+    here = tensor->place == place;
+    if (whole) {
         sum->tensors++;
         if (here && sum->role == ROLE_PARAMETER)
             sum->params += counts_elements(model, place);
@@ -205,11 +214,29 @@ static struct counts_mark sum_before(const struct place_counts *counts, uint32_t
     return sum;
 }
 
+/* Of a place with little below it, only that is looked at. */
+static struct counts_mark sum_near(const struct place_counts *counts, uint32_t place)
+{
+    const struct model *model = counts->model;
+    const struct counts_mark *mark = &counts->marks[place / STEP];
+    struct counts_mark sum = {.end = mark->end, .role = mark->role};
+    uint32_t p;
+
+    for (p = place - place % STEP; p < place; p++)
+        pass_place(&sum, model, p);
+    for (; p < model->end[place]; p++)
+        add_place(&sum, model, p);
+    return sum;
+}
+
 static struct counts_mark sum_of(const struct place_counts *counts, uint32_t place)
 {
-    struct counts_mark before = sum_before(counts, place);
-    struct counts_mark sum = sum_before(counts, counts->model->end[place]);
+    struct counts_mark before, sum;
 
+    if (counts->model->end[place] - place <= STEP)
+        return sum_near(counts, place);
+    before = sum_before(counts, place);
+    sum = sum_before(counts, counts->model->end[place]);
     sum.params -= before.params;
     sum.bytes -= before.bytes;
     sum.others -= before.others;

@@ -31,8 +31,8 @@ struct counts {
 /* The whole model in detail. */
 void counts_total(const struct model *model, struct counts *ret_counts);
 
-/* Per place: what stands at and below it. Kept are sums up to every sixteenth place, of
- * which any other is a few steps away: four bytes for a place. The arena holds them;
+/* Per place: what stands at and below it. Kept are sums up to every eighth place, from
+ * which any other is a few steps away: eight bytes for a place. The arena holds them;
  * the model is borrowed. */
 struct counts_mark;
 struct place_counts {

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench  # noqa: E402
 
 MODULES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-TARGET = 150  # megabytes: shared by a view of 16 bytes a place
+TARGET = 150  # megabytes
 
 RECORD = """
 import sys, torch, torchoscope
