@@ -131,7 +131,7 @@ static void add_bars(struct listing *l, const struct row *row)
 
     buf_text(to, " style=\"");
     before = to->len;
-    add_bar(to, 'p', row_params(show, row), show->session->places.params[0]);
+    add_bar(to, 'p', row_params(show, row), counts_params(&show->session->places, 0));
     if (show->activity)
         add_bar(to, 't', row_run(show, row, RUN_TOTAL), show->activity->total_ns);
     if (to->len == before)
