@@ -60,6 +60,7 @@ test    venv            transformers                              transformers
 test    venv            nbclient                                  nbclient
 test    venv            ipykernel                                 ipykernel
 test    venv            torchinfo                                 torchinfo
+test    venv            mypy                                      mypy
 '
 own=${TORCHOSCOPE_PYTHON:-python3}
 debian=/usr/bin/python3

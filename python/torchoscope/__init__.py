@@ -10,7 +10,7 @@ if "t" in sys.abiflags:
 from torchoscope import _core
 from torchoscope._core import Error
 from torchoscope.differences import Diff, diff
-from torchoscope.model import Model, Module, Tensor, open
+from torchoscope.model import Finding, Model, Module, Tensor, open
 from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
@@ -18,6 +18,7 @@ __all__ = [
     "Call",
     "Diff",
     "Error",
+    "Finding",
     "Gap",
     "Model",
     "Module",

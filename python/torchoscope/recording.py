@@ -34,9 +34,11 @@ class Row:
         return key in self._row
 
     def get(self, key, otherwise=None):
+        """As of a dict."""
         return self._row.get(key, otherwise)
 
     def keys(self):
+        """The names that it has of docs/json.md: with them dict(row) works."""
         return self._row.keys()
 
     def __dir__(self):
@@ -95,18 +97,22 @@ class Call(Row):
 
     @property
     def inputs(self):
+        """The tensors among its arguments, a list of Value."""
         return self._values("inputs")
 
     @property
     def outputs(self):
+        """The tensors among its results, a list of Value."""
         return self._values("outputs")
 
     @property
     def grad_outputs(self):
+        """The gradients that reached its results, a list of Value."""
         return self._values("grad_outputs")
 
     @property
     def grad_inputs(self):
+        """The gradients that left through its arguments, a list of Value."""
         return self._values("grad_inputs")
 
     def __repr__(self):
@@ -183,20 +189,24 @@ class Recording(Shown):
 
     @property
     def gaps(self):
+        """What could not be seen, a list of Gap."""
         return [Gap(row) for row in self._now().gaps()]
 
     @property
     def facts(self):
+        """What the recording tells about itself, as a dict: versions, mode, ..."""
         return self._now().facts()
 
     @property
     def cost(self):
+        """What recording took, as a dict; `share` is that of the time of passes."""
         cost = dict(self._now().cost)
         spent, passes = cost["own_ns"] + cost["hooks_ns"], cost["passes_ns"]
         cost["share"] = spent / passes if passes else None
         return cost
 
     def save(self, path):
+        """Write a .scope file, which open() and the program read."""
         self._now().save(os.fspath(path))
 
     def _notebook(self):

@@ -67,6 +67,7 @@ class Summary(Shown):
 
     @property
     def html(self):
+        """One page that needs nothing else, as text."""
         return self._core.export("html", **self._in_full({}))
 
     def export(self, path, **wanted):

@@ -1,0 +1,298 @@
+"""The types of what docs/python.md describes."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, overload
+
+import torch
+
+from torchoscope._core import Error as Error
+
+__version__: str
+__all__ = [
+    "Call",
+    "Diff",
+    "Error",
+    "Finding",
+    "Gap",
+    "Model",
+    "Module",
+    "Recording",
+    "Summary",
+    "Tensor",
+    "Value",
+    "diff",
+    "explore",
+    "open",
+    "record",
+    "state_guard",
+    "summary",
+]
+
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+_Mode = Literal["full", "exact", "sampled", "guard"]
+_T = TypeVar("_T")
+
+# --- what shows itself
+
+class _View(TypedDict, total=False):
+    columns: str | None
+    depth: int | None
+    top: int | None
+    sort: str | None
+    reverse: bool
+    filter: str | None
+    flat: Literal["leaves", "tensors"] | None
+    all: bool
+    expand: bool
+    width: int | None
+    ascii: bool
+    colour: bool
+    closing: bool
+
+class _Page(_View, total=False):
+    title: str | None
+    theme: Literal["light", "dark", "auto"] | None
+
+class _Shown:
+    def tree(self, **wanted: Unpack[_View]) -> str: ...
+    def rows(self, **wanted: Unpack[_View]) -> list[dict[str, Any]]: ...
+    @property
+    def json(self) -> dict[str, Any]: ...
+    @property
+    def html(self) -> str: ...
+    def export(self, path: _Path, **wanted: Unpack[_Page]) -> None: ...
+
+class _Row:
+    def __getitem__(self, key: str) -> Any: ...
+    def __contains__(self, key: object) -> bool: ...
+    def get(self, key: str, otherwise: Any = None) -> Any: ...
+    def keys(self) -> KeysView[str]: ...
+
+# --- models
+
+class Finding(_Row):
+    severity: str
+    code: str
+    text: str
+    name: str | None
+    place: int | None
+
+class _Part(_Row):
+    name: str
+    place: int
+    def __init__(self, row: dict[str, Any], model: Any = None) -> None: ...
+    @property
+    def class_name(self) -> str: ...
+
+class Module(_Part):
+    args: dict[str, Any] | None
+    bases: list[str] | None
+    training: bool | None
+    same_as: str | None
+    params: int
+    bytes: int
+    tensors: int
+    @property
+    def children(self) -> list[str]: ...
+
+class Tensor(_Part):
+    shape: Sequence[int]
+    dtype: str
+    device: str | None
+    role: str | None
+    requires_grad: bool | None
+    tied_to: str | None
+    also_at: list[str] | None
+    numel: int
+    bytes: int
+    count: int | None
+    min: float | None
+    max: float | None
+    mean: float | None
+    std: float | None
+    l2: float | None
+    nan: int | None
+    pos_inf: int | None
+    neg_inf: int | None
+    zeros: int | None
+    min_at: list[int] | None
+    max_at: list[int] | None
+    @property
+    def statistics(self) -> dict[str, Any]: ...
+    @property
+    def quantiles(self) -> dict[float, float]: ...
+    @property
+    def histogram(self) -> dict[str, Any] | None: ...
+    @property
+    def why(self) -> str | None: ...
+    def values(self) -> torch.Tensor: ...
+
+class Model(_Shown):
+    def __init__(self, what: object, name: str | None = None) -> None: ...
+    def stats(self, name: str) -> dict[str, Any]: ...
+    @property
+    def findings(self) -> list[Finding]: ...
+    @property
+    def verdict(self) -> str | None: ...
+    # A Tensor, a Module or a plain value: only the caller knows what to expect.
+    def __getitem__(self, name: str) -> Any: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __contains__(self, name: object) -> bool: ...
+
+# Of a path only the caller knows whether it is a Model or a Recording.
+@overload
+def open(what: _Path) -> Any: ...
+@overload
+def open(what: Recording) -> Recording: ...  # type: ignore[overload-overlap]
+@overload
+def open(what: object) -> Model: ...
+
+class Diff:
+    def __init__(self, found: dict[str, Any]) -> None: ...
+    @property
+    def equal(self) -> bool: ...
+    @property
+    def json(self) -> dict[str, Any]: ...
+    @property
+    def markdown(self) -> str: ...
+    @property
+    def python(self) -> str: ...
+
+def diff(
+    a: object,
+    b: object,
+    *,
+    structure: bool = False,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+) -> Diff: ...
+
+# --- recordings
+
+class Value(_Row):
+    path: str
+    shape: list[int] | None
+    dtype: str | None
+    device: str | None
+    requires_grad: bool | None
+    numel: int | None
+    bytes: int | None
+    min: float | None
+    max: float | None
+    mean: float | None
+    std: float | None
+    l2: float | None
+    nan: int | None
+    pos_inf: int | None
+    neg_inf: int | None
+    zeros: int | None
+    min_at: list[int] | None
+    max_at: list[int] | None
+    sampled: bool | None
+    why: str | None
+
+class Call(_Row):
+    name: str
+    call: int
+    number: int
+    parent: int | None
+    step: int | None
+    thread: int | None
+    line: str | None
+    error: str | None
+    time_ns: int
+    self_ns: int
+    backward_ns: int | None
+    device_ns: int | None
+    device_bytes: int | None
+    flags: list[str]
+    out_bytes: int | None
+    new_bytes: int | None
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def inputs(self) -> list[Value]: ...
+    @property
+    def outputs(self) -> list[Value]: ...
+    @property
+    def grad_outputs(self) -> list[Value]: ...
+    @property
+    def grad_inputs(self) -> list[Value]: ...
+
+class Gap(_Row):
+    kind: str
+    name: str | None
+    text: str
+
+class _ForwardStats(dict[str, Any]):
+    def __getattr__(self, name: str) -> Any: ...
+
+class Recording(_Shown):
+    def __init__(self, run: Any = None, source: str | None = None) -> None: ...
+    def calls(self, name: str | None = None) -> list[Call]: ...
+    def values(
+        self, name: str, call: int = -1, kind: Literal["out", "in"] = "out"
+    ) -> tuple[torch.Tensor, ...]: ...
+    def parameters(self) -> list[dict[str, Any]]: ...
+    def modules(self) -> list[dict[str, Any]]: ...
+    def forward_stats(self, name: str) -> list[_ForwardStats]: ...
+    @property
+    def gaps(self) -> list[Gap]: ...
+    @property
+    def facts(self) -> dict[str, Any]: ...
+    @property
+    def cost(self) -> dict[str, Any]: ...
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+
+class _LiveRecording(Recording):
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Literal[False]: ...
+    def stop(self) -> None: ...
+
+def record(
+    model: object,
+    *,
+    mode: _Mode = "full",
+    gradients: bool = True,
+    parameters: bool = True,
+    keep: str | Iterable[str] | Callable[[str], bool] | None = None,
+    limit: int | str = "256MB",
+    calls: int | Literal["all"] = 64,
+    budget: float | None = None,
+    lines: bool = True,
+    inside: bool = False,
+    eager: bool = False,
+    name: str | None = None,
+) -> _LiveRecording: ...
+def state_guard(model: _T) -> AbstractContextManager[_T]: ...
+
+# --- one pass
+
+class Summary(_Shown):
+    recording: Recording | None
+    text = _Shown.tree
+    def __init__(
+        self, core: Any, recording: Recording | None, heading: str, view: Mapping[str, Any]
+    ) -> None: ...
+
+def summary(
+    model: object,
+    *inputs: object,
+    mode: _Mode = "full",
+    backward: bool = False,
+    depth: int | None = None,
+    columns: str | None = None,
+    width: int | None = None,
+    **kwargs: object,
+) -> Summary: ...
+def explore(thing: object, *inputs: object, **kwargs: object) -> None: ...

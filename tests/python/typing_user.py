@@ -1,0 +1,83 @@
+"""What a user may write, with every public name. types_test.py has mypy read it; it is
+never run. Lines that end in "# wrong" are mistakes that mypy has to find."""
+
+import asyncio
+from typing import Any, assert_type
+
+import torch
+
+import torchoscope
+from torchoscope.compat import rp
+
+net = torch.nn.Linear(4, 8)
+
+
+class Pipeline:
+    decoder = net
+
+
+# --- recordings
+
+with torchoscope.record(net, mode="exact", keep=["0"], calls="all") as live:
+    net(torch.ones(3, 4))
+    live.stop()
+torchoscope.record(net, mode="poem")  # wrong
+torchoscope.record(net, poem=True)  # wrong
+call: torchoscope.Call = live.calls("0")[-1]
+assert_type(call.time_ns + call.self_ns, int)
+assert_type(call.class_name, str)
+value: torchoscope.Value = call.outputs[0]
+assert_type(value.std, float | None)
+assert_type(value.shape, list[int] | None)
+value.poem  # wrong
+gap: torchoscope.Gap = live.gaps[0]
+assert_type(gap.name, str | None)
+assert_type(live.forward_stats("0")[-1].out_mean, Any)
+live.save("run.scope")
+recording: torchoscope.Recording = torchoscope.open("run.scope")
+recording.stop()  # wrong
+recording.export("run.html", theme="dark", title="a run")
+recording.tree(dept=2)  # wrong
+kept: tuple[torch.Tensor, ...] = recording.values("0", kind="in")
+with torchoscope.state_guard(net) as same:
+    same.train()
+
+# --- models
+
+model = torchoscope.open(Pipeline())
+assert_type(model, torchoscope.Model)
+weight: torchoscope.Tensor = model["weight"]
+assert_type(weight.mean, float | None)
+assert_type(weight.quantiles, dict[float, float])
+module: torchoscope.Module = model[""]
+assert_type(module.params, int)
+assert_type(module.children, list[str])
+names: list[str] = sorted(model)
+found: list[torchoscope.Finding] = model.findings
+assert_type(found[0].severity, str)
+assert_type(model.tree(columns="params", depth=2), str)
+assert_type(torchoscope.diff(net, "net.pth", rtol=1e-3).equal, bool)
+difference: torchoscope.Diff = torchoscope.diff(model, recording)
+try:
+    torchoscope.open("README.md")
+except torchoscope.Error as error:
+    print(torchoscope.__version__, error)
+
+# --- one pass
+
+summary: torchoscope.Summary = torchoscope.summary(net, (3, 4), depth=1, mask=None)
+torchoscope.summary(net, depth="one")  # wrong
+assert_type(summary.recording, torchoscope.Recording | None)
+rows: list[dict[str, Any]] = summary.rows(columns="params,time")
+torchoscope.explore(net, torch.ones(3, 4))
+
+# --- rp's interface
+
+config = rp.ExplorerConfig(show_timing=False, max_depth=2)
+rp.ExplorerConfig(poem=True)  # wrong
+rp.explore_torch_module(net, config)
+with rp.record_torch_module_forward_stats(net):
+    net(torch.ones(3, 4))
+infos = asyncio.run(rp.analyze_model_async(net))
+assert_type(infos[""].parameter_count, int)
+assert_type(rp.export_model_summary(net, "json"), str)
