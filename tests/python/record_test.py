@@ -1,15 +1,11 @@
 # flavours: both
 """record(): what it tells, and that it leaves no trace in the model or in torch."""
 
-import contextlib
 import copy
 import gc
-import io
 import json
-import os
 import pickle
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -434,26 +430,6 @@ class Unnoticed(Clean):
         self.assertEqual([c.name for c in at_boundary.calls()], [""])
         self.assertIn("compiled", [gap.kind for gap in at_boundary.gaps])
         self.assertEqual([c.name for c in whole.calls()], ["", "first", "second"])
-
-
-class Documented(Clean):
-    def test_the_examples_of_the_page_run(self):
-        root = Path(__file__).resolve().parents[2]
-        text = (root / "docs/python.md").read_text()
-        blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-        examples = [b for b in blocks if not b.startswith(("record(", "summary("))]
-        self.assertGreater(len(examples), 5)
-        folder, names = os.getcwd(), {}
-        with tempfile.TemporaryDirectory() as away:
-            os.chdir(away)
-            try:
-                with contextlib.redirect_stdout(io.StringIO()) as said:
-                    for example in examples:
-                        exec(example, names)
-                self.assertTrue(Path("run.scope").exists())
-            finally:
-                os.chdir(folder)
-        self.assertIn("torch.Size([3, 8])", said.getvalue())
 
 
 class Raised(Clean):
