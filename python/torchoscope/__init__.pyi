@@ -282,7 +282,11 @@ class Summary(_Shown):
     recording: Recording | None
     text = _Shown.tree
     def __init__(
-        self, core: Any, recording: Recording | None, heading: str, view: Mapping[str, Any]
+        self,
+        core: Any,
+        recording: Recording | None,
+        heading: str,
+        view: Mapping[str, Any],
     ) -> None: ...
 
 def summary(

@@ -57,13 +57,16 @@ net = named(embed=nn.Linear(4, 8), norm=Standardize(), head=nn.Linear(8, 2))
 pipeline = named(crop=nn.Identity(), tokens=Slow(), head=nn.Linear(8, 2))
 classifier = Classifier()
 classifier.body.requires_grad_(False)
-blocks = [
-    named(up=nn.Linear(64, 256), act=nn.GELU(), down=nn.Linear(256, 64)) for _ in range(12)
-]
+blocks = nn.Sequential(*[
+    named(up=nn.Linear(64, 256), act=nn.GELU(), down=nn.Linear(256, 64))
+    for _ in range(12)
+])
 language_model = named(
-    embed=nn.Embedding(1000, 64), blocks=nn.Sequential(*blocks), head=nn.Linear(64, 1000)
+    embed=nn.Embedding(1000, 64), blocks=blocks, head=nn.Linear(64, 1000)
 )
-deep = nn.Sequential(*[one for _ in range(5) for one in (nn.Linear(16, 16), nn.Sigmoid())])
+deep = nn.Sequential()
+for i in range(5):
+    deep.append(nn.Linear(16, 16)).append(nn.Sigmoid())
 torch.save(classifier.state_dict(), "before.pth")
 with torch.no_grad():
     classifier.head.weight += 0.01

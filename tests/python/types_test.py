@@ -1,4 +1,4 @@
-"""The types that the package declares: mypy agrees with them, and they with the code."""
+"""The types that the package declares: mypy understands them, the code has them."""
 
 import importlib.util
 import os
