@@ -115,7 +115,7 @@ class Tensor(Displayed, Part):
         return tensor_of(*self._core.bytes(self.place))
 
     def _notebook(self):
-        return self._model.export("notebook", place=self.place)
+        return self._model._now().export("notebook", place=self.place)
 
     def __getattr__(self, name):
         if name in _STATISTICS:

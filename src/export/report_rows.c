@@ -282,7 +282,8 @@ static void find_runs(struct folds *f, const struct report *r, const uint64_t *s
     }
     for (uint32_t i = 0; i < n;) {
         uint32_t period = 1;
-        uint32_t count = repeats_run(r->model, shapes, f->places + i, n - i, &period);
+        uint32_t count =
+            repeats_run(r->model, shapes, true, f->places + i, n - i, &period);
 
         f->length[f->members[i]] = count;
         f->pairs[f->members[i]] = period == 2;

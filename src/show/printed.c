@@ -167,7 +167,8 @@ int printed_begin(struct printed *printed, const struct session *session,
                                   .top = wanted->top,
                                   .reverse = wanted->reverse,
                                   .all = wanted->all,
-                                  .no_runs = wanted->expand || wanted->all};
+                                  .no_runs = wanted->expand || wanted->all,
+                                  .blocks = wanted->totals};
     if (wanted->flat)
         printed->view.flat =
             strcmp(wanted->flat, "tensors") == 0 ? FLAT_TENSORS : FLAT_LEAVES;

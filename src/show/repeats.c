@@ -115,16 +115,18 @@ static uint32_t run_length(const struct model *model, const uint64_t *shapes,
     return length - length % period;
 }
 
-uint32_t repeats_run(const struct model *model, const uint64_t *shapes,
+uint32_t repeats_run(const struct model *model, const uint64_t *shapes, bool blocks,
                      const uint32_t *places, uint32_t n, uint32_t *ret_period)
 {
-    uint32_t length;
+    uint32_t least = REPEATS_LEAST, length;
 
-    if (n < REPEATS_LEAST || !may_repeat(model, places[0]))
+    if (!may_repeat(model, places[0]))
         return 1;
+    if (blocks && !show_is_leaf(model, places[0]))
+        least = 2;
     for (uint32_t period = 1; period <= 2; period++) {
         length = run_length(model, shapes, places, n, period);
-        if (length / period >= REPEATS_LEAST) {
+        if (length / period >= (period == 1 ? least : REPEATS_LEAST)) {
             *ret_period = period;
             return length;
         }

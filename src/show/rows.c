@@ -184,7 +184,7 @@ static struct row next_row(const struct maker *m, const uint32_t *children, uint
 
     if (!m->shapes || (m->view->single && bit_get(m->view->single, children[0])))
         return row;
-    row.count = repeats_run(m->model, m->shapes, children, n, &period);
+    row.count = repeats_run(m->model, m->shapes, m->view->blocks, children, n, &period);
     if (row.count > 1)
         row.flags = period == 2 ? ROW_RUN | ROW_PAIRS : ROW_RUN;
     return row;

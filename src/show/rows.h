@@ -63,6 +63,7 @@ struct view {
     bool reverse;
     bool all;     /* tensors of leaf modules, attributes and values have rows too */
     bool no_runs; /* equal siblings are shown one by one */
+    bool blocks;  /* of modules with modules below, two equal siblings are a run */
 };
 
 #define VIEW_INIT                                                                      \

@@ -181,6 +181,27 @@ TEST(blocks_that_only_know_their_own_number_are_equal)
     sample_release(&s);
 }
 
+TEST(a_summary_folds_two_equal_blocks_but_not_two_layers)
+{
+    struct view view = VIEW_INIT;
+    struct sample s;
+    uint32_t block;
+
+    sample_begin(&s, "net.pt");
+    build_set_kind(&s.build, 0, PLACE_MODULE);
+    for (int i = 0; i < 2; i++) {
+        block = sample_module(&s, 0, i ? "b" : "a", "x.Block", "");
+        sample_module(&s, block, "act1", "torch.nn.modules.activation.ReLU", "");
+        sample_module(&s, block, "act2", "torch.nn.modules.activation.ReLU", "");
+    }
+    sample_finish(&s);
+    CHECK(!strstr(sample_tree(&s, &view, 79), "2 × Block"));
+    view.blocks = true;
+    CHECK(strstr(sample_tree(&s, &view, 79), "2 × Block"));
+    CHECK(!strstr(sample_tree(&s, &view, 79), "2 × ReLU"));
+    sample_release(&s);
+}
+
 TEST(equal_siblings_can_be_shown_one_by_one)
 {
     struct view view = VIEW_INIT;
