@@ -280,7 +280,6 @@ def state_guard(model: _T) -> AbstractContextManager[_T]: ...
 
 class Summary(_Shown):
     recording: Recording | None
-    text = _Shown.tree
     def __init__(
         self,
         core: Any,

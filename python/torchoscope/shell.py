@@ -253,7 +253,7 @@ def _as_text(found, options, page):
     wanted = {name: options[name] for name in names if name in options}
     wanted |= {"ascii": page["ascii"], "colour": page["colour"]}
     with _sentence("--columns"):
-        return found.text(width=page["width"] or None, **wanted)
+        return found.tree(width=page["width"] or None, **wanted)
 
 
 def _tell(target, model, found, error):

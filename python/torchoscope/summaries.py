@@ -59,7 +59,6 @@ class Summary(Shown):
             wanted["width"] = terminal_width() or OUTSIDE_A_TERMINAL
         return f"{self._heading}\n{self._core.text(**wanted)}".rstrip("\n")
 
-    text = tree  # as _core calls it
 
     def rows(self, **wanted):
         """The rows of tree(**wanted), as a list of dicts of texts."""
