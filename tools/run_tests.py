@@ -205,7 +205,9 @@ def run_python(file, python, label, words=(), env=None):
         "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16",
         "PYTHONSAFEPATH": "1",
         "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        # Compiled once, for all: torch is large. No other folder is written to.
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(ROOT / "build/pycache"),
         "PYTHONUNBUFFERED": "1",
         "PYTHONPATH": f"{ROOT}/tests/python:{ROOT}/build/c/python",
         **(env or {}),

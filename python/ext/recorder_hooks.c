@@ -236,7 +236,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         line = lines_find(recorder->lines, recorder->trace);
     if (!recorder->trace)
         return;
-    if (visit->stack->n == 0 && frames_count(recorder->frames) > 1)
+    if (visit->stack->n == 0)
         find_parent(recorder, visit->stack, module, object);
     if (visit->stack->n > 0)
         visit->stack->frames[visit->stack->n - 1].has_inner = true;

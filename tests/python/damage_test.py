@@ -27,11 +27,11 @@ SMALL = 4096  # cut at every byte up to here
 
 
 def plain_plan(size):
-    return PLAIN, 1 if size <= SMALL else size // 400, 100
+    return PLAIN, 1 if size <= SMALL else size // 250, 60
 
 
 def sanitized_plan(size):
-    return SANITIZED, 11 if size <= SMALL else size // 150, 40
+    return SANITIZED, 17 if size <= SMALL else size // 100, 25
 
 
 def damage(plan, path):

@@ -307,8 +307,9 @@ class Elsewhere(Clean):
                     torch.save(model, Path(folder) / f"{i}.pt")
                     torch.save(model.state_dict(), Path(folder) / f"{i}.pth")
             code = (
-                "import importlib.util, sys, torch\n"
-                "assert importlib.util.find_spec('torchoscope') is None\n"
+                "import sys\n"
+                "sys.modules['torchoscope'] = None  # as if it were not installed\n"
+                "import torch\n"
                 "for i in range(3):\n"
                 "    whole = {'weights_only': False} if sys.argv[1] == 'new' else {}\n"
                 "    model = torch.load(f'{i}.pt', **whole)\n"
