@@ -31,7 +31,8 @@ ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 PEERS = Path(os.environ.get("BENCH_PEERS", bench.ROOT / "build" / "peers"))
 # What pip is asked for, with --no-deps: what they import on the way that is run here.
 PACKAGES = {
-    "rp": ["rp", "easydict", "cachetools", "six", "lazy-loader"],
+    "rp": "rp easydict cachetools six lazy-loader requests urllib3 certifi idna".split()
+    + ["charset-normalizer"],
     "torchlens": ["torchlens", "graphviz", "pillow", "tqdm"],
 }
 
