@@ -1,4 +1,5 @@
 /* Run: which questions there are about a recorded execution. */
+#include <math.h>
 #include <string.h>
 
 #include "ext/answers_in.h"
@@ -251,12 +252,14 @@ static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *get_cost(PyObject *self, void *unused)
 {
     const struct run *run = answers_of(self);
+    double share = run_cost_share(run);
 
     (void)unused;
-    return Py_BuildValue("{sKsKsKsK}", "wall_ns", (unsigned long long)run->wall_ns,
+    return Py_BuildValue("{sKsKsKsKsN}", "wall_ns", (unsigned long long)run->wall_ns,
                          "passes_ns", (unsigned long long)run_passes_ns(run), "own_ns",
                          (unsigned long long)run->own_ns, "hooks_ns",
-                         (unsigned long long)run->hooks_ns);
+                         (unsigned long long)run->hooks_ns, "share",
+                         isnan(share) ? Py_NewRef(Py_None) : PyFloat_FromDouble(share));
 }
 
 static PyObject *get_n_calls(PyObject *self, void *unused)
@@ -286,7 +289,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getters[] = {
-    {"cost", get_cost, NULL, "wall_ns, passes_ns, own_ns, hooks_ns", NULL},
+    {"cost", get_cost, NULL, "wall_ns, passes_ns, own_ns, hooks_ns, share", NULL},
     {"n_calls", get_n_calls, NULL, "calls that are listed", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

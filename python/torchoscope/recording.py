@@ -200,10 +200,7 @@ class Recording(Shown):
     @property
     def cost(self):
         """What recording took, as a dict; `share` is that of the time of passes."""
-        cost = dict(self._now().cost)
-        spent, passes = cost["own_ns"] + cost["hooks_ns"], cost["passes_ns"]
-        cost["share"] = spent / passes if passes else None
-        return cost
+        return self._now().cost
 
     def save(self, path):
         """Write a .scope file, which open() and the program read."""
@@ -211,9 +208,10 @@ class Recording(Shown):
 
     def _notebook(self):
         try:
-            return super()._notebook()
+            self._now()
         except RuntimeError:  # not begun
             return None
+        return super()._notebook()
 
     def __repr__(self):
         if self._run is None:

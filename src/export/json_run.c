@@ -1,6 +1,8 @@
 /* A recording: what it tells as a whole, what each place did, and all of it. */
 #include "export/export_in.h"
 
+#include <math.h>
+
 #include "study/slowest.h"
 
 #define MOST_SLOW 20
@@ -38,16 +40,16 @@ static uint64_t count_calls(const struct run *run)
 
 static void write_cost(struct json *json, const struct run *run)
 {
-    uint64_t spent = run->own_ns + run->hooks_ns, passes = run_passes_ns(run);
+    double share = run_cost_share(run);
 
     json_u64(json, "wall_ns", run->wall_ns);
-    json_u64(json, "passes_ns", passes);
+    json_u64(json, "passes_ns", run_passes_ns(run));
     json_u64(json, "own_ns", run->own_ns);
     json_u64(json, "hooks_ns", run->hooks_ns);
-    if (passes > 0)
-        json_real(json, "share", (double)spent / (double)passes);
-    else
+    if (isnan(share))
         json_null(json, "share");
+    else
+        json_real(json, "share", share);
 }
 
 /* What went wrong, and where. */

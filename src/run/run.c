@@ -1,5 +1,7 @@
 #include "run/run.h"
 
+#include <math.h>
+
 #include "run/run_in.h"
 
 void run_free(struct run *run)
@@ -167,6 +169,24 @@ uint64_t run_passes_ns(const struct run *run)
             sum += merged->backward_ns;
     }
     return sum;
+}
+
+uint32_t run_fact_id(const struct run *run, const char *key)
+{
+    for (uint32_t i = 0; i < run->n_facts; i++)
+        if (str_is(run_string(run, run->facts[i].key), key))
+            return run->facts[i].value;
+    return VALUE_ID_NONE;
+}
+
+double run_cost_share(const struct run *run)
+{
+    uint32_t budget = run_fact_id(run, "budget_cost");
+    uint64_t passes = run_passes_ns(run);
+
+    if (budget != VALUE_ID_NONE && value_at(&run->plain, budget)->kind == VALUE_REAL)
+        return value_at(&run->plain, budget)->real;
+    return passes > 0 ? (double)(run->own_ns + run->hooks_ns) / (double)passes : NAN;
 }
 
 /* ---- names ---- */

@@ -220,6 +220,12 @@ uint64_t run_exclusive(const struct run_call *call);
  * This is what our own cost is held against: whatever else went on between the
  * beginning of a recording and its end is neither ours nor the model's. */
 uint64_t run_passes_ns(const struct run *run);
+/* Our share of the user's time, torch's hooked path included: of what the passes took;
+ * under a budget what that sums up, which knows of the passes left out as well. NaN if
+ * nothing was called. */
+double run_cost_share(const struct run *run);
+/* A fact of the run, a value of run->plain; VALUE_ID_NONE if it does not tell. */
+uint32_t run_fact_id(const struct run *run, const char *key);
 /* The calls of an object in order: the first, and the next after `call`; or RUN_NONE.
  * Linear once, then quick: an index is made when it is first asked for. */
 uint32_t run_first_call(struct run *run, uint32_t object);

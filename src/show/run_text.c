@@ -1,5 +1,7 @@
 #include "show/run_text.h"
 
+#include <math.h>
+
 #include "text/text.h"
 
 /* ---- small parts ---- */
@@ -119,17 +121,16 @@ static uint64_t backward_parts(const struct show *show)
 
 uint64_t run_fact(const struct run *run, const char *key, struct str *ret_text)
 {
-    for (uint32_t i = 0; i < run->n_facts; i++) {
-        const struct value *value = value_at(&run->plain, run->facts[i].value);
+    uint32_t id = run_fact_id(run, key);
+    const struct value *value;
 
-        if (!str_is(run_string(run, run->facts[i].key), key))
-            continue;
-        if (ret_text && value->kind == VALUE_STR)
-            *ret_text = value_text(&run->plain, run->facts[i].value);
-        return value->kind == VALUE_INT && value->integer > 0 ? (uint64_t)value->integer
-                                                              : 0;
-    }
-    return 0;
+    if (id == VALUE_ID_NONE)
+        return 0;
+    value = value_at(&run->plain, id);
+    if (ret_text && value->kind == VALUE_STR)
+        *ret_text = value_text(&run->plain, id);
+    return value->kind == VALUE_INT && value->integer > 0 ? (uint64_t)value->integer
+                                                          : 0;
 }
 
 void run_count(struct buf *to, uint64_t n, const char *one, const char *many)
@@ -138,26 +139,35 @@ void run_count(struct buf *to, uint64_t n, const char *one, const char *many)
     buf_printf(to, " %s", n == 1 ? one : many);
 }
 
-void run_share(struct buf *to, uint64_t part, uint64_t whole)
+static void add_percent(struct buf *to, double part, double whole)
 {
     struct buf percent = BUF_INIT;
 
-    text_percent(&percent, (double)part, (double)whole);
+    text_percent(&percent, part, whole);
     buf_str(to, str_trim(buf_span(&percent)));
     buf_release(&percent);
 }
 
+void run_share(struct buf *to, uint64_t part, uint64_t whole)
+{
+    add_percent(to, (double)part, (double)whole);
+}
+
 void run_cost(struct buf *to, const struct run *run)
 {
-    uint64_t cost = run->own_ns + run->hooks_ns, passes = run_passes_ns(run);
+    double share = run_cost_share(run);
 
-    text_time(to, (double)cost / 1e9);
-    if (passes == 0)
+    text_time(to, (double)(run->own_ns + run->hooks_ns) / 1e9);
+    if (isnan(share))
         return;
     buf_text(to, ", ");
-    run_share(to, cost, passes);
-    buf_text(to, " of ");
-    text_time(to, (double)passes / 1e9);
+    add_percent(to, share, 1);
+    if (run_fact_id(run, "budget_cost") != VALUE_ID_NONE) {
+        buf_text(to, " of all passes");
+    } else {
+        buf_text(to, " of ");
+        text_time(to, (double)run_passes_ns(run) / 1e9);
+    }
 }
 
 /* Times are those of the host: of a device that is what it took to ask for the work. */

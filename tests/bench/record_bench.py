@@ -266,7 +266,7 @@ def budgets(model, given, table, clock, passes, rounds):
     model.eval()
     found = beside(many, {"budget": (begin, many)}, clock, rounds)["budget"]
     table.line(f"budget=0.03, {passes} passes", found, as_ratio, 1.03)
-    told = [recording.facts["budget_cost"] for recording in recordings[1:]]
+    told = [recording.cost["share"] for recording in recordings[1:]]
     table.line("  share that it tells itself", told, as_share, 0.03)
 
 

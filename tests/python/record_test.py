@@ -225,6 +225,7 @@ class Told(Clean):
         self.assertGreater(facts["passes_recorded"], 0)
         self.assertIn("every", facts["budget_fell_back"])
         self.assertGreater(facts["budget_cost"], 0)
+        self.assertEqual(recording.cost["share"], facts["budget_cost"])
         self.assertNotIn("_compiled_call_impl", model.__dict__)
 
     @unittest.skipUnless(NEW, "hooks stay in place")
