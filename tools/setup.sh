@@ -39,6 +39,7 @@ run     library         zlib                                      zlib1g-dev
 run     library         libpcre2-8                                libpcre2-dev
 run     library         libutf8proc                               libutf8proc-dev
 run     library         sqlite3                                   libsqlite3-dev
+run     library         tinfo                                     libncurses-dev
 run     command         python3                                   python3
 run     python_header   Python.h                                  python3-dev
 run     venv_maker      ensurepip                                 python3-venv
@@ -49,6 +50,7 @@ test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
 test    command         mandoc                                    mandoc
 test    command         strace                                    strace
+test    command         tmux                                      tmux
 test    command         chromium                                  chromium
 test    command         chromedriver                              chromium-driver
 test    debian_python   torch                                     python3-torch

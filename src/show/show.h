@@ -18,6 +18,12 @@
  *   run_text.h    a run in words                 performance.h where its time went
  *   calls_text.h  the calls of one module
  *   diff_text.h   how two models differ: rows, a sentence, Python
+ *
+ * For a person who walks through it:
+ *   explorer.h    all of one view              browse.h      the tree: folds, search
+ *   panels.h      THE TABLE of panels          lines.h       text in spans, with roles
+ *   tree_lines.h  the tree on the screen       label_set.h   which labels are on
+ *   link.h        a view as a command, and back
  */
 #ifndef SHOW_SHOW_H
 #define SHOW_SHOW_H
@@ -31,6 +37,8 @@
 struct show {
     const struct session *session; /* borrowed */
     const struct model *model;     /* the session's */
+    const struct pair *pair; /* two models side by side: rows are nodes of its diff, and
+                                the session is the right one's. NULL: one model */
     /* By place: what stands at and below it but is counted elsewhere, because it is
      * tied to something met before. NULL: nothing is tied. */
     uint64_t *tied_params, *tied_bytes;

@@ -1,0 +1,43 @@
+/* jobs.h - numbers of tensors computed in the background, for whoever must not wait.
+ * At most two threads of our own, which never touch Python: what only its owner may ask
+ * (source.any_thread is false) is computed in jobs_poll(), piece by piece, by whoever
+ * calls it. Results are kept in the session (session_learn) and here. */
+#ifndef SESSION_JOBS_H
+#define SESSION_JOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "session/numbers.h"
+#include "session/session.h"
+
+struct jobs;
+
+/* The session is borrowed and outlives it. */
+struct jobs *jobs_new(struct session *session, struct err *err);
+void jobs_free(struct jobs *jobs); /* stops what is being done; NULL is allowed */
+
+/* I would like to know: statistics, the quantiles of the panel, a histogram of 48 bins.
+ * Wishes are answered newest first; those beyond 64 are dropped. */
+void jobs_want(struct jobs *jobs, uint32_t tensor);
+/* Forget wishes that nobody began with: the cursor moved on. */
+void jobs_drop(struct jobs *jobs);
+/* Statistics of many, in the order of the file: a long job; one at a time. */
+void jobs_want_all(struct jobs *jobs);
+void jobs_stop(struct jobs *jobs); /* Esc */
+
+/* Take what is done. True: there is something new to show. */
+bool jobs_poll(struct jobs *jobs);
+/* Readable when there is something to poll, for poll(2). */
+int jobs_fd(const struct jobs *jobs);
+
+/* What is known of a tensor by now; NULL: nothing. *ret_busy: it is wanted or begun;
+ * *ret_why: why there will be nothing, or NULL. */
+const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret_busy,
+                                   const char **ret_why);
+/* The long job, for the status line: bytes done and in all; false: there is none. */
+bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
+                   uint64_t *ret_began_ns);
+
+#endif

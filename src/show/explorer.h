@@ -1,0 +1,59 @@
+/* explorer.h - all that the terminal shows of one session or pair, and all that `y` `c`
+ * can say in a command: the tree, its labels, the panels and what they remember. No
+ * toolkit: it neither draws nor reads keys. Used by one thread. */
+#ifndef SHOW_EXPLORER_H
+#define SHOW_EXPLORER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "session/jobs.h"
+#include "session/pair.h"
+#include "session/session.h"
+#include "show/browse.h"
+#include "show/label_set.h"
+#include "show/panels.h"
+#include "show/show.h"
+
+struct explorer {
+    struct session *session; /* borrowed; of a pair the right one */
+    struct pair *pair;       /* borrowed; NULL: one model */
+    struct arena arena;
+    struct show show;
+    struct browse *browse;
+    struct label_set labels;
+    struct panel_state panels[PANEL_COUNT];
+    struct jobs *jobs;  /* numbers that are being computed; NULL: computed when asked */
+    uint32_t call;      /* which call of the selected module is shown: its number; or
+                           RUN_NONE: the newest */
+    bool ascii;         /* of what measures itself, as bars do */
+    struct buf message; /* for the status line, until the next key */
+};
+
+/* Begin with what a first opening shows: Details of a file, Code and Attributes of a
+ * live model; where a run has alarms the cursor is on the first, and the panel that
+ * explains it is open. `background`: numbers are computed by threads. */
+int explorer_begin(struct explorer *explorer, struct session *session,
+                   struct pair *pair, bool background, struct err *err);
+void explorer_end(struct explorer *explorer);
+
+/* Say something in the status line. */
+void explorer_say(struct explorer *explorer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* What is known by now of the values of a tensor: its statistics, quantiles and
+ * histogram. Until they are: NULL, and *ret_why is "…" while they are computed, else
+ * why there are none, or what to press where they are too large to be read unasked. */
+const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tensor,
+                                       const char **ret_why);
+/* :stats: read it however large it is; of all tensors with NO_TENSOR. */
+#define NO_TENSOR UINT32_MAX
+void explorer_measure(struct explorer *explorer, uint32_t tensor);
+
+/* Go to the next alarm or finding, then to warnings: !. False: there are none. */
+bool explorer_next_alarm(struct explorer *explorer);
+
+#endif

@@ -1,0 +1,166 @@
+#include "show/lines.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/width.h"
+
+void lines_release(struct lines *lines)
+{
+    buf_release(&lines->text);
+    free(lines->spans);
+    free(lines->at);
+    *lines = (struct lines){0};
+}
+
+void lines_clear(struct lines *lines)
+{
+    buf_clear(&lines->text);
+    lines->n_spans = lines->n = lines->begun = 0;
+    lines->bad = false;
+}
+
+/* Room for one more of something; false: there is no memory left. */
+static bool grow(void **at, uint32_t n, uint32_t *room, size_t size)
+{
+    uint32_t more = *room ? *room * 2 : 64;
+    void *grown;
+
+    if (n < *room)
+        return true;
+    if (more < *room || !(grown = realloc(*at, more * size)))
+        return false;
+    *at = grown;
+    *room = more;
+    return true;
+}
+
+/* --- Writing */
+
+void lines_add(struct lines *lines, enum colour colour, unsigned flags, struct str text)
+{
+    void *spans = lines->spans;
+    bool fits;
+
+    if (text.len == 0)
+        return;
+    fits = grow(&spans, lines->n_spans, &lines->spans_room, sizeof *lines->spans);
+    lines->spans = spans;
+    if (!fits || lines->text.len + text.len > UINT32_MAX) {
+        lines->bad = true;
+        return;
+    }
+    lines->spans[lines->n_spans++] = (struct span){.at = (uint32_t)lines->text.len,
+                                                   .len = (uint32_t)text.len,
+                                                   .colour = (uint8_t)colour,
+                                                   .flags = (uint8_t)flags};
+    buf_str(&lines->text, text);
+    if (lines->text.bad) {
+        lines->n_spans--;
+        lines->bad = true;
+    }
+}
+
+void lines_text(struct lines *lines, enum colour colour, const char *text)
+{
+    lines_add(lines, colour, 0, str_of(text));
+}
+
+void lines_printf(struct lines *lines, enum colour colour, const char *format, ...)
+{
+    struct buf text = BUF_INIT;
+    va_list args;
+
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    lines_add(lines, colour, 0, buf_span(&text));
+    buf_release(&text);
+}
+
+size_t lines_width(const struct lines *lines)
+{
+    size_t cells = 0;
+
+    for (uint32_t i = lines->begun; i < lines->n_spans; i++)
+        cells += text_width(span_text(lines, &lines->spans[i]));
+    return cells;
+}
+
+void lines_pad(struct lines *lines, size_t cells)
+{
+    size_t have = lines_width(lines);
+    struct buf blanks = BUF_INIT;
+
+    if (have < cells)
+        buf_fill(&blanks, ' ', cells - have);
+    lines_add(lines, COLOUR_NONE, 0, buf_span(&blanks));
+    buf_release(&blanks);
+}
+
+void lines_end_target(struct lines *lines, uint32_t target)
+{
+    void *at = lines->at;
+    bool fits = grow(&at, lines->n, &lines->room, sizeof *lines->at);
+
+    lines->at = at;
+    if (!fits) {
+        lines->bad = true;
+        return;
+    }
+    lines->at[lines->n++] = (struct line){
+        .first = lines->begun, .n = lines->n_spans - lines->begun, .target = target};
+    lines->begun = lines->n_spans;
+}
+
+void lines_end(struct lines *lines)
+{
+    lines_end_target(lines, NO_TARGET);
+}
+
+void lines_paragraph(struct lines *lines, enum colour colour, struct str text)
+{
+    while (text.len > 0) {
+        const char *newline = memchr(text.at, '\n', text.len);
+        size_t len = newline ? (size_t)(newline - text.at) : text.len;
+
+        lines_add(lines, colour, 0, str_span(text.at, len));
+        lines_end(lines);
+        len += newline != NULL;
+        text = str_span(text.at + len, text.len - len);
+    }
+}
+
+void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,
+                size_t indent)
+{
+    size_t used = lines_width(lines);
+
+    while (text.len > 0) {
+        size_t room = cells > used + 1 ? cells - used : 1;
+        size_t len = cells ? text_wrap(text, room) : text.len;
+
+        lines_add(lines, colour, 0, str_span(text.at, len));
+        lines_end(lines);
+        while (len < text.len && text.at[len] == ' ')
+            len++;
+        text = str_span(text.at + len, text.len - len);
+        used = indent;
+        if (text.len > 0)
+            lines_pad(lines, indent);
+    }
+}
+
+/* --- Reading */
+
+struct str span_text(const struct lines *lines, const struct span *span)
+{
+    return str_span(lines->text.at + span->at, span->len);
+}
+
+void line_plain(struct buf *to, const struct lines *lines, uint32_t line)
+{
+    for (uint32_t i = 0; i < lines->at[line].n; i++)
+        buf_str(to, span_text(lines, &lines->spans[lines->at[line].first + i]));
+}
