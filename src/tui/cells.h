@@ -10,8 +10,9 @@
 #include "base/str.h"
 #include "show/lines.h"
 
-#define CELL_BYTES 20 /* of one character with its combining marks; further marks go   \
-                       */
+#define CELL_BYTES                                                                     \
+    20 /* of one character with its combining marks; further marks go                  \
+        */
 
 struct cell {
     char text[CELL_BYTES]; /* UTF-8, ended by 0; "" continues a wide character */

@@ -5,32 +5,146 @@
 #define TUI_KEYMAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/out.h"
 #include "base/str.h"
 
 enum where { /* bits: where an action works */
              IN_TREE = 1,
              IN_PANEL = 2,
              IN_LABELS = 4,
-             IN_DIFF = 8,
+             IN_DIFF = 8, /* in the tree of a pair */
              IN_FILES = 16,
-             EVERYWHERE = IN_TREE | IN_PANEL | IN_LABELS | IN_DIFF,
+             IN_FLOW = 32, /* in panel 6; it is IN_PANEL too */
+             EVERYWHERE = IN_TREE | IN_PANEL | IN_LABELS | IN_DIFF | IN_FLOW,
 };
 
-struct binding {
-    uint16_t action;   /* enum action, in keymap.c's order */
-    const char *name;  /* "fold-subtree", for the config file */
-    uint8_t where;     /* enum where */
-    uint32_t keys[4];  /* as it comes; 0 ends */
-    const char *about; /* "fold or unfold the subtree" */
-    const char *hint;  /* "fold": for the hints line; NULL: never there */
+enum action {
+    ACTION_NONE,
+    /* moving */
+    ACTION_UP,
+    ACTION_DOWN,
+    ACTION_LEFT,
+    ACTION_RIGHT,
+    ACTION_ENTER,
+    ACTION_NEXT_SIBLING,
+    ACTION_PREVIOUS_SIBLING,
+    ACTION_PAGE_UP,
+    ACTION_PAGE_DOWN,
+    ACTION_HALF_UP,
+    ACTION_HALF_DOWN,
+    ACTION_FIRST,
+    ACTION_LAST,
+    ACTION_BACK,
+    /* folding */
+    ACTION_FOLD,
+    ACTION_FOLD_SUBTREE,
+    ACTION_FOLD_ALL,
+    ACTION_FOLD_SIBLINGS,
+    ACTION_FOLD_SIBLINGS_BELOW,
+    ACTION_FOLD_CLASS,
+    ACTION_FOLD_CLASS_BELOW,
+    ACTION_RUNS,
+    ACTION_FLAT,
+    /* labels */
+    ACTION_SHAPES,
+    ACTION_MEMORY,
+    ACTION_COUNTS,
+    ACTION_DEVICE,
+    ACTION_FORWARD,
+    ACTION_TIMES,
+    ACTION_ALIGN,
+    ACTION_LABELS,
+    ACTION_LABEL_DOWN,
+    ACTION_LABEL_UP,
+    ACTION_LABEL_TOP,
+    ACTION_LABEL_BOTTOM,
+    ACTION_LABEL_TOGGLE,
+    /* panels */
+    ACTION_CODE,
+    ACTION_ATTRIBUTES,
+    ACTION_PANEL_1,
+    ACTION_PANEL_7 = ACTION_PANEL_1 + 6,
+    ACTION_NEXT_PANEL,
+    ACTION_PREVIOUS_PANEL,
+    ACTION_LARGER,
+    ACTION_SMALLER,
+    ACTION_BELOW,
+    ACTION_ZOOM,
+    ACTION_PREVIOUS_CALL,
+    ACTION_NEXT_CALL,
+    ACTION_VIEW,
+    ACTION_LOG,
+    ACTION_SLICE,
+    ACTION_OUT,
+    /* finding */
+    ACTION_SEARCH,
+    ACTION_NEXT_MATCH,
+    ACTION_PREVIOUS_MATCH,
+    ACTION_ONLY_MATCHES,
+    ACTION_SEARCH_CLASS,
+    ACTION_ALARM,
+    ACTION_SORT,
+    ACTION_HIDE_EQUAL,
+    /* taking along */
+    ACTION_COPY,
+    ACTION_EXPORT,
+    ACTION_EDIT,
+    ACTION_DIFF,
+    ACTION_RELOAD,
+    /* the rest */
+    ACTION_COMMAND,
+    ACTION_HELP,
+    ACTION_ESCAPE,
+    ACTION_QUIT,
+    ACTION_QUIT_NOW,
+    ACTION_REDRAW,
+    ACTION_SUSPEND,
+    ACTION_COUNT
 };
+
+#define KEYS_MOST 4 /* of one action */
+
+struct binding {
+    uint16_t action;          /* enum action */
+    uint8_t where;            /* enum where */
+    const char *name;         /* "fold-subtree", for the config file */
+    uint32_t keys[KEYS_MOST]; /* as it comes; 0 ends */
+    const char *about;        /* "fold or unfold the subtree" */
+    const char *hint;         /* "fold": for the hints line; NULL: never there */
+    bool joined; /* help has it on the line of the one before: "z Z   the subtree; ..."
+                  */
+};
+
+/* The table as it comes; help and the man page are in its order. */
+extern const struct binding bindings[];
+extern const size_t n_bindings;
+/* Above which binding each part begins: "moving" before index 0. NULL: none does. */
+const char *keymap_part(size_t binding);
 
 struct keymap; /* the table, with what the user bound otherwise */
 
+struct keymap *keymap_new(void); /* NULL: no memory */
+void keymap_free(struct keymap *map);
+/* "fold-subtree", "z ^T": these keys instead of its own; "" is none. A key that another
+ * action has at the same place is taken from it. ERR_USAGE: what is wrong with it. */
+int keymap_bind(struct keymap *map, struct str name, struct str keys, struct err *err);
+
+/* What a key does there, or NULL. */
 const struct binding *keymap_find(const struct keymap *map, uint32_t key,
                                   unsigned where);
+/* The keys of a binding as the user has them, KEYS_MOST of them, 0 ends. */
+const uint32_t *keymap_keys(const struct keymap *map, size_t binding);
+/* The binding of an action that works there; NULL: it has none. */
+const struct binding *keymap_of(const struct keymap *map, enum action action,
+                                unsigned where);
+/* "← h": the keys of a binding as help writes them. */
+void keymap_names(const struct keymap *map, size_t binding, bool ascii, struct buf *to);
+
+/* The section KEYS of the manual page, in troff. */
+void keymap_manual(struct out *out);
 
 #endif

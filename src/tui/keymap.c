@@ -1,0 +1,318 @@
+#include "tui/keymap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "text/nearest.h"
+#include "tui/keys.h"
+
+#define IN_TREES (IN_TREE | IN_DIFF)
+#define ALL      (EVERYWHERE | IN_FILES)
+
+/* Of several that have a key, the first that works where the focus is does it. */
+/* clang-format off */
+const struct binding bindings[] = {
+    {ACTION_UP, ALL, "up", {KEY_UP, 'k'}, "one row up", NULL, false},
+    {ACTION_DOWN, ALL, "down", {KEY_DOWN, 'j'}, "one row down", NULL, false},
+    {ACTION_LEFT, ALL, "left", {KEY_LEFT, 'h'},
+     "fold; on a folded row go to the parent", NULL, false},
+    {ACTION_RIGHT, ALL, "right", {KEY_RIGHT, 'l'},
+     "unfold; then first child; then the panel", NULL, false},
+    {ACTION_LABEL_TOGGLE, IN_LABELS, "label-toggle", {' ', '\r'},
+     "in Labels: on or off", "on/off", false},
+    {ACTION_ENTER, ALL, "enter", {'\r'},
+     "module: fold or unfold; tensor: Statistics, zoomed; finding: what explains it; "
+     "tied: the other place; flat list: its place", NULL, false},
+    {ACTION_LABEL_DOWN, IN_LABELS, "label-down", {'J'},
+     "in Labels: move the component down", "move", false},
+    {ACTION_LABEL_UP, IN_LABELS, "label-up", {'K'}, "up", NULL, true},
+    {ACTION_LABEL_TOP, IN_LABELS, "label-top", {'T'},
+     "in Labels: move it to the top", "ends", false},
+    {ACTION_LABEL_BOTTOM, IN_LABELS, "label-bottom", {'B'}, "bottom", NULL, true},
+    {ACTION_NEXT_SIBLING, IN_TREES, "next-sibling", {'J'}, "next sibling", NULL, false},
+    {ACTION_PREVIOUS_SIBLING, IN_TREES, "previous-sibling", {'K'}, "previous sibling",
+     NULL, true},
+    {ACTION_PAGE_UP, ALL, "page-up", {KEY_PAGE_UP, KEY_CTRL('B')}, "a page up", NULL,
+     false},
+    {ACTION_PAGE_DOWN, ALL, "page-down", {KEY_PAGE_DOWN, KEY_CTRL('F')}, "a page down",
+     NULL, false},
+    {ACTION_HALF_UP, ALL, "half-page-up", {KEY_CTRL('U')}, "half a page up", NULL,
+     false},
+    {ACTION_HALF_DOWN, ALL, "half-page-down", {KEY_CTRL('D')}, "down", NULL, true},
+    {ACTION_FIRST, ALL, "first", {'g', KEY_HOME}, "first row", "first", false},
+    {ACTION_LAST, ALL, "last", {'G', KEY_END}, "last row", "last", false},
+    {ACTION_BACK, ALL, "back", {KEY_BACKSPACE},
+     "back to the place before the last jump", "back", false},
+
+    {ACTION_FOLD, IN_TREES, "fold", {' '}, "fold or unfold this row", "fold", false},
+    {ACTION_FOLD_SUBTREE, IN_TREES, "fold-subtree", {'z'},
+     "fold or unfold the subtree", NULL, false},
+    {ACTION_FOLD_ALL, IN_TREES, "fold-all", {'Z'}, "everything", NULL, true},
+    {ACTION_FOLD_SIBLINGS, IN_TREES, "fold-siblings", {'s'},
+     "fold or unfold siblings", NULL, false},
+    {ACTION_FOLD_SIBLINGS_BELOW, IN_TREES, "fold-siblings-below", {'S'},
+     "and all below them", NULL, true},
+    {ACTION_FOLD_CLASS, IN_TREES, "fold-class", {'o'}, "fold or unfold same class", NULL,
+     false},
+    {ACTION_FOLD_CLASS_BELOW, IN_TREES, "fold-class-below", {'O'}, "and all below them",
+     NULL, true},
+    {ACTION_RUNS, IN_TREES, "repeats", {'X'},
+     "fold repeated blocks into one row, on or off", NULL, false},
+    {ACTION_FLAT, IN_TREES, "flat", {'F'},
+     "flat list: leaves, tensors, back to the tree", "flat list", false},
+
+    {ACTION_SHAPES, IN_TREES, "label-shapes", {'t'}, "labels: shapes", NULL, false},
+    {ACTION_MEMORY, IN_TREES, "label-memory", {'b', 'm'}, "memory", NULL, true},
+    {ACTION_COUNTS, IN_TREES, "label-counts", {'p'}, "counts and trainable", NULL, true},
+    {ACTION_DEVICE, IN_TREES, "label-device", {'d'}, "labels: device and dtypes", NULL,
+     false},
+    {ACTION_FORWARD, IN_TREES, "label-forward", {'f'}, "in, out, calls", "in/out", true},
+    {ACTION_TIMES, IN_TREES, "label-times", {'r'}, "times", "times", true},
+    {ACTION_ALIGN, IN_TREES | IN_LABELS, "align", {'A'},
+     "aligned columns or flowing labels", NULL, false},
+    {ACTION_LABELS, EVERYWHERE, "labels", {'L'}, "label panel", "labels", false},
+
+    {ACTION_CODE, EVERYWHERE, "code", {'c'},
+     "code, on or off; the focus stays in the tree", NULL, false},
+    {ACTION_ATTRIBUTES, EVERYWHERE, "attributes", {'a'}, "attributes", NULL, true},
+    {ACTION_PANEL_1, EVERYWHERE, "panel-1", {'1'},
+     "Details: closed, open and focus it; open, focus it; focused, close it", "panel",
+     false},
+    {ACTION_PANEL_1 + 1, EVERYWHERE, "panel-2", {'2'}, "Code, likewise", NULL, false},
+    {ACTION_PANEL_1 + 2, EVERYWHERE, "panel-3", {'3'}, "Attributes", NULL, true},
+    {ACTION_PANEL_1 + 3, EVERYWHERE, "panel-4", {'4'}, "Statistics, likewise", NULL,
+     false},
+    {ACTION_PANEL_1 + 4, EVERYWHERE, "panel-5", {'5'}, "Performance", NULL, true},
+    {ACTION_PANEL_1 + 5, EVERYWHERE, "panel-6", {'6'}, "Flow, likewise", NULL, false},
+    {ACTION_PANEL_7, EVERYWHERE, "panel-7", {'7'}, "Training", NULL, true},
+    {ACTION_NEXT_PANEL, EVERYWHERE, "next-panel", {'\t'}, "focus the next panel", NULL,
+     false},
+    {ACTION_PREVIOUS_PANEL, EVERYWHERE, "previous-panel", {KEY_BACK_TAB},
+     "the previous", NULL, true},
+    {ACTION_LARGER, EVERYWHERE, "panels-larger", {'<'}, "panels larger", NULL, false},
+    {ACTION_SMALLER, EVERYWHERE, "panels-smaller", {'>'}, "smaller", NULL, true},
+    {ACTION_BELOW, EVERYWHERE, "panels-below", {'\\'}, "panels right or below",
+     "right/below", false},
+    {ACTION_ZOOM, EVERYWHERE, "zoom", {'+'}, "zoom the focused part; again: back",
+     "zoom", false},
+    {ACTION_PREVIOUS_CALL, EVERYWHERE, "previous-call", {'('},
+     "previous call or step; in Flow: to the producer", "call", false},
+    {ACTION_NEXT_CALL, EVERYWHERE, "next-call", {')'},
+     "next call or step; in Flow: to the consumer", NULL, false},
+    {ACTION_VIEW, EVERYWHERE, "view", {'v'}, "next view of this panel", "view", false},
+    {ACTION_LOG, EVERYWHERE, "log", {'x'}, "linear or log", "linear/log", false},
+    {ACTION_SLICE, EVERYWHERE, "slice", {'['}, "type a slice", "slice", false},
+    {ACTION_OUT, IN_PANEL | IN_FLOW, "out", {'-'}, "Flow: out of this block", "out",
+     false},
+
+    {ACTION_SEARCH, ALL, "search", {'/'}, "search", "search", false},
+    {ACTION_NEXT_MATCH, ALL, "next-match", {'n'}, "next match; in a diff: difference",
+     "next", false},
+    {ACTION_PREVIOUS_MATCH, ALL, "previous-match", {'N'}, "previous match", NULL, true},
+    {ACTION_ONLY_MATCHES, EVERYWHERE, "only-matches", {'&'},
+     "only matches, or all rows with matches marked", NULL, false},
+    {ACTION_SEARCH_CLASS, EVERYWHERE, "search-class", {'*'}, "search this row's class",
+     NULL, false},
+    {ACTION_ALARM, EVERYWHERE, "alarm", {'!'},
+     "next alarm or finding, then next warning", "next alarm", false},
+    {ACTION_SORT, EVERYWHERE, "sort", {'i'},
+     "order by; then n p m r s f c g z ! x; the same again: reversed", "sort", false},
+    {ACTION_HIDE_EQUAL, IN_DIFF, "hide-equal", {'='}, "diff: hide equal rows",
+     "hide equal", false},
+
+    {ACTION_COPY, EVERYWHERE, "copy", {'y'},
+     "copy; then n p k t j c: name, path, key, text, JSON, command", "copy", false},
+    {ACTION_EXPORT, EVERYWHERE, "export", {'e'}, "export this view", "export", false},
+    {ACTION_EDIT, EVERYWHERE, "edit", {'E'}, "open the source in the editor", "editor",
+     false},
+    {ACTION_DIFF, EVERYWHERE, "diff", {'D'}, "diff with another file", "diff", false},
+    {ACTION_RELOAD, EVERYWHERE, "reload", {'R'}, "read the source again", NULL, false},
+
+    {ACTION_COMMAND, ALL, "command", {':'},
+     "command, with completion; Tab, and history by the arrows", NULL, false},
+    {ACTION_HELP, ALL, "help", {'?'}, "help for what has the focus", "help", false},
+    {ACTION_ESCAPE, ALL, "escape", {KEY_ESCAPE},
+     "close menu, prompt, zoom, help, filter; then focus the tree; then stop the job",
+     "close", false},
+    {ACTION_QUIT, ALL, "quit", {'q'}, "close help or zoom, else quit", "quit", false},
+    {ACTION_QUIT_NOW, ALL, "quit-now", {KEY_CTRL('C')}, "quit at once", NULL, false},
+    {ACTION_REDRAW, ALL, "redraw", {KEY_CTRL('L')}, "draw anew", NULL, false},
+    {ACTION_SUSPEND, ALL, "suspend", {KEY_CTRL('Z')}, "suspend", NULL, true},
+};
+/* clang-format on */
+const size_t n_bindings = COUNT_OF(bindings);
+
+const char *keymap_part(size_t binding)
+{
+    switch (bindings[binding].action) {
+    case ACTION_UP:
+        return "moving";
+    case ACTION_FOLD:
+        return "tree";
+    case ACTION_SHAPES:
+        return "labels";
+    case ACTION_CODE:
+        return "panels";
+    case ACTION_SEARCH:
+        return "finding";
+    case ACTION_COPY:
+        return "taking along";
+    case ACTION_COMMAND:
+        return "the rest";
+    default:
+        return NULL;
+    }
+}
+
+struct keymap {
+    uint32_t keys[COUNT_OF(bindings)][KEYS_MOST];
+};
+
+struct keymap *keymap_new(void)
+{
+    struct keymap *map = malloc(sizeof *map);
+
+    for (size_t i = 0; map && i < n_bindings; i++)
+        memcpy(map->keys[i], bindings[i].keys, sizeof(map->keys[i]));
+    return map;
+}
+
+void keymap_free(struct keymap *map)
+{
+    free(map);
+}
+
+/* --- What the user binds otherwise */
+
+static void drop_key(uint32_t keys[KEYS_MOST], uint32_t key)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < KEYS_MOST; i++)
+        if (keys[i] != key)
+            keys[n++] = keys[i];
+    while (n < KEYS_MOST)
+        keys[n++] = KEY_NONE;
+}
+
+static int parse_keys(struct str text, uint32_t keys[KEYS_MOST], struct err *err)
+{
+    struct str part;
+    size_t n = 0;
+
+    while (str_split(&text, ' ', &part)) {
+        char name[16];
+
+        if (part.len == 0)
+            continue;
+        if (n == KEYS_MOST)
+            return err_set(err, ERR_USAGE, "an action has at most %d keys", KEYS_MOST);
+        memset(name, 0, sizeof(name));
+        memcpy(name, part.at, part.len < sizeof(name) ? part.len : sizeof(name) - 1);
+        keys[n] = key_parse(name);
+        if (keys[n] == KEY_NONE || part.len >= sizeof(name))
+            return err_set(err, ERR_USAGE, "there is no key \"%.*s\"", STR_ARG(part));
+        n++;
+    }
+    return 0;
+}
+
+int keymap_bind(struct keymap *map, struct str name, struct str text, struct err *err)
+{
+    uint32_t keys[KEYS_MOST] = {0};
+    const char *nearest;
+    char word[64] = "";
+    size_t at = 0;
+
+    while (at < n_bindings && !str_is(name, bindings[at].name))
+        at++;
+    if (at == n_bindings) {
+        memcpy(word, name.at, name.len < sizeof(word) ? name.len : sizeof(word) - 1);
+        nearest =
+            text_nearest(word, &bindings[0].name, n_bindings, sizeof(bindings[0]));
+        return err_set(err, ERR_USAGE, "there is no action \"%s\"%s%s%s", word,
+                       nearest ? "; did you mean " : "", nearest ? nearest : "",
+                       nearest ? "?" : "");
+    }
+    if (parse_keys(text, keys, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n_bindings; i++)
+        for (size_t k = 0; k < KEYS_MOST && keys[k]; k++)
+            if (bindings[i].where & bindings[at].where)
+                drop_key(map->keys[i], keys[k]);
+    memcpy(map->keys[at], keys, sizeof(keys));
+    return 0;
+}
+
+/* --- Asking */
+
+const struct binding *keymap_find(const struct keymap *map, uint32_t key,
+                                  unsigned where)
+{
+    for (size_t i = 0; i < n_bindings; i++)
+        for (size_t k = 0; k < KEYS_MOST && map->keys[i][k]; k++)
+            if (map->keys[i][k] == key && bindings[i].where & where)
+                return &bindings[i];
+    return NULL;
+}
+
+const uint32_t *keymap_keys(const struct keymap *map, size_t binding)
+{
+    return map->keys[binding];
+}
+
+const struct binding *keymap_of(const struct keymap *map, enum action action,
+                                unsigned where)
+{
+    for (size_t i = 0; i < n_bindings; i++)
+        if (bindings[i].action == action && bindings[i].where & where &&
+            map->keys[i][0])
+            return &bindings[i];
+    return NULL;
+}
+
+void keymap_names(const struct keymap *map, size_t binding, bool ascii, struct buf *to)
+{
+    for (size_t k = 0; k < KEYS_MOST && map->keys[binding][k]; k++) {
+        char name[16];
+
+        key_name(name, map->keys[binding][k], ascii);
+        if (k > 0)
+            buf_char(to, ' ');
+        buf_text(to, name);
+    }
+}
+
+/* --- The manual page */
+
+static void troff(struct out *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '\\')
+            out_text(out, "\\e");
+        else if (*text == '-')
+            out_text(out, "\\-");
+        else
+            out_char(out, *text);
+}
+
+void keymap_manual(struct out *out)
+{
+    for (size_t i = 0; i < n_bindings; i++) {
+        if (keymap_part(i))
+            out_printf(out, ".SS %s\n", keymap_part(i));
+        out_text(out, ".TP\n.B \"");
+        for (size_t k = 0; k < KEYS_MOST && bindings[i].keys[k]; k++) {
+            char name[16];
+
+            key_name(name, bindings[i].keys[k], true);
+            if (k > 0)
+                out_char(out, ' ');
+            troff(out, name);
+        }
+        out_text(out, "\"\n");
+        troff(out, bindings[i].about);
+        out_printf(out, " (%s)\n", bindings[i].name);
+    }
+}

@@ -1,0 +1,123 @@
+/* tui_in.h - the explorer on a screen: what is open, what has the focus, what is being
+ * typed. All parts of the room work on this one struct. */
+#ifndef TUI_TUI_IN_H
+#define TUI_TUI_IN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/work.h"
+#include "show/explorer.h"
+#include "show/tree_lines.h"
+#include "tui/cells.h"
+#include "tui/commands.h"
+#include "tui/config_in.h"
+#include "tui/frame_in.h"
+#include "tui/keymap.h"
+#include "tui/menu_in.h"
+#include "tui/prompt_in.h"
+#include "tui/term.h"
+#include "tui/tui.h"
+
+/* The lines of a panel, made anew only when something changed. */
+struct panel_lines {
+    struct lines lines;
+    uint64_t made;          /* tui->changes when they were made; 0: never */
+    struct panel_room room; /* what they were made for */
+};
+
+/* ?, over the body. */
+struct help {
+    bool open;
+    struct buf filter;
+    uint32_t top;
+};
+
+struct files; /* files.c: the model files of a folder, over the body */
+
+struct tui {
+    const struct tui_wanted *wanted; /* borrowed */
+    struct config config;            /* with what the options say already in it */
+    struct keymap *keymap;
+    struct term *term; /* NULL while it is printed */
+    struct cells cells;
+    struct work work;
+
+    /* What is explored. Those that we opened are ours to close. */
+    struct explorer explorer;
+    bool exploring; /* the explorer was begun */
+    struct session *session;
+    struct pair *pair;
+    struct files *files; /* a folder is shown; NULL: none */
+
+    /* How it is shown. */
+    struct frame_wanted view; /* focus, zoom, right or below, sizes, Labels */
+    struct frame frame;       /* of the last frame: for the mouse */
+    uint32_t opened[PANEL_COUNT], clock; /* when each was opened or focused last */
+    uint32_t label_cursor, label_top;
+    struct panel_lines panels[PANEL_COUNT];
+    struct lines tree; /* of the last frame */
+    uint64_t changes;  /* counts what may change a panel */
+
+    struct prompt prompt;
+    struct menu menu;
+    enum action menu_of; /* ACTION_COPY, ACTION_SORT; ACTION_COMMAND: completion */
+    struct help help;
+    struct buf trouble;    /* an error, on the status and hints lines until a key */
+    const char *retry;     /* what Enter then does: a command line; or NULL */
+    char retry_line[4200]; /* its text */
+    unsigned drag;         /* what the mouse holds: enum drag in mouse.c */
+    uint32_t click_row;    /* of the last click, to tell a double one */
+    uint64_t click_ns;
+    bool quit;
+};
+
+/* --- tui.c */
+
+/* Show something else; what was open of ours is closed. `pair` may be NULL; both are
+ * taken, also when this fails (then nothing else changes). */
+int tui_show(struct tui *tui, struct session *session, struct pair *pair,
+             struct err *err);
+/* Open a file, a recording, or the list of a folder. */
+int tui_open(struct tui *tui, const char *path, struct err *err);
+/* A frame into tui->cells, by their size. */
+void tui_frame(struct tui *tui);
+/* An error: one sentence, until the next key. Enter then runs the command `retry`, if
+ * it is not NULL. */
+void tui_trouble(struct tui *tui, const struct err *err, const char *retry);
+/* Something changed that panels show. */
+void tui_changed(struct tui *tui);
+
+/* --- actions.c */
+
+void tui_act(struct tui *tui, enum action action);
+/* Where keys go now: a bit of enum where. */
+unsigned tui_where(const struct tui *tui);
+void tui_focus(struct tui *tui, unsigned focus); /* opens the panel if needed */
+void tui_close_panel(struct tui *tui, enum panel_number panel);
+/* Go to a place, as a jump: Backspace leads back. */
+bool tui_go(struct tui *tui, uint32_t place);
+
+/* --- copy.c */
+
+/* Give a text to the clipboard, and say how in the status line. */
+void tui_copy(struct tui *tui, struct str text);
+void copy_menu(struct tui *tui);
+void copy_choose(struct tui *tui, char key);
+
+/* --- help.c, mouse.c, edit.c */
+
+void help_key(struct tui *tui, const struct key *key);
+void help_draw(struct tui *tui, const struct area *area);
+void mouse_key(struct tui *tui, const struct key *key);
+void edit_source(struct tui *tui);
+
+/* --- files.c: whoever presses keys in it ends up in tui_open() */
+
+int files_open(struct tui *tui, const char *folder, struct err *err);
+void files_close(struct tui *tui);
+void files_act(struct tui *tui, enum action action);
+void files_draw(struct tui *tui, const struct area *area); /* header line included */
+void files_status(struct tui *tui, struct lines *to, unsigned width);
+
+#endif
