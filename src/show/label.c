@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "show/args.h"
+#include "show/diff_view.h"
 #include "show/value_text.h"
 #include "text/escape.h"
 #include "text/glyph.h"
@@ -372,6 +373,8 @@ void label_make(struct label *label, const struct show *show, const struct row *
         buf_text(&label->name, "… ");
         text_commas(&label->name, row->count);
         buf_text(&label->name, " more");
+    } else if (show->pair) {
+        diff_label_make(label, show, row, name);
     } else {
         make_name(label, show, row, name);
         if (row->flags & ROW_RUN)

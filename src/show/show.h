@@ -18,6 +18,7 @@
  *   run_text.h    a run in words                 performance.h where its time went
  *   calls_text.h  the calls of one module
  *   diff_text.h   how two models differ: rows, a sentence, Python
+ *   diff_view.h   the same as a tree: labels, columns, title
  *
  * For a person who walks through it:
  *   explorer.h    all of one view              browse.h      the tree: folds, search

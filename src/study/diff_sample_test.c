@@ -1,4 +1,4 @@
-#include "study/diff_sample_in.h"
+#include "study/diff_sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>

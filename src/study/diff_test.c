@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/test.h"
-#include "study/diff_sample_in.h"
+#include "study/diff_sample.h"
 
 static const struct diff_wanted all = {.values = true};
 static const struct diff_wanted structure = {.values = false};

@@ -1,4 +1,4 @@
-/* diff_sample_in.h - for tests: small models over numbers in memory, from lines.
+/* diff_sample.h - for tests: small models over numbers in memory, from lines.
  *
  *     struct model *m = diff_sample("layer1.weight 4x3 7\n"
  *                                   "layer1.bias 4 8\n");
@@ -10,8 +10,8 @@
  * is missing. A name that ends in running_mean is a buffer. "f16" behind the seed makes
  * a float16 of whole numbers. Instead of a shape, "value N" makes a plain integer,
  * "dict" marks a state_dict, "class NAME" gives a module its class. */
-#ifndef STUDY_DIFF_SAMPLE_IN_H
-#define STUDY_DIFF_SAMPLE_IN_H
+#ifndef STUDY_DIFF_SAMPLE_H
+#define STUDY_DIFF_SAMPLE_H
 
 #include "study/diff.h"
 

@@ -1,0 +1,435 @@
+#include "show/diff_view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "session/pair.h"
+#include "show/diff_rows_in.h"
+#include "text/text.h"
+
+static const struct diff *diff_of(const struct show *show)
+{
+    return &show->pair->diff;
+}
+
+static const struct diff_node *node_of(const struct show *show, const struct row *row)
+{
+    return &diff_of(show)->nodes[row->place];
+}
+
+/* ---- what differs ---- */
+
+/* Tensors whose values nobody asked for; those that could not be read are not told
+ * from them in the sums, but then values were asked for. */
+static uint32_t count_alike(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->states[DIFF_SAME] + sums->states[DIFF_CLOSE] +
+           (diff->values ? 0 : sums->states[DIFF_UNREAD]);
+}
+
+static uint32_t count_different(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->tensors - count_alike(diff, sums);
+}
+
+static bool buffers_only(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->buffers_differ > 0 && sums->params > 0 &&
+           sums->buffers_differ == count_different(diff, sums);
+}
+
+static const char *sign_of(const struct diff *diff, const struct diff_sums *sums)
+{
+    static const struct {
+        uint8_t state;
+        const char *sign;
+    } whole[] = {{DIFF_RESHAPED, "≠"}, {DIFF_JOINED, "⇉"}, {DIFF_UNREAD, "?"}};
+    uint32_t differ = count_different(diff, sums);
+
+    if (differ == 0)
+        return sums->renamed > 0 ? "→" : "=";
+    if (sums->states[DIFF_LEFT] == sums->tensors)
+        return "-";
+    if (sums->states[DIFF_RIGHT] == sums->tensors)
+        return "+";
+    for (size_t i = 0; i < COUNT_OF(whole); i++)
+        if (sums->states[whole[i].state] == differ)
+            return whole[i].sign;
+    return "~";
+}
+
+const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour)
+{
+    const char *sign = sign_of(diff, &diff->nodes[node].sums);
+
+    switch (sign[0]) {
+    case '=':
+        *ret_colour = COLOUR_DIM;
+        break;
+    case '+':
+        *ret_colour = COLOUR_GOOD;
+        break;
+    case '-':
+        *ret_colour = COLOUR_ALARM;
+        break;
+    case '~':
+        *ret_colour = COLOUR_NONE;
+        break;
+    default:
+        *ret_colour = COLOUR_WARNING;
+    }
+    return sign;
+}
+
+/* What was compared at and below a node, and how far it is apart; NULL: nothing. */
+static const struct compared *compared_at(const struct diff *diff, uint32_t node)
+{
+    const struct diff_node *at = &diff->nodes[node];
+
+    if (at->pair != DIFF_NONE) {
+        const struct diff_pair *pair = &diff->pairs[at->pair];
+
+        return pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED ? &pair->by
+                                                                          : NULL;
+    }
+    return at->sums.params_by.count > 0 ? &at->sums.params_by : NULL;
+}
+
+double diff_distance(const struct diff *diff, uint32_t node)
+{
+    const struct compared *by = compared_at(diff, node);
+
+    if (by)
+        return compared_relative(by);
+    return buffers_only(diff, &diff->nodes[node].sums) ? 0 : -1;
+}
+
+/* ---- columns ---- */
+
+static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
+{
+    static const char *const words[DIFF_STATE_COUNT] = {
+        [DIFF_SAME] = "same",      [DIFF_CLOSE] = "close",
+        [DIFF_RETYPED] = "dtype",  [DIFF_RESHAPED] = "shape",
+        [DIFF_LEFT] = "only left", [DIFF_RIGHT] = "only right",
+        [DIFF_JOINED] = "part of", [DIFF_UNREAD] = "alike",
+    };
+
+    if (pair->state == DIFF_CHANGED && pair->by.different == pair->by.count)
+        buf_text(to, "all values");
+    else if (pair->state == DIFF_CHANGED)
+        add_count(to, pair->by.different, "value", "values");
+    else if (pair->state == DIFF_UNREAD && pair->why)
+        escape_terminal(to, str_of(pair->why));
+    else
+        buf_text(to, words[pair->state]);
+    if (pair->flags & DIFF_TRANSPOSED)
+        buf_text(to, ", transposed");
+    if (pair->state == DIFF_RETYPED && pair->by.rounding)
+        buf_text(to, ", rounded");
+    if (pair->flags & DIFF_RENAMED)
+        buf_text(to, ", renamed");
+}
+
+static void differ_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_node *node = node_of(show, row);
+    enum colour colour;
+
+    buf_printf(to, "%s  ", diff_sign(diff, row->place, &colour));
+    if (node->pair != DIFF_NONE) {
+        add_tensor_state(to, &diff->pairs[node->pair]);
+        return;
+    }
+    text_commas(to, count_different(diff, &node->sums));
+    buf_text(to, " of ");
+    text_commas(to, node->sums.tensors);
+    if (buffers_only(diff, &node->sums))
+        buf_text(to, ", buffers");
+    if (node->sums.renamed == node->sums.tensors && node->sums.tensors > 0)
+        buf_text(to, ", renamed");
+    else if (node->sums.renamed > 0)
+        buf_printf(to, ", %u renamed", (unsigned)node->sums.renamed);
+}
+
+static void add_shape(struct buf *to, const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+
+    if (tensor->rank == 0)
+        buf_text(to, "scalar");
+    else
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+}
+
+/* A side's shape or dtype, where that is what differs. */
+static void add_tensor_side(struct buf *to, const struct diff *diff,
+                            const struct diff_pair *pair, bool right)
+{
+    const struct model *model = right ? diff->right : diff->left;
+    uint32_t place = right ? pair->right : pair->left;
+
+    if (place == NO_PLACE)
+        return;
+    if (pair->state == DIFF_RETYPED)
+        buf_text(to, dtype_name(place_tensor(model, place)->dtype));
+    else if (pair->state == DIFF_RESHAPED || pair->state == DIFF_LEFT ||
+             pair->state == DIFF_RIGHT || pair->state == DIFF_JOINED)
+        add_shape(to, model, place);
+}
+
+/* Parameters of the whole, or of what is only on one side. */
+static void add_side(struct buf *to, const struct show *show, const struct row *row,
+                     bool right)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_node *node = node_of(show, row);
+    const struct session *session = right ? show->pair->right : show->pair->left;
+    uint32_t place = right ? node->right : node->left;
+    const char *sign = sign_of(diff, &node->sums);
+
+    if (node->pair != DIFF_NONE)
+        add_tensor_side(to, diff, &diff->pairs[node->pair], right);
+    else if (place != NO_PLACE && (row->place == 0 || sign[0] == (right ? '+' : '-')))
+        text_count(to, counts_params(&session->places, place));
+}
+
+static void left_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    add_side(to, show, row, false);
+}
+
+static void right_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    add_side(to, show, row, true);
+}
+
+static void relative_cell(struct buf *to, const struct show *show,
+                          const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct compared *by = compared_at(diff, row->place);
+
+    if (row->place == 0)
+        return;
+    if (by)
+        add_relative(to, by);
+    else if (buffers_only(diff, &node_of(show, row)->sums))
+        buf_char(to, '0');
+}
+
+static void largest_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct compared *by = compared_at(diff_of(show), row->place);
+
+    if (row->place != 0 && by && by->max_abs > 0)
+        text_real(to, by->max_abs);
+}
+
+const struct column diff_columns[] = {
+    {"differ", "   tensors that differ", "= ~ ≠ + -: how many tensors differ", false, 9,
+     CUT_END, differ_cell},
+    {"left", "left", "the left one's shape, dtype or parameters", true, 2, CUT_SHAPE,
+     left_cell},
+    {"right", "right", "the right one's shape, dtype or parameters", true, 2, CUT_SHAPE,
+     right_cell},
+    {"rel", "rel Δ", "‖left - right‖ / ‖left‖ of the parameters that changed", true, 5,
+     CUT_NEVER, relative_cell},
+    {"max", "max |Δ|", "the largest difference of two values", true, 3, CUT_NEVER,
+     largest_cell},
+};
+const size_t n_diff_columns = COUNT_OF(diff_columns);
+
+const struct column *diff_column_find(struct str id)
+{
+    for (size_t i = 0; i < n_diff_columns; i++)
+        if (str_is(id, diff_columns[i].id))
+            return &diff_columns[i];
+    return NULL;
+}
+
+/* ---- the label ---- */
+
+/* "(both, right without module.)" */
+static void add_root(struct buf *to, const struct diff *diff)
+{
+    buf_text(to, "(both");
+    if (diff->left_prefix.len > 0) {
+        buf_text(to, ", left without ");
+        escape_terminal(to, diff->left_prefix);
+    }
+    if (diff->right_prefix.len > 0) {
+        buf_text(to, ", right without ");
+        escape_terminal(to, diff->right_prefix);
+    }
+    buf_char(to, ')');
+}
+
+/* "  was encoder.0.weight" */
+static void add_old_name(struct buf *to, const struct diff *diff,
+                         const struct diff_pair *pair)
+{
+    struct buf raw = BUF_INIT;
+
+    if (!(pair->flags & DIFF_RENAMED) || pair->left == NO_PLACE)
+        return;
+    diff_name(diff, false, pair->left, &raw);
+    buf_text(to, "  was ");
+    escape_terminal(to, buf_span(&raw));
+    buf_release(&raw);
+}
+
+void diff_label_make(struct label *label, const struct show *show,
+                     const struct row *row, enum label_name name)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_node *node = node_of(show, row);
+    struct buf raw = BUF_INIT;
+
+    if (row->place == 0) {
+        add_root(&label->name, diff);
+        return;
+    }
+    label->is_path = name == LABEL_PATH;
+    if (name == LABEL_PATH)
+        diff_node_name(diff, row->place, &raw);
+    escape_terminal(&label->name, name == LABEL_PATH ? buf_span(&raw) : node->name);
+    buf_release(&raw);
+    if (node->pair == DIFF_NONE)
+        return;
+    buf_text(&label->sign, diff->pairs[node->pair].flags & DIFF_BUFFER ? "▫ " : "▪ ");
+    add_old_name(&label->tail, diff, &diff->pairs[node->pair]);
+}
+
+/* ---- title and status ---- */
+
+static void add_title_count(struct buf *to, const char *sign, uint32_t n,
+                            const char *what, bool always)
+{
+    if (n == 0 && !always)
+        return;
+    buf_printf(to, "   %s", sign);
+    text_commas(to, n);
+    buf_printf(to, " %s", what);
+}
+
+static void add_title_counts(struct buf *to, const struct diff *diff)
+{
+    const uint32_t *n = diff->total.states;
+
+    add_title_count(to, "= ", count_alike(diff, &diff->total),
+                    diff->values ? "same" : "alike", true);
+    if (diff->values)
+        add_title_count(to, "~ ", n[DIFF_CHANGED], "changed", true);
+    add_title_count(to, "~ ", n[DIFF_RETYPED], "retyped", false);
+    add_title_count(to, "≠ ", n[DIFF_RESHAPED], "reshaped", true);
+    add_title_count(to, "⇉ ", n[DIFF_JOINED], "joined or split", false);
+    add_title_count(to, "", n[DIFF_LEFT] + n[DIFF_RIGHT], "only in one", true);
+    if (diff->values)
+        add_title_count(to, "? ", n[DIFF_UNREAD], "not compared", false);
+    add_title_count(to, "→ ", diff->total.renamed, "renamed", false);
+    if (!diff->values)
+        buf_text(to, "   values not compared");
+    if (!diff->complete)
+        buf_text(to, "   stopped");
+}
+
+void diff_title(struct lines *to, const struct diff *diff, unsigned width)
+{
+    bool equal = diff_equal(diff);
+    const char *verdict = !equal ? "DIFFERENT" : diff->values ? "EQUAL" : "ALIKE";
+    size_t room = width > strlen(verdict) + 2 ? width - strlen(verdict) - 2 : 0;
+    struct buf left = BUF_INIT, text = BUF_INIT;
+
+    buf_char(&left, ' ');
+    escape_terminal(&left, diff_file(diff, false));
+    buf_text(&left, " ⇄ ");
+    escape_terminal(&left, diff_file(diff, true));
+    buf_text(&left, "   ");
+    add_count(&left, diff->total.tensors, "tensor", "tensors");
+    add_title_counts(&left, diff);
+    text_cut(&text, buf_span(&left), room, glyph(GLYPH_ELLIPSIS, false));
+    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+    lines_pad(to, width > strlen(verdict) ? width - strlen(verdict) : 0);
+    if (room > 0)
+        lines_text(to, equal ? COLOUR_GOOD : COLOUR_WARNING, verdict);
+    lines_pad(to, width);
+    lines_end(to);
+    buf_release(&left);
+    buf_release(&text);
+}
+
+void diff_status(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_sums *sums = &node_of(show, row)->sums;
+    struct buf raw = BUF_INIT;
+
+    if (row->place == 0) {
+        add_root(to, diff);
+    } else {
+        diff_node_name(diff, row->place, &raw);
+        escape_terminal(to, buf_span(&raw));
+    }
+    buf_text(to, "   ");
+    add_count(to, sums->tensors, "tensor", "tensors");
+    if (node_of(show, row)->pair == DIFF_NONE)
+        buf_printf(to, ", %u differ", (unsigned)count_different(diff, sums));
+    if (sums->max_pair != DIFF_NONE && sums->max_abs > 0) {
+        buf_text(to, "   max ");
+        text_real(to, sums->max_abs);
+        buf_text(to, " in ");
+        buf_clear(&raw);
+        diff_pair_name(diff, sums->max_pair, &raw);
+        escape_terminal(to, buf_span(&raw));
+    }
+    buf_release(&raw);
+}
+
+/* ---- in short ---- */
+
+/* All that diff_text.c prints as rows; here only those that are no row of the tree. */
+static void add_rows(struct lines *to, const struct diff *diff, unsigned width)
+{
+    struct arena arena;
+    struct diff_rows rows = {.arena = &arena};
+    struct buf text = BUF_INIT;
+
+    arena_init(&arena, GIB);
+    if (diff_rows_make(&rows, diff, NULL) == 0 && rows.n > 0)
+        lines_end(to);
+    for (uint32_t i = 0; i < rows.n; i++) {
+        const struct diff_row *row = &rows.at[i];
+
+        lines_printf(to, row->colour, " %s ", row->sign);
+        buf_clear(&text);
+        buf_printf(&text, "%.*s", STR_ARG(row->what));
+        if (row->amount.len > 0)
+            buf_printf(&text, "  %.*s", STR_ARG(row->amount));
+        if (row->rest.len > 0)
+            buf_printf(&text, "  %.*s", STR_ARG(row->rest));
+        lines_wrap(to, COLOUR_NONE, buf_span(&text), width, 3);
+    }
+    buf_release(&text);
+    arena_release(&arena);
+}
+
+void diff_short(struct lines *to, const struct diff *diff, unsigned width)
+{
+    struct buf text = BUF_INIT;
+
+    if (diff_equal(diff)) {
+        diff_same(&text, diff);
+    } else {
+        diff_sentence(&text, diff);
+        if (text.len == 0)
+            diff_counts(&text, diff);
+    }
+    lines_text(to, COLOUR_NONE, " ");
+    lines_wrap(to, COLOUR_NONE, buf_span(&text), width, 1);
+    if (!diff_equal(diff))
+        add_rows(to, diff, width);
+    buf_release(&text);
+}

@@ -1,0 +1,47 @@
+/* diff_view.h - two models side by side as a person walks through them: what the rows
+ * of a pair say. A row's place is a node of the pair's diff (study/diff.h), and all of
+ * this is only for a show that has a pair.
+ *
+ *   resnet50.pth ⇄ finetuned.pth   320 tensors   = 129 same   ~ 189 changed   DIFFERENT
+ *   name                tensors that differ            left        right    rel Δ   max
+ * |Δ| ▾ (both)         ~  191 of 320                    25.6M        23.5M ├   conv1 =
+ * 0 of 1 ├ ▸ layer4       ~  60 of 60                                            4.1%
+ * 0.01718
+ */
+#ifndef SHOW_DIFF_VIEW_H
+#define SHOW_DIFF_VIEW_H
+
+#include "base/buf.h"
+#include "show/labels.h"
+#include "show/lines.h"
+#include "study/diff.h"
+
+/* The columns of a pair's rows, in place of labels.h's table: always all of them, in
+ * this order. Their ranks say which go first where there is little room. */
+extern const struct column diff_columns[];
+extern const size_t n_diff_columns;
+const struct column *diff_column_find(struct str id); /* or NULL */
+
+/* What label_make() calls for a pair's rows, with an empty label. The root is "(both)".
+ */
+void diff_label_make(struct label *label, const struct show *show,
+                     const struct row *row, enum label_name name);
+
+/* "=" nothing differs, "~" values do, "≠" shapes, "+" and "-" only on one side, "→"
+ * only names, "⇉" fused or split, "?" could not be compared. */
+const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour);
+
+/* How far a node's values are apart, by which rows are ordered: of its parameters if
+ * some changed; below 0 where nothing was, or could be, compared. */
+double diff_distance(const struct diff *diff, uint32_t node);
+
+/* The title line, exactly `width` wide, and the left part of the status line. */
+void diff_title(struct lines *to, const struct diff *diff, unsigned width);
+void diff_status(struct buf *to, const struct show *show, const struct row *row);
+
+/* What happened, in short: a sentence or two, and below it all that is no matter of one
+ * row: names that changed by rule, plain values, classes. On lines of at most `width`.
+ */
+void diff_short(struct lines *to, const struct diff *diff, unsigned width);
+
+#endif
