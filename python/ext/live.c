@@ -46,6 +46,8 @@ void live_free(struct live *live)
 {
     if (!live)
         return;
+    if (live->source)
+        live->source->live = NULL;
     for (uint32_t i = 0; i < live->n_modules; i++)
         Py_XDECREF(live->modules[i].weak);
     for (uint32_t i = 0; i < live->n_tensors; i++)
@@ -166,6 +168,9 @@ struct model *live_model(PyObject *object, const char *name, struct live **ret_l
         model = NULL;
     }
     if (model) {
+        walk.source->model = model;
+        walk.source->live = walk.live;
+        walk.live->source = walk.source;
         *ret_live = walk.live;
         walk.live = NULL;
     } else {
@@ -220,14 +225,21 @@ static uint32_t original_of(const struct live *live, PyObject *replica)
     return live->modules[index].number;
 }
 
-uint32_t live_object(const struct live *live, PyObject *module)
+uint32_t live_known_object(const struct live *live, PyObject *object)
 {
     uint32_t index;
 
-    if (map_find(&live->by_module, (uintptr_t)module, &index) &&
-        referent(live->modules[index].weak) == module)
+    if (map_find(&live->by_module, (uintptr_t)object, &index) &&
+        referent(live->modules[index].weak) == object)
         return live->modules[index].number;
-    return original_of(live, module);
+    return NO_OBJECT;
+}
+
+uint32_t live_object(const struct live *live, PyObject *module)
+{
+    uint32_t number = live_known_object(live, module);
+
+    return number != NO_OBJECT ? number : original_of(live, module);
 }
 
 uint32_t live_compiled(const struct live *live, PyObject *module)

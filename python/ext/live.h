@@ -1,8 +1,9 @@
 /* live.h - a live nn.Module (or an object that holds modules) as a struct model.
  * Names, classes with their bases, arguments as torch prints them, parameters, buffers,
  * ties, shared modules, plain attributes, training, hooks: all through model/build.h,
- * like a file. Its source (model/source.h) reads the tensors where they lie; it must be
- * asked with the GIL held by the thread that owns the model ("ask the owner"). */
+ * like a file. Its source (model/source.h) reads the tensors where they lie, and tells
+ * attributes and the code of classes; it must be asked with the GIL held by the thread
+ * that owns the model ("ask the owner"). */
 #ifndef EXT_LIVE_H
 #define EXT_LIVE_H
 
@@ -23,6 +24,8 @@ void live_free(struct live *live); /* NULL is allowed */
  * NO_OBJECT for modules that are not part of the model (another model, a deep copy, a
  * new module at an old address). A replica of DataParallel is its original. */
 uint32_t live_object(const struct live *live, PyObject *module);
+/* The same by nothing but its address. */
+uint32_t live_known_object(const struct live *live, PyObject *object);
 /* The object of the module that torch.compile() made this one of; or NO_OBJECT. */
 uint32_t live_compiled(const struct live *live, PyObject *module);
 /* The tensor number of a parameter or buffer, by its address; or NO_OBJECT. */
@@ -33,11 +36,5 @@ PyObject *live_tensor_of(const struct live *live, uint32_t tensor);
 /* The root modules that still live, as a new list (NULL: an exception): more than one
  * for an object that holds several. */
 PyObject *live_roots(const struct live *live);
-
-/* Source of a class by inspect, file and line: fills the class's text when first asked.
- * What inspect cannot tell (built-in classes, a deleted file) stays 0 and is no error.
- */
-int live_source(struct live *live, struct model *model, uint32_t class_id,
-                struct err *err);
 
 #endif

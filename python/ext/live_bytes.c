@@ -100,6 +100,9 @@ static void live_close(struct source *source)
 {
     struct live_source *self = (struct live_source *)source;
 
+    if (self->live)
+        self->live->source = NULL;
+    live_forget(source);
     for (uint32_t i = 0; i < self->n_storages; i++) {
         Py_XDECREF(self->storages[i].weak);
         Py_XDECREF(self->storages[i].names);
@@ -111,6 +114,9 @@ static void live_close(struct source *source)
 static const struct source_ops live_ops = {.bytes = live_bytes,
                                            .direct = live_direct,
                                            .changed = live_changed,
+                                           .attributes = live_attributes,
+                                           .forget = live_forget,
+                                           .code = live_code,
                                            .close = live_close};
 
 struct live_source *live_source_new(void)

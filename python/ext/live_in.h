@@ -7,6 +7,8 @@
  *   live_value.c   plain values, and the names of classes and functions
  *   live_bytes.c   the source: bytes where they lie
  *   live_code.c    the source text of classes
+ *   live_attributes.c  what stands below an object, one level at a time
+ *   live_text.c    any object in one line
  *
  * Nothing here recurses by what it is given. While the model is built all objects met
  * are held, so that an address means one object; afterwards only weak references stay.
@@ -32,6 +34,7 @@ struct live_known {
 
 struct live {
     struct arena arena;
+    struct live_source *source;      /* of its model, as long as that lives; or NULL */
     struct map by_module, by_tensor; /* address -> index in `modules`, `tensors` */
     struct map by_hooks; /* address of a module's dict of forward hooks -> its index */
     struct live_known *modules, *tensors;
@@ -59,6 +62,11 @@ struct live_source {
     struct arena arena;
     struct live_storage *storages; /* by the model's number */
     uint32_t n_storages, storages_room;
+    const struct model
+        *model;        /* which it is the source of, and who knows its objects; */
+    struct live *live; /* both NULL until it is built, and once `live` is gone */
+    struct live_handle *handles; /* of attributes; malloc */
+    uint32_t n_handles, handles_room;
 };
 
 struct live_source *live_source_new(void); /* NULL: no memory */
@@ -67,6 +75,25 @@ struct live_source *live_source_new(void); /* NULL: no memory */
  * For a tensor in the processor's memory only. */
 int live_look_storage(PyObject *tensor, uint64_t *ret_identity, uint64_t *ret_at,
                       uint64_t *ret_bytes);
+
+/* live_attributes.c: as in struct source_ops. */
+int live_attributes(struct source *source, const struct attribute_of *what,
+                    struct arena *arena, struct attribute **ret_attributes,
+                    uint32_t *ret_n, struct err *err);
+void live_forget(struct source *source);
+/* live_code.c: likewise. */
+int live_code(struct source *source, uint32_t class_id, struct arena *arena,
+              struct class_code *ret_code, struct err *err);
+
+/* live_text.c: an object in one line, and whether there is more below it than the text
+ * tells; runs none of the user's code. */
+bool live_describe(struct buf *to, const struct torch *torch, PyObject *object);
+/* A str, cut where it is long. */
+void live_text_name(struct buf *to, PyObject *text);
+/* Of a list, tuple, dict or set; else -1. */
+Py_ssize_t live_length(PyObject *object);
+/* An attribute that all types have, by Python's own way: a new reference, or NULL. */
+PyObject *live_type_attribute(PyTypeObject *type, const char *name);
 
 /* What an attribute of a module is, by its name. */
 enum live_key_kind {

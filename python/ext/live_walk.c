@@ -604,7 +604,7 @@ static uint32_t enter(struct live_walk *walk, const struct live_task *task, bool
                    sizeof *live->modules) < 0 ||
         map_put(&live->by_module, (uintptr_t)task->object, live->n_modules) < 0)
         return UINT32_MAX;
-    if (module) {
+    if (module || !is_nest(task->object)) {
         known.weak = PyWeakref_NewRef(task->object, NULL);
         ext_swallow();
     }

@@ -272,3 +272,60 @@ PyObject *model_names(PyObject *self, PyObject *unused)
             Py_CLEAR(list);
     return list;
 }
+
+/* ---- attributes ---- */
+
+static PyObject *attribute_dict(const struct attribute *one)
+{
+    static const char *const flags[] = {"class", "property", "item", "raised", "rest"};
+    PyObject *dict = PyDict_New(), *names = PyList_New(0);
+
+    for (unsigned i = 0; names && i < COUNT_OF(flags); i++)
+        if ((one->flags & 1u << i) && !list_add(names, PyUnicode_FromString(flags[i])))
+            Py_CLEAR(names);
+    if (!dict || !names || !dict_text(dict, "name", one->name) ||
+        !dict_text(dict, "text", one->text) ||
+        !dict_put(dict, "flags", Py_NewRef(names)) ||
+        (one->handle != NO_ATTRIBUTE && !dict_number(dict, "handle", one->handle)) ||
+        (one->place != NO_PLACE && !dict_number(dict, "place", one->place)))
+        Py_CLEAR(dict);
+    Py_XDECREF(names);
+    return dict;
+}
+
+PyObject *model_attributes(PyObject *self, PyObject *of)
+{
+    const struct session *session = model_of(self)->session;
+    struct attribute_of what = {NO_PLACE, NO_ATTRIBUTE};
+    struct attribute *found = NULL;
+    struct err err = {0};
+    struct arena arena;
+    PyObject *list = NULL;
+    uint32_t n = 0;
+
+    if (PyTuple_Check(of)) {
+        if (!PyArg_ParseTuple(of, "I", &what.attribute))
+            return NULL;
+    } else {
+        what.place = find_place(session, of);
+        if (what.place == NO_PLACE)
+            return NULL;
+    }
+    arena_init(&arena, 0);
+    if (source_attributes(session->model->source, &what, &arena, &found, &n, &err) < 0)
+        ext_raise(&err);
+    else
+        list = PyList_New(0);
+    for (uint32_t i = 0; list && i < n; i++)
+        if (!list_add(list, attribute_dict(&found[i])))
+            Py_CLEAR(list);
+    arena_release(&arena);
+    return list;
+}
+
+PyObject *model_forget(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    source_forget(model_of(self)->session->model->source);
+    Py_RETURN_NONE;
+}

@@ -32,6 +32,8 @@ PyObject *model_stats(PyObject *self, PyObject *args);
 PyObject *model_show(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *model_bytes(PyObject *self, PyObject *args);
 PyObject *model_object(PyObject *self, PyObject *name);
+PyObject *model_attributes(PyObject *self, PyObject *of);
+PyObject *model_forget(PyObject *self, PyObject *unused);
 PyObject *model_names(PyObject *self, PyObject *unused);
 
 #endif

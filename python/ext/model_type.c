@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "ext/answers_in.h"
 #include "ext/model_in.h"
 #include "ext/views.h"
 
@@ -186,25 +187,35 @@ static PyObject *text_of(const struct model *model, uint32_t string)
     return PyUnicode_DecodeUTF8(text.at, (Py_ssize_t)text.len, "replace");
 }
 
+static PyObject *code_object(const struct model *model, uint32_t class_id)
+{
+    struct class_code code = {0};
+    struct err err = {0};
+    struct arena arena;
+    PyObject *answer;
+
+    arena_init(&arena, 0);
+    if (class_code(model, class_id, &arena, &code, &err) < 0)
+        answer = ext_raise(&err);
+    else if (code.text.len == 0)
+        answer = Py_NewRef(Py_None);
+    else
+        answer = Py_BuildValue("(NIN)", text_object(code.file), code.line,
+                               text_object(code.text));
+    arena_release(&arena);
+    return answer;
+}
+
 static PyObject *model_code(PyObject *self, PyObject *args)
 {
-    struct model *model = of(self)->session->model;
-    const struct class_info *info;
-    struct err err = {0};
+    const struct model *model = of(self)->session->model;
     const char *name;
 
     if (!PyArg_ParseTuple(args, "s", &name))
         return NULL;
-    for (uint32_t i = 0; i < model->n_classes; i++) {
-        if (!str_is(model_string(model, model->classes[i].name), name))
-            continue;
-        if (of(self)->live && live_source(of(self)->live, model, i, &err) < 0)
-            return ext_raise(&err);
-        info = &model->classes[i];
-        if (info->source)
-            return Py_BuildValue("(NIN)", text_of(model, info->file), info->line,
-                                 text_of(model, info->source));
-    }
+    for (uint32_t i = 0; i < model->n_classes; i++)
+        if (str_is(model_string(model, model->classes[i].name), name))
+            return code_object(model, i);
     Py_RETURN_NONE;
 }
 
@@ -273,6 +284,8 @@ static PyMethodDef methods[] = {
     {"tensor", model_tensor, METH_VARARGS, "the tensor of a number, or None"},
     {"roots", model_roots, METH_NOARGS, "the root modules that still live"},
     {"code", model_code, METH_VARARGS, "code(class): (file, line, text) or None"},
+    {"attributes", model_attributes, METH_O, "attributes(of): what stands below it"},
+    {"forget", model_forget, METH_NOARGS, "let go of what attributes() gave"},
     {"bases", model_bases, METH_VARARGS, "bases(class): names, the nearest first"},
     {NULL, NULL, 0, NULL},
 };

@@ -10,6 +10,9 @@
  *   number(module), tensor_number(tensor)   their numbers, or None
  *   module(number), tensor(number), roots() the objects, or None if they are gone
  *   code(name)        (file, line, text) of a class, or None
+ *   attributes(of)    of a live object: a list of dicts (name, text, handle, place,
+ *                     flags); `of` is a name, or (handle,) for what is below one
+ *   forget()          let go of what handles stand for
  *   bases(name)       the names of the classes it is made from
  * A name is one as session_find() takes them, or a place's number. Members: n_places,
  * changed, live. */

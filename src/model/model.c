@@ -211,6 +211,22 @@ struct str class_short(struct str name)
     return str_from(name, (size_t)(str_find_last_char(name, '.') + 1));
 }
 
+int class_code(const struct model *model, uint32_t class_id, struct arena *arena,
+               struct class_code *ret_code, struct err *err)
+{
+    const struct class_info *info;
+
+    if (class_id >= model->n_classes)
+        return err_set(err, ERR_USAGE, "there is no class %u", class_id);
+    info = &model->classes[class_id];
+    if (!info->source)
+        return source_code(model->source, class_id, arena, ret_code, err);
+    *ret_code = (struct class_code){.text = model_string(model, info->source),
+                                    .file = model_string(model, info->file),
+                                    .line = info->line};
+    return 0;
+}
+
 bool class_wraps(struct str class_name, struct str child)
 {
     static const struct {

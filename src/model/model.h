@@ -246,6 +246,10 @@ const struct object *place_object(const struct model *model, uint32_t place);
  * The short form ends it: "Conv2d". */
 struct str place_class(const struct model *model, uint32_t place);
 struct str class_short(struct str name);
+/* The code of a class (an index in `classes`): what the model holds, else what its
+ * source says, in the arena. 0 with a reason where there is none. */
+int class_code(const struct model *model, uint32_t class_id, struct arena *arena,
+               struct class_code *ret_code, struct err *err);
 /* Is `child` what a module of this class only wraps (DataParallel: "module"), so that
  * its name gets in the way? */
 bool class_wraps(struct str class_name, struct str child);

@@ -202,8 +202,10 @@ static void close_all(struct source *source)
     pthread_mutex_destroy(&self->lock);
 }
 
-static const struct source_ops file_source_ops = {source_read, source_memory,
-                                                  any_changed, close_all};
+static const struct source_ops file_source_ops = {.bytes = source_read,
+                                                  .direct = source_memory,
+                                                  .changed = any_changed,
+                                                  .close = close_all};
 
 /* ---- building ---- */
 

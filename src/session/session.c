@@ -52,10 +52,12 @@ static int take_statistics(struct session *session, struct err *err)
 
 static void drop(struct model *model, struct run *run, bool borrowed)
 {
-    if (!run)
-        model_free(model);
-    else if (!borrowed)
+    if (borrowed)
+        return;
+    if (run)
         run_free(run);
+    else
+        model_free(model);
 }
 
 /* Takes both, unless they are borrowed: the model is the run's, if there is a run. */
@@ -83,6 +85,11 @@ static struct session *open_both(struct model *model, struct run *run, bool borr
 struct session *session_of(struct model *model, struct err *err)
 {
     return open_both(model, NULL, false, err);
+}
+
+struct session *session_on(struct model *model, struct err *err)
+{
+    return open_both(model, NULL, true, err);
 }
 
 struct session *session_of_run(struct run *run, struct err *err)

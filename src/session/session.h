@@ -32,7 +32,7 @@ struct exponents {
 struct session {
     struct model *model;
     struct run *run; /* what was recorded, with its model; NULL for model files */
-    bool borrowed;   /* the run is somebody else's */
+    bool borrowed;   /* the run or the model is somebody else's */
     struct arena arena;
     struct counts total;
     struct place_counts places;
@@ -51,6 +51,8 @@ struct session {
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* The same for a model that is there already, which it takes (also when it fails). */
 struct session *session_of(struct model *model, struct err *err);
+/* The same for a model that stays with its owner and outlives the session. */
+struct session *session_on(struct model *model, struct err *err);
 /* The same for a recording. The statistics of parameters that it holds are known then;
  * of those measured several times, the latest. */
 struct session *session_of_run(struct run *run, struct err *err);
