@@ -7,6 +7,7 @@
  *   json_tree.c   the tree: modules, groups, tensors, values; what every document has
  *   json_info.c   the container, its globals and pickles; the program itself
  *   json_show.c   one place in full       json_stats.c  statistics
+ *   json_row.c    the same, to be copied
  *   json_run.c    a recording: as a whole, by place, and all of it
  *   json_call.c   calls, values, gaps   json_diff.c   two models side by side
  *   json_place.c  one place as an object: what all of the above are made of
@@ -68,6 +69,12 @@ struct export_values {
 void export_show_json(struct json *json, const struct session *session, uint32_t place,
                       const struct numbers *numbers,
                       const struct export_values *values);
+
+/* The same as text, with the statistics, quantiles and histogram that `torchoscope show
+ * --json` writes unless it is told otherwise; those of a tensor of more than `most`
+ * bytes are left out, as are those that cannot be had. */
+int export_row_json(struct buf *to, struct session *session, uint32_t place,
+                    uint64_t most, struct work *work, struct err *err);
 
 /* What the session knows by now of the tensors chosen; `complete` is false if computing
  * them was stopped. */
