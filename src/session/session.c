@@ -330,6 +330,20 @@ static int compare_positions(const void *a, const void *b)
     return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
 }
 
+void session_file_order(const struct session *session, uint32_t *tensors, uint32_t n)
+{
+    struct position *order = calloc((size_t)n + 1, sizeof *order);
+
+    if (!order)
+        return; /* any order will do */
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = position_of(session->model, tensors[i]);
+    qsort(order, n, sizeof *order, compare_positions);
+    for (uint32_t i = 0; i < n; i++)
+        tensors[i] = order[i].tensor;
+    free(order);
+}
+
 static void expect_bytes(const struct session *session, const uint32_t *tensors,
                          uint32_t n, struct work *work)
 {
@@ -353,8 +367,8 @@ int session_stats_many(struct session *session, const uint32_t *tensors, uint32_
                        struct work *work, struct err *err)
 {
     struct histogram *histogram = NULL;
-    struct position *order = NULL;
     struct arena scratch;
+    uint32_t *order;
     int status = -1;
     uint32_t i;
 
@@ -365,8 +379,8 @@ int session_stats_many(struct session *session, const uint32_t *tensors, uint32_
         goto out;
     }
     for (i = 0; i < n; i++)
-        order[i] = position_of(session->model, tensors[i]);
-    qsort(order, n, sizeof *order, compare_positions);
+        order[i] = tensors[i];
+    session_file_order(session, order, n);
     expect_bytes(session, tensors, n, work);
     histogram = histogram_room(session);
     for (i = 0; i < n; i++) {
@@ -374,9 +388,9 @@ int session_stats_many(struct session *session, const uint32_t *tensors, uint32_
             err_set(err, ERR_CANCELLED, "stopped");
             goto out;
         }
-        if (measure_or_why(session, order[i].tensor, histogram, work, err) < 0)
+        if (measure_or_why(session, order[i], histogram, work, err) < 0)
             goto out;
-        if (session->want_sha256 && digest(session, order[i].tensor, work, err) < 0)
+        if (session->want_sha256 && digest(session, order[i], work, err) < 0)
             goto out;
     }
     status = 0;

@@ -6,6 +6,7 @@
  *   session.c   opening; one tensor's statistics, and those of many
  *   find.c      which place a person means by a name
  *   numbers.h   all that can be asked about one tensor, at once
+ *   jobs.h      the same in the background
  *   pair.h      two sessions side by side, compared
  *
  * Whoever includes this header may also ask measure/ about the session's tensors: exact
@@ -72,6 +73,9 @@ int session_stats(struct session *session, uint32_t tensor, struct work *work,
  * call fails with ERR_CANCELLED and keeps what it has. */
 int session_stats_many(struct session *session, const uint32_t *tensors, uint32_t n,
                        struct work *work, struct err *err);
+
+/* Put tensors in the order in which they lie in the file. */
+void session_file_order(const struct session *session, uint32_t *tensors, uint32_t n);
 
 /* Keep the statistics of a tensor that somebody else measured, in place of those that
  * are known. */

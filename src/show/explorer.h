@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "session/jobs.h"
 #include "session/pair.h"
 #include "session/session.h"
@@ -17,6 +18,20 @@
 #include "show/label_set.h"
 #include "show/panels.h"
 #include "show/show.h"
+
+/* What `!` goes to. */
+struct alarm {
+    enum severity severity;
+    uint32_t order; /* in which it was met */
+    uint64_t time;  /* of a run; 0: of the file */
+    uint32_t place;
+    const char *text; /* escaped */
+};
+struct alarms {
+    struct alarm *at; /* alarms before warnings, in order of time, then of the tree */
+    uint32_t n, room;
+    uint32_t next; /* which of them comes next */
+};
 
 struct explorer {
     struct session *session; /* borrowed; of a pair the right one */
@@ -31,6 +46,13 @@ struct explorer {
                            RUN_NONE: the newest */
     bool ascii;         /* of what measures itself, as bars do */
     struct buf message; /* for the status line, until the next key */
+    struct alarms alarms;
+
+    /* Private: tensors that were asked for however large they are; without `jobs`, what
+     * was computed: an index in `numbers` by tensor. */
+    struct map asked, measured;
+    struct numbers **numbers;
+    uint32_t n_numbers, numbers_room;
 };
 
 /* Begin with what a first opening shows: Details of a file, Code and Attributes of a
@@ -44,9 +66,15 @@ void explorer_end(struct explorer *explorer);
 void explorer_say(struct explorer *explorer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The selected place of the session's model; of a pair's node that only the left one
+ * has NO_PLACE. */
+uint32_t explorer_place(const struct explorer *explorer);
+
 /* What is known by now of the values of a tensor: its statistics, quantiles and
  * histogram. Until they are: NULL, and *ret_why is "…" while they are computed, else
- * why there are none, or what to press where they are too large to be read unasked. */
+ * why there are none, or what to press where they are too large to be read unasked.
+ * Where only the statistics are known, the rest is not there (n_quantiles, n_bins are
+ * 0), and *ret_why tells likewise. Good until the next call. */
 const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tensor,
                                        const char **ret_why);
 /* :stats: read it however large it is; of all tensors with NO_TENSOR. */

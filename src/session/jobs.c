@@ -1,0 +1,447 @@
+#include "session/jobs.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "session/jobs_in.h"
+
+#define POLL_NS     10000000u /* how long one poll may run errands */
+#define TELL_NS     50000000u /* how often the long job tells what it has */
+#define JOBS_MEMORY GIB
+
+static const double asked_quantiles[JOBS_QUANTILES] = {0.01, 0.05, 0.25, 0.5,
+                                                       0.75, 0.95, 0.99};
+
+/* ---- on the threads; the lock is held unless something else is said ---- */
+
+void jobs_tell(struct jobs *jobs)
+{
+    ssize_t written;
+
+    if (jobs->told)
+        return;
+    written = write(jobs->write_fd, "!", 1);
+    jobs->told = written == 1;
+}
+
+/* What is to be done next: a wish, the newest first; else a part of the long job, which
+ * one thread at a time does, so that the other is free for wishes. */
+static bool take_task(struct worker *worker, struct answer *answer)
+{
+    struct jobs *jobs = worker->jobs;
+
+    *answer = (struct answer){0};
+    if (jobs->n_wishes > 0) {
+        answer->tensor = jobs->wishes[--jobs->n_wishes];
+        work_init(&worker->work);
+        return true;
+    }
+    if (!jobs->long_on || jobs->at_order == jobs->n_order)
+        return false;
+    for (uint32_t i = 0; i < jobs->n_workers; i++)
+        if (jobs->workers[i].with_long)
+            return false;
+    answer->tensor = jobs->order[jobs->at_order++];
+    answer->brief = true;
+    return true;
+}
+
+/* Without the lock. What was measured lies in a scratch arena and is copied. */
+static void measure(struct worker *worker, struct answer *answer)
+{
+    const struct model *model = &worker->lent;
+    struct numbers_wanted wanted = {
+        .quantiles = asked_quantiles, .n_quantiles = JOBS_QUANTILES, .bins = JOBS_BINS};
+    struct work *work = answer->brief ? &worker->jobs->long_work : &worker->work;
+    struct err err = {0};
+    struct arena arena;
+
+    arena_init(&arena, JOBS_MEMORY);
+    if (answer->brief)
+        wanted = (struct numbers_wanted){0};
+    if (numbers_measure(model, &model->tensors[answer->tensor], &wanted, &arena, work,
+                        &answer->stats, &answer->numbers, &err) < 0) {
+        answer->cancelled = err.code == ERR_CANCELLED;
+        memcpy(answer->why, err.text, sizeof answer->why - 1);
+        answer->numbers = (struct numbers){0};
+    }
+    for (uint32_t i = 0; i < answer->numbers.n_quantiles; i++)
+        answer->quantiles[i] = answer->numbers.quantiles[i];
+    for (uint32_t i = 0; i < answer->numbers.n_bins; i++)
+        answer->bins[i] = answer->numbers.bins[i];
+    arena_release(&arena);
+}
+
+/* Add a copy of the answer to those that are done. */
+static void give(struct jobs *jobs, const struct answer *answer)
+{
+    struct answer *copy = malloc(sizeof *copy);
+    uint64_t now = clock_ns();
+
+    if (!copy)
+        return;
+    *copy = *answer;
+    copy->numbers.stats = &copy->stats;
+    copy->numbers.at = asked_quantiles;
+    copy->numbers.quantiles = copy->quantiles;
+    copy->numbers.bins = copy->bins;
+    copy->next = jobs->done;
+    jobs->done = copy;
+    if (answer->brief && jobs->at_order < jobs->n_order &&
+        now - jobs->long_told_ns < TELL_NS)
+        return;
+    jobs->long_told_ns = now;
+    jobs_tell(jobs);
+}
+
+static void *work_on(void *argument)
+{
+    struct worker *worker = argument;
+    struct jobs *jobs = worker->jobs;
+    struct answer answer;
+
+    pthread_mutex_lock(&jobs->lock);
+    while (!jobs->ending) {
+        if (!take_task(worker, &answer)) {
+            pthread_cond_wait(&jobs->more, &jobs->lock);
+            continue;
+        }
+        worker->busy = true;
+        worker->with_long = answer.brief;
+        pthread_mutex_unlock(&jobs->lock);
+        measure(worker, &answer);
+        pthread_mutex_lock(&jobs->lock);
+        worker->busy = worker->with_long = false;
+        give(jobs, &answer);
+        pthread_cond_signal(&jobs->asked);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return NULL;
+}
+
+/* ---- beginning and ending ---- */
+
+/* Signals are for the thread that has the terminal. */
+static bool start_thread(struct worker *worker)
+{
+    sigset_t all, before;
+    int status;
+
+    errands_begin(worker);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    status = pthread_create(&worker->thread, NULL, work_on, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status == 0;
+}
+
+/* Threads are started when there is something to do for them, and only one where all
+ * bytes go through their owner. The lock is held. */
+static void start_threads(struct jobs *jobs)
+{
+    const struct source *source = jobs->session->model->source;
+    uint32_t n = source && !source->any_thread ? 1 : JOBS_THREADS;
+
+    while (jobs->n_workers < n) {
+        struct worker *worker = &jobs->workers[jobs->n_workers];
+
+        worker->jobs = jobs;
+        if (!start_thread(worker))
+            break;
+        jobs->n_workers++;
+    }
+    pthread_cond_broadcast(&jobs->more);
+}
+
+static int make_pipe(struct jobs *jobs, struct err *err)
+{
+    int fds[2];
+
+    if (pipe(fds) < 0)
+        return err_set_errno(err, "a pipe");
+    for (int i = 0; i < 2; i++) {
+        fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+        fcntl(fds[i], F_SETFL, O_NONBLOCK);
+    }
+    jobs->read_fd = fds[0];
+    jobs->write_fd = fds[1];
+    return 0;
+}
+
+struct jobs *jobs_new(struct session *session, struct err *err)
+{
+    struct jobs *jobs = calloc(1, sizeof *jobs);
+    size_t n = (size_t)session->model->n_tensors + 1;
+    pthread_condattr_t monotonic;
+
+    if (!jobs) {
+        err_set(err, ERR_LIMIT, "no memory left");
+        return NULL;
+    }
+    jobs->session = session;
+    arena_init(&jobs->arena, 0);
+    jobs->state = arena_array(&jobs->arena, n, sizeof *jobs->state);
+    jobs->answers = arena_array(&jobs->arena, n, sizeof *jobs->answers);
+    if (!jobs->state || !jobs->answers) {
+        arena_err(&jobs->arena, "the list of tensors", err);
+        goto fail;
+    }
+    if (make_pipe(jobs, err) < 0)
+        goto fail;
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&jobs->more, NULL);
+    pthread_cond_init(&jobs->asked, &monotonic);
+    pthread_cond_init(&jobs->served, NULL);
+    pthread_condattr_destroy(&monotonic);
+    work_init(&jobs->long_work);
+    return jobs;
+
+fail:
+    arena_release(&jobs->arena);
+    free(jobs);
+    return NULL;
+}
+
+static void stop_threads(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    jobs->ending = true;
+    atomic_store(&jobs->long_work.cancel, 1);
+    for (uint32_t i = 0; i < jobs->n_workers; i++)
+        atomic_store(&jobs->workers[i].work.cancel, 1);
+    pthread_cond_broadcast(&jobs->more);
+    pthread_cond_broadcast(&jobs->served);
+    pthread_mutex_unlock(&jobs->lock);
+    for (uint32_t i = 0; i < jobs->n_workers; i++)
+        pthread_join(jobs->workers[i].thread, NULL);
+}
+
+void jobs_free(struct jobs *jobs)
+{
+    if (!jobs)
+        return;
+    stop_threads(jobs);
+    while (jobs->done) {
+        struct answer *next = jobs->done->next;
+
+        free(jobs->done);
+        jobs->done = next;
+    }
+    for (uint32_t i = 0; i < jobs->session->model->n_tensors; i++)
+        free(jobs->answers[i]);
+    free(jobs->order);
+    close(jobs->read_fd);
+    close(jobs->write_fd);
+    pthread_cond_destroy(&jobs->more);
+    pthread_cond_destroy(&jobs->asked);
+    pthread_cond_destroy(&jobs->served);
+    pthread_mutex_destroy(&jobs->lock);
+    arena_release(&jobs->arena);
+    free(jobs);
+}
+
+/* ---- wishes ---- */
+
+/* Nothing to ask a thread: say why at once. */
+static void refuse(struct jobs *jobs, uint32_t tensor, const char *why)
+{
+    struct answer *answer = calloc(1, sizeof *answer);
+
+    if (!answer)
+        return;
+    strncpy(answer->why, why, sizeof answer->why - 1);
+    jobs->answers[tensor] = answer;
+    jobs->state[tensor] = ANSWERED;
+}
+
+void jobs_want(struct jobs *jobs, uint32_t tensor)
+{
+    const struct model *model = jobs->session->model;
+    const char *why = NULL;
+
+    if (jobs->state[tensor] != NOT_ASKED)
+        return;
+    if (!tensor_readable(model, &model->tensors[tensor], &why)) {
+        refuse(jobs, tensor, why ? why : "not known");
+        return;
+    }
+    pthread_mutex_lock(&jobs->lock);
+    if (jobs->n_wishes == JOBS_WISHES) {
+        jobs->state[jobs->wishes[0]] = NOT_ASKED;
+        memmove(jobs->wishes, jobs->wishes + 1,
+                (JOBS_WISHES - 1) * sizeof *jobs->wishes);
+        jobs->n_wishes--;
+    }
+    jobs->wishes[jobs->n_wishes++] = tensor;
+    start_threads(jobs);
+    if (jobs->n_workers == 0)
+        jobs->n_wishes = 0;
+    pthread_mutex_unlock(&jobs->lock);
+    if (jobs->n_workers == 0)
+        refuse(jobs, tensor, "no thread could be started to read it");
+    else
+        jobs->state[tensor] = ASKED;
+}
+
+void jobs_drop(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    for (uint32_t i = 0; i < jobs->n_wishes; i++)
+        jobs->state[jobs->wishes[i]] = NOT_ASKED;
+    jobs->n_wishes = 0;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+/* ---- the long job ---- */
+
+static bool is_left(const struct jobs *jobs, uint32_t tensor)
+{
+    const struct model *model = jobs->session->model;
+
+    return !session_known(jobs->session, tensor) && !jobs->answers[tensor] &&
+           tensor_readable(model, &model->tensors[tensor], NULL);
+}
+
+void jobs_want_all(struct jobs *jobs)
+{
+    const struct model *model = jobs->session->model;
+    uint32_t *order, n = 0;
+    uint64_t total = 0;
+
+    if (jobs->long_on)
+        return;
+    order = calloc((size_t)model->n_tensors + 1, sizeof *order);
+    if (!order)
+        return;
+    for (uint32_t i = 0; i < model->n_tensors; i++) {
+        if (!is_left(jobs, i))
+            continue;
+        order[n++] = i;
+        total += tensor_bytes(&model->tensors[i]);
+    }
+    session_file_order(jobs->session, order, n);
+    pthread_mutex_lock(&jobs->lock);
+    free(jobs->order);
+    jobs->order = order;
+    jobs->n_order = n;
+    jobs->at_order = 0;
+    jobs->long_on = n > 0;
+    jobs->long_began_ns = jobs->long_told_ns = clock_ns();
+    work_init(&jobs->long_work);
+    atomic_store(&jobs->long_work.total, total);
+    start_threads(jobs);
+    jobs->long_on &= jobs->n_workers > 0;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+void jobs_stop(struct jobs *jobs)
+{
+    jobs_drop(jobs);
+    pthread_mutex_lock(&jobs->lock);
+    jobs->at_order = jobs->n_order;
+    jobs->long_on = false;
+    atomic_store(&jobs->long_work.cancel, 1);
+    for (uint32_t i = 0; i < jobs->n_workers; i++)
+        if (jobs->workers[i].busy)
+            atomic_store(&jobs->workers[i].work.cancel, 1);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
+                   uint64_t *ret_began_ns)
+{
+    if (!jobs->long_on)
+        return false;
+    *ret_done = atomic_load(&jobs->long_work.done);
+    *ret_total = atomic_load(&jobs->long_work.total);
+    *ret_began_ns = jobs->long_began_ns;
+    return true;
+}
+
+/* ---- what was found ---- */
+
+/* Keep an answer; it is ours now. */
+static void keep(struct jobs *jobs, struct answer *answer)
+{
+    uint32_t tensor = answer->tensor;
+    bool learnt = !answer->cancelled && answer->numbers.stats && answer->why[0] == 0;
+
+    if (learnt)
+        session_learn(jobs->session, tensor, &answer->stats, NULL);
+    if (!answer->brief)
+        jobs->state[tensor] = answer->cancelled ? NOT_ASKED : ANSWERED;
+    /* The long job's statistics are in the session; its wishes may come later. */
+    if (answer->cancelled || jobs->answers[tensor] || (answer->brief && learnt)) {
+        free(answer);
+        return;
+    }
+    jobs->answers[tensor] = answer;
+    jobs->state[tensor] = ANSWERED;
+}
+
+static void drain(struct jobs *jobs)
+{
+    char byte;
+
+    pthread_mutex_lock(&jobs->lock);
+    if (jobs->told && read(jobs->read_fd, &byte, 1) == 1)
+        jobs->told = false;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+bool jobs_poll(struct jobs *jobs)
+{
+    struct answer *done;
+    bool any;
+
+    drain(jobs); /* before all else: what is told from now on is for the next time */
+    any = errands_run(jobs, POLL_NS);
+    pthread_mutex_lock(&jobs->lock);
+    done = jobs->done;
+    jobs->done = NULL;
+    if (jobs->long_on && jobs->at_order == jobs->n_order) {
+        bool under_way = false;
+
+        for (uint32_t i = 0; i < jobs->n_workers; i++)
+            under_way |= jobs->workers[i].with_long;
+        jobs->long_on = under_way;
+        any |= !under_way;
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    while (done) {
+        struct answer *next = done->next;
+
+        keep(jobs, done);
+        done = next;
+        any = true;
+    }
+    return any;
+}
+
+int jobs_fd(const struct jobs *jobs)
+{
+    return jobs->read_fd;
+}
+
+const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret_busy,
+                                   const char **ret_why)
+{
+    const struct answer *answer = jobs->answers[tensor];
+    const struct stats *known = session_known(jobs->session, tensor);
+
+    *ret_busy = jobs->state[tensor] == ASKED;
+    *ret_why = answer && answer->why[0] ? answer->why : NULL;
+    if (answer && !answer->why[0])
+        return &answer->numbers;
+    if (!known)
+        return NULL;
+    jobs->known = (struct numbers){.stats = known};
+    return &jobs->known;
+}

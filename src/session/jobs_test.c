@@ -1,0 +1,249 @@
+#include "session/jobs.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/test.h"
+#include "model/build.h"
+#include "session/sample_session.h"
+
+/* ---- a model whose source may be slow, and counts who asks ---- */
+
+#define TENSORS  100u
+#define ELEMENTS 4096u
+
+struct slow {
+    struct source source;
+    pthread_t owner;
+    atomic_uint others; /* questions that did not come from the owner */
+};
+
+static int slow_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
+                      size_t n, struct err *err)
+{
+    struct slow *slow = (struct slow *)source;
+    float *floats = to;
+
+    (void)err;
+    if (!pthread_equal(slow->owner, pthread_self()))
+        atomic_fetch_add(&slow->others, 1);
+    for (size_t i = 0; i < n / 4; i++)
+        floats[i] = (float)storage + (float)(at / 4 + i) / (float)ELEMENTS;
+    return 0;
+}
+
+static void slow_close(struct source *source)
+{
+    (void)source;
+}
+
+static const struct source_ops slow_ops = {.bytes = slow_bytes, .close = slow_close};
+
+static struct session *slow_session(struct slow *slow, bool any_thread,
+                                    int64_t elements)
+{
+    struct build b;
+    struct model *model;
+    struct session *session;
+    char name[16];
+
+    CHECK(build_init(&b, "slow.pth", 0, NULL, NULL) == 0);
+    b.model->format = "sample";
+    for (uint32_t i = 0; i < TENSORS; i++) {
+        struct storage storage = {.bytes = (uint64_t)elements * 4};
+        struct tensor tensor = {.dtype = DTYPE_FLOAT32,
+                                .storage = build_storage(&b, &storage),
+                                .class_id = NO_CLASS};
+
+        snprintf(name, sizeof name, "t%u", i);
+        build_tensor(&b, build_node(&b, 0, PLACE_TENSOR, str_of(name)), &tensor,
+                     &elements, NULL, 1);
+    }
+    model = build_finish(&b, NULL);
+    CHECK(model);
+    build_release(&b);
+    *slow = (struct slow){.source = {.ops = &slow_ops, .any_thread = any_thread},
+                          .owner = pthread_self()};
+    model->source = &slow->source;
+    session = session_of(model, NULL);
+    CHECK(session);
+    return session;
+}
+
+/* Wait as a terminal does, until the tensor's numbers are there. */
+static const struct numbers *wait_for(struct jobs *jobs, uint32_t tensor)
+{
+    const struct numbers *numbers;
+    const char *why = NULL;
+    bool busy;
+
+    numbers = jobs_numbers(jobs, tensor, &busy, &why);
+    while (busy) {
+        struct pollfd fd = {.fd = jobs_fd(jobs), .events = POLLIN};
+
+        CHECK(poll(&fd, 1, 10000) == 1);
+        jobs_poll(jobs);
+        numbers = jobs_numbers(jobs, tensor, &busy, &why);
+    }
+    CHECK(!why);
+    return numbers;
+}
+
+TEST(a_wish_is_answered_by_a_thread_and_the_session_learns_it)
+{
+    struct session *session = sample_session();
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint32_t tensor = session->model->object[sample_place(session, "a.weight")];
+    const struct numbers *numbers;
+    const char *why;
+    bool busy;
+
+    CHECK(jobs);
+    CHECK(!jobs_numbers(jobs, tensor, &busy, &why));
+    CHECK(!busy && !why);
+    jobs_want(jobs, tensor);
+    jobs_numbers(jobs, tensor, &busy, &why);
+    CHECK(busy);
+    numbers = wait_for(jobs, tensor);
+    CHECK_INT(numbers->stats->count, 6);
+    CHECK_INT(numbers->n_quantiles, 7);
+    CHECK_NEAR(numbers->quantiles[3], 2.5, 1e-12);
+    CHECK_INT(numbers->n_bins, 48);
+    CHECK_INT(numbers->bins[0], 1);
+    CHECK(session_known(session, tensor));
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(what_cannot_be_read_says_why_at_once)
+{
+    struct session *session = sample_session();
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint32_t tensor = session->model->object[sample_place(session, "lost")];
+    const char *why;
+    bool busy;
+
+    jobs_want(jobs, tensor);
+    CHECK(!jobs_numbers(jobs, tensor, &busy, &why));
+    CHECK(!busy && why);
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(wishes_beyond_64_are_dropped_the_oldest_first_and_all_when_a_person_moves_on)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, false, ELEMENTS);
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint32_t wanted = 0;
+    const char *why;
+    bool busy;
+
+    /* Nobody polls: at most one of them was begun. */
+    for (uint32_t i = 0; i < TENSORS; i++)
+        jobs_want(jobs, i);
+    for (uint32_t i = 0; i < TENSORS; i++) {
+        jobs_numbers(jobs, i, &busy, &why);
+        wanted += busy;
+    }
+    CHECK(wanted >= 64 && wanted <= 65);
+    jobs_numbers(jobs, TENSORS - 1, &busy, &why);
+    CHECK(busy);
+    jobs_drop(jobs);
+    wanted = 0;
+    for (uint32_t i = 0; i < TENSORS; i++) {
+        jobs_numbers(jobs, i, &busy, &why);
+        wanted += busy;
+    }
+    CHECK(wanted <= 1);
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(a_source_that_only_its_owner_may_ask_is_asked_in_polls)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, false, ELEMENTS);
+    struct jobs *jobs = jobs_new(session, NULL);
+    const struct numbers *numbers;
+
+    for (uint32_t i = 0; i < 20; i++)
+        jobs_want(jobs, i);
+    for (uint32_t i = 0; i < 20; i++) {
+        numbers = wait_for(jobs, i);
+        CHECK_NEAR(numbers->stats->min, i, 0);
+        CHECK_INT(numbers->stats->count, ELEMENTS);
+    }
+    CHECK_INT(slow.others, 0);
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(a_poll_takes_about_ten_milliseconds_however_much_there_is_to_read)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, false, 64 << 20);
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint64_t began;
+
+    jobs_want(jobs, 0);
+    for (int i = 0; i < 3; i++) {
+        began = clock_ns();
+        jobs_poll(jobs);
+        CHECK(clock_ns() - began < 200000000u); /* a busy machine is forgiven */
+    }
+    began = clock_ns();
+    jobs_free(jobs);
+    CHECK(clock_ns() - began < 500000000u);
+    session_close(session);
+}
+
+TEST(the_long_job_tells_how_far_it_is_and_leaves_its_statistics_in_the_session)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, true, ELEMENTS);
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint64_t done, total, began;
+
+    CHECK(!jobs_progress(jobs, &done, &total, &began));
+    jobs_want(jobs, 7);
+    jobs_want_all(jobs);
+    CHECK(jobs_progress(jobs, &done, &total, &began));
+    CHECK_INT(total, TENSORS * ELEMENTS * 4);
+    while (jobs_progress(jobs, &done, &total, &began)) {
+        struct pollfd fd = {.fd = jobs_fd(jobs), .events = POLLIN};
+
+        CHECK(done <= total);
+        CHECK(poll(&fd, 1, 10000) == 1);
+        jobs_poll(jobs);
+    }
+    wait_for(jobs, 7);
+    for (uint32_t i = 0; i < TENSORS; i++) {
+        CHECK(session_known(session, i));
+        CHECK_NEAR(session_known(session, i)->min, i, 0);
+    }
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(the_long_job_can_be_stopped_and_begun_again)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, true, 8 << 20);
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint64_t done, total, began;
+
+    jobs_want_all(jobs);
+    jobs_stop(jobs);
+    CHECK(!jobs_progress(jobs, &done, &total, &began));
+    jobs_want_all(jobs);
+    CHECK(jobs_progress(jobs, &done, &total, &began));
+    jobs_stop(jobs);
+    jobs_poll(jobs);
+    jobs_free(jobs);
+    session_close(session);
+}

@@ -1,0 +1,169 @@
+/* What `!` goes through. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/alarms_in.h"
+#include "show/value_text.h"
+#include "text/text.h"
+
+#define MOST_ALARMS 10000u
+
+static int add(struct explorer *explorer, enum severity severity, uint64_t time,
+               uint32_t place, const char *text)
+{
+    struct alarms *alarms = &explorer->alarms;
+
+    if (alarms->n == MOST_ALARMS)
+        return 0;
+    if (!text || arena_room(&explorer->arena, &alarms->at, alarms->n, &alarms->room,
+                            sizeof *alarms->at) < 0)
+        return -1;
+    alarms->at[alarms->n] =
+        (struct alarm){.severity = severity,
+                       .order = alarms->n,
+                       .time = time,
+                       .place = place == FINDING_NOWHERE ? 0 : place,
+                       .text = text};
+    alarms->n++;
+    return 0;
+}
+
+/* Text of ours, in the explorer's arena. */
+static const char *keep(struct explorer *explorer, struct buf *text)
+{
+    const char *kept = arena_str(&explorer->arena, buf_span(text)).at;
+
+    buf_release(text);
+    return kept;
+}
+
+static int add_findings(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+
+    for (uint32_t i = 0; i < model->n_findings; i++) {
+        const struct finding *finding = &model->findings[i];
+        struct buf text = BUF_INIT;
+
+        if (finding->severity == SEVERITY_NOTE)
+            continue;
+        escape_terminal(&text, str_of(finding->text));
+        if (add(explorer, finding->severity, 0, finding->place, keep(explorer, &text)) <
+            0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What a load would run, where it stands in the tree: once for each global and place.
+ */
+static int add_uses(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    const struct pickle_log *log = &model->pickle;
+
+    for (uint32_t i = 0; i < log->n_events; i++) {
+        const struct pickle_event *event = &log->events[i];
+        struct str name = model_string(model, log->globals[event->global].name);
+        enum trust trust;
+        struct buf text = BUF_INIT;
+
+        if (event->act == PICKLE_NAMES || name.len == 0)
+            continue;
+        trust = verdict_judge(model, &explorer->session->verdict, event->global, NULL);
+        if (trust == TRUST_KNOWN)
+            continue;
+        buf_text(&text,
+                 trust == TRUST_DANGER ? "a load would run " : "needs the code of ");
+        escape_terminal(&text, name);
+        if (add(explorer, trust == TRUST_DANGER ? SEVERITY_ALARM : SEVERITY_WARNING, 0,
+                event->place, keep(explorer, &text)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* When the newest call of a place began: producers and what raised are in its order. */
+static int add_run(struct explorer *explorer)
+{
+    const struct activities *all = explorer->show.activity;
+    const struct run *run = explorer->session->run;
+
+    for (uint32_t p = 0; all && p < all->n; p++) {
+        const struct activity *at = &all->at[p];
+        uint32_t call = p == all->first_producer ? all->producing_call : at->newest;
+        struct buf text = BUF_INIT;
+
+        if (!(at->flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)))
+            continue;
+        run_place(&text, &explorer->show, p);
+        if (at->flags & ACTIVITY_RAISED)
+            buf_text(&text, " raised an exception");
+        else if (p == all->first_producer)
+            buf_printf(&text, " made the first %s", at->nan > 0 ? "NaN" : "Inf");
+        else
+            buf_printf(&text, " made %s", at->nan > 0 ? "NaN" : "Inf");
+        if (add(explorer, SEVERITY_ALARM,
+                call == RUN_NONE ? UINT64_MAX : run->calls[call].start_ns, p,
+                keep(explorer, &text)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct alarm *x = a, *y = b;
+
+    if (x->severity != y->severity)
+        return x->severity > y->severity ? -1 : 1;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Several of one text at one place are one. */
+static void drop_doubles(struct alarms *alarms)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < alarms->n; i++)
+        if (n == 0 || alarms->at[n - 1].place != alarms->at[i].place ||
+            strcmp(alarms->at[n - 1].text, alarms->at[i].text) != 0)
+            alarms->at[n++] = alarms->at[i];
+    alarms->n = n;
+}
+
+int alarms_find(struct explorer *explorer, struct err *err)
+{
+    struct alarms *alarms = &explorer->alarms;
+
+    if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0)
+        return arena_err(&explorer->arena, "the list of alarms", err);
+    if (alarms->n > 0)
+        qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
+    drop_doubles(alarms);
+    return 0;
+}
+
+bool explorer_next_alarm(struct explorer *explorer)
+{
+    struct alarms *alarms = &explorer->alarms;
+    const struct alarm *alarm;
+
+    if (alarms->n == 0 || explorer->pair) {
+        explorer_say(explorer, "no alarms and no findings");
+        return false;
+    }
+    alarm = &alarms->at[alarms->next];
+    alarms->next = (alarms->next + 1) % alarms->n;
+    browse_go(explorer->browse, alarm->place);
+    if (panels[PANEL_DETAILS])
+        explorer->panels[PANEL_DETAILS].open = true;
+    explorer_say(explorer, "%s %s   %u of %u",
+                 alarm->severity == SEVERITY_ALARM ? "✗" : "!", alarm->text,
+                 alarms->next == 0 ? alarms->n : alarms->next, alarms->n);
+    return true;
+}

@@ -1,0 +1,13 @@
+/* alarms_in.h - what `!` goes through: findings of the file, what a load would run,
+ * what raised or made the first NaN in a run. */
+#ifndef SHOW_ALARMS_IN_H
+#define SHOW_ALARMS_IN_H
+
+#include "show/explorer.h"
+#include "show/run_text.h"
+
+/* Find them all, in the order in which `!` goes: alarms before warnings, each in order
+ * of time, then of the tree. */
+int alarms_find(struct explorer *explorer, struct err *err);
+
+#endif

@@ -1,0 +1,184 @@
+#include "show/explorer.h"
+
+#include <stdarg.h>
+
+#include "base/base.h"
+#include "show/alarms_in.h"
+#include "text/text.h"
+
+#define UNASKED_BYTES (64 * MIB) /* what is read without being asked for */
+
+/* ---- beginning and ending ---- */
+
+static void open_panel(struct explorer *explorer, enum panel_number panel)
+{
+    if (panels[panel])
+        explorer->panels[panel].open = true;
+}
+
+/* A live model is looked at by whoever writes it: its code comes first. */
+static void open_first(struct explorer *explorer)
+{
+    bool live = explorer->session->model->live && !explorer->pair;
+
+    if (live) {
+        open_panel(explorer, PANEL_CODE);
+        open_panel(explorer, PANEL_ATTRIBUTES);
+    }
+    if (!live || !panels[PANEL_CODE])
+        open_panel(explorer, PANEL_DETAILS);
+    if (explorer->show.activity && run_alarmed(explorer->show.activity) &&
+        explorer_next_alarm(explorer))
+        buf_clear(&explorer->message);
+}
+
+int explorer_begin(struct explorer *explorer, struct session *session,
+                   struct pair *pair, bool background, struct err *err)
+{
+    *explorer = (struct explorer){.session = session, .pair = pair, .call = RUN_NONE};
+    arena_init(&explorer->arena, 0);
+    map_init(&explorer->measured, &explorer->arena);
+    map_init(&explorer->asked, &explorer->arena);
+    if (show_init(&explorer->show, session, &explorer->arena, err) < 0)
+        goto fail;
+    explorer->show.pair = pair;
+    explorer->browse = browse_new(&explorer->show, err);
+    if (!explorer->browse || alarms_find(explorer, err) < 0)
+        goto fail;
+    if (background) {
+        explorer->jobs = jobs_new(session, err);
+        if (!explorer->jobs)
+            goto fail;
+    }
+    label_set_init(&explorer->labels, &explorer->show);
+    open_first(explorer);
+    return 0;
+
+fail:
+    explorer_end(explorer);
+    return -1;
+}
+
+void explorer_end(struct explorer *explorer)
+{
+    for (int i = 0; i < PANEL_COUNT; i++)
+        if (panels[i] && panels[i]->release)
+            panels[i]->release(&explorer->panels[i]);
+    jobs_free(explorer->jobs);
+    browse_free(explorer->browse);
+    buf_release(&explorer->message);
+    arena_release(&explorer->arena);
+    *explorer = (struct explorer){.session = NULL};
+}
+
+void explorer_say(struct explorer *explorer, const char *format, ...)
+{
+    va_list args;
+
+    buf_clear(&explorer->message);
+    va_start(args, format);
+    buf_vprintf(&explorer->message, format, args);
+    va_end(args);
+}
+
+uint32_t explorer_place(const struct explorer *explorer)
+{
+    uint32_t at = browse_place(explorer->browse);
+
+    return explorer->pair ? explorer->pair->diff.nodes[at].right : at;
+}
+
+/* ---- numbers ---- */
+
+/* Larger than what is read unasked, and nobody asked. */
+static bool is_too_large(struct explorer *explorer, uint32_t tensor,
+                         const char **ret_why)
+{
+    uint64_t bytes = tensor_bytes(&explorer->session->model->tensors[tensor]);
+    uint32_t asked;
+    struct buf text = BUF_INIT;
+
+    if (bytes <= UNASKED_BYTES || map_find(&explorer->asked, tensor, &asked))
+        return false;
+    buf_text(&text, "not measured: ");
+    text_bytes(&text, bytes);
+    buf_text(&text, " are not read unasked; 4 measures them");
+    *ret_why = arena_str(&explorer->arena, buf_span(&text)).at;
+    buf_release(&text);
+    return true;
+}
+
+/* Without threads: computed now, and kept. */
+static const struct numbers *compute(struct explorer *explorer, uint32_t tensor,
+                                     const char **ret_why)
+{
+    static const double quantiles[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
+    struct numbers_wanted wanted = {
+        .quantiles = quantiles, .n_quantiles = COUNT_OF(quantiles), .bins = 48};
+    struct err err = {0};
+    struct numbers *numbers;
+    uint32_t index;
+
+    if (map_find(&explorer->measured, tensor, &index))
+        return explorer->numbers[index];
+    if (is_too_large(explorer, tensor, ret_why))
+        return NULL;
+    numbers = arena_alloc(&explorer->arena, sizeof *numbers);
+    if (!numbers || session_numbers(explorer->session, tensor, &wanted,
+                                    &explorer->arena, NULL, numbers, &err) < 0) {
+        *ret_why = arena_printf(&explorer->arena, "%s", err.text);
+        return NULL;
+    }
+    if (arena_room(&explorer->arena, &explorer->numbers, explorer->n_numbers,
+                   &explorer->numbers_room, sizeof *explorer->numbers) == 0 &&
+        map_put(&explorer->measured, tensor, explorer->n_numbers) == 0)
+        explorer->numbers[explorer->n_numbers++] = numbers;
+    return numbers;
+}
+
+const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tensor,
+                                       const char **ret_why)
+{
+    const struct model *model = explorer->session->model;
+    const struct numbers *numbers;
+    const char *why = NULL;
+    bool busy;
+
+    *ret_why = NULL;
+    if (!explorer->jobs)
+        return compute(explorer, tensor, ret_why);
+    numbers = jobs_numbers(explorer->jobs, tensor, &busy, &why);
+    if (why) {
+        *ret_why = why;
+    } else if (busy) {
+        *ret_why = "…";
+    } else if (!numbers || (numbers->n_bins == 0 && stats_measured(numbers->stats) &&
+                            tensor_readable(model, &model->tensors[tensor], NULL))) {
+        if (is_too_large(explorer, tensor, ret_why))
+            return numbers;
+        jobs_want(explorer->jobs, tensor);
+        numbers = jobs_numbers(explorer->jobs, tensor, &busy, &why);
+        *ret_why = why ? why : busy ? "…" : NULL;
+    }
+    return numbers;
+}
+
+void explorer_measure(struct explorer *explorer, uint32_t tensor)
+{
+    const char *why;
+
+    if (tensor != NO_TENSOR) {
+        map_put(&explorer->asked, tensor, 1);
+        explorer_numbers(explorer, tensor, &why);
+    } else if (explorer->jobs) {
+        jobs_want_all(explorer->jobs);
+    } else {
+        uint32_t n = explorer->session->model->n_tensors;
+        uint32_t *all = arena_array(&explorer->arena, (size_t)n + 1, sizeof *all);
+
+        for (uint32_t i = 0; all && i < n; i++)
+            all[i] = i;
+        if (all)
+            session_stats_many(explorer->session, all, n, NULL, NULL);
+    }
+}

@@ -1,0 +1,18 @@
+/* panels_in.h - what the panels of this room share. */
+#ifndef SHOW_PANELS_IN_H
+#define SHOW_PANELS_IN_H
+
+#include "base/buf.h"
+#include "show/explorer.h"
+#include "show/lines.h"
+#include "show/panels.h"
+
+extern const struct panel details_panel;
+
+/* Remember where Enter on each line leads, for panel_target(): that of the line of the
+ * cursor, or NO_TARGET. They are kept in state->own. */
+void panel_keep_targets(struct panel_state *state, const struct lines *lines);
+uint32_t panel_target(const struct panel_state *state);
+void panel_drop_targets(struct panel_state *state);
+
+#endif
