@@ -42,7 +42,10 @@ class Shown(Displayed):
         return self._now().export("html")
 
     def export(self, path, **wanted):
-        """Write it to a file whose name tells the form: .txt .md .json .csv .html"""
+        """Write it to a file whose name tells the form.
+
+        .txt .md .json .csv .html .safetensors
+        """
         self._now().write(path, **wanted)
 
     def _notebook(self):

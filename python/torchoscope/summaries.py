@@ -70,7 +70,10 @@ class Summary(Shown):
         return self._core.export("html", **self._in_full({}))
 
     def export(self, path, **wanted):
-        """Write it to a file whose name tells the form: .txt .md .json .csv .html"""
+        """Write it to a file whose name tells the form.
+
+        .txt .md .json .csv .html .safetensors
+        """
         self._core.write(path, **self._in_full(wanted))
 
     def _notebook(self):

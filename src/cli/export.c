@@ -109,6 +109,7 @@ const struct command export_command = {
     .summary = "a file, recording or live model as text, Markdown, JSON, CSV or a page",
     .usage = "FILE|TARGET -o OUTPUT [OPTION]...",
     .details = "The end of OUTPUT's name tells the form: .txt .md .json .csv .html\n"
+               ".safetensors (all tensors that can be read, and no program)\n"
                "TARGET is FILE.py::FUNCTION, as for explore.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),

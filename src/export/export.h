@@ -14,6 +14,7 @@
  *   json_check.c  what a check says       sarif.c       the same for code scanning
  *   json_value.c  plain values            csv.c         tables
  *   exporters.h   THE TABLE of forms in which a session is written whole; markdown.c
+ *   safetensors.c the tensors, without what a pickle would run
  *   report_in.h   the page (html)       tokens.h      THE TABLE of colours
  *   notebook_in.h what a notebook shows */
 #ifndef EXPORT_EXPORT_H

@@ -52,6 +52,8 @@ const struct exporter exporters[] = {
     {"json", "all facts (docs/json.md): a recording whole, or the tree", export_json},
     {"html", "a page that stands by itself: tree, checks, times", export_report},
     {"csv", "a table of tensors, or of a recording's modules", export_csv},
+    {"safetensors", "all tensors whose values can be read, and nothing else",
+     export_safetensors},
 };
 static const struct exporter notebook = {
     "notebook", "for the output of a notebook's cell", export_notebook};

@@ -46,6 +46,11 @@ int export_markdown(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);
 int export_report(struct out *out, struct session *session,
                   const struct export_wanted *wanted, struct err *err);
+/* Keys are full names; below the file's only state_dict without its part. What cannot
+ * be read, or has a dtype that safetensors lacks, is left out, and the metadata say so.
+ */
+int export_safetensors(struct out *out, struct session *session,
+                       const struct export_wanted *wanted, struct err *err);
 int export_notebook(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);
 

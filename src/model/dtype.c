@@ -133,6 +133,14 @@ enum dtype dtype_by_safetensors(struct str code)
     return find_name(safetensors_codes, COUNT_OF(safetensors_codes), code);
 }
 
+const char *dtype_safetensors(enum dtype dtype)
+{
+    for (size_t i = 0; i < COUNT_OF(safetensors_codes); i++)
+        if (safetensors_codes[i].dtype == dtype)
+            return safetensors_codes[i].name;
+    return NULL;
+}
+
 bool dtype_size(enum dtype dtype, uint64_t n, uint64_t *ret_bytes)
 {
     const struct dtype_info *info = dtype_info(dtype);

@@ -78,6 +78,8 @@ const char *dtype_name(enum dtype dtype);              /* "float32" */
 enum dtype dtype_by_name(struct str name);
 enum dtype dtype_by_storage_class(struct str name, bool *ret_untyped);
 enum dtype dtype_by_safetensors(struct str code);
+/* safetensors' code of a type: "F32"; NULL: it has none. */
+const char *dtype_safetensors(enum dtype dtype);
 
 /* The bytes that n elements take; false when that overflows or the size is unknown. A
  * last block that is not full counts whole. */

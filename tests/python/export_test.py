@@ -399,6 +399,20 @@ class Exports(Saved):
                 torchoscope.open(path).export(to)
                 self.assertEqual(to.read_bytes(), text, form)
 
+    def test_safetensors_hold_the_values_of_the_file(self):
+        to = self.here / "x.safetensors"
+        self.export(self.weights, to)
+        with open(to, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(size))
+            data = file.read()
+        want = torch.load(self.weights)
+        self.assertEqual(set(header) - {"__metadata__"}, set(want))
+        for name, tensor in want.items():
+            begin, end = header[name]["data_offsets"]
+            self.assertEqual(header[name]["shape"], list(tensor.shape))
+            self.assertEqual(data[begin:end], tensor.contiguous().numpy().tobytes())
+
     def test_markdown_is_a_table_of_the_rows(self):
         to = self.here / "x.MD"
         self.export(self.weights, to, "--columns", "params", "--depth", "1")
