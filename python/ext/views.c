@@ -134,8 +134,11 @@ PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs)
            printed_rows(&printed, &err) == 0;
     if (list && !good)
         ext_raise(&err);
-    for (uint32_t r = 0; good && r < printed.rows.n; r++)
-        good = list_add(list, row_dict(&printed, &label, &printed.rows.at[r]));
+    for (uint32_t r = 0; good && r < printed.rows.n; r++) {
+        struct row row = rows_at(&printed.rows, r);
+
+        good = list_add(list, row_dict(&printed, &label, &row));
+    }
     if (list)
         printed_end(&printed);
     label_release(&label);

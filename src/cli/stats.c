@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "export/export.h"
+#include "show/rows.h"
 #include "show/search.h"
 #include "show/stats_table.h"
 #include "text/text.h"
@@ -51,18 +52,21 @@ struct job {
 
 static int choose_by_filter(struct job *job, struct err *err)
 {
-    size_t n = job->session->model->n_places;
-    bool *match = arena_array(&job->arena, n, sizeof *match);
+    uint32_t n = job->session->model->n_places;
+    uint8_t *match = arena_alloc(&job->arena, bit_bytes(n));
+    uint8_t *keep = arena_alloc(&job->arena, bit_bytes(n));
     struct search *search;
     uint32_t matches;
     int status;
 
-    if (!match)
+    if (!match || !keep)
         return arena_err(&job->arena, "the filter", err);
     search = search_new(str_of(job->options->filter), err);
     if (!search)
         return -1;
-    status = search_all(search, &job->show, match, job->keep, &matches, err);
+    status = search_all(search, &job->show, match, keep, &matches, err);
+    for (uint32_t p = 0; p < n; p++)
+        job->keep[p] = bit_get(keep, p);
     search_free(search);
     return status;
 }

@@ -55,8 +55,8 @@ static int choose_places(struct printed *printed, struct export_choice *ret_choi
     if (!chosen)
         return arena_err(&printed->arena, "the list of places", err);
     for (uint32_t i = 0; i < printed->rows.n; i++)
-        if (!(printed->rows.at[i].flags & ROW_MORE))
-            chosen[printed->rows.at[i].place] = true;
+        if (!(printed->rows.cells[i].flags & ROW_MORE))
+            chosen[printed->rows.cells[i].place] = true;
     ret_choice->keep = chosen;
     return 0;
 }

@@ -98,8 +98,11 @@ int export_markdown(struct out *out, struct session *session,
         status = printed_rows(&printed, err);
     if (status == 0) {
         write_header(out, &printed);
-        for (uint32_t r = 0; r < printed.rows.n; r++)
-            write_row(out, &printed, &label, &printed.rows.at[r]);
+        for (uint32_t r = 0; r < printed.rows.n; r++) {
+            struct row row = rows_at(&printed.rows, r);
+
+            write_row(out, &printed, &label, &row);
+        }
         status = write_closing(out, &printed, err);
     }
     label_release(&label);

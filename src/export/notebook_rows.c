@@ -97,7 +97,7 @@ static void find_order(struct listing *l)
     uint32_t first[DEEPEST + 2] = {0};
 
     for (uint32_t r = 0; r < l->rows.n; r++) {
-        const struct row *row = &l->rows.at[r];
+        const struct row at = rows_at(&l->rows, r), *row = &at;
 
         first[row->depth + 1]++;
         l->pieces[r].inner |= (row->flags & ROW_CLOSED) != 0;
@@ -107,7 +107,7 @@ static void find_order(struct listing *l)
     for (uint32_t d = 1; d <= DEEPEST + 1; d++)
         first[d] += first[d - 1];
     for (uint32_t r = 0; r < l->rows.n; r++)
-        l->order[first[l->rows.at[r].depth]++] = r;
+        l->order[first[l->rows.cells[r].depth]++] = r;
 }
 
 /* --- The text of one row */
@@ -245,7 +245,7 @@ static void add_cells(struct listing *l, const struct row *row)
 
 static void add_row(struct listing *l, uint32_t r)
 {
-    const struct row *row = &l->rows.at[r];
+    const struct row at = rows_at(&l->rows, r), *row = &at;
     const struct model *model = l->n->model;
     bool inner = l->pieces[r].inner;
     enum family family = inner ? FAMILY_NONE : family_of_place(model, row->place);
@@ -274,7 +274,7 @@ static void write_pieces(struct listing *l, size_t room)
 
     for (uint32_t i = 0; i < l->rows.n; i++) {
         struct piece *piece = &l->pieces[l->order[i]];
-        uint32_t above = l->rows.at[l->order[i]].above;
+        uint32_t above = l->rows.cells[l->order[i]].above;
 
         piece->from = l->texts.len;
         add_row(l, l->order[i]);
@@ -304,7 +304,7 @@ static void count_rest(struct listing *l)
     const struct model *model = l->n->model;
 
     for (uint32_t r = 0; r < l->rows.n; r++) {
-        const struct row *row = &l->rows.at[r];
+        const struct row at = rows_at(&l->rows, r), *row = &at;
         uint32_t end = model->end[row->place];
 
         if (row->flags & ROW_CLOSED)
@@ -326,7 +326,7 @@ static void choose_open(struct listing *l)
 
     for (uint32_t i = 0; i < l->rows.n; i++) {
         struct piece *piece = &l->pieces[l->order[i]];
-        const struct row *row = &l->rows.at[l->order[i]];
+        const struct row at = rows_at(&l->rows, l->order[i]), *row = &at;
         bool led = did && did->at[row->place].flags & ACTIVITY_BELOW;
         bool visible = row->above == NO_ROW || l->pieces[row->above].open;
 
@@ -368,7 +368,8 @@ static void write_tree(struct listing *l)
 
         if (piece->len == 0)
             continue;
-        while (n_open > 0 && l->rows.at[open[n_open - 1]].depth >= l->rows.at[r].depth)
+        while (n_open > 0 &&
+               l->rows.cells[open[n_open - 1]].depth >= l->rows.cells[r].depth)
             end_inner(l, open[--n_open]);
         buf_text(page, !piece->inner ? "<li>"
                        : piece->open ? "<li><details open>"

@@ -260,7 +260,7 @@ static int folds_init(struct folds *f, struct report *r, struct err *err)
         !f->members)
         return arena_err(&r->arena, "the report", err);
     for (uint32_t i = r->rows.n; i-- > 0;) {
-        uint32_t above = r->rows.at[i].above;
+        uint32_t above = r->rows.cells[i].above;
 
         if (above == NO_ROW)
             continue;
@@ -271,20 +271,23 @@ static int folds_init(struct folds *f, struct report *r, struct err *err)
 }
 
 /* The runs among the rows right below one. Row 0 is the root: 0 means none. */
-static void find_runs(struct folds *f, const struct report *r, const uint64_t *shapes,
-                      uint32_t above)
+static void find_runs(struct folds *f, const struct report *r,
+                      const struct repeats *repeats, uint32_t above)
 {
     uint32_t n = 0;
 
     for (uint32_t i = f->first[above]; i; i = f->next[i]) {
         f->members[n] = i;
-        f->places[n++] = r->rows.at[i].place;
+        f->places[n++] = r->rows.cells[i].place;
     }
     for (uint32_t i = 0; i < n;) {
         uint32_t period = 1;
-        uint32_t count =
-            repeats_run(r->model, shapes, true, f->places + i, n - i, &period);
+        uint32_t count = repeats_run(repeats, r->model, true, f->places[i], &period);
 
+        /* The other one of a pair may have no row. */
+        if (count > n - i ||
+            (count > 1 && f->places[i + 1] != r->model->end[f->places[i]]))
+            count = period = 1;
         f->length[f->members[i]] = count;
         f->pairs[f->members[i]] = period == 2;
         for (uint32_t k = 0; k < count; k++)
@@ -295,16 +298,17 @@ static void find_runs(struct folds *f, const struct report *r, const uint64_t *s
 
 static int put_rows(struct report *r, struct err *err)
 {
-    const uint64_t *shapes = repeats_shapes(&r->show, &r->arena);
+    struct repeats repeats;
     struct label label = {0};
     struct folds folds;
 
-    if (!shapes || folds_init(&folds, r, err) < 0)
+    if (repeats_find(&repeats, &r->show, &r->arena) < 0 ||
+        folds_init(&folds, r, err) < 0)
         return arena_err(&r->arena, "the report", err);
     for (uint32_t i = 0; i < r->rows.n; i++)
-        find_runs(&folds, r, shapes, i);
+        find_runs(&folds, r, &repeats, i);
     for (uint32_t i = 0; i < r->rows.n; i++) {
-        struct row row = r->rows.at[i];
+        struct row row = rows_at(&r->rows, i);
         uint32_t depth = row.depth + folds.shift[i];
 
         out_text(r->out, i > 0 ? ",\n" : "\n");
@@ -441,8 +445,11 @@ void report_static_rows(struct report *r)
     static_head(r);
     out_text(r->out, "<tbody></tbody></table>\n<noscript><table class=\"");
     out_printf(r->out, "%s\"><tbody>\n", r->show.activity ? "of-run" : "of-file");
-    for (uint32_t i = 0; i < r->rows.n && i < STATIC_ROWS; i++)
-        static_row(r, &label, &r->rows.at[i]);
+    for (uint32_t i = 0; i < r->rows.n && i < STATIC_ROWS; i++) {
+        struct row row = rows_at(&r->rows, i);
+
+        static_row(r, &label, &row);
+    }
     out_text(r->out, "</tbody></table>");
     if (r->rows.n > STATIC_ROWS) {
         out_text(r->out, "<p class=\"dim\">");

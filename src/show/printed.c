@@ -140,13 +140,13 @@ static int choose_filter(struct printed *printed, const char *pattern, struct er
 {
     uint32_t n = printed->show.model->n_places;
     struct search *search = search_new(str_of(pattern), err);
-    bool *match, *keep;
+    uint8_t *match, *keep;
     int status;
 
     if (!search)
         return -1;
-    match = arena_array(&printed->arena, n, sizeof *match);
-    keep = arena_array(&printed->arena, n, sizeof *keep);
+    match = arena_alloc(&printed->arena, bit_bytes(n));
+    keep = arena_alloc(&printed->arena, bit_bytes(n));
     if (match && keep)
         status =
             search_all(search, &printed->show, match, keep, &printed->matches, err);
@@ -187,7 +187,7 @@ void printed_end(struct printed *printed)
 
 int printed_rows(struct printed *printed, struct err *err)
 {
-    if (printed->rows.at)
+    if (printed->rows.cells)
         return 0;
     return rows_make(&printed->rows, &printed->show, &printed->view, &printed->arena,
                      err);

@@ -77,13 +77,32 @@ static uint64_t own_hash(const struct show *show, uint32_t place)
     return hash_mix(hash, args_hash(&model->values, object->args));
 }
 
-uint64_t *repeats_shapes(const struct show *show, struct arena *arena)
+/* Only modules repeat. */
+static bool may_repeat(const struct model *model, uint32_t place)
+{
+    return model->kind[place] == PLACE_MODULE;
+}
+
+/* Is `place` equal to the sibling that is `steps` further on? */
+static bool equal_to(const struct model *model, const uint64_t *shapes, uint32_t place,
+                     int steps)
+{
+    uint32_t other = place, parent = model->parent[place];
+
+    for (int i = 0; i < steps; i++) {
+        other = model->end[other];
+        if (parent == NO_PLACE || other >= model->end[parent] ||
+            !may_repeat(model, other))
+            return false;
+    }
+    return may_repeat(model, place) && shapes[place] == shapes[other];
+}
+
+/* A number for each place: equal subtrees have equal numbers. */
+static void find_shapes(const struct show *show, uint64_t *shapes)
 {
     const struct model *model = show->model;
-    uint64_t *shapes = arena_array(arena, model->n_places, sizeof *shapes);
 
-    if (!shapes)
-        return NULL;
     for (uint32_t p = model->n_places; p-- > 0;) {
         uint32_t parent = model->parent[p];
 
@@ -92,40 +111,55 @@ uint64_t *repeats_shapes(const struct show *show, struct arena *arena)
             shapes[parent] =
                 hash_mix(hash_mix(shapes[parent], model->name[p]), shapes[p]);
     }
-    return shapes;
 }
 
-/* Only modules repeat: the values in groups differ, and people want to see them. */
-static bool may_repeat(const struct model *model, uint32_t place)
+int repeats_find(struct repeats *repeats, const struct show *show, struct arena *arena)
 {
-    return model->kind[place] == PLACE_MODULE;
+    const struct model *model = show->model;
+    uint8_t *next = arena_alloc(arena, bit_bytes(model->n_places));
+    uint8_t *second = arena_alloc(arena, bit_bytes(model->n_places));
+    struct arena scratch;
+    uint64_t *shapes;
+
+    if (!next || !second)
+        return -1;
+    arena_init(&scratch, 0);
+    shapes = arena_array(&scratch, model->n_places, sizeof *shapes);
+    if (shapes) {
+        find_shapes(show, shapes);
+        for (uint32_t p = 0; p < model->n_places; p++) {
+            bit_set(next, p, equal_to(model, shapes, p, 1));
+            bit_set(second, p, equal_to(model, shapes, p, 2));
+        }
+        *repeats = (struct repeats){next, second};
+    }
+    arena_release(&scratch);
+    return shapes ? 0 : -1;
 }
 
-/* How many of `places` follow each other with the given period. */
-static uint32_t run_length(const struct model *model, const uint64_t *shapes,
-                           const uint32_t *places, uint32_t n, uint32_t period)
+/* How many siblings follow each other with the given period. */
+static uint32_t run_length(const struct repeats *repeats, const struct model *model,
+                           uint32_t place, uint32_t period)
 {
-    uint32_t length = 1;
+    const uint8_t *bits = period == 1 ? repeats->next : repeats->second;
+    uint32_t length = period;
 
-    while (
-        length < n && model->end[places[length - 1]] == places[length] &&
-        may_repeat(model, places[length]) &&
-        (length < period || shapes[places[length]] == shapes[places[length - period]]))
+    while (bit_get(bits, place)) {
         length++;
+        place = model->end[place];
+    }
     return length - length % period;
 }
 
-uint32_t repeats_run(const struct model *model, const uint64_t *shapes, bool blocks,
-                     const uint32_t *places, uint32_t n, uint32_t *ret_period)
+uint32_t repeats_run(const struct repeats *repeats, const struct model *model,
+                     bool blocks, uint32_t place, uint32_t *ret_period)
 {
     uint32_t least = REPEATS_LEAST, length;
 
-    if (!may_repeat(model, places[0]))
-        return 1;
-    if (blocks && !show_is_leaf(model, places[0]))
+    if (blocks && bit_get(repeats->next, place) && !show_is_leaf(model, place))
         least = 2;
     for (uint32_t period = 1; period <= 2; period++) {
-        length = run_length(model, shapes, places, n, period);
+        length = run_length(repeats, model, place, period);
         if (length / period >= (period == 1 ? least : REPEATS_LEAST)) {
             *ret_period = period;
             return length;

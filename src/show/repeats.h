@@ -3,19 +3,26 @@
 #ifndef SHOW_REPEATS_H
 #define SHOW_REPEATS_H
 
+#include "show/rows.h"
 #include "show/show.h"
 
 /* Fewer equal siblings than this are shown one by one. */
 #define REPEATS_LEAST 8
 
-/* A number for each place, in the arena: equal subtrees have equal numbers. One
- * backward scan. NULL: the arena is spent. */
-uint64_t *repeats_shapes(const struct show *show, struct arena *arena);
+/* Two bits for each place of a model: is it equal to its next sibling, and to the one
+ * after that? Both are modules then: the values in groups differ, and people want to
+ * see them. */
+struct repeats {
+    const uint8_t *next, *second;
+};
 
-/* How many of places[0 .. n), siblings in order, are one run from the first on: equal
- * places, or (period 2) equal pairs. 1 if there is no run of REPEATS_LEAST, or with
+/* Find them, in one backward scan; the bits are in the arena. -1: it is spent. */
+int repeats_find(struct repeats *repeats, const struct show *show, struct arena *arena);
+
+/* How many siblings are one run from `place` on: equal places, or (period 2) equal
+ * pairs, which count as two each. 1 if there is no run of REPEATS_LEAST, or with
  * `blocks` no two equal modules that have modules below them. */
-uint32_t repeats_run(const struct model *model, const uint64_t *shapes, bool blocks,
-                     const uint32_t *places, uint32_t n, uint32_t *ret_period);
+uint32_t repeats_run(const struct repeats *repeats, const struct model *model,
+                     bool blocks, uint32_t place, uint32_t *ret_period);
 
 #endif

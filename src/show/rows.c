@@ -1,26 +1,61 @@
 #include "show/rows.h"
 
-#include "show/labels.h"
-#include "show/repeats.h"
-#include "show/sort.h"
+#include "show/rows_in.h"
 
 /* A group without tensors that has more than this many members is closed in a printed
  * tree: nobody wants ten thousand losses between two modules. */
 #define LONG_GROUP 24
+#define DEEPEST    0xffffffu /* what fits into a row */
+
+/* The siblings that are being listed. In the model's order they are found one by one,
+ * else they lie sorted in maker.units. */
+struct frame {
+    uint32_t above;     /* their parent's row */
+    uint32_t next, end; /* places; or indices in maker.units, from `first` on */
+    uint32_t first;
+    uint32_t shown; /* so far */
+    uint32_t last;  /* the row of the latest of them */
+    bool pair;      /* the two that a run of pairs repeats */
+    bool leaf;      /* their parent has no module below it */
+};
 
 struct maker {
-    const struct show *show;
+    const struct rows_of *of;
+    const struct outline *outline;
     const struct model *model;
     const struct view *view;
-    struct arena *arena;
+    struct arena *arena, *scratch;
     struct rows *rows;
-    bool *inner;                  /* flat lists: has a module or group right below it */
-    bool *called_below;           /* likewise, of a recording */
-    uint64_t *shapes;             /* of repeats.h, or NULL: runs are not looked for */
-    uint32_t *children, *scratch; /* of one place; room for the longest list */
-    struct row *stack;            /* rows yet to come, the next one last */
-    uint32_t n_stack, stack_room;
+    bool runs;          /* are equal siblings one row? */
+    bool listed;        /* are siblings sorted? */
+    bool *inner;        /* flat lists: has a module or group right below it */
+    bool *called_below; /* likewise, of a recording */
+    struct order order;
+    struct unit *units;
+    uint32_t n_units, units_room;
+    struct frame *frames;
+    uint32_t n_frames, frames_room;
 };
+
+struct row rows_at(const struct rows *rows, uint32_t row)
+{
+    const struct row_cell *cell = &rows->cells[row];
+    struct row ret = {cell->place, 1, cell->above, cell->depth, cell->flags};
+    uint32_t low = 0, high = rows->n_counts;
+
+    if (!(cell->flags & (ROW_RUN | ROW_MORE)))
+        return ret;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (rows->counts[middle].row < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    ret.count = rows->counts[low].count;
+    return ret;
+}
 
 /* --- Which places have rows */
 
@@ -32,15 +67,21 @@ static bool is_bare(const struct model *model, uint32_t place)
            place_class(model, place).len == 0;
 }
 
-/* Is a child of `parent` a row of its own? `leaf`: the parent has no module below it,
- * so that its tensors are part of its own row. */
-static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool leaf)
+/* Does a group in a module, or what stands in one, deserve a row? Only where there are
+ * tensors. */
+static bool group_in_module(const struct show *show, uint32_t place)
+{
+    return counts_tensors(&show->session->places, place) > 0;
+}
+
+/* In a printed tree: is a child of `parent` a row of its own? `leaf`: the parent has no
+ * module below it, so that its tensors are part of its own row. */
+static bool printed_has(const struct maker *m, uint32_t parent, uint32_t child,
+                        bool leaf)
 {
     const struct model *model = m->model;
     bool in_module = model->kind[parent] == PLACE_MODULE;
 
-    if (m->view->keep && !m->view->keep[child])
-        return false;
     if (m->view->all)
         return true;
     if (model->flags[child] & PLACE_EMPTY)
@@ -49,12 +90,63 @@ static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool
     case PLACE_MODULE:
         return m->view->open || !is_bare(model, child);
     case PLACE_GROUP:
-        return !in_module || counts_tensors(&m->show->session->places, child) > 0;
+        return !in_module || group_in_module(m->outline->show, child);
     case PLACE_TENSOR:
         return model->kind[parent] == PLACE_GROUP || (in_module && !leaf);
     default:
         return !in_module && model->kind[parent] != PLACE_TENSOR;
     }
+}
+
+bool rows_has(const struct outline *outline, uint32_t at)
+{
+    const struct model *model = outline->show->model;
+    uint32_t parent = outline->parent[at];
+
+    if (parent == NO_PLACE || outline->diff)
+        return true;
+    if (model->flags[at] & (PLACE_EMPTY | PLACE_ATTRIBUTE))
+        return false;
+    switch (model->kind[at]) {
+    case PLACE_GROUP:
+        return model->kind[parent] != PLACE_MODULE ||
+               group_in_module(outline->show, at);
+    case PLACE_VALUE:
+        return model->kind[parent] == PLACE_GROUP;
+    default:
+        return true;
+    }
+}
+
+bool rows_below(const struct outline *outline, uint32_t at)
+{
+    /* Of a pair: a module all of whose tensors are the same has nothing to show. */
+    if (outline->diff && at > 0 && !outline_differs(outline, at) &&
+        !rows_inner(outline, at))
+        return false;
+    for (uint32_t c = at + 1; c < outline->end[at]; c = outline->end[c])
+        if (rows_has(outline, c))
+            return true;
+    return false;
+}
+
+bool rows_inner(const struct outline *outline, uint32_t at)
+{
+    for (uint32_t c = at + 1; c < outline->end[at]; c = outline->end[c])
+        if (outline_kind(outline, c) != PLACE_TENSOR && rows_has(outline, c))
+            return true;
+    return false;
+}
+
+static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool leaf)
+{
+    if (m->view->keep && !bit_get(m->view->keep, child))
+        return false;
+    if (m->view->changed && !outline_differs(m->outline, child))
+        return false;
+    if (m->view->fold || m->outline->diff)
+        return rows_has(m->outline, child);
+    return printed_has(m, parent, child, leaf);
 }
 
 /* In a printed tree: is what stands below this place worth its rows? */
@@ -63,12 +155,12 @@ static bool open_in_print(const struct maker *m, uint32_t place)
     const struct model *model = m->model;
     uint32_t members = 0;
 
-    if (m->view->all || m->view->keep || model->kind[place] == PLACE_MODULE ||
-        place == 0)
+    if (m->view->all || m->view->keep || m->outline->diff ||
+        model->kind[place] == PLACE_MODULE || place == 0)
         return true;
     if (model->flags[place] & PLACE_OPTIMIZER)
         return false;
-    if (counts_tensors(&m->show->session->places, place) > 0)
+    if (counts_tensors(&m->outline->show->session->places, place) > 0)
         return true;
     for (uint32_t c = place_first(model, place); c != NO_PLACE;
          c = place_next(model, c)) {
@@ -81,223 +173,237 @@ static bool open_in_print(const struct maker *m, uint32_t place)
 
 static bool is_open(const struct maker *m, const struct row *row)
 {
-    if (row->flags & ROW_MORE || row->depth >= m->view->depth)
+    if (row->depth >= m->view->depth)
         return false;
     if (m->view->open)
-        return bit_get(m->view->open, row->place);
+        return !(m->view->fold && row->flags & ROW_RUN) &&
+               bit_get(m->view->open, row->place);
     return open_in_print(m, row->place);
 }
 
-/* --- Order */
+/* --- Siblings */
 
-static uint64_t sort_key(const struct maker *m, uint32_t place)
+/* The row for what begins at a place: the place alone, or a run of equal ones. */
+static struct unit unit_at(const struct maker *m, const struct frame *frame,
+                           uint32_t place)
 {
-    const struct place_counts *counts = &m->show->session->places;
-    struct row row = {.place = place, .count = 1};
+    struct unit unit = {.place = place, .count = 1};
+    uint32_t period = 1;
 
-    switch (m->view->sort) {
-    case SORT_TIME:
-        return row_run(m->show, &row, RUN_TOTAL);
-    case SORT_SELF:
-        return row_run(m->show, &row, RUN_SELF);
-    case SORT_CALLS:
-        return row_run(m->show, &row, RUN_CALLS);
-    case SORT_BYTES:
-        return counts_bytes(counts, place);
-    default:
-        return counts_params(counts, place);
-    }
+    if (!m->runs || frame->pair ||
+        (m->view->single && bit_get(m->view->single, place)) ||
+        m->model->kind[place] != PLACE_MODULE)
+        return unit;
+    unit.count =
+        repeats_run(&m->of->repeats, m->model, m->view->blocks, place, &period);
+    unit.pairs = period == 2;
+    /* The other one of a pair may have no row. */
+    if (unit.pairs &&
+        !has_row(m, m->model->parent[place], m->model->end[place], frame->leaf))
+        return (struct unit){.place = place, .count = 1};
+    return unit;
 }
 
-static int compare_places(const void *about, uint32_t a, uint32_t b)
+/* The next of the siblings, as they lie in the tree. */
+static bool find_unit(const struct maker *m, struct frame *frame, struct unit *ret_unit)
 {
-    const struct maker *m = about;
-    int order;
+    const uint32_t *end = m->outline->end;
 
-    if (m->view->sort == SORT_NAME) {
-        order = sort_names(place_name(m->model, a), place_name(m->model, b));
-    } else {
-        uint64_t x = sort_key(m, a), y = sort_key(m, b);
+    while (frame->next < frame->end) {
+        uint32_t place = frame->next;
 
-        order = x > y ? -1 : x < y; /* the biggest first */
+        frame->next = end[place];
+        if (!has_row(m, m->outline->parent[place], place, frame->leaf))
+            continue;
+        *ret_unit = unit_at(m, frame, place);
+        for (uint32_t i = 1; i < ret_unit->count; i++)
+            frame->next = end[frame->next];
+        return true;
     }
-    return m->view->reverse ? -order : order;
+    return false;
 }
 
-static void order(struct maker *m, uint32_t *places, uint32_t n)
+static int add_unit(struct maker *m, struct unit unit)
 {
-    if (m->view->sort != SORT_MODEL) {
-        sort_ids(places, n, m->scratch, compare_places, m);
-    } else if (m->view->reverse) {
-        for (uint32_t a = 0, b = n; a + 1 < b; a++) {
-            uint32_t swap = places[a];
+    if (arena_room(m->scratch, &m->units, m->n_units, &m->units_room,
+                   sizeof *m->units) < 0)
+        return -1;
+    m->units[m->n_units++] = unit;
+    return 0;
+}
 
-            places[a] = places[--b];
-            places[b] = swap;
-        }
-    }
+/* List what `frame` runs through, in order. */
+static int list_units(struct maker *m, struct frame *frame)
+{
+    struct unit unit;
+
+    frame->first = m->n_units;
+    while (find_unit(m, frame, &unit))
+        if (add_unit(m, unit) < 0)
+            return -1;
+    frame->next = frame->first;
+    frame->end = m->n_units;
+    return units_order(&m->order, m->units + frame->first, m->n_units - frame->first);
+}
+
+static bool next_unit(struct maker *m, struct frame *frame, struct unit *ret_unit)
+{
+    if (!m->listed || frame->pair)
+        return find_unit(m, frame, ret_unit);
+    if (frame->next == frame->end)
+        return false;
+    *ret_unit = m->units[frame->next++];
+    return true;
+}
+
+/* All that are left, from `unit` on, as one row. */
+static struct row rest_row(struct maker *m, struct frame *frame, struct unit unit)
+{
+    struct row row = {.place = unit.place, .count = unit.count, .flags = ROW_MORE};
+
+    while (next_unit(m, frame, &unit))
+        row.count += unit.count;
+    return row;
 }
 
 /* --- Making rows */
 
-static int push(struct maker *m, struct row row)
-{
-    if (arena_room(m->arena, &m->stack, m->n_stack, &m->stack_room, sizeof *m->stack) <
-        0)
-        return -1;
-    m->stack[m->n_stack++] = row;
-    return 0;
-}
-
-static int add(struct maker *m, struct row row)
+static int add(struct maker *m, const struct row *row)
 {
     struct rows *rows = m->rows;
 
-    if (arena_room(m->arena, &rows->at, rows->n, &rows->room, sizeof *rows->at) < 0)
+    if (arena_room(m->arena, &rows->cells, rows->n, &rows->room, sizeof *rows->cells) <
+        0)
         return -1;
-    if (m->view->match && !(row.flags & ROW_MORE) && m->view->match[row.place])
-        row.flags |= ROW_MATCH;
-    rows->at[rows->n++] = row;
-    return 0;
-}
-
-/* The children of a place that have rows, in order, into m->children. */
-static uint32_t gather(struct maker *m, uint32_t place)
-{
-    const struct model *model = m->model;
-    bool leaf = show_is_leaf(model, place);
-    uint32_t n = 0;
-
-    for (uint32_t c = place_first(model, place); c != NO_PLACE;
-         c = place_next(model, c))
-        if (has_row(m, place, c, leaf))
-            m->children[n++] = c;
-    order(m, m->children, n);
-    return n;
-}
-
-/* The row for what begins at children[i]: one place, or a run of equal ones. */
-static struct row next_row(const struct maker *m, const uint32_t *children, uint32_t n)
-{
-    struct row row = {.place = children[0], .count = 1};
-    uint32_t period = 1;
-
-    if (!m->shapes || (m->view->single && bit_get(m->view->single, children[0])))
-        return row;
-    row.count = repeats_run(m->model, m->shapes, m->view->blocks, children, n, &period);
-    if (row.count > 1)
-        row.flags = period == 2 ? ROW_RUN | ROW_PAIRS : ROW_RUN;
-    return row;
-}
-
-/* Put the rows of the children on the stack, so that the first comes off first. */
-static int push_children(struct maker *m, uint32_t n, uint32_t above, uint32_t depth)
-{
-    uint32_t first = m->n_stack, shown = 0;
-
-    for (uint32_t i = 0; i < n;) {
-        struct row row = next_row(m, m->children + i, n - i);
-
-        if (shown++ == m->view->top)
-            row = (struct row){
-                .place = m->children[i], .count = n - i, .flags = ROW_MORE};
-        row.above = above;
-        row.depth = depth;
-        if (push(m, row) < 0)
+    if (row->flags & (ROW_RUN | ROW_MORE)) {
+        if (arena_room(m->arena, &rows->counts, rows->n_counts, &rows->counts_room,
+                       sizeof *rows->counts) < 0)
             return -1;
-        i += row.count;
+        rows->counts[rows->n_counts++] = (struct row_count){rows->n, row->count};
     }
-    for (uint32_t a = first, b = m->n_stack; a + 1 < b; a++) {
-        struct row swap = m->stack[a];
-
-        m->stack[a] = m->stack[--b];
-        m->stack[b] = swap;
-    }
+    rows->cells[rows->n] = (struct row_cell){
+        row->place, row->above, row->depth < DEEPEST ? row->depth : DEEPEST,
+        row->flags & 0xff};
+    if (m->view->match && !(row->flags & ROW_MORE) &&
+        bit_get(m->view->match, row->place))
+        rows->cells[rows->n].flags |= ROW_MATCH;
+    rows->n++;
     return 0;
+}
+
+static bool any_below(const struct maker *m, const struct row *row, bool leaf)
+{
+    if (row->flags & ROW_PAIRS)
+        return true;
+    if (m->view->fold && !m->view->keep && !m->view->changed)
+        return rows_below(m->outline, row->place);
+    for (uint32_t c = row->place + 1; c < m->outline->end[row->place];
+         c = m->outline->end[c])
+        if (has_row(m, row->place, c, leaf))
+            return true;
+    return false;
 }
 
 /* What stands below a row. Below a run stand the rows of its first member; below a run
  * of pairs the first pair. */
-static int unfold(struct maker *m, uint32_t at)
+static int unfold(struct maker *m, uint32_t at, const struct row *row)
 {
-    struct row row = m->rows->at[at];
-    uint32_t n;
+    const uint32_t *end = m->outline->end;
+    struct frame frame = {.above = at,
+                          .next = row->place + 1,
+                          .end = end[row->place],
+                          .pair = row->flags & ROW_PAIRS};
 
-    if (row.flags & ROW_MORE)
+    if (row->flags & ROW_MORE || (frame.next == frame.end && !frame.pair))
         return 0;
-    if (row.flags & ROW_PAIRS) {
-        n = 2;
-        m->children[0] = row.place;
-        m->children[1] = m->model->end[row.place];
-    } else {
-        n = gather(m, row.place);
-    }
-    if (n == 0)
+    frame.leaf =
+        !m->view->fold && !m->outline->diff && show_is_leaf(m->model, row->place);
+    if (!any_below(m, row, frame.leaf))
         return 0;
-    if (!is_open(m, &row)) {
-        m->rows->at[at].flags |= ROW_CLOSED;
+    if (!is_open(m, row)) {
+        m->rows->cells[at].flags |= ROW_CLOSED;
         return 0;
     }
-    m->rows->at[at].flags |= ROW_OPEN;
-    return push_children(m, n, at, row.depth + 1);
+    m->rows->cells[at].flags |= ROW_OPEN;
+    if (frame.pair) {
+        frame.next = row->place;
+        frame.end = end[end[row->place]];
+    } else if (m->listed && list_units(m, &frame) < 0) {
+        return -1;
+    }
+    if (arena_room(m->scratch, &m->frames, m->n_frames, &m->frames_room,
+                   sizeof *m->frames) < 0)
+        return -1;
+    m->frames[m->n_frames++] = frame;
+    return 0;
 }
 
-/* A row is the last of its siblings if no later one has the same parent. */
-static void mark_last(struct rows *rows)
+static int add_sibling(struct maker *m, struct frame *frame, struct unit unit)
 {
-    enum { SEEN = 1 << 15 };
+    struct row row = {.place = unit.place, .count = unit.count};
 
-    for (uint32_t i = rows->n; i-- > 0;) {
-        struct row *row = &rows->at[i];
-
-        row->flags &= ~(unsigned)SEEN;
-        if (row->above == NO_ROW) {
-            row->flags |= ROW_LAST;
-        } else if (!(rows->at[row->above].flags & SEEN)) {
-            rows->at[row->above].flags |= SEEN;
-            row->flags |= ROW_LAST;
-        }
-    }
+    if (unit.count > 1)
+        row.flags = unit.pairs ? ROW_RUN | ROW_PAIRS : ROW_RUN;
+    if (frame->shown++ == m->view->top)
+        row = rest_row(m, frame, unit);
+    row.above = frame->above;
+    row.depth = m->n_frames;
+    frame->last = m->rows->n;
+    if (add(m, &row) < 0)
+        return -1;
+    return unfold(m, m->rows->n - 1, &row);
 }
 
 static int make_tree(struct maker *m)
 {
-    if (push(m, (struct row){.count = 1, .above = NO_ROW}) < 0)
-        return -1;
-    while (m->n_stack > 0) {
-        struct row row = m->stack[--m->n_stack];
+    struct row root = {.count = 1, .above = NO_ROW, .flags = ROW_LAST};
 
-        if (add(m, row) < 0 || unfold(m, m->rows->n - 1) < 0)
-            return -1;
+    if (add(m, &root) < 0 || unfold(m, 0, &root) < 0)
+        return -1;
+    while (m->n_frames > 0) {
+        struct frame *frame = &m->frames[m->n_frames - 1];
+        struct unit unit;
+
+        if (next_unit(m, frame, &unit)) {
+            if (add_sibling(m, frame, unit) < 0)
+                return -1;
+        } else {
+            m->rows->cells[frame->last].flags |= ROW_LAST;
+            if (m->listed && !frame->pair)
+                m->n_units = frame->first;
+            m->n_frames--;
+        }
     }
-    mark_last(m->rows);
     return 0;
 }
 
 /* --- Flat lists */
 
-static bool in_flat(const struct maker *m, uint32_t place)
+static bool in_flat(const struct maker *m, uint32_t at)
 {
-    const struct model *model = m->model;
-    uint32_t parent = model->parent[place];
+    enum place_kind kind = outline_kind(m->outline, at);
+    uint32_t parent = m->outline->parent[at];
 
-    if (m->view->keep && !m->view->keep[place])
+    if (m->view->keep && !bit_get(m->view->keep, at))
+        return false;
+    if (m->view->changed && !outline_differs(m->outline, at))
         return false;
     if (m->view->flat == FLAT_TENSORS)
-        return model->kind[place] == PLACE_TENSOR;
-    if (model->kind[place] == PLACE_MODULE)
-        return !m->inner[place] && (m->view->open || !is_bare(model, place));
+        return kind == PLACE_TENSOR;
+    if (kind == PLACE_MODULE)
+        return !m->inner[at] &&
+               (m->view->open || m->outline->diff || !is_bare(m->model, at));
     /* A tensor that is no leaf's own would be missed otherwise. */
-    return model->kind[place] == PLACE_TENSOR &&
-           (model->kind[parent] == PLACE_GROUP ||
-            (model->kind[parent] == PLACE_MODULE && m->inner[parent]));
+    return kind == PLACE_TENSOR &&
+           (outline_kind(m->outline, parent) == PLACE_GROUP ||
+            (outline_kind(m->outline, parent) == PLACE_MODULE && m->inner[parent]));
 }
 
 /* In a recording also that is a leaf which was called and nothing below it was: a fused
  * kernel, compiled code. From behind, what stands below is known. */
 static void find_called(struct maker *m)
 {
-    const struct activities *all = m->show->activity;
+    const struct activities *all = m->outline->show->activity;
 
     for (uint32_t p = all->n; p-- > 0;) {
         if (all->at[p].calls > 0 && !m->called_below[p])
@@ -311,38 +417,40 @@ static void find_called(struct maker *m)
 /* Which places have a module or group right below them. */
 static int find_inner(struct maker *m)
 {
-    const struct model *model = m->model;
+    const struct outline *outline = m->outline;
 
-    m->inner = arena_array(m->arena, model->n_places, sizeof *m->inner);
-    m->called_below = arena_array(m->arena, model->n_places, sizeof *m->called_below);
+    m->inner = arena_array(m->scratch, outline->n, sizeof *m->inner);
+    m->called_below = arena_array(m->scratch, outline->n, sizeof *m->called_below);
     if (!m->inner || !m->called_below)
         return -1;
-    for (uint32_t p = 1; p < model->n_places; p++)
-        if (model->kind[p] == PLACE_MODULE || model->kind[p] == PLACE_GROUP)
-            m->inner[model->parent[p]] = true;
-    if (m->show->activity)
+    for (uint32_t p = 1; p < outline->n; p++) {
+        enum place_kind kind = outline_kind(outline, p);
+
+        if (kind == PLACE_MODULE || kind == PLACE_GROUP)
+            m->inner[outline->parent[p]] = true;
+    }
+    if (outline->show->activity && !outline->diff)
         find_called(m);
     return 0;
 }
 
 static int make_flat(struct maker *m)
 {
-    uint32_t n = 0;
-
     if (find_inner(m) < 0)
         return -1;
-    for (uint32_t p = 1; p < m->model->n_places; p++)
-        if (in_flat(m, p))
-            m->children[n++] = p;
-    order(m, m->children, n);
-    for (uint32_t i = 0; i < n; i++) {
-        struct row row = {.place = m->children[i], .count = 1, .above = NO_ROW};
+    for (uint32_t p = 1; p < m->outline->n; p++)
+        if (in_flat(m, p) && add_unit(m, (struct unit){.place = p, .count = 1}) < 0)
+            return -1;
+    if (units_order(&m->order, m->units, m->n_units) < 0)
+        return -1;
+    for (uint32_t i = 0; i < m->n_units; i++) {
+        struct row row = {.place = m->units[i].place, .count = 1, .above = NO_ROW};
 
         if (i == m->view->top) {
-            row.count = n - i;
+            row.count = m->n_units - i;
             row.flags = ROW_MORE;
         }
-        if (add(m, row) < 0)
+        if (add(m, &row) < 0)
             return -1;
         if (row.flags & ROW_MORE)
             break;
@@ -350,21 +458,42 @@ static int make_flat(struct maker *m)
     return 0;
 }
 
+int rows_fill(struct rows *rows, const struct rows_of *of, const struct view *view,
+              struct arena *arena, struct arena *scratch, struct err *err)
+{
+    struct maker m = {.of = of,
+                      .outline = &of->outline,
+                      .model = of->outline.show->model,
+                      .view = view,
+                      .arena = arena,
+                      .scratch = scratch,
+                      .rows = rows,
+                      .runs = of->repeats.next && !view->no_runs && !view->keep,
+                      .listed = view->sort != SORT_MODEL || view->reverse};
+
+    rows->n = rows->n_counts = 0;
+    if (order_begin(&m.order, &of->outline, view, scratch) < 0 ||
+        (view->flat == FLAT_NO ? make_tree(&m) : make_flat(&m)) < 0)
+        return arena_err(arena->spent ? arena : scratch, "the list of rows", err);
+    return 0;
+}
+
 int rows_make(struct rows *rows, const struct show *show, const struct view *view,
               struct arena *arena, struct err *err)
 {
-    struct maker m = {
-        .show = show, .model = show->model, .view = view, .arena = arena, .rows = rows};
-    uint32_t n = show->model->n_places;
+    struct rows_of of = {0};
+    struct arena scratch;
+    int status = -1;
 
     *rows = (struct rows){0};
-    m.children = arena_array(arena, n < 2 ? 2 : n, sizeof *m.children);
-    m.scratch = arena_array(arena, n, sizeof *m.scratch);
-    if (!view->no_runs && !view->keep && view->flat == FLAT_NO)
-        m.shapes = repeats_shapes(show, arena);
-    if (!m.children || !m.scratch)
-        return arena_err(arena, "the list of rows", err);
-    if ((view->flat == FLAT_NO ? make_tree(&m) : make_flat(&m)) < 0)
-        return arena_err(arena, "the list of rows", err);
-    return 0;
+    arena_init(&scratch, 0);
+    if (outline_init(&of.outline, show, &scratch, err) == 0) {
+        if (!view->no_runs && !view->keep && view->flat == FLAT_NO && !show->pair &&
+            repeats_find(&of.repeats, show, &scratch) < 0)
+            arena_err(&scratch, "the list of rows", err);
+        else
+            status = rows_fill(rows, &of, view, arena, &scratch, err);
+    }
+    arena_release(&scratch);
+    return status;
 }

@@ -25,26 +25,44 @@ enum row_flag {
 };
 
 struct row {
-    uint32_t place;
+    uint32_t place; /* of a pair (show->pair): a node of its diff */
     uint32_t count; /* of siblings it stands for; 1 but for runs and ROW_MORE */
     uint32_t above; /* its parent's row; NO_ROW for the first, and in flat lists */
     uint32_t depth;
     unsigned flags;
 };
 
+/* Many rows, twelve bytes each; get one by rows_at(). */
+struct row_cell {
+    uint32_t place, above;
+    uint32_t depth : 24, flags : 8;
+};
 struct rows {
-    struct row *at;
+    struct row_cell *cells;
     uint32_t n, room;
+    struct row_count { /* of those few that stand for several, in order */
+        uint32_t row, count;
+    } * counts;
+    uint32_t n_counts, counts_room;
 };
 
+struct row rows_at(const struct rows *rows, uint32_t row);
+
+/* What is not known sorts last, whichever way. */
 enum rows_sort {
     SORT_MODEL,
     SORT_PARAMS,
     SORT_BYTES,
     SORT_NAME,
-    SORT_TIME,
+    SORT_TIME, /* this and the next two: of a recording */
     SORT_SELF,
-    SORT_CALLS
+    SORT_CALLS,
+    SORT_FLOPS, /* nobody counts them yet */
+    SORT_GRAD,  /* the norm of the newest gradients, of a recording */
+    SORT_ZEROS, /* of values that were measured */
+    SORT_NAN,   /* of results in a recording, else of values that were measured */
+    SORT_DELTA, /* rel Δ of a pair */
+    SORT_COUNT
 };
 enum rows_flat { FLAT_NO, FLAT_LEAVES, FLAT_TENSORS };
 
@@ -54,8 +72,8 @@ struct view {
                               open */
     const uint8_t *single; /* a bit for each place: a run that begins here is shown one
                               by one; may be NULL */
-    const bool *keep;      /* by place: passes the filter; NULL: all do */
-    const bool *match;     /* by place: found by a search; may be NULL */
+    const uint8_t *keep;   /* a bit for each place: passes the filter; NULL: all do */
+    const uint8_t *match;  /* a bit for each place: found by a search; may be NULL */
     uint32_t depth;        /* rows below this depth are not shown; ALL_ROWS: no limit */
     uint32_t top;          /* siblings shown of each parent (flat: of all); ALL_ROWS */
     enum rows_sort sort;
@@ -64,6 +82,9 @@ struct view {
     bool all;     /* tensors of leaf modules, attributes and values have rows too */
     bool no_runs; /* equal siblings are shown one by one */
     bool blocks;  /* of modules with modules below, two equal siblings are a run */
+    bool fold;    /* as a person folds them, with `open`: the tensors of leaf modules
+                     have rows, attributes have none, runs stay closed */
+    bool changed; /* of a pair: only what differs */
 };
 
 #define VIEW_INIT                                                                      \
@@ -81,7 +102,14 @@ static inline void bit_set(uint8_t *bits, uint32_t i, bool on)
     bits[i / 8] = (uint8_t)((bits[i / 8] & ~(1u << (i % 8))) | (unsigned)on << (i % 8));
 }
 
-/* The rows of a view, in the arena. */
+/* The bytes that so many bits take. */
+static inline uint32_t bit_bytes(uint32_t n)
+{
+    return n / 8 + 1;
+}
+
+/* The rows of a view, in the arena. A run is formed in the model's order first and then
+ * sorted as one, by its sum. */
 int rows_make(struct rows *rows, const struct show *show, const struct view *view,
               struct arena *arena, struct err *err);
 

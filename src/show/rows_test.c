@@ -215,9 +215,9 @@ TEST(equal_siblings_can_be_shown_one_by_one)
     view.depth = 1;
     CHECK(rows_make(&rows, &s.show, &view, &s.arena, NULL) == 0);
     CHECK_INT(rows.n, 4);
-    CHECK(rows.at[2].flags & ROW_CLOSED);
-    CHECK(rows.at[3].flags & ROW_LAST);
-    CHECK(!(rows.at[1].flags & ROW_CLOSED)); /* its tensor is part of its row */
+    CHECK(rows.cells[2].flags & ROW_CLOSED);
+    CHECK(rows.cells[3].flags & ROW_LAST);
+    CHECK(!(rows.cells[1].flags & ROW_CLOSED)); /* its tensor is part of its row */
     view.all = true;
     view.depth = ALL_ROWS;
     CHECK(rows_make(&rows, &s.show, &view, &s.arena, NULL) == 0);
@@ -240,11 +240,11 @@ TEST(a_bitmap_says_what_is_open)
     bit_set(open, 3, true); /* h */
     CHECK(rows_make(&rows, &s.show, &view, &s.arena, NULL) == 0);
     CHECK_INT(rows.n, 5);
-    CHECK(rows.at[3].flags & ROW_RUN);
-    CHECK_INT(rows.at[3].count, 12);
-    CHECK_INT(rows.at[3].above, 2);
+    CHECK(rows.cells[3].flags & ROW_RUN);
+    CHECK_INT(rows_at(&rows, 3).count, 12);
+    CHECK_INT(rows.cells[3].above, 2);
     view.single = single;
-    bit_set(single, rows.at[3].place, true);
+    bit_set(single, rows.cells[3].place, true);
     CHECK(rows_make(&rows, &s.show, &view, &s.arena, NULL) == 0);
     CHECK_INT(rows.n, 6); /* eleven are left behind the first: a run again */
     sample_release(&s);

@@ -7,6 +7,7 @@
 #include <pcre2.h>
 
 #include "show/args.h"
+#include "show/rows.h"
 #include "text/number.h"
 
 /* A pattern that needs more steps than this on one name is not worth waiting for. */
@@ -235,13 +236,16 @@ static struct str about(struct search *search, const struct model *model,
     return buf_span(to);
 }
 
-bool search_matches(struct search *search, const struct show *show, uint32_t place,
+/* Does the row match? `path` is its full name, whose last part is its own name. */
+static bool matches(struct search *search, const struct outline *outline, uint32_t at,
                     struct str path)
 {
-    struct str name = place_name(show->model, place);
+    struct str name = outline_name(outline, at);
+    uint32_t place;
+    const struct model *model = outline_place(outline, at, &place);
 
     if (search->word != WORD_NONE)
-        return matches_word(search, show->model, place);
+        return place != NO_PLACE && matches_word(search, model, place);
     if (search->text.len == 0)
         return true;
     if (search->paths) {
@@ -252,7 +256,8 @@ bool search_matches(struct search *search, const struct show *show, uint32_t pla
     } else if (matches_text(search, name, 0)) {
         return true;
     }
-    return search->types && matches_text(search, about(search, show->model, place), 0);
+    return search->types && place != NO_PLACE &&
+           matches_text(search, about(search, model, place), 0);
 }
 
 /* --- All places */
@@ -268,7 +273,7 @@ struct walk {
     struct arena arena;
 };
 
-static int walk_to(struct walk *walk, const struct model *model, uint32_t place)
+static int walk_to(struct walk *walk, const struct outline *outline, uint32_t place)
 {
     uint32_t depth = walk->depth;
 
@@ -278,7 +283,7 @@ static int walk_to(struct walk *walk, const struct model *model, uint32_t place)
     if (place > 0) { /* the root has no name */
         if (walk->path.len > 0)
             buf_char(&walk->path, '.');
-        buf_str(&walk->path, place_name(model, place));
+        buf_str(&walk->path, outline_name(outline, place));
     }
     if (arena_room(&walk->arena, &walk->ends, depth, &walk->room, sizeof *walk->ends) <
             0 ||
@@ -286,63 +291,79 @@ static int walk_to(struct walk *walk, const struct model *model, uint32_t place)
                    sizeof *walk->stops) < 0)
         return -1;
     walk->ends[depth] = (uint32_t)walk->path.len;
-    walk->stops[depth] = model->end[place];
+    walk->stops[depth] = outline->end[place];
     walk->depth = depth + 1;
     return walk->path.bad ? -1 : 0;
 }
 
 /* Keep what matches, what stands below it, and what leads to it. */
-static void keep_matches(const struct model *model, const bool *match, bool *keep)
+static void keep_matches(const struct model *model, const uint8_t *match, uint8_t *keep)
 {
     uint32_t below = 0;
 
     for (uint32_t p = 0; p < model->n_places; p++) {
-        if (match[p] && p > 0 && model->end[p] > below)
+        if (p > 0 && bit_get(match, p) && model->end[p] > below)
             below = model->end[p];
-        keep[p] = p == 0 || p < below;
+        bit_set(keep, p, p == 0 || p < below);
     }
     for (uint32_t p = model->n_places; p-- > 1;)
-        if (keep[p])
-            keep[model->parent[p]] = true;
+        if (bit_get(keep, p))
+            bit_set(keep, model->parent[p], true);
 }
 
 /* Drop what matches, and what stands below it. */
-static void keep_others(const struct model *model, const bool *match, bool *keep)
+static void keep_others(const struct model *model, const uint8_t *match, uint8_t *keep)
 {
-    keep[0] = true;
+    bit_set(keep, 0, true);
     for (uint32_t p = 1; p < model->n_places; p++)
-        keep[p] = keep[model->parent[p]] && !match[p];
+        bit_set(keep, p, bit_get(keep, model->parent[p]) && !bit_get(match, p));
 }
 
-int search_all(struct search *search, const struct show *show, bool *match, bool *keep,
-               uint32_t *ret_matches, struct err *err)
+int search_find(struct search *search, const struct outline *outline,
+                const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
+                struct err *err)
 {
-    const struct model *model = show->model;
     struct walk walk = {0};
-    uint32_t matches = 0;
+    uint32_t n = 0;
     int status = 0;
 
     arena_init(&walk.arena, 0);
-    for (uint32_t p = 0; p < model->n_places && !search->gave_up; p++) {
-        if (search->paths && walk_to(&walk, model, p) < 0) {
+    for (uint32_t p = 0; p < outline->n && !search->gave_up; p++) {
+        bool matched;
+
+        if (search->paths && walk_to(&walk, outline, p) < 0) {
             status = err_set(err, ERR_LIMIT, "no memory for the names of the model");
             break;
         }
-        match[p] = p > 0 && search_matches(search, show, p, buf_span(&walk.path));
-        if (match[p])
-            matches++;
+        matched = p > 0 && (!among || bit_get(among, p)) &&
+                  matches(search, outline, p, buf_span(&walk.path));
+        bit_set(match, p, matched);
+        n += matched;
     }
     if (search->gave_up)
         status =
             err_set(err, ERR_LIMIT, "/%.*s/ takes too long on the names of this file",
                     STR_ARG(search->text));
-    if (status == 0) {
-        (search->inverse ? keep_others : keep_matches)(model, match, keep);
-        *ret_matches = search->inverse ? model->n_places - 1 - matches : matches;
-    }
+    if (status == 0)
+        *ret_matches = n;
     buf_release(&walk.path);
     arena_release(&walk.arena);
     return status;
+}
+
+int search_all(struct search *search, const struct show *show, uint8_t *match,
+               uint8_t *keep, uint32_t *ret_matches, struct err *err)
+{
+    const struct model *model = show->model;
+    struct outline outline;
+    uint32_t n;
+
+    if (outline_init(&outline, show, NULL, err) < 0 ||
+        search_find(search, &outline, NULL, match, &n, err) < 0)
+        return -1;
+    (search->inverse ? keep_others : keep_matches)(model, match, keep);
+    *ret_matches = search->inverse ? model->n_places - 1 - n : n;
+    return 0;
 }
 
 void search_library(struct buf *to)

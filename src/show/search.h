@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "show/outline.h"
 #include "show/show.h"
 
 struct search;
@@ -26,15 +27,17 @@ void search_free(struct search *search); /* NULL is allowed */
 /* The version of pcre2, which understands regular expressions: "10.42". */
 void search_library(struct buf *to);
 
-/* Does the row of this place match? `path` is its full name, whose last part is its own
- * name. A `!` is not looked at here. */
-bool search_matches(struct search *search, const struct show *show, uint32_t place,
-                    struct str path);
+/* Which places or nodes match: a bit for each, and how many; a `!` is not looked at.
+ * The root never does. `among`: only these may, or NULL. A regular expression that
+ * takes too long ends it with ERR_LIMIT. */
+int search_find(struct search *search, const struct outline *outline,
+                const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
+                struct err *err);
 
-/* Look at all places: match[p] says what matches, keep[p] what a filtered view
- * shows: matches, what stands below them, and what leads to them. How many match. A
- * regular expression that takes too long ends it with ERR_LIMIT. */
-int search_all(struct search *search, const struct show *show, bool *match, bool *keep,
-               uint32_t *ret_matches, struct err *err);
+/* Look at all places of a model: the bits of `match` say what matches, those of `keep`
+ * what a filtered view shows: matches, what stands below them, and what leads to them.
+ * How many match. A regular expression that takes too long ends it with ERR_LIMIT. */
+int search_all(struct search *search, const struct show *show, uint8_t *match,
+               uint8_t *keep, uint32_t *ret_matches, struct err *err);
 
 #endif

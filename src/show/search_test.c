@@ -26,16 +26,16 @@ static void begin(struct sample *s)
 static const char *found(struct sample *s, const char *text)
 {
     static struct buf names;
-    bool match[64] = {false}, keep[64] = {false};
+    uint8_t match[8] = {0}, keep[8] = {0};
     struct search *search = search_new(str_of(text), NULL);
     uint32_t n = 0;
 
     CHECK(search);
-    CHECK(s->model->n_places <= COUNT_OF(match));
+    CHECK(s->model->n_places <= 8 * sizeof(match));
     CHECK(search_all(search, &s->show, match, keep, &n, NULL) == 0);
     buf_clear(&names);
     for (uint32_t p = 0; p < s->model->n_places; p++)
-        if (match[p]) {
+        if (bit_get(match, p)) {
             place_path(s->model, p, &names);
             buf_char(&names, ' ');
         }
@@ -109,7 +109,7 @@ TEST(a_wrong_or_endless_expression_is_told)
 {
     struct sample s;
     struct err err = {0};
-    bool match[64], keep[64];
+    uint8_t match[8], keep[8];
     struct search *search;
     uint32_t n;
 
@@ -130,7 +130,7 @@ TEST(a_wrong_or_endless_expression_is_told)
 TEST(a_filter_keeps_what_leads_to_matches_and_stands_below_them)
 {
     struct view view = VIEW_INIT;
-    bool match[64] = {false}, keep[64] = {false};
+    uint8_t match[8] = {0}, keep[8] = {0};
     struct search *search = search_new(STR("layer2"), NULL);
     struct sample s;
     uint32_t n;

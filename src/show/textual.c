@@ -93,7 +93,7 @@ static struct str text_at(const struct table *table, size_t i)
 static void fill_row(struct table *table, uint32_t r)
 {
     const struct textual *what = table->what;
-    const struct row *row = &what->rows->at[r];
+    const struct row at = rows_at(what->rows, r), *row = &at;
     size_t first = r * table->per_row;
     bool alone = true;
 
@@ -243,7 +243,7 @@ static uint32_t label_room(const struct table *table, uint32_t r)
 static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
 {
     const struct textual *what = table->what;
-    const struct row *row = &what->rows->at[r];
+    const struct row at = rows_at(what->rows, r), *row = &at;
     uint32_t guides = guide_width(what, row), room = label_room(table, r);
     uint32_t width = table->cells[r];
     bool cut = width > room;
@@ -375,12 +375,13 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
                       uint32_t r)
 {
     const struct textual *what = table->what;
+    const struct row row = rows_at(what->rows, r);
     size_t first = r * table->per_row;
-    bool dim = what->colour && what->rows->at[r].depth > 0;
+    bool dim = what->colour && row.depth > 0;
     uint32_t width;
 
     buf_text(line, colour_begin(COLOUR_DIM, dim));
-    add_guides(line, table, &what->rows->at[r]);
+    add_guides(line, table, &row);
     buf_text(line, colour_end(COLOUR_DIM, dim));
     width = add_label(line, table, r);
     if (width < table->label_width)
@@ -479,7 +480,9 @@ int textual_narrow(struct out *out, const struct textual *what, struct err *err)
     if (!table.last)
         return arena_err(&table.arena, "the lines of the tree", err);
     for (uint32_t r = 0; r < what->rows->n && !out->bad; r++) {
-        write_narrow_row(out, &table, &line, &what->rows->at[r]);
+        const struct row row = rows_at(what->rows, r);
+
+        write_narrow_row(out, &table, &line, &row);
         if (r == 0 && what->name == LABEL_NAME)
             write_total(out, what, &line);
     }

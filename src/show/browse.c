@@ -1,0 +1,563 @@
+#include "show/browse.h"
+
+#include <stdlib.h>
+
+#include "show/browse_in.h"
+
+/* --- Beginning */
+
+/* The root is open; where a single thing stands below it, that is open as well, as long
+ * as it is no module's tensors that would be seen. */
+static void open_first(struct browse *b)
+{
+    const struct outline *outline = &b->of.outline;
+    uint32_t at = 0;
+
+    for (;;) {
+        uint32_t only = NO_PLACE, n = 0;
+
+        b->chain = at;
+        bit_set(b->open, at, true);
+        for (uint32_t c = at + 1; c < outline->end[at] && n < 2; c = outline->end[c])
+            if (rows_has(outline, c)) {
+                only = c;
+                n++;
+            }
+        if (n != 1 || outline_kind(outline, only) == PLACE_TENSOR ||
+            !rows_below(outline, only) ||
+            (outline_kind(outline, only) == PLACE_MODULE && !rows_inner(outline, only)))
+            return;
+        at = only;
+    }
+}
+
+/* Mark what stands in runs, parent by parent: which siblings form one depends on where
+ * the one before ended. */
+static void find_runs(struct browse *b)
+{
+    const struct model *model = b->show->model;
+
+    for (uint32_t p = 0; p < model->n_places; p++)
+        for (uint32_t c = p + 1; c < model->end[p];) {
+            uint32_t period, n = 1;
+
+            if (model->kind[c] == PLACE_MODULE)
+                n = repeats_run(&b->of.repeats, model, false, c, &period);
+            for (uint32_t i = 0; i < n; i++, c = model->end[c])
+                bit_set(b->in_run, c, n > 1);
+        }
+}
+
+static int begin(struct browse *b, struct err *err)
+{
+    uint8_t **bits[] = {&b->open,  &b->shown, &b->single, &b->in_run,
+                        &b->match, &b->found, &b->keep};
+
+    if (outline_init(&b->of.outline, b->show, &b->arena, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++) {
+        *bits[i] = arena_alloc(&b->arena, bit_bytes(b->of.outline.n));
+        if (!*bits[i])
+            return arena_err(&b->arena, "the tree", err);
+    }
+    b->same = arena_alloc(&b->arena, sizeof *b->same);
+    if (!b->same ||
+        (!b->of.outline.diff && repeats_find(&b->of.repeats, b->show, &b->arena) < 0))
+        return arena_err(&b->arena, "the tree", err);
+    b->same->place = NO_PLACE;
+    if (b->of.repeats.next)
+        find_runs(b);
+    b->view = (struct view)VIEW_INIT;
+    b->view.single = b->single;
+    b->view.fold = true;
+    open_first(b);
+    browse_remake(b);
+    return 0;
+}
+
+struct browse *browse_new(const struct show *show, struct err *err)
+{
+    struct browse *browse = calloc(1, sizeof(*browse));
+
+    if (!browse) {
+        err_set(err, ERR_LIMIT, "no memory for a tree");
+        return NULL;
+    }
+    browse->show = show;
+    arena_init(&browse->arena, 0);
+    if (begin(browse, err) < 0) {
+        browse_free(browse);
+        return NULL;
+    }
+    return browse;
+}
+
+void browse_free(struct browse *browse)
+{
+    if (!browse)
+        return;
+    arena_release(&browse->arena);
+    buf_release(&browse->pattern);
+    buf_release(&browse->message);
+    free(browse);
+}
+
+/* --- What is there now */
+
+const struct rows *browse_rows(const struct browse *browse)
+{
+    return &browse->rows;
+}
+
+uint32_t browse_cursor(const struct browse *browse)
+{
+    return browse->cursor;
+}
+
+uint32_t browse_place(const struct browse *browse)
+{
+    return browse->place;
+}
+
+uint32_t browse_top(const struct browse *browse)
+{
+    return browse->top;
+}
+
+const struct view *browse_view(const struct browse *browse)
+{
+    return &browse->view;
+}
+
+struct str browse_message(const struct browse *browse)
+{
+    return buf_span(&browse->message);
+}
+
+void browse_say(struct browse *browse, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    buf_clear(&browse->message);
+    buf_vprintf(&browse->message, format, args);
+    va_end(args);
+}
+
+/* --- The window */
+
+static uint32_t height_of(const struct browse *b)
+{
+    return b->height > 0 ? b->height : b->rows.n;
+}
+
+/* Show the cursor on its line, or as near to it as there are rows around. */
+static void keep_line(struct browse *b)
+{
+    uint32_t height = height_of(b), line = b->line;
+    uint32_t most = b->rows.n > height ? b->rows.n - height : 0;
+
+    if (line >= height)
+        line = height > 0 ? height - 1 : 0;
+    b->top = b->cursor > line ? b->cursor - line : 0;
+    if (b->top > most)
+        b->top = most;
+}
+
+/* Scroll as little as shows the cursor. */
+static void keep_in_sight(struct browse *b)
+{
+    uint32_t height = height_of(b);
+
+    if (b->cursor < b->top)
+        b->top = b->cursor;
+    else if (b->cursor - b->top >= height)
+        b->top = b->cursor - height + 1;
+    b->line = b->cursor - b->top;
+}
+
+void browse_put(struct browse *browse, uint32_t row)
+{
+    browse->cursor = row;
+    browse->place = browse->rows.n > 0 ? browse->rows.cells[row].place : 0;
+    keep_in_sight(browse);
+}
+
+/* One past the last place that a row stands for. */
+static uint32_t row_end(const struct browse *b, uint32_t row)
+{
+    struct row at = rows_at(&b->rows, row);
+    uint32_t end = at.place;
+
+    for (uint32_t i = 0; i < at.count; i++)
+        end = b->of.outline.end[end];
+    return end;
+}
+
+uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_exact)
+{
+    const struct row_cell *cells = browse->rows.cells;
+    const uint32_t *end = browse->of.outline.end;
+    uint32_t best = 0;
+
+    *ret_exact = false;
+    for (uint32_t i = 0; i < browse->rows.n; i++) {
+        if (cells[i].place == place) {
+            *ret_exact = true;
+            return i;
+        }
+        /* What it stands in comes before it, the nearest last. */
+        if (cells[i].place < place &&
+            (place < end[cells[i].place] ||
+             (cells[i].flags & ROW_RUN && place < row_end(browse, i))))
+            best = i;
+    }
+    return best;
+}
+
+/* In a flat list that has neither the place nor what it stands in: the first that
+ * stands in it. */
+static uint32_t first_inside(const struct browse *b, uint32_t place)
+{
+    for (uint32_t i = 0; i < b->rows.n; i++)
+        if (b->rows.cells[i].place > place &&
+            b->rows.cells[i].place < b->of.outline.end[place])
+            return i;
+    return 0;
+}
+
+void browse_remake(struct browse *browse)
+{
+    bool only = browse_filtering(browse), exact;
+    struct arena scratch;
+    struct err err = {0};
+
+    browse->view.open = only ? browse->shown : browse->open;
+    browse->view.keep = only ? browse->keep : NULL;
+    browse->view.match = !browse->filtered   ? NULL
+                         : browse->view.flat ? browse->keep
+                                             : browse->match;
+    arena_init(&scratch, 0);
+    if (rows_fill(&browse->rows, &browse->of, &browse->view, &browse->arena, &scratch,
+                  &err) < 0)
+        browse_say(browse, "%s", err.text);
+    arena_release(&scratch);
+    browse->cursor = browse_row_of(browse, browse->place, &exact);
+    if (browse->view.flat && browse->cursor == 0 && !exact)
+        browse->cursor = first_inside(browse, browse->place);
+    if (browse->rows.n > 0)
+        browse->place = browse->rows.cells[browse->cursor].place;
+    keep_line(browse);
+}
+
+void browse_resize(struct browse *browse, uint32_t rows)
+{
+    browse->height = rows;
+    keep_line(browse);
+}
+
+/* --- Moving */
+
+/* A person chose this row. */
+static bool choose(struct browse *b, uint32_t row)
+{
+    bool other = row != b->cursor;
+
+    buf_clear(&b->message);
+    if (row >= b->rows.n)
+        return false;
+    browse_put(b, row);
+    b->origin = b->place;
+    b->moved = b->moved || other;
+    return other;
+}
+
+bool browse_move(struct browse *browse, int64_t rows)
+{
+    int64_t last = (int64_t)browse->rows.n - 1, to = browse->cursor;
+
+    if (rows > last)
+        rows = last;
+    if (rows < -last)
+        rows = -last;
+    to += rows;
+    return choose(browse, (uint32_t)(to < 0 ? 0 : to > last ? last : to));
+}
+
+bool browse_first(struct browse *browse)
+{
+    return choose(browse, 0);
+}
+
+bool browse_last(struct browse *browse)
+{
+    return choose(browse, browse->rows.n - 1);
+}
+
+bool browse_select(struct browse *browse, uint32_t row)
+{
+    return row < browse->rows.n && choose(browse, row);
+}
+
+bool browse_scroll(struct browse *browse, int64_t rows)
+{
+    uint32_t height = height_of(browse), before = browse->top, row = browse->cursor;
+    int64_t most = browse->rows.n > height ? browse->rows.n - height : 0;
+    int64_t top = (int64_t)before;
+
+    top = rows > most ? most : rows < -most ? 0 : top + rows;
+    browse->top = (uint32_t)(top < 0 ? 0 : top > most ? most : top);
+    if (browse->top == before || browse->rows.n == 0)
+        return false;
+    if (row < browse->top)
+        row = browse->top;
+    else if (row - browse->top >= height)
+        row = browse->top + height - 1;
+    if (row != browse->cursor)
+        return choose(browse, row);
+    browse->line = row - browse->top;
+    return true;
+}
+
+bool browse_sibling(struct browse *browse, int by)
+{
+    const struct row_cell *cells = browse->rows.cells;
+    uint32_t at = browse->cursor;
+    struct row_cell own;
+
+    if (browse->rows.n == 0)
+        return false;
+    own = cells[at];
+    if (by > 0) {
+        do
+            at++;
+        while (at < browse->rows.n && cells[at].depth > own.depth);
+        if (at == browse->rows.n || cells[at].above != own.above)
+            at = NO_ROW;
+    } else {
+        do
+            at = at > 0 ? at - 1 : NO_ROW;
+        while (at != NO_ROW && cells[at].depth > own.depth);
+        if (at != NO_ROW && (cells[at].above != own.above || at == own.above))
+            at = NO_ROW;
+    }
+    if (at != NO_ROW)
+        return choose(browse, at);
+    browse_say(browse, by > 0 ? "no sibling below" : "no sibling above");
+    return false;
+}
+
+bool browse_parent(struct browse *browse)
+{
+    uint32_t above =
+        browse->rows.n > 0 ? browse->rows.cells[browse->cursor].above : NO_ROW;
+
+    return above != NO_ROW && choose(browse, above);
+}
+
+bool browse_child(struct browse *browse)
+{
+    return browse->rows.n > 0 && browse->rows.cells[browse->cursor].flags & ROW_OPEN &&
+           choose(browse, browse->cursor + 1);
+}
+
+/* --- Jumping */
+
+static void put_in_middle(struct browse *b, uint32_t row)
+{
+    uint32_t height = height_of(b);
+    bool seen = row >= b->top && row - b->top < height;
+
+    b->cursor = row;
+    b->place = b->rows.cells[row].place;
+    b->line = seen ? row - b->top : height / 3;
+    keep_line(b);
+}
+
+/* Make a place visible and put the cursor there. */
+static bool land_on(struct browse *b, uint32_t place)
+{
+    uint32_t row, before = b->place;
+    bool exact;
+
+    if (b->view.flat) {
+        row = browse_row_of(b, place, &exact);
+        if (exact)
+            return choose(b, row);
+        b->view.flat = FLAT_NO;
+        browse_research(b);
+    }
+    if (browse_filtering(b) && !bit_get(b->keep, place))
+        browse_unfilter(b);
+    if (b->view.changed && !outline_differs(&b->of.outline, place))
+        b->view.changed = false;
+    browse_reveal(b, place);
+    browse_remake(b);
+    row = browse_row_of(b, place, &exact);
+    put_in_middle(b, row);
+    b->origin = b->place;
+    b->moved = true;
+    return b->place != before;
+}
+
+bool browse_go(struct browse *browse, uint32_t place)
+{
+    uint32_t before = browse->place;
+    bool moved;
+
+    buf_clear(&browse->message);
+    if (place >= browse->of.outline.n)
+        return false;
+    moved = land_on(browse, place);
+    if (!moved)
+        return false;
+    if (browse->n_jumps == JUMPS) {
+        memmove(browse->jumps, browse->jumps + 1, (JUMPS - 1) * sizeof(*browse->jumps));
+        browse->n_jumps--;
+    }
+    browse->jumps[browse->n_jumps++] = before;
+    return true;
+}
+
+bool browse_back(struct browse *browse)
+{
+    buf_clear(&browse->message);
+    while (browse->n_jumps > 0)
+        if (land_on(browse, browse->jumps[--browse->n_jumps]))
+            return true;
+    browse_say(browse, "no jump to go back from");
+    return false;
+}
+
+/* --- Order and lists */
+
+/* Why a tree cannot be put in this order, or NULL. */
+static const char *no_order(const struct browse *b, enum rows_sort sort)
+{
+    const struct session *session = b->show->session;
+    bool known = false;
+
+    switch (sort) {
+    case SORT_FLOPS:
+        return "FLOPs are not known of this model";
+    case SORT_TIME:
+    case SORT_SELF:
+    case SORT_CALLS:
+        return b->show->activity && !b->show->pair ? NULL
+                                                   : "nothing was recorded: no times";
+    case SORT_GRAD:
+        return session->run && session->run->n_params > 0 && !b->show->pair
+                   ? NULL
+                   : "no gradients were recorded";
+    case SORT_NAN:
+        if (b->show->activity && !b->show->pair)
+            return NULL;
+        /* fall through */
+    case SORT_ZEROS:
+        for (uint32_t t = 0; t < session->model->n_tensors && !known; t++)
+            known = session_known(session, t) != NULL;
+        return known ? NULL : "no values were measured: :stats measures all";
+    case SORT_DELTA:
+        return b->show->pair ? NULL : "rel Δ is for two models";
+    default:
+        return NULL;
+    }
+}
+
+bool browse_sort(struct browse *browse, enum rows_sort sort, bool reverse)
+{
+    const char *why = no_order(browse, sort);
+
+    buf_clear(&browse->message);
+    if (why) {
+        browse_say(browse, "%s", why);
+        return false;
+    }
+    if (browse->view.sort == sort && browse->view.reverse == reverse)
+        return false;
+    browse->view.sort = sort;
+    browse->view.reverse = reverse;
+    browse_remake(browse);
+    return true;
+}
+
+bool browse_flat(struct browse *browse, enum rows_flat flat)
+{
+    enum rows_flat before = browse->view.flat;
+
+    buf_clear(&browse->message);
+    if (flat == before)
+        return false;
+    if (before == FLAT_NO) {
+        browse->before_flat = browse->place;
+        browse->moved = false;
+    }
+    browse->view.flat = flat;
+    browse_research(browse);
+    if (flat == FLAT_NO) {
+        if (!browse->moved)
+            browse->place = browse->before_flat;
+        browse_reveal(browse, browse->place);
+    }
+    browse_remake(browse);
+    return true;
+}
+
+bool browse_hide_equal(struct browse *browse)
+{
+    buf_clear(&browse->message);
+    if (!browse->of.outline.diff) {
+        browse_say(browse, "equal rows are those of two models: D compares");
+        return false;
+    }
+    browse->view.changed = !browse->view.changed;
+    browse_remake(browse);
+    return true;
+}
+
+/* --- Of the row of the cursor */
+
+uint32_t browse_class(const struct browse *browse, uint32_t place)
+{
+    const struct object *object;
+    const struct model *model = outline_place(&browse->of.outline, place, &place);
+
+    /* Of a pair, the right one's: classes are numbered by each model for itself. */
+    if (place == NO_PLACE || model != browse->show->model ||
+        (model->kind[place] != PLACE_MODULE && model->kind[place] != PLACE_GROUP))
+        return NO_CLASS;
+    object = place_object(model, place);
+    return object ? object->class_id : NO_CLASS;
+}
+
+bool browse_same(const struct browse *browse, uint32_t *ret_which, uint32_t *ret_of,
+                 struct str *ret_class)
+{
+    uint32_t class_id = browse_class(browse, browse->place), place;
+    const struct model *model =
+        outline_place(&browse->of.outline, browse->place, &place);
+
+    if (class_id == NO_CLASS)
+        return false;
+    if (browse->same->place != browse->place) {
+        browse->same->place = browse->place;
+        browse->same->which = browse->same->of = 0;
+        for (uint32_t p = 0; p < browse->of.outline.n; p++)
+            if (browse_class(browse, p) == class_id) {
+                browse->same->of++;
+                browse->same->which += p <= browse->place;
+            }
+    }
+    *ret_which = browse->same->which;
+    *ret_of = browse->same->of;
+    *ret_class = class_short(place_class(model, place));
+    return true;
+}
+
+bool browse_is_same(const struct browse *browse, const struct row *row)
+{
+    uint32_t class_id = browse_class(browse, browse->place);
+
+    return class_id != NO_CLASS && !(row->flags & ROW_MORE) &&
+           browse_class(browse, row->place) == class_id;
+}

@@ -1,0 +1,316 @@
+/* What is found. While only matches are shown, what leads to them is open without being
+ * unfolded: once the filter goes, the folds are as they were. */
+#include "show/browse_in.h"
+#include "show/search.h"
+
+/* --- What a filter shows */
+
+/* What leads to matches is open. */
+static void open_leads(struct browse *b)
+{
+    const struct outline *outline = &b->of.outline;
+    uint8_t *leads = b->found;
+
+    memset(leads, 0, bit_bytes(outline->n));
+    for (uint32_t p = outline->n; p-- > 1;)
+        if (bit_get(b->match, p) || bit_get(leads, p))
+            bit_set(leads, outline->parent[p], true);
+    for (uint32_t i = 0; i < bit_bytes(outline->n); i++)
+        b->shown[i] = b->open[i] | leads[i];
+}
+
+/* Matches, what stands below them, and what leads to them. */
+static void keep_matches(struct browse *b)
+{
+    const struct outline *outline = &b->of.outline;
+    uint32_t below = 1;
+
+    open_leads(b);
+    memcpy(b->keep, b->found, bit_bytes(outline->n));
+    for (uint32_t p = 0; p < outline->n; p++) {
+        if (bit_get(b->match, p) && outline->end[p] > below)
+            below = outline->end[p];
+        if (p < below)
+            bit_set(b->keep, p, true);
+    }
+}
+
+/* `!`: all that does not match and does not stand below what does. Modules count as
+ * matches then, and are shown; tensors stay below them. */
+static void keep_others(struct browse *b)
+{
+    const struct outline *outline = &b->of.outline;
+
+    memcpy(b->shown, b->open, bit_bytes(outline->n));
+    bit_set(b->keep, 0, true);
+    for (uint32_t p = 1; p < outline->n; p++)
+        bit_set(b->keep, p,
+                bit_get(b->keep, outline->parent[p]) && !bit_get(b->match, p));
+    b->matches = 0;
+    for (uint32_t p = 1; p < outline->n; p++) {
+        bool other = bit_get(b->keep, p) && rows_has(outline, p) &&
+                     outline_kind(outline, p) != PLACE_TENSOR;
+
+        bit_set(b->match, p, other);
+        b->matches += other;
+    }
+    open_leads(b);
+}
+
+/* --- Looking */
+
+/* Find what `text` means, into b->found. *ret_inverse: it is what does not match. */
+static int find(struct browse *b, struct str text, uint32_t *ret_matches,
+                struct err *err)
+{
+    struct search *search = search_new(text, err);
+    int status;
+
+    if (!search)
+        return -1;
+    status = search_find(search, &b->of.outline, NULL, b->found, ret_matches, err);
+    search_free(search);
+    return status;
+}
+
+/* The words `trainable` and `frozen` find modules that have such a parameter of their
+ * own; in a list of tensors, and where no module stands around them, the tensors. */
+static void lift_words(struct browse *b, struct str text)
+{
+    const struct outline *outline = &b->of.outline;
+
+    if (text.len > 0 && text.at[0] == '!')
+        text = str_from(text, 1);
+    if ((!str_is(text, "trainable") && !str_is(text, "frozen")) ||
+        b->view.flat == FLAT_TENSORS)
+        return;
+    b->matches = 0;
+    for (uint32_t p = outline->n; p-- > 1;) {
+        uint32_t parent = outline->parent[p];
+
+        if (!bit_get(b->match, p))
+            continue;
+        if (outline_kind(outline, p) == PLACE_TENSOR && parent > 0 &&
+            outline_kind(outline, parent) == PLACE_MODULE) {
+            bit_set(b->match, p, false);
+            bit_set(b->match, parent, true);
+        } else {
+            b->matches++;
+        }
+    }
+}
+
+/* b->found holds what the text means: show it. */
+static void apply(struct browse *b, struct str text, uint32_t matches)
+{
+    uint8_t *swap = b->match;
+
+    b->match = b->found;
+    b->found = swap;
+    b->matches = matches;
+    b->filtered = true;
+    lift_words(b, text);
+    if (text.at[0] == '!')
+        keep_others(b);
+    else
+        keep_matches(b);
+}
+
+void browse_unfilter(struct browse *browse)
+{
+    browse->filtered = false;
+    browse->matches = 0;
+    buf_clear(&browse->pattern);
+}
+
+void browse_research(struct browse *browse)
+{
+    uint32_t matches;
+
+    if (browse->filtered &&
+        find(browse, buf_span(&browse->pattern), &matches, NULL) == 0)
+        apply(browse, buf_span(&browse->pattern), matches);
+}
+
+/* The first match from `place` on, round the end. */
+static uint32_t match_from(const struct browse *b, uint32_t place)
+{
+    uint32_t n = b->of.outline.n;
+
+    for (uint32_t i = 0; i < n; i++, place = place + 1 < n ? place + 1 : 0)
+        if (bit_get(b->match, place))
+            return place;
+    return 0;
+}
+
+int browse_search(struct browse *browse, struct str text, struct err *err)
+{
+    uint32_t matches = 0;
+
+    buf_clear(&browse->message);
+    if (text.len > 0 && !str_is(text, "!") && find(browse, text, &matches, err) < 0)
+        return -1;
+    if (text.len > 0 && text.at[0] == '!')
+        matches = browse->of.outline.n; /* counted once it is applied */
+    if (!browse->filtered)
+        browse->unlimited = false;
+    browse_unfilter(browse);
+    browse->place = browse->origin;
+    if (matches > 0 && !str_is(text, "!")) {
+        apply(browse, text, matches);
+        if (browse->matches == 0)
+            browse_unfilter(browse);
+    }
+    if (browse->filtered) {
+        buf_str(&browse->pattern, text);
+        browse->unlimited = false;
+        browse->place = match_from(browse, browse->origin);
+    } else if (text.len > 0 && !str_is(text, "!")) {
+        browse_say(browse, "0 matches");
+    }
+    browse_remake(browse);
+    return 0;
+}
+
+/* --- What was found */
+
+struct str browse_filter(const struct browse *browse)
+{
+    return buf_span(&browse->pattern);
+}
+
+bool browse_filtering(const struct browse *browse)
+{
+    return browse->filtered && !browse->unlimited;
+}
+
+uint32_t browse_matches(const struct browse *browse)
+{
+    uint32_t n = 0;
+
+    if (!browse->filtered || !browse->view.flat)
+        return browse->matches;
+    for (uint32_t i = 0; i < browse->rows.n; i++)
+        n += (browse->rows.cells[i].flags & ROW_MATCH) != 0;
+    return n;
+}
+
+/* In the order of rows; of a tree all that were found are counted, seen or not. */
+uint32_t browse_match_number(const struct browse *browse)
+{
+    uint32_t n = 0;
+
+    if (!browse->filtered || browse->rows.n == 0 ||
+        !(browse->rows.cells[browse->cursor].flags & ROW_MATCH))
+        return 0;
+    if (browse->view.flat) {
+        for (uint32_t i = 0; i <= browse->cursor; i++)
+            n += (browse->rows.cells[i].flags & ROW_MATCH) != 0;
+        return n;
+    }
+    for (uint32_t p = 0; p <= browse->place; p++)
+        n += bit_get(browse->match, p);
+    return n;
+}
+
+bool browse_clear(struct browse *browse)
+{
+    buf_clear(&browse->message);
+    if (!browse->filtered)
+        return false;
+    browse_unfilter(browse);
+    browse->origin = browse->place;
+    browse->view.keep = NULL;
+    if (!browse->view.flat)
+        browse_reveal(browse, browse->place);
+    browse_remake(browse);
+    return true;
+}
+
+bool browse_only_matches(struct browse *browse)
+{
+    buf_clear(&browse->message);
+    if (!browse->filtered) {
+        browse_say(browse, "nothing is searched for: / begins");
+        return false;
+    }
+    browse->unlimited = !browse->unlimited;
+    if (browse->unlimited) {
+        browse->view.keep = NULL;
+        if (!browse->view.flat)
+            browse_reveal(browse, browse->place);
+    } else if (!bit_get(browse->keep, browse->place)) {
+        browse->place = match_from(browse, browse->place);
+    }
+    browse_remake(browse);
+    return true;
+}
+
+/* --- Next */
+
+/* The next row down (up) of which this is true, round the end; NO_ROW: none but its
+ * own. */
+static uint32_t next_row(const struct browse *b, int by,
+                         bool (*wanted)(const struct browse *b, uint32_t row))
+{
+    uint32_t n = b->rows.n, at = b->cursor;
+
+    for (uint32_t i = 1; i < n; i++) {
+        at = by > 0 ? (at + 1 < n ? at + 1 : 0) : (at > 0 ? at - 1 : n - 1);
+        if (wanted(b, at))
+            return at;
+    }
+    return NO_ROW;
+}
+
+static bool is_match(const struct browse *b, uint32_t row)
+{
+    return b->rows.cells[row].flags & ROW_MATCH;
+}
+
+static bool is_difference(const struct browse *b, uint32_t row)
+{
+    return row > 0 && outline_differs(&b->of.outline, b->rows.cells[row].place);
+}
+
+static bool go_to_row(struct browse *b, uint32_t row, const char *why)
+{
+    if (row == NO_ROW) {
+        browse_say(b, "%s", why);
+        return false;
+    }
+    return browse_select(b, row);
+}
+
+bool browse_next_match(struct browse *browse, int by)
+{
+    uint32_t n = browse->of.outline.n, at = browse->place;
+    bool exact;
+
+    buf_clear(&browse->message);
+    if (!browse->filtered && browse->of.outline.diff)
+        return go_to_row(browse, next_row(browse, by, is_difference),
+                         "no other row differs");
+    if (!browse->filtered) {
+        browse_say(browse, "nothing is searched for: / begins");
+        return false;
+    }
+    if (browse->view.flat || browse->view.sort != SORT_MODEL || browse->view.reverse)
+        return go_to_row(browse, next_row(browse, by, is_match), "no other match");
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t row;
+
+        at = by > 0 ? (at + 1 < n ? at + 1 : 0) : (at > 0 ? at - 1 : n - 1);
+        if (!bit_get(browse->match, at))
+            continue;
+        row = browse_row_of(browse, at, &exact);
+        if (exact)
+            return browse_select(browse, row);
+        browse_reveal(browse, at);
+        browse->place = browse->origin = at;
+        browse_remake(browse);
+        return true;
+    }
+    browse_say(browse, "no other match");
+    return false;
+}
