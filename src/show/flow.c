@@ -35,10 +35,12 @@ static struct flow_row *add_row(struct walk *walk, enum flow_kind kind, uint32_t
     return &flow->rows[flow->n++];
 }
 
-/* An io of this kind with a tensor that no io before it of the call has. */
+/* An io of this kind with a tensor. An argument that is the same object as one before
+ * it says nothing new; a result that is one of the arguments may hold another value. */
 static bool counts(const struct run_io *io, enum run_io_kind kind)
 {
-    return io->kind == kind && io->value != RUN_NONE && !(io->flags & RUN_IO_SAME);
+    return io->kind == kind && io->value != RUN_NONE &&
+           !(kind == RUN_IN && io->flags & RUN_IO_SAME);
 }
 
 /* --- Who gives out */
@@ -260,6 +262,8 @@ static int look_before(struct walk *walk)
     for (call = 0; walk->unknown.n > 0 && call < flow->call; call++) {
         const struct run_call *c = &run->calls[call];
 
+        if (c->end_ns > run->calls[flow->call].start_ns)
+            continue; /* around it: what comes out of it comes later */
         for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++) {
             uint32_t before;
 

@@ -241,6 +241,55 @@ TEST(a_storage_that_two_gave_out_joins_neither_with_a_third_view)
     end(&s);
 }
 
+TEST(a_result_that_is_the_argument_itself_comes_from_the_call)
+{
+    struct scene s;
+    uint32_t x, a, relu, b, c;
+
+    begin(&s, 3);
+    x = value(&s, 0, 16);
+    a = value(&s, 1, 16);
+    relu = value(&s, 1, 16);
+    b = value(&s, 2, 16);
+    io(&s, s.root, RUN_IN, x, 0);
+    CALL(&s, 1, a, x);
+    c = trace_begin(s.trace, 0, 2, 0, 0, s.clock += 10);
+    io(&s, c, RUN_IN, a, RUN_IO_REPLACED);
+    io(&s, c, RUN_OUT, relu, RUN_IO_SAME); /* ReLU(inplace=True) */
+    trace_end(s.trace, 0, c, 0, s.clock += 10);
+    CALL(&s, 3, b, relu);
+    io(&s, s.root, RUN_OUT, b, 0);
+    finish(&s);
+    CHECK_STR(drawn(&s), "●\n●\n●\n●\n●\n");
+    CHECK_INT(s.flow.from[s.flow.rows[3].from].row, 2);
+    end(&s);
+}
+
+TEST(what_a_call_around_gives_out_later_was_not_made_before)
+{
+    struct scene s;
+    uint32_t block, x, y, z;
+
+    *(&s) = (struct scene){
+        .trace = trace_new(sample_model(), &(struct trace_wanted){.keep_limit = 1})};
+    x = value(&s, 0, 16);
+    y = value(&s, 1, 16);
+    z = value(&s, 2, 16);
+    s.root = trace_begin(s.trace, 0, SAMPLE_NET, 0, 0, s.clock += 10);
+    CALL(&s, SAMPLE_A, z, x);
+    block = trace_begin(s.trace, 0, SAMPLE_BLOCK, 0, 0, s.clock += 10);
+    CALL(&s, SAMPLE_ACT, RUN_NONE, y, z); /* y is Net's result too; z is a's */
+    trace_end(s.trace, 0, block, 0, s.clock += 10);
+    io(&s, s.root, RUN_OUT, y, 0);
+    finish(&s);
+    CHECK(flow_make(&s.flow, s.run, 2, &s.arena, NULL) == 0);
+    CHECK_INT(s.flow.n, 2);
+    CHECK_INT(s.flow.from[0].source, FROM_OPERATION);
+    CHECK_INT(s.flow.from[1].source, FROM_OUTSIDE);
+    CHECK_INT(s.flow.from[1].call, 1);
+    end(&s);
+}
+
 TEST(more_rails_than_eight_are_one_sign)
 {
     struct scene s;

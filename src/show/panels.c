@@ -7,6 +7,8 @@
 
 const struct panel *const panels[PANEL_COUNT] = {
     [PANEL_DETAILS] = &details_panel,
+    [PANEL_PERFORMANCE] = &performance_panel,
+    [PANEL_FLOW] = &flow_panel,
 };
 
 const struct panel *panel_find(struct str id)

@@ -44,6 +44,8 @@ struct panel_state {
     uint32_t cursor; /* a line; of panels that have one */
     uint32_t view;   /* which of its views */
     bool log;
+    uint32_t foot;  /* set by lines(): so many of its last lines stay at the bottom, in
+                       sight, while those above them scroll; the cursor is never there */
     char slice[64]; /* as typed; "" is none */
     void *own;      /* what else it remembers; freed by panel->release */
 };

@@ -7,7 +7,7 @@
 #include "show/lines.h"
 #include "show/panels.h"
 
-extern const struct panel details_panel;
+extern const struct panel details_panel, performance_panel, flow_panel;
 
 /* Remember where Enter on each line leads, for panel_target(): that of the line of the
  * cursor, or NO_TARGET. They are kept in state->own. */

@@ -17,6 +17,7 @@
  *   slice.h       [83, 220:230]                  name_runs.h   h.0-11: many as one
  *   run_text.h    a run in words                 performance.h where its time went
  *   calls_text.h  the calls of one module        flow.h        who gave what to whom
+ *   flow_text.h   the same as lines
  *   diff_text.h   how two models differ: rows, a sentence, Python
  *   diff_view.h   the same as a tree: labels, columns, title
  *

@@ -1,0 +1,195 @@
+/* Panel 5: how long the selected module took, and which modules took longest. */
+#include <stdlib.h>
+
+#include "show/calls_text.h"
+#include "show/panels_in.h"
+#include "show/performance.h"
+#include "show/run_text.h"
+#include "text/text.h"
+
+#define NAME_CELLS  16 /* "slowest (self)  " */
+#define MOST_LISTED 5
+#define BETWEEN     "   "
+
+/* What is the same for all rows of a run, so that it is worked out once. */
+struct own {
+    const struct run *run;
+    struct buf slowest, classes; /* one on each line */
+};
+
+static void performance_subject(struct buf *to, struct explorer *explorer)
+{
+    if (explorer_place(explorer) != NO_PLACE)
+        run_place(to, &explorer->show, explorer_place(explorer));
+}
+
+static const struct own *own_of(struct explorer *explorer, struct panel_state *state,
+                                struct err *err)
+{
+    const struct show *show = &explorer->show;
+    struct own *own = state->own;
+
+    if (!own)
+        own = state->own = calloc(1, sizeof *own);
+    if (!own) {
+        err_set(err, ERR_LIMIT, "no memory is left");
+        return NULL;
+    }
+    if (own->run == show->session->run)
+        return own;
+    buf_clear(&own->slowest);
+    buf_clear(&own->classes);
+    if (performance_slowest(&own->slowest, show, MOST_LISTED, "\n", err) < 0 ||
+        performance_classes(&own->classes, show, MOST_LISTED, "\n", err) < 0)
+        return NULL;
+    own->run = show->session->run;
+    return own;
+}
+
+/* Parts side by side, as many on a line as there is room for. */
+static void pack(struct lines *to, struct str parts, char sep, size_t indent,
+                 unsigned width)
+{
+    struct str part;
+    size_t used = lines_width(to);
+    bool first = true;
+
+    while (str_split(&parts, sep, &part)) {
+        size_t cells = text_width(part);
+
+        if (!first && used + sizeof BETWEEN - 1 + cells > width) {
+            lines_end(to);
+            lines_pad(to, indent);
+            used = indent;
+        } else if (!first) {
+            lines_text(to, COLOUR_NONE, BETWEEN);
+            used += sizeof BETWEEN - 1;
+        }
+        lines_add(to, COLOUR_NONE, 0, part);
+        used += cells;
+        first = false;
+    }
+    lines_end(to);
+}
+
+/* A line of performance_place(): what stands behind its bar goes below, where there is
+ * no room for it. */
+static void place_line(struct lines *to, struct str line, unsigned width)
+{
+    ptrdiff_t at = str_find(line, STR("Input: "));
+
+    lines_text(to, COLOUR_NONE, "  ");
+    if (text_width(line) + 2 <= width) {
+        lines_add(to, COLOUR_NONE, 0, line);
+        lines_end(to);
+        return;
+    }
+    if (at < 0)
+        at = str_find(line, STR("Gradient: "));
+    if (at < 0)
+        at = str_find(line, STR("Parameters: "));
+    if (at < 0)
+        at = str_find(line, STR("Output: "));
+    if (at < 0) {
+        lines_wrap(to, COLOUR_NONE, line, width, 4);
+        return;
+    }
+    lines_add(to, COLOUR_NONE, 0, str_trim(str_head(line, (size_t)at)));
+    lines_end(to);
+    lines_text(to, COLOUR_NONE, str_starts(line, STR("└")) ? "     " : "  │  ");
+    lines_wrap(to, COLOUR_NONE, str_from(line, (size_t)at), width, 5);
+}
+
+static void fact(struct lines *to, const char *name)
+{
+    lines_text(to, COLOUR_NONE, "  ");
+    lines_text(to, COLOUR_DIM, name);
+    lines_pad(to, 2 + NAME_CELLS);
+}
+
+static void module_lines(struct lines *to, struct explorer *explorer,
+                         const struct panel_room *room)
+{
+    uint32_t place = explorer_place(explorer);
+    struct buf text = BUF_INIT;
+    struct str rest, line;
+
+    if (place == NO_PLACE || explorer->show.model->kind[place] != PLACE_MODULE) {
+        buf_text(&text, "not a module: only modules are called\n");
+    } else if (explorer->show.activity->at[place].calls == 0) {
+        calls_text(&text, &explorer->show, place, 0);
+        if (text.len == 0)
+            buf_text(&text, "not called by itself: it only holds other modules\n");
+    } else {
+        performance_place(&text, &explorer->show, place);
+    }
+    rest = buf_span(&text);
+    while (str_split(&rest, '\n', &line))
+        if (line.len > 0)
+            place_line(to, line, room->width);
+    buf_release(&text);
+}
+
+static void run_lines(struct lines *to, struct explorer *explorer,
+                      const struct own *own, const struct panel_room *room)
+{
+    struct buf text = BUF_INIT;
+
+    if (own->slowest.len > 0) {
+        fact(to, "slowest (self)");
+        buf_str(&text, buf_span(&own->slowest));
+        buf_text(&text, "\nF all, in order");
+        pack(to, buf_span(&text), '\n', 2 + NAME_CELLS, room->width);
+        fact(to, "by class (self)");
+        pack(to, buf_span(&own->classes), '\n', 2 + NAME_CELLS, room->width);
+    }
+    buf_clear(&text);
+    performance_measured(&text, &explorer->show);
+    fact(to, "measured");
+    lines_wrap(to, COLOUR_NONE, buf_span(&text), room->width, 2 + NAME_CELLS);
+    buf_release(&text);
+}
+
+static void performance_lines(struct lines *to, struct explorer *explorer,
+                              struct panel_state *state, const struct panel_room *room)
+{
+    const struct own *own;
+    struct err err = {0};
+
+    if (!explorer->show.activity) {
+        lines_text(to, COLOUR_DIM,
+                   "  no recording: torchoscope.record() makes one of a live model");
+        lines_end(to);
+        return;
+    }
+    module_lines(to, explorer, room);
+    own = own_of(explorer, state, &err);
+    if (own) {
+        run_lines(to, explorer, own, room);
+    } else {
+        lines_printf(to, COLOUR_ALARM, "  %s", err.text);
+        lines_end(to);
+    }
+}
+
+static void performance_release(struct panel_state *state)
+{
+    struct own *own = state->own;
+
+    if (own) {
+        buf_release(&own->slowest);
+        buf_release(&own->classes);
+    }
+    free(own);
+    state->own = NULL;
+}
+
+const struct panel performance_panel = {
+    .number = PANEL_PERFORMANCE,
+    .id = "performance",
+    .title = "Performance",
+    .hints = "F flat list   r times   i sort",
+    .subject = performance_subject,
+    .lines = performance_lines,
+    .release = performance_release,
+};
