@@ -21,6 +21,10 @@ struct label_set {
     bool last[LABELS_MOST];     /* what was on when a group was switched off */
     uint8_t n;
     bool flowing; /* A: RP's texts instead of aligned columns */
+    bool chosen;  /* somebody chose: until then little room shows a few of them */
+    /* How wide a column was that has no width of its own; it gets no narrower while a
+     * person scrolls. */
+    uint8_t widest[LABELS_MOST];
 };
 
 /* As at first: alignment, count, share with bar, memory, total time, name, type,
@@ -33,9 +37,9 @@ void label_set_group(struct label_set *set, char key);
 void label_set_toggle(struct label_set *set, uint32_t at); /* by position in order */
 void label_set_move(struct label_set *set, uint32_t from, uint32_t to);
 
-/* "name,type,args,params": in order, for --labels and back. ERR_USAGE names the
- * nearest.
- */
+/* "name,type,args,params": in order, for --labels and back; "flowing" among them: not
+ * aligned. ERR_USAGE names the nearest. */
+bool label_is_on(const struct label_set *set, const char *id);
 int label_set_parse(struct label_set *set, struct str list, struct err *err);
 void label_set_text(const struct label_set *set, struct buf *to);
 

@@ -32,25 +32,48 @@ static size_t last_comma(struct str args)
 }
 
 /* Guesses are quiet, classes have a colour, plain values none. */
-static enum colour type_colour(const struct label *label)
+enum colour label_part_colour(const struct label *label, enum label_part part)
 {
+    if (part == PART_SIGN)
+        return label->sign_colour;
+    if (part != PART_TYPE)
+        return COLOUR_NONE;
     if (label->type.len > 0 && label->type.at[0] == '~')
         return COLOUR_DIM;
     return label->is_class ? COLOUR_TYPE : COLOUR_NONE;
 }
 
-static void add_coloured(struct buf *to, struct str text, enum colour role, bool on)
-{
-    if (text.len == 0)
-        return;
-    buf_text(to, colour_begin(role, on));
-    buf_str(to, text);
-    buf_text(to, colour_end(role, on));
-}
-
 static const char *ellipsis(const struct label *label)
 {
     return glyph(GLYPH_ELLIPSIS, label->ascii);
+}
+
+/* --- Parts. They are written in order; those left out are empty. */
+
+static void clear(struct label_parts *parts)
+{
+    buf_clear(&parts->text);
+    memset(parts->ends, 0, sizeof(parts->ends));
+}
+
+/* What was added since the part before it is this part. */
+static void end_part(struct label_parts *parts, enum label_part part)
+{
+    for (size_t i = part; i < PART_COUNT; i++)
+        parts->ends[i] = parts->text.len;
+}
+
+static void add_part(struct label_parts *parts, enum label_part part, struct str text)
+{
+    buf_str(&parts->text, text);
+    end_part(parts, part);
+}
+
+struct str label_part(const struct label_parts *parts, enum label_part part)
+{
+    size_t begin = part > 0 ? parts->ends[part - 1] : 0;
+
+    return str_span(parts->text.at + begin, parts->ends[part] - begin);
 }
 
 /* How much of a label is written. */
@@ -60,97 +83,94 @@ struct extent {
     struct str tail;
 };
 
-static void compose(struct buf *to, const struct label *label, struct extent extent,
-                    bool colour)
+static void compose(struct label_parts *to, const struct label *label,
+                    struct extent extent)
 {
     bool args = extent.args.len > 0 || extent.cut || label->always;
 
-    add_coloured(to, buf_span(&label->sign), label->sign_colour, colour);
-    buf_str(to, buf_span(&label->name));
+    clear(to);
+    add_part(to, PART_SIGN, buf_span(&label->sign));
+    add_part(to, PART_NAME, buf_span(&label->name));
     if (label->type.len > 0 || args)
-        buf_text(to, label->joint);
-    add_coloured(to, buf_span(&label->type), type_colour(label), colour);
+        add_part(to, PART_JOINT, str_of(label->joint));
+    add_part(to, PART_TYPE, buf_span(&label->type));
     if (args) {
-        buf_text(to, label->brackets ? "(" : " ");
-        buf_str(to, extent.args);
-        buf_text(to, extent.cut && extent.args.len > 0 ? ", " : "");
-        buf_text(to, extent.cut ? ellipsis(label) : "");
-        buf_text(to, label->brackets ? ")" : "");
+        buf_text(&to->text, label->brackets ? "(" : " ");
+        buf_str(&to->text, extent.args);
+        buf_text(&to->text, extent.cut && extent.args.len > 0 ? ", " : "");
+        buf_text(&to->text, extent.cut ? ellipsis(label) : "");
+        buf_text(&to->text, label->brackets ? ")" : "");
     }
-    buf_str(to, extent.tail);
+    end_part(to, PART_ARGS);
+    add_part(to, PART_TAIL, extent.tail);
 }
 
-/* Try this much of the label; true if it fits. What does not fit is taken back. */
-static bool fits(struct buf *to, const struct label *label, struct extent extent,
-                 size_t cells)
+/* Try this much of the label; true if it fits. */
+static bool fits(struct label_parts *to, const struct label *label,
+                 struct extent extent, size_t cells)
 {
-    size_t begin = to->len;
-    bool fit;
-
-    compose(to, label, extent, false);
-    fit = text_width(str_span(to->at + begin, to->len - begin)) <= cells;
-    if (!fit || label->colour)
-        to->len = begin;
-    if (fit && label->colour)
-        compose(to, label, extent, true);
-    return fit;
+    compose(to, label, extent);
+    return text_width(buf_span(&to->text)) <= cells;
 }
 
 /* The name alone: a path keeps its end, any other name both of its ends. */
-static void write_name(struct buf *to, const struct label *label, size_t cells)
+static void fit_name(struct label_parts *to, const struct label *label, size_t cells)
 {
     size_t sign = text_width(buf_span(&label->sign));
     struct str name = buf_span(&label->name);
 
+    clear(to);
     if (sign < cells) {
-        buf_str(to, buf_span(&label->sign));
+        add_part(to, PART_SIGN, buf_span(&label->sign));
         cells -= sign;
     }
     if (label->is_path)
-        text_cut_front(to, name, cells, ellipsis(label));
+        text_cut_front(&to->text, name, cells, ellipsis(label));
     else
-        text_cut_middle(to, name, cells, ellipsis(label));
+        text_cut_middle(&to->text, name, cells, ellipsis(label));
+    end_part(to, PART_NAME);
 }
 
 /* Name and type, with a … for what is missing. */
-static void write_short(struct buf *to, const struct label *label, size_t cells)
+static void fit_short(struct label_parts *to, const struct label *label, size_t cells)
 {
     size_t before = text_width(buf_span(&label->sign)) +
                     text_width(buf_span(&label->name)) + strlen(label->joint);
-    struct label plain = *label; /* the same texts, without brackets */
-    struct buf whole = BUF_INIT;
+    struct buf type = BUF_INIT;
 
     if (before + LEAST_TYPE > cells) {
-        write_name(to, label, cells);
-    } else if (label->is_shape) {
-        buf_str(to, buf_span(&label->sign));
-        buf_str(to, buf_span(&label->name));
-        buf_text(to, label->joint);
-        text_cut_shape(to, buf_span(&label->type), cells - before, ellipsis(label),
-                       glyph(GLYPH_TIMES, label->ascii));
-    } else {
-        plain.always = false;
-        compose(&whole, &plain, (struct extent){0}, false);
-        buf_text(&whole, ellipsis(label));
-        text_cut(to, buf_span(&whole), cells, ellipsis(label));
-        buf_release(&whole);
+        fit_name(to, label, cells);
+        return;
     }
+    clear(to);
+    add_part(to, PART_SIGN, buf_span(&label->sign));
+    add_part(to, PART_NAME, buf_span(&label->name));
+    if (label->type.len > 0)
+        add_part(to, PART_JOINT, str_of(label->joint));
+    if (label->is_shape) {
+        text_cut_shape(&to->text, buf_span(&label->type), cells - before,
+                       ellipsis(label), glyph(GLYPH_TIMES, label->ascii));
+    } else {
+        buf_str(&type, buf_span(&label->type));
+        buf_text(&type, ellipsis(label));
+        text_cut(&to->text, buf_span(&type), cells - before, ellipsis(label));
+        buf_release(&type);
+    }
+    end_part(to, PART_TYPE);
 }
 
-void label_write(struct buf *to, const struct label *label, size_t cells)
+void label_fit(struct label_parts *to, const struct label *label, size_t cells)
 {
     struct extent extent = {.args = buf_span(&label->args),
                             .tail = buf_span(&label->tail)};
 
-    if (cells == 0) {
-        compose(to, label, extent, label->colour);
-        return;
-    }
+    if (cells == 0)
+        cells = SIZE_MAX;
     if (fits(to, label, extent, cells))
         return;
     if (label->keep_tail && cells > text_width(extent.tail) + LEAST_LABEL) {
-        write_short(to, label, cells - text_width(extent.tail));
-        buf_str(to, extent.tail);
+        fit_short(to, label, cells - text_width(extent.tail));
+        add_part(to, PART_TAIL, extent.tail);
         return;
     }
     extent.tail = STR("");
@@ -162,5 +182,23 @@ void label_write(struct buf *to, const struct label *label, size_t cells)
         if (fits(to, label, extent, cells))
             return;
     }
-    write_short(to, label, cells);
+    fit_short(to, label, cells);
+}
+
+void label_write(struct buf *to, const struct label *label, size_t cells)
+{
+    struct label_parts parts = {.text = BUF_INIT};
+
+    label_fit(&parts, label, cells);
+    for (int i = 0; i < PART_COUNT; i++) {
+        struct str text = label_part(&parts, i);
+        enum colour role = label_part_colour(label, i);
+
+        if (text.len == 0)
+            continue;
+        buf_text(to, colour_begin(role, label->colour));
+        buf_str(to, text);
+        buf_text(to, colour_end(role, label->colour));
+    }
+    buf_release(&parts.text);
 }

@@ -127,12 +127,18 @@ static void percent_cell(struct buf *to, const struct show *show, const struct r
                  row->place == 0 ? 1 : (double)whole);
 }
 
-static void bar_cell(struct buf *to, const struct show *show, const struct row *row)
+void params_bar(struct buf *to, const struct show *show, const struct row *row,
+                int cells)
 {
     double whole = (double)counts_params(&show->session->places, 0);
 
     if (has_params(show, row) && whole > 0)
-        glyph_bar(to, (double)row_params(show, row) / whole, BAR_CELLS, false);
+        glyph_bar(to, (double)row_params(show, row) / whole, cells, false);
+}
+
+static void bar_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    params_bar(to, show, row, BAR_CELLS);
 }
 
 static void memory_cell(struct buf *to, const struct show *show, const struct row *row)

@@ -43,6 +43,25 @@ void label_make(struct label *label, const struct show *show, const struct row *
  * right, then the type, then the middle of the name or the front of a path. */
 void label_write(struct buf *to, const struct label *label, size_t cells);
 
+/* The same in its parts, for those who give each a look of its own. */
+enum label_part {
+    PART_SIGN,
+    PART_NAME,
+    PART_JOINT,
+    PART_TYPE,
+    PART_ARGS, /* with their brackets */
+    PART_TAIL,
+    PART_COUNT
+};
+struct label_parts {
+    struct buf text;
+    size_t ends[PART_COUNT]; /* of each part in the text */
+};
+void label_fit(struct label_parts *parts, const struct label *label, size_t cells);
+struct str label_part(const struct label_parts *parts, enum label_part part);
+/* The role of a part; a name has none. */
+enum colour label_part_colour(const struct label *label, enum label_part part);
+
 /* --- Columns */
 
 enum cut {
@@ -68,6 +87,37 @@ extern const struct column columns[];
 extern const size_t n_columns;
 
 const struct column *column_find(struct str id); /* or NULL */
+
+/* Bars of as many cells: the share of the whole model's parameters; own and other time
+ * as a share of the run. Nothing: does not apply. */
+typedef void row_bar(struct buf *to, const struct show *show, const struct row *row,
+                     int cells);
+row_bar params_bar, time_bar;
+
+/* --- Labels: what a person switches on and off in the terminal (L, --labels) */
+
+/* Where a label says nothing, it takes no room in the flowing form. */
+struct label_kind {
+    const char *id;     /* for --labels */
+    const char *title;  /* in the label panel */
+    char key;           /* of the group that it is switched with; 0: of none */
+    bool first;         /* on at first */
+    const char *column; /* what it is among aligned columns: an id of THE TABLE; NULL:
+                           a part of the row's own label */
+    uint8_t cells;      /* of that column; 0: as wide as what was shown */
+    uint8_t goes;       /* where there is little room, the lowest goes first */
+    /* What it says in the flowing form, which are rp's texts; NULL: the cell. */
+    void (*flow)(struct buf *to, const struct show *show, const struct row *row);
+    bool run; /* of recordings only */
+};
+
+extern const struct label_kind label_kinds[];
+extern const size_t n_label_kinds;
+
+int label_kind_find(struct str id); /* an index in the table, or -1 */
+/* What a label says of a row in the flowing form. */
+void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
+                const struct row *row);
 
 /* The row's parameters and bytes, counted there, for sums and shares of others. */
 uint64_t row_params(const struct show *show, const struct row *row);

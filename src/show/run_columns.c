@@ -211,10 +211,10 @@ void device_time_cell(struct buf *to, const struct show *show, const struct row 
 
 /* Solid: own time, in eighths of a cell where there is nothing else; light: the time of
  * what it called. */
-void time_bar_cell(struct buf *to, const struct show *show, const struct row *row)
+void time_bar(struct buf *to, const struct show *show, const struct row *row, int cells)
 {
     double whole, total, own;
-    int cells, solid;
+    int filled, solid;
 
     if (!called(show, row) || show->activity->total_ns == 0)
         return;
@@ -223,12 +223,17 @@ void time_bar_cell(struct buf *to, const struct show *show, const struct row *ro
     own = (double)row_run(show, row, RUN_SELF) / whole;
     total = total > 1 ? 1 : total;
     if (own >= total) {
-        glyph_bar(to, total, BAR_CELLS, false);
+        glyph_bar(to, total, cells, false);
         return;
     }
-    cells = (int)(total * BAR_CELLS + 0.5);
-    cells = cells == 0 ? 1 : cells;
-    solid = (int)(own * BAR_CELLS + 0.5);
-    for (int i = 0; i < cells; i++)
+    filled = (int)(total * cells + 0.5);
+    filled = filled == 0 ? 1 : filled;
+    solid = (int)(own * cells + 0.5);
+    for (int i = 0; i < filled; i++)
         buf_text(to, i < solid ? "█" : "░");
+}
+
+void time_bar_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    time_bar(to, show, row, BAR_CELLS);
 }

@@ -18,6 +18,7 @@
 struct tree_room {
     unsigned width, height; /* with the header's line */
     bool no_colour;         /* same class and matches have their gutter signs */
+    bool small;             /* the screen is under 80×24: one column of numbers */
 };
 
 /* height lines: the header, rows from browse_top() on, empty ones. line.target is the

@@ -1,0 +1,358 @@
+#include "show/tree_columns_in.h"
+
+#include "base/base.h"
+#include "show/diff_view.h"
+#include "text/width.h"
+
+#define LEAST_NAME     24 /* cells; before the name column gets narrower, columns go */
+#define BAR_CELLS      10
+#define TIME_BAR_CELLS 17
+#define WIDE           110 /* from here on the bar of times has more room */
+#define WIDE_BAR_CELLS 22
+#define NARROW         100 /* below: panels lie below the tree */
+#define MOST_CELLS     24  /* of a column that grows with what was shown */
+#define MOST_SHAPES    72
+#define GOES_BAR       6
+#define STAYS          255
+
+/* --- Which columns */
+
+static const char *sort_column(enum rows_sort sort)
+{
+    switch (sort) {
+    case SORT_PARAMS:
+        return "params";
+    case SORT_BYTES:
+        return "memory";
+    case SORT_TIME:
+        return "time";
+    case SORT_SELF:
+        return "self";
+    case SORT_CALLS:
+        return "calls";
+    default:
+        return NULL;
+    }
+}
+
+static struct tree_column *add(struct tree_layout *layout, const char *column)
+{
+    struct tree_column *to = &layout->at[layout->n++];
+
+    *to = (struct tree_column){
+        .column = column_find(str_of(column)), .id = column, .shown = true};
+    return to;
+}
+
+static void add_label(struct tree_layout *layout, uint8_t kind)
+{
+    const struct label_kind *label = &label_kinds[kind];
+    struct tree_column *to = add(layout, label->column);
+
+    to->id = label->id;
+    to->cells = label->cells;
+    to->slot = kind;
+    to->grows = label->cells == 0;
+    to->goes = label->goes;
+}
+
+static void add_bar(struct tree_layout *layout, const char *column, row_bar *bar,
+                    unsigned cells)
+{
+    struct tree_column *to = add(layout, column);
+
+    to->bar = bar;
+    to->cells = cells;
+    to->goes = GOES_BAR;
+}
+
+/* Total time, its share, own time: in columns a share stands behind its number, in
+ * whichever order the labels are. */
+static void order_times(uint8_t *kinds, unsigned n)
+{
+    static const char *const order[] = {"time", "time%", "self"};
+    unsigned next = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const char *id = label_kinds[kinds[i]].id;
+        bool is_time = false;
+
+        for (size_t k = 0; k < COUNT_OF(order); k++)
+            is_time = is_time || str_is(str_of(id), order[k]);
+        if (!is_time)
+            continue;
+        for (bool found = false; !found && next < COUNT_OF(order); next++) {
+            int kind = label_kind_find(str_of(order[next]));
+
+            for (unsigned k = 0; k < n && !found; k++)
+                found = kinds[k] == kind;
+            if (found)
+                kinds[i] = (uint8_t)kind;
+        }
+    }
+}
+
+/* Is this label a column now? As long as nobody chose, a narrow screen shows of a
+ * recording what is most asked for: params, time and its bar. */
+static bool wanted(const struct explorer *explorer, const struct tree_room *room,
+                   uint8_t kind)
+{
+    const struct label_kind *label = &label_kinds[kind];
+    bool run = explorer->show.activity;
+
+    if (!label->column || !explorer->labels.on[kind] || (label->run && !run))
+        return false;
+    if (run && !explorer->labels.chosen && room->width >= 80 && room->width < NARROW)
+        return str_is(str_of(label->id), "params") || label->run;
+    return true;
+}
+
+/* The order of the labels that are columns; the one that rows are ordered by is always
+ * among them. */
+static unsigned gather(uint8_t kinds[LABELS_MOST], const struct explorer *explorer,
+                       const struct tree_room *room)
+{
+    const char *sort = sort_column(browse_view(explorer->browse)->sort);
+    int sorted = sort ? label_kind_find(str_of(sort)) : -1;
+    unsigned n = 0;
+
+    for (uint8_t i = 0; i < explorer->labels.n; i++) {
+        uint8_t kind = explorer->labels.order[i];
+
+        if (wanted(explorer, room, kind) || kind == sorted)
+            kinds[n++] = kind;
+    }
+    return n;
+}
+
+static bool is_time(const struct tree_column *column)
+{
+    return str_is(str_of(column->id), "time") || str_is(str_of(column->id), "time%") ||
+           str_is(str_of(column->id), "self");
+}
+
+/* One bar is enough: that of the times stands behind them, else that of the
+ * parameters behind their share. */
+static void add_labels(struct tree_layout *layout, const struct explorer *explorer,
+                       const struct tree_room *room)
+{
+    bool flat = browse_view(explorer->browse)->flat != FLAT_NO;
+    unsigned time_cells = room->width >= WIDE ? WIDE_BAR_CELLS : TIME_BAR_CELLS;
+    uint8_t kinds[LABELS_MOST];
+    unsigned n = gather(kinds, explorer, room), times = 0;
+
+    order_times(kinds, n);
+    for (unsigned i = 0; i < n; i++) {
+        struct tree_column as = {.id = label_kinds[kinds[i]].id};
+
+        times += is_time(&as);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        struct tree_column *last;
+
+        add_label(layout, kinds[i]);
+        last = &layout->at[layout->n - 1];
+        if (is_time(last) && --times == 0 && !flat)
+            add_bar(layout, "timebar", time_bar, time_cells), times = 0;
+        else if (times == 0 && !flat && !explorer->show.activity &&
+                 str_is(str_of(last->id), "percent"))
+            add_bar(layout, "bar", params_bar, BAR_CELLS);
+    }
+}
+
+/* Of two models all columns of their table, in its order. */
+static void add_diff(struct tree_layout *layout)
+{
+    for (size_t i = 0; i < n_diff_columns && i < LABELS_MOST; i++)
+        layout->at[layout->n++] = (struct tree_column){.column = &diff_columns[i],
+                                                       .id = diff_columns[i].id,
+                                                       .slot = (uint8_t)i,
+                                                       .goes = diff_columns[i].rank,
+                                                       .grows = true,
+                                                       .shown = true};
+}
+
+/* --- How wide */
+
+/* A column without a width of its own is as wide as the widest cell that was on the
+ * screen so far. */
+static void measure(struct tree_layout *layout, struct explorer *explorer)
+{
+    const struct rows *rows = browse_rows(explorer->browse);
+    struct buf cell = BUF_INIT;
+
+    for (unsigned c = 0; c < layout->n; c++) {
+        struct tree_column *column = &layout->at[c];
+        uint8_t *widest = &explorer->labels.widest[column->slot];
+        size_t most = column->column->cut == CUT_SHAPES ? MOST_SHAPES : MOST_CELLS;
+
+        if (!column->grows)
+            continue;
+        for (uint32_t r = layout->top; r < layout->end; r++) {
+            struct row row = rows_at(rows, r);
+            size_t width;
+
+            buf_clear(&cell);
+            column->column->cell(&cell, &explorer->show, &row);
+            width = text_width(buf_span(&cell));
+            width = width < most ? width : most;
+            if (width > *widest)
+                *widest = (uint8_t)width;
+        }
+        column->cells = (unsigned)text_width(str_of(column->column->header));
+        if (*widest > column->cells)
+            column->cells = *widest;
+    }
+    buf_release(&cell);
+}
+
+static unsigned columns_width(const struct tree_layout *layout)
+{
+    unsigned sum = 0;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        if (layout->at[c].shown && layout->at[c].cells > 0)
+            sum += 1 + layout->at[c].cells;
+    return sum;
+}
+
+static bool stays(const struct tree_layout *layout, unsigned column)
+{
+    return layout->at[column].goes == STAYS || (int)column == layout->sort;
+}
+
+/* The column that is missed least: of equals the last; n: none may go. */
+static unsigned least(const struct tree_layout *layout)
+{
+    unsigned found = layout->n;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        if (layout->at[c].shown && !stays(layout, c) &&
+            (found == layout->n || layout->at[c].goes <= layout->at[found].goes))
+            found = c;
+    return found;
+}
+
+static void hide(struct tree_layout *layout, unsigned column)
+{
+    layout->at[column].shown = false;
+    layout->hidden += layout->at[column].bar == NULL;
+}
+
+/* Shapes of tensors are a text: they take what is left, up to half of it. */
+static void shrink_shapes(struct tree_layout *layout)
+{
+    for (unsigned c = 0; c < layout->n; c++) {
+        struct tree_column *column = &layout->at[c];
+        unsigned others, half;
+
+        if (column->column->cut != CUT_SHAPES || !column->shown)
+            continue;
+        others = columns_width(layout) - column->cells;
+        half = layout->width > others ? (layout->width - others) / 2 : 0;
+        if (column->cells > half)
+            column->cells = half;
+        if (column->cells < 8)
+            hide(layout, c);
+    }
+}
+
+/* Under 80×24 there is one column of numbers: the one that rows are ordered by, else
+ * memory, else the first. */
+static void keep_one(struct tree_layout *layout)
+{
+    unsigned kept = 0;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        if (str_is(str_of(layout->at[c].id), "memory"))
+            kept = c;
+    if (layout->sort >= 0)
+        kept = (unsigned)layout->sort;
+    for (unsigned c = 0; c < layout->n; c++)
+        if (c != kept && layout->at[c].shown)
+            hide(layout, c);
+}
+
+static void fit(struct tree_layout *layout, const struct explorer *explorer,
+                const struct tree_room *room)
+{
+    unsigned least_name = explorer->show.pair ? LEAST_NAME - 4 : LEAST_NAME, used;
+
+    if (room->small && !explorer->show.pair)
+        keep_one(layout);
+    shrink_shapes(layout);
+    while (columns_width(layout) + least_name > layout->width) {
+        unsigned gone = least(layout);
+
+        if (gone == layout->n)
+            break;
+        hide(layout, gone);
+    }
+    used = columns_width(layout);
+    layout->name = layout->width > used ? layout->width - used : 0;
+    used = layout->name;
+    for (unsigned c = 0; c < layout->n; c++) {
+        if (layout->at[c].shown && layout->at[c].cells > 0)
+            used += 1 + layout->at[c].cells;
+        layout->at[c].end = used;
+    }
+}
+
+/* --- Guides */
+
+/* Guides take at most half of the name column. Where the cursor is deeper, the upper
+ * levels are left out, half a column of them at a time, so that the tree seldom moves.
+ */
+static void fit_levels(struct tree_layout *layout, const struct explorer *explorer)
+{
+    const struct rows *rows = browse_rows(explorer->browse);
+    uint32_t cursor = browse_cursor(explorer->browse);
+    uint32_t depth = cursor < rows->n ? rows_at(rows, cursor).depth : 0;
+    unsigned half = layout->name / 8 > 1 ? layout->name / 8 : 2;
+
+    layout->levels = half * 2;
+    if (depth > layout->levels)
+        layout->left_out = (depth / half - 1) * half;
+}
+
+void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
+                      const struct tree_room *room)
+{
+    const struct view *view = browse_view(explorer->browse);
+    const struct rows *rows = browse_rows(explorer->browse);
+    const char *sort = sort_column(view->sort);
+
+    *layout = (struct tree_layout){.sort = -1, .width = room->width};
+    layout->sort_name = view->sort == SORT_NAME;
+    layout->rows = room->height > 0 ? room->height - 1 : 0;
+    layout->top = browse_top(explorer->browse);
+    layout->end =
+        rows->n - layout->top < layout->rows ? rows->n : layout->top + layout->rows;
+    layout->scroll_bar = rows->n > layout->rows && room->width > 8;
+    if (layout->scroll_bar)
+        layout->width -= 2;
+    if (explorer->show.pair)
+        add_diff(layout);
+    else if (!explorer->labels.flowing)
+        add_labels(layout, explorer, room);
+    for (unsigned c = 0; sort && c < layout->n; c++)
+        if (str_is(str_of(layout->at[c].id), sort))
+            layout->sort = (int)c;
+    measure(layout, explorer);
+    fit(layout, explorer, room);
+    fit_levels(layout, explorer);
+}
+
+const char *tree_header(const struct tree_layout *layout,
+                        const struct explorer *explorer, unsigned column)
+{
+    const struct tree_column *at = &layout->at[column];
+
+    if (browse_view(explorer->browse)->flat == FLAT_NO)
+        return at->column->header;
+    if (str_is(str_of(at->id), "time%"))
+        return "% of run";
+    if (str_is(str_of(at->id), "percent"))
+        return "% of all";
+    return at->column->header;
+}

@@ -1,0 +1,43 @@
+/* tree_columns_in.h - which columns stand beside the terminal's tree, and how wide all
+ * of them are. */
+#ifndef SHOW_TREE_COLUMNS_IN_H
+#define SHOW_TREE_COLUMNS_IN_H
+
+#include "show/labels.h"
+#include "show/tree_lines.h"
+
+struct tree_column {
+    const struct column *column;
+    const char *id; /* of its label; of a bar that of its column */
+    row_bar *bar;   /* it is a bar; else NULL */
+    unsigned cells; /* without the blank before it */
+    unsigned end;   /* the cell behind it */
+    uint8_t slot;   /* in label_set.widest */
+    uint8_t goes;   /* the lowest goes first */
+    bool grows;     /* it has no width of its own */
+    bool shown;
+};
+
+struct tree_layout {
+    struct tree_column at[LABELS_MOST];
+    unsigned n;
+    unsigned width;    /* of the line, without a scroll bar */
+    unsigned name;     /* cells of gutter, guides and label */
+    unsigned hidden;   /* labels that have no room */
+    unsigned rows;     /* lines for rows */
+    uint32_t top, end; /* the rows that are on the screen */
+    bool scroll_bar;
+    int sort; /* the column by which rows are ordered; or -1: none, the model's order */
+    bool sort_name;
+    unsigned levels, left_out; /* guides: how many are drawn at most; how many of the
+                                  tree's upper levels are left out */
+};
+
+void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
+                      const struct tree_room *room);
+
+/* "params", "% of run": what stands above a column. */
+const char *tree_header(const struct tree_layout *layout,
+                        const struct explorer *explorer, unsigned column);
+
+#endif
