@@ -45,6 +45,10 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
  * that is not read yet. NULL: it cannot be opened. */
 const char *read_kind(const char *path);
 
+/* Which format a file is of, as far as its head, or the names in an archive, tell:
+ * "safetensors"; NULL: none that is read. Nothing else of it is looked at. */
+const char *read_format(const char *path);
+
 /* The names of the formats that can be read, in the order of the table: the i-th, or
  * NULL behind the last. */
 const char *read_format_name(size_t i);

@@ -73,6 +73,27 @@ int input_run(struct input *input, struct build *build, struct err *err)
     return reader->read(input, build, err);
 }
 
+const char *read_format(const char *path)
+{
+    struct blob *blob = blob_open_file(path, NULL);
+    struct input input = {
+        .path = path, .name = path_last(path), .blob = blob, .on_disk = true};
+    const char *format = NULL;
+    struct build build;
+
+    if (!blob)
+        return NULL;
+    if (build_init(&build, path, INPUT_MODEL_LIMIT, NULL, NULL) == 0) {
+        build.scratch.limit = INPUT_SCRATCH_LIMIT;
+        if (input_look(&input, &build, NULL) == 0 &&
+            reader_for(&input) != &not_a_model_reader)
+            format = reader_for(&input)->name;
+    }
+    build_release(&build);
+    blob_close(blob);
+    return format;
+}
+
 /* Is there anything that a person would want to see? */
 static bool has_content(const struct build *build)
 {

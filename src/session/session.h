@@ -8,6 +8,7 @@
  *   numbers.h   all that can be asked about one tensor, at once
  *   jobs.h      the same in the background
  *   pair.h      two sessions side by side, compared
+ *   file_list.h the model files below a folder, while they are being found
  *
  * Whoever includes this header may also ask measure/ about the session's tensors: exact
  * quantiles, linear histograms and digests are passes of their own and are not kept. */

@@ -1,0 +1,368 @@
+#include "session/file_list.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/folder.h"
+#include "session/file_list_in.h"
+#include "session/session.h"
+
+#define TELL_NS 50000000u /* how often news are told while many come */
+
+/* ---- on the threads ---- */
+
+void file_list_tell(struct file_list *list)
+{
+    uint64_t now = clock_ns();
+
+    list->news = true;
+    if (list->told || (list->facts.walking && now - list->told_ns < TELL_NS))
+        return;
+    list->told_ns = now;
+    list->told = write(list->write_fd, "!", 1) == 1;
+}
+
+void file_list_found(struct file_list *list, const char *path,
+                     const struct file_row *found)
+{
+    struct file_row row = *found;
+    size_t skip = strlen(list->folder);
+
+    pthread_mutex_lock(&list->lock);
+    if (list->n == FILE_LIST_MOST) {
+        list->facts.full = true;
+        goto out;
+    }
+    row.path = arena_str(&list->arena, str_of(path)).at;
+    if (!row.path || arena_room(&list->arena, &list->rows, list->n, &list->room,
+                                sizeof *list->rows) < 0) {
+        list->facts.full = true;
+        goto out;
+    }
+    while (row.path[skip] == '/')
+        skip++;
+    row.name = str_from(str_of(row.path), skip);
+    if (row.shards) {
+        char *name = arena_printf(&list->arena, "%.*s%s", STR_ARG(row.name),
+                                  str_ends(row.name, STR("/")) ? "" : "/");
+
+        row.name = name ? str_of(name) : row.name;
+    }
+    row.number = list->n;
+    list->rows[list->n++] = row;
+    list->facts.found = list->n;
+    pthread_cond_signal(&list->more);
+    file_list_tell(list);
+
+out:
+    pthread_mutex_unlock(&list->lock);
+}
+
+static void *walk_thread(void *argument)
+{
+    struct file_list *list = argument;
+
+    file_walk(list);
+    pthread_mutex_lock(&list->lock);
+    list->facts.walking = false;
+    file_list_tell(list);
+    pthread_mutex_unlock(&list->lock);
+    return NULL;
+}
+
+/* Which row is judged next: one on the screen, else the newest found so far. The lock
+ * is held. */
+static uint32_t next_to_judge(struct file_list *list)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t i = 0; i < list->n_wanted; i++)
+        if (list->rows[list->wanted[i]].state == FILE_PENDING)
+            return list->wanted[i];
+    /* The rest waits until all are found, so that walking is not held up. */
+    for (uint32_t i = 0; i < list->n && !list->facts.walking; i++)
+        if (list->rows[i].state == FILE_PENDING &&
+            (best == UINT32_MAX || list->rows[i].mtime_ns > list->rows[best].mtime_ns))
+            best = i;
+    return best;
+}
+
+static void judge_row(struct file_list *list, uint32_t number)
+{
+    const char *path = list->rows[number].path;
+    struct err err = {0};
+    struct session *session;
+    struct file_row *row;
+
+    pthread_mutex_unlock(&list->lock);
+    session = session_open(path, &list->work, &err);
+    pthread_mutex_lock(&list->lock);
+    row = &list->rows[number]; /* the list may have moved */
+    if (session) {
+        row->state = FILE_JUDGED;
+        row->verdict = (uint8_t)session->verdict.verdict;
+    } else if (err.code != ERR_CANCELLED) {
+        row->state = FILE_TROUBLE;
+        row->why = arena_str(&list->arena, str_of(err.text)).at;
+    }
+    file_list_tell(list);
+    pthread_mutex_unlock(&list->lock);
+    session_close(session);
+    pthread_mutex_lock(&list->lock);
+}
+
+static void *judge_thread(void *argument)
+{
+    struct file_list *list = argument;
+
+    pthread_mutex_lock(&list->lock);
+    while (!list->ending) {
+        uint32_t number = next_to_judge(list);
+
+        if (number == UINT32_MAX)
+            pthread_cond_wait(&list->more, &list->lock);
+        else
+            judge_row(list, number);
+    }
+    pthread_mutex_unlock(&list->lock);
+    return NULL;
+}
+
+/* ---- beginning and ending ---- */
+
+static int make_pipe(struct file_list *list, struct err *err)
+{
+    int fds[2];
+
+    if (pipe(fds) < 0)
+        return err_set_errno(err, "a pipe");
+    for (int i = 0; i < 2; i++) {
+        fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+        fcntl(fds[i], F_SETFL, O_NONBLOCK);
+    }
+    list->read_fd = fds[0];
+    list->write_fd = fds[1];
+    return 0;
+}
+
+/* Signals are for the thread that has the terminal. */
+static int start(struct file_list *list, struct err *err)
+{
+    sigset_t all, before;
+    int walker, judge = -1;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    walker = pthread_create(&list->walker, NULL, walk_thread, list);
+    if (walker == 0)
+        judge = pthread_create(&list->judge, NULL, judge_thread, list);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (walker == 0 && judge == 0)
+        return 0;
+    if (walker == 0) {
+        atomic_store(&list->work.cancel, 1);
+        pthread_join(list->walker, NULL);
+    }
+    return err_set(err, ERR_LIMIT, "%s: no thread can be started", list->folder);
+}
+
+static void drop(struct file_list *list)
+{
+    pthread_mutex_destroy(&list->lock);
+    pthread_cond_destroy(&list->more);
+    if (list->read_fd >= 0) {
+        close(list->read_fd);
+        close(list->write_fd);
+    }
+    arena_release(&list->arena);
+    buf_release(&list->filter);
+    free(list->wanted);
+    free(list->shown);
+    free(list->folder);
+    free(list);
+}
+
+struct file_list *file_list_new(const char *path, struct err *err)
+{
+    struct file_list *list = calloc(1, sizeof *list);
+    struct arena scratch;
+    struct folder folder;
+    int status;
+
+    arena_init(&scratch, GIB);
+    status = folder_open(&folder, path, &scratch, err);
+    if (status == 0)
+        folder_close(&folder);
+    arena_release(&scratch);
+    if (status < 0 || !list) {
+        free(list);
+        return NULL;
+    }
+    list->read_fd = -1;
+    arena_init(&list->arena, GIB);
+    work_init(&list->work);
+    pthread_mutex_init(&list->lock, NULL);
+    pthread_cond_init(&list->more, NULL);
+    list->facts.walking = true;
+    list->folder = strdup(path);
+    if (!list->folder || make_pipe(list, err) < 0 || start(list, err) < 0) {
+        drop(list);
+        return NULL;
+    }
+    return list;
+}
+
+void file_list_free(struct file_list *list)
+{
+    if (!list)
+        return;
+    atomic_store(&list->work.cancel, 1);
+    pthread_mutex_lock(&list->lock);
+    list->ending = true;
+    pthread_cond_broadcast(&list->more);
+    pthread_mutex_unlock(&list->lock);
+    pthread_join(list->walker, NULL);
+    pthread_join(list->judge, NULL);
+    drop(list);
+}
+
+/* ---- of the owner ---- */
+
+static bool passes(const struct file_list *list, struct str name)
+{
+    struct str want = buf_span(&list->filter);
+
+    if (want.len == 0)
+        return true;
+    for (size_t i = 0; i + want.len <= name.len; i++)
+        if (strncasecmp(name.at + i, want.at, want.len) == 0)
+            return true;
+    return false;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct file_row *left = a, *right = b;
+
+    if (left->mtime_ns != right->mtime_ns)
+        return left->mtime_ns > right->mtime_ns ? -1 : 1;
+    return str_cmp(left->name, right->name);
+}
+
+/* The lock is held. */
+static void take_rows(struct file_list *list)
+{
+    if (list->shown_room < list->n) {
+        size_t room = (size_t)list->n + list->n / 2 + 16;
+        struct file_row *more = realloc(list->shown, room * sizeof *more);
+
+        if (!more)
+            return;
+        list->shown = more;
+        list->shown_room = (uint32_t)room;
+    }
+    list->n_shown = 0;
+    for (uint32_t i = 0; i < list->n; i++)
+        if (passes(list, list->rows[i].name))
+            list->shown[list->n_shown++] = list->rows[i];
+}
+
+static void refresh(struct file_list *list)
+{
+    take_rows(list);
+    pthread_mutex_unlock(&list->lock);
+    if (list->n_shown > 1)
+        qsort(list->shown, list->n_shown, sizeof *list->shown, newest_first);
+}
+
+bool file_list_poll(struct file_list *list)
+{
+    char byte[16];
+
+    while (read(list->read_fd, byte, sizeof byte) > 0)
+        ;
+    pthread_mutex_lock(&list->lock);
+    list->told = false;
+    if (!list->news) {
+        pthread_mutex_unlock(&list->lock);
+        return false;
+    }
+    list->news = false;
+    refresh(list);
+    return true;
+}
+
+int file_list_fd(const struct file_list *list)
+{
+    return list->read_fd;
+}
+
+uint32_t file_list_n(const struct file_list *list)
+{
+    return list->n_shown;
+}
+
+const struct file_row *file_list_at(const struct file_list *list, uint32_t row)
+{
+    return &list->shown[row];
+}
+
+void file_list_filter(struct file_list *list, struct str text)
+{
+    buf_clear(&list->filter);
+    buf_str(&list->filter, text);
+    pthread_mutex_lock(&list->lock);
+    refresh(list);
+}
+
+struct str file_list_filtered(const struct file_list *list)
+{
+    return buf_span(&list->filter);
+}
+
+uint32_t file_list_row(const struct file_list *list, uint32_t number)
+{
+    for (uint32_t i = 0; i < list->n_shown; i++)
+        if (list->shown[i].number == number)
+            return i;
+    return UINT32_MAX;
+}
+
+void file_list_want(struct file_list *list, uint32_t first, uint32_t n)
+{
+    if (first > list->n_shown)
+        first = list->n_shown;
+    if (n > list->n_shown - first)
+        n = list->n_shown - first;
+    pthread_mutex_lock(&list->lock);
+    if (n > list->wanted_room) {
+        uint32_t *more = realloc(list->wanted, (size_t)n * sizeof *more);
+
+        if (more) {
+            list->wanted = more;
+            list->wanted_room = n;
+        }
+    }
+    list->n_wanted = n < list->wanted_room ? n : list->wanted_room;
+    for (uint32_t i = 0; i < list->n_wanted; i++)
+        list->wanted[i] = list->shown[first + i].number;
+    pthread_cond_signal(&list->more);
+    pthread_mutex_unlock(&list->lock);
+}
+
+struct file_list_facts file_list_facts(const struct file_list *list)
+{
+    struct file_list *mine = (struct file_list *)list; /* only its lock is touched */
+    struct file_list_facts facts;
+
+    pthread_mutex_lock(&mine->lock);
+    facts = list->facts;
+    pthread_mutex_unlock(&mine->lock);
+    return facts;
+}

@@ -1,0 +1,70 @@
+/* file_list.h - the model files below a folder, for a person to choose from: found one
+ * after the other by a thread, so that nobody waits; another thread judges them, those
+ * on the screen first. Formats are told by the readers' own look at a file's head.
+ * Links to folders are not followed, so no walk is endless; hidden folders are left
+ * out. A folder that is one model (an index, or a set of shards) is one row. Used by
+ * one thread. */
+#ifndef SESSION_FILE_LIST_H
+#define SESSION_FILE_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "study/verdict.h"
+
+enum file_state {
+    FILE_PENDING, /* nobody looked into it yet */
+    FILE_JUDGED,  /* its verdict is known */
+    FILE_TROUBLE, /* it cannot be opened: `why` */
+};
+
+struct file_row {
+    const char *path;   /* for session_open() */
+    struct str name;    /* the same below the folder; of a folder it ends in '/' */
+    const char *format; /* "torch zip" */
+    uint64_t size;      /* of all its files */
+    int64_t mtime_ns;   /* of the newest of them */
+    uint32_t shards;    /* of a folder that is one model; else 0 */
+    uint8_t state;      /* enum file_state */
+    uint8_t verdict;    /* enum verdict */
+    const char *why;
+    uint32_t number; /* by which it is known while the list grows */
+};
+
+struct file_list;
+
+/* Begin to look. NULL: the folder itself cannot be read, or no thread can be had. */
+struct file_list *file_list_new(const char *folder, struct err *err);
+void file_list_free(struct file_list *list); /* stops; NULL is allowed */
+/* Is this folder one model, so that there is nothing to choose? */
+bool file_list_is_model(const char *folder);
+
+/* Take what was found since; true: the rows are others now. */
+bool file_list_poll(struct file_list *list);
+/* Readable when there is something to take, for poll(2). */
+int file_list_fd(const struct file_list *list);
+
+/* Rows, newest first, whose names hold the filter's text (any case); good until the
+ * next poll. */
+uint32_t file_list_n(const struct file_list *list);
+const struct file_row *file_list_at(const struct file_list *list, uint32_t row);
+void file_list_filter(struct file_list *list, struct str text);
+struct str file_list_filtered(const struct file_list *list);
+/* Which row has this number now; UINT32_MAX: none. */
+uint32_t file_list_row(const struct file_list *list, uint32_t number);
+
+/* These rows are on the screen: judge them first. */
+void file_list_want(struct file_list *list, uint32_t first, uint32_t n);
+
+struct file_list_facts {
+    uint32_t folders;    /* looked into */
+    uint32_t unreadable; /* folders that could not be */
+    uint32_t found;      /* models, whatever the filter says */
+    bool walking;        /* more may be found */
+    bool full;           /* there are more than we list */
+};
+struct file_list_facts file_list_facts(const struct file_list *list);
+
+#endif

@@ -1,0 +1,158 @@
+/* The thread that looks into folders. */
+#include "base/base.h"
+#include "base/folder.h"
+#include "read/read.h"
+#include "run/run_file.h"
+#include "session/file_list_in.h"
+
+struct waiting {
+    const char *path;
+    uint32_t depth;
+};
+
+/* Folders still to be looked at, in the order in which they were met: those near the
+ * top come first. */
+struct walk {
+    struct file_list *list;
+    struct arena arena; /* the queue and its paths */
+    struct waiting *queue;
+    uint32_t n, room, next;
+};
+
+bool file_is_shard(struct str name)
+{
+    ptrdiff_t of = str_find(name, STR("-of-"));
+    struct str rest = str_from(name, (size_t)(of + 4));
+
+    return of > 0 && name.at[of - 1] >= '0' && name.at[of - 1] <= '9' && rest.len > 0 &&
+           rest.at[0] >= '0' && rest.at[0] <= '9';
+}
+
+bool file_is_index(struct str name)
+{
+    return str_ends(name, STR(".index.json"));
+}
+
+static char *join(struct arena *arena, const char *folder, struct str name)
+{
+    bool slash = str_ends(str_of(folder), STR("/"));
+
+    return arena_printf(arena, "%s%s%.*s", folder, slash ? "" : "/", STR_ARG(name));
+}
+
+static void add_folder(struct walk *walk, const char *folder, struct str name,
+                       uint32_t depth)
+{
+    const char *path = join(&walk->arena, folder, name);
+
+    if (!path || depth > FILE_LIST_DEPTH ||
+        arena_room(&walk->arena, &walk->queue, walk->n, &walk->room,
+                   sizeof *walk->queue) < 0)
+        return;
+    walk->queue[walk->n++] = (struct waiting){path, depth};
+}
+
+/* Shards and what says which belong together are one row: the folder's. True: there
+ * are such. */
+static bool add_set(struct walk *walk, const char *path, const struct folder *folder)
+{
+    struct file_row row = {.format = "shards"};
+    bool index = false;
+
+    for (uint32_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (!entry->is_file)
+            continue;
+        index |= file_is_index(entry->name);
+        if (!file_is_shard(entry->name))
+            continue;
+        row.shards++;
+        row.size += entry->size;
+        if (entry->mtime_ns > row.mtime_ns)
+            row.mtime_ns = entry->mtime_ns;
+    }
+    if (row.shards == 0 || (!index && row.shards < 2))
+        return false;
+    file_list_found(walk->list, path, &row);
+    return true;
+}
+
+static void add_file(struct walk *walk, const char *path,
+                     const struct folder_entry *entry, struct arena *scratch)
+{
+    struct file_row row = {.size = entry->size, .mtime_ns = entry->mtime_ns};
+    const char *file;
+
+    if (entry->size == 0)
+        return;
+    file = join(scratch, path, entry->name);
+    if (!file)
+        return;
+    row.format = run_file_is(file) ? "recording" : read_format(file);
+    if (row.format)
+        file_list_found(walk->list, file, &row);
+}
+
+static void look_into(struct walk *walk, struct waiting at)
+{
+    struct arena scratch;
+    struct folder folder;
+    bool set, opened;
+
+    arena_init(&scratch, GIB);
+    opened = folder_open(&folder, at.path, &scratch, NULL) == 0;
+    pthread_mutex_lock(&walk->list->lock);
+    walk->list->facts.folders += opened;
+    walk->list->facts.unreadable += !opened;
+    pthread_mutex_unlock(&walk->list->lock);
+    if (!opened)
+        goto out;
+    set = add_set(walk, at.path, &folder);
+    for (uint32_t i = 0; i < folder.n && !work_cancelled(&walk->list->work); i++) {
+        const struct folder_entry *entry = &folder.entries[i];
+
+        if (entry->is_folder && !entry->is_link && entry->name.at[0] != '.')
+            add_folder(walk, at.path, entry->name, at.depth + 1);
+        else if (entry->is_file &&
+                 !(set && (file_is_shard(entry->name) || file_is_index(entry->name))))
+            add_file(walk, at.path, entry, &scratch);
+    }
+    folder_close(&folder);
+
+out:
+    arena_release(&scratch);
+}
+
+void file_walk(struct file_list *list)
+{
+    struct walk walk = {.list = list};
+
+    arena_init(&walk.arena, GIB);
+    add_folder(&walk, list->folder, STR(""), 0);
+    while (walk.next < walk.n && !work_cancelled(&list->work) &&
+           !file_list_facts(list).full)
+        look_into(&walk, walk.queue[walk.next++]);
+    arena_release(&walk.arena);
+}
+
+bool file_list_is_model(const char *path)
+{
+    struct arena scratch;
+    struct folder folder;
+    uint32_t shards = 0, others = 0;
+    bool index = false;
+
+    arena_init(&scratch, GIB);
+    if (folder_open(&folder, path, &scratch, NULL) == 0) {
+        for (uint32_t i = 0; i < folder.n; i++) {
+            index |= file_is_index(folder.entries[i].name);
+            shards += file_is_shard(folder.entries[i].name);
+            others +=
+                folder.entries[i].is_folder && folder.entries[i].name.at[0] != '.';
+        }
+        folder_close(&folder);
+    }
+    arena_release(&scratch);
+    return others == 0 && (shards > 1 || (index && shards > 0));
+}
