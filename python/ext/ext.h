@@ -16,6 +16,8 @@
  *   long_work.h  Ctrl-C and other threads, while something is read
  *   views.h      what the program prints and exports, as texts
  *   pairs.h      how two models differ
+ *   explore.h    the terminal explorer, in the user's process
+ *   interrupts.h Ctrl-C while the user's code runs in it
  *   program.h    the program, run by `python -m torchoscope`
  */
 #ifndef EXT_EXT_H

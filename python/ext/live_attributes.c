@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/buf.h"
+#include "ext/interrupts.h"
 
 #define MOST 200 /* attributes of one answer; the rest stands below the last */
 
@@ -72,8 +73,11 @@ void live_forget(struct source *source)
 /* Where an object stands in the tree, or NO_PLACE. */
 static uint32_t place_of(const struct live_source *source, PyObject *object)
 {
-    uint32_t number = live_tensor_number(source->live, object);
+    uint32_t number;
 
+    if (!source->live)
+        return NO_PLACE;
+    number = live_tensor_number(source->live, object);
     if (number != NO_OBJECT && number < source->model->n_tensors)
         return source->model->tensors[number].place;
     number = live_known_object(source->live, object);
@@ -516,12 +520,15 @@ static void list_below(struct listing *list)
 /* Run a property, or repr(); its answer is one attribute without a name. */
 static void list_answer(struct listing *list, PyObject *name)
 {
+    struct interrupts interrupts;
     PyObject *value;
 
+    interrupts_begin(&interrupts);
     if (name == Py_None)
         value = PyObject_Repr(list->object);
     else
         value = PyObject_GetAttr(list->object, name);
+    interrupts_end(&interrupts);
     if (value)
         put(list, STR(""), value, 0);
     else
@@ -546,6 +553,8 @@ static PyObject *child_of(PyObject *holder, struct str name)
     if (key && state && PyDict_Check(state))
         child = Py_XNewRef(PyDict_GetItemWithError(state, key));
     ext_swallow();
+    if (child == Py_None)
+        Py_CLEAR(child);
     Py_XDECREF(state);
     Py_XDECREF(key);
     return child;
@@ -597,7 +606,10 @@ static int find_object(struct live_source *source, const struct attribute_of *wh
         *ret_name = Py_XNewRef(handle->name);
         return 0;
     }
-    if (!source->model || what->place >= source->model->n_places)
+    if (!source->live)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "attributes are those of a live model, and this one is gone");
+    if (what->place >= source->model->n_places)
         return err_set(err, ERR_USAGE, "there is no place %u", what->place);
     list->object = object_at(source, what->place);
     if (!list->object)

@@ -1,7 +1,8 @@
 /* live_bytes.c - the source of a live model: bytes where they lie.
  * A tensor may be gone, moved or resized by the time somebody asks; so at each question
  * it is looked up by its weak reference, and its storage held against what it was when
- * the model was built. The GIL is held by whoever asks. */
+ * the model was built. Whoever asks holds the GIL; but a run borrows the source of its
+ * model while it is explored, and may be read by another thread: so it is asked for. */
 #include "ext/live_in.h"
 
 #include <stdlib.h>
@@ -33,12 +34,14 @@ static const void *find_bytes(const struct live_storage *storage, struct err *er
 {
     uint64_t identity = 0, at = 0, bytes = 0;
     PyObject *tensor, *quiet;
+    PyGILState_STATE lock;
     int status;
 
     if (storage->why) {
         err_set(err, ERR_UNSUPPORTED, "%s", storage->why);
         return NULL;
     }
+    lock = PyGILState_Ensure();
     quiet = quiet_begin(torch_find(), true);
     tensor = find_tensor(storage);
     status = tensor ? live_look_storage(tensor, &identity, &at, &bytes) : -1;
@@ -54,6 +57,7 @@ static const void *find_bytes(const struct live_storage *storage, struct err *er
     else
         status = 1;
     Py_XDECREF(tensor);
+    PyGILState_Release(lock);
     return status == 1 ? (const void *)(uintptr_t)at : NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ext/answers.h"
 #include "ext/budget_type.h"
+#include "ext/explore.h"
 #include "ext/model_type.h"
 #include "ext/numbers.h"
 #include "ext/pairs.h"
@@ -145,6 +146,7 @@ static void free_module(void *module)
 static PyMethodDef functions[] = {
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
+    {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},
     {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
     {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},

@@ -13,7 +13,8 @@ def code_of(kind):
     try:
         file = inspect.getsourcefile(kind)
         linecache.checkcache(file)
-        lines = linecache.getlines(file, getattr(inspect.getmodule(kind), "__dict__", None))
+        names = getattr(inspect.getmodule(kind), "__dict__", None)
+        lines = linecache.getlines(file, names)
         first = _first_line(kind, file, lines)
         if first is not None:
             return file, first + 1, "".join(inspect.getblock(lines[first:]))
@@ -36,7 +37,8 @@ def _first_line(kind, file, lines):
     number = found[-1] if not methods else max(n for n in found if n < min(methods))
     while number > 0 and lines[number - 1].lstrip().startswith("@"):
         number -= 1
-    return number
+    # Else a decorator of several lines may stand above.
+    return number if number == 0 or not lines[number - 1].strip() else None
 
 
 def _method_lines(kind, file):

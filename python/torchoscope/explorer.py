@@ -3,28 +3,71 @@
 import os
 import sys
 
+from torchoscope import _core, terminal
 from torchoscope import open as open_file
 from torchoscope.shown import Shown, terminal_width
 
 
 def explore(thing, *inputs, **kwargs):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
-    summary or a file: in a notebook as HTML, else as text on standard output."""
-    error = None
+    summary or a file: in the terminal explorer, until the user leaves it; in a notebook
+    as HTML; where there is no terminal as text on standard output."""
+    error = live = again = None
     if isinstance(thing, (str, os.PathLike)):
         thing = open_file(thing)
     if not _shows_itself(thing):
         from torchoscope.summaries import look
 
+        live, again = thing, _recorder(thing, inputs, kwargs)
         thing, error = look(thing, inputs, kwargs)
     elif inputs or kwargs:
         raise TypeError(f"{type(thing).__name__} is not run: it takes no inputs")
     if in_notebook():
         _display(thing)
-    else:
+    elif not on_terminal(thing, live, again):
         _print(thing)
     if error is not None:
         print("\n".join(_lines_of(error)), flush=True)
+
+
+def on_terminal(thing, live=None, again=None, **wanted):
+    """Open the explorer on one of ours. `live` is the model that a recording is one of,
+    `again` makes another recording of it. False: there is no terminal for it."""
+    part = getattr(thing, "_model", None)
+    if isinstance(thing, Shown):
+        core = thing._now()
+        wanted.setdefault("depth", getattr(thing, "_view", {}).get("depth"))
+        live = live if live is not None else thing._alive()
+    elif isinstance(part, Shown):  # a module or a tensor of a model
+        core, wanted["at"] = part._now(), thing.name
+    else:
+        return False
+    if not isinstance(core, _core.Run):
+        live = None
+    return terminal.show(core, live_core(live), again, **wanted)
+
+
+def live_core(model):
+    """What answers about a live model; None if there is none."""
+    return None if model is None else _core.Model(model, type(model).__name__)
+
+
+def _recorder(model, inputs, kwargs):
+    """For the explorer: one more pass of the model, as a _core.Run and what answers
+    about the model. None: there is nothing that it could be called with."""
+    from torchoscope.inputs import Inputs
+    from torchoscope.summaries import look
+
+    if Inputs(model, inputs, kwargs).is_empty:
+        return None
+
+    def again():
+        found, error = look(model, inputs, kwargs)
+        if found.recording is None:
+            raise error or RuntimeError("the model can not be run with its own inputs")
+        return found._now(), live_core(model)
+
+    return again
 
 
 def in_notebook():

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import torch
 
@@ -89,6 +90,7 @@ class LiveRecording(Recording):
         if not hasattr(_core, "Recorder"):
             raise RuntimeError("this torchoscope was built without recordings")
         self._model, self._modules, self._name = model, modules, name
+        self._weak = _weak_reference(model)
         self._wanted, self._options = wanted, options
         self._budget = budget and Budget(budget)
         self._core = None
@@ -241,6 +243,9 @@ class LiveRecording(Recording):
             text = "this torch does not show hooks the keyword arguments of a call"
             core.gap("keywords", None, text)
 
+    def _alive(self):
+        return self._weak()
+
     # --- answers while it goes on
 
     def _now(self):
@@ -266,6 +271,14 @@ class LiveRecording(Recording):
         if self._core is None:
             return super().__repr__()
         return f"<torchoscope.Recording of {self._name}: under way>"
+
+
+def _weak_reference(model):
+    """An object that holds modules may not be one that can be watched."""
+    try:
+        return weakref.ref(model)
+    except TypeError:
+        return lambda: None
 
 
 SKIP = "not recorded"

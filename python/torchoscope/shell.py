@@ -72,6 +72,36 @@ def _summary(words, options, page):
     return _tell(target, model, found, error)
 
 
+def _explore(words, options, page):
+    """On a terminal the explorer; else, and for programs, what summary() prints."""
+    if page["json"] or page["csv"] or not sys.stdout.isatty():
+        return _summary(words, options, page)
+    from torchoscope.explorer import live_core, on_terminal
+
+    target = _one(words, "TARGET")
+    model, found, error = _look(target, options, contextlib.nullcontext())
+
+    def again():
+        found, error = _pass(model, target, options)
+        if found.recording is None:
+            raise error or Trouble(_not_run(model))
+        return found._now(), live_core(model)
+
+    look = {name: options[name] for name in _LOOK if name in options}
+    if "columns" in options:
+        look.setdefault("labels", f"name,type,args,{options['columns']}")
+    look["colour"] = None if page["colour"] else "never"
+    record = again if found.recording else None
+    if not on_terminal(found, model, record, ascii=page["ascii"], **look):
+        _write(_as_text(found, options, page))
+    return _tell(target, model, found, error)
+
+
+# What the explorer is told, as python/ext/explore.h names it.
+_LOOK = "at open depth flat labels sort reverse filter panel view slice call zoom theme"
+_LOOK = (*_LOOK.split(), "plain", "no_mouse")
+
+
 def _record(words, options, page):
     target = _one(words, "TARGET")
     model, found, error = _look(target, options, contextlib.nullcontext())
@@ -153,7 +183,7 @@ def _check_form(form, path):
 
 
 _COMMANDS = {
-    "explore": _summary,
+    "explore": _explore,
     "summary": _summary,
     "record": _record,
     "diff": _diff,
@@ -175,26 +205,31 @@ def _one(words, *names):
 def _look(target, options, quiet):
     """(model, Summary of one pass of it, what the pass raised)"""
     from torchoscope.restore import roots_of
-    from torchoscope.summaries import look
 
     with quiet:
         model = _model(target)
-        args, kwargs = _inputs(options.get("inputs", ()))
-        train = options.get("train", False)
-        if train:
+        if options.get("train"):
             with user_code(target):
                 for root in roots_of(model).values():
                     root.train()
-        with user_code(target):
-            found, error = look(
-                model,
-                args,
-                kwargs,
-                mode=options.get("mode", "full"),
-                backward=train,
-                keep=options.get("keep"),
-            )
+        found, error = _pass(model, target, options)
     return model, found, error
+
+
+def _pass(model, target, options):
+    """(Summary, what the pass raised)"""
+    from torchoscope.summaries import look
+
+    args, kwargs = _inputs(options.get("inputs", ()))
+    with user_code(target):
+        return look(
+            model,
+            args,
+            kwargs,
+            mode=options.get("mode", "full"),
+            backward=options.get("train", False),
+            keep=options.get("keep"),
+        )
 
 
 def _model(target):

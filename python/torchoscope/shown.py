@@ -25,6 +25,16 @@ class Shown(Displayed):
         closing (False: without the lines below it)."""
         return self._now().text(**wanted).rstrip("\n")
 
+    def explore(self):
+        """As explore(this): in the terminal explorer, where there is a terminal."""
+        from torchoscope.explorer import explore
+
+        explore(self)
+
+    def _alive(self):
+        """The live model that a recording is one of, as long as it lives; or None."""
+        return None
+
     def rows(self, **wanted):
         """The rows of tree(**wanted), as a list of dicts of texts."""
         return self._now().rows(**wanted)

@@ -48,6 +48,9 @@ class Summary(Shown):
     def _now(self):
         return self._core
 
+    def _alive(self):
+        return self.recording and self.recording._alive()
+
     def _wanted(self, wanted):
         """What a summary shows, if nothing else is asked for."""
         return {**self._view, "totals": True, **wanted}

@@ -42,6 +42,9 @@ struct tui_wanted {
     void (*wait_end)(void *user);
     /* Asked after every wait: true ends the explorer (a pending exception). */
     bool (*stop)(void *user);
+    /* :record, of a live model: run it once more. A session of what was recorded, which
+     * is taken; NULL: it could not be. May be NULL: there is nothing to run. */
+    struct session *(*record)(void *user, struct err *err);
     void *user;
 };
 

@@ -9,9 +9,9 @@ from typing import Optional
 
 import torch
 
-from torchoscope import _core, forward_stats
+from torchoscope import _core, forward_stats, terminal
 from torchoscope.compat import analysis
-from torchoscope.explorer import abilities, in_notebook
+from torchoscope.explorer import abilities, in_notebook, live_core
 from torchoscope.restore import modules_of
 from torchoscope.shown import terminal_width
 
@@ -25,6 +25,7 @@ _FACTS = {
     "show_timing": "timing_stats",
     "show_memory": "memory_usage",
 }
+_THEMES = ("dark", "light")
 _BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
 
 
@@ -78,19 +79,40 @@ class ExplorerConfig:
         }
 
 
+    def _look(self, recorded, path):
+        """The same for the terminal explorer: keywords of python/ext/explore.h."""
+        all_shown = all(getattr(self, field) for field in _FACTS)
+        labels = None if all_shown else f"name,type,args,{self._columns(recorded)}"
+        return {
+            "at": ".".join(path) or None,
+            "depth": self.max_depth,
+            "labels": labels and labels.rstrip(","),
+            "theme": self.color_scheme if self.color_scheme in _THEMES else None,
+            "colour": "never" if self.color_scheme == "none" else None,
+        }
+
+
 def explore_module(obj, config=None):
-    """Show a module, or an object that holds some, with what was recorded of it: in a
-    notebook as HTML, else as text on standard output."""
+    """Show a module, or an object that holds some, with what was recorded of it: in the
+    terminal explorer; in a notebook as HTML; else as text on standard output."""
     config = config or ExplorerConfig()
     if in_notebook():
         from IPython.display import HTML, display
 
         display(HTML(_tables(_model_of(obj), config)))
         return
+    if _on_terminal(_model_of(obj), config):
+        return
     wanted = abilities(sys.stdout)
     wanted["colour"] = wanted["colour"] and config.color_scheme != "none"
     text = _text(obj, config, width=terminal_width(), **wanted)
     print(text, end="", flush=True)
+
+
+def _on_terminal(model, config):
+    core, recorded, path = _sources(model)[0]
+    live = live_core(model) if recorded else None
+    return terminal.show(core, live, None, **config._look(recorded, path))
 
 
 def generate_text_summary(model, config=None):
