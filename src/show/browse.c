@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "show/browse_in.h"
+#include "show/search.h"
 
 /* --- Beginning */
 
@@ -19,13 +20,14 @@ static void open_first(struct browse *b)
         b->chain = at;
         bit_set(b->open, at, true);
         for (uint32_t c = at + 1; c < outline->end[at] && n < 2; c = outline->end[c])
-            if (rows_has(outline, c)) {
+            if (bit_get(b->of.has, c)) {
                 only = c;
                 n++;
             }
         if (n != 1 || outline_kind(outline, only) == PLACE_TENSOR ||
-            !rows_below(outline, only) ||
-            (outline_kind(outline, only) == PLACE_MODULE && !rows_inner(outline, only)))
+            !bit_get(b->of.below, only) ||
+            (outline_kind(outline, only) == PLACE_MODULE &&
+             !bit_get(b->of.inner, only)))
             return;
         at = only;
     }
@@ -50,10 +52,10 @@ static void find_runs(struct browse *b)
 
 static int begin(struct browse *b, struct err *err)
 {
-    uint8_t **bits[] = {&b->open,  &b->shown, &b->single, &b->in_run,
-                        &b->match, &b->found, &b->keep};
+    uint8_t **bits[] = {&b->open, &b->shown, &b->single, &b->in_run,
+                        &b->hits, &b->match, &b->spare,  &b->keep};
 
-    if (outline_init(&b->of.outline, b->show, &b->arena, err) < 0)
+    if (rows_prepare(&b->of, b->show, &b->arena, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++) {
         *bits[i] = arena_alloc(&b->arena, bit_bytes(b->of.outline.n));
@@ -96,6 +98,7 @@ void browse_free(struct browse *browse)
 {
     if (!browse)
         return;
+    search_free(browse->last);
     arena_release(&browse->arena);
     buf_release(&browse->pattern);
     buf_release(&browse->message);

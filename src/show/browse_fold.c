@@ -17,14 +17,32 @@ static void set_open(struct browse *b, uint32_t place, bool open)
 /* Open or fold a place as one of many: modules, not runs, not tensors. */
 static void set_one(struct browse *b, uint32_t place, bool open)
 {
-    if (!open || (!browse_in_run(b, place) && rows_inner(&b->of.outline, place)))
+    if (!open || (!browse_in_run(b, place) && bit_get(b->of.inner, place)))
         set_open(b, place, open);
+}
+
+/* Of eight places at once, those that many-row keys open. */
+static uint8_t openable(const struct browse *b, uint32_t byte)
+{
+    uint8_t bits = b->of.inner[byte];
+
+    if (b->of.repeats.next && !b->view.no_runs && !b->view.keep)
+        bits &= (uint8_t)(~b->in_run[byte] | b->single[byte]);
+    return bits;
 }
 
 static void set_range(struct browse *b, uint32_t from, uint32_t to, bool open)
 {
-    for (uint32_t p = from; p < to; p++)
-        set_one(b, p, open);
+    for (; from < to && from % 8 != 0; from++)
+        set_one(b, from, open);
+    for (; from + 8 <= to; from += 8) {
+        uint8_t bits = open ? openable(b, from / 8) : 0;
+
+        b->open[from / 8] = open ? b->open[from / 8] | bits : 0;
+        b->shown[from / 8] = open ? b->shown[from / 8] | bits : 0;
+    }
+    for (; from < to; from++)
+        set_one(b, from, open);
 }
 
 /* Show the run that `place` stands in one by one. */
@@ -100,12 +118,12 @@ static void fold_class(struct browse *b, bool open, bool below)
 {
     const struct outline *outline = &b->of.outline;
     uint32_t class_id = browse_class(b, b->place);
-    bool tensors = !rows_inner(outline, b->place);
+    bool tensors = !bit_get(b->of.inner, b->place);
 
     for (uint32_t p = 0; p < outline->n; p++) {
         if (browse_class(b, p) != class_id)
             continue;
-        if (tensors && !browse_in_run(b, p) && rows_below(outline, p))
+        if (tensors && !browse_in_run(b, p) && bit_get(b->of.below, p))
             set_open(b, p, open);
         set_range(b, p, below ? outline->end[p] : p + 1, open);
     }
@@ -145,7 +163,7 @@ static bool fold_many(struct browse *b, enum fold what, unsigned flags)
 
     switch (what) {
     case FOLD_SUBTREE:
-        if (open && (flags & ROW_RUN || !rows_inner(outline, b->place)))
+        if (open && (flags & ROW_RUN || !bit_get(b->of.inner, b->place)))
             return false;
         set_range(b, b->place, outline->end[b->place], open);
         return true;
@@ -154,7 +172,7 @@ static bool fold_many(struct browse *b, enum fold what, unsigned flags)
         return true;
     case FOLD_SIBLINGS:
     case FOLD_SIBLINGS_BELOW:
-        if (open && !(flags & ROW_CLOSED && rows_inner(outline, b->place)))
+        if (open && !(flags & ROW_CLOSED && bit_get(b->of.inner, b->place)))
             open = !sibling_open(b);
         fold_siblings(b, open, what == FOLD_SIBLINGS_BELOW);
         return true;

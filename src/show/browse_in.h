@@ -20,14 +20,17 @@ struct browse {
     uint8_t *shown;  /* while only matches are shown: `open`, and what leads to them */
     uint8_t *single; /* it stands in a run that is shown one by one */
     uint8_t *in_run; /* it stands in a run, folded or not */
-    uint8_t *match;  /* found */
-    uint8_t *found;  /* spare: what the next search finds */
+    uint8_t *hits;   /* what the latest search found, as it is */
+    uint8_t *match;  /* what of that is a match here */
+    uint8_t *spare;  /* of whoever needs it for a while */
     uint8_t *keep;   /* shown while only matches are */
 
     bool filtered;  /* there is a pattern, and something matches */
     bool unlimited; /* &: all rows are shown, matches marked */
     uint32_t matches;
     struct buf pattern, message;
+    struct search *last; /* the latest search, or NULL */
+    uint32_t n_hits;
 
     uint32_t cursor, top, height; /* rows; a height of 0: not told yet */
     uint32_t place;               /* the cursor's */

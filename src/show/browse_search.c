@@ -9,7 +9,7 @@
 static void open_leads(struct browse *b)
 {
     const struct outline *outline = &b->of.outline;
-    uint8_t *leads = b->found;
+    uint8_t *leads = b->spare;
 
     memset(leads, 0, bit_bytes(outline->n));
     for (uint32_t p = outline->n; p-- > 1;)
@@ -26,7 +26,7 @@ static void keep_matches(struct browse *b)
     uint32_t below = 1;
 
     open_leads(b);
-    memcpy(b->keep, b->found, bit_bytes(outline->n));
+    memcpy(b->keep, b->spare, bit_bytes(outline->n));
     for (uint32_t p = 0; p < outline->n; p++) {
         if (bit_get(b->match, p) && outline->end[p] > below)
             below = outline->end[p];
@@ -48,7 +48,7 @@ static void keep_others(struct browse *b)
                 bit_get(b->keep, outline->parent[p]) && !bit_get(b->match, p));
     b->matches = 0;
     for (uint32_t p = 1; p < outline->n; p++) {
-        bool other = bit_get(b->keep, p) && rows_has(outline, p) &&
+        bool other = bit_get(b->keep, p) && bit_get(b->of.has, p) &&
                      outline_kind(outline, p) != PLACE_TENSOR;
 
         bit_set(b->match, p, other);
@@ -59,18 +59,28 @@ static void keep_others(struct browse *b)
 
 /* --- Looking */
 
-/* Find what `text` means, into b->found. *ret_inverse: it is what does not match. */
-static int find(struct browse *b, struct str text, uint32_t *ret_matches,
-                struct err *err)
+/* Find what `text` means, into b->hits; if letters were added, among what was found
+ * before. */
+static int find(struct browse *b, struct str text, struct err *err)
 {
     struct search *search = search_new(text, err);
-    int status;
+    bool narrows;
+    uint8_t *swap;
 
     if (!search)
         return -1;
-    status = search_find(search, &b->of.outline, NULL, b->found, ret_matches, err);
-    search_free(search);
-    return status;
+    narrows = b->last && search_narrows(search, b->last);
+    if (search_find(search, &b->of.outline, narrows ? b->hits : NULL, b->spare,
+                    &b->n_hits, err) < 0) {
+        search_free(search);
+        return -1;
+    }
+    search_free(b->last);
+    b->last = search;
+    swap = b->hits;
+    b->hits = b->spare;
+    b->spare = swap;
+    return 0;
 }
 
 /* The words `trainable` and `frozen` find modules that have such a parameter of their
@@ -100,14 +110,11 @@ static void lift_words(struct browse *b, struct str text)
     }
 }
 
-/* b->found holds what the text means: show it. */
-static void apply(struct browse *b, struct str text, uint32_t matches)
+/* Make a filter of what was found; b->matches tells how much is left of it. */
+static void apply(struct browse *b, struct str text)
 {
-    uint8_t *swap = b->match;
-
-    b->match = b->found;
-    b->found = swap;
-    b->matches = matches;
+    memcpy(b->match, b->hits, bit_bytes(b->of.outline.n));
+    b->matches = b->n_hits;
     b->filtered = true;
     lift_words(b, text);
     if (text.at[0] == '!')
@@ -125,11 +132,8 @@ void browse_unfilter(struct browse *browse)
 
 void browse_research(struct browse *browse)
 {
-    uint32_t matches;
-
-    if (browse->filtered &&
-        find(browse, buf_span(&browse->pattern), &matches, NULL) == 0)
-        apply(browse, buf_span(&browse->pattern), matches);
+    if (browse->filtered)
+        apply(browse, buf_span(&browse->pattern));
 }
 
 /* The first match from `place` on, round the end. */
@@ -145,28 +149,23 @@ static uint32_t match_from(const struct browse *b, uint32_t place)
 
 int browse_search(struct browse *browse, struct str text, struct err *err)
 {
-    uint32_t matches = 0;
+    bool any = text.len > 0 && !str_is(text, "!");
 
     buf_clear(&browse->message);
-    if (text.len > 0 && !str_is(text, "!") && find(browse, text, &matches, err) < 0)
+    if (any && find(browse, text, err) < 0)
         return -1;
-    if (text.len > 0 && text.at[0] == '!')
-        matches = browse->of.outline.n; /* counted once it is applied */
-    if (!browse->filtered)
-        browse->unlimited = false;
     browse_unfilter(browse);
+    browse->unlimited = false;
     browse->place = browse->origin;
-    if (matches > 0 && !str_is(text, "!")) {
-        apply(browse, text, matches);
-        if (browse->matches == 0)
-            browse_unfilter(browse);
-    }
-    if (browse->filtered) {
+    if (any && (browse->n_hits > 0 || text.at[0] == '!'))
+        apply(browse, text);
+    if (browse->matches > 0) {
         buf_str(&browse->pattern, text);
-        browse->unlimited = false;
         browse->place = match_from(browse, browse->origin);
-    } else if (text.len > 0 && !str_is(text, "!")) {
-        browse_say(browse, "0 matches");
+    } else {
+        browse_unfilter(browse);
+        if (any)
+            browse_say(browse, "0 matches");
     }
     browse_remake(browse);
     return 0;

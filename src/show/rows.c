@@ -98,7 +98,7 @@ static bool printed_has(const struct maker *m, uint32_t parent, uint32_t child,
     }
 }
 
-bool rows_has(const struct outline *outline, uint32_t at)
+static bool may_have_row(const struct outline *outline, uint32_t at)
 {
     const struct model *model = outline->show->model;
     uint32_t parent = outline->parent[at];
@@ -118,24 +118,47 @@ bool rows_has(const struct outline *outline, uint32_t at)
     }
 }
 
-bool rows_below(const struct outline *outline, uint32_t at)
+/* Bits for all places, from behind: what stands below a place is known then. */
+static void find_rows(const struct outline *outline, uint8_t *has, uint8_t *below,
+                      uint8_t *inner)
 {
-    /* Of a pair: a module all of whose tensors are the same has nothing to show. */
-    if (outline->diff && at > 0 && !outline_differs(outline, at) &&
-        !rows_inner(outline, at))
-        return false;
-    for (uint32_t c = at + 1; c < outline->end[at]; c = outline->end[c])
-        if (rows_has(outline, c))
-            return true;
-    return false;
+    for (uint32_t p = outline->n; p-- > 0;) {
+        uint32_t parent = outline->parent[p];
+
+        /* Of a pair: a module all of whose tensors are the same has nothing to show. */
+        if (outline->diff && p > 0 && !bit_get(inner, p) &&
+            !outline_differs(outline, p))
+            bit_set(below, p, false);
+        if (!may_have_row(outline, p))
+            continue;
+        bit_set(has, p, true);
+        if (parent == NO_PLACE)
+            continue;
+        bit_set(below, parent, true);
+        if (outline_kind(outline, p) != PLACE_TENSOR)
+            bit_set(inner, parent, true);
+    }
 }
 
-bool rows_inner(const struct outline *outline, uint32_t at)
+int rows_prepare(struct rows_of *of, const struct show *show, struct arena *arena,
+                 struct err *err)
 {
-    for (uint32_t c = at + 1; c < outline->end[at]; c = outline->end[c])
-        if (outline_kind(outline, c) != PLACE_TENSOR && rows_has(outline, c))
-            return true;
-    return false;
+    uint8_t *has, *below, *inner;
+
+    *of = (struct rows_of){0};
+    if (outline_init(&of->outline, show, arena, err) < 0)
+        return -1;
+    has = arena_alloc(arena, bit_bytes(of->outline.n));
+    below = arena_alloc(arena, bit_bytes(of->outline.n));
+    inner = arena_alloc(arena, bit_bytes(of->outline.n));
+    if (!has || !below || !inner ||
+        (!show->pair && repeats_find(&of->repeats, show, arena) < 0))
+        return arena_err(arena, "the tree", err);
+    find_rows(&of->outline, has, below, inner);
+    of->has = has;
+    of->below = below;
+    of->inner = inner;
+    return 0;
 }
 
 static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool leaf)
@@ -144,8 +167,10 @@ static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool
         return false;
     if (m->view->changed && !outline_differs(m->outline, child))
         return false;
-    if (m->view->fold || m->outline->diff)
-        return rows_has(m->outline, child);
+    if (m->view->fold)
+        return bit_get(m->of->has, child);
+    if (m->outline->diff)
+        return true;
     return printed_has(m, parent, child, leaf);
 }
 
@@ -296,7 +321,7 @@ static bool any_below(const struct maker *m, const struct row *row, bool leaf)
     if (row->flags & ROW_PAIRS)
         return true;
     if (m->view->fold && !m->view->keep && !m->view->changed)
-        return rows_below(m->outline, row->place);
+        return bit_get(m->of->below, row->place);
     for (uint32_t c = row->place + 1; c < m->outline->end[row->place];
          c = m->outline->end[c])
         if (has_row(m, row->place, c, leaf))
@@ -483,17 +508,20 @@ int rows_make(struct rows *rows, const struct show *show, const struct view *vie
 {
     struct rows_of of = {0};
     struct arena scratch;
-    int status = -1;
+    int status;
 
     *rows = (struct rows){0};
     arena_init(&scratch, 0);
-    if (outline_init(&of.outline, show, &scratch, err) == 0) {
-        if (!view->no_runs && !view->keep && view->flat == FLAT_NO && !show->pair &&
-            repeats_find(&of.repeats, show, &scratch) < 0)
-            arena_err(&scratch, "the list of rows", err);
-        else
-            status = rows_fill(rows, &of, view, arena, &scratch, err);
+    if (view->fold) {
+        status = rows_prepare(&of, show, &scratch, err);
+    } else {
+        status = outline_init(&of.outline, show, &scratch, err);
+        if (status == 0 && !view->no_runs && !view->keep && view->flat == FLAT_NO &&
+            !show->pair && repeats_find(&of.repeats, show, &scratch) < 0)
+            status = arena_err(&scratch, "the list of rows", err);
     }
+    if (status == 0)
+        status = rows_fill(rows, &of, view, arena, &scratch, err);
     arena_release(&scratch);
     return status;
 }

@@ -10,18 +10,19 @@
 struct rows_of {
     struct outline outline;
     struct repeats repeats; /* all NULL: runs are not looked for */
+    /* A bit for each place, as a person folds them (view.fold): does it have a row; are
+     * there rows below it; is one of those a module, a group or a plain value? */
+    const uint8_t *has, *below, *inner;
 };
+
+/* Find all of that; it is in the arena. */
+int rows_prepare(struct rows_of *of, const struct show *show, struct arena *arena,
+                 struct err *err);
 
 /* Make `rows` anew; what they held is overwritten, their memory (in `arena`) is used
  * again. `scratch` is for this call alone. */
 int rows_fill(struct rows *rows, const struct rows_of *of, const struct view *view,
               struct arena *arena, struct arena *scratch, struct err *err);
-
-/* In the terminal: does this place have a row below its parent; has it any rows below
- * it; is one of them a module, a group or a plain value? */
-bool rows_has(const struct outline *outline, uint32_t at);
-bool rows_below(const struct outline *outline, uint32_t at);
-bool rows_inner(const struct outline *outline, uint32_t at);
 
 /* One sibling, or a run of them, to be put in order. */
 struct unit {

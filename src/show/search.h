@@ -20,12 +20,16 @@
 struct search;
 
 /* Understand what was typed. NULL if a regular expression is wrong (ERR_USAGE) or
- * memory is spent. The text is borrowed. */
+ * memory is spent. */
 struct search *search_new(struct str text, struct err *err);
 void search_free(struct search *search); /* NULL is allowed */
 
 /* The version of pcre2, which understands regular expressions: "10.42". */
 void search_library(struct buf *to);
+
+/* Is all that `search` finds among what `before`, to which letters were added, found?
+ */
+bool search_narrows(const struct search *search, const struct search *before);
 
 /* Which places or nodes match: a bit for each, and how many; a `!` is not looked at.
  * The root never does. `among`: only these may, or NULL. A regular expression that

@@ -1,0 +1,370 @@
+/* A search over all rows of a tree. A million rows have few names and few types: what
+ * was looked at once is remembered by its number. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "show/args.h"
+#include "show/rows.h"
+#include "show/search_in.h"
+#include "text/number.h"
+
+#define LONG_PATH  4096 /* of longer full names, the end is looked at */
+#define SOME_TYPES 8192 /* so many are remembered; a power of two */
+#define MOST_PARTS 16   /* of a full name that was typed */
+
+/* What is known of a name. */
+enum known {
+    KNOWN = 1,
+    KNOWN_MATCHES = 2, /* the name alone */
+    KNOWN_BEGINS = 4,  /* it begins with the last part of what was typed */
+};
+
+struct type_known {
+    uint64_t key; /* 0: none */
+    bool matches;
+};
+
+/* The full name of place after place, in order: what a place has in common with the one
+ * before is kept. */
+struct walk {
+    struct buf path;
+    uint32_t *ends; /* of the path, by depth */
+    uint32_t room, depth;
+    uint32_t *stops; /* end[] of the places on the path, by depth */
+    uint32_t stops_room;
+    struct arena arena;
+};
+
+struct finder {
+    struct search *search;
+    const struct outline *outline;
+    struct arena arena;
+    uint8_t *names;           /* by string: enum known; NULL: names have no numbers */
+    struct type_known *types; /* SOME_TYPES of them */
+    struct str parts[MOST_PARTS];
+    uint32_t n_parts; /* of what was typed, between dots; 0: compare full names */
+    struct walk walk;
+};
+
+/* --- Types */
+
+static bool matches_word(const struct search *search, const struct model *model,
+                         uint32_t place)
+{
+    const struct tensor *tensor;
+    bool trained;
+
+    if (model->kind[place] != PLACE_TENSOR)
+        return false;
+    tensor = place_tensor(model, place);
+    trained = tensor->flags & TENSOR_GRAD;
+    return tensor->role == ROLE_PARAMETER && (tensor->flags & TENSOR_GRAD_KNOWN) &&
+           trained == (search->word == WORD_TRAINABLE);
+}
+
+/* "Conv2d(64→64, 3×3)" of a module, "64×64×3×3 float32" of a tensor. */
+static struct str about(struct search *search, const struct model *model,
+                        uint32_t place)
+{
+    struct buf *to = &search->about;
+    const struct tensor *tensor;
+    const struct object *object;
+
+    buf_clear(to);
+    if (model->kind[place] == PLACE_TENSOR) {
+        tensor = place_tensor(model, place);
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+        buf_printf(to, " %s", dtype_name(tensor->dtype));
+    } else if (model->kind[place] != PLACE_VALUE) {
+        object = place_object(model, place);
+        buf_str(to, class_short(place_class(model, place)));
+        if (object && model->kind[place] == PLACE_MODULE) {
+            buf_char(to, '(');
+            args_show(to, model, object);
+            buf_char(to, ')');
+        }
+    }
+    return buf_span(to);
+}
+
+/* What decides about such a text, as a number; 0: none. */
+static uint64_t about_key(const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor;
+    const struct object *object;
+
+    switch ((enum place_kind)model->kind[place]) {
+    case PLACE_TENSOR:
+        tensor = place_tensor(model, place);
+        return 1 | (uint64_t)tensor->rank << 2 | (uint64_t)tensor->dtype << 10 |
+               (uint64_t)tensor->shape << 18;
+    case PLACE_MODULE:
+        object = place_object(model, place);
+        return object ? hash_mix(hash_mix(object->guessed, object->class_id),
+                                 object->args) |
+                            2
+                      : 0;
+    default:
+        return 0;
+    }
+}
+
+static bool type_matches(struct finder *f, const struct model *model, uint32_t place)
+{
+    uint64_t key = about_key(model, place);
+    struct type_known *known = &f->types[hash_u64(key) % SOME_TYPES];
+
+    if (key == 0 || f->outline->diff)
+        return search_text(f->search, about(f->search, model, place), 0);
+    if (known->key != key) {
+        known->key = key;
+        known->matches = search_text(f->search, about(f->search, model, place), 0);
+    }
+    return known->matches;
+}
+
+/* --- Names */
+
+/* The full name of the place that comes next. */
+static int walk_to(struct walk *walk, const struct outline *outline, uint32_t place)
+{
+    uint32_t depth = walk->depth;
+
+    while (depth > 0 && place >= walk->stops[depth - 1])
+        depth--;
+    walk->path.len = depth > 0 ? walk->ends[depth - 1] : 0;
+    if (place > 0) { /* the root has no name */
+        if (walk->path.len > 0)
+            buf_char(&walk->path, '.');
+        buf_str(&walk->path, outline_name(outline, place));
+    }
+    if (arena_room(&walk->arena, &walk->ends, depth, &walk->room, sizeof *walk->ends) <
+            0 ||
+        arena_room(&walk->arena, &walk->stops, depth, &walk->stops_room,
+                   sizeof *walk->stops) < 0)
+        return -1;
+    walk->ends[depth] = (uint32_t)walk->path.len;
+    walk->stops[depth] = outline->end[place];
+    walk->depth = depth + 1;
+    return walk->path.bad ? -1 : 0;
+}
+
+static bool begins_with(const struct search *search, struct str name, struct str part)
+{
+    size_t same = 0;
+
+    while (same < part.len && same < name.len &&
+           search_same_char(search, name.at[same], part.at[same]))
+        same++;
+    return same == part.len;
+}
+
+static unsigned look_at_name(struct finder *f, struct str name)
+{
+    struct search *search = f->search;
+
+    if (f->n_parts > 0)
+        return KNOWN |
+               (begins_with(search, name, f->parts[f->n_parts - 1]) ? KNOWN_BEGINS : 0);
+    return KNOWN | (search_text(search, name, 0) ? KNOWN_MATCHES : 0);
+}
+
+static unsigned name_known(struct finder *f, uint32_t at)
+{
+    uint8_t *known;
+
+    if (!f->names)
+        return look_at_name(f, outline_name(f->outline, at));
+    known = &f->names[f->outline->show->model->name[at]];
+    if (!*known)
+        *known = (uint8_t)look_at_name(f, outline_name(f->outline, at));
+    return *known;
+}
+
+/* "layer1.0.co" part by part: the name begins with the last, those above it are the
+ * others, and the topmost of these ends with the first. */
+static bool parts_match(struct finder *f, uint32_t at)
+{
+    const struct outline *outline = f->outline;
+    uint32_t i = f->n_parts - 1;
+
+    /* "layer1." ends before any name begins. */
+    if (f->parts[i].len == 0 || !(name_known(f, at) & KNOWN_BEGINS))
+        return false;
+    while (i-- > 0) {
+        struct str name, part = f->parts[i];
+
+        at = outline->parent[at];
+        if (at == 0 || at == NO_PLACE)
+            return false; /* the root has no name */
+        name = outline_name(outline, at);
+        if (name.len < part.len || (i > 0 && name.len != part.len) ||
+            !begins_with(f->search, str_from(name, name.len - part.len), part))
+            return false;
+    }
+    return true;
+}
+
+static bool path_matches(struct finder *f, uint32_t at)
+{
+    struct str name = outline_name(f->outline, at), path = buf_span(&f->walk.path);
+
+    if (path.len > LONG_PATH)
+        path = str_from(path, path.len - LONG_PATH);
+    return search_text(f->search, path, path.len > name.len ? path.len - name.len : 0);
+}
+
+static bool matches(struct finder *f, uint32_t at)
+{
+    struct search *search = f->search;
+    uint32_t place;
+    const struct model *model = outline_place(f->outline, at, &place);
+
+    if (search->word != WORD_NONE)
+        return place != NO_PLACE && matches_word(search, model, place);
+    if (search->text.len == 0)
+        return true;
+    if (f->n_parts > 0  ? parts_match(f, at)
+        : search->paths ? path_matches(f, at)
+                        : name_known(f, at) & KNOWN_MATCHES)
+        return true;
+    return search->types && place != NO_PLACE && type_matches(f, model, place);
+}
+
+/* --- All of them */
+
+/* What was typed, part by part; unless a name has a dot itself, or the pattern is more
+ * than letters: then full names are needed. */
+static void find_parts(struct finder *f)
+{
+    const struct outline *outline = f->outline;
+    struct str rest = f->search->text;
+    uint32_t n = 0;
+
+    if (!f->search->paths || f->search->regex || f->search->glob)
+        return;
+    while (n < MOST_PARTS && str_split(&rest, '.', &f->parts[n]))
+        n++;
+    if (rest.at)
+        return;
+    for (uint32_t p = 1; p < outline->n; p++) {
+        uint8_t *known = f->names ? &f->names[outline->show->model->name[p]] : NULL;
+
+        if (known && *known)
+            continue;
+        if (str_find_char(outline_name(outline, p), '.') >= 0) {
+            f->n_parts = 0;
+            if (f->names)
+                memset(f->names, 0, outline->show->model->strings.n);
+            return;
+        }
+        f->n_parts = n;
+        if (known)
+            *known = (uint8_t)look_at_name(f, outline_name(outline, p));
+    }
+}
+
+static int finder_begin(struct finder *f)
+{
+    arena_init(&f->arena, 0);
+    arena_init(&f->walk.arena, 0);
+    if (!f->outline->diff) {
+        f->names = arena_alloc(&f->arena, f->outline->show->model->strings.n);
+        if (!f->names)
+            return -1;
+    }
+    f->types = arena_array(&f->arena, SOME_TYPES, sizeof *f->types);
+    if (!f->types)
+        return -1;
+    find_parts(f);
+    return 0;
+}
+
+static void finder_end(struct finder *f)
+{
+    buf_release(&f->walk.path);
+    arena_release(&f->walk.arena);
+    arena_release(&f->arena);
+}
+
+/* Look at one; -1: no memory for its full name. */
+static int look(struct finder *f, uint32_t at, bool asked, uint8_t *match,
+                uint32_t *count)
+{
+    bool whole = f->search->paths && f->n_parts == 0;
+
+    if (whole && walk_to(&f->walk, f->outline, at) < 0)
+        return -1;
+    if (asked && at > 0 && matches(f, at)) {
+        match[at / 8] |= (uint8_t)(1u << (at % 8));
+        ++*count;
+    }
+    return 0;
+}
+
+int search_find(struct search *search, const struct outline *outline,
+                const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
+                struct err *err)
+{
+    struct finder f = {.search = search, .outline = outline};
+    uint32_t n = outline->n, count = 0;
+    int status = finder_begin(&f);
+    bool skip = among && !(search->paths && f.n_parts == 0);
+
+    memset(match, 0, bit_bytes(n));
+    for (uint32_t p = 0; p < n && !search->gave_up && status == 0; p++) {
+        if (skip && p % 8 == 0 && among[p / 8] == 0)
+            p += 7;
+        else
+            status = look(&f, p, !among || bit_get(among, p), match, &count);
+    }
+    if (status < 0)
+        err_set(err, ERR_LIMIT, "no memory for the names of the model");
+    if (search->gave_up)
+        status =
+            err_set(err, ERR_LIMIT, "/%.*s/ takes too long on the names of this file",
+                    STR_ARG(search->text));
+    if (status == 0)
+        *ret_matches = count;
+    finder_end(&f);
+    return status;
+}
+
+/* Keep what matches, what stands below it, and what leads to it. */
+static void keep_matches(const struct model *model, const uint8_t *match, uint8_t *keep)
+{
+    uint32_t below = 0;
+
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        if (p > 0 && bit_get(match, p) && model->end[p] > below)
+            below = model->end[p];
+        bit_set(keep, p, p == 0 || p < below);
+    }
+    for (uint32_t p = model->n_places; p-- > 1;)
+        if (bit_get(keep, p))
+            bit_set(keep, model->parent[p], true);
+}
+
+/* Drop what matches, and what stands below it. */
+static void keep_others(const struct model *model, const uint8_t *match, uint8_t *keep)
+{
+    bit_set(keep, 0, true);
+    for (uint32_t p = 1; p < model->n_places; p++)
+        bit_set(keep, p, bit_get(keep, model->parent[p]) && !bit_get(match, p));
+}
+
+int search_all(struct search *search, const struct show *show, uint8_t *match,
+               uint8_t *keep, uint32_t *ret_matches, struct err *err)
+{
+    const struct model *model = show->model;
+    struct outline outline;
+    uint32_t n;
+
+    if (outline_init(&outline, show, NULL, err) < 0 ||
+        search_find(search, &outline, NULL, match, &n, err) < 0)
+        return -1;
+    (search->inverse ? keep_others : keep_matches)(model, match, keep);
+    *ret_matches = search->inverse ? model->n_places - 1 - n : n;
+    return 0;
+}

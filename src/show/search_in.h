@@ -1,0 +1,34 @@
+/* search_in.h - a search from inside: search.c understands what was typed and holds it
+ * against a text, search_find.c against all rows of a tree. */
+#ifndef SHOW_SEARCH_IN_H
+#define SHOW_SEARCH_IN_H
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "show/search.h"
+
+enum search_word { WORD_NONE, WORD_TRAINABLE, WORD_FROZEN };
+
+struct search {
+    char *copy;      /* of what was typed */
+    struct str text; /* in it, without ! and slashes */
+    enum search_word word;
+    bool inverse;
+    bool glob;         /* has * or ? */
+    bool paths;        /* looks at full names */
+    bool types;        /* looks at types, arguments and shapes too; case counts */
+    pcre2_code *regex; /* or NULL */
+    pcre2_match_data *found;
+    pcre2_match_context *limits;
+    pcre2_jit_stack *stack;
+    bool gave_up;     /* a name took too many steps */
+    struct buf about; /* type, arguments or shape of the place being looked at */
+};
+
+/* Does it match a text? It must end behind `own`, where the row's own name begins. */
+bool search_text(struct search *search, struct str s, size_t own);
+/* Are they the same letter, as far as case counts? */
+bool search_same_char(const struct search *search, char a, char b);
+
+#endif
