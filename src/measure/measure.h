@@ -6,6 +6,7 @@
  *   stats.h       count, NaN, infinities, zeros, min, max, mean, std, L2 in one pass
  *   histogram.h   base-2 exponent histogram (same pass), exact linear histogram
  *   quantile.h    exact quantiles by radix select
+ *   blocks.h      root mean squares of blocks: a picture
  *   memory.h      statistics of what lies in memory, without a model
  *   compare.h     how the values of two tensors differ (compare_in.h has its tour)
  * Behind them: stats_add.c takes runs and blocks of 2048 elements through a kernel and
@@ -18,6 +19,7 @@
 #ifndef MEASURE_MEASURE_H
 #define MEASURE_MEASURE_H
 
+#include "measure/blocks.h"
 #include "measure/compare.h"
 #include "measure/elements.h"
 #include "measure/histogram.h"

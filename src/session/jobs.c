@@ -99,27 +99,42 @@ static void give(struct jobs *jobs, const struct answer *answer)
     jobs_tell(jobs);
 }
 
+/* Do one thing, if there is one. */
+static bool do_something(struct worker *worker)
+{
+    struct jobs *jobs = worker->jobs;
+    struct picture picture;
+    struct answer answer;
+
+    worker->with_picture = picture_take(worker, &picture);
+    if (!worker->with_picture && !take_task(worker, &answer))
+        return false;
+    worker->busy = true;
+    worker->with_long = !worker->with_picture && answer.brief;
+    pthread_mutex_unlock(&jobs->lock);
+    if (worker->with_picture)
+        picture_make(worker, &picture);
+    else
+        measure(worker, &answer);
+    pthread_mutex_lock(&jobs->lock);
+    if (worker->with_picture)
+        picture_give(jobs, &picture);
+    else
+        give(jobs, &answer);
+    worker->busy = worker->with_long = worker->with_picture = false;
+    pthread_cond_signal(&jobs->asked);
+    return true;
+}
+
 static void *work_on(void *argument)
 {
     struct worker *worker = argument;
     struct jobs *jobs = worker->jobs;
-    struct answer answer;
 
     pthread_mutex_lock(&jobs->lock);
-    while (!jobs->ending) {
-        if (!take_task(worker, &answer)) {
+    while (!jobs->ending)
+        if (!do_something(worker))
             pthread_cond_wait(&jobs->more, &jobs->lock);
-            continue;
-        }
-        worker->busy = true;
-        worker->with_long = answer.brief;
-        pthread_mutex_unlock(&jobs->lock);
-        measure(worker, &answer);
-        pthread_mutex_lock(&jobs->lock);
-        worker->busy = worker->with_long = false;
-        give(jobs, &answer);
-        pthread_cond_signal(&jobs->asked);
-    }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;
 }
@@ -142,7 +157,7 @@ static bool start_thread(struct worker *worker)
 
 /* Threads are started when there is something to do for them, and only one where all
  * bytes go through their owner. The lock is held. */
-static void start_threads(struct jobs *jobs)
+void jobs_start(struct jobs *jobs)
 {
     const struct source *source = jobs->session->model->source;
     uint32_t n = source && !source->any_thread ? 1 : JOBS_THREADS;
@@ -237,6 +252,7 @@ void jobs_free(struct jobs *jobs)
     for (uint32_t i = 0; i < jobs->session->model->n_tensors; i++)
         free(jobs->answers[i]);
     free(jobs->order);
+    arena_release(&jobs->picture.arena);
     close(jobs->read_fd);
     close(jobs->write_fd);
     pthread_cond_destroy(&jobs->more);
@@ -280,7 +296,7 @@ void jobs_want(struct jobs *jobs, uint32_t tensor)
         jobs->n_wishes--;
     }
     jobs->wishes[jobs->n_wishes++] = tensor;
-    start_threads(jobs);
+    jobs_start(jobs);
     if (jobs->n_workers == 0)
         jobs->n_wishes = 0;
     pthread_mutex_unlock(&jobs->lock);
@@ -336,7 +352,7 @@ void jobs_want_all(struct jobs *jobs)
     jobs->long_began_ns = jobs->long_told_ns = clock_ns();
     work_init(&jobs->long_work);
     atomic_store(&jobs->long_work.total, total);
-    start_threads(jobs);
+    jobs_start(jobs);
     jobs->long_on &= jobs->n_workers > 0;
     pthread_mutex_unlock(&jobs->lock);
 }
@@ -406,6 +422,8 @@ bool jobs_poll(struct jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     done = jobs->done;
     jobs->done = NULL;
+    any |= jobs->picture_new;
+    jobs->picture_new = false;
     if (jobs->long_on && jobs->at_order == jobs->n_order) {
         bool under_way = false;
 

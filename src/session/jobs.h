@@ -36,6 +36,12 @@ int jobs_fd(const struct jobs *jobs);
  * *ret_why: why there will be nothing, or NULL. */
 const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret_busy,
                                    const char **ret_why);
+/* The picture of a tensor (measure/blocks.h): there is one at a time, and asking for
+ * another forgets the last. NULL: it is being made (*ret_busy), or *ret_why says why
+ * there is none. Good until the next call. */
+const struct blocks *jobs_blocks(struct jobs *jobs, uint32_t tensor,
+                                 const struct blocks_wanted *wanted, bool *ret_busy,
+                                 const char **ret_why);
 /* The long job, for the status line: bytes done and in all; false: there is none. */
 bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
                    uint64_t *ret_began_ns);

@@ -38,14 +38,26 @@ struct errand {
     struct err err;
 };
 
+/* The one picture that is wanted, being made, or there. */
+enum picture_state { PICTURE_NONE, PICTURE_WANTED, PICTURE_BEGUN, PICTURE_DONE };
+struct picture {
+    enum picture_state state;
+    uint32_t tensor;
+    struct blocks_wanted wanted;
+    struct blocks blocks;
+    struct arena arena; /* of the blocks */
+    struct err err;     /* why there are none; code ERR_NONE: there are */
+};
+
 /* A thread, and the source through which it sees the model. */
 struct worker {
     struct source source; /* first: it is asked for its worker */
     struct jobs *jobs;
     pthread_t thread;
     struct model lent; /* the session's, with the source above where that is needed */
-    bool busy, with_long; /* with the long job */
-    struct work work;     /* of a wish */
+    bool busy;
+    bool with_long, with_picture; /* what it is busy with, if not with a wish */
+    struct work work;             /* of a wish */
     struct errand errand;
 };
 
@@ -66,6 +78,9 @@ struct jobs {
     uint32_t n_wishes;
     struct answer *done; /* for jobs_poll() */
 
+    struct picture picture;
+    bool picture_new; /* nobody polled since it was made */
+
     /* The long job: tensors in the order of the file. */
     uint32_t *order;
     uint32_t n_order, at_order;
@@ -84,6 +99,13 @@ enum asked { NOT_ASKED, ASKED, ANSWERED };
 
 /* Let whoever waits know that there is something to poll. The lock is held. */
 void jobs_tell(struct jobs *jobs);
+
+/* Take the picture that is wanted; make it, without the lock; and give it back. */
+bool picture_take(struct worker *worker, struct picture *ret_picture);
+void picture_make(struct worker *worker, struct picture *picture);
+void picture_give(struct jobs *jobs, struct picture *picture);
+/* Threads, as needed. The lock is held. */
+void jobs_start(struct jobs *jobs);
 
 /* How a thread sees the model: through a source that asks the owner. */
 void errands_begin(struct worker *worker);

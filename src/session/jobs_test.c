@@ -247,3 +247,33 @@ TEST(the_long_job_can_be_stopped_and_begun_again)
     jobs_free(jobs);
     session_close(session);
 }
+
+TEST(a_picture_is_made_in_the_background_and_another_takes_its_place)
+{
+    for (int any_thread = 0; any_thread < 2; any_thread++) {
+        struct slow slow;
+        struct session *session = slow_session(&slow, any_thread, ELEMENTS);
+        struct jobs *jobs = jobs_new(session, NULL);
+        struct blocks_wanted wanted;
+        const struct blocks *blocks = NULL;
+        const char *why = NULL;
+        bool busy = true;
+
+        blocks_whole(&wanted, session->model, &session->model->tensors[0]);
+        blocks_fit(&wanted, 4, 4);
+        CHECK(!jobs_blocks(jobs, 0, &wanted, &busy, &why));
+        while (!(blocks = jobs_blocks(jobs, 5, &wanted, &busy, &why))) {
+            struct pollfd fd = {.fd = jobs_fd(jobs), .events = POLLIN};
+
+            CHECK(busy && !why);
+            CHECK(poll(&fd, 1, 10000) == 1);
+            jobs_poll(jobs);
+        }
+        CHECK_INT(blocks->columns, 4);
+        CHECK_NEAR(blocks->at[0], 5.125, 0.01);
+        CHECK(jobs_blocks(jobs, 5, &wanted, &busy, &why) == blocks);
+        CHECK_INT(slow.others, any_thread ? slow.others : 0);
+        jobs_free(jobs);
+        session_close(session);
+    }
+}

@@ -9,7 +9,6 @@
 
 #define FIRST_ROWS    2
 #define FIRST_COLUMNS 5
-#define CELL_TEXT     72 /* two reals of any size, and a sign between them */
 
 int grid_first(struct slice *slice, const int64_t *shape, int rank, struct err *err)
 {
@@ -30,11 +29,13 @@ int grid_first(struct slice *slice, const int64_t *shape, int rank, struct err *
 /* ---- one format for all ---- */
 
 /* Four decimals say nothing of values below a hundredth, and too much of large ones. */
-static const char *shared_format(const struct cells *cells)
+const char *grid_format(const struct cells *cells)
 {
     bool two = cells->kind == CELL_COMPLEX || cells->kind == CELL_PAIR;
     double most = 0;
 
+    if (!cells->reals)
+        return "";
     for (uint64_t i = 0; i < cells->n * (two ? 2 : 1); i++) {
         double size = fabs(cells->reals[i]);
 
@@ -55,35 +56,35 @@ static int real_cell(char *to, size_t room, const char *format, double value)
     return snprintf(to, room, "%.4f", value);
 }
 
-static void cell_text(char to[CELL_TEXT], const struct cells *cells, uint64_t i,
-                      const char *format)
+void grid_cell(char to[GRID_CELL], const struct cells *cells, uint64_t i,
+               const char *format)
 {
     int n;
 
     switch (cells->kind) {
     case CELL_BOOL:
-        snprintf(to, CELL_TEXT, "%s", cells->integers[i] ? "True" : "False");
+        snprintf(to, GRID_CELL, "%s", cells->integers[i] ? "True" : "False");
         break;
     case CELL_INT:
-        snprintf(to, CELL_TEXT, "%lld", (long long)cells->integers[i]);
+        snprintf(to, GRID_CELL, "%lld", (long long)cells->integers[i]);
         break;
     case CELL_UINT:
-        snprintf(to, CELL_TEXT, "%llu", (unsigned long long)cells->integers[i]);
+        snprintf(to, GRID_CELL, "%llu", (unsigned long long)cells->integers[i]);
         break;
     case CELL_REAL:
-        real_cell(to, CELL_TEXT, format, cells->reals[i]);
+        real_cell(to, GRID_CELL, format, cells->reals[i]);
         break;
     case CELL_PAIR:
-        n = real_cell(to, CELL_TEXT, format, cells->reals[2 * i]);
+        n = real_cell(to, GRID_CELL, format, cells->reals[2 * i]);
         to[n++] = '|';
-        real_cell(to + n, CELL_TEXT - (size_t)n, format, cells->reals[2 * i + 1]);
+        real_cell(to + n, GRID_CELL - (size_t)n, format, cells->reals[2 * i + 1]);
         break;
     case CELL_COMPLEX:
-        n = real_cell(to, CELL_TEXT, format, cells->reals[2 * i]);
+        n = real_cell(to, GRID_CELL, format, cells->reals[2 * i]);
         if (!signbit(cells->reals[2 * i + 1]) || isnan(cells->reals[2 * i + 1]))
             to[n++] = '+';
-        n += real_cell(to + n, CELL_TEXT - (size_t)n, format, cells->reals[2 * i + 1]);
-        snprintf(to + n, CELL_TEXT - (size_t)n, "j");
+        n += real_cell(to + n, GRID_CELL - (size_t)n, format, cells->reals[2 * i + 1]);
+        snprintf(to + n, GRID_CELL - (size_t)n, "j");
         break;
     }
 }
@@ -157,7 +158,7 @@ static void each_line(struct grid *grid, struct buf *to, const char *more)
 {
     uint64_t lines = grid->length ? grid->cells->n / grid->length : 0;
     struct buf label = BUF_INIT;
-    char text[CELL_TEXT];
+    char text[GRID_CELL];
 
     for (uint64_t i = 0, n; i < lines * grid->length; i += n) {
         uint64_t line = i / grid->length, first = i % grid->length;
@@ -170,7 +171,7 @@ static void each_line(struct grid *grid, struct buf *to, const char *more)
         } else {
             text_pad(to, buf_span(&label), grid->label);
             for (uint64_t k = 0; k < n; k++) {
-                cell_text(text, grid->cells, i + k, grid->format);
+                grid_cell(text, grid->cells, i + k, grid->format);
                 buf_text(to, "  ");
                 text_pad_left(to, str_of(text), grid->cell);
             }
@@ -193,13 +194,13 @@ void grid_text(struct buf *to, const struct slice *slice, const struct cells *ce
 {
     struct grid grid = {.slice = slice, .cells = cells, .along = line_dim(slice)};
     struct buf more = BUF_INIT;
-    char text[CELL_TEXT];
+    char text[GRID_CELL];
 
-    grid.format = cells->reals ? shared_format(cells) : "";
+    grid.format = grid_format(cells);
     grid.length = grid.along >= 0 ? slice->dims[grid.along].n : 1;
     grid.chunk = grid.length ? grid.length : 1;
     for (uint64_t i = 0; i < cells->n; i++) {
-        cell_text(text, cells, i, grid.format);
+        grid_cell(text, cells, i, grid.format);
         grid.cell = strlen(text) > grid.cell ? strlen(text) : grid.cell;
     }
     each_line(&grid, NULL, "");

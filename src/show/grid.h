@@ -17,6 +17,12 @@
 /* The first values of a tensor, as `show` prints them unasked: 2 rows of 5. */
 int grid_first(struct slice *slice, const int64_t *shape, int rank, struct err *err);
 
+/* The format that all cells share, and one of them in it. */
+#define GRID_CELL 72 /* two reals of any size, and a sign between them */
+const char *grid_format(const struct cells *cells);
+void grid_cell(char to[GRID_CELL], const struct cells *cells, uint64_t i,
+               const char *format);
+
 /* Append the lines. `whole` is the tensor's shape: rows that go on beyond the slice end
  * in an ellipsis. `columns` is the width in cells, 0 for no limit: longer rows go on on
  * further lines. */
