@@ -29,6 +29,7 @@ OWNED_HEADERS = {
     "cairo": "librsvg",
     "ncurses": "ncursesw",
     "curses.h": "ncursesw",
+    "term.h": "ncursesw",
     "microhttpd.h": "libmicrohttpd",
     "Python.h": "Python.h",
 }

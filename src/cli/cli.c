@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -34,25 +33,6 @@ const struct option common_options[] = {
 const size_t n_common_options = COUNT_OF(common_options);
 
 /* --- To whom we speak */
-
-/* Does the environment ask for UTF-8? Where it says nothing at all, as in many
- * containers, it does; an explicit "C" or "de_DE" without a charset does not. */
-static bool speaks_utf8(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *value = getenv(names[i]);
-        const char *charset;
-
-        if (!value || !*value)
-            continue;
-        charset = strchr(value, '.') ? strchr(value, '.') + 1 : value;
-        return strncasecmp(charset, "utf-8", 5) == 0 ||
-               strncasecmp(charset, "utf8", 4) == 0;
-    }
-    return true;
-}
 
 static bool wants_colour(const char *choice, bool terminal)
 {
@@ -118,7 +98,7 @@ int cli_read(struct cli *cli, const struct command *command, void *options, int 
     }
     *cli = (struct cli){.command = command, .json = common.json, .csv = common.csv};
     cli->terminal = isatty(STDOUT_FILENO);
-    cli->ascii = common.ascii || !speaks_utf8();
+    cli->ascii = common.ascii || !pen_speaks_utf8();
     cli->colour = wants_colour(common.color, cli->terminal);
     cli->isolate = cli->terminal && !cli->ascii;
     cli->columns = find_columns(cli->terminal);

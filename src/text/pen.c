@@ -1,5 +1,11 @@
 #include "text/pen.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/base.h"
+
 #include "text/escape.h"
 #include "text/glyph.h"
 
@@ -21,4 +27,21 @@ void pen_line(const struct pen *pen, const struct buf *text, enum colour role)
 {
     pen_text(pen, text, role);
     out_char(pen->out, '\n');
+}
+
+bool pen_speaks_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *value = getenv(names[i]);
+        const char *charset;
+
+        if (!value || !*value)
+            continue;
+        charset = strchr(value, '.') ? strchr(value, '.') + 1 : value;
+        return strncasecmp(charset, "utf-8", 5) == 0 ||
+               strncasecmp(charset, "utf8", 4) == 0;
+    }
+    return true;
 }

@@ -17,4 +17,8 @@ struct pen {
 void pen_text(const struct pen *pen, const struct buf *text, enum colour role);
 void pen_line(const struct pen *pen, const struct buf *text, enum colour role);
 
+/* Does the environment ask for UTF-8? Where it says nothing at all, as in many
+ * containers, it does; an explicit "C" or "de_DE" without a charset does not. */
+bool pen_speaks_utf8(void);
+
 #endif

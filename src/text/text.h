@@ -9,6 +9,7 @@
  *   colour.h   what colours mean
  *   pen.h      to whom we write, and how
  *   nearest.h  what a mistyped word was meant to be
+ *   progress_text.h  how far a long job is
  */
 #ifndef TEXT_TEXT_H
 #define TEXT_TEXT_H

@@ -15,7 +15,7 @@ enum term_colours { TERM_MONO, TERM_16, TERM_256, TERM_TRUE };
 struct term;
 
 struct term_wanted {
-    const char *theme, *colour; /* as in struct tui_look */
+    const char *theme, *colour; /* as in struct tui_look; NULL or "": found out */
     bool mouse, ascii;
 };
 
@@ -34,14 +34,17 @@ void term_draw(struct term *term, const struct cells *cells);
 /* The next frame is written whole: ^L, after a resize or a suspension. */
 void term_redraw(struct term *term);
 
-/* The next key; `fd` (or -1) is another thing to wait for: KEY_JOBS. `wait` brackets
- * the waiting; either may be NULL. KEY_HANGUP: there is nobody any more. */
+/* The next key. KEY_JOBS: `fd` is readable; KEY_NONE: `timeout_ms` are over;
+ * KEY_RESIZE: the size changed, or the screen must be drawn anew; KEY_HANGUP: there is
+ * nobody any more. `begin` and `end` bracket the waiting; either may be NULL. */
 struct term_wait {
+    int fd;         /* another thing to wait for; -1: none */
+    int timeout_ms; /* -1: for ever */
     void (*begin)(void *user);
     void (*end)(void *user);
     void *user;
 };
-struct key term_key(struct term *term, int fd, const struct term_wait *wait);
+struct key term_key(struct term *term, const struct term_wait *wait);
 
 /* ^Z: give the terminal back, stop, take it again when continued. */
 void term_suspend(struct term *term);
@@ -49,5 +52,7 @@ void term_suspend(struct term *term);
 int term_run(struct term *term, char *const argv[], struct err *err);
 /* Copy by OSC 52; false: the terminal is known not to take it. */
 bool term_copy(struct term *term, struct str text);
+/* :set theme and color, while it is open. */
+void term_look(struct term *term, const struct term_wanted *wanted);
 
 #endif

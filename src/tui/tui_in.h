@@ -33,6 +33,14 @@ struct help {
     uint32_t top;
 };
 
+/* What the hints line shows, and where: a click on one is its key. */
+#define HINTS_MOST 8
+
+struct hint {
+    char text[56]; /* "space fold" */
+    uint16_t action, begin, end;
+};
+
 struct files; /* files.c: the model files of a folder, over the body */
 
 struct tui {
@@ -54,14 +62,17 @@ struct tui {
     struct frame_wanted view; /* focus, zoom, right or below, sizes, Labels */
     struct frame frame;       /* of the last frame: for the mouse */
     uint32_t opened[PANEL_COUNT], clock; /* when each was opened or focused last */
-    uint32_t label_cursor, label_top;
+    uint32_t label_cursor, label_top, n_labels;
     struct panel_lines panels[PANEL_COUNT];
     struct lines tree; /* of the last frame */
     uint64_t changes;  /* counts what may change a panel */
+    struct hint hints[HINTS_MOST];
+    unsigned n_hints;
 
     struct prompt prompt;
     struct menu menu;
     enum action menu_of; /* ACTION_COPY, ACTION_SORT; ACTION_COMMAND: completion */
+    unsigned menu_row;   /* of its first choice, on the screen */
     struct help help;
     struct buf trouble;    /* an error, on the status and hints lines until a key */
     const char *retry;     /* what Enter then does: a command line; or NULL */
@@ -70,6 +81,9 @@ struct tui {
     uint32_t click_row;    /* of the last click, to tell a double one */
     uint64_t click_ns;
     bool quit;
+    /* Enter on a tensor zooms Statistics; Esc then leads back to the tree. */
+    bool visiting;
+    bool visit_closes; /* and the panel, which was closed before, goes again */
 };
 
 /* --- tui.c */
@@ -88,17 +102,37 @@ void tui_trouble(struct tui *tui, const struct err *err, const char *retry);
 /* Something changed that panels show. */
 void tui_changed(struct tui *tui);
 
+/* --- input.c */
+
+void tui_key(struct tui *tui, const struct key *key);
+/* Begin to type; a command may be begun already: "diff ". */
+void tui_prompt(struct tui *tui, enum prompt_kind kind, struct str text);
+void tui_choose(struct tui *tui, uint32_t choice); /* of the menu: a click */
+/* Which values Statistics shows; "" is none. */
+void tui_slice(struct tui *tui, struct str text);
+
 /* --- actions.c */
 
 void tui_act(struct tui *tui, enum action action);
 /* Where keys go now: a bit of enum where. */
 unsigned tui_where(const struct tui *tui);
+/* The row of the cursor. */
+struct row tui_row(const struct tui *tui);
 void tui_focus(struct tui *tui, unsigned focus); /* opens the panel if needed */
 void tui_close_panel(struct tui *tui, enum panel_number panel);
+/* Scroll a panel; `cursor`: move the line that is selected, if it has one. */
+void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor);
 /* Go to a place, as a jump: Backspace leads back. */
 bool tui_go(struct tui *tui, uint32_t place);
 
-/* --- copy.c */
+/* --- sort_menu.c */
+
+void sort_menu(struct tui *tui);
+void sort_choose(struct tui *tui, char key);
+/* By the id of a label: a click on a column's title. */
+void sort_by_column(struct tui *tui, const char *label);
+
+/* --- copy_menu.c */
 
 /* Give a text to the clipboard, and say how in the status line. */
 void tui_copy(struct tui *tui, struct str text);

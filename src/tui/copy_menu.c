@@ -1,0 +1,194 @@
+/* y: what can be copied, and how it gets to the clipboard. */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "export/export.h"
+#include "show/copy.h"
+#include "tui/term_in.h"
+#include "tui/tui_in.h"
+
+#define JSON_BYTES (64 * MIB) /* tensors above this are copied without numbers */
+
+extern char **environ;
+
+/* --- The clipboard */
+
+/* Programs that say whether they took it; each only where its display is. */
+static const struct {
+    const char *needs; /* a variable of the environment; NULL: nothing */
+    char *const argv[4];
+    const char *name;
+} programs[] = {
+    {"WAYLAND_DISPLAY", {(char *)"wl-copy", NULL}, "wl-copy"},
+    {"DISPLAY",
+     {(char *)"xclip", (char *)"-selection", (char *)"clipboard", NULL},
+     "xclip"},
+    {NULL, {(char *)"pbcopy", NULL}, "pbcopy"},
+};
+
+/* Over ssh the clipboard of that display is not the one before the user. */
+static bool is_remote(void)
+{
+    const char *ssh = getenv("SSH_CONNECTION");
+
+    return ssh && *ssh;
+}
+
+static bool feed(char *const argv[], struct str text)
+{
+    posix_spawn_file_actions_t files;
+    int ends[2], status = -1, failed;
+    pid_t child;
+
+    if (pipe(ends) < 0)
+        return false;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[0], 0);
+    posix_spawn_file_actions_addclose(&files, ends[0]);
+    posix_spawn_file_actions_addclose(&files, ends[1]);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", 1 /* O_WRONLY */, 0);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", 1, 0);
+    failed = posix_spawnp(&child, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[0]);
+    if (!failed) {
+        struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+
+        sigemptyset(&ignore.sa_mask);
+        sigaction(SIGPIPE, &ignore, &before); /* it may end before it has read all */
+        term_write(ends[1], text.at, text.len);
+        sigaction(SIGPIPE, &before, NULL);
+    }
+    close(ends[1]);
+    if (failed)
+        return false;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static const char *copy_locally(struct str text)
+{
+    for (size_t i = 0; i < COUNT_OF(programs) && !is_remote(); i++) {
+        const char *display = programs[i].needs ? getenv(programs[i].needs) : "here";
+
+        if (display && *display && feed(programs[i].argv, text))
+            return programs[i].name;
+    }
+    return NULL;
+}
+
+void tui_copy(struct tui *tui, struct str text)
+{
+    const char *by = copy_locally(text);
+
+    if (by)
+        explorer_say(&tui->explorer, "copied %zu bytes by %s", text.len, by);
+    else if (tui->term && term_copy(tui->term, text))
+        explorer_say(&tui->explorer,
+                     "sent %zu bytes by OSC 52; the terminal may ignore it", text.len);
+    else /* to select by hand */
+        explorer_say(&tui->explorer, "%.*s", STR_ARG(text));
+}
+
+/* --- What there is to copy */
+
+/* The panel that has the focus, or the tree as it is on the screen. */
+static const struct lines *focused_lines(const struct tui *tui)
+{
+    if (tui->view.focus > FOCUS_TREE && tui->view.focus < PANEL_COUNT)
+        return &tui->panels[tui->view.focus].lines;
+    return &tui->tree;
+}
+
+static void add_json(struct tui *tui, struct buf *to, struct row row)
+{
+    struct err err = {0};
+
+    if (tui->explorer.pair)
+        explorer_say(&tui->explorer, "of two models there is :export diff.json");
+    else if (export_row_json(to, tui->explorer.session, row.place, JSON_BYTES,
+                             &tui->work, &err) < 0)
+        tui_trouble(tui, &err, NULL);
+}
+
+static void add_text(struct tui *tui, struct buf *to, char key)
+{
+    const struct show *show = &tui->explorer.show;
+    struct row row = tui_row(tui);
+
+    switch (key) {
+    case 'n':
+        copy_name(to, show, &row);
+        break;
+    case 'p':
+        copy_python(to, show, &row);
+        break;
+    case 'k':
+        copy_key(to, show, &row);
+        break;
+    case 't':
+        copy_lines(to, focused_lines(tui));
+        break;
+    case 'j':
+        add_json(tui, to, row);
+        break;
+    case 'c':
+        link_write(to, &tui->explorer, tui->view.focus, tui->view.zoom);
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_choice(struct tui *tui, char key, const char *name, struct buf *about)
+{
+    if (about->len)
+        menu_add(&tui->menu, key, str_of(name), buf_span(about));
+    buf_clear(about);
+}
+
+void copy_menu(struct tui *tui)
+{
+    static const struct {
+        char key;
+        const char *name;
+    } texts[] = {{'n', "name"}, {'p', "path"}, {'k', "key"}};
+    struct buf about = BUF_INIT;
+
+    menu_clear(&tui->menu);
+    tui->menu.title = "y Copy";
+    tui->menu_of = ACTION_COPY;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        add_text(tui, &about, texts[i].key);
+        add_choice(tui, texts[i].key, texts[i].name, &about);
+    }
+    buf_printf(&about, "%s as plain text, %u lines",
+               focused_lines(tui) == &tui->tree ? "the tree on the screen"
+                                                : "this panel",
+               focused_lines(tui)->n);
+    add_choice(tui, 't', "text", &about);
+    if (!tui->explorer.pair)
+        menu_add(&tui->menu, 'j', STR("JSON"),
+                 STR("this row, as torchoscope show --json prints it"));
+    add_text(tui, &about, 'c');
+    add_choice(tui, 'c', "command", &about);
+    tui->menu.selected = tui->menu.n ? tui->menu.n - 1 : 0;
+    buf_release(&about);
+}
+
+void copy_choose(struct tui *tui, char key)
+{
+    struct buf text = BUF_INIT;
+
+    add_text(tui, &text, key);
+    if (text.len)
+        tui_copy(tui, buf_span(&text));
+    buf_release(&text);
+}

@@ -1,0 +1,302 @@
+/* A frame: title, tree, panels, status, hints, and what lies over them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "text/glyph.h"
+#include "text/number.h"
+#include "text/width.h"
+#include "tui/draw_in.h"
+#include "tui/tui_in.h"
+
+/* --- Parts that several have */
+
+bool draw_mono(const struct tui *tui)
+{
+    return tui->term ? term_colours(tui->term) == TERM_MONO : true;
+}
+
+void draw_rule(struct tui *tui, const struct area *area, const char *title,
+               struct str subject, bool focused)
+{
+    struct cells *cells = &tui->cells;
+    bool strong = focused && draw_mono(tui) && tui->term;
+    const char *rule = glyph(strong ? GLYPH_FOCUS : GLYPH_RULE, false);
+    enum colour colour = focused ? COLOUR_FOCUS : COLOUR_DIM;
+    enum colour name = focused ? COLOUR_FOCUS : COLOUR_NONE;
+    struct buf cut = BUF_INIT;
+    unsigned at = 0;
+
+    for (unsigned i = 0; i < area->columns; i++)
+        cells_text(cells, area, i, 0, colour, 0, str_of(rule));
+    at = cells_text(cells, area, 2, 0, name, focused ? SPAN_BOLD : 0, STR(" "));
+    at = cells_text(cells, area, at, 0, name, focused ? SPAN_BOLD : 0, str_of(title));
+    at = cells_text(cells, area, at, 0, colour, 0, STR(" "));
+    if (subject.len && at + 8 < area->columns) {
+        text_cut_front(&cut, subject, area->columns - at - 5, "…");
+        cells_text(cells, area, at + 2, 0, name, 0, STR(" "));
+        at = cells_text(cells, area, at + 3, 0, name, 0, buf_span(&cut));
+        cells_text(cells, area, at, 0, colour, 0, STR(" "));
+        buf_release(&cut);
+    }
+}
+
+void draw_scroll(struct tui *tui, const struct area *area, uint32_t top, uint32_t all)
+{
+    uint32_t rows = area->rows, thumb, begin;
+
+    if (all <= rows || rows == 0)
+        return;
+    thumb = (uint32_t)((uint64_t)rows * rows / all);
+    thumb = thumb ? thumb : 1;
+    if (top > all - rows)
+        top = all - rows;
+    begin = (uint32_t)((uint64_t)top * (rows - thumb) / (all - rows));
+    for (uint32_t i = 0; i < rows; i++) {
+        bool on = i >= begin && i < begin + thumb;
+
+        cells_text(&tui->cells, area, 0, i, on ? COLOUR_NONE : COLOUR_DIM, 0,
+                   str_of(glyph(on ? GLYPH_SCROLL : GLYPH_LINE, false)));
+    }
+}
+
+/* One line that a function of show/ writes. */
+void draw_line(struct tui *tui, const struct area *area, unsigned row,
+               const struct lines *lines, uint32_t line)
+{
+    cells_line(&tui->cells, area, row, lines, line);
+}
+
+/* --- The tree */
+
+/* Is there a scroll bar of its own, or does the divider do? */
+static bool tree_scrolls(const struct tui *tui)
+{
+    return !tui->frame.right &&
+           browse_rows(tui->explorer.browse)->n > tui->frame.tree.rows - 1;
+}
+
+struct tree_room draw_tree_room(const struct tui *tui)
+{
+    struct area area = tui->frame.tree;
+
+    return (struct tree_room){.width = area.columns - (tree_scrolls(tui) ? 2 : 0),
+                              .height = area.rows,
+                              .no_colour = draw_mono(tui)};
+}
+
+static void draw_tree(struct tui *tui)
+{
+    struct browse *browse = tui->explorer.browse;
+    struct area area = tui->frame.tree, bar;
+    struct tree_room room;
+
+    if (area.rows < 2)
+        return;
+    browse_resize(browse, area.rows - 1);
+    room = draw_tree_room(tui);
+    lines_clear(&tui->tree);
+    tree_lines(&tui->tree, &tui->explorer, &room);
+    for (unsigned i = 0; i < area.rows && i < tui->tree.n; i++) {
+        draw_line(tui, &area, i, &tui->tree, i);
+        if (i > 0 && tui->tree.at[i].target == browse_cursor(browse)) {
+            cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
+            tui->cells.cursor_column = area.column;
+            tui->cells.cursor_row = area.row + i;
+            tui->cells.cursor_shown = tui->config.plain;
+        }
+    }
+    bar = (struct area){area.column + area.columns - 1, area.row + 1, 1, area.rows - 1};
+    if (tui->frame.right) {
+        for (unsigned i = 0; i < tui->frame.divider.rows; i++)
+            cells_text(&tui->cells, &tui->frame.divider, 0, i, COLOUR_DIM, 0,
+                       str_of(glyph(GLYPH_LINE, false)));
+        bar.column = tui->frame.divider.column;
+    }
+    draw_scroll(tui, &bar, browse_top(browse), browse_rows(browse)->n);
+}
+
+/* --- Panels */
+
+/* The panel's lines, made anew if anything changed; where they do not fit, a cell less
+ * wide, for the scroll bar. */
+static struct lines *panel_content(struct tui *tui, const struct panel *panel,
+                                   struct panel_room room)
+{
+    struct panel_lines *kept = &tui->panels[panel->number];
+    struct panel_state *state = &tui->explorer.panels[panel->number];
+
+    if (kept->made == tui->changes && kept->room.width == room.width &&
+        kept->room.height == room.height && kept->room.zoomed == room.zoomed)
+        return &kept->lines;
+    kept->room = room;
+    kept->made = tui->changes;
+    lines_clear(&kept->lines);
+    panel->lines(&kept->lines, &tui->explorer, state, &room);
+    if (kept->lines.n > room.height && room.width > 8) {
+        room.width--;
+        lines_clear(&kept->lines);
+        panel->lines(&kept->lines, &tui->explorer, state, &room);
+    }
+    return &kept->lines;
+}
+
+void draw_keep_in_sight(uint32_t *top, uint32_t *cursor, uint32_t n, uint32_t rows)
+{
+    if (cursor && *cursor >= n)
+        *cursor = n ? n - 1 : 0;
+    if (cursor && *cursor < *top)
+        *top = *cursor;
+    if (cursor && rows && *cursor >= *top + rows)
+        *top = *cursor - rows + 1;
+    if (*top + rows > n)
+        *top = n > rows ? n - rows : 0;
+}
+
+static void draw_panel(struct tui *tui, const struct frame_panel *where)
+{
+    const struct panel *panel = panels[where->panel];
+    struct panel_state *state = &tui->explorer.panels[where->panel];
+    struct area area = where->area, bar;
+    bool focused = tui->view.focus == where->panel;
+    struct buf subject = BUF_INIT, title = BUF_INIT;
+    struct lines *lines;
+
+    buf_printf(&title, "%u %s", where->panel, panel->title);
+    panel->subject(&subject, &tui->explorer);
+    draw_rule(tui, &area, buf_cstr(&title), buf_span(&subject), focused);
+    buf_release(&subject);
+    buf_release(&title);
+    area.row++;
+    area.rows--;
+    lines = panel_content(tui, panel,
+                          (struct panel_room){.width = area.columns,
+                                              .height = area.rows,
+                                              .zoomed = tui->view.zoom});
+    draw_keep_in_sight(&state->top, panel->cursor ? &state->cursor : NULL, lines->n,
+                       area.rows);
+    for (unsigned i = 0; i < area.rows && state->top + i < lines->n; i++) {
+        draw_line(tui, &area, i, lines, state->top + i);
+        if (!panel->cursor || !focused || state->top + i != state->cursor)
+            continue;
+        cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
+        cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
+                   str_of(glyph(GLYPH_CURSOR, false)));
+    }
+    bar = (struct area){area.column + area.columns - 1, area.row, 1, area.rows};
+    draw_scroll(tui, &bar, state->top, lines->n);
+}
+
+static void draw_labels(struct tui *tui, const struct frame_panel *where)
+{
+    struct explorer *explorer = &tui->explorer;
+    struct area area = where->area, bar;
+    struct row row = tui_row(tui);
+    struct lines lines = {0};
+
+    draw_rule(tui, &area, "L Labels", STR(""), tui->view.focus == FOCUS_LABELS);
+    area.row++;
+    area.rows--;
+    label_set_lines(&lines, &explorer->labels, &explorer->show, &row, area.columns);
+    draw_keep_in_sight(&tui->label_top, &tui->label_cursor, lines.n, area.rows);
+    for (unsigned i = 0; i < area.rows && tui->label_top + i < lines.n; i++) {
+        draw_line(tui, &area, i, &lines, tui->label_top + i);
+        if (tui->label_top + i != tui->label_cursor)
+            continue;
+        cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
+        cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
+                   str_of(glyph(GLYPH_CURSOR, false)));
+    }
+    bar = (struct area){area.column + area.columns - 1, area.row, 1, area.rows};
+    draw_scroll(tui, &bar, tui->label_top, lines.n);
+    tui->n_labels = lines.n;
+    lines_release(&lines);
+}
+
+/* --- All of it */
+
+/* Under the least size: how large it must be, and where we are. */
+static void draw_too_small(struct tui *tui)
+{
+    struct area all = {0, 0, tui->cells.columns, tui->cells.rows};
+    struct lines lines = {0};
+
+    lines_printf(&lines, COLOUR_NONE, "needs 40×8; this is %u×%u", tui->cells.columns,
+                 tui->cells.rows);
+    lines_end(&lines);
+    draw_line(tui, &all, 0, &lines, 0);
+    lines_clear(&lines);
+    if (tui->exploring && !tui->files && tui->cells.rows > 1) {
+        struct buf name = BUF_INIT, cut = BUF_INIT;
+        struct row row = tui_row(tui);
+
+        copy_name(&name, &tui->explorer.show, &row);
+        text_cut_front(&cut, buf_span(&name), tui->cells.columns, "…");
+        lines_add(&lines, COLOUR_NONE, SPAN_BOLD, buf_span(&cut));
+        lines_end(&lines);
+        draw_line(tui, &all, 1, &lines, 0);
+        buf_release(&name);
+        buf_release(&cut);
+    }
+    lines_release(&lines);
+}
+
+/* Those that are open, the latest last, for the layout. */
+static void list_open(struct tui *tui)
+{
+    struct frame_wanted *view = &tui->view;
+
+    view->n_open = 0;
+    for (unsigned i = 1; tui->exploring && i < PANEL_COUNT; i++) {
+        unsigned at = view->n_open;
+
+        if (!tui->explorer.panels[i].open || !panels[i])
+            continue;
+        while (at > 0 && tui->opened[view->open[at - 1]] > tui->opened[i]) {
+            view->open[at] = view->open[at - 1];
+            at--;
+        }
+        view->open[at] = (uint8_t)i;
+        view->n_open++;
+    }
+}
+
+static void draw_body(struct tui *tui)
+{
+    if (tui->files) {
+        files_draw(tui, &tui->frame.body);
+        return;
+    }
+    draw_tree(tui);
+    for (unsigned i = 0; i < tui->frame.n_panels; i++)
+        if (tui->frame.panels[i].panel == FOCUS_LABELS)
+            draw_labels(tui, &tui->frame.panels[i]);
+        else
+            draw_panel(tui, &tui->frame.panels[i]);
+}
+
+void tui_frame(struct tui *tui)
+{
+    struct lines title = {0};
+
+    cells_clear(&tui->cells);
+    tui->cells.ascii = tui->config.ascii;
+    tui->view.columns = tui->cells.columns;
+    tui->view.rows = tui->cells.rows;
+    tui->view.files = tui->files != NULL;
+    list_open(tui);
+    frame_make(&tui->frame, &tui->view);
+    if (tui->frame.too_small) {
+        draw_too_small(tui);
+        return;
+    }
+    if (tui->exploring && !tui->files) {
+        title_line(&title, &tui->explorer, tui->frame.title.columns);
+        draw_line(tui, &tui->frame.title, 0, &title, 0);
+    }
+    lines_release(&title);
+    draw_body(tui);
+    if (tui->help.open)
+        help_draw(tui, &tui->frame.body);
+    draw_status(tui);
+}

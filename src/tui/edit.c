@@ -1,0 +1,78 @@
+/* E: the source of the selected row's class, in the user's editor. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "tui/tui_in.h"
+
+/* Where the code of a place is: a file that can be read, and its line. */
+static bool find_code(struct tui *tui, uint32_t place, struct buf *ret_file,
+                      uint32_t *ret_line)
+{
+    const struct model *model = tui->explorer.show.model;
+    const struct object *object = NULL;
+    struct class_code code = {0};
+    struct arena arena;
+    struct err err;
+
+    while (place != NO_PLACE && !object) {
+        if (model->kind[place] == PLACE_MODULE || model->kind[place] == PLACE_GROUP)
+            object = place_object(model, place);
+        place = model->parent[place];
+    }
+    if (!object || object->class_id == NO_CLASS)
+        return false;
+    arena_init(&arena, 64 << 20);
+    if (class_code(model, object->class_id, &arena, &code, &err) == 0 &&
+        code.file.len) {
+        buf_str(ret_file, code.file);
+        *ret_line = code.line ? code.line : 1;
+    }
+    arena_release(&arena);
+    return ret_file->len && access(buf_cstr(ret_file), R_OK) == 0;
+}
+
+/* "code -w", "emacs -nw": an editor may come with words of its own. */
+#define WORDS_MOST 16
+
+static void run_editor(struct tui *tui, const char *editor, const char *file,
+                       uint32_t line)
+{
+    char *copy = strdup(editor), *words[WORDS_MOST + 3] = {0}, *rest = NULL;
+    char plus[16];
+    struct err err = {0};
+    size_t n = 0;
+
+    snprintf(plus, sizeof(plus), "+%u", line);
+    for (char *word = copy ? strtok_r(copy, " ", &rest) : NULL; word && n < WORDS_MOST;
+         word = strtok_r(NULL, " ", &rest))
+        words[n++] = word;
+    if (n == 0) {
+        free(copy);
+        return;
+    }
+    words[n++] = plus;
+    words[n++] = (char *)file;
+    if (term_run(tui->term, words, &err) < 0 && err.code)
+        tui_trouble(tui, &err, NULL);
+    free(copy);
+}
+
+void edit_source(struct tui *tui)
+{
+    const char *editor = getenv("VISUAL");
+    struct buf file = BUF_INIT;
+    uint32_t line = 1;
+
+    if (!editor || !*editor)
+        editor = getenv("EDITOR");
+    if (!editor || !*editor)
+        editor = "vi";
+    if (tui->explorer.pair || !find_code(tui, tui_row(tui).place, &file, &line))
+        explorer_say(&tui->explorer, "the source of this row is not here");
+    else if (tui->term)
+        run_editor(tui, editor, buf_cstr(&file), line);
+    buf_release(&file);
+}

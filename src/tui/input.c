@@ -1,0 +1,251 @@
+/* Where a key goes: to what is being typed, chosen or read first, then to the table. */
+#include <string.h>
+
+#include "tui/keys.h"
+#include "tui/tui_in.h"
+
+/* --- What is typed */
+
+static void end_prompt(struct tui *tui)
+{
+    tui->prompt.kind = PROMPT_NONE;
+    if (tui->menu_of == ACTION_COMMAND)
+        menu_clear(&tui->menu);
+}
+
+static void search_typed(struct tui *tui)
+{
+    struct err err = {0};
+
+    tui->prompt.bad =
+        browse_search(tui->explorer.browse, buf_span(&tui->prompt.text), &err) < 0;
+    if (tui->prompt.bad)
+        explorer_say(&tui->explorer, "%s", err.text);
+    tui_changed(tui);
+}
+
+static void run_command(struct tui *tui, struct str line)
+{
+    struct buf copy = BUF_INIT; /* the line may be the prompt's own text */
+    struct err err = {0};
+
+    buf_str(&copy, line);
+    if (tui_command(tui, buf_span(&copy), &err) < 0)
+        tui_trouble(tui, &err, NULL);
+    tui_changed(tui);
+    buf_release(&copy);
+}
+
+void tui_slice(struct tui *tui, struct str text)
+{
+    struct panel_state *state = &tui->explorer.panels[PANEL_STATISTICS];
+
+    if (text.len >= sizeof(state->slice)) {
+        explorer_say(&tui->explorer, "a slice has at most %d characters",
+                     (int)sizeof(state->slice) - 1);
+        return;
+    }
+    memset(state->slice, 0, sizeof(state->slice));
+    if (text.len)
+        memcpy(state->slice, text.at, text.len);
+    if (tui->view.focus != PANEL_STATISTICS)
+        tui_focus(tui, PANEL_STATISTICS);
+    tui_changed(tui);
+}
+
+static void enter_typed(struct tui *tui)
+{
+    enum prompt_kind kind = tui->prompt.kind;
+    struct buf text = BUF_INIT;
+
+    buf_str(&text, buf_span(&tui->prompt.text));
+    if (kind == PROMPT_COMMAND)
+        prompt_remember(&tui->prompt);
+    end_prompt(tui);
+    if (kind == PROMPT_COMMAND && text.len)
+        run_command(tui, buf_span(&text));
+    else if (kind == PROMPT_SLICE)
+        tui_slice(tui, str_trim(buf_span(&text)));
+    buf_release(&text);
+}
+
+static void offer(struct tui *tui)
+{
+    menu_clear(&tui->menu);
+    tui->menu_of = ACTION_COMMAND;
+    tui_complete(tui, buf_span(&tui->prompt.text), &tui->menu);
+    tui->menu.title = tui->menu.n ? ": Command" : NULL;
+}
+
+void tui_prompt(struct tui *tui, enum prompt_kind kind, struct str text)
+{
+    menu_clear(&tui->menu);
+    prompt_begin(&tui->prompt, kind, text);
+    if (kind == PROMPT_COMMAND)
+        offer(tui);
+}
+
+/* Tab takes the choice that is selected; the next ones come by more Tabs. */
+static void complete(struct tui *tui, int by)
+{
+    struct str choice;
+
+    if (tui->menu.n == 0)
+        return;
+    choice = menu_text(&tui->menu, tui->menu.selected);
+    if (str_eq(choice, buf_span(&tui->prompt.text))) {
+        menu_move(&tui->menu, by);
+        choice = menu_text(&tui->menu, tui->menu.selected);
+    }
+    prompt_set(&tui->prompt, choice);
+    /* A choice that is the only one leads on to what may follow it. */
+    if (tui->menu.n == 1)
+        offer(tui);
+}
+
+static void leave_prompt(struct tui *tui)
+{
+    if (tui->prompt.kind == PROMPT_SEARCH)
+        browse_clear(tui->explorer.browse);
+    end_prompt(tui);
+    tui_changed(tui);
+}
+
+static void type_key(struct tui *tui, const struct key *key)
+{
+    bool command = tui->prompt.kind == PROMPT_COMMAND;
+
+    if (key->code == KEY_ESCAPE || key->code == KEY_CTRL('C') ||
+        (key->code == KEY_BACKSPACE && tui->prompt.text.len == 0)) {
+        leave_prompt(tui);
+    } else if (key->code == '\r' || key->code == '\n') {
+        enter_typed(tui);
+    } else if (key->code == '\t' || key->code == KEY_BACK_TAB) {
+        if (command)
+            complete(tui, key->code == '\t' ? 1 : -1);
+    } else if (key->code == KEY_UP || key->code == KEY_DOWN) {
+        if (command && prompt_history(&tui->prompt, key->code == KEY_UP ? -1 : 1))
+            offer(tui);
+        else if (tui->prompt.kind == PROMPT_SEARCH) /* look around while typing */
+            browse_move(tui->explorer.browse, key->code == KEY_UP ? -1 : 1);
+        tui_changed(tui);
+    } else if (prompt_key(&tui->prompt, key)) {
+        if (tui->prompt.kind == PROMPT_SEARCH)
+            search_typed(tui);
+        else if (command)
+            offer(tui);
+    }
+}
+
+/* --- What is chosen */
+
+static void choose(struct tui *tui, uint32_t choice)
+{
+    enum action of = tui->menu_of;
+    char key = tui->menu.choices[choice].key;
+
+    menu_clear(&tui->menu);
+    if (of == ACTION_COPY)
+        copy_choose(tui, key);
+    else if (of == ACTION_SORT)
+        sort_choose(tui, key);
+    tui_changed(tui);
+}
+
+void tui_choose(struct tui *tui, uint32_t choice)
+{
+    if (tui->menu_of == ACTION_COMMAND) {
+        tui->menu.selected = choice;
+        prompt_set(&tui->prompt, menu_text(&tui->menu, choice));
+    } else if (choice < tui->menu.n) {
+        choose(tui, choice);
+    }
+}
+
+static void menu_key(struct tui *tui, const struct key *key)
+{
+    uint32_t found = menu_find(&tui->menu, key->code);
+
+    if (found < MENU_MOST)
+        choose(tui, found);
+    else if (key->code == KEY_UP || key->code == 'k')
+        menu_move(&tui->menu, -1);
+    else if (key->code == KEY_DOWN || key->code == 'j' || key->code == '\t')
+        menu_move(&tui->menu, 1);
+    else if (key->code == '\r' && tui->menu.n)
+        choose(tui, tui->menu.selected);
+    else if (key->code != KEY_UNKNOWN)
+        menu_clear(&tui->menu);
+}
+
+/* --- All keys */
+
+/* An error stays until a key; Enter then goes the way on that it offers. */
+static bool trouble_key(struct tui *tui, const struct key *key)
+{
+    const char *retry = tui->retry;
+
+    if (tui->trouble.len == 0)
+        return false;
+    buf_clear(&tui->trouble);
+    tui->retry = NULL;
+    if (key->code == '\r' && retry) {
+        run_command(tui, str_of(retry));
+        return true;
+    }
+    return key->code == KEY_ESCAPE || key->code == '\r';
+}
+
+/* A wish for numbers of a row that was left is dropped. */
+static void after_key(struct tui *tui, uint32_t place_before)
+{
+    struct browse *browse = tui->explorer.browse;
+    struct str said;
+
+    if (!tui->exploring || tui->files)
+        return;
+    if (browse_place(tui->explorer.browse) != place_before && tui->explorer.jobs)
+        jobs_drop(tui->explorer.jobs);
+    said = browse_message(browse);
+    if (said.len && tui->explorer.message.len == 0)
+        explorer_say(&tui->explorer, "%.*s", STR_ARG(said));
+}
+
+static void plain_key(struct tui *tui, const struct key *key)
+{
+    const struct binding *binding = keymap_find(tui->keymap, key->code, tui_where(tui));
+    char name[16];
+
+    if (binding && !key->alt) {
+        tui_act(tui, binding->action);
+    } else if (!tui->files && key->code != KEY_UNKNOWN && key->code != KEY_PASTE) {
+        key_name(name, key->code, tui->config.ascii);
+        explorer_say(&tui->explorer, "%s%s does nothing here; ? tells what does",
+                     key->alt ? "Alt-" : "", name);
+    }
+}
+
+void tui_key(struct tui *tui, const struct key *key)
+{
+    uint32_t place = NO_PLACE;
+
+    if (key->code == KEY_UNKNOWN)
+        return;
+    if (tui->exploring) {
+        place = browse_place(tui->explorer.browse);
+        buf_clear(&tui->explorer.message);
+    }
+    if (trouble_key(tui, key))
+        return;
+    if (tui->help.open)
+        help_key(tui, key);
+    else if (key->code == KEY_MOUSE)
+        mouse_key(tui, key);
+    else if (tui->prompt.kind)
+        type_key(tui, key);
+    else if (tui->menu.title)
+        menu_key(tui, key);
+    else
+        plain_key(tui, key);
+    after_key(tui, place);
+}

@@ -1,0 +1,509 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "text/pen.h"
+#include "tui/term_in.h"
+#include "tui/terminfo_in.h"
+
+#define THEME_MS  50 /* how long the terminal may take to tell its background */
+#define ESCAPE_MS 25 /* after this long an ESC is a key, not the begin of one */
+
+extern char **environ;
+
+/* --- Taking it and giving it back */
+
+void term_write(int fd, const char *at, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, at, len);
+
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+            struct pollfd wait = {.fd = fd, .events = POLLOUT};
+
+            poll(&wait, 1, 100);
+            continue;
+        }
+        if (n <= 0)
+            return;
+        at += n;
+        len -= (size_t)n;
+    }
+}
+
+void term_enter(struct term *term)
+{
+    tcsetattr(term->fd, TCSADRAIN, &term->raw);
+    term_write(term->fd, term->enter.at, term->enter.len);
+    term->ours = 1;
+}
+
+void term_leave(struct term *term)
+{
+    if (!term->ours)
+        return;
+    term->ours = 0;
+    term_write(term->fd, term->leave.at, term->leave.len);
+    tcsetattr(term->fd, TCSADRAIN, &term->was);
+}
+
+static void add(struct buf *to, const char *capability)
+{
+    const char *text = terminfo_string(capability);
+
+    if (text)
+        buf_text(to, text);
+}
+
+/* Nothing wraps at the right edge while it is ours: where a terminal finds a character
+ * wider than we do, only its own row suffers. */
+static void make_sequences(struct term *term)
+{
+    add(&term->enter, "smcup");
+    buf_text(&term->enter, "\033[?7l\033[?25l\033[?2004h");
+    if (term->mouse)
+        buf_text(&term->enter, "\033[?1000h\033[?1002h\033[?1006h");
+    if (term->mouse)
+        buf_text(&term->leave, "\033[?1006l\033[?1002l\033[?1000l");
+    buf_text(&term->leave, "\033[?2004l\033[0m\033[?7h");
+    if (term->synchronised)
+        buf_text(&term->leave, "\033[?2026l");
+    add(&term->leave, "clear");
+    add(&term->leave, "rmcup");
+    buf_text(&term->leave, "\033[?25h");
+    add(&term->leave, "cnorm");
+}
+
+static void make_raw(struct term *term)
+{
+    term->raw = term->was;
+    term->raw.c_iflag &=
+        (tcflag_t) ~(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON | PARMRK);
+    term->raw.c_oflag &= (tcflag_t)~OPOST;
+    term->raw.c_lflag &= (tcflag_t) ~(ECHO | ECHONL | ICANON | IEXTEN | ISIG);
+    term->raw.c_cflag = (term->raw.c_cflag & (tcflag_t)~PARENB) | CS8;
+    term->raw.c_cc[VMIN] = 1;
+    term->raw.c_cc[VTIME] = 0;
+}
+
+/* --- Colours */
+
+static bool is_set(const char *text)
+{
+    return text && *text;
+}
+
+static enum term_colours find_colours(const char *wanted)
+{
+    const char *depth = getenv("COLORTERM");
+    int known = terminfo_number("colors");
+
+    if (is_set(wanted)) {
+        if (strcmp(wanted, "never") == 0)
+            return TERM_MONO;
+        if (strcmp(wanted, "16") == 0)
+            return TERM_16;
+        if (strcmp(wanted, "256") == 0)
+            return TERM_256;
+        if (strcmp(wanted, "true") == 0)
+            return TERM_TRUE;
+    } else if (is_set(getenv("NO_COLOR"))) {
+        return TERM_MONO;
+    }
+    if (known < 8 && !is_set(wanted))
+        return TERM_MONO;
+    if (known > 256 || (is_set(depth) && (strcmp(depth, "truecolor") == 0 ||
+                                          strcmp(depth, "24bit") == 0)))
+        return TERM_TRUE;
+    return known >= 256 ? TERM_256 : TERM_16;
+}
+
+/* "15;0" or "15;default;0": the background is the last number; 7 and 9 to 15 are light.
+ */
+static bool colorfgbg_light(void)
+{
+    const char *text = getenv("COLORFGBG");
+    const char *last = text ? strrchr(text, ';') : NULL;
+    uint64_t number;
+
+    return last && str_to_u64(str_of(last + 1), &number) &&
+           (number == 7 || (number > 8 && number < 16));
+}
+
+/* "11;rgb:1e1e/1e1e/2e2e": how light the background is. */
+static void take_answer(struct term *term, const struct key *key)
+{
+    struct str text = {key->text, key->text_len}, part;
+    unsigned levels[3] = {0}, n = 0;
+
+    if (!str_starts(text, STR("11;rgb:")) || term->theme_known)
+        return;
+    text = str_from(text, 7);
+    while (n < 3 && str_split(&text, '/', &part)) {
+        char digits[3] = {part.len ? part.at[0] : '0', part.len > 1 ? part.at[1]
+                                                       : part.len   ? part.at[0]
+                                                                    : '0'};
+
+        levels[n++] = (unsigned)strtoul(digits, NULL, 16);
+    }
+    term->theme_known = true;
+    term->light = levels[0] * 299 + levels[1] * 587 + levels[2] * 114 > 128 * 1000;
+    term->changed = 1;
+}
+
+/* Is this a name of the console, which prints what it does not know? */
+static bool is_console(void)
+{
+    const char *name = getenv("TERM");
+
+    return is_set(name) && (strcmp(name, "linux") == 0 || strncmp(name, "vt", 2) == 0);
+}
+
+void term_look(struct term *term, const struct term_wanted *wanted)
+{
+    const char *theme = wanted->theme;
+
+    if (!is_set(theme))
+        theme = getenv("TORCHOSCOPE_THEME");
+    term->colours = find_colours(wanted->colour);
+    term->theme_known =
+        is_set(theme) && (strcmp(theme, "light") == 0 || strcmp(theme, "dark") == 0);
+    if (term->theme_known)
+        term->light = strcmp(theme, "light") == 0;
+    else
+        term->light = colorfgbg_light();
+    term->whole = true;
+}
+
+/* --- Keys */
+
+/* Read what is there; false: nothing more will come. */
+static bool read_more(struct term *term)
+{
+    ssize_t n = read(term->fd, term->in + term->n_in, sizeof(term->in) - term->n_in);
+
+    if (n > 0)
+        term->n_in += (size_t)n;
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+        term->closed = true;
+    return !term->closed;
+}
+
+static void forget_taken(struct term *term)
+{
+    if (term->taken == 0)
+        return;
+    memmove(term->in, term->in + term->taken, term->n_in - term->taken);
+    term->n_in -= term->taken;
+    term->taken = 0;
+}
+
+/* Is another key complete? */
+static bool take_key(struct term *term, bool last, struct key *ret_key)
+{
+    last = last || term->n_in == sizeof(term->in);
+    for (;;) {
+        forget_taken(term);
+        term->taken = keys_take(term->in, term->n_in, last, ret_key);
+        if (term->taken == 0)
+            return false;
+        if (ret_key->code != KEY_ANSWER)
+            return true;
+        take_answer(term, ret_key);
+    }
+}
+
+static void drain(int fd)
+{
+    char bytes[64];
+
+    while (read(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes))
+        ;
+}
+
+/* Wait for a key, a signal, or something else; which it was. */
+static uint32_t wait_for(struct term *term, const struct term_wait *wait, int timeout)
+{
+    struct pollfd fds[3] = {{.fd = term->fd, .events = POLLIN},
+                            {.fd = term->wake[0], .events = POLLIN},
+                            {.fd = wait->fd, .events = POLLIN}};
+    int n;
+
+    if (wait->begin)
+        wait->begin(wait->user);
+    n = poll(fds, wait->fd >= 0 ? 3 : 2, timeout);
+    if (wait->end)
+        wait->end(wait->user);
+    if (fds[1].revents & POLLIN)
+        drain(term->wake[0]);
+    if (term->hung)
+        return KEY_HANGUP;
+    if (n < 0)
+        return errno == EINTR ? KEY_RESIZE : KEY_HANGUP;
+    if (n == 0)
+        return KEY_NONE;
+    if (fds[0].revents)
+        return read_more(term) ? KEY_FIRST : KEY_HANGUP;
+    return fds[1].revents ? KEY_RESIZE : KEY_JOBS;
+}
+
+struct key term_key(struct term *term, const struct term_wait *wait)
+{
+    struct key key = {0};
+
+    for (;;) {
+        bool partial;
+        uint32_t what;
+
+        if (take_key(term, false, &key))
+            return key;
+        if (term->changed) {
+            term->changed = 0;
+            term->whole = true;
+            return (struct key){.code = KEY_RESIZE};
+        }
+        partial = term->n_in > 0;
+        what = wait_for(term, wait, partial ? ESCAPE_MS : wait->timeout_ms);
+        if (what == KEY_HANGUP)
+            return (struct key){.code = KEY_HANGUP};
+        if (what == KEY_JOBS)
+            return (struct key){.code = KEY_JOBS};
+        if (what == KEY_NONE && !partial)
+            return (struct key){.code = KEY_NONE};
+        if (what == KEY_NONE && take_key(term, true, &key))
+            return key;
+        if (what == KEY_RESIZE &&
+            !term->changed) /* an interrupted wait: let others see */
+            return (struct key){.code = KEY_NONE};
+    }
+}
+
+/* Ask for the background, and what every terminal answers at once, so that one which
+ * does not know the question costs no more than its way to us. */
+static void ask_theme(struct term *term)
+{
+    static const char question[] = "\033]11;?\033\\\033[c";
+    struct pollfd wait = {.fd = term->fd, .events = POLLIN};
+
+    if (term->theme_known || term->colours < TERM_256 || is_console())
+        return;
+    term_write(term->fd, question, sizeof(question) - 1);
+    while (poll(&wait, 1, THEME_MS) > 0 && wait.revents & POLLIN && read_more(term)) {
+        struct key key;
+        size_t at = 0, n;
+
+        /* What was typed meanwhile stays; answers are taken out. */
+        while ((n = keys_take(term->in + at, term->n_in - at, false, &key)) > 0) {
+            bool end = key.code == KEY_ANSWER && key.text[key.text_len - 1] == 'c';
+
+            if (key.code != KEY_ANSWER) {
+                at += n;
+                continue;
+            }
+            take_answer(term, &key);
+            memmove(term->in + at, term->in + at + n, term->n_in - at - n);
+            term->n_in -= n;
+            if (end)
+                goto out;
+        }
+    }
+out:
+    term->changed = 0;
+}
+
+/* --- Opening */
+
+static int open_tty(struct term *term, struct err *err)
+{
+    const char *name = getenv("TERM");
+
+    term->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (term->fd < 0)
+        return err_set(err, ERR_UNSUPPORTED, "there is no terminal: /dev/tty: %s",
+                       strerror(errno));
+    if (is_set(name) && strcmp(name, "dumb") == 0)
+        return err_set(err, ERR_UNSUPPORTED, "the terminal is dumb");
+    if (tcgetattr(term->fd, &term->was) < 0)
+        return err_set(err, ERR_UNSUPPORTED, "/dev/tty: %s", strerror(errno));
+    return terminfo_open(term->fd, err);
+}
+
+/* A pipe that no child gets and no signal handler waits for. */
+static int open_wake(int wake[2])
+{
+    if (pipe(wake) < 0)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        fcntl(wake[i], F_SETFD, FD_CLOEXEC);
+        fcntl(wake[i], F_SETFL, O_NONBLOCK);
+    }
+    return 0;
+}
+
+static void free_term(struct term *term)
+{
+    for (int i = 0; i < 2; i++)
+        if (term->wake[i] >= 0)
+            close(term->wake[i]);
+    if (term->fd >= 0)
+        close(term->fd);
+    buf_release(&term->enter);
+    buf_release(&term->leave);
+    buf_release(&term->out);
+    cells_release(&term->shown);
+    free(term);
+}
+
+struct term *term_open(const struct term_wanted *wanted, struct err *err)
+{
+    struct term *term = calloc(1, sizeof *term);
+
+    if (!term) {
+        err_set(err, ERR_LIMIT, "no memory for the terminal");
+        return NULL;
+    }
+    term->fd = term->wake[0] = term->wake[1] = -1;
+    if (term_open_one) {
+        err_set(err, ERR_UNSUPPORTED, "the terminal is in use already");
+        goto fail;
+    }
+    if (open_tty(term, err) < 0)
+        goto fail;
+    if (open_wake(term->wake) < 0) {
+        err_set_errno(err, "pipe");
+        terminfo_close();
+        goto fail;
+    }
+    term->mouse = wanted->mouse;
+    term->ascii = wanted->ascii || !pen_speaks_utf8();
+    term->synchronised = !is_console();
+    term_look(term, wanted);
+    make_raw(term);
+    make_sequences(term);
+    term_signals_begin(term);
+    term_enter(term);
+    ask_theme(term);
+    return term;
+
+fail:
+    free_term(term);
+    return NULL;
+}
+
+void term_close(struct term *term)
+{
+    if (!term)
+        return;
+    term_leave(term);
+    term_signals_end();
+    terminfo_close();
+    free_term(term);
+}
+
+/* --- What else it can do */
+
+void term_size(struct term *term, unsigned *ret_columns, unsigned *ret_rows)
+{
+    struct winsize size = {0};
+    int columns = terminfo_number("cols"), rows = terminfo_number("lines");
+
+    *ret_columns = columns > 0 ? (unsigned)columns : 80;
+    *ret_rows = rows > 0 ? (unsigned)rows : 24;
+    if (ioctl(term->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+        *ret_columns = size.ws_col;
+        *ret_rows = size.ws_row;
+    }
+}
+
+bool term_ascii(const struct term *term)
+{
+    return term->ascii;
+}
+
+enum term_colours term_colours(const struct term *term)
+{
+    return term->colours;
+}
+
+void term_suspend(struct term *term)
+{
+    term_signals_stop();
+    if (!term->ours && !term->hung)
+        term_enter(term); /* nobody told us that we were continued */
+    term->changed = 0;
+    term->whole = true;
+}
+
+int term_run(struct term *term, char *const argv[], struct err *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    posix_spawn_file_actions_t files;
+    int status = -1, failed;
+    pid_t child = -1;
+
+    term_leave(term);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    posix_spawn_file_actions_init(&files);
+    for (int i = 0; i < 3; i++)
+        posix_spawn_file_actions_adddup2(&files, term->fd, i);
+    failed = posix_spawnp(&child, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (failed)
+        err_set(err, ERR_IO, "%s: %s", argv[0], strerror(failed));
+    else
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            ;
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    term_enter(term);
+    term->whole = true;
+    return failed || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+}
+
+static void base64(struct buf *to, struct str text)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < text.len; i += 3) {
+        size_t n = text.len - i < 3 ? text.len - i : 3;
+        uint32_t bits = 0;
+
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (k < n ? (unsigned char)text.at[i + k] : 0u);
+        for (size_t k = 0; k < 4; k++)
+            buf_char(to, k <= n ? letters[bits >> (18 - 6 * k) & 63] : '=');
+    }
+}
+
+bool term_copy(struct term *term, struct str text)
+{
+    struct buf out = BUF_INIT;
+
+    if (is_console())
+        return false;
+    buf_text(&out, "\033]52;c;");
+    base64(&out, text);
+    buf_char(&out, '\a');
+    if (is_set(getenv("TMUX"))) {
+        /* tmux takes it itself or hands it on, as its options say. */
+        struct buf inner = BUF_INIT;
+
+        buf_str(&inner, buf_span(&out));
+        buf_text(&out, "\033Ptmux;\033");
+        buf_str(&out, buf_span(&inner));
+        buf_text(&out, "\033\\");
+        buf_release(&inner);
+    }
+    term_write(term->fd, out.at, out.len);
+    buf_release(&out);
+    return true;
+}

@@ -1,0 +1,303 @@
+/* The loop: a key, what it does, a frame. And what is opened, shown and closed. */
+#include "tui/tui.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "text/escape.h"
+#include "text/pen.h"
+#include "tui/tui_in.h"
+
+#define FRAME_MS 250 /* how often a long job is told */
+
+/* --- What is explored */
+
+static void stop_exploring(struct tui *tui)
+{
+    if (tui->exploring)
+        explorer_end(&tui->explorer);
+    tui->exploring = false;
+    pair_close(tui->pair);
+    session_close(tui->session);
+    tui->pair = NULL;
+    tui->session = NULL;
+}
+
+/* As a first opening has it: which panels are open, and what has the focus. */
+static void begin_view(struct tui *tui)
+{
+    struct frame_wanted fresh = FRAME_WANTED_INIT;
+
+    fresh.share = tui->view.share ? tui->view.share : fresh.share;
+    fresh.height = tui->view.height ? tui->view.height : fresh.height;
+    fresh.below = tui->view.below || tui->config.plain;
+    tui->view = fresh;
+    memset(tui->opened, 0, sizeof(tui->opened));
+    for (unsigned i = 1; i < PANEL_COUNT; i++)
+        if (tui->explorer.panels[i].open)
+            tui->opened[i] = ++tui->clock;
+    tui->label_cursor = tui->label_top = 0;
+    tui_changed(tui);
+}
+
+/* Begin the explorer where it stays: it is pointed at from inside. */
+static int begin_explorer(struct tui *tui, struct session *session, struct pair *pair,
+                          struct err *err)
+{
+    if (explorer_begin(&tui->explorer, session, pair, tui->term != NULL, err) < 0)
+        return -1;
+    tui->exploring = true;
+    tui->explorer.ascii = tui->config.ascii;
+    begin_view(tui);
+    return 0;
+}
+
+int tui_show(struct tui *tui, struct session *session, struct pair *pair,
+             struct err *err)
+{
+    struct session *old = tui->exploring ? tui->explorer.session : NULL;
+    struct pair *old_pair = tui->exploring ? tui->explorer.pair : NULL;
+
+    if (tui->exploring)
+        explorer_end(&tui->explorer);
+    tui->exploring = false;
+    if (begin_explorer(tui, session ? session : pair->right, pair, err) < 0) {
+        pair_close(pair);
+        session_close(session);
+        if (old && begin_explorer(tui, old, old_pair, NULL) < 0)
+            tui->quit = true;
+        return -1;
+    }
+    pair_close(tui->pair);
+    session_close(tui->session);
+    tui->session = session;
+    tui->pair = pair;
+    files_close(tui);
+    return 0;
+}
+
+int tui_open(struct tui *tui, const char *path, struct err *err)
+{
+    struct session *session;
+
+    if (strcmp(path, ".") == 0)
+        return files_open(tui, path, err);
+    session = session_open(path, &tui->work, err);
+    if (session)
+        return tui_show(tui, session, NULL, err);
+    /* A folder that is no model itself may hold some. */
+    return path_is_folder(path) ? files_open(tui, path, err) : -1;
+}
+
+void tui_changed(struct tui *tui)
+{
+    tui->changes++;
+}
+
+void tui_trouble(struct tui *tui, const struct err *err, const char *retry)
+{
+    struct buf shown = BUF_INIT;
+
+    escape_terminal(&shown, str_of(err->text));
+    buf_clear(&tui->trouble);
+    buf_str(&tui->trouble, buf_span(&shown));
+    buf_release(&shown);
+    tui->retry = NULL;
+    if (retry && strlen(retry) < sizeof(tui->retry_line)) {
+        memcpy(tui->retry_line, retry, strlen(retry) + 1);
+        tui->retry = tui->retry_line;
+    }
+}
+
+/* --- Beginning and ending */
+
+static void read_look(struct tui *tui, const struct tui_look *look, struct err *err)
+{
+    struct err wrong = {0};
+
+    if (config_read(&tui->config, tui->keymap, &wrong) < 0)
+        *err = wrong;
+    if (look->theme)
+        config_set(&tui->config, STR("theme"), str_of(look->theme), NULL);
+    if (look->colour)
+        config_set(&tui->config, STR("color"), str_of(look->colour), NULL);
+    tui->config.plain |= look->plain;
+    tui->config.ascii |= look->ascii || tui->config.plain || !pen_speaks_utf8();
+    tui->config.no_mouse |= look->no_mouse;
+}
+
+/* What was asked for: somebody's session or pair, or a path. */
+static int begin_exploring(struct tui *tui, struct err *err)
+{
+    const struct tui_wanted *wanted = tui->wanted;
+    struct session *session = wanted->session;
+    enum panel_number focus = PANEL_NONE;
+
+    if (!session && !wanted->pair) {
+        if (tui_open(tui, wanted->path, err) < 0)
+            return -1;
+    } else {
+        if (!session)
+            session = wanted->pair->right;
+        if (begin_explorer(tui, session, wanted->pair, err) < 0)
+            return -1;
+    }
+    if (tui->files)
+        return 0;
+    if (link_apply(&wanted->link, &tui->explorer, &focus, err) < 0)
+        return -1;
+    begin_view(tui);
+    if (focus != PANEL_NONE)
+        tui_focus(tui, focus);
+    tui->view.zoom = wanted->link.zoom;
+    return 0;
+}
+
+static int begin(struct tui *tui, const struct tui_wanted *wanted, struct err *err)
+{
+    *tui = (struct tui){.wanted = wanted, .view = FRAME_WANTED_INIT, .changes = 1};
+    work_init(&tui->work);
+    tui->keymap = keymap_new();
+    return tui->keymap ? 0 : err_set(err, ERR_LIMIT, "no memory for the keys");
+}
+
+static void end(struct tui *tui)
+{
+    stop_exploring(tui);
+    files_close(tui);
+    for (unsigned i = 0; i < PANEL_COUNT; i++)
+        lines_release(&tui->panels[i].lines);
+    lines_release(&tui->tree);
+    prompt_release(&tui->prompt);
+    menu_release(&tui->menu);
+    buf_release(&tui->help.filter);
+    buf_release(&tui->trouble);
+    cells_release(&tui->cells);
+    keymap_free(tui->keymap);
+}
+
+/* --- The loop */
+
+static void resize(struct tui *tui)
+{
+    unsigned columns, rows;
+
+    term_size(tui->term, &columns, &rows);
+    if (columns == tui->cells.columns && rows == tui->cells.rows)
+        return;
+    cells_release(&tui->cells);
+    if (cells_init(&tui->cells, columns, rows) < 0)
+        tui->quit = true;
+    tui_changed(tui);
+}
+
+static bool job_runs(struct tui *tui)
+{
+    uint64_t done, total, began;
+
+    return tui->exploring && tui->explorer.jobs &&
+           jobs_progress(tui->explorer.jobs, &done, &total, &began);
+}
+
+static void take_jobs(struct tui *tui)
+{
+    if (tui->exploring && tui->explorer.jobs && jobs_poll(tui->explorer.jobs))
+        tui_changed(tui);
+}
+
+static void loop(struct tui *tui)
+{
+    const struct tui_wanted *wanted = tui->wanted;
+
+    resize(tui);
+    while (!tui->quit) {
+        struct term_wait wait = {.fd = -1,
+                                 .timeout_ms = job_runs(tui) ? FRAME_MS : -1,
+                                 .begin = wanted->wait_begin,
+                                 .end = wanted->wait_end,
+                                 .user = wanted->user};
+        struct key key;
+
+        tui_frame(tui);
+        term_draw(tui->term, &tui->cells);
+        if (tui->exploring && tui->explorer.jobs)
+            wait.fd = jobs_fd(tui->explorer.jobs);
+        key = term_key(tui->term, &wait);
+        if (wanted->stop && wanted->stop(wanted->user))
+            break;
+        if (key.code == KEY_HANGUP)
+            break;
+        if (key.code == KEY_RESIZE)
+            resize(tui);
+        else if (key.code == KEY_JOBS || key.code == KEY_NONE)
+            take_jobs(tui);
+        else
+            tui_key(tui, &key);
+    }
+}
+
+int tui_run(const struct tui_wanted *wanted, struct err *err)
+{
+    struct err wrong = {0};
+    struct tui *tui = malloc(sizeof *tui);
+    int status = -1;
+
+    if (!tui)
+        return err_set(err, ERR_LIMIT, "no memory for the explorer");
+    if (begin(tui, wanted, err) < 0)
+        goto out;
+    read_look(tui, &wanted->look, &wrong);
+    tui->term = term_open(&(struct term_wanted){.theme = tui->config.theme,
+                                                .colour = tui->config.colour,
+                                                .mouse = !tui->config.no_mouse,
+                                                .ascii = tui->config.ascii},
+                          err);
+    if (!tui->term)
+        goto out;
+    if (begin_exploring(tui, err) < 0)
+        goto out;
+    if (wrong.code)
+        tui_trouble(tui, &wrong, NULL);
+    loop(tui);
+    status = 0;
+
+out:
+    term_close(tui->term);
+    tui->term = NULL;
+    end(tui);
+    free(tui);
+    return status;
+}
+
+int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
+              struct out *out, struct err *err)
+{
+    struct tui *tui = malloc(sizeof *tui);
+    struct buf text = BUF_INIT;
+    int status = -1;
+
+    if (!tui)
+        return err_set(err, ERR_LIMIT, "no memory for the explorer");
+    if (begin(tui, wanted, err) < 0)
+        goto out;
+    /* What is printed is the same for everybody: the user's file is not asked. */
+    tui->config.plain = wanted->look.plain;
+    tui->config.ascii = wanted->look.ascii || wanted->look.plain;
+    if (begin_exploring(tui, err) < 0)
+        goto out;
+    if (cells_init(&tui->cells, columns, rows) < 0) {
+        err_set(err, ERR_LIMIT, "no memory for a screen of %ux%u", columns, rows);
+        goto out;
+    }
+    tui_frame(tui);
+    cells_print(&tui->cells, &text);
+    out_str(out, buf_span(&text));
+    status = 0;
+
+out:
+    buf_release(&text);
+    end(tui);
+    free(tui);
+    return status;
+}
