@@ -23,8 +23,8 @@ const struct option common_options[] = {
      "write JSON (docs/json.md)"},
     {"csv", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, csv),
      "write a table of comma-separated values"},
-    {"color", 0, OPTION_TEXT, "auto|always|never", offsetof(struct cli_common, color),
-     "when to use colours"},
+    {"color", 0, OPTION_TEXT, "auto|always|never|16|256|true",
+     offsetof(struct cli_common, color), "when to use colours"},
     {"ascii", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, ascii),
      "write ASCII only"},
     {"help", 'h', OPTION_FLAG, NULL, offsetof(struct cli_common, help),
@@ -38,9 +38,11 @@ static bool wants_colour(const char *choice, bool terminal)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-    if (choice && strcmp(choice, "always") == 0)
+    if (choice && strcmp(choice, "never") == 0)
+        return false;
+    if (choice && strcmp(choice, "auto") != 0)
         return true;
-    if ((choice && strcmp(choice, "never") == 0) || !terminal)
+    if (!terminal)
         return false;
     return !(no_color && *no_color) && term && *term && strcmp(term, "dumb") != 0;
 }
@@ -99,6 +101,7 @@ int cli_read(struct cli *cli, const struct command *command, void *options, int 
     *cli = (struct cli){.command = command, .json = common.json, .csv = common.csv};
     cli->terminal = isatty(STDOUT_FILENO);
     cli->ascii = common.ascii || !pen_speaks_utf8();
+    cli->color = common.color;
     cli->colour = wants_colour(common.color, cli->terminal);
     cli->isolate = cli->terminal && !cli->ascii;
     cli->columns = find_columns(cli->terminal);

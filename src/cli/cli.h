@@ -9,7 +9,8 @@
  *   progress.h  how far a long job is, on stderr
  *   tree.c info*.c complete.c show.c stats.c diff.c check*.c export.c   one command
  *               each
- *   live.c      explore, summary, record: three commands that Python runs
+ *   explore.c   explore, and torchoscope FILE: the explorer on a terminal
+ *   live.c      summary, record: like explore, commands that Python runs
  *   python.h    which words are for Python, and how it is started
  *
  * A command looks like this:
@@ -54,8 +55,9 @@ struct cli {
     bool json, csv; /* --json, --csv; at most one of them */
     bool ascii;     /* --ascii, or standard output does not speak UTF-8 */
     bool colour;    /* may colour codes be written to standard output? */
-    bool terminal;  /* standard output is a terminal */
-    bool isolate;   /* a terminal in UTF-8: right-to-left names are isolated */
+    const char *color; /* --color as it was given; NULL: it was not */
+    bool terminal;     /* standard output is a terminal */
+    bool isolate;      /* a terminal in UTF-8: right-to-left names are isolated */
     unsigned
         columns; /* its width in cells; of something else: COLUMNS, or 0: no limit */
     struct work

@@ -1,6 +1,8 @@
-/* torchoscope explore, summary, record: what a live model does in one pass. Python does
+/* torchoscope summary, record: what a live model does in one pass. Python does
  * that (cli/python.h, python/torchoscope/shell.py), and asks these tables what the
  * words mean. What comes here is a file, which is shown as `tree` shows it. */
+#include "cli/live.h"
+
 #include <string.h>
 
 #include "base/base.h"
@@ -23,12 +25,9 @@ static const struct option options_table[] = {
     {"output", 'o', OPTION_TEXT, "FILE", AT(to), "where to; CLASS.scope if not said"},
     {"keep", 'k', OPTION_LIST, "PATTERN", AT(keep),
      "keep arguments and results of these modules whole; may be repeated"},
-    {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs),
-     "1x3x224x224, 8x128:int64 or FILE.py::FUNCTION; may be repeated"},
-    {"train", 0, OPTION_FLAG, NULL, AT(train),
-     "in train mode, and backward from the loss or the sum"},
-    {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode),
-     "how closely to measure"},
+    {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
+    {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
+    {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
     {"columns", 'c', OPTION_TEXT, "LIST", VIEW_AT(columns),
      "which columns, by name; --columns help lists them"},
     {"depth", 'd', OPTION_COUNT, "N", VIEW_AT(depth),
@@ -37,20 +36,21 @@ static const struct option options_table[] = {
 #define RECORD_ONLY 2 /* output, keep */
 #define SHOW_ONLY   2 /* columns, depth */
 
-/* "model.py" alone does not say what makes the model. */
-static bool is_code(const char *word)
+bool live_is_code(const char *word)
 {
-    return str_ends(str_of(word), str_of(".py"));
+    if (!str_ends(str_of(word), str_of(".py")))
+        return false;
+    cli_say("%s is code: write %s::FUNCTION for the model that a function of it makes",
+            word, word);
+    return true;
 }
 
 static int show_file(struct cli *cli, struct live_options *options, const char *path)
 {
     options->view.width = cli->columns;
-    if (is_code(path))
-        cli_say("%s is code: write %s::FUNCTION for the model that a function of it "
-                "makes",
-                path, path);
-    else if (options->inputs.n || options->train || options->mode)
+    if (live_is_code(path))
+        return STATUS_TROUBLE;
+    if (options->inputs.n || options->train || options->mode)
         cli_say("%s: what is in a file is not run; write FILE.py::FUNCTION", path);
     else
         return tree_file(cli, path, &options->view);
@@ -70,11 +70,6 @@ static int show_run(const struct command *command, int argc, char **argv)
         return cli_end(&cli, show_file(&cli, &options, argv[0]));
     cli_say("usage: torchoscope %s %s", command->name, command->usage);
     return cli_end(&cli, STATUS_TROUBLE);
-}
-
-static int explore_run(int argc, char **argv)
-{
-    return show_run(&explore_command, argc, argv);
 }
 
 static int summary_run(int argc, char **argv)
@@ -98,30 +93,11 @@ static int record_run(int argc, char **argv)
     return cli_end(&cli, STATUS_TROUBLE);
 }
 
-#define ABOUT_TARGET                                                                   \
-    "TARGET is FILE.py::FUNCTION or PACKAGE.MODULE::FUNCTION: a function or class "    \
-    "that "                                                                            \
-    "is\n"                                                                             \
-    "called without arguments or with plain ones, 'model.py::make(3, deep=True)', "    \
-    "or\n"                                                                             \
-    "a model. It runs in $TORCHOSCOPE_PYTHON, $VIRTUAL_ENV/bin/python or python3.\n"
-
-const struct command explore_command = {
-    .name = "explore",
-    .summary = "a live model, file.py::function: its tree, and what one pass did",
-    .usage = "TARGET|FILE [OPTION]...",
-    .details = ABOUT_TARGET "A file is shown as tree shows it.\n",
-    .options = options_table + RECORD_ONLY,
-    .n_options = COUNT_OF(options_table) - RECORD_ONLY,
-    .run = explore_run,
-    .live = true,
-};
-
 const struct command summary_command = {
     .name = "summary",
     .summary = "a live model as a table: shapes, times, what it comes to",
     .usage = "TARGET|FILE [OPTION]...",
-    .details = ABOUT_TARGET "A file is shown as tree shows it.\n",
+    .details = ABOUT_LIVE_TARGET "A file is shown as tree shows it.\n",
     .options = options_table + RECORD_ONLY,
     .n_options = COUNT_OF(options_table) - RECORD_ONLY,
     .run = summary_run,
@@ -132,7 +108,7 @@ const struct command record_command = {
     .name = "record",
     .summary = "one pass of a live model, written to a .scope file",
     .usage = "TARGET [OPTION]...",
-    .details = ABOUT_TARGET,
+    .details = ABOUT_LIVE_TARGET,
     .options = options_table,
     .n_options = COUNT_OF(options_table) - SHOW_ONLY,
     .run = record_run,

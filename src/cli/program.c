@@ -1,5 +1,4 @@
-/* The program: find the command and run it. `torchoscope FILE` is `torchoscope tree
- * FILE`. */
+/* The program: find the command and run it. `torchoscope FILE` explores it. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +15,8 @@ static void write_help(struct out *out)
     out_text(out,
              "torchoscope looks inside the files of neural networks. It never runs "
              "anything from them.\n\n"
-             "usage: torchoscope FILE            its tree\n"
+             "usage: torchoscope FILE            look around in it; without a "
+             "terminal, its tree\n"
              "       torchoscope COMMAND ...\n\n"
              "commands:\n");
     for (size_t i = 0; i < n_commands; i++)
@@ -108,6 +108,6 @@ int cli_main(int argc, char **argv)
         return STATUS_FINE;
     }
     if (word[0] == '-' || is_file(word))
-        return run(&tree_command, argc - 1, argv + 1);
+        return run(&open_command, argc - 1, argv + 1);
     return unknown(word);
 }

@@ -28,7 +28,7 @@ struct row tui_row(const struct tui *tui)
     const struct rows *rows = browse_rows(tui->explorer.browse);
     uint32_t cursor = browse_cursor(tui->explorer.browse);
 
-    return cursor < rows->n ? rows->at[cursor] : (struct row){.count = 1};
+    return cursor < rows->n ? rows_at(rows, cursor) : (struct row){.count = 1};
 }
 
 static struct panel_state *state_of(struct tui *tui, unsigned panel)
@@ -184,6 +184,7 @@ void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor)
     struct panel_state *state = state_of(tui, panel);
     uint32_t n = tui->panels[panel].lines.n;
 
+    n -= state->foot < n ? state->foot : 0;
     if (cursor && panels[panel]->cursor) {
         state->cursor = moved(state->cursor, by, n);
         tui_changed(tui); /* what is told about its line may change */

@@ -7,29 +7,29 @@
 #include "text/glyph.h"
 #include "text/width.h"
 
-int cells_init(struct cells *cells, unsigned columns, unsigned rows)
+int cells_init(struct cell_grid *cells, unsigned columns, unsigned rows)
 {
     size_t n = (size_t)columns * rows;
 
-    *cells = (struct cells){.columns = columns, .rows = rows};
+    *cells = (struct cell_grid){.columns = columns, .rows = rows};
     cells->at = calloc(n ? n : 1, sizeof *cells->at);
     if (!cells->at) {
-        *cells = (struct cells){0};
+        *cells = (struct cell_grid){0};
         return -1;
     }
     cells_clear(cells);
     return 0;
 }
 
-void cells_release(struct cells *cells)
+void cells_release(struct cell_grid *cells)
 {
     free(cells->at);
-    *cells = (struct cells){0};
+    *cells = (struct cell_grid){0};
 }
 
 static const struct cell blank = {.text = " "};
 
-void cells_clear(struct cells *cells)
+void cells_clear(struct cell_grid *cells)
 {
     size_t n = (size_t)cells->columns * cells->rows;
 
@@ -39,8 +39,8 @@ void cells_clear(struct cells *cells)
 }
 
 /* The row of cells of the area, and how many of them there are; NULL: outside. */
-static struct cell *row_of(struct cells *cells, const struct area *area, unsigned row,
-                           unsigned *ret_end)
+static struct cell *row_of(struct cell_grid *cells, const struct area *area,
+                           unsigned row, unsigned *ret_end)
 {
     unsigned end = area->column + area->columns;
 
@@ -139,7 +139,7 @@ static unsigned put_text(struct cell *row, unsigned column, unsigned end,
     return column;
 }
 
-unsigned cells_text(struct cells *cells, const struct area *area, unsigned column,
+unsigned cells_text(struct cell_grid *cells, const struct area *area, unsigned column,
                     unsigned row, enum colour colour, unsigned flags, struct str text)
 {
     struct cell style = {.colour = (uint8_t)colour, .flags = (uint8_t)flags};
@@ -162,7 +162,7 @@ unsigned cells_text(struct cells *cells, const struct area *area, unsigned colum
     return column;
 }
 
-void cells_line(struct cells *cells, const struct area *area, unsigned row,
+void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
                 const struct lines *lines, uint32_t line)
 {
     unsigned column = 0;
@@ -177,7 +177,7 @@ void cells_line(struct cells *cells, const struct area *area, unsigned row,
     }
 }
 
-void cells_back(struct cells *cells, const struct area *area, unsigned row,
+void cells_back(struct cell_grid *cells, const struct area *area, unsigned row,
                 enum colour back, unsigned flags)
 {
     unsigned end;
@@ -189,7 +189,7 @@ void cells_back(struct cells *cells, const struct area *area, unsigned row,
     }
 }
 
-void cells_print(const struct cells *cells, struct buf *to)
+void cells_print(const struct cell_grid *cells, struct buf *to)
 {
     for (unsigned row = 0; row < cells->rows; row++) {
         const struct cell *at = cells->at + (size_t)row * cells->columns;

@@ -20,7 +20,7 @@ struct cell {
     uint8_t back;          /* enum colour: COLOUR_CURSOR, heat maps; COLOUR_NONE */
 };
 
-struct cells {
+struct cell_grid {
     unsigned columns, rows;
     struct cell *at;                    /* rows of columns */
     bool ascii;                         /* texts are written as their ASCII twins */
@@ -32,22 +32,22 @@ struct area {
     unsigned column, row, columns, rows;
 };
 
-int cells_init(struct cells *cells, unsigned columns, unsigned rows);
-void cells_release(struct cells *cells);
-void cells_clear(struct cells *cells);
+int cells_init(struct cell_grid *cells, unsigned columns, unsigned rows);
+void cells_release(struct cell_grid *cells);
+void cells_clear(struct cell_grid *cells);
 
 /* Draw a text from a cell on, cut at the area's right edge; the cell behind it. A wide
  * character never straddles the edge: a blank is put instead. */
-unsigned cells_text(struct cells *cells, const struct area *area, unsigned column,
+unsigned cells_text(struct cell_grid *cells, const struct area *area, unsigned column,
                     unsigned row, enum colour colour, unsigned flags, struct str text);
 /* Draw a line of spans on a row of the area, from its first cell on. */
-void cells_line(struct cells *cells, const struct area *area, unsigned row,
+void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
                 const struct lines *lines, uint32_t line);
 /* The background of some cells of a row: the cursor's row. */
-void cells_back(struct cells *cells, const struct area *area, unsigned row,
+void cells_back(struct cell_grid *cells, const struct area *area, unsigned row,
                 enum colour back, unsigned flags);
 
 /* All as text, one line for each row, blanks at the ends cut. */
-void cells_print(const struct cells *cells, struct buf *to);
+void cells_print(const struct cell_grid *cells, struct buf *to);
 
 #endif

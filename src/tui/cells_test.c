@@ -4,15 +4,15 @@
 
 #include "base/test.h"
 
-static struct cells grid(unsigned columns, unsigned rows)
+static struct cell_grid grid(unsigned columns, unsigned rows)
 {
-    struct cells cells;
+    struct cell_grid cells;
 
     CHECK_INT(cells_init(&cells, columns, rows), 0);
     return cells;
 }
 
-static void check_print(const struct cells *cells, const char *expected)
+static void check_print(const struct cell_grid *cells, const char *expected)
 {
     struct buf text = BUF_INIT;
 
@@ -23,7 +23,7 @@ static void check_print(const struct cells *cells, const char *expected)
 
 TEST(a_text_is_cut_at_the_edge_of_its_area)
 {
-    struct cells cells = grid(8, 2);
+    struct cell_grid cells = grid(8, 2);
     struct area area = {2, 0, 4, 1};
 
     CHECK_INT(cells_text(&cells, &area, 1, 0, COLOUR_DIM, 0, STR("abcdef")), 4);
@@ -36,7 +36,7 @@ TEST(a_text_is_cut_at_the_edge_of_its_area)
 
 TEST(areas_beyond_the_grid_are_nothing)
 {
-    struct cells cells = grid(4, 1);
+    struct cell_grid cells = grid(4, 1);
     struct area area = {2, 0, 100, 100};
 
     cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("abcdef"));
@@ -48,7 +48,7 @@ TEST(areas_beyond_the_grid_are_nothing)
 
 TEST(a_wide_character_never_straddles_the_edge)
 {
-    struct cells cells = grid(5, 1);
+    struct cell_grid cells = grid(5, 1);
     struct area area = {0, 0, 5, 1}, left = {0, 0, 2, 1};
 
     CHECK_INT(cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("x漢漢漢")), 5);
@@ -66,7 +66,7 @@ TEST(a_wide_character_never_straddles_the_edge)
 
 TEST(wide_characters_replace_wide_characters)
 {
-    struct cells cells = grid(6, 1);
+    struct cell_grid cells = grid(6, 1);
     struct area area = {0, 0, 6, 1};
 
     cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("漢漢漢"));
@@ -77,7 +77,7 @@ TEST(wide_characters_replace_wide_characters)
 
 TEST(marks_stay_with_their_letter)
 {
-    struct cells cells = grid(6, 1);
+    struct cell_grid cells = grid(6, 1);
     struct area area = {0, 0, 6, 1};
 
     CHECK_INT(cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("e\u0301x")), 2);
@@ -93,7 +93,7 @@ TEST(marks_stay_with_their_letter)
 
 TEST(control_characters_never_reach_a_cell)
 {
-    struct cells cells = grid(6, 1);
+    struct cell_grid cells = grid(6, 1);
     struct area area = {0, 0, 6, 1};
 
     cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("a\033\n\x7f\xc2\x9b\xff"));
@@ -103,7 +103,7 @@ TEST(control_characters_never_reach_a_cell)
 
 TEST(in_ascii_every_sign_is_its_twin)
 {
-    struct cells cells = grid(12, 1);
+    struct cell_grid cells = grid(12, 1);
     struct area area = {0, 0, 12, 1};
 
     cells.ascii = true;
@@ -115,7 +115,7 @@ TEST(in_ascii_every_sign_is_its_twin)
 
 TEST(a_line_of_spans_keeps_their_roles)
 {
-    struct cells cells = grid(10, 1);
+    struct cell_grid cells = grid(10, 1);
     struct area area = {1, 0, 9, 1};
     struct lines lines = {0};
 

@@ -19,7 +19,7 @@ bool draw_mono(const struct tui *tui)
 void draw_rule(struct tui *tui, const struct area *area, const char *title,
                struct str subject, bool focused)
 {
-    struct cells *cells = &tui->cells;
+    struct cell_grid *cells = &tui->cells;
     bool strong = focused && draw_mono(tui) && tui->term;
     const char *rule = glyph(strong ? GLYPH_FOCUS : GLYPH_RULE, false);
     enum colour colour = focused ? COLOUR_FOCUS : COLOUR_DIM;
@@ -82,7 +82,8 @@ struct tree_room draw_tree_room(const struct tui *tui)
 
     return (struct tree_room){.width = area.columns - (tree_scrolls(tui) ? 2 : 0),
                               .height = area.rows,
-                              .no_colour = draw_mono(tui)};
+                              .no_colour = draw_mono(tui),
+                              .small = tui->frame.small};
 }
 
 static void draw_tree(struct tui *tui)
@@ -153,11 +154,37 @@ void draw_keep_in_sight(uint32_t *top, uint32_t *cursor, uint32_t n, uint32_t ro
         *top = n > rows ? n - rows : 0;
 }
 
+static void draw_panel_lines(struct tui *tui, struct area area,
+                             const struct panel *panel, const struct lines *lines,
+                             bool focused)
+{
+    struct panel_state *state = &tui->explorer.panels[panel->number];
+    uint32_t foot = state->foot < lines->n ? state->foot : 0, n, rows;
+    struct area bar;
+
+    if (foot + 2 > area.rows)
+        foot = 0;
+    n = lines->n - foot;
+    rows = area.rows - foot;
+    draw_keep_in_sight(&state->top, panel->cursor ? &state->cursor : NULL, n, rows);
+    for (uint32_t i = 0; i < rows && state->top + i < n; i++) {
+        draw_line(tui, &area, i, lines, state->top + i);
+        if (!panel->cursor || !focused || state->top + i != state->cursor)
+            continue;
+        cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
+        cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
+                   str_of(glyph(GLYPH_CURSOR, false)));
+    }
+    for (uint32_t i = 0; i < foot; i++)
+        draw_line(tui, &area, rows + i, lines, n + i);
+    bar = (struct area){area.column + area.columns - 1, area.row, 1, rows};
+    draw_scroll(tui, &bar, state->top, n);
+}
+
 static void draw_panel(struct tui *tui, const struct frame_panel *where)
 {
     const struct panel *panel = panels[where->panel];
-    struct panel_state *state = &tui->explorer.panels[where->panel];
-    struct area area = where->area, bar;
+    struct area area = where->area;
     bool focused = tui->view.focus == where->panel;
     struct buf subject = BUF_INIT, title = BUF_INIT;
     struct lines *lines;
@@ -173,18 +200,7 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
                           (struct panel_room){.width = area.columns,
                                               .height = area.rows,
                                               .zoomed = tui->view.zoom});
-    draw_keep_in_sight(&state->top, panel->cursor ? &state->cursor : NULL, lines->n,
-                       area.rows);
-    for (unsigned i = 0; i < area.rows && state->top + i < lines->n; i++) {
-        draw_line(tui, &area, i, lines, state->top + i);
-        if (!panel->cursor || !focused || state->top + i != state->cursor)
-            continue;
-        cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
-        cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
-                   str_of(glyph(GLYPH_CURSOR, false)));
-    }
-    bar = (struct area){area.column + area.columns - 1, area.row, 1, area.rows};
-    draw_scroll(tui, &bar, state->top, lines->n);
+    draw_panel_lines(tui, area, panel, lines, focused);
 }
 
 static void draw_labels(struct tui *tui, const struct frame_panel *where)

@@ -30,7 +30,7 @@ bool term_ascii(const struct term *term);
 enum term_colours term_colours(const struct term *term);
 
 /* Write the cells that differ from the frame before, inside synchronised output. */
-void term_draw(struct term *term, const struct cells *cells);
+void term_draw(struct term *term, const struct cell_grid *cells);
 /* The next frame is written whole: ^L, after a resize or a suspension. */
 void term_redraw(struct term *term);
 

@@ -167,7 +167,7 @@ static bool same_rows(const struct cell *a, const struct cell *b, unsigned colum
 }
 
 /* Remember the frame; false: there is no memory, and the next is written whole. */
-static bool keep(struct term *term, const struct cells *cells)
+static bool keep(struct term *term, const struct cell_grid *cells)
 {
     size_t n = (size_t)cells->columns * cells->rows;
 
@@ -182,7 +182,7 @@ static bool keep(struct term *term, const struct cells *cells)
 }
 
 static void write_rows(struct term *term, struct pen_state *pen,
-                       const struct cells *cells)
+                       const struct cell_grid *cells)
 {
     for (unsigned y = 0; y < cells->rows; y++) {
         const struct cell *row = cells->at + (size_t)y * cells->columns;
@@ -193,7 +193,7 @@ static void write_rows(struct term *term, struct pen_state *pen,
     }
 }
 
-void term_draw(struct term *term, const struct cells *cells)
+void term_draw(struct term *term, const struct cell_grid *cells)
 {
     struct pen_state pen = {0};
     size_t empty;

@@ -22,8 +22,8 @@ struct term {
     enum term_colours colours;
     bool light, theme_known, ascii, mouse, synchronised;
 
-    struct cells shown; /* the frame before */
-    bool whole;         /* the next frame is written whole */
+    struct cell_grid shown; /* the frame before */
+    bool whole;             /* the next frame is written whole */
     struct buf out;
 
     char in[INPUT_BYTES];

@@ -48,7 +48,7 @@ struct tui {
     struct config config;            /* with what the options say already in it */
     struct keymap *keymap;
     struct term *term; /* NULL while it is printed */
-    struct cells cells;
+    struct cell_grid cells;
     struct work work;
 
     /* What is explored. Those that we opened are ours to close. */

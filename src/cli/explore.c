@@ -1,0 +1,214 @@
+/* torchoscope FILE and torchoscope explore: on a terminal the explorer, elsewhere the
+ * tree as text; with --print one screen of the explorer as text. Live models come here
+ * by Python (cli/python.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/live.h"
+#include "cli/tree.h"
+#include "tui/tui.h"
+
+struct explore_options {
+    struct printed_wanted view;
+    struct link link;
+    struct tui_look look;
+    struct option_list inputs;
+    const char *mode, *print;
+    bool train;
+};
+
+#define AT(member)      offsetof(struct explore_options, member)
+#define VIEW_AT(member) (AT(view) + offsetof(struct printed_wanted, member))
+#define LINK_AT(member) (AT(link) + offsetof(struct link, member))
+
+/* A file has all but the first: nothing of it is run. */
+static const struct option options_table[] = {
+    {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
+    {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
+    {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
+
+    {"at", 0, OPTION_TEXT, "NAME", LINK_AT(at), "begin at this row"},
+    {"open", 0, OPTION_TEXT, "NAMES", LINK_AT(open), "with these rows unfolded"},
+    {"depth", 'd', OPTION_COUNT, "N", VIEW_AT(depth),
+     "at most N levels below the root"},
+    {"flat", 0, OPTION_MAYBE, "leaves|tensors", VIEW_AT(flat),
+     "one list of all leaf modules, or of all tensors"},
+    {"labels", 0, OPTION_TEXT, "LIST", LINK_AT(labels),
+     "which labels, in which order, by name"},
+    {"sort", 's', OPTION_TEXT, "KEY", VIEW_AT(sort),
+     "order siblings; the biggest come first"},
+    {"reverse", 'r', OPTION_FLAG, NULL, VIEW_AT(reverse), "turn the order round"},
+    {"filter", 'f', OPTION_TEXT, "PATTERN", VIEW_AT(filter),
+     "only what matches a text, a glob or a /regex/; !PATTERN: all else"},
+    {"panel", 0, OPTION_TEXT, "N", LINK_AT(panel),
+     "with these panels open: 1 to 7 or their names; the last has the focus"},
+    {"view", 0, OPTION_TEXT, "V", LINK_AT(view), "which view of it"},
+    {"slice", 0, OPTION_TEXT, "S", LINK_AT(slice), "which values: [83, 220:230]"},
+    {"call", 0, OPTION_TEXT, "N", LINK_AT(call), "which call of the module"},
+    {"zoom", 0, OPTION_FLAG, NULL, LINK_AT(zoom), "the panel alone"},
+    {"print", 0, OPTION_MAYBE, "COLSxROWS", AT(print), "print that screen, and end"},
+    {"theme", 0, OPTION_TEXT, "dark|light", AT(look) + offsetof(struct tui_look, theme),
+     "what the terminal's background is"},
+    {"no-mouse", 0, OPTION_FLAG, NULL, AT(look) + offsetof(struct tui_look, no_mouse),
+     "leave the mouse to the terminal"},
+    {"plain", 0, OPTION_FLAG, NULL, AT(look) + offsetof(struct tui_look, plain),
+     "for screen readers: ASCII, no bars, one part at a time"},
+
+    {"columns", 'c', OPTION_TEXT, "LIST", VIEW_AT(columns),
+     "not a terminal: which columns, by name; --columns help lists them"},
+    {"top", 'n', OPTION_COUNT, "N", VIEW_AT(top),
+     "likewise: only the first N of each level, or of the flat list"},
+    {"all", 'a', OPTION_FLAG, NULL, VIEW_AT(all),
+     "likewise: rows for all tensors, attributes and values, too"},
+    {"expand", 'x', OPTION_FLAG, NULL, VIEW_AT(expand),
+     "likewise: show equal siblings one by one"},
+};
+#define LIVE_ONLY 3 /* inputs, train, mode */
+
+/* --- Is this for the explorer? */
+
+/* Only a printed tree has these. */
+static bool asks_for_text(const struct cli *cli, const struct explore_options *options)
+{
+    const struct printed_wanted *view = &options->view;
+
+    return cli->json || cli->csv || view->columns || view->top != ALL_ROWS ||
+           view->all || view->expand;
+}
+
+static bool has_terminal(const struct cli *cli)
+{
+    const char *term = getenv("TERM");
+
+    return cli->terminal && isatty(STDIN_FILENO) && term && *term &&
+           strcmp(term, "dumb") != 0;
+}
+
+/* --- The explorer */
+
+/* "120x36"; "" is the terminal's size, or 80x24. */
+static int read_size(const char *text, const struct cli *cli, unsigned *ret_columns,
+                     unsigned *ret_rows, struct err *err)
+{
+    struct str rest = str_of(text), wide;
+    uint64_t number[2];
+
+    *ret_columns = cli->columns ? cli->columns : 80;
+    *ret_rows = 24;
+    if (!*text)
+        return 0;
+    if (!str_split(&rest, 'x', &wide) || !str_to_u64(wide, &number[0]) ||
+        !str_to_u64(rest, &number[1]) || number[0] == 0 || number[1] == 0 ||
+        number[0] > 2000 || number[1] > 2000)
+        return err_set(err, ERR_USAGE, "--print is a size like 120x36, not \"%s\"",
+                       text);
+    *ret_columns = (unsigned)number[0];
+    *ret_rows = (unsigned)number[1];
+    return 0;
+}
+
+/* The options that a view and a printed tree share. */
+static void join(struct explore_options *options, const struct cli *cli)
+{
+    options->link.depth = options->view.depth;
+    options->link.flat = options->view.flat;
+    options->link.sort = options->view.sort;
+    options->link.reverse = options->view.reverse;
+    options->link.filter = options->view.filter;
+    options->look.ascii = cli->ascii;
+    options->look.colour =
+        cli->color && strcmp(cli->color, "auto") != 0 ? cli->color : NULL;
+}
+
+static int print_screen(struct cli *cli, const struct tui_wanted *wanted,
+                        const char *size)
+{
+    struct err err = {0};
+    unsigned width, height;
+
+    if (read_size(size, cli, &width, &height, &err) < 0 ||
+        tui_print(wanted, width, height, &cli->out, &err) < 0)
+        return cli_fail(&err);
+    return STATUS_FINE;
+}
+
+static int explore_file(struct cli *cli, struct explore_options *options,
+                        const char *path)
+{
+    struct tui_wanted wanted = {.path = path};
+    struct err err = {0};
+
+    join(options, cli);
+    wanted.link = options->link;
+    wanted.look = options->look;
+    if (options->print)
+        return print_screen(cli, &wanted, options->print);
+    if (!asks_for_text(cli, options) && has_terminal(cli)) {
+        if (tui_run(&wanted, &err) == 0)
+            return STATUS_FINE;
+        if (err.code != ERR_UNSUPPORTED)
+            return cli_fail(&err);
+    }
+    options->view.width = cli->columns;
+    return tree_file(cli, path, &options->view);
+}
+
+/* --- The commands */
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct explore_options options = {.view = PRINTED_WANTED_INIT, .link = LINK_INIT};
+    struct cli cli;
+    int status = STATUS_TROUBLE;
+
+    if (cli_begin(&cli, command, &options, &argc, argv) < 0)
+        return STATUS_TROUBLE;
+    if (options.view.columns && strcmp(options.view.columns, "help") == 0)
+        return cli_end(&cli, tree_columns(&cli));
+    if (argc != 1)
+        cli_say("%s: give it one file; torchoscope %s --help says more", command->name,
+                command->name);
+    else if (live_is_code(argv[0]))
+        status = STATUS_TROUBLE;
+    else if (options.inputs.n || options.train || options.mode)
+        cli_say("%s: what is in a file is not run; write FILE.py::FUNCTION", argv[0]);
+    else
+        status = explore_file(&cli, &options, argv[0]);
+    return cli_end(&cli, status);
+}
+
+static int explore_run(int argc, char **argv)
+{
+    return run(&explore_command, argc, argv);
+}
+
+static int open_run(int argc, char **argv)
+{
+    return run(&open_command, argc, argv);
+}
+
+const struct command explore_command = {
+    .name = "explore",
+    .summary = "look around in a file, a recording or a live model",
+    .usage = "TARGET|FILE [OPTION]...",
+    .details = ABOUT_LIVE_TARGET "Where there is no terminal, the tree is printed.\n",
+    .options = options_table,
+    .n_options = COUNT_OF(options_table),
+    .run = explore_run,
+    .live = true,
+};
+
+/* What `torchoscope FILE` is. Its sentences are those of the tree. */
+const struct command open_command = {
+    .name = "tree",
+    .summary = "explore a file; where there is no terminal, print its tree",
+    .usage = "FILE [OPTION]...",
+    .options = options_table + LIVE_ONLY,
+    .n_options = COUNT_OF(options_table) - LIVE_ONLY,
+    .run = open_run,
+};
