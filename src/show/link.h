@@ -12,17 +12,22 @@
 /* What was asked for; NULL, 0: nothing. All texts are borrowed. */
 struct link {
     const char *at;     /* --at NAME */
-    const char *open;   /* --open NAMES, separated by commas */
+    const char *open;   /* --open NAMES, separated by commas ("\," is one of a name):
+                           these and what leads to them, nothing else */
     uint32_t depth;     /* --depth N; ALL_ROWS */
     const char *flat;   /* --flat[=tensors] */
     const char *labels; /* --labels LIST */
     const char *sort;   /* --sort KEY */
-    bool reverse;
+    bool reverse;       /* --reverse */
+    bool expand;        /* --expand: equal siblings one by one */
+    bool hide_equal;    /* --hide-equal: of two models, only what differs */
     const char *filter; /* --filter PATTERN */
-    const char *panel;  /* --panel N[,N]: those that are open, the focused one last */
-    const char *view;   /* --view V of the focused one */
+    const char *panel;  /* --panel N[,N]: those that are open, the focused one last; 0
+                           is none, and last: the tree has the focus */
+    const char *view;   /* --view V of the last of them: its number, from 1 */
+    bool log;           /* --log: its other scale */
     const char *slice;  /* --slice S */
-    const char *call;   /* --call N */
+    const char *call;   /* --call N, from 1 */
     bool zoom;          /* --zoom: the focused one has the body to itself */
 };
 #define LINK_INIT                                                                      \
@@ -33,8 +38,26 @@ struct link {
 /* ERR_USAGE or ERR_NOT_FOUND: one sentence. *ret_focus is the panel to focus. */
 int link_apply(const struct link *link, struct explorer *explorer,
                enum panel_number *ret_focus, struct err *err);
-/* The command, fit for a shell; of a live model the torchoscope.explore(...) line. */
+/* The command, fit for a shell; of a live model that was never saved the
+ * torchoscope.explore(...) line, with the rest as a comment. */
 void link_write(struct buf *to, struct explorer *explorer, enum panel_number focus,
                 bool zoom);
+/* Is it such a live model? */
+bool link_is_live(const struct explorer *explorer);
+/* The options alone, as words that link_words() reads again: what is remembered. */
+void link_options(struct buf *to, struct explorer *explorer, enum panel_number focus,
+                  bool zoom);
+/* Read words as link_options() wrote them; they are changed, and the link borrows them.
+ * What is not known is left out. */
+void link_words(struct link *link, char *words);
+
+/* The place of the explorer's tree (of a pair: the node) that a person means. */
+int link_find(const struct explorer *explorer, struct str name, uint32_t *ret_place,
+              struct err *err);
+
+/* What an order is called: "params", "memory", ...; "model" is none. */
+const char *sort_word(enum rows_sort sort);
+int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err);
+const char *sort_about(enum rows_sort sort); /* "biggest first by parameters" */
 
 #endif

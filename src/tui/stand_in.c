@@ -1,4 +1,4 @@
-/* Stands in for commands.c, files.c and show/link.c until they are here: whoever writes
+/* Stands in for commands.c and files.c until they are here: whoever writes
  * one of these takes its functions out of this file. */
 #include "tui/tui_in.h"
 
@@ -71,25 +71,4 @@ void files_status(struct tui *tui, struct lines *to, unsigned width)
     (void)tui;
     (void)to;
     (void)width;
-}
-
-/* --- show/link.c */
-
-int link_apply(const struct link *link, struct explorer *explorer,
-               enum panel_number *ret_focus, struct err *err)
-{
-    (void)link;
-    (void)explorer;
-    (void)ret_focus;
-    (void)err;
-    return 0;
-}
-
-void link_write(struct buf *to, struct explorer *explorer, enum panel_number focus,
-                bool zoom)
-{
-    (void)explorer;
-    (void)focus;
-    (void)zoom;
-    buf_text(to, "torchoscope");
 }
