@@ -284,6 +284,8 @@ static PyMethodDef methods[] = {
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
     {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
     {"save", answers_save, METH_O, "save(path): as a .scope file"},
+    {"keep_code", answers_keep_code, METH_VARARGS,
+     "keep_code(class, file, line, text): the source of a class"},
     {"json", answers_json, METH_VARARGS, "json(kind): a document as text"},
     {NULL, NULL, 0, NULL},
 };

@@ -13,6 +13,7 @@
  *   places()            the tree of the model: name, place, parent, class, kind, calls
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
+ *   keep_code(class, file, line, text)   the source of a class, if it has none yet
  *   save(path); and what views.h says
  * and members n_calls, cost (a dict: wall_ns, passes_ns, own_ns,
  * hooks_ns). */

@@ -36,6 +36,7 @@ PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception
 
 /* Methods of the type. */
 PyObject *answers_save(PyObject *self, PyObject *path);
+PyObject *answers_keep_code(PyObject *self, PyObject *args);
 PyObject *answers_json(PyObject *self, PyObject *args);
 PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs);

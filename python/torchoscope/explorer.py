@@ -44,6 +44,8 @@ def on_terminal(thing, live=None, again=None, **wanted):
         return False
     if not isinstance(core, _core.Run):
         live = None
+    elif live is None:
+        (getattr(thing, "recording", None) or thing)._keep_code()
     return terminal.show(core, live_core(live), again, **wanted)
 
 

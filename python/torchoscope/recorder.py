@@ -91,6 +91,7 @@ class LiveRecording(Recording):
             raise RuntimeError("this torchoscope was built without recordings")
         self._model, self._modules, self._name = model, modules, name
         self._weak = _weak_reference(model)
+        self._kinds = ()  # weak references to the classes, once it ended
         self._wanted, self._options = wanted, options
         self._budget = budget and Budget(budget)
         self._core = None
@@ -151,6 +152,8 @@ class LiveRecording(Recording):
         except Exception as problem:
             text = f"torchoscope: the recording is lost: {problem}"
             warnings.warn(text, stacklevel=3)
+        kinds = {type(module) for _, module in self._modules}
+        self._kinds = [weakref.ref(kind) for kind in kinds]
         # The run holds numbers and names: from here on the model is not held.
         self._seen = self._model = self._modules = self._notes = None
         self._unseen = None
@@ -245,6 +248,15 @@ class LiveRecording(Recording):
 
     def _alive(self):
         return self._weak()
+
+    def _keep_code(self):
+        from torchoscope.class_code import code_of
+
+        run = self._now()
+        for kind in [weak() for weak in self._kinds]:
+            found = kind and code_of(kind)
+            if found:
+                run.keep_code(f"{kind.__module__}.{kind.__qualname__}", *found)
 
     # --- answers while it goes on
 

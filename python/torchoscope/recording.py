@@ -202,9 +202,16 @@ class Recording(Shown):
         """What recording took, as a dict; `share` is that of the time of passes."""
         return self._now().cost
 
-    def save(self, path):
-        """Write a .scope file, which open() and the program read."""
+    def save(self, path, *, code=True):
+        """Write a .scope file, which open() and the program read. With the source code
+        of the model's classes, unless `code` is False."""
+        if code:
+            self._keep_code()
         self._now().save(os.fspath(path))
+
+    def _keep_code(self):
+        """Let the recording know the code of its classes by itself. One of a file does
+        so, or never will."""
 
     def _notebook(self):
         try:
