@@ -9,8 +9,6 @@
 #include "show/rows.h"
 #include "tui/tui.h"
 
-#pragma weak tui_run
-
 /* A run's model, whose source was exchanged for that of a live one. */
 struct lent {
     struct model *model;
@@ -193,7 +191,7 @@ static PyObject *run_explorer(struct exploration *self, PyObject *thing, PyObjec
     if (!wanted->session)
         return NULL;
     interrupts_of_python(true);
-    status = tui_run ? tui_run(wanted, &err) : err_set(&err, ERR_UNSUPPORTED, "none");
+    status = tui_run(wanted, &err);
     interrupts_of_python(false);
     session_close(wanted->session);
     if (PyErr_Occurred() || PyErr_CheckSignals() < 0)
