@@ -80,6 +80,12 @@ static void catch_interrupt(struct work *work)
     sigaction(SIGINT, &action, NULL);
 }
 
+void cli_give_interrupt_back(void)
+{
+    interruptible = NULL;
+    signal(SIGINT, SIG_DFL);
+}
+
 /* --- A command's life */
 
 int cli_read(struct cli *cli, const struct command *command, void *options, int *argc,

@@ -79,6 +79,9 @@ int cli_begin(struct cli *cli, const struct command *command, void *options, int
  * lost (told, unless the reader of a pipe just left). */
 int cli_end(struct cli *cli, int status);
 
+/* Ctrl-C ends the program again, as it is usual. */
+void cli_give_interrupt_back(void);
+
 /* Standard output, as its reader wants it. */
 struct pen cli_pen(struct cli *cli);
 

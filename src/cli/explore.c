@@ -149,6 +149,7 @@ static int explore_file(struct cli *cli, struct explore_options *options,
     if (options->print)
         return print_screen(cli, &wanted, options->print);
     if (!asks_for_text(cli, options) && has_terminal(cli)) {
+        cli_give_interrupt_back();
         if (tui_run(&wanted, &err) == 0)
             return STATUS_FINE;
         if (err.code != ERR_UNSUPPORTED)

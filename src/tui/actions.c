@@ -75,8 +75,9 @@ void tui_close_panel(struct tui *tui, enum panel_number panel)
 static void panel_key(struct tui *tui, unsigned panel)
 {
     if (!is_panel(panel))
-        explorer_say(&tui->explorer, "panel %u comes with recordings of training",
-                     panel);
+        explorer_say(&tui->explorer, panel == PANEL_TRAINING
+                                         ? "Training comes with recordings of it"
+                                         : "there is no such panel");
     else if (tui->view.focus == panel)
         tui_close_panel(tui, panel);
     else

@@ -28,21 +28,32 @@ static void wake(struct term *term)
     errno = saved;
 }
 
+static void unblock(int number)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 /* Whoever had the signal before us gets it again: to the default it is the end of the
  * program, a handler of Python's own lets us end in peace. */
 static void on_end(int number)
 {
     struct term *term = term_open_one;
 
-    if (term) {
+    if (term)
         term_leave(term);
-        term->hung = 1;
-        wake(term);
-    }
     for (size_t i = 0; i < COUNT_OF(ends); i++)
         if (ends[i] == number)
             sigaction(number, &before[i], NULL);
-    raise(number); /* it is blocked until we return */
+    raise(number);
+    unblock(number); /* here it ends */
+    if (term) {
+        term->hung = 1;
+        wake(term);
+    }
 }
 
 static void on_stop(int number)
@@ -50,16 +61,13 @@ static void on_stop(int number)
     struct sigaction ours, plain = {.sa_handler = SIG_DFL};
     struct term *term = term_open_one;
     int saved = errno;
-    sigset_t set;
 
     if (term)
         term_leave(term);
     sigemptyset(&plain.sa_mask);
     sigaction(number, &plain, &ours);
     raise(number);
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* here we stop, and here we go on */
+    unblock(number); /* here we stop, and here we go on */
     sigaction(number, &ours, NULL);
     errno = saved;
 }

@@ -45,7 +45,7 @@ static void begin_view(struct tui *tui)
 static int begin_explorer(struct tui *tui, struct session *session, struct pair *pair,
                           struct err *err)
 {
-    if (explorer_begin(&tui->explorer, session, pair, tui->term != NULL, err) < 0)
+    if (explorer_begin(&tui->explorer, session, pair, tui->background, err) < 0)
         return -1;
     tui->exploring = true;
     tui->explorer.ascii = tui->config.ascii;
@@ -248,14 +248,16 @@ int tui_run(const struct tui_wanted *wanted, struct err *err)
     if (begin(tui, wanted, err) < 0)
         goto out;
     read_look(tui, &wanted->look, &wrong);
+    tui->background = true;
+    /* Before the terminal is ours: what takes long can be interrupted. */
+    if (begin_exploring(tui, err) < 0)
+        goto out;
     tui->term = term_open(&(struct term_wanted){.theme = tui->config.theme,
                                                 .colour = tui->config.colour,
                                                 .mouse = !tui->config.no_mouse,
                                                 .ascii = tui->config.ascii},
                           err);
     if (!tui->term)
-        goto out;
-    if (begin_exploring(tui, err) < 0)
         goto out;
     if (wrong.code)
         tui_trouble(tui, &wrong, NULL);

@@ -53,7 +53,8 @@ struct tui {
 
     /* What is explored. Those that we opened are ours to close. */
     struct explorer explorer;
-    bool exploring; /* the explorer was begun */
+    bool exploring;  /* the explorer was begun */
+    bool background; /* numbers are computed by threads: there is a terminal */
     struct session *session;
     struct pair *pair;
     struct files *files; /* a folder is shown; NULL: none */

@@ -47,6 +47,17 @@ def has_torch(python):
     return subprocess.run([python, "-c", find], capture_output=True).returncode == 0
 
 
+def demo_folder():
+    """Where the demo models are: resnet18.pth, finetuned.pth."""
+    folder = ROOT / "build" / "demo"
+    script = ROOT / "tools" / "demo_model.py"
+    for name, words in (("resnet18.pth", []), ("finetuned.pth", ["--finetuned"])):
+        if not (folder / name).exists():
+            command = [sys.executable, script, *words, folder / name]
+            subprocess.run(command, check=True)
+    return folder
+
+
 @functools.lru_cache
 def samples():
     """(folder, manifest) of the samples, made now where they are not up to date. They

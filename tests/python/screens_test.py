@@ -23,18 +23,8 @@ import unittest
 import scope
 
 SCREENS = scope.ROOT / "tests" / "screens"
-DEMO = scope.ROOT / "build" / "demo"
 FIRST = re.compile(r"\$ (?P<settings>(?:[A-Z_]+=\S* )*)torchoscope (?P<words>.*?)"
                    r"(?:\s+\(exit (?P<status>\d)\))?$")
-
-
-def demo_folder():
-    script = scope.ROOT / "tools" / "demo_model.py"
-    for name, words in (("resnet18.pth", []), ("finetuned.pth", ["--finetuned"])):
-        if not (DEMO / name).exists():
-            command = [sys.executable, script, *words, DEMO / name]
-            subprocess.run(command, check=True)
-    return DEMO
 
 
 def samples_folder():
@@ -54,7 +44,7 @@ def runs_folder():
 
 
 FOLDERS = {
-    "DEMO": demo_folder,
+    "DEMO": scope.demo_folder,
     "SAMPLES": samples_folder,
     "MODELS": lambda: scope.MODELS,
     "RUNS": runs_folder,

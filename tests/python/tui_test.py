@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""The explorer on a real terminal: it opens, answers keys, survives sizes and signals,
+and gives the terminal back."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+import scope
+import terminal
+
+
+def explore(*words, **how):
+    model = scope.demo_folder() / "resnet18.pth"
+    return terminal.Terminal([scope.PROGRAM, model, *words], **how)
+
+
+class Opening(unittest.TestCase):
+    def test_a_file_opens_at_80x24(self):
+        with explore(columns=80, rows=24) as screen:
+            screen.wait("✓ SAFE", "122 tensors", "params %", "row 1/11", "q quit")
+            self.assertIn("8.4M 71% ███████▏ 32.0MB", screen.squeezed())
+            screen.keys("G")
+            screen.wait("row 11/11", "fc")
+            self.assertIn("fc: ~linear 512→1000", screen.cursor())
+            screen.keys("l")
+            screen.wait("row 11/13", "weight 1000×512", "bias 1000")
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+
+    def test_keys_fold_search_and_sort(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            screen.keys("Z")
+            screen.wait("row 1/68")
+            screen.type("/conv2")
+            screen.keys("Enter")
+            screen.wait("1 of 8 matches", "row 4/")
+            self.assertIn("conv2", screen.cursor())
+            screen.keys("n")
+            screen.wait("2 of 8 matches", "layer1.1.conv2")
+            screen.keys("Escape")
+            screen.wait("layer1.1.conv2", gone=["matches"])
+            screen.keys("Z")
+            screen.wait("row 6/11")
+            screen.keys("i", "p")
+            screen.wait("params▾")
+            rows = [line.split()[2] for line in screen.lines()[3:13]]
+            self.assertEqual(rows[:3], ["layer4", "layer3", "layer2"])
+            screen.keys("i", "x")
+            screen.wait("params", gone=["params▾"])
+
+    def test_not_a_terminal_prints_the_tree(self):
+        model = scope.demo_folder() / "resnet18.pth"
+        done = subprocess.run([scope.PROGRAM, model], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
+        self.assertIn("├── conv1", done.stdout)
+        with explore(term="dumb") as screen:
+            self.assertIn(screen.ended(), (0, 1))
+            self.assertIn("├── conv1", screen.text())
+
+    def test_print_is_the_first_screen(self):
+        model = scope.demo_folder() / "resnet18.pth"
+        done = subprocess.run([scope.PROGRAM, model, "--print=120x36"], text=True,
+                              capture_output=True, check=True)
+        with explore() as screen:
+            screen.wait("row 1/11")
+            now = [line.rstrip() for line in screen.lines()[:36]]
+        self.assertEqual(done.stdout.rstrip("\n").split("\n"), now)
+
+
+class Panels(unittest.TestCase):
+    def test_panels_open_close_and_change_size(self):
+        with explore() as screen:
+            screen.wait("1 Details")
+            first = screen.text()
+            self.assertEqual(first.split("\n")[5].index("│"), 65)
+            screen.keys("1", "1")
+            screen.wait("row 1/11", gone=["1 Details"])
+            screen.keys("1", "Escape")
+            screen.wait("1 Details")
+            self.assertEqual(screen.settle(), first)
+            screen.keys("<", "<", "<")
+            screen.settle()
+            self.assertEqual(screen.lines()[5].index("│"), 47)
+            screen.keys(">", ">", ">", "\\")
+            screen.settle()
+            self.assertTrue(screen.lines()[26].startswith("── 1 Details"))
+            screen.keys("\\", "Tab", "+")
+            screen.settle()
+            self.assertTrue(screen.lines()[1].startswith("── 1 Details"))
+            screen.keys("Escape", "Escape")
+            self.assertEqual(screen.settle(), first)
+
+    def test_help_is_filtered_by_typing(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            before = screen.text()
+            screen.keys("?")
+            screen.wait("? Help", "keys", "moving")
+            screen.type("fold")
+            screen.wait("filter: fold", "13 of ", "space fold or unfold this row",
+                        gone=["suspend"])
+            screen.keys("Escape")
+            screen.wait("row 1/11", gone=["? Help"])
+            self.assertEqual(screen.settle(), before)
+
+    def test_no_hints_line_names_more_than_eight_keys(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            for keys in ([], ["1"], ["Escape", "L"], ["Escape", "F"]):
+                screen.keys(*keys)
+                hints = screen.settle().rstrip("\n").split("\n")[-1]
+                self.assertLessEqual(len(hints.split("   ")), 8, hints)
+
+
+class Mouse(unittest.TestCase):
+    def test_clicks_select_unfold_and_sort(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            row = screen.row_of("layer3")
+            screen.click(12, row)
+            screen.wait("row 8/11")
+            screen.click(screen.lines()[row].index("▸"), row)
+            screen.wait("row 8/13")
+            screen.click(screen.lines()[1].index("params") + 2, 1)
+            screen.wait("params▾")
+            screen.click(screen.lines()[35].index("? help") + 3, 35)
+            screen.wait("? Help")
+
+    def test_the_divider_is_dragged(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            screen.type("\033[<0;66;20M\033[<32;49;20M\033[<0;49;20m")
+            screen.settle()
+            self.assertEqual(screen.lines()[5].index("│"), 47)
+
+
+class Sizes(unittest.TestCase):
+    def test_the_first_screen_comes_back(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            screen.keys("j", "j", "j")
+            first = screen.settle()
+            screen.resize(60, 20)
+            screen.wait("row 4/11", gone=["1 Details", "q quit"])
+            screen.resize(30, 6)
+            screen.wait("needs 40×8; this is 30×6", "relu")
+            screen.resize(120, 36)
+            screen.wait("1 Details", "q quit")
+            self.assertEqual(screen.settle(), first)
+
+    def test_ascii_writes_no_byte_above_7e(self):
+        with explore("--ascii") as screen:
+            screen.wait("row 1/11", "+ SAFE")
+            screen.keys("Z", "L", "Escape", "?")
+            screen.settle()
+            self.assertTrue(all(ord(c) < 0x7f for c in screen.text()))
+
+
+class Colours(unittest.TestCase):
+    def test_no_color_writes_none_and_the_cursor_row_is_in_reverse(self):
+        with explore(settings={"NO_COLOR": "1"}) as screen:
+            screen.wait("row 1/11")
+            coloured = screen.coloured()
+            self.assertNotRegex(coloured, r"\033\[[0-9;]*(3[0-8]|4[0-8]|9[0-7])[;m]")
+            line = next(line for line in coloured.split("\n") if "▌" in line)
+            self.assertRegex(line, r"\033\[[0-9;]*7m")
+
+    def test_colours_are_those_of_the_theme(self):
+        for theme, back in (("dark", "48;5;237"), ("light", "48;5;254")):
+            with explore("--theme", theme) as screen:
+                screen.wait("row 1/11")
+                self.assertIn(back, screen.coloured())
+
+
+class Ending(unittest.TestCase):
+    """Whatever ends it: the terminal is as it was, and the status tells how."""
+
+    def ends(self, number):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            os.kill(screen.pid(), number)
+            self.assertEqual(screen.ended(), 128 + number)
+            self.assertIn("echo", screen.stty())
+            self.assertIn("icanon", screen.stty())
+            self.assertNotIn("row 1/11", screen.text())
+
+    def test_signals_give_the_terminal_back(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGSEGV,
+                       signal.SIGABRT):
+            with self.subTest(number):
+                self.ends(number)
+
+    def test_control_c_ends_it_at_once(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            screen.keys("C-c")
+            self.assertEqual(screen.ended(), 0)
+            self.assertIn("echo", screen.stty())
+
+    def test_suspended_and_continued(self):
+        with explore() as screen:
+            screen.wait("row 1/11")
+            pid = screen.pid()
+            screen.keys("j")
+            screen.wait("row 2/11")
+            os.kill(pid, signal.SIGSTOP)
+            os.kill(pid, signal.SIGCONT)
+            screen.keys("j")
+            screen.wait("row 3/11")
+
+
+if __name__ == "__main__":
+    unittest.main()
