@@ -50,6 +50,30 @@ static void find_runs(struct browse *b)
         }
 }
 
+uint32_t browse_class(const struct browse *browse, uint32_t place)
+{
+    const struct object *object;
+    const struct model *model = outline_place(&browse->of.outline, place, &place);
+
+    /* Of a pair, the right one's: classes are numbered by each model for itself. */
+    if (place == NO_PLACE || model != browse->show->model ||
+        (model->kind[place] != PLACE_MODULE && model->kind[place] != PLACE_GROUP))
+        return NO_CLASS;
+    object = place_object(model, place);
+    return object ? object->class_id : NO_CLASS;
+}
+
+/* How many of each class there are. */
+static void count_classes(struct browse *b)
+{
+    for (uint32_t p = 0; p < b->of.outline.n; p++) {
+        uint32_t class_id = browse_class(b, p);
+
+        if (class_id != NO_CLASS)
+            b->memo->of[class_id]++;
+    }
+}
+
 static int begin(struct browse *b, struct err *err)
 {
     uint8_t **bits[] = {&b->open, &b->shown, &b->single, &b->in_run,
@@ -62,16 +86,19 @@ static int begin(struct browse *b, struct err *err)
         if (!*bits[i])
             return arena_err(&b->arena, "the tree", err);
     }
-    b->same = arena_alloc(&b->arena, sizeof *b->same);
-    if (!b->same ||
-        (!b->of.outline.diff && repeats_find(&b->of.repeats, b->show, &b->arena) < 0))
+    b->memo = arena_alloc(&b->arena, sizeof *b->memo);
+    if (!b->memo)
         return arena_err(&b->arena, "the tree", err);
-    b->same->place = NO_PLACE;
+    b->memo->class_id = NO_CLASS;
+    b->memo->of = arena_array(&b->arena, b->show->model->n_classes, sizeof(uint32_t));
+    if (b->show->model->n_classes > 0 && !b->memo->of)
+        return arena_err(&b->arena, "the tree", err);
     if (b->of.repeats.next)
         find_runs(b);
     b->view = (struct view)VIEW_INIT;
     b->view.single = b->single;
     b->view.fold = true;
+    count_classes(b);
     open_first(b);
     browse_remake(b);
     return 0;
@@ -235,6 +262,7 @@ void browse_remake(struct browse *browse)
     struct arena scratch;
     struct err err = {0};
 
+    browse->version++;
     browse->view.open = only ? browse->shown : browse->open;
     browse->view.keep = only ? browse->keep : NULL;
     browse->view.match = !browse->filtered   ? NULL
@@ -397,6 +425,8 @@ static bool land_on(struct browse *b, uint32_t place)
     browse_reveal(b, place);
     browse_remake(b);
     row = browse_row_of(b, place, &exact);
+    if (!exact)
+        browse_say(b, "it has no row of its own; this is what it stands in");
     put_in_middle(b, row);
     b->origin = b->place;
     b->moved = true;
@@ -520,17 +550,21 @@ bool browse_hide_equal(struct browse *browse)
 
 /* --- Of the row of the cursor */
 
-uint32_t browse_class(const struct browse *browse, uint32_t place)
+/* From the place that was asked about before, if that was of the same class. */
+static uint32_t which_of_class(const struct browse *b, uint32_t class_id)
 {
-    const struct object *object;
-    const struct model *model = outline_place(&browse->of.outline, place, &place);
+    struct browse_memo *memo = b->memo;
+    uint32_t from = memo->place + 1, to = b->place + 1, n = 0;
+    bool known = memo->class_id == class_id, back = known && to < from;
 
-    /* Of a pair, the right one's: classes are numbered by each model for itself. */
-    if (place == NO_PLACE || model != browse->show->model ||
-        (model->kind[place] != PLACE_MODULE && model->kind[place] != PLACE_GROUP))
-        return NO_CLASS;
-    object = place_object(model, place);
-    return object ? object->class_id : NO_CLASS;
+    if (!known)
+        from = 0;
+    for (uint32_t p = back ? to : from; p < (back ? from : to); p++)
+        n += browse_class(b, p) == class_id;
+    memo->which = back ? memo->which - n : known ? memo->which + n : n;
+    memo->place = b->place;
+    memo->class_id = class_id;
+    return memo->which;
 }
 
 bool browse_same(const struct browse *browse, uint32_t *ret_which, uint32_t *ret_of,
@@ -542,17 +576,8 @@ bool browse_same(const struct browse *browse, uint32_t *ret_which, uint32_t *ret
 
     if (class_id == NO_CLASS)
         return false;
-    if (browse->same->place != browse->place) {
-        browse->same->place = browse->place;
-        browse->same->which = browse->same->of = 0;
-        for (uint32_t p = 0; p < browse->of.outline.n; p++)
-            if (browse_class(browse, p) == class_id) {
-                browse->same->of++;
-                browse->same->which += p <= browse->place;
-            }
-    }
-    *ret_which = browse->same->which;
-    *ret_of = browse->same->of;
+    *ret_which = which_of_class(browse, class_id);
+    *ret_of = browse->memo->of[class_id];
     *ret_class = class_short(place_class(model, place));
     return true;
 }

@@ -79,7 +79,10 @@ bool browse_set_open(struct browse *browse, const uint32_t *places, uint32_t n);
 /* --- Order and lists */
 
 bool browse_sort(struct browse *browse, enum rows_sort sort, bool reverse);
-bool browse_flat(struct browse *browse, enum rows_flat flat); /* F */
+/* F. Back in the tree, the row that was moved to in the list is selected, and what
+ * leads to it open; if nobody moved there, all is as it was (Enter: take browse_place()
+ * first, and browse_go() there afterwards). */
+bool browse_flat(struct browse *browse, enum rows_flat flat);
 /* Hide what is equal, in a pair. */
 bool browse_hide_equal(struct browse *browse);
 
@@ -98,6 +101,7 @@ bool browse_clear(struct browse *browse);
 bool browse_next_match(struct browse *browse, int by); /* n N; in a pair: differences */
 bool browse_only_matches(struct browse *browse);       /* & */
 bool browse_filtering(const struct browse *browse);    /* are only matches shown? */
+bool browse_search_class(struct browse *browse);       /* * */
 
 /* --- Of the row of the cursor */
 

@@ -2,10 +2,16 @@
  * told by the row of the cursor. */
 #include "show/browse_in.h"
 
+bool browse_has_runs(const struct browse *browse)
+{
+    return browse->of.repeats.next && !browse->view.no_runs &&
+           !browse_filtering(browse);
+}
+
 bool browse_in_run(const struct browse *browse, uint32_t place)
 {
-    return browse->of.repeats.next && !browse->view.no_runs && !browse->view.keep &&
-           bit_get(browse->in_run, place) && !bit_get(browse->single, place);
+    return browse_has_runs(browse) && bit_get(browse->in_run, place) &&
+           !bit_get(browse->single, place);
 }
 
 static void set_open(struct browse *b, uint32_t place, bool open)
@@ -26,7 +32,7 @@ static uint8_t openable(const struct browse *b, uint32_t byte)
 {
     uint8_t bits = b->of.inner[byte];
 
-    if (b->of.repeats.next && !b->view.no_runs && !b->view.keep)
+    if (browse_has_runs(b))
         bits &= (uint8_t)(~b->in_run[byte] | b->single[byte]);
     return bits;
 }
@@ -71,7 +77,9 @@ void browse_reveal(struct browse *browse, uint32_t place)
     for (; parent[place] != NO_PLACE; place = parent[place]) {
         if (browse_in_run(browse, place))
             open_run(browse, place);
-        set_open(browse, parent[place], true);
+        bit_set(browse->shown, parent[place], true);
+        if (!browse_filtering(browse))
+            bit_set(browse->open, parent[place], true);
     }
 }
 

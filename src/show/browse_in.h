@@ -1,5 +1,6 @@
 /* browse_in.h - a walk through a tree, from inside: browse.c (cursor, moving, order),
- * browse_fold.c (what is open), browse_search.c (what is found). */
+ * browse_fold.c (what is open), browse_search.c (what is found), browse_next.c (from
+ * one match to the next). */
 #ifndef SHOW_BROWSE_IN_H
 #define SHOW_BROWSE_IN_H
 
@@ -42,10 +43,16 @@ struct browse {
     uint32_t jumps[JUMPS];
     uint32_t n_jumps;
 
-    /* Which of its class a place is, for the latest that was asked about. */
-    struct {
-        uint32_t place, which, of, class_id;
-    } * same;
+    uint32_t version;         /* how often rows were made */
+    struct browse_memo *memo; /* what was asked about the cursor before */
+};
+
+struct browse_memo {
+    /* Which of its class a place is. */
+    uint32_t place, which, class_id;
+    uint32_t *of; /* by class: how many there are */
+    /* Which match a place is, in an order that is not the model's. */
+    uint32_t match_place, match_version, match_number;
 };
 
 /* Say something about the call that is being made. */
@@ -60,8 +67,11 @@ uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_ex
 /* Put the cursor on a row, in sight. */
 void browse_put(struct browse *browse, uint32_t row);
 
-/* Open what leads to a place: parents, and the runs that hide it. */
+/* Open what leads to a place: parents, and the runs that hide it. While only matches
+ * are shown, for as long as they are. */
 void browse_reveal(struct browse *browse, uint32_t place);
+/* Are equal siblings one row? */
+bool browse_has_runs(const struct browse *browse);
 /* Does a folded run hide this place itself? */
 bool browse_in_run(const struct browse *browse, uint32_t place);
 

@@ -183,35 +183,6 @@ bool browse_filtering(const struct browse *browse)
     return browse->filtered && !browse->unlimited;
 }
 
-uint32_t browse_matches(const struct browse *browse)
-{
-    uint32_t n = 0;
-
-    if (!browse->filtered || !browse->view.flat)
-        return browse->matches;
-    for (uint32_t i = 0; i < browse->rows.n; i++)
-        n += (browse->rows.cells[i].flags & ROW_MATCH) != 0;
-    return n;
-}
-
-/* In the order of rows; of a tree all that were found are counted, seen or not. */
-uint32_t browse_match_number(const struct browse *browse)
-{
-    uint32_t n = 0;
-
-    if (!browse->filtered || browse->rows.n == 0 ||
-        !(browse->rows.cells[browse->cursor].flags & ROW_MATCH))
-        return 0;
-    if (browse->view.flat) {
-        for (uint32_t i = 0; i <= browse->cursor; i++)
-            n += (browse->rows.cells[i].flags & ROW_MATCH) != 0;
-        return n;
-    }
-    for (uint32_t p = 0; p <= browse->place; p++)
-        n += bit_get(browse->match, p);
-    return n;
-}
-
 bool browse_clear(struct browse *browse)
 {
     buf_clear(&browse->message);
@@ -219,7 +190,6 @@ bool browse_clear(struct browse *browse)
         return false;
     browse_unfilter(browse);
     browse->origin = browse->place;
-    browse->view.keep = NULL;
     if (!browse->view.flat)
         browse_reveal(browse, browse->place);
     browse_remake(browse);
@@ -234,82 +204,37 @@ bool browse_only_matches(struct browse *browse)
         return false;
     }
     browse->unlimited = !browse->unlimited;
-    if (browse->unlimited) {
-        browse->view.keep = NULL;
-        if (!browse->view.flat)
-            browse_reveal(browse, browse->place);
-    } else if (!bit_get(browse->keep, browse->place)) {
+    if (!browse->unlimited && !bit_get(browse->keep, browse->place))
         browse->place = match_from(browse, browse->place);
-    }
+    if (browse->unlimited && !browse->view.flat)
+        browse_reveal(browse, browse->place);
     browse_remake(browse);
     return true;
 }
 
-/* --- Next */
-
-/* The next row down (up) of which this is true, round the end; NO_ROW: none but its
- * own. */
-static uint32_t next_row(const struct browse *b, int by,
-                         bool (*wanted)(const struct browse *b, uint32_t row))
+static bool has_capital(struct str name)
 {
-    uint32_t n = b->rows.n, at = b->cursor;
-
-    for (uint32_t i = 1; i < n; i++) {
-        at = by > 0 ? (at + 1 < n ? at + 1 : 0) : (at > 0 ? at - 1 : n - 1);
-        if (wanted(b, at))
-            return at;
-    }
-    return NO_ROW;
+    for (size_t i = 0; i < name.len; i++)
+        if (name.at[i] >= 'A' && name.at[i] <= 'Z')
+            return true;
+    return false;
 }
 
-static bool is_match(const struct browse *b, uint32_t row)
+bool browse_search_class(struct browse *browse)
 {
-    return b->rows.cells[row].flags & ROW_MATCH;
-}
-
-static bool is_difference(const struct browse *b, uint32_t row)
-{
-    return row > 0 && outline_differs(&b->of.outline, b->rows.cells[row].place);
-}
-
-static bool go_to_row(struct browse *b, uint32_t row, const char *why)
-{
-    if (row == NO_ROW) {
-        browse_say(b, "%s", why);
-        return false;
-    }
-    return browse_select(b, row);
-}
-
-bool browse_next_match(struct browse *browse, int by)
-{
-    uint32_t n = browse->of.outline.n, at = browse->place;
-    bool exact;
+    struct buf text = BUF_INIT;
+    struct str name;
+    uint32_t which, of;
+    bool found;
 
     buf_clear(&browse->message);
-    if (!browse->filtered && browse->of.outline.diff)
-        return go_to_row(browse, next_row(browse, by, is_difference),
-                         "no other row differs");
-    if (!browse->filtered) {
-        browse_say(browse, "nothing is searched for: / begins");
+    if (!browse_same(browse, &which, &of, &name)) {
+        browse_say(browse, "its class is not known");
         return false;
     }
-    if (browse->view.flat || browse->view.sort != SORT_MODEL || browse->view.reverse)
-        return go_to_row(browse, next_row(browse, by, is_match), "no other match");
-    for (uint32_t i = 1; i < n; i++) {
-        uint32_t row;
-
-        at = by > 0 ? (at + 1 < n ? at + 1 : 0) : (at > 0 ? at - 1 : n - 1);
-        if (!bit_get(browse->match, at))
-            continue;
-        row = browse_row_of(browse, at, &exact);
-        if (exact)
-            return browse_select(browse, row);
-        browse_reveal(browse, at);
-        browse->place = browse->origin = at;
-        browse_remake(browse);
-        return true;
-    }
-    browse_say(browse, "no other match");
-    return false;
+    /* Where a capital says that types are meant: no class that only ends so. */
+    buf_printf(&text, has_capital(name) ? "/^%.*s\\(/" : "%.*s(", STR_ARG(name));
+    found = browse_search(browse, buf_span(&text), NULL) == 0 && browse->filtered;
+    buf_release(&text);
+    return found;
 }

@@ -51,13 +51,12 @@ static uint64_t own_hash(const struct show *show, uint32_t place)
     uint64_t hash = hash_mix(model->kind[place], model->flags[place]);
     const struct object *object;
 
+    /* Of blocks that share weights, the first has them. */
     if (model->kind[place] == PLACE_TENSOR)
-        return hash_mix(hash, tensor_hash(model, place_tensor(model, place)));
+        return hash_mix(hash_mix(hash, tensor_hash(model, place_tensor(model, place))),
+                        counts_here(model, place));
     if (model->kind[place] == PLACE_VALUE)
         return hash; /* values may differ */
-    /* Counts are part of it: of blocks that share weights, the first has them. */
-    hash = hash_mix(hash, counts_params(&show->session->places, place));
-    hash = hash_mix(hash, counts_bytes(&show->session->places, place));
     /* What was called otherwise, or went wrong, is not hidden among others. */
     if (show->activity) {
         const struct activity *at = &show->activity->at[place];
