@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/live.h"
 #include "cli/tree.h"
+#include "tui/keymap.h"
 #include "tui/tui.h"
 
 struct explore_options {
@@ -212,4 +213,23 @@ const struct command open_command = {
     .options = options_table + LIVE_ONLY,
     .n_options = COUNT_OF(options_table) - LIVE_ONLY,
     .run = open_run,
+};
+
+/* __keys: the part of the manual page that is made from the table of keys. */
+static int keys_run(int argc, char **argv)
+{
+    struct out out;
+
+    (void)argc;
+    (void)argv;
+    out_init_fd(&out, STDOUT_FILENO);
+    keymap_manual(&out);
+    return out_release(&out) == 0 ? STATUS_FINE : STATUS_TROUBLE;
+}
+
+const struct command keys_command = {
+    .name = "__keys",
+    .summary = "the keys, for the manual page",
+    .run = keys_run,
+    .hidden = true,
 };

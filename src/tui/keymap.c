@@ -284,35 +284,57 @@ void keymap_names(const struct keymap *map, size_t binding, bool ascii, struct b
     }
 }
 
-/* --- The manual page */
+/* --- The manual page, in mdoc */
 
-static void troff(struct out *out, const char *text)
+/* A word that mdoc would take for a macro or for punctuation begins with \&. */
+static void mdoc_word(struct out *out, const char *word)
 {
-    for (; *text; text++)
-        if (*text == '\\')
+    out_text(out, "\\&");
+    for (; *word; word++)
+        if (*word == '\\')
             out_text(out, "\\e");
-        else if (*text == '-')
+        else if (*word == '-')
             out_text(out, "\\-");
         else
-            out_char(out, *text);
+            out_char(out, *word);
+}
+
+static void mdoc_keys(struct out *out, size_t binding, bool first)
+{
+    for (size_t k = 0; k < KEYS_MOST && bindings[binding].keys[k]; k++) {
+        char name[16];
+
+        key_name(name, bindings[binding].keys[k], true);
+        out_text(out, first && k == 0 ? " Ic " : " , Ic ");
+        mdoc_word(out, name);
+    }
+}
+
+/* One item: a binding and those joined to it. */
+static size_t mdoc_item(struct out *out, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < n_bindings && bindings[end].joined)
+        end++;
+    out_text(out, ".It");
+    for (size_t i = at; i < end; i++)
+        mdoc_keys(out, i, i == at);
+    for (size_t i = at; i < end; i++)
+        out_printf(out, "%s%s", i == at ? "\n" : ";\n", bindings[i].about);
+    out_text(out, "\n.Pq");
+    for (size_t i = at; i < end; i++)
+        out_printf(out, " %s%s", bindings[i].name, i + 1 < end ? "," : "\n");
+    return end;
 }
 
 void keymap_manual(struct out *out)
 {
-    for (size_t i = 0; i < n_bindings; i++) {
+    for (size_t i = 0; i < n_bindings;) {
         if (keymap_part(i))
-            out_printf(out, ".SS %s\n", keymap_part(i));
-        out_text(out, ".TP\n.B \"");
-        for (size_t k = 0; k < KEYS_MOST && bindings[i].keys[k]; k++) {
-            char name[16];
-
-            key_name(name, bindings[i].keys[k], true);
-            if (k > 0)
-                out_char(out, ' ');
-            troff(out, name);
-        }
-        out_text(out, "\"\n");
-        troff(out, bindings[i].about);
-        out_printf(out, " (%s)\n", bindings[i].name);
+            out_printf(out, "%s.Ss Keys: %s\n.Bl -tag -width Ds\n",
+                       i > 0 ? ".El\n" : "", keymap_part(i));
+        i = mdoc_item(out, i);
     }
+    out_text(out, ".El\n");
 }

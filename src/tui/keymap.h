@@ -144,7 +144,7 @@ const struct binding *keymap_of(const struct keymap *map, enum action action,
 /* "← h": the keys of a binding as help writes them. */
 void keymap_names(const struct keymap *map, size_t binding, bool ascii, struct buf *to);
 
-/* The section KEYS of the manual page, in troff. */
+/* The keys as the manual page lists them, in mdoc. */
 void keymap_manual(struct out *out);
 
 #endif

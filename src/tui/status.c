@@ -75,7 +75,8 @@ static void add_written(struct tui *tui, const char *text)
 static void tree_hints(struct tui *tui)
 {
     const struct view *view = browse_view(tui->explorer.browse);
-    bool run = tui->explorer.session && tui->explorer.session->run;
+    const struct label_set *labels = &tui->explorer.labels;
+    bool live = tui->explorer.show.model->live || tui->explorer.session->run;
 
     if (tui->explorer.pair) {
         add_action(tui, ACTION_FOLD, NULL);
@@ -89,19 +90,19 @@ static void tree_hints(struct tui *tui)
         add_action(tui, ACTION_SORT, NULL);
         add_action(tui, ACTION_SEARCH, NULL);
         add_action(tui, ACTION_ENTER, "its place");
-    } else if (run) {
+    } else if (live && (label_is_on(labels, "in") || label_is_on(labels, "self"))) {
         add_action(tui, ACTION_FORWARD, NULL);
         add_action(tui, ACTION_TIMES, NULL);
         add_action(tui, ACTION_SORT, NULL);
         add_action(tui, ACTION_FLAT, NULL);
         add_action(tui, ACTION_ALARM, NULL);
-        add_action(tui, ACTION_PANEL_1, NULL);
+        add_action(tui, ACTION_BELOW, NULL);
     } else {
         add_action(tui, ACTION_FOLD, NULL);
         add_action(tui, ACTION_SEARCH, NULL);
         add_action(tui, ACTION_PANEL_1, NULL);
         add_action(tui, ACTION_LABELS, NULL);
-        add_action(tui, ACTION_SORT, NULL);
+        add_action(tui, live ? ACTION_FLAT : ACTION_SORT, NULL);
         add_action(tui, ACTION_COPY, NULL);
     }
 }

@@ -70,6 +70,17 @@ class Opening(unittest.TestCase):
         self.assertEqual(done.stdout.rstrip("\n").split("\n"), now)
 
 
+class Manual(unittest.TestCase):
+    def test_the_manual_page_has_the_table_of_keys(self):
+        """If not: put what torchoscope __keys writes between its two comments."""
+        keys = subprocess.run([scope.PROGRAM, "__keys"], text=True, capture_output=True,
+                              check=True).stdout
+        page = (scope.ROOT / "docs" / "torchoscope.1").read_text()
+        begin = page.index("\n", page.index("is what torchoscope __keys writes")) + 1
+        end = page.index('.\\" End of what torchoscope __keys writes')
+        self.assertEqual(page[begin:end], keys)
+
+
 class Panels(unittest.TestCase):
     def test_panels_open_close_and_change_size(self):
         with explore() as screen:
