@@ -5,6 +5,7 @@
  *   trace.h      the door for recorders: python/ext now
  *   run_file.h   the .scope file (docs/run-file.md): a run and its model, in SQLite;
  *                behind it file_in.h, with THE TABLE of tables in file_tables.c
+ *   kept.h       what a recording kept, as a tensor
  *   budget.h     how much of the user's time recording may take, and how it is kept
  *
  * A *call* is one execution of a module. A *value* is what a tensor held at one moment:

@@ -1,6 +1,7 @@
 #include "session/jobs.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -441,6 +442,19 @@ bool jobs_poll(struct jobs *jobs)
         any = true;
     }
     return any;
+}
+
+void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms)
+{
+    uint64_t end = clock_ns() + (uint64_t)ms * 1000000u, now;
+
+    while (jobs->state[tensor] == ASKED && (now = clock_ns()) < end) {
+        struct pollfd fd = {.fd = jobs->read_fd, .events = POLLIN};
+
+        if (poll(&fd, 1, (int)((end - now) / 1000000u) + 1) <= 0)
+            break;
+        jobs_poll(jobs);
+    }
 }
 
 int jobs_fd(const struct jobs *jobs)

@@ -36,6 +36,10 @@ int jobs_fd(const struct jobs *jobs);
  * *ret_why: why there will be nothing, or NULL. */
 const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret_busy,
                                    const char **ret_why);
+/* Wait for a wish to be answered, but no longer than this: for what is small, so that
+ * the first frame has it. */
+void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms);
+
 /* The picture of a tensor (measure/blocks.h): there is one at a time, and asking for
  * another forgets the last. NULL: it is being made (*ret_busy), or *ret_why says why
  * there is none. Good until the next call. */

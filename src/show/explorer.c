@@ -88,24 +88,73 @@ uint32_t explorer_place(const struct explorer *explorer)
     return explorer->pair ? explorer->pair->diff.nodes[at].right : at;
 }
 
+/* ---- calls ---- */
+
+uint32_t explorer_call(const struct explorer *explorer, uint32_t place)
+{
+    struct run *run = explorer->session->run;
+    uint32_t call;
+
+    if (!explorer->show.activity || explorer->show.model->kind[place] != PLACE_MODULE)
+        return RUN_NONE;
+    if (explorer->call == RUN_NONE)
+        return explorer->show.activity->at[place].newest;
+    call = run_first_call(run, explorer->show.model->object[place]);
+    while (call != RUN_NONE && (run->calls[call].number != explorer->call ||
+                                run->calls[call].place != place))
+        call = run_next_call(run, call);
+    /* It may be that of another module, or one that was merged with others. */
+    return call == RUN_NONE ? explorer->show.activity->at[place].newest : call;
+}
+
+bool explorer_step(struct explorer *explorer, int by)
+{
+    struct run *run = explorer->session->run;
+    uint32_t place = explorer_place(explorer), now, before = RUN_NONE, call;
+
+    now = place == NO_PLACE ? RUN_NONE : explorer_call(explorer, place);
+    if (now == RUN_NONE) {
+        explorer_say(explorer, "no calls of this row were recorded");
+        return false;
+    }
+    call = run_first_call(run, explorer->show.model->object[place]);
+    while (call != RUN_NONE) {
+        if (run->calls[call].place != place) {
+            call = run_next_call(run, call);
+            continue;
+        }
+        if ((by > 0 && before == now) || (by < 0 && call == now))
+            break;
+        before = call;
+        call = run_next_call(run, call);
+    }
+    if (by < 0)
+        call = before;
+    if (call == RUN_NONE) {
+        explorer_say(explorer,
+                     by > 0 ? "this is the newest call" : "this is the first call");
+        return false;
+    }
+    explorer->call = run->calls[call].number;
+    return true;
+}
+
 /* ---- numbers ---- */
 
-/* Larger than what is read unasked, and nobody asked. */
-static bool is_too_large(struct explorer *explorer, uint32_t tensor,
-                         const char **ret_why)
+bool explorer_may_read(struct explorer *explorer, uint32_t tensor, const char **ret_why)
 {
     uint64_t bytes = tensor_bytes(&explorer->session->model->tensors[tensor]);
     uint32_t asked;
     struct buf text = BUF_INIT;
 
     if (bytes <= UNASKED_BYTES || map_find(&explorer->asked, tensor, &asked))
-        return false;
+        return true;
     buf_text(&text, "not measured: ");
     text_bytes(&text, bytes);
     buf_text(&text, " are not read unasked; 4 measures them");
     *ret_why = arena_str(&explorer->arena, buf_span(&text)).at;
     buf_release(&text);
-    return true;
+    return false;
 }
 
 /* Without threads: computed now, and kept. */
@@ -121,7 +170,7 @@ static const struct numbers *compute(struct explorer *explorer, uint32_t tensor,
 
     if (map_find(&explorer->measured, tensor, &index))
         return explorer->numbers[index];
-    if (is_too_large(explorer, tensor, ret_why))
+    if (!explorer_may_read(explorer, tensor, ret_why))
         return NULL;
     numbers = arena_alloc(&explorer->arena, sizeof *numbers);
     if (!numbers || session_numbers(explorer->session, tensor, &wanted,
@@ -154,7 +203,7 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
         *ret_why = "…";
     } else if (!numbers || (numbers->n_bins == 0 && stats_measured(numbers->stats) &&
                             tensor_readable(model, &model->tensors[tensor], NULL))) {
-        if (is_too_large(explorer, tensor, ret_why))
+        if (!explorer_may_read(explorer, tensor, ret_why))
             return numbers;
         jobs_want(explorer->jobs, tensor);
         numbers = jobs_numbers(explorer->jobs, tensor, &busy, &why);

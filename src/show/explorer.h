@@ -70,6 +70,12 @@ void explorer_say(struct explorer *explorer, const char *format, ...)
  * has NO_PLACE. */
 uint32_t explorer_place(const struct explorer *explorer);
 
+/* The call of the module at a place that is shown: an index in run->calls; RUN_NONE:
+ * there is no run, or no such call. */
+uint32_t explorer_call(const struct explorer *explorer, uint32_t place);
+/* Show the next or previous call of the selected module: ( and ). */
+bool explorer_step(struct explorer *explorer, int by);
+
 /* What is known by now of the values of a tensor: its statistics, quantiles and
  * histogram. Until they are: NULL, and *ret_why is "…" while they are computed, else
  * why there are none, or what to press where they are too large to be read unasked.
@@ -77,6 +83,11 @@ uint32_t explorer_place(const struct explorer *explorer);
  * 0), and *ret_why tells likewise. Good until the next call. */
 const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tensor,
                                        const char **ret_why);
+/* May it be read: is it small, or was it asked for? If not, *ret_why says what to
+ * press.
+ */
+bool explorer_may_read(struct explorer *explorer, uint32_t tensor,
+                       const char **ret_why);
 /* :stats: read it however large it is; of all tensors with NO_TENSOR. */
 #define NO_TENSOR UINT32_MAX
 void explorer_measure(struct explorer *explorer, uint32_t tensor);

@@ -7,6 +7,7 @@
 
 const struct panel *const panels[PANEL_COUNT] = {
     [PANEL_DETAILS] = &details_panel,
+    [PANEL_STATISTICS] = &statistics_panel,
     [PANEL_PERFORMANCE] = &performance_panel,
     [PANEL_FLOW] = &flow_panel,
 };
@@ -20,6 +21,33 @@ const struct panel *panel_find(struct str id)
             return panels[i];
     }
     return NULL;
+}
+
+/* ---- two parts ---- */
+
+static void copy_line(struct lines *to, const struct lines *from, uint32_t line)
+{
+    if (line >= from->n)
+        return;
+    for (uint32_t i = 0; i < from->at[line].n; i++) {
+        const struct span *span = &from->spans[from->at[line].first + i];
+
+        lines_add(to, (enum colour)span->colour, span->flags, span_text(from, span));
+    }
+}
+
+void panel_beside(struct lines *to, const struct lines *left, const struct lines *right,
+                  unsigned column)
+{
+    uint32_t n = left->n > right->n ? left->n : right->n;
+
+    for (uint32_t i = 0; i < n; i++) {
+        copy_line(to, left, i);
+        if (i < right->n)
+            lines_pad(to, column);
+        copy_line(to, right, i);
+        lines_end(to);
+    }
 }
 
 /* ---- where Enter leads ---- */

@@ -69,6 +69,10 @@ struct panel {
      * a line with "…". */
     void (*lines)(struct lines *to, struct explorer *explorer,
                   struct panel_state *state, const struct panel_room *room);
+    /* Where it has two parts side by side: what stands in the title rule above the
+     * second, asked after lines(). The column at which that begins; 0: there is one
+     * part. May be NULL. */
+    unsigned (*aside)(struct buf *to, const struct panel_state *state);
     /* May be NULL; false: it could not, and explorer_say() says why. */
     bool (*act)(struct explorer *explorer, struct panel_state *state,
                 enum panel_act act);

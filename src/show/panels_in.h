@@ -7,7 +7,12 @@
 #include "show/lines.h"
 #include "show/panels.h"
 
-extern const struct panel details_panel, performance_panel, flow_panel;
+extern const struct panel details_panel, code_panel, attributes_panel, statistics_panel;
+extern const struct panel performance_panel, flow_panel;
+
+/* Lines of two parts side by side: the second begins at `column`. */
+void panel_beside(struct lines *to, const struct lines *left, const struct lines *right,
+                  unsigned column);
 
 /* Remember where Enter on each line leads, for panel_target(): that of the line of the
  * cursor, or NO_TARGET. They are kept in state->own. */

@@ -90,10 +90,9 @@ TEST(the_values_of_a_weight_stand_as_the_design_draws_them)
                               .most_rows = 5};
     struct buf title = BUF_INIT;
     struct lines lines = {0};
-    bool more;
 
-    CHECK(value_grid_lines(&lines, &title, &grid, &more));
-    CHECK(more);
+    CHECK(value_grid_lines(&lines, &title, &grid));
+    CHECK(grid.more);
     CHECK_STR(buf_cstr(&title), "values [0:5, 0:6] of 120×400");
     CHECK_STR(plain(&lines),
               "               0       1       2       3       4       5\n"
@@ -105,7 +104,7 @@ TEST(the_values_of_a_weight_stand_as_the_design_draws_them)
               "      ↓  [ slices:  [80:86, 220:240:2]  [..., 0]  [83]\n");
     grid.slice = STR("83, 220:230");
     buf_clear(&title);
-    CHECK(value_grid_lines(&lines, &title, &grid, &more));
+    CHECK(value_grid_lines(&lines, &title, &grid));
     CHECK_STR(buf_cstr(&title), "values [83, 220:226] of 120×400");
     CHECK_STR(plain(&lines),
               "             220     221     222     223     224     225\n"
@@ -164,7 +163,6 @@ TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
     struct lines lines = {0};
     struct numbers numbers;
     struct arena arena;
-    bool more;
 
     arena_init(&arena, 0);
     CHECK(session_numbers(session, weight, &wanted, &arena, NULL, &numbers, NULL) == 0);
@@ -180,8 +178,8 @@ TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
                              "  -5.6500 -4.2500  1.2500  2.5000\n"
                              "      75%     95%     99%\n"
                              "   3.7500  4.7500  4.9500\n");
-    CHECK(value_grid_lines(&lines, &title, &grid, &more));
-    CHECK(!more);
+    CHECK(value_grid_lines(&lines, &title, &grid));
+    CHECK(!grid.more);
     CHECK_INT(lines.spans[lines.at[1].first + 2].colour, COLOUR_ALARM);
     CHECK_STR(plain(&lines),
               "               0       1\n"
@@ -189,7 +187,7 @@ TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
               "         [ slices:  [80:86, 220:240:2]  [..., 0]  [83]\n");
     grid.slice = STR("[7]");
     buf_clear(&title);
-    CHECK(!value_grid_lines(&lines, &title, &grid, &more));
+    CHECK(!value_grid_lines(&lines, &title, &grid));
     CHECK_STR(plain(&lines),
               " index 7 is out of range: dimension 0\n has 2 elements\n");
     buf_release(&title);

@@ -204,8 +204,7 @@ static void draw(struct lines *to, struct buf *title, const struct value_grid *g
     lines_end(to);
 }
 
-bool value_grid_lines(struct lines *to, struct buf *title,
-                      const struct value_grid *grid, bool *ret_more)
+bool value_grid_lines(struct lines *to, struct buf *title, struct value_grid *grid)
 {
     struct window window = {.rows = 0};
     struct err err = {0};
@@ -214,7 +213,8 @@ bool value_grid_lines(struct lines *to, struct buf *title,
     bool done = false;
 
     arena_init(&arena, GRID_MEMORY);
-    *ret_more = false;
+    grid->more = false;
+    grid->columns = 0;
     if (choose(&window, grid, &err) == 0 &&
         cells_read(grid->model, grid->tensor, &window.slice, &arena, NULL, &cells,
                    &err) == 0) {
@@ -225,7 +225,8 @@ bool value_grid_lines(struct lines *to, struct buf *title,
             lines_text(to, COLOUR_DIM, " no values: the slice is empty");
             lines_end(to);
         }
-        *ret_more = window.more_columns;
+        grid->more = window.more_columns;
+        grid->columns = window.columns;
         done = true;
     } else {
         buf_text(title, "values");

@@ -22,12 +22,14 @@ struct value_grid {
     uint64_t left;      /* columns that were passed by */
     unsigned width;     /* in cells */
     uint32_t most_rows; /* shown */
+
+    /* What came of it. */
+    uint64_t columns; /* shown */
+    bool more;        /* there are others to the right of them */
 };
 
 /* Write the lines, and what stands in the title: "values [0:5, 0:6] of 120×400". False:
- * there are none, and the only line says why. *ret_more: some columns are to the right
- * of those shown. */
-bool value_grid_lines(struct lines *to, struct buf *title,
-                      const struct value_grid *grid, bool *ret_more);
+ * there are none, and the only line says why. */
+bool value_grid_lines(struct lines *to, struct buf *title, struct value_grid *grid);
 
 #endif

@@ -1,0 +1,225 @@
+/* Whole panels as text. */
+#include "show/panels.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "run/kept.h"
+#include "run/sample_run.h"
+#include "session/sample_session.h"
+#include "show/panels_in.h"
+#include "show/sheet.h"
+
+#define CIFARNET "../shared/models/pytorch-ml/CNN_cifarnet.ckpt"
+
+struct scene {
+    struct session *session;
+    struct explorer explorer;
+    struct buf text;
+};
+
+static void scene_begin(struct scene *s, struct session *session)
+{
+    *s = (struct scene){.session = session};
+    CHECK(session);
+    CHECK(explorer_begin(&s->explorer, session, NULL, false, NULL) == 0);
+}
+
+static void scene_end(struct scene *s)
+{
+    buf_release(&s->text);
+    explorer_end(&s->explorer);
+    session_close(s->session);
+}
+
+static struct session *cifarnet(void)
+{
+    /* Tests run in the project's folder, or in a worktree below another. */
+    const char *path = access(CIFARNET, R_OK) == 0 ? CIFARNET : "../" CIFARNET;
+
+    if (access(path, R_OK) != 0)
+        SKIP("no models to look at");
+    return session_open(path, NULL, NULL);
+}
+
+static void go(struct scene *s, const char *name)
+{
+    browse_go(s->explorer.browse, sample_place(s->session, name));
+}
+
+/* All lines of a panel, ends of blanks cut, below its title. */
+static const char *shown(struct scene *s, enum panel_number number, unsigned width,
+                         unsigned height)
+{
+    const struct panel *panel = panels[number];
+    struct panel_state *state = &s->explorer.panels[number];
+    struct panel_room room = {.width = width, .height = height, .zoomed = width >= 110};
+    struct lines lines = {0};
+
+    buf_clear(&s->text);
+    buf_text(&s->text, "── ");
+    panel->subject(&s->text, &s->explorer);
+    panel->lines(&lines, &s->explorer, state, &room);
+    if (panel->aside) {
+        struct buf aside = BUF_INIT;
+
+        if (panel->aside(&aside, state))
+            buf_printf(&s->text, " ── %s", buf_cstr(&aside));
+        buf_release(&aside);
+    }
+    buf_char(&s->text, '\n');
+    for (uint32_t i = 0; i < lines.n; i++) {
+        line_plain(&s->text, &lines, i);
+        while (s->text.len > 0 && s->text.at[s->text.len - 1] == ' ')
+            s->text.len--;
+        buf_char(&s->text, '\n');
+    }
+    lines_release(&lines);
+    return buf_cstr(&s->text);
+}
+
+static bool act(struct scene *s, enum panel_number number, enum panel_act what)
+{
+    return panels[number]->act(&s->explorer, &s->explorer.panels[number], what);
+}
+
+TEST(statistics_zoomed_have_all_parts_side_by_side_as_the_design_draws_them)
+{
+    struct scene s;
+
+    scene_begin(&s, cifarnet());
+    go(&s, "fc1.weight");
+    CHECK_STR(
+        shown(&s, PANEL_STATISTICS, 120, 19),
+        "── fc1.weight  120×400 float32 ── values [0:5, 0:6] of 120×400\n"
+        " count    48,000     NaN 0   +Inf 0   -Inf 0   zeros 0                      0 "
+        " "
+        "     1       2       3       4       5\n"
+        " min      -0.544408   at [83, 225]                               0  │ -0.0413 "
+        "-0.0039 -0.0560 -0.0473  0.0020 -0.0006 →\n"
+        " max      0.480768   at [75, 320]                                1  │  0.1060 "
+        "-0.0584 -0.0717 -0.2136 -0.1777  0.0978 →\n"
+        " mean     -0.0109594                                             2  │ -0.0039 "
+        " "
+        "0.0847  0.0866  0.1036  0.0221 -0.0717 →\n"
+        " std      0.0888067   (n-1)    L2  19.604                        3  │  0.0145 "
+        "-0.0440 -0.0260 -0.0302 -0.0200 -0.0682 →\n"
+        "                                                                 4  │  0.0590 "
+        " "
+        "0.0233  0.0745  0.0190 -0.0004 -0.0229 →\n"
+        "  6185 ┤                       ▆█▆▁                                ↓  [ "
+        "slices:  [80:86, 220:240:2]  [..., 0]  [83]\n"
+        "       │                       ████                          ── heat map, rms "
+        "of 12×8 cells, rows 0-119, columns 0-399 ─\n"
+        "       │                      ▆████▃                             0 "
+        "▒░░▒░▒░░░▒▒▒▓░░░░░▒▒░▒▒▒▒▒░▒▒▒▒▒▒▒░▒▒▒░░▒░░▒▒░░░░▒\n"
+        "       │                     ▂██████▁                           12 "
+        "░▒▒▒░░▒▒▒▒▒▒▒▒░▒▒▒▒▒▒▒▒▒▒▓▓▓▒▒▒▒▒▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▓▓\n"
+        "       │                   ▁▄████████▆▃                         24 "
+        "▒▓▒▓▒▒▒░░▒▒▒░░░▒▒▒▒▒▒▒▒▒▓▒▓▓▓▒░▒▒▓▒▒▒▒▒▒▒▒▒▓▒▒▒▒▒▒\n"
+        "     0 ┤▁▁▁▁▁▁▁▁▁▁▁▁▁▁▂▃▄▅▇█████████████▆▄▃▂▁▁▁▁▁▁▁▁▁▁ ▁        36 "
+        "▒░▒▒▒▒▒░▒▓▒▒▒░▒▒▒▒▒▒▓▒▒▓▓▒▓█▓▒░▒▒▓▒▒▒▒▒▒▓▒▒▒▒▒▒▒▒▓\n"
+        "       └┴────────────────────────┴─────────────────────┴        48 "
+        "▒▒▒░▒▒░░░░▒░░░░░▒▒▒░░░░░▓▒▒▒░░░░▒▒░░▒▒░░░░░░░░░░░▒\n"
+        "    -0.5444                      0                 0.4808       60 "
+        "░░░▒░▒░░░▒░▒▒░░▒▒░░░░░░▒░░▒▒░░░░░▒▒░░▒░░▒░░▒▒░░▒░▒\n"
+        " quantiles, exact                                               72 "
+        "░░▒▒▒▒░▒▒▒▒▒▒░░▒▒░░░▒░▒▒▒▓▒▒▓▒░▒░▒▒▒░▒▓▒▓░░▒▒░░░░▓\n"
+        "       1%      5%     25%     50%     75%     95%     99%       84 "
+        "░░▒▒▒▒▒░░▒▒▒▒░░░▒▒▒▒▒▒▒▒▒▒▒▒▒░░▒░▒▒░▓▒▒▒▒▒▒▒▒▒▒░▒░\n"
+        "  -0.2662 -0.1610 -0.0542 -0.0116  0.0343  0.1380  0.2139       96 "
+        "▒▒░▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▓▒▒▒▒▒▒▒▒▒▒▒░▒░░▒▒▒▒▒▒▒▒░▒▒▒▒▒▒▓\n"
+        "                                                               108 "
+        "░░▒▒▒▒▒░░▒▒▒▒▒░▒▒▒▒▒░░▒▒▒░▒░▓▒░▒░▒▒▒▒▒▒░▒▒▒▒▒░▒░░▓\n"
+        "                                                                   ░ 0.05  ▒ "
+        "0.08  ▓ 0.11  █ 0.14     NaN ×   Inf ∞\n");
+    CHECK(act(&s, PANEL_STATISTICS, ACT_RIGHT));
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 120, 19), "values [0:5, 6:12] of"));
+    CHECK(act(&s, PANEL_STATISTICS, ACT_LEFT));
+    CHECK(!act(&s, PANEL_STATISTICS, ACT_LEFT));
+    scene_end(&s);
+}
+
+TEST(in_a_small_panel_the_parts_of_statistics_come_one_at_a_time)
+{
+    struct panel_state *state;
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    state = &s.explorer.panels[PANEL_STATISTICS];
+    go(&s, "a.weight");
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 60, 9), " mean     1.5\n"));
+    CHECK(act(&s, PANEL_STATISTICS, ACT_VIEW));
+    CHECK_STR(shown(&s, PANEL_STATISTICS, 60, 9),
+              "── a.weight  2×3 float32\n"
+              " values [0:2, 0:3] of 2×3\n"
+              "               0       1       2\n"
+              "    0  │  1.0000  2.0000  3.0000\n"
+              "    1  │  4.0000  5.0000 -6.0000\n"
+              "         [ slices:  [80:86, 220:240:2]  [..., 0]  [83]\n");
+    CHECK(act(&s, PANEL_STATISTICS, ACT_VIEW));
+    CHECK_STR(shown(&s, PANEL_STATISTICS, 60, 9),
+              "── a.weight  2×3 float32\n"
+              " heat map, single values, rows 0-1, columns 0-2\n"
+              "    0 ░▒▒\n"
+              "    1 ▓▓█\n"
+              "      ░ 0  ▒ 2  ▓ 4  █ 6     NaN ×   Inf ∞\n");
+    CHECK(act(&s, PANEL_STATISTICS, ACT_VIEW));
+    CHECK_INT(state->view, 0);
+    strcpy(state->slice, "1");
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 60, 9),
+                 "    1  │  4.0000  5.0000 -6.0000\n"));
+    scene_end(&s);
+}
+
+TEST(statistics_of_a_module_are_those_of_its_own_tensors_and_what_has_none_says_why)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    go(&s, "a");
+    CHECK_STR(shown(&s, PANEL_STATISTICS, 70, 9),
+              "── a\n"
+              " tensor                min        max       mean        std\n"
+              " weight                 -6          5        1.5      3.937\n"
+              " bias                    0          0          0             NaN 1\n");
+    go(&s, "lost");
+    CHECK_STR(shown(&s, PANEL_STATISTICS, 70, 9),
+              "── lost  4 float32\n its data is missing\n");
+    go(&s, "=x\n");
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 70, 9), "a plain value"));
+    scene_end(&s);
+}
+
+TEST(a_contact_sheet_shows_channels_in_one_scale)
+{
+    static float values[2 * 6 * 4 * 4];
+    static int64_t dims[8] = {2, 6, 4, 4, 96, 16, 4, 1};
+    struct run_kept kept = {.bytes = sizeof values, .at = values};
+    struct run_value value = {.dtype = DTYPE_FLOAT32, .rank = 4, .numel = 192};
+    struct run run = {.dims = dims, .values = &value, .kept = &kept, .n_kept = 1};
+    struct kept_view view;
+    struct lines lines = {0};
+    struct buf text = BUF_INIT;
+    struct sheet sheet;
+    struct arena arena;
+
+    for (int i = 0; i < 192; i++)
+        values[i] = (float)(i / 16 % 6) * (i % 4 < 2 ? 1 : 0.5f);
+    arena_init(&arena, 0);
+    CHECK(kept_view_init(&view, &run, 0, NULL) == 0);
+    CHECK(sheet_fits(&view.tensor, tensor_shape(&view.model, &view.tensor)));
+    CHECK(sheet_make(&sheet, &view.model, &view.tensor, 1, 2, 2, &arena, NULL) == 0);
+    CHECK_INT(sheet.channels, 6);
+    sheet_lines(&lines, &sheet, 1, 10, 6);
+    for (uint32_t i = 0; i < lines.n; i++) {
+        line_plain(&text, &lines, i);
+        buf_char(&text, '\n');
+    }
+    CHECK_STR(buf_cstr(&text), " 1  2  3\n ░░ ▒░ ▒░\n ░░ ▒░ ▒░\n"
+                               " ░ 0  ▒ 2  ▓ 4  █ 6     NaN ×   Inf ∞\n");
+    lines_release(&lines);
+    buf_release(&text);
+    arena_release(&arena);
+}
