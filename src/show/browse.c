@@ -464,32 +464,34 @@ bool browse_back(struct browse *browse)
 
 /* --- Order and lists */
 
+static bool any_measured(const struct session *session)
+{
+    for (uint32_t t = 0; t < session->model->n_tensors; t++)
+        if (session_known(session, t))
+            return true;
+    return false;
+}
+
 /* Why a tree cannot be put in this order, or NULL. */
 static const char *no_order(const struct browse *b, enum rows_sort sort)
 {
-    const struct session *session = b->show->session;
-    bool known = false;
+    const struct run *run = b->show->pair ? NULL : b->show->session->run;
 
     switch (sort) {
     case SORT_FLOPS:
         return "FLOPs are not known of this model";
     case SORT_TIME:
     case SORT_SELF:
+        return run ? NULL : "nothing was recorded: no times";
     case SORT_CALLS:
-        return b->show->activity && !b->show->pair ? NULL
-                                                   : "nothing was recorded: no times";
+        return run ? NULL : "nothing was recorded: no calls";
     case SORT_GRAD:
-        return session->run && session->run->n_params > 0 && !b->show->pair
-                   ? NULL
-                   : "no gradients were recorded";
-    case SORT_NAN:
-        if (b->show->activity && !b->show->pair)
-            return NULL;
-        /* fall through */
+        return run && run->n_params > 0 ? NULL : "no gradients were recorded";
     case SORT_ZEROS:
-        for (uint32_t t = 0; t < session->model->n_tensors && !known; t++)
-            known = session_known(session, t) != NULL;
-        return known ? NULL : "no values were measured: :stats measures all";
+    case SORT_NAN:
+        return run || (!b->show->pair && any_measured(b->show->session))
+                   ? NULL
+                   : "no values were measured: :stats measures all";
     case SORT_DELTA:
         return b->show->pair ? NULL : "rel Δ is for two models";
     default:

@@ -59,8 +59,8 @@ enum rows_sort {
     SORT_CALLS,
     SORT_FLOPS, /* nobody counts them yet */
     SORT_GRAD,  /* the norm of the newest gradients, of a recording */
-    SORT_ZEROS, /* of values that were measured */
-    SORT_NAN,   /* of results in a recording, else of values that were measured */
+    SORT_ZEROS, /* their share in results of a recording, else in measured values */
+    SORT_NAN,   /* and Inf: how many, of the same */
     SORT_DELTA, /* rel Δ of a pair */
     SORT_COUNT
 };

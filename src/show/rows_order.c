@@ -33,28 +33,6 @@ static void find_gradients(double *column, const struct outline *outline)
     }
 }
 
-/* Zeros, or what is not a finite number, among the values of a tensor. */
-static double bad_values(const struct stats *stats, enum rows_sort sort)
-{
-    if (sort == SORT_ZEROS)
-        return stats_measured(stats) ? (double)stats->zeros : NAN;
-    return (double)(stats->nan + stats->pos_inf + stats->neg_inf);
-}
-
-static void find_measured(double *column, const struct outline *outline,
-                          enum rows_sort sort)
-{
-    const struct session *session = outline->show->session;
-    const struct model *model = session->model;
-
-    for (uint32_t t = 0; t < model->n_tensors; t++) {
-        const struct stats *stats = session_known(session, t);
-
-        if (stats && model->tensors[t].place != NO_PLACE)
-            column[model->tensors[t].place] = bad_values(stats, sort);
-    }
-}
-
 /* A module has what stands below it; what is not known adds nothing. */
 static void add_up(double *column, const struct outline *outline)
 {
@@ -66,14 +44,73 @@ static void add_up(double *column, const struct outline *outline)
     }
 }
 
-/* In a recording: what is not finite in the results of a module. */
-static void find_results(double *column, const struct outline *outline)
+/* What is not a finite number: among the results of a module that was called, else
+ * among its values that were measured. */
+static void find_bad(double *column, const struct outline *outline)
 {
+    const struct session *session = outline->show->session;
     const struct activities *all = outline->show->activity;
+    const struct model *model = session->model;
 
-    for (uint32_t p = 0; p < all->n; p++)
+    for (uint32_t t = 0; t < model->n_tensors; t++) {
+        const struct stats *stats = session_known(session, t);
+
+        if (stats && model->tensors[t].place != NO_PLACE)
+            column[model->tensors[t].place] =
+                (double)(stats->nan + stats->pos_inf + stats->neg_inf);
+    }
+    add_up(column, outline);
+    for (uint32_t p = 0; all && p < all->n; p++)
         if (all->at[p].calls > 0)
             column[p] = (double)(all->at[p].nan + all->at[p].inf);
+}
+
+/* The share of zeros in the newest result of a module, or NaN. */
+static double zeros_of_result(const struct show *show, uint32_t place)
+{
+    const struct run *run = show->session->run;
+    uint32_t call = show->activity->at[place].newest, value = RUN_NONE;
+    const struct stats *stats;
+
+    if (call != RUN_NONE)
+        value = activity_value(run, call, RUN_OUT);
+    if (value == RUN_NONE || run->values[value].stats == RUN_NONE)
+        return NAN;
+    stats = &run->stats[run->values[value].stats];
+    return stats_measured(stats) ? (double)stats->zeros / (double)stats->count : NAN;
+}
+
+/* The share of zeros: in the results of a module, else in its values that were
+ * measured. */
+static int find_zeros(double *column, const struct outline *outline,
+                      struct arena *scratch)
+{
+    const struct session *session = outline->show->session;
+    const struct model *model = session->model;
+    double *counts = arena_array(scratch, outline->n, sizeof *counts);
+
+    if (!counts)
+        return -1;
+    for (uint32_t p = 0; p < outline->n; p++)
+        counts[p] = NAN;
+    for (uint32_t t = 0; t < model->n_tensors; t++) {
+        const struct stats *stats = session_known(session, t);
+        uint32_t place = model->tensors[t].place;
+
+        if (!stats || !stats_measured(stats) || place == NO_PLACE)
+            continue;
+        column[place] = (double)stats->zeros;
+        counts[place] = (double)stats->count;
+    }
+    add_up(column, outline);
+    add_up(counts, outline);
+    for (uint32_t p = 0; p < outline->n; p++) {
+        double of_result =
+            outline->show->activity ? zeros_of_result(outline->show, p) : NAN;
+
+        column[p] = isnan(of_result) ? column[p] / counts[p] : of_result;
+    }
+    return 0;
 }
 
 static void find_deltas(double *column, const struct outline *outline)
@@ -91,10 +128,29 @@ static void find_deltas(double *column, const struct outline *outline)
     }
 }
 
+/* Fill the column; what it leaves alone is not known. */
+static int find_column(double *column, const struct order *order)
+{
+    const struct outline *outline = order->outline;
+
+    if (order->sort == SORT_DELTA && outline->diff) {
+        find_deltas(column, outline);
+    } else if (outline->diff) {
+        return 0;
+    } else if (order->sort == SORT_GRAD && outline->show->session->run) {
+        find_gradients(column, outline);
+        add_up(column, outline);
+    } else if (order->sort == SORT_NAN) {
+        find_bad(column, outline);
+    } else if (order->sort == SORT_ZEROS) {
+        return find_zeros(column, outline, order->scratch);
+    }
+    return 0;
+}
+
 int order_begin(struct order *order, const struct outline *outline,
                 const struct view *view, struct arena *scratch)
 {
-    const struct session *session = outline->show->session;
     double *column;
 
     *order = (struct order){.outline = outline,
@@ -108,18 +164,8 @@ int order_begin(struct order *order, const struct outline *outline,
         return -1;
     for (uint32_t i = 0; i < outline->n; i++)
         column[i] = NAN;
-    if (order->sort == SORT_DELTA && outline->diff)
-        find_deltas(column, outline);
-    else if (!outline->diff && order->sort == SORT_GRAD && session->run)
-        find_gradients(column, outline);
-    else if (!outline->diff && (order->sort == SORT_ZEROS || order->sort == SORT_NAN))
-        find_measured(column, outline, order->sort);
-    if (!outline->diff)
-        add_up(column, outline);
-    if (order->sort == SORT_NAN && outline->show->activity && !outline->diff)
-        find_results(column, outline);
     order->column = column;
-    return 0;
+    return find_column(column, order);
 }
 
 /* --- One number for each */
@@ -229,6 +275,8 @@ static uint64_t amount(const struct order *order, const struct unit *unit)
         return column_amount(order, unit);
     if (order->outline->diff)
         return order->sort >= SORT_TIME ? UNKNOWN : node_amount(order, unit->place);
+    if (order->sort >= SORT_TIME && row_run(show, &row, RUN_CALLS) == 0)
+        return UNKNOWN; /* not called */
     switch (order->sort) {
     case SORT_TIME:
         return row_run(show, &row, RUN_TOTAL);

@@ -171,14 +171,25 @@ static bool matches_glob(const struct search *search, struct str s)
     return in_glob == glob.len;
 }
 
+static int match_once(struct search *search, struct str s, size_t from)
+{
+    PCRE2_SPTR at = (PCRE2_SPTR)(s.at ? s.at : "");
+
+    /* Straight into what was compiled, which needs no look at the text before. */
+    if (search->stack)
+        return pcre2_jit_match(search->regex, at, s.len, from, 0, search->found,
+                               search->limits);
+    return pcre2_match(search->regex, at, s.len, from, 0, search->found,
+                       search->limits);
+}
+
 static bool matches_regex(struct search *search, struct str s, size_t own)
 {
     size_t from = 0;
 
     while (from <= s.len) {
         const PCRE2_SIZE *span;
-        int code = pcre2_match(search->regex, (PCRE2_SPTR)(s.at ? s.at : ""), s.len,
-                               from, 0, search->found, search->limits);
+        int code = match_once(search, s, from);
 
         if (code < 0) {
             if (code != PCRE2_ERROR_NOMATCH)

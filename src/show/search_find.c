@@ -9,7 +9,7 @@
 #include "show/search_in.h"
 #include "text/number.h"
 
-#define LONG_PATH  4096 /* of longer full names, the end is looked at */
+#define LONG_PATH  1024 /* of longer full names, the end is looked at */
 #define SOME_TYPES 8192 /* so many are remembered; a power of two */
 #define MOST_PARTS 16   /* of a full name that was typed */
 
@@ -139,10 +139,10 @@ static int walk_to(struct walk *walk, const struct outline *outline, uint32_t pl
             buf_char(&walk->path, '.');
         buf_str(&walk->path, outline_name(outline, place));
     }
-    if (arena_room(&walk->arena, &walk->ends, depth, &walk->room, sizeof *walk->ends) <
-            0 ||
-        arena_room(&walk->arena, &walk->stops, depth, &walk->stops_room,
-                   sizeof *walk->stops) < 0)
+    if (depth >= walk->room && (arena_room(&walk->arena, &walk->ends, depth,
+                                           &walk->room, sizeof *walk->ends) < 0 ||
+                                arena_room(&walk->arena, &walk->stops, depth,
+                                           &walk->stops_room, sizeof *walk->stops) < 0))
         return -1;
     walk->ends[depth] = (uint32_t)walk->path.len;
     walk->stops[depth] = outline->end[place];
