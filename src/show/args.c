@@ -313,3 +313,30 @@ void args_show(struct buf *to, const struct model *model, const struct object *o
     while (rest.len > 0 && str_split(&rest, ' ', &item))
         add_named(&w, item);
 }
+
+void args_repr(struct buf *to, const struct model *model, const struct object *object)
+{
+    /* What extra_repr() gives without its name. */
+    static const char bare[] = "in_channels out_channels num_features num_embeddings "
+                               "embedding_dim num_groups num_channels "
+                               "normalized_shape input_size hidden_size ";
+    const struct values *values = &model->values;
+    const struct value *dict = value_at(values, object->args);
+    const uint32_t *items = value_items(values, object->args);
+    struct writer w = {.to = to, .model = model, .args = object->args};
+
+    if (object->guessed) {
+        args_show(to, model, object);
+        return;
+    }
+    for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2) {
+        struct str key = value_text(values, items[i]);
+
+        add_comma(&w);
+        if (!is_listed(bare, key)) {
+            escape_terminal(to, key);
+            buf_char(to, '=');
+        }
+        value_show(to, model, items[i + 1], MOST_BYTES);
+    }
+}

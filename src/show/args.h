@@ -10,5 +10,7 @@
 /* Append the arguments of an object, without brackets, separated by ", ":
  * "3→64, 7×7, stride=2"; of a guess "7×7, 3→64". Nothing if there are none. */
 void args_show(struct buf *to, const struct model *model, const struct object *object);
+/* The same as torch prints it: "64, 64, kernel_size=(3, 3), stride=(1, 1)". */
+void args_repr(struct buf *to, const struct model *model, const struct object *object);
 
 #endif

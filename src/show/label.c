@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "show/args.h"
+#include "show/below.h"
 #include "show/diff_view.h"
 #include "show/value_text.h"
 #include "text/escape.h"
@@ -45,16 +46,6 @@ static void add_path(struct buf *to, const struct model *model, uint32_t place)
 
 /* --- Groups */
 
-static uint32_t count_members(const struct model *model, uint32_t place)
-{
-    uint32_t n = 0;
-
-    for (uint32_t c = place_first(model, place); c != NO_PLACE;
-         c = place_next(model, c))
-        n++;
-    return n;
-}
-
 static void add_plural(struct buf *to, uint64_t n, const char *one, const char *many)
 {
     text_commas(to, n);
@@ -75,7 +66,7 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     const struct model *model = show->model;
     struct str name = class_short(place_class(model, place));
     const struct object *object = place_object(model, place);
-    uint32_t members = count_members(model, object ? object->place : place);
+    uint32_t members;
 
     if (show_bare(model, place)) {
         buf_text(&label->type, show_bare(model, place));
@@ -85,6 +76,7 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
         buf_text(&label->type, "state_dict");
         return;
     }
+    members = below_members(show, object ? object->place : place);
     if (name.len == 0 && members > 0 &&
         str_is(place_name(model, place_first(model, place)), "pickle 1")) {
         add_plural(&label->type, members, "pickle", "pickles");
@@ -264,14 +256,12 @@ static void make_run(struct label *label, const struct show *show,
     const struct model *model = show->model;
     bool pairs = row->flags & ROW_PAIRS;
     uint32_t times = pairs ? row->count / 2 : row->count;
-    uint32_t last = row->place;
     const struct object *object = place_object(model, row->place);
     uint64_t each = counts_params(&show->session->places, row->place);
 
-    for (uint32_t i = 1; i < row->count; i++)
-        last = model->end[last];
     buf_char(&label->name, '-');
-    escape_terminal(&label->name, place_name(model, last));
+    escape_terminal(&label->name,
+                    place_name(model, below_last(show, row->place, row->count)));
     text_commas(&label->type, times);
     if (pairs) {
         each += counts_params(&show->session->places, model->end[row->place]);
@@ -353,7 +343,7 @@ static void add_alarm(struct label *label, const struct show *show,
 {
     unsigned flags;
 
-    if (!show->activity || row->flags & ROW_MORE)
+    if (!show->activity || show->pair || row->flags & ROW_MORE)
         return;
     flags = show->activity->at[row->place].flags;
     if (flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)) {

@@ -6,15 +6,16 @@
 
 #include "base/base.h"
 #include "show/args.h"
+#include "show/below.h"
 #include "show/run_columns_in.h"
 #include "text/escape.h"
 #include "text/glyph.h"
 #include "text/number.h"
 
-#define MOST_SHAPES  8 /* of a leaf's own tensors in one cell */
-#define BAR_CELLS    10
-#define MOST_DTYPES  3
-#define MOST_DEVICES 64 /* as many as there are bits to mark them */
+#define MOST_SHAPES   8 /* of a leaf's own tensors in one cell */
+#define BAR_CELLS     10
+#define MOST_DTYPES   3
+#define MOST_MEASURED 65536 /* places that are looked through for one cell */
 
 /* --- What a row counts */
 
@@ -149,6 +150,69 @@ static void memory_cell(struct buf *to, const struct show *show, const struct ro
         count_or_tied(to, own, elsewhere(row, own, show->tied_bytes), text_bytes);
 }
 
+/* What a module has itself, not in modules below it. Of a million tensors below one
+ * place that is asked once. */
+static uint64_t own_amount(const struct show *show, const struct row *row,
+                           enum below_kind kind,
+                           uint64_t (*count)(const struct place_counts *, uint32_t))
+{
+    const struct model *model = show->model;
+    uint64_t sum = 0;
+
+    if (model->kind[row->place] == PLACE_TENSOR)
+        return count(&show->session->places, row->place) * row->count;
+    if (below_known(show, kind, row->place, row->count, &sum))
+        return sum;
+    for (uint32_t c = place_first(model, row->place); c != NO_PLACE;
+         c = place_next(model, c))
+        if (model->kind[c] == PLACE_TENSOR)
+            sum += count(&show->session->places, c);
+    sum *= row->count;
+    below_learn(show, kind, row->place, row->count, sum);
+    return sum;
+}
+
+uint64_t row_own_params(const struct show *show, const struct row *row)
+{
+    return row->flags & (ROW_PAIRS | ROW_MORE)
+               ? 0
+               : own_amount(show, row, BELOW_OWN_PARAMS, counts_params);
+}
+
+uint64_t row_own_bytes(const struct show *show, const struct row *row)
+{
+    return row->flags & (ROW_PAIRS | ROW_MORE)
+               ? 0
+               : own_amount(show, row, BELOW_OWN_BYTES, counts_bytes);
+}
+
+static void own_params_cell(struct buf *to, const struct show *show,
+                            const struct row *row)
+{
+    if (has_params(show, row) && !(row->flags & ROW_PAIRS))
+        text_count(to, row_own_params(show, row));
+}
+
+static void own_memory_cell(struct buf *to, const struct show *show,
+                            const struct row *row)
+{
+    if (has_bytes(show, row) && !(row->flags & ROW_PAIRS))
+        text_bytes(to, row_own_bytes(show, row));
+}
+
+static void memory_percent_cell(struct buf *to, const struct show *show,
+                                const struct row *row)
+{
+    uint64_t own = row_bytes(show, row), whole;
+
+    if (!has_bytes(show, row) || elsewhere(row, own, show->tied_bytes))
+        return;
+    whole = row->place == 0 ? own
+                            : counts_bytes(&show->session->places, whole_of(show, row));
+    if (whole > 0)
+        text_percent(to, (double)own, (double)whole);
+}
+
 static void bytes_cell(struct buf *to, const struct show *show, const struct row *row)
 {
     if (has_bytes(show, row))
@@ -274,25 +338,14 @@ static void shape_cell(struct buf *to, const struct show *show, const struct row
 /* The dtypes of all tensors at and below a row: "float32", "float32, int64". */
 static void dtype_cell(struct buf *to, const struct show *show, const struct row *row)
 {
-    const struct model *model = show->model;
-    bool seen[DTYPE_COUNT] = {false};
-    int n = 0;
+    struct below below;
 
     if (row->flags & ROW_MORE)
         return;
-    for (uint32_t p = row->place; p < model->end[row->place]; p++) {
-        uint8_t dtype;
-
-        if (model->kind[p] != PLACE_TENSOR)
-            continue;
-        dtype = place_tensor(model, p)->dtype;
-        if (seen[dtype])
-            continue;
-        seen[dtype] = true;
-        if (n++ < MOST_DTYPES)
-            buf_printf(to, "%s%s", n > 1 ? ", " : "", dtype_name(dtype));
-    }
-    if (n > MOST_DTYPES)
+    below_sum(show, row->place, &below);
+    for (uint8_t i = 0; i < below.n_dtypes && i < MOST_DTYPES; i++)
+        buf_printf(to, "%s%s", i > 0 ? ", " : "", dtype_name(below.dtypes[i]));
+    if (below.n_dtypes > MOST_DTYPES)
         buf_text(to, ", …");
 }
 
@@ -300,23 +353,16 @@ static void dtype_cell(struct buf *to, const struct show *show, const struct row
 static void device_cell(struct buf *to, const struct show *show, const struct row *row)
 {
     const struct model *model = show->model;
-    struct str names[MOST_DEVICES];
-    uint64_t seen = 0;
+    struct str names[BELOW_DEVICES];
+    struct below below;
     size_t n = 0;
 
     if (row->flags & ROW_MORE)
         return;
-    for (uint32_t p = row->place; p < model->end[row->place]; p++) {
-        const struct tensor *tensor;
-
-        if (model->kind[p] != PLACE_TENSOR)
-            continue;
-        tensor = place_tensor(model, p);
-        if (tensor->device >= MOST_DEVICES || seen >> tensor->device & 1)
-            continue;
-        seen |= UINT64_C(1) << tensor->device;
-        if (tensor_device(model, tensor).len > 0)
-            names[n++] = tensor_device(model, tensor);
+    below_sum(show, row->place, &below);
+    for (uint32_t i = 0; i < model->n_devices && i < BELOW_DEVICES; i++) {
+        names[n] = model_string(model, model->devices[i]);
+        n += (below.devices >> i & 1) && names[n].len > 0;
     }
     text_devices(to, names, n);
 }
@@ -325,30 +371,41 @@ static void device_cell(struct buf *to, const struct show *show, const struct ro
 static void trainable_cell(struct buf *to, const struct show *show,
                            const struct row *row)
 {
-    const struct model *model = show->model;
-    uint64_t trainable = 0, frozen = 0;
+    struct below below;
 
     if (row->flags & ROW_MORE)
         return;
+    below_sum(show, row->place, &below);
+    if (below.trainable && below.frozen) {
+        text_count(to, below.trainable);
+        buf_text(to, " trainable");
+    } else if (below.trainable || below.frozen) {
+        buf_text(to, below.trainable ? "trainable" : "frozen");
+    }
+}
+
+/* Of the values at and below a row that were measured by now. */
+static void zeros_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct model *model = show->model;
+    uint64_t zeros = 0;
+    bool known = false;
+
+    if (row->flags & ROW_MORE || model->end[row->place] - row->place > MOST_MEASURED)
+        return;
     for (uint32_t p = row->place; p < model->end[row->place]; p++) {
-        const struct tensor *tensor;
+        const struct stats *stats;
 
         if (model->kind[p] != PLACE_TENSOR)
             continue;
-        tensor = place_tensor(model, p);
-        if (tensor->role != ROLE_PARAMETER || !(tensor->flags & TENSOR_GRAD_KNOWN))
-            continue;
-        if (tensor->flags & TENSOR_GRAD)
-            trainable += tensor->numel;
-        else
-            frozen += tensor->numel;
+        stats = session_known(show->session, model->object[p]);
+        if (stats && stats_measured(stats)) {
+            zeros += stats->zeros;
+            known = true;
+        }
     }
-    if (trainable && frozen) {
-        text_count(to, trainable);
-        buf_text(to, " trainable");
-    } else if (trainable || frozen) {
-        buf_text(to, trainable ? "trainable" : "frozen");
-    }
+    if (known)
+        text_count(to, zeros);
 }
 
 static void tensors_cell(struct buf *to, const struct show *show, const struct row *row)
@@ -418,6 +475,12 @@ const struct column columns[] = {
      percent_cell},
     {"bar", "", "share of the whole model's parameters", false, 3, CUT_END, bar_cell},
     {"memory", "memory", "parameters and buffers", true, 8, CUT_END, memory_cell},
+    {"memory%", "%", "share of the parent's parameters and buffers", true, 4, CUT_END,
+     memory_percent_cell},
+    {"own_params", "own", "parameters of its own, not of modules below it", true, 2,
+     CUT_END, own_params_cell},
+    {"own_mem", "own mem", "memory of its own, not of modules below it", true, 2,
+     CUT_END, own_memory_cell},
     {"shapes", "", "shapes of a leaf module's own tensors", false, 0, CUT_SHAPES,
      shapes_cell},
     {"count", "params", "parameters, exactly", true, 5, CUT_END, count_cell},
@@ -430,6 +493,8 @@ const struct column columns[] = {
      device_cell},
     {"trainable", "trainable", "trainable or frozen, where that is known", false, 2,
      CUT_END, trainable_cell},
+    {"zeros", "zeros", "values that are zero, where they were measured", true, 2,
+     CUT_END, zeros_cell},
     {"role", "role", "parameter, buffer, optimizer state or plain tensor", false, 2,
      CUT_END, role_cell},
     {"storage", "storage", "the storage that holds a tensor", false, 2, CUT_FRONT,
@@ -458,6 +523,8 @@ const struct column columns[] = {
      3, CUT_NEVER, time_bar_cell},
     {"average", "average", "time of one call, on average", true, 1, CUT_END,
      average_cell},
+    {"avg_self", "avg self", "the same without what it called", true, 1, CUT_END,
+     self_average_cell},
     {"backward", "backward", "backward time of all calls", true, 2, CUT_END,
      backward_cell},
     {"device_time", "device", "forward time of all calls on the device", true, 9,
@@ -472,6 +539,16 @@ const struct column columns[] = {
      out_mean_cell},
     {"outstd", "out std", "standard deviation of its first result", true, 2, CUT_END,
      out_std_cell},
+    {"outzeros", "out zeros", "share of zeros in its first result", true, 2, CUT_END,
+     out_zeros_cell},
+    {"in_dtype", "in dtype", "element type of its first input", false, 2, CUT_END,
+     in_dtype_cell},
+    {"out_dtype", "out dtype", "element type of its first result", false, 2, CUT_END,
+     out_dtype_cell},
+    {"grad", "‖grad‖", "norm of the newest gradients of its parameters", true, 2,
+     CUT_END, gradient_cell},
+    {"flops", "FLOPs", "floating-point operations; nobody counts them yet", true, 2,
+     CUT_END, flops_cell},
 };
 const size_t n_columns = COUNT_OF(columns);
 

@@ -122,6 +122,9 @@ void label_flow(struct buf *to, const struct label_kind *kind, const struct show
 /* The row's parameters and bytes, counted there, for sums and shares of others. */
 uint64_t row_params(const struct show *show, const struct row *row);
 uint64_t row_bytes(const struct show *show, const struct row *row);
+/* Of its own, not of modules below it. */
+uint64_t row_own_params(const struct show *show, const struct row *row);
+uint64_t row_own_bytes(const struct show *show, const struct row *row);
 
 /* Of a recording, for the same; 0 without one. */
 enum run_amount {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "show/below.h"
 #include "show/run_text.h"
 #include "show/search.h"
 #include "show/summary.h"
@@ -86,6 +87,17 @@ static const char *usual_columns(const struct printed *printed, unsigned width)
     return "params,percent,memory,shapes";
 }
 
+/* Columns of what stands below a row are asked of every row: with an index. */
+static void make_index(struct printed *printed)
+{
+    static const char *const ids[] = {"dtype", "device", "trainable", "grad"};
+
+    for (size_t i = 0; i < printed->n_columns; i++)
+        for (size_t k = 0; k < COUNT_OF(ids) && !printed->show.index; k++)
+            if (printed->columns[i] == column_find(str_of(ids[k])))
+                below_index(&printed->show, &printed->arena);
+}
+
 static int choose_columns(struct printed *printed, const struct printed_wanted *wanted,
                           struct err *err)
 {
@@ -109,6 +121,7 @@ static int choose_columns(struct printed *printed, const struct printed_wanted *
     for (size_t i = 0; i < printed->n_columns; i++)
         if (printed->columns[i] == column_find(STR("time")))
             printed->show.gaps_in_out = false;
+    make_index(printed);
     return 0;
 }
 

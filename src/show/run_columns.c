@@ -2,11 +2,15 @@
  * has the sums of all, and the shapes of the first. */
 #include "show/run_columns_in.h"
 
+#include <math.h>
+
+#include "show/below.h"
 #include "show/run_text.h"
 #include "text/glyph.h"
 #include "text/number.h"
 
-#define BAR_CELLS 17 /* as wide as the header above it */
+#define BAR_CELLS 17  /* as wide as the header above it */
+#define MANY      256 /* siblings whose sum is remembered */
 
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what)
 {
@@ -15,6 +19,9 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
 
     if (!show->activity || row->flags & ROW_MORE)
         return 0;
+    if (row->count > MANY &&
+        below_known(show, BELOW_RUN + what, row->place, row->count, &sum))
+        return sum;
     for (uint32_t i = 0; i < row->count; i++, place = show->model->end[place]) {
         const struct activity *at = &show->activity->at[place];
 
@@ -42,6 +49,8 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
             break;
         }
     }
+    if (row->count > MANY)
+        below_learn(show, BELOW_RUN + what, row->place, row->count, sum);
     return sum;
 }
 
@@ -149,6 +158,51 @@ void out_std_cell(struct buf *to, const struct show *show, const struct row *row
         text_real(to, stats_std(stats));
 }
 
+void out_zeros_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct stats *stats = out_stats(show, row);
+
+    if (stats && stats_measured(stats) && stats->count > 0)
+        text_percent(to, (double)stats->zeros, (double)stats->count);
+}
+
+static void value_dtype(struct buf *to, const struct show *show, const struct row *row,
+                        enum run_io_kind kind)
+{
+    uint32_t value = value_of(show, row, kind);
+
+    if (value != RUN_NONE)
+        buf_text(to, dtype_name(show->session->run->values[value].dtype));
+}
+
+void in_dtype_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    value_dtype(to, show, row, RUN_IN);
+}
+
+void out_dtype_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    value_dtype(to, show, row, RUN_OUT);
+}
+
+/* Of all parameters at and below it, put together. */
+void gradient_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    struct below below;
+
+    if (!show->activity || row->flags & (ROW_MORE | ROW_RUN))
+        return;
+    below_sum(show, row->place, &below);
+    if (below.n_gradients > 0)
+        text_real(to, sqrt(below.gradient));
+}
+
+void flops_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        buf_text(to, "not counted");
+}
+
 /* ---- calls and times ---- */
 
 void calls_cell(struct buf *to, const struct show *show, const struct row *row)
@@ -193,6 +247,12 @@ void average_cell(struct buf *to, const struct show *show, const struct row *row
 {
     if (called(show, row))
         run_time(to, row_run(show, row, RUN_TOTAL) / row_run(show, row, RUN_CALLS));
+}
+
+void self_average_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        run_time(to, row_run(show, row, RUN_SELF) / row_run(show, row, RUN_CALLS));
 }
 
 void backward_cell(struct buf *to, const struct show *show, const struct row *row)

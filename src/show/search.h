@@ -38,6 +38,14 @@ int search_find(struct search *search, const struct outline *outline,
                 const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
                 struct err *err);
 
+/* Where a row matches, for letters that are to stand out: the next match from `from` on
+ * in its own name, which ends its full name `path` and is `own` long; in what its type
+ * and arguments say. False: nowhere (further). */
+bool search_in_name(struct search *search, struct str path, size_t own, size_t from,
+                    size_t *ret_begin, size_t *ret_end);
+bool search_in_type(struct search *search, struct str about, size_t from,
+                    size_t *ret_begin, size_t *ret_end);
+
 /* Look at all places of a model: the bits of `match` say what matches, those of `keep`
  * what a filtered view shows: matches, what stands below them, and what leads to them.
  * How many match. A regular expression that takes too long ends it with ERR_LIMIT. */

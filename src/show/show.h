@@ -9,6 +9,7 @@
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
  *   value_text.h  plain values as Python would write them
  *   textual.h     rows as lines of text          summary.h     title, verdict, counts
+ *   below.h       what stands below a place, put together
  *   printed.h     a whole tree as text: what is asked for, its rows, the closing lines
  *   totals.h      the closing lines of a summary
  *   details.h     one place in full              grid.h        values of a tensor
@@ -47,6 +48,7 @@ struct show {
     struct map globals;   /* string id of a pickle's global to its index in the log */
     struct str file_name; /* the last part of the model's path */
     const struct activities *activity; /* of a recording; else NULL */
+    struct below_index *index;         /* of below.h; NULL: none was made */
     bool gaps_in_out; /* whoever chose the columns took `out` but not `time`, which
                          else says why a module has no calls */
 };

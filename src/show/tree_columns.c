@@ -1,5 +1,7 @@
 #include "show/tree_columns_in.h"
 
+#include <string.h>
+
 #include "base/base.h"
 #include "show/diff_view.h"
 #include "text/width.h"
@@ -14,25 +16,20 @@
 #define MOST_SHAPES    72
 #define GOES_BAR       6
 #define STAYS          255
+#define SORT_CELLS     10
 
 /* --- Which columns */
 
 static const char *sort_column(enum rows_sort sort)
 {
-    switch (sort) {
-    case SORT_PARAMS:
-        return "params";
-    case SORT_BYTES:
-        return "memory";
-    case SORT_TIME:
-        return "time";
-    case SORT_SELF:
-        return "self";
-    case SORT_CALLS:
-        return "calls";
-    default:
-        return NULL;
-    }
+    static const char *const ids[SORT_COUNT] = {
+        [SORT_PARAMS] = "params", [SORT_BYTES] = "memory", [SORT_TIME] = "time",
+        [SORT_SELF] = "self",     [SORT_CALLS] = "calls",  [SORT_FLOPS] = "flops",
+        [SORT_GRAD] = "grad",     [SORT_ZEROS] = "zeros",  [SORT_NAN] = "nan",
+        [SORT_DELTA] = "rel",
+    };
+
+    return ids[sort];
 }
 
 static struct tree_column *add(struct tree_layout *layout, const char *column)
@@ -41,10 +38,11 @@ static struct tree_column *add(struct tree_layout *layout, const char *column)
 
     *to = (struct tree_column){
         .column = column_find(str_of(column)), .id = column, .shown = true};
+    to->header = to->column->header;
     return to;
 }
 
-static void add_label(struct tree_layout *layout, uint8_t kind)
+static struct tree_column *add_label(struct tree_layout *layout, uint8_t kind)
 {
     const struct label_kind *label = &label_kinds[kind];
     struct tree_column *to = add(layout, label->column);
@@ -54,6 +52,7 @@ static void add_label(struct tree_layout *layout, uint8_t kind)
     to->slot = kind;
     to->grows = label->cells == 0;
     to->goes = label->goes;
+    return to;
 }
 
 static void add_bar(struct tree_layout *layout, const char *column, row_bar *bar,
@@ -66,30 +65,31 @@ static void add_bar(struct tree_layout *layout, const char *column, row_bar *bar
     to->goes = GOES_BAR;
 }
 
+static bool is_one_of(uint8_t kind, const char *const *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(str_of(label_kinds[kind].id), ids[i]))
+            return true;
+    return false;
+}
+
+static const char *const times[] = {"time", "time%", "self"};
+static const char *const shares[] = {"percent", "memory%", "time%"};
+
 /* Total time, its share, own time: in columns a share stands behind its number, in
  * whichever order the labels are. */
 static void order_times(uint8_t *kinds, unsigned n)
 {
-    static const char *const order[] = {"time", "time%", "self"};
-    unsigned next = 0;
+    uint8_t on[COUNT_OF(times)];
+    unsigned n_on = 0, next = 0;
 
-    for (unsigned i = 0; i < n; i++) {
-        const char *id = label_kinds[kinds[i]].id;
-        bool is_time = false;
-
-        for (size_t k = 0; k < COUNT_OF(order); k++)
-            is_time = is_time || str_is(str_of(id), order[k]);
-        if (!is_time)
-            continue;
-        for (bool found = false; !found && next < COUNT_OF(order); next++) {
-            int kind = label_kind_find(str_of(order[next]));
-
-            for (unsigned k = 0; k < n && !found; k++)
-                found = kinds[k] == kind;
-            if (found)
-                kinds[i] = (uint8_t)kind;
-        }
-    }
+    for (size_t t = 0; t < COUNT_OF(times); t++)
+        for (unsigned i = 0; i < n; i++)
+            if (str_is(str_of(label_kinds[kinds[i]].id), times[t]))
+                on[n_on++] = kinds[i];
+    for (unsigned i = 0; i < n && next < n_on; i++)
+        if (is_one_of(kinds[i], times, COUNT_OF(times)))
+            kinds[i] = on[next++];
 }
 
 /* Is this label a column now? As long as nobody chose, a narrow screen shows of a
@@ -125,39 +125,67 @@ static unsigned gather(uint8_t kinds[LABELS_MOST], const struct explorer *explor
     return n;
 }
 
-static bool is_time(const struct tree_column *column)
-{
-    return str_is(str_of(column->id), "time") || str_is(str_of(column->id), "time%") ||
-           str_is(str_of(column->id), "self");
-}
-
 /* One bar is enough: that of the times stands behind them, else that of the
  * parameters behind their share. */
+static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned n,
+                     const struct tree_room *room)
+{
+    unsigned time_cells = room->width >= WIDE ? WIDE_BAR_CELLS : TIME_BAR_CELLS;
+    unsigned last_time = n;
+
+    for (unsigned i = 0; i < n; i++)
+        if (is_one_of(kinds[i], times, COUNT_OF(times)))
+            last_time = i;
+    for (unsigned i = 0; i < n; i++) {
+        add_label(layout, kinds[i]);
+        if (i == last_time)
+            add_bar(layout, "timebar", time_bar, time_cells);
+        else if (last_time == n && str_is(str_of(label_kinds[kinds[i]].id), "percent"))
+            add_bar(layout, "bar", params_bar, BAR_CELLS);
+    }
+}
+
+/* In a flat list the last column is a share of the whole: of what rows are ordered by,
+ * else of the run or the parameters. */
+static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned n,
+                     const struct explorer *explorer)
+{
+    enum rows_sort sort = browse_view(explorer->browse)->sort;
+    struct tree_column *last;
+    bool share = false;
+
+    for (unsigned i = 0; i < n; i++)
+        if (!is_one_of(kinds[i], shares, COUNT_OF(shares)))
+            add_label(layout, kinds[i]);
+    for (size_t i = 0; i < COUNT_OF(shares); i++)
+        share = share || label_is_on(&explorer->labels, shares[i]);
+    if (!share)
+        return;
+    if (sort == SORT_BYTES)
+        last = add_label(layout, (uint8_t)label_kind_find(STR("memory%")));
+    else if (explorer->show.activity && sort != SORT_PARAMS)
+        last = add_label(layout, (uint8_t)label_kind_find(STR("time%")));
+    else
+        last = add_label(layout, (uint8_t)label_kind_find(STR("percent")));
+    last->header = str_is(str_of(last->id), "time%") ? "% of run" : "% of model";
+    last->cells = (unsigned)strlen(last->header);
+}
+
 static void add_labels(struct tree_layout *layout, const struct explorer *explorer,
                        const struct tree_room *room)
 {
-    bool flat = browse_view(explorer->browse)->flat != FLAT_NO;
-    unsigned time_cells = room->width >= WIDE ? WIDE_BAR_CELLS : TIME_BAR_CELLS;
+    const struct view *view = browse_view(explorer->browse);
+    const char *sort = sort_column(view->sort);
     uint8_t kinds[LABELS_MOST];
-    unsigned n = gather(kinds, explorer, room), times = 0;
+    unsigned n = gather(kinds, explorer, room);
 
     order_times(kinds, n);
-    for (unsigned i = 0; i < n; i++) {
-        struct tree_column as = {.id = label_kinds[kinds[i]].id};
-
-        times += is_time(&as);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        struct tree_column *last;
-
-        add_label(layout, kinds[i]);
-        last = &layout->at[layout->n - 1];
-        if (is_time(last) && --times == 0 && !flat)
-            add_bar(layout, "timebar", time_bar, time_cells), times = 0;
-        else if (times == 0 && !flat && !explorer->show.activity &&
-                 str_is(str_of(last->id), "percent"))
-            add_bar(layout, "bar", params_bar, BAR_CELLS);
-    }
+    if (view->flat == FLAT_NO)
+        add_tree(layout, kinds, n, room);
+    else
+        add_flat(layout, kinds, n, explorer);
+    if (sort && label_kind_find(str_of(sort)) < 0 && column_find(str_of(sort)))
+        add(layout, sort)->cells = SORT_CELLS;
 }
 
 /* Of two models all columns of their table, in its order. */
@@ -166,6 +194,7 @@ static void add_diff(struct tree_layout *layout)
     for (size_t i = 0; i < n_diff_columns && i < LABELS_MOST; i++)
         layout->at[layout->n++] = (struct tree_column){.column = &diff_columns[i],
                                                        .id = diff_columns[i].id,
+                                                       .header = diff_columns[i].header,
                                                        .slot = (uint8_t)i,
                                                        .goes = diff_columns[i].rank,
                                                        .grows = true,
@@ -199,7 +228,7 @@ static void measure(struct tree_layout *layout, struct explorer *explorer)
             if (width > *widest)
                 *widest = (uint8_t)width;
         }
-        column->cells = (unsigned)text_width(str_of(column->column->header));
+        column->cells = (unsigned)text_width(str_of(column->header));
         if (*widest > column->cells)
             column->cells = *widest;
     }
@@ -341,18 +370,4 @@ void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
     measure(layout, explorer);
     fit(layout, explorer, room);
     fit_levels(layout, explorer);
-}
-
-const char *tree_header(const struct tree_layout *layout,
-                        const struct explorer *explorer, unsigned column)
-{
-    const struct tree_column *at = &layout->at[column];
-
-    if (browse_view(explorer->browse)->flat == FLAT_NO)
-        return at->column->header;
-    if (str_is(str_of(at->id), "time%"))
-        return "% of run";
-    if (str_is(str_of(at->id), "percent"))
-        return "% of all";
-    return at->column->header;
 }

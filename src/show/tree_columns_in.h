@@ -9,6 +9,7 @@
 struct tree_column {
     const struct column *column;
     const char *id; /* of its label; of a bar that of its column */
+    const char *header;
     row_bar *bar;   /* it is a bar; else NULL */
     unsigned cells; /* without the blank before it */
     unsigned end;   /* the cell behind it */
@@ -35,9 +36,5 @@ struct tree_layout {
 
 void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
                       const struct tree_room *room);
-
-/* "params", "% of run": what stands above a column. */
-const char *tree_header(const struct tree_layout *layout,
-                        const struct explorer *explorer, unsigned column);
 
 #endif

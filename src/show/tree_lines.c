@@ -3,67 +3,60 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "show/tree_columns_in.h"
+#include "show/below.h"
+#include "show/tree_writer_in.h"
 #include "text/glyph.h"
 #include "text/width.h"
 
-#define LEAST_LABEL 4 /* cells behind the guides */
+#define LEAST_LABEL 4    /* cells behind the guides */
+#define LARGE       4096 /* places; of more there is an index */
 
-/* One line that is being written. */
-struct writer {
-    struct lines *to;
-    struct explorer *explorer;
-    const struct tree_room *room;
-    struct tree_layout layout;
-    struct label label;
-    struct label_parts parts;
-    struct buf cell, cut;
-    size_t ends[LABELS_MOST]; /* of the row's cells, one behind the other in `cell` */
-    unsigned used;            /* cells of the line so far */
-    bool ascii;
-};
-
-static void put(struct writer *w, enum colour colour, unsigned flags, struct str text)
-{
-    lines_add(w->to, colour, flags, text);
-    w->used += (unsigned)text_width(text);
-}
-
-static void put_text(struct writer *w, enum colour colour, const char *text)
-{
-    put(w, colour, 0, str_of(text));
-}
-
-static void pad_to(struct writer *w, unsigned cells)
-{
-    struct buf blanks = BUF_INIT;
-
-    if (w->used >= cells)
-        return;
-    buf_fill(&blanks, ' ', cells - w->used);
-    put(w, COLOUR_NONE, 0, buf_span(&blanks));
-    buf_release(&blanks);
-}
-
-/* --- The gutter and the guides */
+/* --- The gutter */
 
 enum mark { MARK_NONE, MARK_SAME, MARK_MATCH, MARK_WARNING, MARK_ALARM };
 
-/* What the gutter says of a row, but for the cursor: the strongest. */
-static enum mark row_mark(const struct writer *w, const struct row *row)
+/* What was found in the file at this place, or below it if that is folded. */
+static enum mark found_mark(const struct tree_writer *w, const struct row *row)
 {
-    const struct str sign = buf_span(&w->label.sign);
+    const struct alarms *alarms = &w->explorer->alarms;
+    uint32_t end = row->place + 1;
 
-    if (str_find(sign, STR("✗")) >= 0)
+    if (row->place == 0 || w->explorer->show.pair || row->flags & ROW_MORE)
+        return MARK_NONE;
+    if (row->flags & ROW_CLOSED)
+        end = w->explorer->show.model->end[row->place];
+    for (uint32_t i = 0; i < alarms->n; i++) /* alarms come before warnings */
+        if (alarms->at[i].place >= row->place && alarms->at[i].place < end)
+            return alarms->at[i].place == row->place &&
+                           alarms->at[i].severity == SEVERITY_ALARM
+                       ? MARK_ALARM
+                       : MARK_WARNING;
+    return MARK_NONE;
+}
+
+/* What the gutter says of a row, but for the cursor: the strongest. */
+static enum mark row_mark(const struct tree_writer *w, const struct row *row)
+{
+    enum mark found = found_mark(w, row);
+
+    if (w->label.sign.len > 0 && w->label.sign_colour == COLOUR_ALARM)
         return MARK_ALARM;
-    if (str_find(sign, STR("!")) >= 0)
+    if (w->label.sign.len > 0 && w->label.sign_colour == COLOUR_WARNING &&
+        found < MARK_WARNING)
         return MARK_WARNING;
+    if (found != MARK_NONE)
+        return found;
     if (row->flags & ROW_MATCH)
         return MARK_MATCH;
     return browse_is_same(w->explorer->browse, row) ? MARK_SAME : MARK_NONE;
 }
 
-static void put_gutter(struct writer *w, enum mark mark, bool cursor)
+static void put_text(struct tree_writer *w, enum colour colour, const char *text)
+{
+    tree_put(w, colour, 0, str_of(text));
+}
+
+static void put_gutter(struct tree_writer *w, enum mark mark, bool cursor)
 {
     bool plain = w->room->no_colour;
 
@@ -73,121 +66,15 @@ static void put_gutter(struct writer *w, enum mark mark, bool cursor)
         put_text(w, COLOUR_ALARM, glyph(GLYPH_BAD, w->ascii));
     else if (mark == MARK_WARNING)
         put_text(w, COLOUR_WARNING, "!");
-    else if (mark == MARK_MATCH)
+    else if (mark == MARK_MATCH && plain)
         put_text(w, COLOUR_MATCH, "*");
     else
         put_text(w, COLOUR_SAME, mark == MARK_SAME && plain ? "=" : " ");
 }
 
-static bool in_tree(const struct writer *w)
-{
-    return browse_view(w->explorer->browse)->flat == FLAT_NO;
-}
-
-/* The levels of a row that have guides. */
-static unsigned row_levels(const struct writer *w, const struct row *row)
-{
-    unsigned depth = row->depth > w->layout.left_out ? row->depth - w->layout.left_out
-                                                     : (row->depth > 0);
-
-    return depth < w->layout.levels + 2 ? depth : w->layout.levels + 2;
-}
-
-/* Is the branch of this row at `up` levels above it the last of its siblings? */
-static bool is_last(const struct writer *w, const struct row *row, unsigned up)
-{
-    const struct rows *rows = browse_rows(w->explorer->browse);
-    struct row at = *row;
-
-    for (; up > 0 && at.above != NO_ROW; up--)
-        at = rows_at(rows, at.above);
-    return at.flags & ROW_LAST;
-}
-
-static void put_guides(struct writer *w, const struct row *row)
-{
-    static const char *const signs[2][4] = {{"  ", "│ ", "├ ", "└ "},
-                                            {"  ", "| ", "|-", "`-"}};
-    const char *const *sign = signs[w->ascii];
-    unsigned levels = row_levels(w, row);
-    struct buf text = BUF_INIT;
-
-    for (unsigned up = levels; up-- > 0;)
-        buf_text(&text, sign[(up == 0 ? 2 : 0) +
-                             (up == 0 ? is_last(w, row, 0) : !is_last(w, row, up))]);
-    put(w, COLOUR_DIM, 0, buf_span(&text));
-    buf_release(&text);
-}
-
-/* --- The label */
-
-/* The sign before the name: a fold sign, or what the label has. An alarm of something
- * that can be folded is told by the gutter. */
-static void put_sign(struct writer *w, const struct row *row)
-{
-    struct buf *sign = &w->label.sign;
-
-    if (row->flags & (ROW_OPEN | ROW_CLOSED)) {
-        put_text(w, COLOUR_DIM,
-                 glyph(row->flags & ROW_OPEN ? GLYPH_OPEN : GLYPH_FOLDED, w->ascii));
-        put_text(w, COLOUR_NONE, " ");
-    } else if (sign->len > 0) {
-        struct str all = buf_span(sign);
-        ptrdiff_t blank = str_find_char(all, ' ');
-
-        put(w, w->label.sign_colour, 0,
-            str_head(all, blank < 0 ? all.len : (size_t)blank + 1));
-    } else {
-        put_text(w, COLOUR_NONE, "  ");
-    }
-    buf_clear(sign);
-}
-
-/* What is switched off is left out; tensors and values keep what they are. */
-static void drop_parts(struct writer *w)
-{
-    const struct label_set *set = &w->explorer->labels;
-
-    if (!w->label.is_class)
-        return;
-    if (!label_is_on(set, "args")) {
-        buf_clear(&w->label.args);
-        w->label.always = false;
-    }
-    if (!label_is_on(set, "type")) {
-        buf_clear(&w->label.type);
-        buf_clear(&w->label.args);
-        w->label.always = false;
-    }
-    if (!label_is_on(set, "name")) {
-        buf_clear(&w->label.name);
-        w->label.joint = "";
-    }
-}
-
-/* How a row looks as a whole. */
-struct look {
-    bool cursor, same, frozen;
-};
-
-static void put_label(struct writer *w, struct look look, size_t cells)
-{
-    label_fit(&w->parts, &w->label, cells);
-    for (int part = PART_NAME; part < PART_COUNT; part++) {
-        enum colour colour = label_part_colour(&w->label, part);
-        unsigned flags = part == PART_NAME && look.cursor ? SPAN_BOLD : 0;
-
-        if (look.frozen)
-            colour = COLOUR_DIM;
-        if (look.same && part <= PART_TYPE)
-            colour = COLOUR_SAME;
-        put(w, colour, flags, label_part(&w->parts, part));
-    }
-}
-
 /* --- The columns */
 
-static struct str cell_at(const struct writer *w, unsigned c)
+static struct str cell_at(const struct tree_writer *w, unsigned c)
 {
     size_t begin = c > 0 ? w->ends[c - 1] : 0;
 
@@ -195,7 +82,7 @@ static struct str cell_at(const struct writer *w, unsigned c)
 }
 
 /* All cells of a row; true: some of those that are shown say something. */
-static bool make_cells(struct writer *w, const struct row *row)
+static bool make_cells(struct tree_writer *w, const struct row *row)
 {
     const struct show *show = &w->explorer->show;
     struct buf text = BUF_INIT;
@@ -256,7 +143,7 @@ static enum colour cell_colour(struct str cell)
 }
 
 /* A number that is wider than its column may take blanks on its left. */
-static void put_cell(struct writer *w, const struct tree_column *column,
+static void put_cell(struct tree_writer *w, const struct tree_column *column,
                      struct str cell, enum colour colour, unsigned flags)
 {
     unsigned width = (unsigned)text_width(cell), begin = column->end - column->cells;
@@ -275,11 +162,11 @@ static void put_cell(struct writer *w, const struct tree_column *column,
         if (column->column->right)
             begin = column->end - (unsigned)text_width(cell);
     }
-    pad_to(w, begin);
-    put(w, colour, flags, cell);
+    tree_pad(w, begin);
+    tree_put(w, colour, flags, cell);
 }
 
-static void put_cells(struct writer *w, struct look look)
+static void put_cells(struct tree_writer *w, struct tree_look look)
 {
     for (unsigned c = 0; c < w->layout.n; c++) {
         const struct tree_column *column = &w->layout.at[c];
@@ -298,7 +185,7 @@ static void put_cells(struct writer *w, struct look look)
 /* --- Lines */
 
 /* The bar at the right edge: which part of all rows is on the screen. */
-static void put_scroll_bar(struct writer *w, unsigned line)
+static void put_scroll_bar(struct tree_writer *w, unsigned line)
 {
     const struct tree_layout *layout = &w->layout;
     uint64_t n = browse_rows(w->explorer->browse)->n, height = layout->rows;
@@ -306,7 +193,7 @@ static void put_scroll_bar(struct writer *w, unsigned line)
 
     size = size == 0 ? 1 : size;
     at = n > height ? (uint64_t)layout->top * (height - size) / (n - height) : 0;
-    pad_to(w, layout->width + 1);
+    tree_pad(w, layout->width + 1);
     if (line >= at && line < at + size)
         put_text(w, COLOUR_NONE, glyph(GLYPH_SCROLL, w->ascii));
     else
@@ -314,7 +201,7 @@ static void put_scroll_bar(struct writer *w, unsigned line)
 }
 
 /* A tied tensor says to what rather than how much, where both have no room. */
-static bool speaks_up(const struct writer *w, const struct row *row, size_t room)
+static bool speaks_up(const struct tree_writer *w, const struct row *row, size_t room)
 {
     struct buf whole = BUF_INIT;
     bool wide;
@@ -328,74 +215,114 @@ static bool speaks_up(const struct writer *w, const struct row *row, size_t room
     return wide;
 }
 
-static void put_row(struct writer *w, uint32_t r)
+/* Is all that can be trained at and below this row frozen? */
+static bool is_frozen(const struct tree_writer *w, const struct row *row)
 {
-    const struct row at = rows_at(browse_rows(w->explorer->browse), r), *row = &at;
-    struct look look = {.cursor = r == browse_cursor(w->explorer->browse)};
-    bool any = make_cells(w, row), tree = in_tree(w);
+    struct below below;
+
+    if (w->explorer->show.pair || w->explorer->show.session->total.frozen == 0 ||
+        row->flags & ROW_MORE)
+        return false;
+    below_sum(&w->explorer->show, row->place, &below);
+    return below.frozen > 0 && below.trainable == 0;
+}
+
+static void put_row(struct tree_writer *w, uint32_t r)
+{
+    const struct row row = rows_at(browse_rows(w->explorer->browse), r);
+    struct tree_look look = {.cursor = r == browse_cursor(w->explorer->browse),
+                             .frozen = is_frozen(w, &row)};
+    bool any = make_cells(w, &row);
     unsigned end = w->layout.name;
     enum mark mark;
 
-    label_make(&w->label, &w->explorer->show, row, tree ? LABEL_NAME : LABEL_PATH);
-    drop_parts(w);
-    mark = row_mark(w, row);
-    look.same = mark == MARK_SAME && !look.cursor;
+    label_make(&w->label, &w->explorer->show, &row, w->tree ? LABEL_NAME : LABEL_PATH);
+    mark = row_mark(w, &row);
+    look.same = !look.cursor &&
+                (mark == MARK_SAME ||
+                 (mark > MARK_SAME && browse_is_same(w->explorer->browse, &row)));
     put_gutter(w, mark, look.cursor);
-    if (tree)
-        put_guides(w, row);
-    if (tree || w->label.sign.len > 0)
-        put_sign(w, row);
-    if (!any || speaks_up(w, row, end > w->used ? end - w->used : 0)) {
+    if (w->tree)
+        tree_put_guides(w, &row);
+    tree_put_sign(w, &row);
+    if (w->explorer->labels.flowing && !w->explorer->show.pair) {
+        tree_put_flowing(w, &row, look,
+                         w->layout.width > w->used ? w->layout.width - w->used : 0);
+        return;
+    }
+    if (!any || speaks_up(w, &row, end > w->used ? end - w->used : 0)) {
         end = w->layout.width;
         any = false;
     }
-    put_label(w, look, end > w->used + LEAST_LABEL ? end - w->used : LEAST_LABEL);
+    tree_put_label(w, &row, look,
+                   end > w->used + LEAST_LABEL ? end - w->used : LEAST_LABEL);
     if (any)
         put_cells(w, look);
 }
 
-static void put_header(struct writer *w)
+/* " name", " name▾", " name (12 levels further left)". */
+static void put_name_header(struct tree_writer *w, const char *sign)
 {
-    const struct view *view = browse_view(w->explorer->browse);
-    const char *sign = view->reverse ? "▴" : "▾";
     struct buf text = BUF_INIT;
-    unsigned last = w->layout.n;
 
-    if (w->ascii)
-        sign = view->reverse ? "^" : "v";
     buf_printf(&text, " name%s", w->layout.sort_name ? sign : "");
     if (w->layout.left_out > 0)
         buf_printf(&text, " (%u levels further left)", w->layout.left_out);
     cut_cell(&w->cut, CUT_END, buf_span(&text), w->layout.name, w->ascii);
-    put(w, COLOUR_DIM, 0, buf_span(&w->cut));
+    tree_put(w, COLOUR_DIM, 0, buf_span(&w->cut));
+    buf_release(&text);
+}
+
+/* "memory»3": three have no room. Of a text without room for that, the end goes. */
+static void add_hidden(struct tree_writer *w, struct buf *header, size_t cells)
+{
+    struct buf sign = BUF_INIT;
+    size_t width;
+
+    buf_printf(&sign, "%s%u", w->ascii ? ">" : "»", w->layout.hidden);
+    width = text_width(buf_span(&sign));
+    cut_cell(&w->cut, CUT_END, buf_span(header),
+             cells + 1 > width ? cells + 1 - width : 0, w->ascii);
+    buf_clear(header);
+    buf_str(header, buf_span(&w->cut));
+    buf_str(header, buf_span(&sign));
+    buf_release(&sign);
+}
+
+static void put_header(struct tree_writer *w)
+{
+    static const char *const signs[2][2] = {{"▾", "▴"}, {"v", "^"}};
+    const char *sign = signs[w->ascii][browse_view(w->explorer->browse)->reverse];
+    struct buf text = BUF_INIT, header = BUF_INIT;
+    unsigned last = 0;
+
+    put_name_header(w, sign);
     for (unsigned c = 0; c < w->layout.n; c++)
         if (w->layout.at[c].shown && w->layout.at[c].cells > 0)
             last = c;
     for (unsigned c = 0; c < w->layout.n; c++) {
-        struct tree_column column = w->layout.at[c];
-        struct buf header = BUF_INIT;
-
-        if (!column.shown)
+        if (!w->layout.at[c].shown)
             continue;
         buf_clear(&text);
-        buf_text(&text, tree_header(&w->layout, w->explorer, c));
-        if ((int)c == w->layout.sort)
-            buf_text(&text, sign);
-        if (c == last && w->layout.hidden > 0)
-            buf_printf(&text, "%s%u", w->ascii ? ">" : "»", w->layout.hidden);
+        buf_clear(&header);
+        buf_text(&text, w->layout.at[c].header);
         if (w->ascii)
             glyph_to_ascii(&header, text.at, text.len);
         else
             buf_str(&header, buf_span(&text));
-        put_cell(w, &column, buf_span(&header), COLOUR_DIM, 0);
-        buf_release(&header);
+        if ((int)c == w->layout.sort)
+            buf_text(&header, sign);
+        if (c == last && w->layout.hidden > 0)
+            add_hidden(w, &header, w->layout.at[c].cells);
+        put_cell(w, &w->layout.at[c], buf_span(&header), COLOUR_DIM, 0);
     }
     buf_release(&text);
+    buf_release(&header);
 }
 
-static void end_line(struct writer *w, uint32_t target)
+static void end_line(struct tree_writer *w, uint32_t target)
 {
-    pad_to(w, w->room->width);
+    tree_pad(w, w->room->width);
     lines_end_target(w->to, target);
     w->used = 0;
 }
@@ -403,13 +330,19 @@ static void end_line(struct writer *w, uint32_t target)
 void tree_lines(struct lines *to, struct explorer *explorer,
                 const struct tree_room *room)
 {
-    struct writer w = {
+    struct tree_writer w = {
         .to = to, .explorer = explorer, .room = room, .ascii = explorer->ascii};
 
-    w.label.ascii = w.ascii;
-    tree_layout_make(&w.layout, explorer, room);
     if (room->height == 0)
         return;
+    if (!explorer->show.index && !explorer->show.pair &&
+        (explorer->show.model->n_places > LARGE || explorer->show.activity))
+        below_index(&explorer->show, &explorer->arena);
+    w.tree = browse_view(explorer->browse)->flat == FLAT_NO;
+    w.label.ascii = w.ascii;
+    if (browse_filter(explorer->browse).len > 0)
+        w.search = search_new(browse_filter(explorer->browse), NULL);
+    tree_layout_make(&w.layout, explorer, room);
     put_header(&w);
     end_line(&w, NO_TARGET);
     for (unsigned i = 0; i < w.layout.rows; i++) {
@@ -425,6 +358,8 @@ void tree_lines(struct lines *to, struct explorer *explorer,
     buf_release(&w.parts.text);
     buf_release(&w.cell);
     buf_release(&w.cut);
+    buf_release(&w.path);
+    search_free(w.search);
 }
 
 /* --- For the mouse */
@@ -447,7 +382,7 @@ bool tree_is_arrow(struct explorer *explorer, const struct tree_room *room,
                    uint32_t row, unsigned cell)
 {
     const struct rows *rows = browse_rows(explorer->browse);
-    struct writer w = {.explorer = explorer, .room = room};
+    struct tree_writer w = {.explorer = explorer, .room = room};
     struct row at_row;
     unsigned at;
 
@@ -456,9 +391,9 @@ bool tree_is_arrow(struct explorer *explorer, const struct tree_room *room,
     at_row = rows_at(rows, row);
     if (!(at_row.flags & (ROW_OPEN | ROW_CLOSED)))
         return false;
-    tree_layout_make(&w.layout, explorer, room);
-    if (!in_tree(&w))
+    if (browse_view(explorer->browse)->flat != FLAT_NO)
         return false;
-    at = 1 + 2 * row_levels(&w, &at_row);
+    tree_layout_make(&w.layout, explorer, room);
+    at = 1 + tree_guides(&w, &at_row);
     return cell == at || cell == at + 1;
 }

@@ -10,69 +10,101 @@
 #include "text/width.h"
 
 #define MOST_FACTS 8
+#define MANY_ROWS  1000 /* from here on the position is told in percent too */
+#define GAP        2    /* cells between what stands left and right */
 
-/* A line with facts on its left, the most important first, and others on its right.
- * Where there is little room, the last on the left goes first. */
+/* A line with facts on its left, the most important first, and others on its right, the
+ * most important last. */
+struct note {
+    struct buf text;
+    enum colour colour;
+};
 struct facts {
-    struct buf at[MOST_FACTS];
-    unsigned n;
+    struct note at[MOST_FACTS];
+    unsigned first, n; /* those that are shown */
 };
 
-static struct buf *fact(struct facts *facts)
+static struct buf *fact(struct facts *facts, enum colour colour)
 {
-    struct buf *next =
-        &facts->at[facts->n < MOST_FACTS - 1 ? facts->n : MOST_FACTS - 1];
+    struct note *next = &facts->at[facts->n < MOST_FACTS ? facts->n++ : MOST_FACTS - 1];
 
-    facts->n += facts->n < MOST_FACTS;
-    return next;
+    next->colour = colour;
+    buf_clear(&next->text);
+    return &next->text;
+}
+
+/* Take back what turned out to be empty. */
+static void fact_end(struct facts *facts)
+{
+    if (facts->n > 0 && facts->at[facts->n - 1].text.len == 0)
+        facts->n--;
 }
 
 static void facts_release(struct facts *facts)
 {
     for (unsigned i = 0; i < MOST_FACTS; i++)
-        buf_release(&facts->at[i]);
+        buf_release(&facts->at[i].text);
 }
 
-static size_t facts_width(const struct facts *facts, unsigned n)
+static size_t facts_width(const struct facts *facts)
 {
-    size_t sum = 1;
+    size_t sum = 0;
 
-    for (unsigned i = 0; i < n; i++)
-        sum += text_width(buf_span(&facts->at[i])) + (i > 0 ? 3 : 0);
+    for (unsigned i = facts->first; i < facts->n; i++)
+        sum += text_width(buf_span(&facts->at[i].text)) + (i > facts->first ? 3 : 0);
     return sum;
 }
 
-/* Write both sides on a line of `width`; the last cell stays empty on the left, and the
- * right side ends at the edge. */
-static void write_line(struct lines *to, struct facts *left, struct str right,
-                       enum colour right_colour, unsigned width)
+static bool fits(const struct facts *left, const struct facts *right, unsigned width)
 {
-    size_t right_cells = text_width(right);
-    size_t room = width > right_cells + 2 ? width - right_cells - 2 : 0;
-    struct buf cut = BUF_INIT;
+    size_t other = facts_width(right);
 
-    while (left->n > 1 && facts_width(left, left->n) > room)
-        left->n--;
-    lines_text(to, COLOUR_NONE, " ");
-    for (unsigned i = 0; i < left->n; i++) {
-        struct str text = buf_span(&left->at[i]);
+    return 1 + facts_width(left) + (other > 0 ? other + GAP : 0) <= width;
+}
 
-        if (i == 0) {
-            text_cut_front(&cut, text, room > 1 ? room - 1 : 0, "…");
-            lines_add(to, COLOUR_STRONG, 0, buf_span(&cut));
-        } else {
+static void put_facts(struct lines *to, const struct facts *facts)
+{
+    for (unsigned i = facts->first; i < facts->n; i++) {
+        if (i > facts->first)
             lines_text(to, COLOUR_NONE, "   ");
-            lines_add(to, COLOUR_NONE, 0, text);
-        }
+        lines_add(to, facts->at[i].colour, 0, buf_span(&facts->at[i].text));
     }
-    buf_clear(&cut);
-    if (right_cells + 1 > width)
-        text_cut(&cut, right, width > 1 ? width - 1 : 0, "…");
-    else
-        buf_str(&cut, right);
-    lines_pad(to, width - text_width(buf_span(&cut)));
-    lines_add(to, right_colour, 0, buf_span(&cut));
+}
+
+/* Cut the first fact on the left, a name or a path, which keeps its end. */
+static void cut_first(struct facts *left, const struct facts *right, unsigned width)
+{
+    struct buf *text = &left->at[0].text, cut = BUF_INIT;
+    size_t other = facts_width(right) + GAP + 1;
+
+    if (left->n == 0)
+        return;
+    text_cut_front(&cut, buf_span(text), width > other ? width - other : 0, "…");
+    buf_clear(text);
+    buf_str(text, buf_span(&cut));
     buf_release(&cut);
+}
+
+/* Where there is little room, the last on the left goes first, then the first on the
+ * right; the last of the right stays. */
+static void write_line(struct lines *to, struct facts *left, struct facts *right,
+                       unsigned width)
+{
+    size_t other;
+
+    while (left->n > 1 && !fits(left, right, width))
+        left->n--;
+    while (right->n > right->first + 1 && !fits(left, right, width))
+        right->first++;
+    if (!fits(left, right, width))
+        cut_first(left, right, width);
+    lines_text(to, COLOUR_NONE, " ");
+    put_facts(to, left);
+    other = facts_width(right);
+    if (lines_width(to) + other <= width) {
+        lines_pad(to, width - other);
+        put_facts(to, right);
+    }
     lines_pad(to, width);
     lines_end(to);
 }
@@ -106,11 +138,11 @@ static void add_params(struct buf *to, const struct counts *counts)
     }
 }
 
-static void add_title_facts(struct facts *left, const struct explorer *explorer)
+static void add_title_left(struct facts *left, const struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
     const struct counts *total = &show->session->total;
-    struct buf *name = fact(left);
+    struct buf *name = fact(left, COLOUR_STRONG);
 
     if (show->model->live && place_class(show->model, 0).len > 0)
         escape_terminal(name, class_short(place_class(show->model, 0)));
@@ -119,65 +151,89 @@ static void add_title_facts(struct facts *left, const struct explorer *explorer)
     if (show->model->live) {
         buf_text(name, "  live");
     } else {
-        escape_terminal(fact(left), str_of(show->model->format));
-        add_count(fact(left), total->tensors, "tensor", "tensors");
+        escape_terminal(fact(left, COLOUR_NONE), str_of(show->model->format));
+        fact_end(left);
     }
-    add_params(fact(left), total);
-    text_bytes(fact(left), total->bytes + (total->params ? 0 : total->other_bytes));
+    if (!show->activity && !show->model->live)
+        add_count(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
+    add_params(fact(left, COLOUR_NONE), total);
+    text_bytes(fact(left, COLOUR_NONE),
+               total->bytes + (total->params > 0 ? 0 : total->other_bytes));
 }
 
-static enum colour add_title_right(struct buf *to, const struct explorer *explorer)
+/* "✗ first NaN", "✗ raised": what a run met. */
+static void add_run_alarm(struct facts *right, const struct activities *activity)
+{
+    uint32_t producer = activity->first_producer;
+
+    if (activity->raised != NO_PLACE)
+        buf_text(fact(right, COLOUR_ALARM), "✗ raised");
+    else if (producer != NO_PLACE)
+        buf_printf(fact(right, COLOUR_ALARM), "✗ %s",
+                   activity->at[producer].nan > 0 ? "NaN" : "Inf");
+}
+
+static void add_title_right(struct facts *right, const struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
     const struct view *view = browse_view(explorer->browse);
-    enum colour colour = COLOUR_NONE;
+    enum verdict verdict = show->session->verdict.verdict;
+    bool leaves = view->flat == FLAT_LEAVES;
 
     if (view->flat != FLAT_NO) {
-        buf_text(to, "flat: ");
-        add_count(to, browse_rows(explorer->browse)->n,
-                  view->flat == FLAT_LEAVES ? "leaf" : "tensor",
-                  view->flat == FLAT_LEAVES ? "leaves" : "tensors");
-        return colour;
+        struct buf *text = fact(right, COLOUR_NONE);
+
+        buf_text(text, "flat: ");
+        add_count(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
+                  leaves ? "leaves" : "tensors");
+    } else if (show->activity && show->activity->total_ns > 0) {
+        buf_text(fact(right, COLOUR_NONE), "forward ");
+        run_time(&right->at[right->n - 1].text, show->activity->total_ns);
     }
-    if (show->activity && show->activity->total_ns > 0) {
-        buf_text(to, "forward ");
-        run_time(to, show->activity->total_ns);
+    if (show->activity)
+        add_run_alarm(right, show->activity);
+    if (show->model->partial)
+        buf_text(fact(right, COLOUR_WARNING), "incomplete");
+    if (session_judged(show->session) &&
+        (!show->session->run || verdict != VERDICT_SAFE))
+        buf_text(fact(right, summary_verdict_colour(verdict)),
+                 summary_verdict_word(verdict));
+}
+
+/* Before facts on the left go, "forward 87.29ms" becomes 87.29ms. */
+static void shorten_time(struct facts *right)
+{
+    struct buf *text = &right->at[0].text;
+
+    if (right->n > 0 && str_starts(buf_span(text), STR("forward "))) {
+        memmove(text->at, text->at + 8, text->len - 8 + 1);
+        text->len -= 8;
     }
-    if (session_judged(show->session)) {
-        buf_text(to, to->len > 0 ? "   " : "");
-        buf_text(to, summary_verdict_word(show->session->verdict.verdict));
-        colour = summary_verdict_colour(show->session->verdict.verdict);
-    }
-    return colour;
 }
 
 void title_line(struct lines *to, struct explorer *explorer, unsigned width)
 {
-    struct facts left = {.n = 0};
-    struct buf right = BUF_INIT;
-    enum colour colour;
+    struct facts left = {.n = 0}, right = {.n = 0};
 
     if (explorer->show.pair) {
         diff_title(to, &explorer->show.pair->diff, width);
         return;
     }
-    add_title_facts(&left, explorer);
-    colour = add_title_right(&right, explorer);
-    write_line(to, &left, buf_span(&right), colour, width);
-    buf_release(&right);
+    add_title_left(&left, explorer);
+    add_title_right(&right, explorer);
+    if (!fits(&left, &right, width))
+        shorten_time(&right);
+    write_line(to, &left, &right, width);
     facts_release(&left);
+    facts_release(&right);
 }
 
 /* --- The status */
 
 /* "transformer.h.0-11": the full name of a row; of the root that of its file. */
-static void add_path(struct buf *to, const struct show *show, const struct row *row)
+static void add_path(struct buf *to, const struct label *label)
 {
-    struct label label = {.ascii = false};
-
-    label_make(&label, show, row, LABEL_PATH);
-    buf_str(to, buf_span(&label.name));
-    label_release(&label);
+    buf_str(to, buf_span(&label->name));
 }
 
 static void add_shapes(struct buf *to, const struct show *show, const struct row *row)
@@ -193,71 +249,131 @@ static void add_shapes(struct buf *to, const struct show *show, const struct row
     buf_release(&out);
 }
 
-static void add_status_facts(struct facts *left, const struct explorer *explorer,
-                             const struct row *row)
+/* What stands there: "Conv2d(64→64, 3×3)", "12 equal GPT2Block", "global posix.system".
+ */
+static void add_what(struct facts *left, const struct show *show, const struct row *row,
+                     const struct label *label)
+{
+    const struct model *model = show->model;
+    struct buf *what = fact(left, COLOUR_NONE);
+
+    if (row->flags & ROW_RUN && !(row->flags & ROW_PAIRS)) {
+        struct str class_name = class_short(place_class(model, row->place));
+
+        text_commas(what, row->count);
+        buf_text(what, " equal ");
+        escape_terminal(what, class_name.len > 0 ? class_name : STR("modules"));
+    } else if (model->kind[row->place] == PLACE_VALUE && label->sign.len > 0) {
+        const struct value *value = value_at(&model->values, model->object[row->place]);
+
+        buf_text(what, "global ");
+        escape_terminal(what, model_string(model, value->text));
+    } else {
+        buf_str(what, buf_span(&label->type));
+        if (label->args.len > 0)
+            buf_printf(what, label->brackets ? "(%s)" : " %s", buf_cstr(&label->args));
+    }
+    fact_end(left);
+}
+
+/* Shapes, or its share of the run where shapes are columns. */
+static void add_ran(struct facts *left, const struct explorer *explorer,
+                    const struct row *row)
+{
+    const struct show *show = &explorer->show;
+    bool shapes =
+        label_is_on(&explorer->labels, "in") && label_is_on(&explorer->labels, "out");
+    struct buf *what = fact(left, COLOUR_NONE);
+
+    if (!shapes && browse_view(explorer->browse)->flat == FLAT_NO) {
+        add_shapes(what, show, row);
+    } else if (show->activity->total_ns > 0 && row_run(show, row, RUN_CALLS) > 0) {
+        run_share(what, row_run(show, row, RUN_TOTAL), show->activity->total_ns);
+        buf_text(what, " of run");
+    }
+    fact_end(left);
+}
+
+static void add_status_left(struct facts *left, const struct explorer *explorer,
+                            const struct row *row)
 {
     const struct show *show = &explorer->show;
     struct label label = {.ascii = false};
-    struct buf *what;
 
-    add_path(fact(left), show, row);
-    if (row->place == 0)
-        return;
-    label_make(&label, show, row, LABEL_NAME);
-    what = fact(left);
-    buf_str(what, buf_span(&label.type));
-    if (label.args.len > 0)
-        buf_printf(what, label.brackets ? "(%s)" : " %s", buf_cstr(&label.args));
-    label_release(&label);
-    if (what->len == 0)
-        left->n--;
-    if (row_params(show, row) > 0) {
-        what = fact(left);
-        text_count(what, row_params(show, row));
-        buf_text(what, " params");
-    }
-    if (!show->activity)
-        return;
-    what = fact(left);
-    if (label_is_on(&explorer->labels, "in") && label_is_on(&explorer->labels, "out")) {
-        if (show->activity->total_ns > 0 && row_run(show, row, RUN_CALLS) > 0) {
-            run_share(what, row_run(show, row, RUN_TOTAL), show->activity->total_ns);
-            buf_text(what, " of run");
+    label_make(&label, show, row, LABEL_PATH);
+    add_path(fact(left, COLOUR_STRONG), &label);
+    if (row->place != 0 && !(row->flags & ROW_MORE)) {
+        add_what(left, show, row, &label);
+        if (row_params(show, row) > 0) {
+            struct buf *params = fact(left, COLOUR_NONE);
+
+            text_count(params, row_params(show, row));
+            buf_text(params, " params");
         }
-    } else {
-        add_shapes(what, show, row);
+        if (show->activity)
+            add_ran(left, explorer, row);
+        if (row->flags & ROW_RUN)
+            buf_text(fact(left, COLOUR_DIM), "X shows them one by one");
     }
-    if (what->len == 0)
-        left->n--;
+    label_release(&label);
 }
 
-static void add_status_right(struct buf *to, const struct explorer *explorer,
-                             const struct row *row)
+/* "1 of 16 matches", "3 of 53 Conv2d". */
+static void add_which(struct facts *right, const struct browse *browse,
+                      const struct row *row)
 {
-    const struct browse *browse = explorer->browse;
+    struct buf *text = fact(right, COLOUR_NONE);
     uint32_t which, of;
     struct str class_name;
 
     if (browse_filter(browse).len > 0) {
-        text_commas(to, browse_match_number(browse));
-        buf_text(to, " of ");
-        add_count(to, browse_matches(browse), "match", "matches");
-        buf_text(to, "   ");
+        text_commas(text, browse_match_number(browse));
+        buf_text(text, " of ");
+        add_count(text, browse_matches(browse), "match", "matches");
     } else if (row->place != 0 && browse_same(browse, &which, &of, &class_name)) {
-        text_commas(to, which);
-        buf_text(to, " of ");
-        text_commas(to, of);
-        buf_char(to, ' ');
-        escape_terminal(to, class_name);
-        buf_text(to, "   ");
+        text_commas(text, which);
+        buf_text(text, " of ");
+        text_commas(text, of);
+        buf_char(text, ' ');
+        escape_terminal(text, class_name);
     }
-    buf_text(to, "row ");
-    text_commas(to, browse_cursor(browse) + 1);
-    buf_char(to, '/');
-    text_commas(to, browse_rows(browse)->n);
+    fact_end(right);
+}
+
+/* "1 finding, ! goes to it", where the row is about one. */
+static void add_findings(struct facts *right, const struct explorer *explorer,
+                         const struct row *row)
+{
+    const struct alarms *alarms = &explorer->alarms;
+    bool here = row->place == 0 && alarms->n > 0;
+    struct buf *text = fact(right, COLOUR_WARNING);
+
+    for (uint32_t i = 0; i < alarms->n && !here; i++)
+        here = alarms->at[i].place == row->place;
+    if (here) {
+        add_count(text, alarms->n, "finding", "findings");
+        buf_text(text, alarms->n == 1 ? ", ! goes to it" : ", ! goes on");
+    }
+    fact_end(right);
+}
+
+static void add_position(struct facts *right, const struct explorer *explorer,
+                         const struct row *row)
+{
+    uint32_t n = browse_rows(explorer->browse)->n;
+    uint32_t cursor = browse_cursor(explorer->browse) + 1;
+    struct buf *text = fact(right, COLOUR_NONE);
+
+    buf_text(text, "row ");
+    text_commas(text, cursor);
+    buf_char(text, '/');
+    text_commas(text, n);
     if (row->place == 0 && !explorer->show.pair && !(row->flags & ROW_MORE)) {
-        buf_text(to, " · ");
-        add_count(to, explorer->show.session->total.modules, "module", "modules");
+        buf_text(text, " · ");
+        add_count(text, explorer->show.session->total.modules, "module", "modules");
+    } else if (n >= MANY_ROWS) {
+        buf_text(text, "   ");
+        run_share(text, cursor, n);
     }
 }
 
@@ -265,21 +381,23 @@ void status_line(struct lines *to, struct explorer *explorer, unsigned width)
 {
     const struct rows *rows = browse_rows(explorer->browse);
     uint32_t cursor = browse_cursor(explorer->browse);
-    struct facts left = {.n = 0};
-    struct buf right = BUF_INIT;
+    struct facts left = {.n = 0}, right = {.n = 0};
 
     if (explorer->message.len > 0) {
-        buf_str(fact(&left), buf_span(&explorer->message));
+        buf_str(fact(&left, COLOUR_NONE), buf_span(&explorer->message));
     } else if (cursor < rows->n) {
         struct row row = rows_at(rows, cursor);
 
         if (explorer->show.pair)
-            diff_status(fact(&left), &explorer->show, &row);
+            diff_status(fact(&left, COLOUR_NONE), &explorer->show, &row);
         else
-            add_status_facts(&left, explorer, &row);
-        add_status_right(&right, explorer, &row);
+            add_status_left(&left, explorer, &row);
+        add_which(&right, explorer->browse, &row);
+        if (!explorer->show.pair)
+            add_findings(&right, explorer, &row);
+        add_position(&right, explorer, &row);
     }
-    write_line(to, &left, buf_span(&right), COLOUR_NONE, width);
-    buf_release(&right);
+    write_line(to, &left, &right, width);
     facts_release(&left);
+    facts_release(&right);
 }

@@ -1,0 +1,71 @@
+/* Where in a text a search matches: for letters that are to stand out. */
+#include "show/search_in.h"
+
+static bool find_plain(const struct search *search, struct str s, size_t from,
+                       size_t *ret_begin, size_t *ret_end)
+{
+    size_t n = search->text.len;
+
+    for (size_t i = from; i + n <= s.len; i++) {
+        size_t same = 0;
+
+        while (same < n &&
+               search_same_char(search, s.at[i + same], search->text.at[same]))
+            same++;
+        if (same == n) {
+            *ret_begin = i;
+            *ret_end = i + n;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_text(struct search *search, struct str s, size_t from,
+                      size_t *ret_begin, size_t *ret_end)
+{
+    const PCRE2_SIZE *span;
+
+    if (search->text.len == 0 || search->word != WORD_NONE || search->inverse ||
+        from >= s.len)
+        return false;
+    if (search->glob) {
+        *ret_begin = 0;
+        *ret_end = s.len;
+        return from == 0 && search_text(search, s, 0);
+    }
+    if (!search->regex)
+        return find_plain(search, s, from, ret_begin, ret_end);
+    if (pcre2_match(search->regex, (PCRE2_SPTR)s.at, s.len, from, 0, search->found,
+                    search->limits) < 0)
+        return false;
+    span = pcre2_get_ovector_pointer(search->found);
+    *ret_begin = span[0];
+    *ret_end = span[1];
+    return span[1] > span[0];
+}
+
+bool search_in_name(struct search *search, struct str path, size_t own, size_t from,
+                    size_t *ret_begin, size_t *ret_end)
+{
+    size_t before = path.len - own, at = before + from;
+
+    if (!search->paths)
+        return find_text(search, str_from(path, before), from, ret_begin, ret_end);
+    /* What began in a parent's part may end in the name. */
+    for (size_t look = from == 0 ? 0 : at;
+         find_text(search, path, look, ret_begin, ret_end); look = *ret_begin + 1) {
+        if (*ret_end <= at)
+            continue;
+        *ret_begin = *ret_begin > at ? *ret_begin - before : from;
+        *ret_end -= before;
+        return true;
+    }
+    return false;
+}
+
+bool search_in_type(struct search *search, struct str about, size_t from,
+                    size_t *ret_begin, size_t *ret_end)
+{
+    return search->types && find_text(search, about, from, ret_begin, ret_end);
+}
