@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "show/args.h"
 #include "show/run_text.h"
 #include "text/number.h"
 
@@ -151,6 +152,38 @@ static void dtype_flow(struct buf *to, const struct show *show, const struct row
     }
 }
 
+static void name_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    struct label label = {.ascii = false};
+
+    label_make(&label, show, row, LABEL_NAME);
+    if (row->place != 0)
+        buf_printf(to, "(%s)", buf_cstr(&label.name));
+    label_release(&label);
+}
+
+static void type_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "", "type", show, row);
+}
+
+static void args_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct object *object;
+    size_t begin = to->len;
+
+    if (row->flags & ROW_MORE || show->model->kind[row->place] != PLACE_MODULE)
+        return;
+    object = place_object(show->model, row->place);
+    buf_char(to, '(');
+    if (object)
+        args_repr(to, show->model, object);
+    if (to->len == begin + 1)
+        to->len = begin;
+    else
+        buf_char(to, ')');
+}
+
 #define STAYS 255
 #define ON    true
 #define OFF   false
@@ -189,9 +222,9 @@ const struct label_kind label_kinds[] = {
     {"grad",       "Gradient norm",         0,   OFF, "grad",       10, 3,  gradient_flow, RUN},
     {"in_dtype",   "Input dtypes",          0,   OFF, "in_dtype",   0,  3,  in_dtype_flow, RUN},
     {"out_dtype",  "Output dtypes",         0,   OFF, "out_dtype",  0,  3,  out_dtype_flow, RUN},
-    {"name",       "Name",                  0,   ON,  NULL,         0,  0,  NULL, ANY},
-    {"type",       "Type",                  0,   ON,  NULL,         0,  0,  NULL, ANY},
-    {"args",       "Arguments",             0,   ON,  NULL,         0,  0,  NULL, ANY},
+    {"name",       "Name",                  0,   ON,  NULL,         0,  0,  name_flow, ANY},
+    {"type",       "Type",                  0,   ON,  NULL,         0,  0,  type_flow, ANY},
+    {"args",       "Arguments",             0,   ON,  NULL,         0,  0,  args_flow, ANY},
     {"shapes",     "Shapes",                't', OFF, "shapes",     0,  1,  NULL, ANY},
 };
 /* clang-format on */

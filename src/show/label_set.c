@@ -186,7 +186,8 @@ void label_set_lines(struct lines *to, const struct label_set *set,
         buf_clear(&cut);
         add_sample(&text, set, set->order[i], show, row);
         if (width > 2 + TITLE_CELLS + KEY_CELLS)
-            text_cut(&cut, buf_span(&text), width - 2 - TITLE_CELLS - KEY_CELLS, "…");
+            text_cut(&cut, str_trim(buf_span(&text)),
+                     width - 2 - TITLE_CELLS - KEY_CELLS, "…");
         lines_add(to, on ? COLOUR_NONE : COLOUR_DIM,
                   str_is(str_of(kind->id), "in") ? SPAN_ITALIC : 0, buf_span(&cut));
         lines_end_target(to, i);

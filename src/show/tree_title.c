@@ -18,6 +18,7 @@
 struct note {
     struct buf text;
     enum colour colour;
+    unsigned keep; /* the lowest goes first */
 };
 struct facts {
     struct note at[MOST_FACTS];
@@ -29,6 +30,7 @@ static struct buf *fact(struct facts *facts, enum colour colour)
     struct note *next = &facts->at[facts->n < MOST_FACTS ? facts->n++ : MOST_FACTS - 1];
 
     next->colour = colour;
+    next->keep = MOST_FACTS - facts->n;
     buf_clear(&next->text);
     return &next->text;
 }
@@ -85,15 +87,30 @@ static void cut_first(struct facts *left, const struct facts *right, unsigned wi
     buf_release(&cut);
 }
 
-/* Where there is little room, the last on the left goes first, then the first on the
- * right; the last of the right stays. */
+/* Leave out the fact that is missed least; the first stays. */
+static void drop(struct facts *facts)
+{
+    unsigned least = facts->n - 1;
+    struct note note;
+
+    for (unsigned i = 1; i < facts->n; i++)
+        if (facts->at[i].keep < facts->at[least].keep)
+            least = i;
+    note = facts->at[least];
+    for (unsigned i = least; i + 1 < facts->n; i++)
+        facts->at[i] = facts->at[i + 1];
+    facts->at[--facts->n] = note; /* its memory is still to be released */
+}
+
+/* Where there is little room, facts on the left go first, then those on the right; the
+ * last of the right stays. */
 static void write_line(struct lines *to, struct facts *left, struct facts *right,
                        unsigned width)
 {
     size_t other;
 
     while (left->n > 1 && !fits(left, right, width))
-        left->n--;
+        drop(left);
     while (right->n > right->first + 1 && !fits(left, right, width))
         right->first++;
     if (!fits(left, right, width))
@@ -157,6 +174,7 @@ static void add_title_left(struct facts *left, const struct explorer *explorer)
     if (!show->activity && !show->model->live)
         add_count(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
     add_params(fact(left, COLOUR_NONE), total);
+    left->at[left->n - 1].keep = MOST_FACTS; /* more than the format */
     text_bytes(fact(left, COLOUR_NONE),
                total->bytes + (total->params > 0 ? 0 : total->other_bytes));
 }
@@ -351,7 +369,10 @@ static void add_findings(struct facts *right, const struct explorer *explorer,
     for (uint32_t i = 0; i < alarms->n && !here; i++)
         here = alarms->at[i].place == row->place;
     if (here) {
-        add_count(text, alarms->n, "finding", "findings");
+        if (alarms->at[0].time > 0)
+            add_count(text, alarms->n, "alarm", "alarms");
+        else
+            add_count(text, alarms->n, "finding", "findings");
         buf_text(text, alarms->n == 1 ? ", ! goes to it" : ", ! goes on");
     }
     fact_end(right);
