@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Ten things that people do with the explorer, in a real terminal (tmux): keys in, what
+the screen then shows out. tests/samples/scenarios.py makes the files.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import unittest
+from pathlib import Path
+
+import scope
+from terminal import Terminal
+
+SCENARIOS = scope.ROOT / "build" / "scenarios"
+CIFARNET = scope.MODELS / "pytorch-ml" / "CNN_cifarnet.ckpt"
+PYTHON = scope.VENV if scope.VENV.exists() else Path(sys.executable)
+
+
+def setUpModule():
+    if not shutil.which("tmux"):
+        raise unittest.SkipTest("no tmux")
+    if not scope.has_torch(PYTHON):
+        raise unittest.SkipTest("no torch makes the files")
+    maker = [PYTHON, scope.SAMPLES / "scenarios.py"]
+    subprocess.run(maker, check=True, stdout=subprocess.DEVNULL)
+
+
+def blanks(text):
+    return re.sub(r"\s+", " ", text)
+
+
+class Scenario(unittest.TestCase):
+    """Words are looked for whatever the blanks between them."""
+
+    def open(self, *words, columns=120, rows=36, **settings):
+        terminal = Terminal(
+            [scope.PROGRAM, *map(str, words)], columns=columns, rows=rows, env=settings
+        )
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def file(self, name, *words, **options):
+        return self.open(SCENARIOS / name, *words, **options)
+
+    def live(self, code="", **options):
+        """A Python that explores ResNet-50 after a forward pass."""
+        before, _, call = code.partition("---")
+        script = textwrap.dedent(f"""
+            import sys
+            sys.path.insert(0, {str(scope.SAMPLES)!r})
+            import torch, torchoscope, scenario_models
+            torch.set_num_threads(1)
+            model = scenario_models.resnet50().eval()
+            {before}
+            with torch.no_grad():
+                {call or "torchoscope.explore(model, torch.randn(1, 3, 224, 224))"}
+            print("back in Python")
+        """)
+        terminal = Terminal(
+            [str(PYTHON), "-c", script],
+            env={"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+            **{"columns": 120, "rows": 36, **options},
+        )
+        self.addCleanup(terminal.close)
+        terminal.wait("row 1/", seconds=120)
+        return terminal
+
+    def shows(self, terminal, *texts):
+        for text in texts:
+            terminal.wait(text)
+
+    def row(self, terminal, name):
+        """The line of the tree on which `name` stands, blanks made one."""
+        for line in terminal.screen().splitlines():
+            if re.search(rf"[ ▌*=!✗]({re.escape(name)})(:| |$)", line[:60]):
+                return blanks(line)
+        raise AssertionError(f"no row {name!r} in\n{terminal.screen()}")
+
+    def selected(self, terminal):
+        """The row of the cursor."""
+        for line in terminal.screen().splitlines():
+            if line.startswith("▌"):
+                return blanks(line)
+        raise AssertionError(f"no cursor in\n{terminal.screen()}")
+
+
+class TheTen(Scenario):
+    def test_1_a_file_is_opened(self):
+        t = self.file("resnet50.pth", columns=80, rows=24)
+        self.shows(t, "✓ SAFE", "320 tensors", "25,557,032", "row 1/11")
+        self.assertRegex(blanks(t.screen()), r"params % .*memory")
+        self.assertRegex(self.row(t, "layer4"), r"15\.0M 58% \S+ 57\.2MB")
+        t.keys("j" * 9)
+        t.wait("row 10/11")
+        self.assertIn("avgpool", self.selected(t))
+        t.keys("G")
+        t.wait("row 11/11")
+        self.assertIn("fc", self.selected(t))
+        t.keys("l")
+        t.wait("row 11/13")
+        self.assertIn("weight 1000×2048", blanks(t.screen()))
+        self.assertIn("bias 1000", blanks(t.screen()))
+
+    def test_2_search_fold_and_the_same_class(self):
+        t = self.live()
+        t.keys("Z")
+        t.wait("row 1/151")
+        t.keys("/conv2", "Enter")
+        self.shows(t, "1 of 16 matches", "row 4/37", "layer1.0.conv2")
+        t.keys("o")
+        t.wait("row 4/53")
+        t.keys("n")
+        self.shows(t, "2 of 16", "layer1.1.conv2")
+        t.keys("Escape")
+        t.wait("/204")
+        self.assertNotIn("matches", t.screen())
+        self.assertIn("layer1.1.conv2", t.screen())
+        t.keys("Z")
+        t.wait("/11")
+        self.assertIn("layer1", self.selected(t))
+
+    def test_3_shapes_and_what_is_trainable(self):
+        t = self.live()
+        before = [line[:20] for line in t.screen().splitlines()[1:12]]
+        t.keys("f", ":layer1.0.relu", "Enter")
+        t.wait("layer1.0.relu")
+        self.assertRegex(self.row(t, "relu"), r".")
+        self.assertRegex(self.selected(t), r"1×256×56×56\* .*1×256×56×56\* 3")
+        t.keys("f", "g")
+        t.wait("row 1/")
+        self.assertNotIn("1×256×56×56*", t.screen())
+        self.assertEqual([line[:20] for line in t.screen().splitlines()[1:2]], before[:1])
+        self.assertIn("25.6M params, all trainable", t.screen())
+
+    def test_3_trainable_is_a_word_to_search_for(self):
+        t = self.live("model.requires_grad_(False); model.fc.requires_grad_(True)")
+        t.wait("2.0M of 25.6M trainable")
+        t.keys("/trainable", "Enter")
+        t.wait("row 2/2")
+        self.assertIn("fc", self.selected(t))
+
+    def test_4_order_flowing_labels_and_the_flat_list(self):
+        t = self.live()
+        t.keys("i", "p")
+        t.wait("params▾")
+        order = re.findall(
+            r"^.[├└] [▸▾ ] (\w+):", t.screen(), re.MULTILINE
+        )
+        wanted = "layer4 layer3 fc layer2 layer1 conv1 bn1 relu maxpool avgpool"
+        self.assertEqual(order, wanted.split())
+        t.keys("i", "x")
+        t.wait_gone("params▾")
+        t.keys("A")
+        t.wait("(layer4): Sequential")
+        line = next(l for l in t.screen().splitlines() if "(layer4): Sequential" in l)
+        self.assertLess(line.index("57.2MB"), line.index("(layer4)"))
+        t.keys("A", "F", "i", "p")
+        t.wait("126 leaves")
+        t.wait("▾")
+        rows = [l[1:].split(":")[0].strip() for l in t.screen().splitlines()[2:7]]
+        first = "layer4.0.conv2 layer4.1.conv2 layer4.2.conv2 layer4.0.downsample.0 fc"
+        self.assertEqual(rows, first.split())
+        t.keys("g", "jjj", "Enter")
+        t.wait("layer4.0.downsample.0 ")
+        self.assertIn("├", t.screen())
+        self.assertRegex(self.selected(t), r"0: Conv2d")
+
+    def test_5_the_same_class_and_the_code(self):
+        t = self.live(env={"NO_COLOR": "1"})
+        t.keys(":layer1.0", "Enter")
+        t.wait("1 of 16 Bottleneck")
+        t.keys("Z", "Z")
+        same = [l for l in t.screen().splitlines() if l.startswith("=")]
+        self.assertGreater(len(same), 1)
+        before = t.screen()
+        t.keys("cc", "aa")
+        t.settle()
+        self.assertEqual(t.screen(), before)
+        if "def forward(self, x):" not in before:
+            t.keys("c")
+        t.wait("def forward(self, x):")
+        line = next(l for l in t.screen().splitlines() if "def forward(self, x):" in l)
+        self.assertIn("x 1×64×56×56", line)
+        at = t.screen().splitlines()[5].index("│", 20)
+        t.keys("<<<")
+        t.settle()
+        self.assertAlmostEqual(t.screen().splitlines()[5].index("│", 20), at - 18, delta=2)
+
+    def test_6_an_unsafe_file(self):
+        t = self.file("model_best.pth.tar")
+        self.shows(t, "✗ UNSAFE", "posix.system")
+        t.keys("!")
+        t.settle()
+        self.assertIn("best_acc1", self.selected(t))
+        self.assertRegex(t.screen(), r"byte 15,\d\d\d")
+
+    def test_6_what_needs_code(self):
+        t = self.file("lightning.ckpt")
+        self.shows(t, "! NEEDS CODE", "__main__.CifarCNN")
+        self.assertIn("? INCONCLUSIVE", self.file("cut.ckpt").wait("INCONCLUSIVE"))
+
+    @unittest.skipUnless(CIFARNET.exists(), "no model files here")
+    def test_7_the_numbers_of_a_tensor(self):
+        t = self.open(CIFARNET)
+        t.keys("/fc1", "Enter", "l", "l", "Enter")
+        self.shows(t, "-0.544408", "[83, 225]", "48,000", "NaN 0", "quantiles, exact")
+        self.assertIn("-0.1610", t.screen())
+        t.keys("[", "83, 220:230", "Enter")
+        t.wait("-0.5444")
+        t.keys("Escape", "Escape")
+        t.settle()
+        self.assertNotIn("match", t.screen())
+        self.assertIn("fc1.weight", t.screen())
+
+    def test_7_a_kept_activation(self):
+        t = self.file("live.scope", "--at", "layer1")
+        t.keys("4")
+        t.wait("of 256")
+
+    def test_8_repeats_and_ties(self):
+        script = textwrap.dedent("""
+            import torch, torchoscope
+            from transformers import GPT2Config, GPT2LMHeadModel
+            with torch.device("meta"):
+                model = GPT2LMHeadModel(GPT2Config())
+            model.tie_weights()
+            torchoscope.explore(model)
+        """)
+        if subprocess.run([PYTHON, "-c", "import transformers"]).returncode:
+            self.skipTest("no transformers")
+        t = Terminal([str(PYTHON), "-c", script], columns=120, rows=36,
+                     env={"PYTHONPATH": os.environ.get("PYTHONPATH", "")})
+        self.addCleanup(t.close)
+        t.wait("GPT2LMHeadModel", seconds=120)
+        t.keys("Z")
+        self.shows(t, "12 × GPT2Block", "85.1M", "124.4M", "(38.6M)")
+        t.keys(":lm_head", "Enter", "l", "l", "Enter")
+        t.wait("transformer.wte.weight ")
+        self.assertIn("weight", self.selected(t))
+        t.keys("BSpace")
+        t.wait("lm_head.weight")
+        t.keys("X")
+        self.shows(t, "0: GPT2Block", "11: GPT2Block")
+        self.assertIn("7.1M", self.row(t, "11"))
+
+    def test_9_two_files_side_by_side(self):
+        t = self.file("resnet50.pth")
+        t.keys("D", str(SCENARIOS / "finetuned.pth"), "Enter")
+        t.wait("129 same", seconds=60)
+        self.shows(t, "189 changed", "2 reshaped")
+        t.keys("=")
+        t.settle()
+        self.assertNotRegex(t.screen(), r"(?m)^.[├└] [▸▾ ] conv1")
+        t.keys("n")
+        t.settle()
+        self.assertIn("bn1", self.selected(t))
+
+    def test_10_sizes(self):
+        t = self.file("resnet50.pth")
+        first = t.wait("row 1/11")
+        t.settle()
+        first = t.screen()
+        t.resize(60, 20)
+        t.settle()
+        t.resize(30, 6)
+        t.wait("needs 40×8; this is 30×6")
+        t.resize(120, 36)
+        t.wait("row 1/11")
+        t.settle()
+        self.assertEqual(t.screen(), first)
+
+
+if __name__ == "__main__":
+    unittest.main()
