@@ -3,6 +3,7 @@
 the screen then shows out. tests/samples/scenarios.py makes the files.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -36,12 +37,11 @@ def blanks(text):
 class Scenario(unittest.TestCase):
     """Words are looked for whatever the blanks between them."""
 
-    def open(self, *words, columns=120, rows=36, **settings):
-        terminal = Terminal(
-            [scope.PROGRAM, *map(str, words)], columns=columns, rows=rows, env=settings
-        )
-        self.addCleanup(terminal.close)
-        return terminal
+    def start(self, words, **options):
+        return self.enterContext(Terminal(words, **options))
+
+    def open(self, *words, **options):
+        return self.start([scope.PROGRAM, *words], **options)
 
     def file(self, name, *words, **options):
         return self.open(SCENARIOS / name, *words, **options)
@@ -60,143 +60,154 @@ class Scenario(unittest.TestCase):
                 {call or "torchoscope.explore(model, torch.randn(1, 3, 224, 224))"}
             print("back in Python")
         """)
-        terminal = Terminal(
-            [str(PYTHON), "-c", script],
-            env={"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
-            **{"columns": 120, "rows": 36, **options},
-        )
-        self.addCleanup(terminal.close)
-        terminal.wait("row 1/", seconds=120)
-        return terminal
+        return self.python(script, **options)
+
+    def python(self, script, settings=None, **options):
+        """A program in Python, once its explorer is open."""
+        path = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+        terminal = self.start([PYTHON, "-c", script], settings={**path, **(settings or {})},
+                              **options)
+        for _ in range(5):  # torch takes its time to be imported
+            with contextlib.suppress(AssertionError):
+                terminal.wait("row 1/")
+                return terminal
+        raise AssertionError(terminal.text())
+
+    def press(self, terminal, *keys):
+        """Keys by name, all else as it would be typed."""
+        for key in keys:
+            if key in ("Enter", "Escape", "BSpace"):
+                terminal.keys(key)
+            else:
+                terminal.type(key)
 
     def shows(self, terminal, *texts):
-        for text in texts:
-            terminal.wait(text)
+        terminal.wait(*texts)
 
     def row(self, terminal, name):
         """The line of the tree on which `name` stands, blanks made one."""
-        for line in terminal.screen().splitlines():
+        for line in terminal.text().splitlines():
             if re.search(rf"[ ▌*=!✗]({re.escape(name)})(:| |$)", line[:60]):
                 return blanks(line)
-        raise AssertionError(f"no row {name!r} in\n{terminal.screen()}")
+        raise AssertionError(f"no row {name!r} in\n{terminal.text()}")
 
     def selected(self, terminal):
         """The row of the cursor."""
-        for line in terminal.screen().splitlines():
+        for line in terminal.text().splitlines():
             if line.startswith("▌"):
                 return blanks(line)
-        raise AssertionError(f"no cursor in\n{terminal.screen()}")
+        raise AssertionError(f"no cursor in\n{terminal.text()}")
 
 
 class TheTen(Scenario):
     def test_1_a_file_is_opened(self):
         t = self.file("resnet50.pth", columns=80, rows=24)
         self.shows(t, "✓ SAFE", "320 tensors", "25,557,032", "row 1/11")
-        self.assertRegex(blanks(t.screen()), r"params % .*memory")
+        self.assertRegex(blanks(t.text()), r"params % .*memory")
         self.assertRegex(self.row(t, "layer4"), r"15\.0M 58% \S+ 57\.2MB")
-        t.keys("j" * 9)
+        self.press(t, "j" * 9)
         t.wait("row 10/11")
         self.assertIn("avgpool", self.selected(t))
-        t.keys("G")
+        self.press(t, "G")
         t.wait("row 11/11")
         self.assertIn("fc", self.selected(t))
-        t.keys("l")
+        self.press(t, "l")
         t.wait("row 11/13")
-        self.assertIn("weight 1000×2048", blanks(t.screen()))
-        self.assertIn("bias 1000", blanks(t.screen()))
+        self.assertIn("weight 1000×2048", blanks(t.text()))
+        self.assertIn("bias 1000", blanks(t.text()))
 
     def test_2_search_fold_and_the_same_class(self):
         t = self.live()
-        t.keys("Z")
+        self.press(t, "Z")
         t.wait("row 1/151")
-        t.keys("/conv2", "Enter")
+        self.press(t, "/conv2", "Enter")
         self.shows(t, "1 of 16 matches", "row 4/37", "layer1.0.conv2")
-        t.keys("o")
+        self.press(t, "o")
         t.wait("row 4/53")
-        t.keys("n")
+        self.press(t, "n")
         self.shows(t, "2 of 16", "layer1.1.conv2")
-        t.keys("Escape")
+        self.press(t, "Escape")
         t.wait("/204")
-        self.assertNotIn("matches", t.screen())
-        self.assertIn("layer1.1.conv2", t.screen())
-        t.keys("Z")
+        self.assertNotIn("matches", t.text())
+        self.assertIn("layer1.1.conv2", t.text())
+        self.press(t, "Z")
         t.wait("/11")
         self.assertIn("layer1", self.selected(t))
 
     def test_3_shapes_and_what_is_trainable(self):
         t = self.live()
-        before = [line[:20] for line in t.screen().splitlines()[1:12]]
-        t.keys("f", ":layer1.0.relu", "Enter")
+        before = [line[:20] for line in t.text().splitlines()[1:12]]
+        self.press(t, "f", ":layer1.0.relu", "Enter")
         t.wait("layer1.0.relu")
         self.assertRegex(self.row(t, "relu"), r".")
         self.assertRegex(self.selected(t), r"1×256×56×56\* .*1×256×56×56\* 3")
-        t.keys("f", "g")
+        self.press(t, "f", "g")
         t.wait("row 1/")
-        self.assertNotIn("1×256×56×56*", t.screen())
-        self.assertEqual([line[:20] for line in t.screen().splitlines()[1:2]], before[:1])
-        self.assertIn("25.6M params, all trainable", t.screen())
+        self.assertNotIn("1×256×56×56*", t.text())
+        self.assertEqual([line[:20] for line in t.text().splitlines()[1:2]], before[:1])
+        self.assertIn("25.6M params, all trainable", t.text())
 
     def test_3_trainable_is_a_word_to_search_for(self):
         t = self.live("model.requires_grad_(False); model.fc.requires_grad_(True)")
         t.wait("2.0M of 25.6M trainable")
-        t.keys("/trainable", "Enter")
+        self.press(t, "/trainable", "Enter")
         t.wait("row 2/2")
         self.assertIn("fc", self.selected(t))
 
     def test_4_order_flowing_labels_and_the_flat_list(self):
         t = self.live()
-        t.keys("i", "p")
+        self.press(t, "i", "p")
         t.wait("params▾")
         order = re.findall(
-            r"^.[├└] [▸▾ ] (\w+):", t.screen(), re.MULTILINE
+            r"^.[├└] [▸▾ ] (\w+):", t.text(), re.MULTILINE
         )
         wanted = "layer4 layer3 fc layer2 layer1 conv1 bn1 relu maxpool avgpool"
         self.assertEqual(order, wanted.split())
-        t.keys("i", "x")
-        t.wait_gone("params▾")
-        t.keys("A")
+        self.press(t, "i", "x")
+        t.wait(gone=["params▾"])
+        self.press(t, "A")
         t.wait("(layer4): Sequential")
-        line = next(l for l in t.screen().splitlines() if "(layer4): Sequential" in l)
+        line = next(l for l in t.text().splitlines() if "(layer4): Sequential" in l)
         self.assertLess(line.index("57.2MB"), line.index("(layer4)"))
-        t.keys("A", "F", "i", "p")
+        self.press(t, "A", "F", "i", "p")
         t.wait("126 leaves")
         t.wait("▾")
-        rows = [l[1:].split(":")[0].strip() for l in t.screen().splitlines()[2:7]]
+        rows = [l[1:].split(":")[0].strip() for l in t.text().splitlines()[2:7]]
         first = "layer4.0.conv2 layer4.1.conv2 layer4.2.conv2 layer4.0.downsample.0 fc"
         self.assertEqual(rows, first.split())
-        t.keys("g", "jjj", "Enter")
+        self.press(t, "g", "jjj", "Enter")
         t.wait("layer4.0.downsample.0 ")
-        self.assertIn("├", t.screen())
+        self.assertIn("├", t.text())
         self.assertRegex(self.selected(t), r"0: Conv2d")
 
     def test_5_the_same_class_and_the_code(self):
-        t = self.live(env={"NO_COLOR": "1"})
-        t.keys(":layer1.0", "Enter")
+        t = self.live(settings={"NO_COLOR": "1"})
+        self.press(t, ":layer1.0", "Enter")
         t.wait("1 of 16 Bottleneck")
-        t.keys("Z", "Z")
-        same = [l for l in t.screen().splitlines() if l.startswith("=")]
+        self.press(t, "Z", "Z")
+        same = [l for l in t.text().splitlines() if l.startswith("=")]
         self.assertGreater(len(same), 1)
-        before = t.screen()
-        t.keys("cc", "aa")
+        before = t.text()
+        self.press(t, "cc", "aa")
         t.settle()
-        self.assertEqual(t.screen(), before)
+        self.assertEqual(t.text(), before)
         if "def forward(self, x):" not in before:
-            t.keys("c")
+            self.press(t, "c")
         t.wait("def forward(self, x):")
-        line = next(l for l in t.screen().splitlines() if "def forward(self, x):" in l)
+        line = next(l for l in t.text().splitlines() if "def forward(self, x):" in l)
         self.assertIn("x 1×64×56×56", line)
-        at = t.screen().splitlines()[5].index("│", 20)
-        t.keys("<<<")
+        at = t.text().splitlines()[5].index("│", 20)
+        self.press(t, "<<<")
         t.settle()
-        self.assertAlmostEqual(t.screen().splitlines()[5].index("│", 20), at - 18, delta=2)
+        self.assertAlmostEqual(t.text().splitlines()[5].index("│", 20), at - 18, delta=2)
 
     def test_6_an_unsafe_file(self):
         t = self.file("model_best.pth.tar")
         self.shows(t, "✗ UNSAFE", "posix.system")
-        t.keys("!")
+        self.press(t, "!")
         t.settle()
         self.assertIn("best_acc1", self.selected(t))
-        self.assertRegex(t.screen(), r"byte 15,\d\d\d")
+        self.assertRegex(t.text(), r"byte 15,\d\d\d")
 
     def test_6_what_needs_code(self):
         t = self.file("lightning.ckpt")
@@ -206,19 +217,19 @@ class TheTen(Scenario):
     @unittest.skipUnless(CIFARNET.exists(), "no model files here")
     def test_7_the_numbers_of_a_tensor(self):
         t = self.open(CIFARNET)
-        t.keys("/fc1", "Enter", "l", "l", "Enter")
+        self.press(t, "/fc1", "Enter", "l", "l", "Enter")
         self.shows(t, "-0.544408", "[83, 225]", "48,000", "NaN 0", "quantiles, exact")
-        self.assertIn("-0.1610", t.screen())
-        t.keys("[", "83, 220:230", "Enter")
+        self.assertIn("-0.1610", t.text())
+        self.press(t, "[", "83, 220:230", "Enter")
         t.wait("-0.5444")
-        t.keys("Escape", "Escape")
+        self.press(t, "Escape", "Escape")
         t.settle()
-        self.assertNotIn("match", t.screen())
-        self.assertIn("fc1.weight", t.screen())
+        self.assertNotIn("match", t.text())
+        self.assertIn("fc1.weight", t.text())
 
     def test_7_a_kept_activation(self):
         t = self.file("live.scope", "--at", "layer1")
-        t.keys("4")
+        self.press(t, "4")
         t.wait("of 256")
 
     def test_8_repeats_and_ties(self):
@@ -232,30 +243,27 @@ class TheTen(Scenario):
         """)
         if subprocess.run([PYTHON, "-c", "import transformers"]).returncode:
             self.skipTest("no transformers")
-        t = Terminal([str(PYTHON), "-c", script], columns=120, rows=36,
-                     env={"PYTHONPATH": os.environ.get("PYTHONPATH", "")})
-        self.addCleanup(t.close)
-        t.wait("GPT2LMHeadModel", seconds=120)
-        t.keys("Z")
+        t = self.python(script)
+        self.press(t, "Z")
         self.shows(t, "12 × GPT2Block", "85.1M", "124.4M", "(38.6M)")
-        t.keys(":lm_head", "Enter", "l", "l", "Enter")
+        self.press(t, ":lm_head", "Enter", "l", "l", "Enter")
         t.wait("transformer.wte.weight ")
         self.assertIn("weight", self.selected(t))
-        t.keys("BSpace")
+        self.press(t, "BSpace")
         t.wait("lm_head.weight")
-        t.keys("X")
+        self.press(t, "X")
         self.shows(t, "0: GPT2Block", "11: GPT2Block")
         self.assertIn("7.1M", self.row(t, "11"))
 
     def test_9_two_files_side_by_side(self):
         t = self.file("resnet50.pth")
-        t.keys("D", str(SCENARIOS / "finetuned.pth"), "Enter")
-        t.wait("129 same", seconds=60)
+        self.press(t, "D", str(SCENARIOS / "finetuned.pth"), "Enter")
+        t.wait("129 same")
         self.shows(t, "189 changed", "2 reshaped")
-        t.keys("=")
+        self.press(t, "=")
         t.settle()
-        self.assertNotRegex(t.screen(), r"(?m)^.[├└] [▸▾ ] conv1")
-        t.keys("n")
+        self.assertNotRegex(t.text(), r"(?m)^.[├└] [▸▾ ] conv1")
+        self.press(t, "n")
         t.settle()
         self.assertIn("bn1", self.selected(t))
 
@@ -263,7 +271,7 @@ class TheTen(Scenario):
         t = self.file("resnet50.pth")
         first = t.wait("row 1/11")
         t.settle()
-        first = t.screen()
+        first = t.text()
         t.resize(60, 20)
         t.settle()
         t.resize(30, 6)
@@ -271,7 +279,7 @@ class TheTen(Scenario):
         t.resize(120, 36)
         t.wait("row 1/11")
         t.settle()
-        self.assertEqual(t.screen(), first)
+        self.assertEqual(t.text(), first)
 
 
 if __name__ == "__main__":
