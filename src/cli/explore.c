@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/live.h"
+#include "cli/progress.h"
 #include "cli/tree.h"
 #include "tui/keymap.h"
 #include "tui/tui.h"
@@ -19,8 +20,8 @@ struct explore_options {
     struct link link;
     struct tui_look look;
     struct option_list inputs;
-    const char *mode, *print;
-    bool train;
+    const char *mode, *print, *diff;
+    bool train, structure;
 };
 
 #define AT(member)      offsetof(struct explore_options, member)
@@ -51,7 +52,13 @@ static const struct option options_table[] = {
     {"view", 0, OPTION_TEXT, "V", LINK_AT(view), "which view of it"},
     {"slice", 0, OPTION_TEXT, "S", LINK_AT(slice), "which values: [83, 220:230]"},
     {"call", 0, OPTION_TEXT, "N", LINK_AT(call), "which call of the module"},
+    {"log", 0, OPTION_FLAG, NULL, LINK_AT(log), "its other scale"},
     {"zoom", 0, OPTION_FLAG, NULL, LINK_AT(zoom), "the panel alone"},
+    {"diff", 0, OPTION_TEXT, "FILE", AT(diff), "beside this file: what differs"},
+    {"structure", 0, OPTION_FLAG, NULL, AT(structure),
+     "likewise: compare no values, only names, shapes and dtypes"},
+    {"hide-equal", 0, OPTION_FLAG, NULL, LINK_AT(hide_equal),
+     "likewise: only what differs"},
     {"print", 0, OPTION_MAYBE, "COLSxROWS", AT(print), "print that screen, and end"},
     {"theme", 0, OPTION_TEXT, "dark|light", AT(look) + offsetof(struct tui_look, theme),
      "what the terminal's background is"},
@@ -67,7 +74,7 @@ static const struct option options_table[] = {
     {"all", 'a', OPTION_FLAG, NULL, VIEW_AT(all),
      "likewise: rows for all tensors, attributes and values, too"},
     {"expand", 'x', OPTION_FLAG, NULL, VIEW_AT(expand),
-     "likewise: show equal siblings one by one"},
+     "show equal siblings one by one"},
 };
 #define LIVE_ONLY 3 /* inputs, train, mode */
 
@@ -78,8 +85,7 @@ static bool asks_for_text(const struct cli *cli, const struct explore_options *o
 {
     const struct printed_wanted *view = &options->view;
 
-    return cli->json || cli->csv || view->columns || view->top != ALL_ROWS ||
-           view->all || view->expand;
+    return cli->json || cli->csv || view->columns || view->top != ALL_ROWS || view->all;
 }
 
 static bool has_terminal(const struct cli *cli)
@@ -121,6 +127,7 @@ static void join(struct explore_options *options, const struct cli *cli)
     options->link.sort = options->view.sort;
     options->link.reverse = options->view.reverse;
     options->link.filter = options->view.filter;
+    options->link.expand = options->view.expand;
     options->look.ascii = cli->ascii;
     options->look.colour =
         cli->color && strcmp(cli->color, "auto") != 0 ? cli->color : NULL;
@@ -136,6 +143,47 @@ static int print_screen(struct cli *cli, const struct tui_wanted *wanted,
         tui_print(wanted, width, height, &cli->out, &err) < 0)
         return cli_fail(&err);
     return STATUS_FINE;
+}
+
+/* Two files side by side. */
+static struct pair *compare(struct cli *cli, const struct explore_options *options,
+                            const char *path, struct err *err)
+{
+    struct diff_wanted wanted = {.values = !options->structure};
+    struct progress progress;
+    struct pair *pair;
+
+    progress_begin(&progress, &cli->work, "diff", false, cli->ascii);
+    pair = pair_open(path, options->diff, &wanted, &cli->work, err);
+    progress_end(&progress);
+    return pair;
+}
+
+static int explore_pair(struct cli *cli, struct explore_options *options,
+                        const char *path)
+{
+    struct err err = {0};
+    struct pair *pair = compare(cli, options, path, &err);
+    struct tui_wanted wanted = {.pair = pair, .path = path};
+    int status = STATUS_FINE;
+
+    if (!pair)
+        return cli_fail(&err);
+    err.code = ERR_NONE; /* one that was stopped is shown, and says so */
+    join(options, cli);
+    wanted.link = options->link;
+    wanted.look = options->look;
+    if (options->print)
+        status = print_screen(cli, &wanted, options->print);
+    else if (!has_terminal(cli) || asks_for_text(cli, options))
+        err_set(&err, ERR_USAGE,
+                "--diff is for the explorer; torchoscope diff %s %s "
+                "prints what differs",
+                path, options->diff);
+    else
+        tui_run(&wanted, &err);
+    pair_close(pair);
+    return err.code && status == STATUS_FINE ? cli_fail(&err) : status;
 }
 
 static int explore_file(struct cli *cli, struct explore_options *options,
@@ -180,7 +228,8 @@ static int run(const struct command *command, int argc, char **argv)
     else if (options.inputs.n || options.train || options.mode)
         cli_say("%s: what is in a file is not run; write FILE.py::FUNCTION", argv[0]);
     else
-        status = explore_file(&cli, &options, argv[0]);
+        status = options.diff ? explore_pair(&cli, &options, argv[0])
+                              : explore_file(&cli, &options, argv[0]);
     return cli_end(&cli, status);
 }
 

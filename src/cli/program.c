@@ -1,5 +1,6 @@
 /* The program: find the command and run it. `torchoscope FILE` explores it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,10 +93,23 @@ static int unknown(const char *word)
     return STATUS_TROUBLE;
 }
 
+/* Nothing was said, by somebody who sits at a terminal: what is here is listed. */
+static bool may_list(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term &&
+           strcmp(term, "dumb") != 0;
+}
+
 int cli_main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "--help";
     const struct command *command = command_find(word);
+    char here[] = ".", *list[] = {here, NULL};
+
+    if (argc < 2 && may_list())
+        return run(&open_command, 1, list);
 
     if (command)
         return run(command, argc - 2, argv + 2);

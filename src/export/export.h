@@ -86,6 +86,9 @@ void export_stats_json(struct json *json, const struct session *session,
 int export_diff_json(struct json *json, const struct pair *pair,
                      const struct tolerance *tolerance, bool all, struct err *err);
 
+/* The same as a file: .txt, .md or .json, whole or not at all. */
+int export_diff_file(const char *path, const struct pair *pair, struct err *err);
+
 /* A check of any number of models, one after the other: begin, each model (or what
  * could not be read, and why), end. */
 struct export_skipped {

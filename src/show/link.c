@@ -265,3 +265,11 @@ int link_apply(const struct link *link, struct explorer *explorer,
     *ret_focus = focus;
     return 0;
 }
+
+bool link_is_empty(const struct link *link)
+{
+    return !link->at && !link->open && link->depth == ALL_ROWS && !link->flat &&
+           !link->labels && !link->sort && !link->reverse && !link->expand &&
+           !link->hide_equal && !link->filter && !link->panel && !link->view &&
+           !link->log && !link->slice && !link->call && !link->zoom;
+}

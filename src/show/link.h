@@ -35,6 +35,8 @@ struct link {
         .depth = ALL_ROWS                                                              \
     }
 
+bool link_is_empty(const struct link *link); /* nothing was asked for */
+
 /* ERR_USAGE or ERR_NOT_FOUND: one sentence. *ret_focus is the panel to focus. */
 int link_apply(const struct link *link, struct explorer *explorer,
                enum panel_number *ret_focus, struct err *err);

@@ -26,6 +26,7 @@
  *   explorer.h    all of one view              browse.h      the tree: folds, search
  *   panels.h      THE TABLE of panels          lines.h       text in spans, with roles
  *   tree_lines.h  the tree on the screen       label_set.h   which labels are on
+ *   files_text.h  the files of a folder, to choose from
  *   link.h        a view as a command, and back     copy.h   names to be pasted
  */
 #ifndef SHOW_SHOW_H

@@ -492,7 +492,7 @@ static void escape(struct tui *tui)
 
 static void quit(struct tui *tui)
 {
-    if (!close_zoom(tui))
+    if (!close_zoom(tui) && !tui_leave(tui))
         tui->quit = true;
 }
 

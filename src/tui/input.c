@@ -17,6 +17,10 @@ static void search_typed(struct tui *tui)
 {
     struct err err = {0};
 
+    if (tui->files) {
+        files_filter(tui, buf_span(&tui->prompt.text));
+        return;
+    }
     tui->prompt.bad =
         browse_search(tui->explorer.browse, buf_span(&tui->prompt.text), &err) < 0;
     if (tui->prompt.bad)
@@ -105,7 +109,9 @@ static void complete(struct tui *tui, int by)
 
 static void leave_prompt(struct tui *tui)
 {
-    if (tui->prompt.kind == PROMPT_SEARCH)
+    if (tui->prompt.kind == PROMPT_SEARCH && tui->files)
+        files_filter(tui, STR(""));
+    else if (tui->prompt.kind == PROMPT_SEARCH)
         browse_clear(tui->explorer.browse);
     end_prompt(tui);
     tui_changed(tui);
@@ -126,6 +132,8 @@ static void type_key(struct tui *tui, const struct key *key)
     } else if (key->code == KEY_UP || key->code == KEY_DOWN) {
         if (command && prompt_history(&tui->prompt, key->code == KEY_UP ? -1 : 1))
             offer(tui);
+        else if (tui->prompt.kind == PROMPT_SEARCH && tui->files)
+            files_act(tui, key->code == KEY_UP ? ACTION_UP : ACTION_DOWN);
         else if (tui->prompt.kind == PROMPT_SEARCH) /* look around while typing */
             browse_move(tui->explorer.browse, key->code == KEY_UP ? -1 : 1);
         tui_changed(tui);

@@ -216,6 +216,12 @@ static void click_divider(struct tui *tui, const struct key *key)
     tui->drag = cell->colour == COLOUR_DIM ? DRAG_DIVIDER : DRAG_TREE_BAR;
 }
 
+static void click_files(struct tui *tui, const struct key *key)
+{
+    if (inside(&tui->frame.body, key))
+        files_click(tui, key->row - tui->frame.body.row, is_double(tui, key->row));
+}
+
 static void press(struct tui *tui, const struct key *key)
 {
     const struct frame_panel *panel = panel_at(tui, key);
@@ -238,7 +244,7 @@ static void press(struct tui *tui, const struct key *key)
         if (hint_at(tui, key->column) != ACTION_NONE)
             tui_act(tui, hint_at(tui, key->column));
     } else if (tui->files) {
-        return;
+        click_files(tui, key);
     } else if (inside(&tui->frame.divider, key)) {
         click_divider(tui, key);
     } else if (panel) {

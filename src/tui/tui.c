@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/folder.h"
+#include "session/file_list.h"
 #include "text/escape.h"
 #include "text/pen.h"
 #include "tui/tui_in.h"
@@ -13,8 +14,17 @@
 
 /* --- What is explored */
 
+static void forget_under(struct tui *tui)
+{
+    if (tui->under_ours)
+        session_close(tui->under);
+    tui->under = NULL;
+    tui->under_ours = false;
+}
+
 static void stop_exploring(struct tui *tui)
 {
+    remember_save(tui);
     if (tui->exploring)
         explorer_end(&tui->explorer);
     tui->exploring = false;
@@ -22,6 +32,7 @@ static void stop_exploring(struct tui *tui)
     session_close(tui->session);
     tui->pair = NULL;
     tui->session = NULL;
+    forget_under(tui);
 }
 
 /* As a first opening has it: which panels are open, and what has the focus. */
@@ -59,6 +70,7 @@ int tui_show(struct tui *tui, struct session *session, struct pair *pair,
     struct session *old = tui->exploring ? tui->explorer.session : NULL;
     struct pair *old_pair = tui->exploring ? tui->explorer.pair : NULL;
 
+    remember_save(tui);
     if (tui->exploring)
         explorer_end(&tui->explorer);
     tui->exploring = false;
@@ -73,21 +85,93 @@ int tui_show(struct tui *tui, struct session *session, struct pair *pair,
     session_close(tui->session);
     tui->session = session;
     tui->pair = pair;
-    files_close(tui);
+    forget_under(tui);
+    tui->files = NULL; /* the list stays in tui->folder */
     return 0;
 }
 
+void tui_look_at(struct tui *tui, char *words)
+{
+    struct link link = LINK_INIT;
+    enum panel_number focus = PANEL_NONE;
+
+    if (!words)
+        return;
+    /* What the file has no more is left out. */
+    link_words(&link, words);
+    if (link_apply(&link, &tui->explorer, &focus, NULL) < 0)
+        return;
+    begin_view(tui);
+    if (focus != PANEL_NONE)
+        tui_focus(tui, focus);
+    tui->view.zoom = link.zoom;
+}
+
+static void look_as_before(struct tui *tui)
+{
+    struct buf view = BUF_INIT;
+
+    if (remember_load(tui, &view))
+        tui_look_at(tui, view.at);
+    buf_release(&view);
+}
+
+/* A folder that is one model is opened as such; others are lists to choose from. */
 int tui_open(struct tui *tui, const char *path, struct err *err)
 {
     struct session *session;
 
-    if (strcmp(path, ".") == 0)
+    if (path_is_folder(path) && !file_list_is_model(path))
         return files_open(tui, path, err);
     session = session_open(path, &tui->work, err);
-    if (session)
-        return tui_show(tui, session, NULL, err);
-    /* A folder that is no model itself may hold some. */
-    return path_is_folder(path) ? files_open(tui, path, err) : -1;
+    if (!session || tui_show(tui, session, NULL, err) < 0)
+        return -1;
+    look_as_before(tui);
+    return 0;
+}
+
+int tui_over(struct tui *tui, struct session *right, struct pair *pair, struct err *err)
+{
+    struct session *left = tui->explorer.session, *ours = tui->session;
+    unsigned focus = tui->view.focus;
+
+    buf_clear(&tui->under_view);
+    link_options(&tui->under_view, &tui->explorer,
+                 focus < PANEL_COUNT ? (enum panel_number)focus : PANEL_NONE,
+                 tui->view.zoom);
+    tui->session = NULL; /* it stays open */
+    if (tui_show(tui, right, pair, err) < 0) {
+        tui->session = ours;
+        return -1;
+    }
+    tui->under = left;
+    tui->under_ours = ours != NULL;
+    return 0;
+}
+
+bool tui_leave(struct tui *tui)
+{
+    struct session *session = tui->under;
+
+    if (session) {
+        bool ours = tui->under_ours;
+
+        tui->under = NULL;
+        tui->under_ours = false;
+        stop_exploring(tui);
+        tui->session = ours ? session : NULL;
+        if (begin_explorer(tui, session, NULL, NULL) < 0)
+            return false;
+        tui_look_at(tui, tui->under_view.at);
+        return true;
+    }
+    if (!tui->folder || tui->files)
+        return false;
+    stop_exploring(tui);
+    tui->files = tui->folder;
+    files_poll(tui);
+    tui_changed(tui);
+    return true;
 }
 
 void tui_changed(struct tui *tui)
@@ -145,6 +229,10 @@ static int begin_exploring(struct tui *tui, struct err *err)
     }
     if (tui->files)
         return 0;
+    if (link_is_empty(&wanted->link)) {
+        look_as_before(tui);
+        return 0;
+    }
     if (link_apply(&wanted->link, &tui->explorer, &focus, err) < 0)
         return -1;
     begin_view(tui);
@@ -164,7 +252,8 @@ static int begin(struct tui *tui, const struct tui_wanted *wanted, struct err *e
 
 static void end(struct tui *tui)
 {
-    stop_exploring(tui);
+    if (tui->exploring)
+        stop_exploring(tui);
     files_close(tui);
     for (unsigned i = 0; i < PANEL_COUNT; i++)
         lines_release(&tui->panels[i].lines);
@@ -173,6 +262,7 @@ static void end(struct tui *tui)
     menu_release(&tui->menu);
     buf_release(&tui->help.filter);
     buf_release(&tui->trouble);
+    buf_release(&tui->under_view);
     cells_release(&tui->cells);
     keymap_free(tui->keymap);
 }
@@ -202,6 +292,8 @@ static bool job_runs(struct tui *tui)
 
 static void take_jobs(struct tui *tui)
 {
+    if (tui->files)
+        files_poll(tui);
     if (tui->exploring && tui->explorer.jobs && jobs_poll(tui->explorer.jobs))
         tui_changed(tui);
 }
@@ -221,7 +313,9 @@ static void loop(struct tui *tui)
 
         tui_frame(tui);
         term_draw(tui->term, &tui->cells);
-        if (tui->exploring && tui->explorer.jobs)
+        if (tui->files)
+            wait.fd = files_fd(tui);
+        else if (tui->exploring && tui->explorer.jobs)
             wait.fd = jobs_fd(tui->explorer.jobs);
         key = term_key(tui->term, &wait);
         if (wanted->stop && wanted->stop(wanted->user))

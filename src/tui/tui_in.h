@@ -57,7 +57,12 @@ struct tui {
     bool background; /* numbers are computed by threads: there is a terminal */
     struct session *session;
     struct pair *pair;
-    struct files *files; /* a folder is shown; NULL: none */
+    struct files *files;  /* a folder is shown; NULL: none */
+    struct files *folder; /* the same, also while a file of it is shown: q leads back */
+    /* What lies under a comparison: q leads back to it. NULL: nothing. */
+    struct session *under;
+    bool under_ours;       /* to close */
+    struct buf under_view; /* as link_options() wrote it */
 
     /* How it is shown. */
     struct frame_wanted view; /* focus, zoom, right or below, sizes, Labels */
@@ -95,6 +100,14 @@ int tui_show(struct tui *tui, struct session *session, struct pair *pair,
              struct err *err);
 /* Open a file, a recording, or the list of a folder. */
 int tui_open(struct tui *tui, const char *path, struct err *err);
+/* Show a comparison of what is shown now, the left one, with `right`; both are taken,
+ * also when this fails. q then leads back. */
+int tui_over(struct tui *tui, struct session *right, struct pair *pair,
+             struct err *err);
+/* q: back to what lies under it, or to the list of the folder; false: to neither. */
+bool tui_leave(struct tui *tui);
+/* Make the view that options say, as link_options() wrote them. */
+void tui_look_at(struct tui *tui, char *words);
 /* A frame into tui->cells, by their size. */
 void tui_frame(struct tui *tui);
 /* An error: one sentence, until the next key. Enter then runs the command `retry`, if
@@ -151,8 +164,21 @@ void edit_source(struct tui *tui);
 
 int files_open(struct tui *tui, const char *folder, struct err *err);
 void files_close(struct tui *tui);
+void files_poll(struct tui *tui); /* take what was found since */
+int files_fd(const struct tui *tui);
+/* What is typed behind / while they are shown. */
+void files_filter(struct tui *tui, struct str text);
+/* A click on a row of its area; `twice`: it is opened. */
+void files_click(struct tui *tui, unsigned row, bool twice);
 void files_act(struct tui *tui, enum action action);
 void files_draw(struct tui *tui, const struct area *area); /* header line included */
 void files_status(struct tui *tui, struct lines *to, unsigned width);
+
+/* --- remember.c: views that are kept for each model */
+
+bool remember_is_on(const struct tui *tui);
+void remember_save(struct tui *tui);
+/* The options of the view that was kept; false: none was. */
+bool remember_load(struct tui *tui, struct buf *to);
 
 #endif

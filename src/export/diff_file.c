@@ -1,0 +1,56 @@
+/* How two models differ, as a file: its name tells the form. */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/base.h"
+#include "base/whole_file.h"
+#include "export/export.h"
+#include "show/diff_text.h"
+
+static int write_form(struct out *out, const char *suffix, const struct pair *pair,
+                      struct err *err)
+{
+    static const struct tolerance none = {0, 0};
+    struct diff_text text = {.diff = &pair->diff, .all = true};
+    struct buf markdown = BUF_INIT;
+    struct json json;
+    int status;
+
+    if (strcasecmp(suffix, "json") == 0) {
+        json_init_text(&json, out);
+        return export_diff_json(&json, pair, &none, false, err);
+    }
+    if (strcasecmp(suffix, "md") != 0)
+        return diff_text_write(out, &text, err);
+    status = diff_markdown(&markdown, &pair->diff, true, err);
+    if (status == 0)
+        out_str(out, buf_span(&markdown));
+    buf_release(&markdown);
+    return status;
+}
+
+int export_diff_file(const char *path, const struct pair *pair, struct err *err)
+{
+    const char *dot = strrchr(path, '.'), *suffix = dot ? dot + 1 : "";
+    struct whole_file file;
+    struct out out;
+    int status;
+
+    if (strcasecmp(suffix, "json") != 0 && strcasecmp(suffix, "md") != 0 &&
+        strcasecmp(suffix, "txt") != 0)
+        return err_set(err, ERR_USAGE,
+                       "%s: what differs is written as .txt, .md or .json", path);
+    if (whole_file_begin(&file, path, err) < 0)
+        return -1;
+    out_init_fd(&out, file.fd);
+    status = write_form(&out, suffix, pair, err);
+    if (out_release(&out) < 0 && status == 0) {
+        errno = out.error;
+        status = err_set_errno(err, path);
+    }
+    if (status == 0)
+        return whole_file_keep(&file, err);
+    whole_file_drop(&file);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* Commands about files: opening, comparing, writing. What takes long tells how far it
+ * is in the status line, and Esc stops it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/folder.h"
+#include "export/export.h"
+#include "export/exporters.h"
+#include "text/progress_text.h"
+#include "tui/commands_in.h"
+
+/* ---- how far it is ---- */
+
+struct busy {
+    struct tui *tui;
+    const char *what;
+    uint64_t began_ns;
+};
+
+static void tell(struct work *work)
+{
+    struct busy *busy = work->user;
+    struct tui *tui = busy->tui;
+    struct term_wait glance = {.fd = -1, .timeout_ms = 0};
+    uint64_t done = work->done, total = work->total;
+    struct buf text = BUF_INIT;
+    struct key key;
+
+    if (!tui->term)
+        return;
+    if (total > 0) {
+        text_progress_bar(&text, busy->what, done, total, tui->config.ascii);
+        text_progress_bytes(&text, done, total, clock_ns() - busy->began_ns);
+    } else {
+        buf_printf(&text, "%s …   ", busy->what);
+    }
+    buf_text(&text, "Esc stops");
+    if (tui->exploring)
+        explorer_say(&tui->explorer, "%s", buf_cstr(&text));
+    buf_release(&text);
+    tui_frame(tui);
+    term_draw(tui->term, &tui->cells);
+    key = term_key(tui->term, &glance);
+    if (key.code == KEY_ESCAPE || key.code == KEY_CTRL('C') || key.code == KEY_HANGUP)
+        atomic_store(&work->cancel, 1);
+}
+
+static void begin_busy(struct busy *busy, struct tui *tui, const char *what)
+{
+    *busy = (struct busy){tui, what, clock_ns()};
+    work_init(&tui->work);
+    tui->work.progress = tell;
+    tui->work.user = busy;
+}
+
+static void end_busy(struct tui *tui)
+{
+    work_init(&tui->work);
+    if (tui->exploring)
+        buf_clear(&tui->explorer.message);
+}
+
+/* ---- opening ---- */
+
+void typed_path(struct buf *to, struct str typed)
+{
+    const char *home = getenv("HOME");
+
+    if (home && str_starts(typed, STR("~/"))) {
+        buf_text(to, home);
+        typed = str_from(typed, 1);
+    }
+    buf_str(to, typed);
+}
+
+int run_open(struct tui *tui, struct str words, struct err *err)
+{
+    struct buf path = BUF_INIT;
+    struct busy busy;
+    int status;
+
+    typed_path(&path, words);
+    begin_busy(&busy, tui, "open");
+    status = tui_open(tui, buf_cstr(&path), err);
+    end_busy(tui);
+    buf_release(&path);
+    return status;
+}
+
+/* The same view of the file as it is now. */
+int run_reload(struct tui *tui, struct str words, struct err *err)
+{
+    const char *source = tui->explorer.session->model->path;
+    struct buf path = BUF_INIT, view = BUF_INIT;
+    enum panel_number focus;
+    bool zoom = tui->view.zoom;
+    struct busy busy;
+    int status;
+
+    (void)words;
+    if (tui->explorer.pair)
+        return err_set(err, ERR_USAGE,
+                       "q leads back to one file, which can be read "
+                       "again");
+    if (link_is_live(&tui->explorer)) {
+        session_forget(tui->explorer.session);
+        explorer_say(&tui->explorer, "values will be read again");
+        return 0;
+    }
+    buf_text(&path, source);
+    focus =
+        tui->view.focus < PANEL_COUNT ? (enum panel_number)tui->view.focus : PANEL_NONE;
+    link_options(&view, &tui->explorer, focus, zoom);
+    begin_busy(&busy, tui, "open");
+    status = tui_open(tui, buf_cstr(&path), err);
+    end_busy(tui);
+    if (status == 0) {
+        tui_look_at(tui, view.at);
+        explorer_say(&tui->explorer, "read again");
+    }
+    buf_release(&path);
+    buf_release(&view);
+    return status;
+}
+
+/* ---- comparing ---- */
+
+int run_diff(struct tui *tui, struct str words, struct err *err)
+{
+    struct diff_wanted wanted = {.values = true};
+    struct buf path = BUF_INIT;
+    struct session *right;
+    struct pair *pair = NULL;
+    struct err why = {0};
+    struct busy busy;
+
+    if (str_ends(words, STR(" --structure"))) {
+        wanted.values = false;
+        words = str_trim(str_head(words, words.len - strlen(" --structure")));
+    }
+    if (tui->explorer.pair)
+        return err_set(err, ERR_USAGE,
+                       "two models are compared already; q leads back "
+                       "to the one before");
+    typed_path(&path, words);
+    begin_busy(&busy, tui, "open");
+    right = session_open(buf_cstr(&path), &tui->work, err);
+    buf_release(&path);
+    if (right) {
+        begin_busy(&busy, tui, "diff");
+        pair = pair_on(tui->explorer.session, right, &wanted, &tui->work, &why);
+    }
+    end_busy(tui);
+    if (!pair) {
+        session_close(right);
+        return right ? err_set(err, why.code, "%s", why.text) : -1;
+    }
+    return tui_over(tui, right, pair, err);
+}
+
+/* ---- writing ---- */
+
+/* What the view and a printed tree have in common. */
+static struct printed_wanted printed_view(const struct tui *tui, struct buf *filter)
+{
+    const struct view *view = browse_view(tui->explorer.browse);
+    struct printed_wanted wanted = PRINTED_WANTED_INIT;
+    enum rows_sort sort = view->sort;
+
+    buf_str(filter, browse_filter(tui->explorer.browse));
+    wanted.filter = filter->len ? buf_cstr(filter) : NULL;
+    if (sort == SORT_BYTES)
+        wanted.sort = "bytes";
+    else if (sort == SORT_PARAMS || sort == SORT_NAME || sort == SORT_TIME ||
+             sort == SORT_SELF || sort == SORT_CALLS)
+        wanted.sort = sort_word(sort);
+    wanted.reverse = wanted.sort && view->reverse;
+    wanted.flat = view->flat == FLAT_TENSORS ? "tensors" : view->flat ? "leaves" : NULL;
+    wanted.expand = view->no_runs;
+    return wanted;
+}
+
+static int write_file(struct tui *tui, const char *path, struct err *err)
+{
+    const struct exporter *exporter;
+    struct export_wanted wanted = {.work = &tui->work};
+    struct buf filter = BUF_INIT;
+    struct busy busy;
+    int status;
+
+    if (tui->explorer.pair)
+        return export_diff_file(path, tui->explorer.pair, err);
+    exporter = exporter_of(path, err);
+    if (!exporter)
+        return -1;
+    wanted.view = printed_view(tui, &filter);
+    begin_busy(&busy, tui, "export");
+    status = exporter_write(exporter, path, tui->explorer.session, &wanted, err);
+    end_busy(tui);
+    buf_release(&filter);
+    return status;
+}
+
+/* A file that is there already is replaced only when that was said: "export! FILE". */
+int run_export(struct tui *tui, struct str words, struct err *err)
+{
+    bool replace = str_starts(words, STR("! "));
+    struct buf path = BUF_INIT, again = BUF_INIT;
+    int status = 0;
+
+    typed_path(&path, replace ? str_trim(str_from(words, 2)) : words);
+    if (!replace && access(buf_cstr(&path), F_OK) == 0) {
+        struct err there = {0};
+
+        err_set(&there, ERR_USAGE, "%s is there already. Enter: replace it",
+                buf_cstr(&path));
+        buf_printf(&again, "export ! %s", buf_cstr(&path));
+        tui_trouble(tui, &there, buf_cstr(&again));
+    } else {
+        status = write_file(tui, buf_cstr(&path), err);
+        if (status == 0)
+            explorer_say(&tui->explorer, "written to %s", buf_cstr(&path));
+    }
+    buf_release(&path);
+    buf_release(&again);
+    return status;
+}
+
+int run_hist(struct tui *tui, struct str words, struct err *err)
+{
+    uint64_t bins;
+
+    if (!str_to_u64(words, &bins) || bins == 0 || bins > 10000)
+        return err_set(err, ERR_USAGE, ":hist takes a number of steps, 1 to 10000");
+    return err_set(err, ERR_UNSUPPORTED,
+                   "histograms here have 48 steps; torchoscope show %s NAME --hist %u "
+                   "prints others",
+                   tui->explorer.session->model->path, (unsigned)bins);
+}

@@ -1,0 +1,225 @@
+/* What a command line may become: commands, then what the command takes, or names. Each
+ * choice is offered as what stands behind the command's name; tui_complete() puts the
+ * name before it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/folder.h"
+#include "show/diff_text.h"
+#include "show/labels.h"
+#include "text/escape.h"
+#include "tui/commands_in.h"
+
+#define MOST_NAMES 60
+
+static void offer(struct menu *to, struct str typed, const char *word,
+                  const char *about)
+{
+    if (str_starts(str_of(word), typed))
+        menu_add(to, 0, str_of(word), str_of(about));
+}
+
+/* ---- names ---- */
+
+/* "Conv2d(64→64, 3×3)" */
+static void add_about(struct buf *to, const struct explorer *explorer, uint32_t place)
+{
+    struct row row = {.place = place, .count = 1, .above = NO_ROW};
+    struct label label = {0};
+
+    label_make(&label, &explorer->show, &row, LABEL_NAME);
+    buf_str(to, buf_span(&label.type));
+    if (label.args.len > 0)
+        buf_printf(to, label.brackets ? "(%s)" : " %s", buf_cstr(&label.args));
+    label_release(&label);
+}
+
+static void offer_place(const struct explorer *explorer, uint32_t place,
+                        struct buf *path, struct menu *to)
+{
+    struct buf about = BUF_INIT;
+
+    buf_clear(path);
+    if (explorer->pair)
+        diff_node_name(&explorer->pair->diff, place, path);
+    else
+        place_path(explorer->show.model, place, path);
+    add_about(&about, explorer, place);
+    menu_add(to, 0, buf_span(path), buf_span(&about));
+    buf_release(&about);
+}
+
+/* What is typed up to its last dot is a place; what stands below it is offered. Only
+ * one level, as shells do with files: there may be a million names. */
+void complete_names(struct tui *tui, struct str words, struct menu *to)
+{
+    const struct explorer *explorer = &tui->explorer;
+    ptrdiff_t dot = str_find_last_char(words, '.');
+    struct str head = dot < 0 ? STR("") : str_head(words, (size_t)dot);
+    struct str tail = dot < 0 ? words : str_from(words, (size_t)dot + 1);
+    const struct diff *diff = explorer->pair ? &explorer->pair->diff : NULL;
+    const struct model *model = explorer->show.model;
+    struct buf path = BUF_INIT;
+    uint32_t place, n = 0, end;
+
+    if (!tui->exploring)
+        return;
+    if (diff ? link_find(explorer, head, &place, NULL) < 0
+             : (place = place_find(model, head)) == NO_PLACE)
+        return;
+    end = diff ? diff->nodes[place].end : model->end[place];
+    for (uint32_t c = place + 1; c < end && n < MOST_NAMES;
+         c = diff ? diff->nodes[c].end : model->end[c]) {
+        struct str name = diff ? diff->nodes[c].name : place_name(model, c);
+
+        if (!str_starts(name, tail))
+            continue;
+        offer_place(explorer, c, &path, to);
+        n++;
+    }
+    buf_release(&path);
+}
+
+/* ---- files ---- */
+
+void complete_files(struct tui *tui, struct str words, struct menu *to)
+{
+    ptrdiff_t slash = str_find_last_char(words, '/');
+    struct str head = str_head(words, (size_t)(slash + 1));
+    struct str tail = str_from(words, (size_t)(slash + 1));
+    struct buf path = BUF_INIT;
+    struct arena arena;
+    struct folder folder;
+    uint32_t n = 0;
+
+    (void)tui;
+    typed_path(&path, head.len ? head : STR("."));
+    arena_init(&arena, GIB);
+    if (folder_open(&folder, buf_cstr(&path), &arena, NULL) == 0) {
+        for (uint32_t i = 0; i < folder.n && n < MOST_NAMES; i++) {
+            const struct folder_entry *entry = &folder.entries[i];
+
+            if (!str_starts(entry->name, tail) ||
+                (entry->name.at[0] == '.' && tail.len == 0))
+                continue;
+            buf_clear(&path);
+            buf_str(&path, head);
+            buf_str(&path, entry->name);
+            buf_text(&path, entry->is_folder ? "/" : "");
+            menu_add(to, 0, buf_span(&path), STR(""));
+            n++;
+        }
+        folder_close(&folder);
+    }
+    arena_release(&arena);
+    buf_release(&path);
+}
+
+/* ---- words ---- */
+
+void complete_orders(struct tui *tui, struct str words, struct menu *to)
+{
+    for (int i = 0; i < SORT_COUNT; i++)
+        if (sort_word((enum rows_sort)i) &&
+            (i != SORT_DELTA || (tui->exploring && tui->explorer.pair)))
+            offer(to, words, sort_word((enum rows_sort)i),
+                  sort_about((enum rows_sort)i));
+}
+
+void complete_flat(struct tui *tui, struct str words, struct menu *to)
+{
+    (void)tui;
+    offer(to, words, "leaves", "all leaf modules");
+    offer(to, words, "tensors", "all tensors");
+    offer(to, words, "off", "the tree");
+}
+
+/* The last of a list of words. */
+void complete_labels(struct tui *tui, struct str words, struct menu *to)
+{
+    ptrdiff_t comma = str_find_last_char(words, ',');
+    struct str head = str_head(words, (size_t)(comma + 1));
+    struct str tail = str_from(words, (size_t)(comma + 1));
+    struct buf line = BUF_INIT;
+
+    (void)tui;
+    for (size_t i = 0; i < n_label_kinds; i++) {
+        if (!str_starts(str_of(label_kinds[i].id), tail))
+            continue;
+        buf_clear(&line);
+        buf_str(&line, head);
+        buf_text(&line, label_kinds[i].id);
+        menu_add(to, 0, buf_span(&line), str_of(label_kinds[i].title));
+    }
+    buf_release(&line);
+}
+
+void complete_panels(struct tui *tui, struct str words, struct menu *to)
+{
+    (void)tui;
+    for (int i = 0; i < PANEL_COUNT; i++)
+        if (panels[i])
+            offer(to, words, panels[i]->id, panels[i]->title);
+}
+
+void complete_settings(struct tui *tui, struct str words, struct menu *to)
+{
+    static const char *const lines[][2] = {
+        {"theme dark", "the background is dark"},
+        {"theme light", "the background is light"},
+        {"ascii yes", "no signs beyond ASCII"},
+        {"ascii no", ""},
+        {"mouse yes", ""},
+        {"mouse no", "the mouse is the terminal's"},
+        {"color never", ""},
+        {"color 16", ""},
+        {"color 256", ""},
+        {"color true", ""},
+        {"remember yes", "keep folds, selection, labels and panels of each model"},
+        {"remember no", "forget them"},
+    };
+
+    (void)tui;
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        offer(to, words, lines[i][0], lines[i][1]);
+}
+
+/* ---- a line ---- */
+
+/* Put the command's name before each of the choices. */
+static void add_command(const struct tui_command *command, const struct menu *from,
+                        struct menu *to)
+{
+    struct buf line = BUF_INIT;
+
+    for (uint32_t i = 0; i < from->n; i++) {
+        buf_clear(&line);
+        buf_printf(&line, "%s %.*s", command->name, STR_ARG(menu_text(from, i)));
+        menu_add(to, 0, buf_span(&line), menu_about(from, i));
+    }
+    buf_release(&line);
+}
+
+void tui_complete(struct tui *tui, struct str line, struct menu *to)
+{
+    struct str words = STR("");
+    const struct tui_command *command = command_of(line, &words);
+
+    if (command && str_find_char(line, ' ') >= 0) {
+        struct menu *found = calloc(1, sizeof *found);
+
+        if (found && command->complete)
+            command->complete(tui, words, found);
+        if (found)
+            add_command(command, found, to);
+        if (found)
+            menu_release(found);
+        free(found);
+        return;
+    }
+    for (size_t i = 0; i < n_tui_commands; i++)
+        offer(to, line, tui_commands[i].name, tui_commands[i].about);
+    if (line.len > 0)
+        complete_names(tui, line, to);
+}
