@@ -50,6 +50,8 @@ static void end_visit(struct tui *tui)
 
 void tui_focus(struct tui *tui, unsigned focus)
 {
+    if (focus != FOCUS_TREE && focus != FOCUS_LABELS && !is_panel(focus))
+        return;
     if (is_panel(focus)) {
         state_of(tui, focus)->open = true;
         tui->opened[focus] = ++tui->clock;

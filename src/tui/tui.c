@@ -211,8 +211,7 @@ static void read_look(struct tui *tui, const struct tui_look *look, struct err *
     tui->config.no_mouse |= look->no_mouse;
 }
 
-/* What was asked for: somebody's session or pair, or a path. */
-static int begin_exploring(struct tui *tui, struct err *err)
+int tui_begin_exploring(struct tui *tui, struct err *err)
 {
     const struct tui_wanted *wanted = tui->wanted;
     struct session *session = wanted->session;
@@ -242,7 +241,7 @@ static int begin_exploring(struct tui *tui, struct err *err)
     return 0;
 }
 
-static int begin(struct tui *tui, const struct tui_wanted *wanted, struct err *err)
+int tui_begin(struct tui *tui, const struct tui_wanted *wanted, struct err *err)
 {
     *tui = (struct tui){.wanted = wanted, .view = FRAME_WANTED_INIT, .changes = 1};
     work_init(&tui->work);
@@ -250,7 +249,7 @@ static int begin(struct tui *tui, const struct tui_wanted *wanted, struct err *e
     return tui->keymap ? 0 : err_set(err, ERR_LIMIT, "no memory for the keys");
 }
 
-static void end(struct tui *tui)
+void tui_end(struct tui *tui)
 {
     if (tui->exploring)
         stop_exploring(tui);
@@ -339,12 +338,12 @@ int tui_run(const struct tui_wanted *wanted, struct err *err)
 
     if (!tui)
         return err_set(err, ERR_LIMIT, "no memory for the explorer");
-    if (begin(tui, wanted, err) < 0)
+    if (tui_begin(tui, wanted, err) < 0)
         goto out;
     read_look(tui, &wanted->look, &wrong);
     tui->background = true;
     /* Before the terminal is ours: what takes long can be interrupted. */
-    if (begin_exploring(tui, err) < 0)
+    if (tui_begin_exploring(tui, err) < 0)
         goto out;
     tui->term = term_open(&(struct term_wanted){.theme = tui->config.theme,
                                                 .colour = tui->config.colour,
@@ -361,7 +360,7 @@ int tui_run(const struct tui_wanted *wanted, struct err *err)
 out:
     term_close(tui->term);
     tui->term = NULL;
-    end(tui);
+    tui_end(tui);
     free(tui);
     return status;
 }
@@ -375,12 +374,12 @@ int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
 
     if (!tui)
         return err_set(err, ERR_LIMIT, "no memory for the explorer");
-    if (begin(tui, wanted, err) < 0)
+    if (tui_begin(tui, wanted, err) < 0)
         goto out;
     /* What is printed is the same for everybody: the user's file is not asked. */
     tui->config.plain = wanted->look.plain;
     tui->config.ascii = wanted->look.ascii || wanted->look.plain;
-    if (begin_exploring(tui, err) < 0)
+    if (tui_begin_exploring(tui, err) < 0)
         goto out;
     if (cells_init(&tui->cells, columns, rows) < 0) {
         err_set(err, ERR_LIMIT, "no memory for a screen of %ux%u", columns, rows);
@@ -393,7 +392,7 @@ int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
 
 out:
     buf_release(&text);
-    end(tui);
+    tui_end(tui);
     free(tui);
     return status;
 }

@@ -94,6 +94,12 @@ struct tui {
 
 /* --- tui.c */
 
+/* Begin with nothing; then with what is wanted: somebody's session or pair, or a path.
+ * To be ended also when one of them fails. */
+int tui_begin(struct tui *tui, const struct tui_wanted *wanted, struct err *err);
+int tui_begin_exploring(struct tui *tui, struct err *err);
+void tui_end(struct tui *tui);
+
 /* Show something else; what was open of ours is closed. `pair` may be NULL; both are
  * taken, also when this fails (then nothing else changes). */
 int tui_show(struct tui *tui, struct session *session, struct pair *pair,

@@ -1,0 +1,247 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "run/sample_run.h"
+#include "session/sample_session.h"
+#include "tui/tui_in.h"
+
+/* An explorer without a terminal. */
+struct stage {
+    struct tui tui;
+    struct tui_wanted wanted;
+    struct session *session;
+    struct buf text;
+};
+
+static struct stage *stage_on(struct session *session, unsigned columns, unsigned rows)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+    struct err err = {0};
+
+    CHECK(stage && session);
+    stage->session = session;
+    stage->wanted = (struct tui_wanted){.session = session, .link = LINK_INIT};
+    CHECK_INT(tui_begin(&stage->tui, &stage->wanted, &err), 0);
+    CHECK_INT(tui_begin_exploring(&stage->tui, &err), 0);
+    CHECK_INT(cells_init(&stage->tui.cells, columns, rows), 0);
+    tui_frame(&stage->tui);
+    return stage;
+}
+
+static struct stage *stage_of_model(unsigned columns, unsigned rows)
+{
+    return stage_on(sample_session(), columns, rows);
+}
+
+static void end_stage(struct stage *stage)
+{
+    tui_end(&stage->tui);
+    session_close(stage->session);
+    buf_release(&stage->text);
+    free(stage);
+}
+
+/* Press what these bytes are, each followed by a frame. */
+static void press(struct stage *stage, const char *bytes)
+{
+    size_t n = strlen(bytes);
+
+    while (n > 0) {
+        struct key key;
+        size_t taken = keys_take(bytes, n, true, &key);
+
+        tui_key(&stage->tui, &key);
+        tui_frame(&stage->tui);
+        bytes += taken;
+        n -= taken;
+    }
+}
+
+static const char *screen(struct stage *stage)
+{
+    buf_clear(&stage->text);
+    cells_print(&stage->tui.cells, &stage->text);
+    return buf_cstr(&stage->text);
+}
+
+static bool shows(struct stage *stage, const char *text)
+{
+    return strstr(screen(stage), text) != NULL;
+}
+
+#define SHOWS(stage, text)                                                             \
+    (shows(stage, text)                                                                \
+         ? (void)0                                                                     \
+         : test_fail(__FILE__, __LINE__, "no \"%s\" in\n%s", text, screen(stage)))
+
+static void resize(struct stage *stage, unsigned columns, unsigned rows)
+{
+    cells_release(&stage->tui.cells);
+    CHECK_INT(cells_init(&stage->tui.cells, columns, rows), 0);
+    tui_changed(&stage->tui);
+    tui_frame(&stage->tui);
+}
+
+TEST(a_panel_key_opens_focuses_and_closes)
+{
+    struct stage *stage = stage_of_model(120, 36);
+
+    SHOWS(stage, "── 1 Details ──");
+    press(stage, "1");
+    CHECK_INT(stage->tui.view.focus, PANEL_DETAILS);
+    press(stage, "1");
+    CHECK(!shows(stage, "1 Details"));
+    CHECK_INT(stage->tui.view.focus, FOCUS_TREE);
+    press(stage, "1\033");
+    SHOWS(stage, "── 1 Details ──");
+    CHECK_INT(stage->tui.view.focus, FOCUS_TREE);
+    end_stage(stage);
+}
+
+TEST(escape_closes_the_innermost_first)
+{
+    struct stage *stage = stage_of_model(120, 36);
+
+    press(stage, "/weight\r1+");
+    CHECK(stage->tui.view.zoom);
+    press(stage, "?");
+    CHECK(stage->tui.help.open);
+    press(stage, "\033");
+    CHECK(!stage->tui.help.open && stage->tui.view.zoom);
+    press(stage, "\033");
+    CHECK(!stage->tui.view.zoom && browse_filter(stage->tui.explorer.browse).len);
+    press(stage, "\033");
+    CHECK_INT(browse_filter(stage->tui.explorer.browse).len, 0);
+    CHECK_INT(stage->tui.view.focus, PANEL_DETAILS);
+    press(stage, "\033");
+    CHECK_INT(stage->tui.view.focus, FOCUS_TREE);
+    CHECK(!stage->tui.quit);
+    press(stage, "+");
+    CHECK(stage->tui.view.zoom);
+    press(stage, "q");
+    CHECK(!stage->tui.quit && !stage->tui.view.zoom);
+    press(stage, "q");
+    CHECK(stage->tui.quit);
+    end_stage(stage);
+}
+
+TEST(a_bad_pattern_turns_the_prompt_red_and_keeps_the_result)
+{
+    struct stage *stage = stage_of_model(80, 24);
+
+    press(stage, "/weight");
+    SHOWS(stage, "search: weight");
+    press(stage, "\x15/(/");
+    CHECK(stage->tui.prompt.bad);
+    press(stage, "\033");
+    CHECK(!stage->tui.prompt.kind);
+    end_stage(stage);
+}
+
+TEST(keys_that_do_nothing_say_so)
+{
+    struct stage *stage = stage_of_model(80, 24);
+
+    press(stage, "~");
+    SHOWS(stage, "~ does nothing here");
+    press(stage, "j");
+    CHECK(!shows(stage, "does nothing"));
+    press(stage, "7");
+    SHOWS(stage, "Training comes with");
+    end_stage(stage);
+}
+
+TEST(labels_take_the_panels_place_and_keep_them)
+{
+    struct stage *stage = stage_of_model(120, 36);
+
+    press(stage, "L");
+    SHOWS(stage, "── L Labels ──");
+    CHECK(!shows(stage, "1 Details"));
+    press(stage, "jj ");
+    press(stage, "L");
+    SHOWS(stage, "1 Details");
+    end_stage(stage);
+}
+
+TEST(a_small_screen_says_how_large_it_must_be)
+{
+    struct stage *stage = stage_of_model(120, 36);
+    struct buf before = BUF_INIT;
+
+    press(stage, "jj");
+    buf_text(&before, screen(stage));
+    resize(stage, 30, 6);
+    SHOWS(stage, "needs 40×8; this is 30×6");
+    resize(stage, 60, 20);
+    CHECK(!shows(stage, "1 Details"));
+    resize(stage, 120, 36);
+    CHECK_STR(screen(stage), buf_cstr(&before));
+    buf_release(&before);
+    end_stage(stage);
+}
+
+/* --- Whatever is pressed, wherever: it neither crashes nor hangs */
+
+static unsigned random_next(unsigned *seed)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return *seed >> 16;
+}
+
+static void press_anything(struct stage *stage, unsigned seed, int times)
+{
+    static const char *const words[] = {
+        "\033[A", "\033[B", "\033[5~",  "\033[6~", "\r",    "\t",
+        "\033[Z", "\033",   "\033",     "\x7f",    "/we\r", "/(/\r",
+        ":b\r",   "yn",     "in",       "ip",      "ip",    "\x04",
+        "\x15",   ":q\033", "[0\r",     "[\r",     "?fold", "\033[200~x\033[201~",
+        "Fn",     "L \033", "LJKTB\033"};
+    char text[64];
+
+    for (int i = 0; i < times; i++) {
+        unsigned what = random_next(&seed) % 100;
+
+        if (what < 25) {
+            press(stage,
+                  words[random_next(&seed) % (sizeof(words) / sizeof(words[0]))]);
+        } else if (what < 35) {
+            snprintf(text, sizeof(text), "\033[<%u;%u;%u%c",
+                     (unsigned[]){0, 0, 0, 32, 64, 65}[random_next(&seed) % 6],
+                     random_next(&seed) % 130 + 1, random_next(&seed) % 40 + 1,
+                     random_next(&seed) % 4 ? 'M' : 'm');
+            press(stage, text);
+        } else if (what < 37) {
+            resize(stage, random_next(&seed) % 210, random_next(&seed) % 64);
+        } else {
+            text[0] = (char)(' ' + random_next(&seed) % 95);
+            text[1] = '\0';
+            press(stage, text);
+        }
+        stage->tui.quit = false;
+    }
+}
+
+TEST(any_keys_at_any_size_do_no_harm)
+{
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        struct stage *stage = stage_of_model(seed % 2 ? 120 : 80, seed % 2 ? 36 : 24);
+
+        press_anything(stage, seed, 3000);
+        end_stage(stage);
+    }
+}
+
+TEST(any_keys_in_a_recording_do_no_harm)
+{
+    struct err err = {0};
+
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        struct stage *stage = stage_on(session_of_run(sample_run(seed), &err), 120, 36);
+
+        press_anything(stage, seed * 77, 3000);
+        end_stage(stage);
+    }
+}
