@@ -229,7 +229,7 @@ TEST(any_keys_at_any_size_do_no_harm)
     for (unsigned seed = 1; seed <= 4; seed++) {
         struct stage *stage = stage_of_model(seed % 2 ? 120 : 80, seed % 2 ? 36 : 24);
 
-        press_anything(stage, seed, 3000);
+        press_anything(stage, seed, 1500);
         end_stage(stage);
     }
 }
@@ -241,7 +241,7 @@ TEST(any_keys_in_a_recording_do_no_harm)
     for (unsigned seed = 1; seed <= 4; seed++) {
         struct stage *stage = stage_on(session_of_run(sample_run(seed), &err), 120, 36);
 
-        press_anything(stage, seed * 77, 3000);
+        press_anything(stage, seed * 77, 1500);
         end_stage(stage);
     }
 }
