@@ -2,7 +2,7 @@
 
 #include "read/pickle_machine_in.h"
 
-#define INDEX_FROM 16 /* a dict of more keys than this gets an index when asked */
+#define INDEX_FROM 64 /* a dict of more keys than this gets an index when asked */
 
 const struct node *pickle_node(const struct pickle *pickle, node_id id)
 {
