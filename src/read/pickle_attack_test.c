@@ -362,7 +362,8 @@ TEST(a_flood_of_values_ends_at_the_memory_allowed)
     struct buf bytes = BUF_INIT;
     struct ran ran;
 
-    run_repeated("", "]]]]]]]]]]", 400000, "", &ran, &bytes);
+    run_repeated("", "\x97\x97\x97\x97\x97\x97\x97\x97\x97\x97", 400000, "", &ran,
+                 &bytes);
     CHECK(!ran.pickle.complete);
     CHECK(ran.build.scratch.used <= 64 * MIB);
     CHECK(ran_found(&ran, FINDING_LIMIT, "memory"));

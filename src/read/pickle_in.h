@@ -55,8 +55,9 @@ enum node_flag {
  * see struct node_more. */
 struct node {
     uint8_t kind;
-    uint8_t flags; /* enum node_flag; those of a GLOBAL are the machine's */
-    uint32_t more; /* index in pickle->more; 0: nothing */
+    uint8_t flags;   /* enum node_flag; those of a GLOBAL are the machine's */
+    uint8_t sharing; /* the machine's: enum node_sharing */
+    uint32_t more;   /* index in pickle->more; 0: nothing */
     union {
         int64_t integer;
         double real;
@@ -78,7 +79,8 @@ struct node {
 
 /* What a node has besides. */
 struct node_more {
-    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room */
+    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room, or 0:
+                      for as many items as there are */
     node_id state; /* from BUILD, on any node; the last one wins; or NO_NODE */
     node_id extra; /* a LIST or DICT node with what APPEND(S) or SETITEM(S) added to a
                       node that is no list or dict; or NO_NODE */

@@ -206,7 +206,7 @@ static int run_dup(struct machine *m)
 {
     if (machine_needs(m, 1) < 0)
         return -1;
-    return machine_push(m, m->stack[m->n_stack - 1]);
+    return machine_push(m, machine_own(m, 0));
 }
 
 static int run_binpersid(struct machine *m)
@@ -292,7 +292,7 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     case 0x98: /* READONLY_BUFFER */
         return machine_needs(m, 1);
     case ']': /* EMPTY_LIST */
-        return machine_push(m, machine_node(m, NODE_LIST));
+        return machine_push(m, m->empty_list);
     case 'l': /* LIST */
         return machine_run_container(m, NODE_LIST);
     case 'a': /* APPEND */
@@ -310,7 +310,7 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     case 0x87: /* TUPLE3 */
         return machine_run_tuple(m, 3);
     case '}': /* EMPTY_DICT */
-        return machine_push(m, machine_node(m, NODE_DICT));
+        return machine_push(m, m->empty_dict);
     case 'd': /* DICT */
         return machine_run_container(m, NODE_DICT);
     case 's': /* SETITEM */
@@ -318,7 +318,7 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     case 'u': /* SETITEMS */
         return machine_run_items(m, NODE_DICT);
     case 0x8f: /* EMPTY_SET */
-        return machine_push(m, machine_node(m, NODE_SET));
+        return machine_push(m, m->empty_set);
     case 0x90: /* ADDITEMS */
         return machine_run_items(m, NODE_SET);
     case 0x91: /* FROZENSET */

@@ -7,7 +7,9 @@
  *   pickle.c          pickle_run(): how a run begins and ends
  *   pickle_loop.c     the loop: arguments, and one switch over the opcodes
  *   pickle_opcodes.c  what the larger opcodes do;  pickle_table.c  what they are called
- *   pickle_stack.c    stack, marks, memo, making nodes, containers that grow
+ *   pickle_stack.c    stack, marks, making nodes, containers that grow
+ *   pickle_memo.c     the memo, and which of its numbers are ever fetched
+ *   pickle_share.c    one node for many things that are equal and stay as they are
  *   pickle_names.c    globals: Python 2's names, what we know of some, the log
  *   pickle_text.c     numbers and strings that protocol 0 writes as text
  *   pickle_salvage.c  a pickle that broke off: what can still be shown
@@ -33,6 +35,14 @@
 
 #define INTS_KEPT   4096 /* powers of two */
 #define TUPLES_KEPT 1024
+#define CALLS_KEPT  64
+#define DICTS_KEPT  256
+
+/* See pickle_share.c. */
+enum node_sharing {
+    SHARED_NODE = 1,  /* stands for many: it is copied before it is changed */
+    SHARED_ITEMS = 2, /* others have the same items of the pool */
+};
 
 /* What we know of some globals; the `flags` of a GLOBAL node. */
 enum global_flag {
@@ -63,15 +73,22 @@ struct machine {
     node_id *memo; /* low numbers: node + 1; 0: not put */
     uint32_t n_memo, memo_room;
     struct map memo_far; /* numbers far above all others */
+    uint8_t *fetched;    /* a bit for each number below n_numbers: some GET wants it */
+    uint8_t *put;        /* likewise: it was put, though nobody wants it */
+    uint32_t n_numbers;
 
     /* Nodes that are made once: nothing can be added to them. */
     node_id none, yes, no, empty_tuple, computed;
     node_id ints[INTS_KEPT];
     node_id tuples[TUPLES_KEPT];
-    uint32_t hole, n_hole; /* items of the pool that a container moved away from */
-    struct map globals;    /* hash of module and name -> node */
-    struct map reached;    /* what is in the log of getattr: value id and act */
-    uint32_t getattr_log;  /* its number in the pickle log */
+    /* Nodes that stand for many, until something is added to one of them. */
+    node_id empty_list, empty_dict, empty_set;
+    node_id calls[CALLS_KEPT];
+    node_id dicts[DICTS_KEPT]; /* with items that others may have too */
+    uint32_t hole, n_hole;     /* items of the pool that a container moved away from */
+    struct map globals;        /* hash of module and name -> node */
+    struct map reached;        /* what is in the log of getattr: value id and act */
+    uint32_t getattr_log;      /* its number in the pickle log */
     uint32_t persistent_log, extension_log; /* their numbers in the pickle log */
 
     uint64_t opcodes;
@@ -111,8 +128,6 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
                  struct bytes *in, struct str name);
 int machine_mark(struct machine *m);
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
-int machine_put_far(struct machine *m, uint32_t index);
-int machine_get_far(struct machine *m, uint32_t index);
 /* What a node has besides, made if it has nothing yet; NULL: spent. Good until the next
  * call. */
 struct node_more *machine_more(struct machine *m, node_id id);
@@ -124,9 +139,29 @@ node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
 node_id machine_listed(struct machine *m, enum node_kind kind, struct str text);
 node_id machine_new_int(struct machine *m, int64_t value, node_id *ret_kept);
 node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n);
+node_id machine_new_tuple(struct machine *m, const node_id *items, uint32_t n);
 int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n);
 /* The LIST or DICT that holds what is added to `id`, made if there is none. */
 node_id machine_extra(struct machine *m, node_id id, enum node_kind kind);
+
+/* pickle_memo.c */
+void machine_look_ahead(struct machine *m);
+int machine_put_far(struct machine *m, uint32_t index);
+int machine_get_far(struct machine *m, uint32_t index);
+
+/* pickle_share.c */
+int machine_init_shared(struct machine *m);
+/* A call of a callee that gives a container, with nothing in it. */
+node_id machine_empty_call(struct machine *m, node_id callee, node_id args);
+/* The tuple of one shared node. */
+node_id machine_single(struct machine *m, node_id item);
+/* The node that stands `from_top` below the top of the stack, or item i of a tuple:
+ * from now on its own. Before it is changed, and before a second way leads to it. */
+node_id machine_own(struct machine *m, uint32_t from_top);
+node_id machine_own_item(struct machine *m, node_id tuple, uint32_t i);
+/* Let an empty dict have the items of one that has the same; false: there is none. */
+bool machine_share_items(struct machine *m, node_id id, const node_id *items,
+                         uint32_t n);
 
 /* pickle_loop.c: run to the STOP. 0, or -1 with the reason in the machine. */
 int machine_run(struct machine *m);
@@ -194,6 +229,11 @@ static inline node_id machine_node(struct machine *m, enum node_kind kind)
     return p->n_nodes++;
 }
 
+static inline bool machine_is_shared(const struct machine *m, node_id id)
+{
+    return node_at(m, id)->sharing & SHARED_NODE;
+}
+
 /* Push a node; -1 if it is NO_NODE, so that makers can be pushed at once. */
 static inline int machine_push(struct machine *m, node_id id)
 {
@@ -230,13 +270,27 @@ static inline node_id machine_int(struct machine *m, int64_t value)
     return machine_new_int(m, value, kept);
 }
 
-/* PUT: remember the top of the stack. */
+/* PUT: remember the top of the stack, if it is ever asked for. */
 static inline int machine_put(struct machine *m, uint32_t index)
 {
-    if (index >= m->memo_room || m->memo_far.n > 0 || m->n_stack == m->floor)
+    node_id top;
+
+    if (m->n_stack == m->floor)
+        return machine_put_far(m, index);
+    if (index < m->n_numbers && !(m->fetched[index / 8] >> index % 8 & 1)) {
+        uint8_t bit = (uint8_t)(1u << index % 8);
+
+        m->n_memo += !(m->put[index / 8] & bit);
+        m->put[index / 8] |= bit;
+        return 0;
+    }
+    top = machine_own(m, 0);
+    if (top == NO_NODE)
+        return -1;
+    if (index >= m->memo_room || m->memo_far.n > 0)
         return machine_put_far(m, index);
     m->n_memo += m->memo[index] == 0;
-    m->memo[index] = m->stack[m->n_stack - 1] + 1;
+    m->memo[index] = top + 1;
     return 0;
 }
 

@@ -75,11 +75,13 @@ static node_id make_reconstructed(struct machine *m, node_id args)
 {
     node_id class_id = pickle_item(m->pickle, args, 0);
     node_id base = pickle_item(m->pickle, args, 1);
-    node_id state = pickle_item(m->pickle, args, 2);
-    node_id made;
+    node_id state, made;
 
     if (pickle_is_global(m->pickle, base, "builtins.object"))
         return make_new(m, class_id, m->empty_tuple);
+    state = machine_own_item(m, args, 2);
+    if (state == NO_NODE)
+        return NO_NODE;
     /* The base's __init__ is run with the state: as good as calling it. */
     if (!str_starts(pickle_text(m->pickle, base), STR("builtins.")))
         machine_log(m, PICKLE_CALLS, base, args);
@@ -147,7 +149,7 @@ static node_id make_plainer(struct machine *m, node_id callee, node_id args)
     if (flags & GLOBAL_CALLER)
         log_given(m, callee, args);
     if (flags & GLOBAL_SAME && n >= 1)
-        return pickle_item(m->pickle, args, 0);
+        return machine_own_item(m, args, 0);
     if (flags & GLOBAL_RECONSTRUCTOR && n == 3)
         return make_reconstructed(m, args);
     if (flags & GLOBAL_NEWOBJ && n >= 1)
@@ -172,6 +174,9 @@ int machine_run_reduce(struct machine *m)
     callee_node = node_at(m, callee);
     if (callee_node->kind == NODE_GLOBAL && callee_node->flags > GLOBAL_LIST)
         made = make_plainer(m, callee, args);
+    else if (callee_node->kind == NODE_GLOBAL && callee_node->flags != 0 &&
+             (args == m->empty_tuple || machine_is_shared(m, args)))
+        made = machine_empty_call(m, callee, args);
     if (made == NO_NODE)
         made = make_call(m, NODE_CALL, callee, args);
     return machine_push(m, made);
@@ -269,6 +274,10 @@ int machine_run_build(struct machine *m)
             return 0;
         return machine_fault(m, "it sets attributes on a plain value");
     }
+    target = machine_own(m, 0);
+    if (target == NO_NODE)
+        return -1;
+    node = node_at(m, target);
     if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, state);
     else if (node->kind == NODE_CALL || node->kind == NODE_NEW)
@@ -303,9 +312,12 @@ static bool is_container(const struct machine *m, const struct node *node)
 static int add_to_top(struct machine *m, enum node_kind kind, const node_id *items,
                       uint32_t n)
 {
-    node_id target = m->stack[m->n_stack - 1];
-    const struct node *node = node_at(m, target);
+    node_id target = machine_own(m, 0);
+    const struct node *node;
 
+    if (target == NO_NODE)
+        return -1;
+    node = node_at(m, target);
     if (node->kind == kind)
         return machine_add_items(m, target, items, n);
     if (is_plain(node) || node->kind == NODE_LIST || node->kind == NODE_DICT ||

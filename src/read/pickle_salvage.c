@@ -43,16 +43,18 @@ static void settle_top(struct machine *m, bool pairs)
 {
     for (;;) {
         uint32_t n = m->n_stack - m->floor;
-        node_id *top = m->stack + m->n_stack;
+        node_id *top = m->stack + m->n_stack, id;
 
         if (n >= 2 && (!pairs || n % 2 == 1) && is_made(kind_at(m, 1)) &&
             (kind_at(m, 0) == NODE_DICT || kind_at(m, 0) == NODE_TUPLE)) {
-            if (machine_set_state(m, top[-2], top[-1]) < 0)
+            id = machine_own(m, 1);
+            if (id == NO_NODE || machine_set_state(m, id, top[-1]) < 0)
                 return;
             m->n_stack--;
         } else if (n >= 3 && !pairs && kind_at(m, 2) == NODE_DICT &&
                    is_key(kind_at(m, 1))) {
-            if (machine_add_items(m, top[-3], top - 2, 2) < 0)
+            id = machine_own(m, 2);
+            if (id == NO_NODE || machine_add_items(m, id, top - 2, 2) < 0)
                 return;
             m->n_stack -= 2;
         } else if (n >= 2 && !pairs && kind_at(m, 1) == NODE_DICT &&
@@ -67,7 +69,7 @@ static void settle_top(struct machine *m, bool pairs)
 /* Give the values above a mark, which is taken off already, to what lies below. */
 static int close_frame(struct machine *m, const node_id *items, uint32_t n)
 {
-    node_id below = m->n_stack > m->floor ? m->stack[m->n_stack - 1] : NO_NODE;
+    node_id below = m->n_stack > m->floor ? machine_own(m, 0) : NO_NODE;
     enum node_kind kind = below == NO_NODE ? NODE_NONE : node_at(m, below)->kind;
 
     if (below != NO_NODE && takes_pairs(m, below, items, n)) {

@@ -71,7 +71,7 @@ static int make_shared(struct machine *m)
     memset(m->ints, 0xff, sizeof m->ints);
     memset(m->tuples, 0xff, sizeof m->tuples);
     m->computed = NO_NODE;
-    return 0;
+    return machine_init_shared(m);
 }
 
 int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
@@ -94,6 +94,7 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->persistent_log = m->extension_log = UINT32_MAX;
     m->raw = NO_NODE;
     reserve_arrays(m);
+    machine_look_ahead(m);
     if (machine_more_stack(m) < 0)
         return -1;
     return make_shared(m);
@@ -124,57 +125,6 @@ int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret
     m->n_stack = mark;
     m->floor = m->n_marks > 0 ? m->marks[m->n_marks - 1] : 0;
     return 0;
-}
-
-/* Memo numbers come dense from every writer we know; one that is far above the count so
- * far must not make us allocate up to it. */
-static bool is_near(const struct machine *m, uint32_t index)
-{
-    return index / 4 <= m->n_memo + 1024;
-}
-
-static int grow_memo(struct machine *m, uint32_t index)
-{
-    while (index >= m->memo_room)
-        if (arena_room(&m->arena, &m->memo, m->memo_room, &m->memo_room,
-                       sizeof *m->memo) < 0)
-            return machine_spent(m, "more memory than allowed");
-    return 0;
-}
-
-/* How many numbers are put counts: MEMOIZE takes it for the next one. A number is far
- * or near for good once it is put, whatever the memo grows to. */
-int machine_put_far(struct machine *m, uint32_t index)
-{
-    uint32_t old;
-    bool is_far;
-
-    if (machine_needs(m, 1) < 0)
-        return -1;
-    if (m->n_memo >= PICKLE_MAX_MEMO)
-        return machine_spent(m, "more than 50 million memo entries");
-    is_far = map_find(&m->memo_far, index, &old);
-    if (!is_far && is_near(m, index)) {
-        if (grow_memo(m, index) < 0)
-            return -1;
-        m->n_memo += m->memo[index] == 0;
-        m->memo[index] = m->stack[m->n_stack - 1] + 1;
-        return 0;
-    }
-    m->n_memo += !is_far;
-    if (map_put(&m->memo_far, index, m->stack[m->n_stack - 1]) < 0)
-        return machine_spent(m, "more memory than allowed");
-    return 0;
-}
-
-int machine_get_far(struct machine *m, uint32_t index)
-{
-    uint32_t id;
-
-    if (map_find(&m->memo_far, index, &id))
-        return machine_push(m, id);
-    return machine_fault(
-        m, arena_printf(&m->build->scratch, "memo %u was never filled", index));
 }
 
 struct node_more *machine_more(struct machine *m, node_id id)
@@ -303,7 +253,7 @@ static int take_items(struct machine *m, uint32_t n, uint32_t *ret_first)
     return 0;
 }
 
-static node_id new_tuple(struct machine *m, const node_id *items, uint32_t n)
+node_id machine_new_tuple(struct machine *m, const node_id *items, uint32_t n)
 {
     uint32_t first;
     node_id id;
@@ -342,7 +292,7 @@ static node_id tuple_of_ints(struct machine *m, const node_id *items, uint32_t n
         memcmp(p->items + node_at(m, *kept)->items.first, items, n * sizeof *items) ==
             0)
         return *kept;
-    *kept = new_tuple(m, items, n);
+    *kept = machine_new_tuple(m, items, n);
     return *kept;
 }
 
@@ -352,7 +302,8 @@ node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n)
         return m->empty_tuple;
     if (n <= TUPLE_SHARED && are_ints(m, items, n))
         return tuple_of_ints(m, items, n);
-    return new_tuple(m, items, n);
+    return n == 1 && machine_is_shared(m, items[0]) ? machine_single(m, items[0])
+                                                    : machine_new_tuple(m, items, n);
 }
 
 /* Make room for `need` items in a container. One that stands last in the pool grows
@@ -364,9 +315,9 @@ static int grow_container(struct machine *m, struct node *node, struct node_more
 {
     struct pickle *p = m->pickle;
     uint32_t have = node->items.n, first = node->items.first, room = need;
-    uint32_t left = more->aux;
+    uint32_t left = more->aux ? more->aux : have;
 
-    if (have > 0 && first + left == p->n_items) {
+    if (first + left == p->n_items) {
         if (reserve_items(m, need - left) < 0)
             return -1;
         p->n_items += need - left;
@@ -377,13 +328,30 @@ static int grow_container(struct machine *m, struct node *node, struct node_more
         room = 2 * have;
     if (take_items(m, room, &node->items.first) < 0)
         return -1;
-    if (have > 0)
-        memcpy(p->items + node->items.first, p->items + first, have * sizeof *p->items);
+    memcpy(p->items + node->items.first, p->items + first, have * sizeof *p->items);
     more->aux = room;
-    if (left > m->n_hole) {
+    if (node->sharing & SHARED_ITEMS) {
+        node->sharing &= (uint8_t)~SHARED_ITEMS;
+    } else if (left > m->n_hole) {
         m->hole = first;
         m->n_hole = left;
     }
+    return 0;
+}
+
+/* The first items of a container: most get no more, and need not say how much room
+ * there is. */
+static int fill_container(struct machine *m, node_id id, const node_id *items,
+                          uint32_t n)
+{
+    struct node *node = node_at(m, id);
+
+    if (node->kind == NODE_DICT && machine_share_items(m, id, items, n))
+        return 0;
+    if (take_items(m, n, &node->items.first) < 0)
+        return -1;
+    memcpy(m->pickle->items + node->items.first, items, n * sizeof *items);
+    node->items.n = n;
     return 0;
 }
 
@@ -396,6 +364,8 @@ int machine_add_items(struct machine *m, node_id id, const node_id *items, uint3
 
     if (n == 0)
         return 0;
+    if (have == 0)
+        return fill_container(m, id, items, n);
     more = machine_more(m, id);
     if (!more)
         return -1;
