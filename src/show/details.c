@@ -290,16 +290,17 @@ static void child_label(struct buf *to, const struct show *show, uint32_t child)
 
 #define LABEL_CELLS 60 /* wider labels push their numbers to the right */
 
-/* What stands directly below: one line for each, in columns. */
-static void children_lines(struct buf *to, const struct show *show, uint32_t place)
+/* In columns. */
+void details_children(struct buf *to, const struct show *show, uint32_t place,
+                      uint32_t most)
 {
     const struct model *model = show->model;
     struct buf text = BUF_INIT;
     size_t width = 0;
-    uint32_t child;
+    uint32_t child, n = 0;
 
-    for (child = place_first(model, place); child != NO_PLACE;
-         child = place_next(model, child)) {
+    for (child = place_first(model, place); child != NO_PLACE && n < most;
+         child = place_next(model, child), n++) {
         size_t cells;
 
         buf_clear(&text);
@@ -307,14 +308,21 @@ static void children_lines(struct buf *to, const struct show *show, uint32_t pla
         cells = text_width(buf_span(&text));
         width = cells > width && cells <= LABEL_CELLS ? cells : width;
     }
-    for (child = place_first(model, place); child != NO_PLACE;
-         child = place_next(model, child)) {
+    for (child = place_first(model, place), n = 0; child != NO_PLACE && n < most;
+         child = place_next(model, child), n++) {
         buf_clear(&text);
         child_label(&text, show, child);
         buf_text(to, "  ");
         text_pad(to, buf_span(&text), model->kind[child] == PLACE_VALUE ? 0 : width);
         child_numbers(to, show, child);
         buf_char(to, '\n');
+    }
+    for (n = 0; child != NO_PLACE; child = place_next(model, child))
+        n++;
+    if (n > 0) {
+        buf_text(to, "  … ");
+        text_commas(to, n);
+        buf_text(to, " more\n");
     }
     buf_release(&text);
 }
@@ -339,7 +347,7 @@ static void source_lines(struct buf *to, const struct model *model,
     }
 }
 
-void details_module(struct buf *to, const struct show *show, uint32_t place)
+void details_head(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct object *object = place_object(show->model, place);
     uint64_t tensors = counts_tensors(&show->session->places, place);
@@ -354,8 +362,13 @@ void details_module(struct buf *to, const struct show *show, uint32_t place)
         text_commas(to, tensors);
         buf_text(to, tensors == 1 ? " tensor\n" : " tensors\n");
     }
-    children_lines(to, show, place);
-    source_lines(to, show->model, object);
+}
+
+void details_module(struct buf *to, const struct show *show, uint32_t place)
+{
+    details_head(to, show, place);
+    details_children(to, show, place, UINT32_MAX);
+    source_lines(to, show->model, place_object(show->model, place));
 }
 
 void details_value(struct buf *to, const struct show *show, uint32_t place)

@@ -16,6 +16,12 @@ void details_tensor(struct buf *to, const struct show *show, uint32_t place, boo
  * it, and its source where the file has it. */
 void details_module(struct buf *to, const struct show *show, uint32_t place);
 
+/* The parts of it: without its source, and with at most so many of what stands below,
+ * each on a line; more are counted on one line. */
+void details_head(struct buf *to, const struct show *show, uint32_t place);
+void details_children(struct buf *to, const struct show *show, uint32_t place,
+                      uint32_t most);
+
 /* A plain value, whole. */
 void details_value(struct buf *to, const struct show *show, uint32_t place);
 

@@ -1,41 +1,366 @@
 /* Panel 1: what the selected row is. */
+#include <string.h>
+
 #include "show/calls_text.h"
 #include "show/details.h"
+#include "show/details_in.h"
+#include "show/diff_view.h"
+#include "show/facts.h"
 #include "show/panels_in.h"
 #include "show/run_text.h"
+#include "show/value_text.h"
 #include "text/text.h"
+
+#define MOST_CHILDREN 100
+#define MOST_CALLS    3
+#define ROOMY         12 /* lines */
+
+/* --- Lines */
+
+void details_line(struct details *d, const char *label, enum colour role,
+                  struct str text, uint32_t target)
+{
+    uint32_t first = d->to->n;
+
+    lines_text(d->to, COLOUR_NONE, " ");
+    lines_text(d->to, role == COLOUR_NONE || role == COLOUR_GOOD ? COLOUR_DIM : role,
+               label);
+    lines_pad(d->to, d->indent);
+    if (text.len == 0)
+        lines_end(d->to);
+    lines_wrap(d->to, role, text, d->width, d->indent);
+    for (uint32_t i = first; i < d->to->n; i++)
+        d->to->at[i].target = target;
+}
+
+void details_text(struct details *d, struct str text, uint32_t target)
+{
+    struct str line;
+
+    while (text.len > 0 && str_split(&text, '\n', &line)) {
+        uint32_t first = d->to->n;
+        bool alarm = str_find(line, STR("✗")) >= 0 || str_find(line, STR("NaN ")) >= 0;
+
+        lines_text(d->to, COLOUR_NONE, " ");
+        lines_wrap(d->to, alarm ? COLOUR_ALARM : COLOUR_NONE, line, d->width, 5);
+        for (uint32_t i = first; i < d->to->n; i++)
+            d->to->at[i].target = target;
+    }
+}
+
+static void place_line(struct details *d, const char *label, const char *before,
+                       uint32_t place)
+{
+    struct buf text = BUF_INIT;
+
+    buf_text(&text, before);
+    run_place(&text, d->show, place);
+    details_line(d, label, COLOUR_NONE, buf_span(&text), place);
+    buf_release(&text);
+}
+
+#define LABEL 11 /* cells of a label in the texts of details.h */
+
+/* The lines of a text of labels and what they say, but those with one of these labels,
+ * which get lines of their own that lead somewhere. */
+static void labelled(struct details *d, struct str text, const char *const *without)
+{
+    struct str line;
+
+    while (text.len > 0 && str_split(&text, '\n', &line)) {
+        bool skip = line.len <= LABEL;
+        char label[LABEL + 1] = "";
+
+        for (int i = 0; without[i]; i++)
+            skip |= str_starts(line, str_of(without[i]));
+        if (skip)
+            continue;
+        memcpy(label, line.at, LABEL);
+        for (size_t end = LABEL; end > 0 && label[end - 1] == ' ';)
+            label[--end] = '\0';
+        details_line(d, label, COLOUR_NONE, str_from(line, LABEL), NO_TARGET);
+    }
+}
+
+/* "~batchnorm 64  128 params  1.0KB": its name is in the rule above. */
+static void head_line(struct details *d, struct str line)
+{
+    ptrdiff_t gap = str_find(line, STR("  "));
+
+    lines_text(d->to, COLOUR_NONE, " ");
+    lines_wrap(d->to, COLOUR_NONE, gap < 0 ? line : str_from(line, (size_t)gap + 2),
+               d->width, 3);
+}
+
+/* --- A module or group */
+
+static void bases_line(struct details *d, const struct object *object)
+{
+    const struct model *model = d->show->model;
+    struct buf text = BUF_INIT;
+    const uint32_t *items;
+    uint32_t bases;
+
+    if (!object || object->class_id == NO_CLASS || object->guessed)
+        return;
+    bases = model->classes[object->class_id].bases;
+    if (value_at(&model->values, bases)->kind != VALUE_LIST)
+        return;
+    items = value_items(&model->values, bases);
+    for (uint32_t i = 0; i < value_at(&model->values, bases)->n; i++) {
+        buf_text(&text, i > 0 ? ", " : "");
+        escape_terminal(&text, value_text(&model->values, items[i]));
+    }
+    if (text.len > 0)
+        details_line(d, "bases", COLOUR_NONE, buf_span(&text), NO_TARGET);
+    buf_release(&text);
+}
+
+/* How much of what is below is trained. */
+static void trained_line(struct details *d, uint32_t place)
+{
+    const struct model *model = d->show->model;
+    struct counts counts = {0};
+    struct buf text = BUF_INIT;
+
+    for (uint32_t p = place; p < model->end[place]; p++) {
+        const struct tensor *tensor;
+
+        if (model->kind[p] != PLACE_TENSOR || !counts_here(model, p))
+            continue;
+        tensor = place_tensor(model, p);
+        if (tensor->role != ROLE_PARAMETER)
+            continue;
+        counts.params += counts_elements(model, p);
+        if (!(tensor->flags & TENSOR_GRAD_KNOWN))
+            continue;
+        counts.grad_known++;
+        *(tensor->flags & TENSOR_GRAD ? &counts.trainable : &counts.frozen) +=
+            counts_elements(model, p);
+    }
+    if (counts.grad_known == 0)
+        return;
+    if (counts.trainable == counts.params || counts.frozen == counts.params) {
+        buf_text(&text, counts.trainable == counts.params ? "all" : "nothing");
+    } else {
+        text_commas(&text, counts.trainable);
+        buf_text(&text, " of ");
+        text_commas(&text, counts.params);
+    }
+    buf_text(&text, counts.trainable == 0 ? ": frozen" : " trainable");
+    details_line(d, "trained", COLOUR_NONE, buf_span(&text), NO_TARGET);
+    buf_release(&text);
+}
+
+static void children_lines(struct details *d, uint32_t place)
+{
+    const struct model *model = d->show->model;
+    uint32_t child = place_first(model, place);
+    struct buf text = BUF_INIT;
+    struct str rest, line;
+
+    details_children(&text, d->show, place, MOST_CHILDREN);
+    rest = buf_span(&text);
+    for (uint32_t n = 0; rest.len > 0 && str_split(&rest, '\n', &line); n++) {
+        if (line.len == 0)
+            break;
+        lines_text(d->to, COLOUR_NONE, " ");
+        lines_add(d->to, COLOUR_NONE, 0, line);
+        lines_end_target(d->to, n < MOST_CHILDREN ? child : NO_TARGET);
+        child = n < MOST_CHILDREN ? place_next(model, child) : NO_PLACE;
+    }
+    buf_release(&text);
+}
+
+static void module_lines(struct details *d, uint32_t place)
+{
+    static const char *const own[] = {"same as ", "arguments  {}", NULL};
+    const struct model *model = d->show->model;
+    const struct object *object = place_object(model, place);
+    struct buf text = BUF_INIT;
+    struct str rest, line;
+
+    details_alarms(d, place);
+    details_head(&text, d->show, place);
+    rest = buf_span(&text);
+    str_split(&rest, '\n', &line);
+    head_line(d, line);
+    labelled(d, rest, own);
+    buf_clear(&text);
+    if (object && model->flags[place] & PLACE_AGAIN)
+        place_line(d, "same as", "", object->place);
+    bases_line(d, object);
+    trained_line(d, place);
+    if (d->show->activity && model->kind[place] == PLACE_MODULE) {
+        calls_text(&text, d->show, place, MOST_CALLS);
+        details_text(d, buf_span(&text), NO_TARGET);
+    }
+    children_lines(d, place);
+    buf_release(&text);
+}
+
+/* --- A tensor */
+
+static void shape_lines(struct details *d, uint32_t place, const struct tensor *tensor)
+{
+    struct buf text = BUF_INIT;
+
+    if (tensor->rank > 0)
+        text_shape(&text, tensor_shape(d->show->model, tensor), tensor->rank);
+    else
+        buf_text(&text, "scalar");
+    buf_text(&text, "   ");
+    facts_number(&text, tensor->numel * dtype_info(tensor->dtype)->values, "value",
+                 "values");
+    buf_text(&text, "   ");
+    text_bytes(&text, tensor->layout == LAYOUT_STRIDED
+                          ? tensor_bytes(tensor)
+                          : counts_bytes(&d->show->session->places, place));
+    details_line(d, "shape", COLOUR_NONE, buf_span(&text), NO_TARGET);
+    details_line(d, "dtype", COLOUR_NONE, str_of(dtype_name(tensor->dtype)), NO_TARGET);
+    buf_release(&text);
+}
+
+static void tied_lines(struct details *d, uint32_t place)
+{
+    const struct model *model = d->show->model;
+    uint32_t first = place_tensor(model, place)->place;
+
+    if (first != place && first != NO_PLACE)
+        place_line(d, "tied", "to ", first);
+    for (uint32_t p = first; p != NO_PLACE; p = tensor_next_place(model, p))
+        if (p != place && p != first)
+            place_line(d, "tied", "also ", p);
+}
+
+static void tensor_lines(struct details *d, uint32_t place)
+{
+    static const char *const own[] = {"tied ", "part ", NULL};
+    const struct model *model = d->show->model;
+    const struct tensor *tensor = place_tensor(model, place);
+    struct buf text = BUF_INIT;
+    const char *why = NULL;
+
+    shape_lines(d, place, tensor);
+    details_tensor(&text, d->show, place, true);
+    labelled(d, buf_span(&text), own);
+    tied_lines(d, place);
+    for (uint32_t p = place_first(model, place); p != NO_PLACE;
+         p = place_next(model, p))
+        place_line(d, "part", "", p);
+    if (!tensor_readable(model, tensor, &why) && why)
+        details_line(d, "values", COLOUR_NONE, str_of(why), NO_TARGET);
+    buf_release(&text);
+}
+
+/* --- A value */
+
+/* A call that a load would make, and that is not known to be harmless. */
+static bool is_odd_call(const struct show *show, uint32_t place)
+{
+    const struct value *value;
+
+    if (show->model->kind[place] != PLACE_VALUE)
+        return false;
+    value = value_at(&show->model->values, show->model->object[place]);
+    return (value->kind == VALUE_CALL || value->kind == VALUE_OBJECT ||
+            value->kind == VALUE_GLOBAL) &&
+           show_trust(show, value->text) != TRUST_KNOWN;
+}
+
+static void value_lines(struct details *d, uint32_t place)
+{
+    struct buf text = BUF_INIT;
+
+    if (is_odd_call(d->show, place)) {
+        d->indent = DETAILS_INDENT;
+        details_safety(d);
+        lines_end(d->to);
+    }
+    details_value(&text, d->show, place);
+    lines_text(d->to, COLOUR_NONE, " ");
+    lines_wrap(d->to, COLOUR_NONE, str_trim(buf_span(&text)), d->width, 1);
+    buf_release(&text);
+}
+
+/* --- The panel */
 
 static void details_subject(struct buf *to, struct explorer *explorer)
 {
     uint32_t place = explorer_place(explorer);
 
-    if (place == 0)
+    if (explorer->pair && browse_place(explorer->browse) == 0) {
+        buf_text(to, "in short");
+        return;
+    }
+    if (place == NO_PLACE)
+        return;
+    if (is_odd_call(&explorer->show, place))
+        buf_text(to, "safety of ");
+    if (place == 0 || is_odd_call(&explorer->show, place))
         escape_terminal(to, explorer->show.file_name);
-    else if (place != NO_PLACE)
+    else
         run_place(to, &explorer->show, place);
+}
+
+/* What became of it between the two models. */
+static bool pair_lines(struct details *d)
+{
+    uint32_t node = browse_place(d->explorer->browse);
+    struct row row = {.place = node, .count = 1, .above = NO_ROW};
+    struct buf text = BUF_INIT;
+
+    if (node == 0) {
+        diff_short(d->to, &d->explorer->pair->diff, d->width);
+        return true;
+    }
+    diff_status(&text, d->show, &row);
+    lines_text(d->to, COLOUR_NONE, " ");
+    lines_wrap(d->to, COLOUR_NONE, str_trim(buf_span(&text)), d->width, 1);
+    buf_release(&text);
+    return explorer_place(d->explorer) == NO_PLACE;
+}
+
+static void place_lines(struct details *d, uint32_t place)
+{
+    const struct model *model = d->show->model;
+    bool is_file = place == 0 && (!model->live || d->show->session->run);
+
+    if (is_file)
+        details_file(d);
+    d->indent = DETAILS_INDENT + 1; /* "saved from" is long */
+    if (is_file && model->kind[0] == PLACE_MODULE) {
+        module_lines(d, 0);
+    } else if (is_file) {
+        ;
+    } else if (model->kind[place] == PLACE_TENSOR) {
+        tensor_lines(d, place);
+    } else if (model->kind[place] == PLACE_VALUE) {
+        value_lines(d, place);
+    } else {
+        module_lines(d, place);
+    }
+    details_findings(d, place);
 }
 
 static void details_lines(struct lines *to, struct explorer *explorer,
                           struct panel_state *state, const struct panel_room *room)
 {
-    const struct show *show = &explorer->show;
-    uint32_t place = explorer_place(explorer);
-    struct buf text = BUF_INIT;
+    struct show one = explorer->show;
+    struct details d = {.to = to,
+                        .explorer = explorer,
+                        .show = &one,
+                        .width = room->width,
+                        .indent = DETAILS_INDENT,
+                        .roomy = room->height >= ROOMY || room->zoomed};
 
-    (void)room;
-    if (place == NO_PLACE) {
-        buf_text(&text, " only in the left one\n");
-    } else if (show->model->kind[place] == PLACE_TENSOR) {
-        details_tensor(&text, show, place, true);
-    } else if (show->model->kind[place] == PLACE_VALUE) {
-        details_value(&text, show, place);
-    } else {
-        details_module(&text, show, place);
-        if (show->activity)
-            calls_text(&text, show, place, 3);
+    d.show = &explorer->show;
+    if (!explorer->pair || !pair_lines(&d)) {
+        /* Of the two models, the right one is told about. */
+        one.pair = NULL;
+        d.show = &one;
+        place_lines(&d, explorer_place(explorer));
     }
-    lines_paragraph(to, COLOUR_NONE, buf_span(&text));
-    buf_release(&text);
     panel_keep_targets(state, to);
 }
 
@@ -44,7 +369,9 @@ static bool details_act(struct explorer *explorer, struct panel_state *state,
 {
     uint32_t target = act == ACT_ENTER ? panel_target(state) : NO_TARGET;
 
-    if (target == NO_TARGET) {
+    if (act == ACT_PREVIOUS || act == ACT_NEXT)
+        return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
+    if (target == NO_TARGET || explorer->pair) {
         explorer_say(explorer, "nothing to go to on this line");
         return false;
     }
@@ -56,7 +383,7 @@ const struct panel details_panel = {
     .id = "details",
     .title = "Details",
     .cursor = true,
-    .hints = "Enter go there",
+    .hints = "Enter go there   + zoom",
     .subject = details_subject,
     .lines = details_lines,
     .act = details_act,

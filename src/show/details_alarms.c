@@ -1,0 +1,177 @@
+/* Details: what was found at a place, by the reader and in a run. */
+#include <stdio.h>
+
+#include "show/check_text.h"
+#include "show/details_in.h"
+#include "show/run_text.h"
+#include "show/summary.h"
+#include "text/text.h"
+
+#define MOST_FINDINGS 50
+
+/* Those of the file as a whole stand at the root, which also lists the others. */
+void details_findings(struct details *d, uint32_t place)
+{
+    const struct model *model = d->show->model;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < model->n_findings && n < MOST_FINDINGS; i++) {
+        const struct finding *finding = &model->findings[i];
+        struct buf text = BUF_INIT;
+        char label[16];
+
+        if (finding->place != place && place != 0)
+            continue;
+        snprintf(label, sizeof label, "%s %s", summary_finding_sign(finding->severity),
+                 n++ == 0 ? "found" : "");
+        check_finding(&text, model, finding);
+        details_line(d, label, summary_finding_colour(finding->severity),
+                     buf_span(&text),
+                     finding->place == FINDING_NOWHERE ? NO_TARGET : finding->place);
+        buf_release(&text);
+    }
+}
+
+/* --- What raised */
+
+static uint32_t weight_of(const struct model *model, uint32_t place)
+{
+    for (uint32_t p = place_first(model, place); p != NO_PLACE;
+         p = place_next(model, p))
+        if (model->kind[p] == PLACE_TENSOR && str_is(place_name(model, p), "weight"))
+            return p;
+    return NO_PLACE;
+}
+
+/* "wants …×2048": the dimension that its weight meets in the input. */
+static void wants(struct buf *to, const struct model *model, uint32_t place,
+                  const struct tensor *weight)
+{
+    const int64_t *shape = tensor_shape(model, weight);
+    struct str name = class_short(place_class(model, place));
+    const struct object *object = place_object(model, place);
+    bool transposed = str_find(name, STR("Transpose")) >= 0;
+    const struct value *groups;
+    uint32_t id;
+    int64_t channels;
+
+    if (str_find(name, STR("Conv")) >= 0 && weight->rank > 2) {
+        channels = shape[transposed ? 0 : 1];
+        if (!transposed && object &&
+            value_get(&model->values, object->args, "groups", &id)) {
+            groups = value_at(&model->values, id);
+            channels *= groups->kind == VALUE_INT ? groups->integer : 1;
+        }
+        buf_printf(to, "wants …×%lld", (long long)channels);
+        for (int i = 2; i < weight->rank; i++)
+            buf_text(to, "×…");
+    } else if (str_find(name, STR("Linear")) >= 0 && weight->rank == 2) {
+        buf_printf(to, "wants …×%lld", (long long)shape[1]);
+    } else {
+        buf_text(to, "is ");
+        text_shape(to, shape, weight->rank);
+    }
+}
+
+static void raised_lines(struct details *d, uint32_t place)
+{
+    const struct model *model = d->show->model;
+    const struct run *run = d->show->session->run;
+    uint32_t call = d->show->activity->at[place].newest, weight, value;
+    struct buf text = BUF_INIT;
+
+    if (run->calls[call].error)
+        escape_terminal(&text, run_string(run, run->calls[call].error));
+    else
+        buf_text(&text, run->calls[call].flags & RUN_ABORTED ? "it did not come back"
+                                                             : "an exception");
+    details_line(d, "✗ raised", COLOUR_ALARM, buf_span(&text), NO_TARGET);
+    buf_clear(&text);
+    value = activity_value(run, call, RUN_IN);
+    if (value != RUN_NONE) {
+        run_shape(&text, run, value);
+        details_line(d, "  got", COLOUR_NONE, buf_span(&text), NO_TARGET);
+        buf_clear(&text);
+    }
+    weight = weight_of(model, place);
+    if (weight != NO_PLACE) {
+        wants(&text, model, place, place_tensor(model, weight));
+        details_line(d, "  weight", COLOUR_NONE, buf_span(&text), weight);
+        buf_clear(&text);
+    }
+    if (run->calls[call].line) {
+        escape_terminal(&text, run_string(run, run->calls[call].line));
+        details_line(d, "  called", COLOUR_NONE, buf_span(&text), NO_TARGET);
+    }
+    buf_release(&text);
+}
+
+/* --- What is not finite */
+
+static void producer_lines(struct details *d, uint32_t place)
+{
+    const struct activities *all = d->show->activity;
+    const struct activity *at = &all->at[place];
+    struct buf text = BUF_INIT;
+
+    if (place == all->first_producer) {
+        struct run_lines notes = {0};
+        struct arena arena;
+
+        arena_init(&arena, 0);
+        /* The first line is about the first NaN, if there is one. */
+        if (run_notes(&notes, d->show, &arena, NULL) == 0 && notes.n > 0)
+            buf_text(&text, notes.at[0].text);
+        arena_release(&arena);
+    } else {
+        buf_text(&text, "made ");
+        run_not_finite(&text, at->nan, at->inf);
+        buf_text(&text, "; all that went in was finite");
+    }
+    details_line(d, "✗ values", COLOUR_ALARM, buf_span(&text), NO_TARGET);
+    buf_release(&text);
+}
+
+/* An alarm of something inside: the first that is met. */
+static void below_line(struct details *d, uint32_t place)
+{
+    const struct activities *all = d->show->activity;
+    struct buf text = BUF_INIT;
+
+    for (uint32_t p = place + 1; p < d->show->model->end[place]; p++) {
+        if (!(all->at[p].flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)))
+            continue;
+        run_place(&text, d->show, p);
+        buf_text(&text, all->at[p].flags & ACTIVITY_RAISED ? " raised an exception"
+                                                           : " made values that are "
+                                                             "not finite");
+        details_line(d, "! below", COLOUR_WARNING, buf_span(&text), p);
+        break;
+    }
+    buf_release(&text);
+}
+
+void details_alarms(struct details *d, uint32_t place)
+{
+    const struct activity *at;
+    struct buf text = BUF_INIT;
+
+    if (!d->show->activity || d->show->model->kind[place] != PLACE_MODULE)
+        return;
+    at = &d->show->activity->at[place];
+    if (at->flags & ACTIVITY_RAISED && at->newest != RUN_NONE)
+        raised_lines(d, place);
+    if (at->flags & ACTIVITY_PRODUCER) {
+        producer_lines(d, place);
+    } else if (at->nan + at->inf > 0) {
+        run_not_finite(&text, at->nan, at->inf);
+        buf_text(&text, " in its results, given on");
+        details_line(d, "values", COLOUR_ALARM, buf_span(&text),
+                     d->show->activity->first_producer == NO_PLACE
+                         ? NO_TARGET
+                         : d->show->activity->first_producer);
+    }
+    if (at->flags & ACTIVITY_BELOW)
+        below_line(d, place);
+    buf_release(&text);
+}

@@ -1,0 +1,34 @@
+/* details_in.h - the parts of the Details panel. */
+#ifndef SHOW_DETAILS_IN_H
+#define SHOW_DETAILS_IN_H
+
+#include "show/explorer.h"
+#include "show/lines.h"
+
+struct details {
+    struct lines *to;
+    struct explorer *explorer;
+    const struct show *show;
+    unsigned width;
+    unsigned indent; /* cells left of what a label says */
+    bool roomy;      /* what is as expected is told too */
+};
+
+#define DETAILS_INDENT 11 /* of the file as a whole */
+
+/* " label     text", the text on as many lines as it needs; Enter goes to `target`. */
+void details_line(struct details *d, const char *label, enum colour role,
+                  struct str text, uint32_t target);
+/* Lines that somebody else wrote: each with a blank before it, cut into as many as it
+ * needs. */
+void details_text(struct details *d, struct str text, uint32_t target);
+
+/* The file or recording as a whole. */
+void details_file(struct details *d);
+/* What a load would run, every global and its uses. */
+void details_safety(struct details *d);
+/* What was found at this place: by the reader, and in a run. */
+void details_findings(struct details *d, uint32_t place);
+void details_alarms(struct details *d, uint32_t place);
+
+#endif
