@@ -55,29 +55,71 @@ static int add_findings(struct explorer *explorer)
     return 0;
 }
 
-/* What a load would run, where it stands in the tree: once for each global and place.
+static int add_use(struct explorer *explorer, uint32_t global, enum trust trust,
+                   uint32_t place)
+{
+    const struct model *model = explorer->show.model;
+    struct buf text = BUF_INIT;
+
+    buf_text(&text, trust == TRUST_DANGER ? "a load would run " : "needs the code of ");
+    escape_terminal(&text, model_string(model, model->pickle.globals[global].name));
+    return add(explorer, trust == TRUST_DANGER ? SEVERITY_ALARM : SEVERITY_WARNING, 0,
+               place, keep(explorer, &text));
+}
+
+/* The global that what stands here is made by: the string id of its name, or 0. */
+static uint32_t maker_of(const struct model *model, uint32_t place)
+{
+    const struct object *object;
+    const struct value *value;
+
+    if (model->kind[place] == PLACE_VALUE) {
+        value = value_at(&model->values, model->object[place]);
+        return value->kind == VALUE_CALL || value->kind == VALUE_OBJECT ||
+                       value->kind == VALUE_GLOBAL
+                   ? value->text
+                   : 0;
+    }
+    if (model->kind[place] == PLACE_TENSOR)
+        return 0;
+    object = place_object(model, place);
+    return object && object->class_id != NO_CLASS && !object->guessed
+               ? model->classes[object->class_id].name
+               : 0;
+}
+
+/* What a load would run, where it stands in the tree; what stands nowhere, at the root.
  */
 static int add_uses(struct explorer *explorer)
 {
-    const struct model *model = explorer->show.model;
+    const struct show *show = &explorer->show;
+    const struct model *model = show->model;
     const struct pickle_log *log = &model->pickle;
+    bool *told =
+        arena_array(&explorer->arena, (size_t)log->n_globals + 1, sizeof *told);
+    uint32_t global;
 
-    for (uint32_t i = 0; i < log->n_events; i++) {
-        const struct pickle_event *event = &log->events[i];
-        struct str name = model_string(model, log->globals[event->global].name);
-        enum trust trust;
-        struct buf text = BUF_INIT;
+    if (!told)
+        return -1;
+    if (show->session->verdict.verdict == VERDICT_SAFE)
+        return 0;
+    for (uint32_t p = 0; p < model->n_places && log->n_globals > 0; p++) {
+        uint32_t maker = maker_of(model, p);
+        enum trust trust = maker ? show_trust(show, maker) : TRUST_KNOWN;
 
-        if (event->act == PICKLE_NAMES || name.len == 0)
+        if (trust == TRUST_KNOWN || !map_find(&show->globals, maker, &global))
             continue;
-        trust = verdict_judge(model, &explorer->session->verdict, event->global, NULL);
-        if (trust == TRUST_KNOWN)
+        told[global] = true;
+        if (add_use(explorer, global, trust, p) < 0)
+            return -1;
+    }
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        enum trust trust = verdict_judge(model, &show->session->verdict, i, NULL);
+
+        if (trust == TRUST_KNOWN || told[i] ||
+            model_string(model, log->globals[i].name).len == 0)
             continue;
-        buf_text(&text,
-                 trust == TRUST_DANGER ? "a load would run " : "needs the code of ");
-        escape_terminal(&text, name);
-        if (add(explorer, trust == TRUST_DANGER ? SEVERITY_ALARM : SEVERITY_WARNING, 0,
-                event->place, keep(explorer, &text)) < 0)
+        if (add_use(explorer, i, trust, FINDING_NOWHERE) < 0)
             return -1;
     }
     return 0;
