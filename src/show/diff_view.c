@@ -319,6 +319,8 @@ static void add_title_counts(struct buf *to, const struct diff *diff)
 {
     const uint32_t *n = diff->total.states;
 
+    if (!diff->values)
+        buf_text(to, "   values not compared");
     add_title_count(to, "= ", count_alike(diff, &diff->total),
                     diff->values ? "same" : "alike", true);
     if (diff->values)
@@ -330,8 +332,6 @@ static void add_title_counts(struct buf *to, const struct diff *diff)
     if (diff->values)
         add_title_count(to, "? ", n[DIFF_UNREAD], "not compared", false);
     add_title_count(to, "→ ", diff->total.renamed, "renamed", false);
-    if (!diff->values)
-        buf_text(to, "   values not compared");
     if (!diff->complete)
         buf_text(to, "   stopped");
 }
@@ -365,6 +365,7 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
 {
     const struct diff *diff = diff_of(show);
     const struct diff_sums *sums = &node_of(show, row)->sums;
+    const struct compared *by = compared_at(diff, row->place);
     struct buf raw = BUF_INIT;
 
     if (row->place == 0) {
@@ -374,62 +375,66 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
         escape_terminal(to, buf_span(&raw));
     }
     buf_text(to, "   ");
-    add_count(to, sums->tensors, "tensor", "tensors");
-    if (node_of(show, row)->pair == DIFF_NONE)
-        buf_printf(to, ", %u differ", (unsigned)count_different(diff, sums));
-    if (sums->max_pair != DIFF_NONE && sums->max_abs > 0) {
+    if (node_of(show, row)->pair != DIFF_NONE) {
+        add_tensor_state(to, &diff->pairs[node_of(show, row)->pair]);
+    } else {
+        text_commas(to, count_different(diff, sums));
+        buf_text(to, " of ");
+        add_count(to, sums->tensors, "tensor differs", "tensors differ");
+    }
+    if (by && by->different > 0) {
+        buf_text(to, "   rel ");
+        add_relative(to, by);
         buf_text(to, "   max ");
-        text_real(to, sums->max_abs);
-        buf_text(to, " in ");
-        buf_clear(&raw);
-        diff_pair_name(diff, sums->max_pair, &raw);
-        escape_terminal(to, buf_span(&raw));
+        text_real(to, by->max_abs);
     }
     buf_release(&raw);
 }
 
 /* ---- in short ---- */
 
-/* All that diff_text.c prints as rows; here only those that are no row of the tree. */
-static void add_rows(struct lines *to, const struct diff *diff, unsigned width)
+/* All that diff_text.c prints as rows: "~ layer4  60 of 60  rel 4.1%". */
+static void add_rows(struct buf *to, const struct diff *diff)
 {
     struct arena arena;
     struct diff_rows rows = {.arena = &arena};
-    struct buf text = BUF_INIT;
 
     arena_init(&arena, GIB);
-    if (diff_rows_make(&rows, diff, NULL) == 0 && rows.n > 0)
-        lines_end(to);
+    diff_rows_make(&rows, diff, NULL);
     for (uint32_t i = 0; i < rows.n; i++) {
         const struct diff_row *row = &rows.at[i];
 
-        lines_printf(to, row->colour, " %s ", row->sign);
-        buf_clear(&text);
-        buf_printf(&text, "%.*s", STR_ARG(row->what));
+        buf_printf(to, "\n%s %.*s", row->sign, STR_ARG(row->what));
         if (row->amount.len > 0)
-            buf_printf(&text, "  %.*s", STR_ARG(row->amount));
+            buf_printf(to, "  %.*s", STR_ARG(row->amount));
         if (row->rest.len > 0)
-            buf_printf(&text, "  %.*s", STR_ARG(row->rest));
-        lines_wrap(to, COLOUR_NONE, buf_span(&text), width, 3);
+            buf_printf(to, "  %.*s", STR_ARG(row->rest));
     }
-    buf_release(&text);
     arena_release(&arena);
 }
 
-void diff_short(struct lines *to, const struct diff *diff, unsigned width)
+void diff_short(struct buf *to, const struct diff *diff)
 {
-    struct buf text = BUF_INIT;
+    size_t begin = to->len;
 
     if (diff_equal(diff)) {
-        diff_same(&text, diff);
-    } else {
-        diff_sentence(&text, diff);
-        if (text.len == 0)
-            diff_counts(&text, diff);
+        diff_same(to, diff);
+        return;
     }
-    lines_text(to, COLOUR_NONE, " ");
-    lines_wrap(to, COLOUR_NONE, buf_span(&text), width, 1);
-    if (!diff_equal(diff))
-        add_rows(to, diff, width);
-    buf_release(&text);
+    diff_sentence(to, diff);
+    if (to->len == begin)
+        diff_counts(to, diff);
+    add_rows(to, diff);
+}
+
+void diff_short_lines(struct lines *to, struct str text, unsigned width)
+{
+    struct str line;
+    bool first = true;
+
+    while (str_split(&text, '\n', &line)) {
+        lines_text(to, COLOUR_NONE, " ");
+        lines_wrap(to, first ? COLOUR_NONE : COLOUR_DIM, line, width, first ? 1 : 3);
+        first = false;
+    }
 }

@@ -39,9 +39,10 @@ double diff_distance(const struct diff *diff, uint32_t node);
 void diff_title(struct lines *to, const struct diff *diff, unsigned width);
 void diff_status(struct buf *to, const struct show *show, const struct row *row);
 
-/* What happened, in short: a sentence or two, and below it all that is no matter of one
- * row: names that changed by rule, plain values, classes. On lines of at most `width`.
- */
-void diff_short(struct lines *to, const struct diff *diff, unsigned width);
+/* What happened, in short: a sentence or two; below it, one line each, all that the
+ * differences come to: names that changed by rule, plain values, classes. */
+void diff_short(struct buf *to, const struct diff *diff);
+/* The same on lines of at most `width`. */
+void diff_short_lines(struct lines *to, struct str text, unsigned width);
 
 #endif

@@ -156,7 +156,8 @@ TEST(in_short_a_pair_is_told_in_a_sentence)
     struct lines lines = {0};
 
     see(&seen, left_lines, right_lines, true);
-    diff_short(&lines, &seen.pair->diff, 60);
+    diff_short(&seen.text, &seen.pair->diff);
+    diff_short_lines(&lines, buf_span(&seen.text), 60);
     for (uint32_t i = 0; i < lines.n; i++) {
         buf_clear(&seen.text);
         line_plain(&seen.text, &lines, i);

@@ -67,6 +67,7 @@ void explorer_end(struct explorer *explorer)
     jobs_free(explorer->jobs);
     browse_free(explorer->browse);
     buf_release(&explorer->message);
+    buf_release(&explorer->in_short);
     arena_release(&explorer->arena);
     *explorer = (struct explorer){.session = NULL};
 }

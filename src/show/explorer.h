@@ -47,6 +47,7 @@ struct explorer {
     bool ascii;         /* of what measures itself, as bars do */
     struct buf message; /* for the status line, until the next key */
     struct alarms alarms;
+    struct buf in_short; /* of a pair: what happened; empty until it is asked for */
 
     /* Private: tensors that were asked for however large they are; without `jobs`, what
      * was computed: an index in `numbers` by tensor. */

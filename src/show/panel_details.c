@@ -289,11 +289,7 @@ static void details_subject(struct buf *to, struct explorer *explorer)
 {
     uint32_t place = explorer_place(explorer);
 
-    if (explorer->pair && browse_place(explorer->browse) == 0) {
-        buf_text(to, "in short");
-        return;
-    }
-    if (place == NO_PLACE)
+    if (explorer->pair || place == NO_PLACE)
         return;
     if (is_odd_call(&explorer->show, place))
         buf_text(to, "safety of ");
@@ -303,22 +299,15 @@ static void details_subject(struct buf *to, struct explorer *explorer)
         run_place(to, &explorer->show, place);
 }
 
-/* What became of it between the two models. */
-static bool pair_lines(struct details *d)
+/* Of two models, whatever row is selected: what happened to the one, in short. It is
+ * worked out once. */
+static void pair_lines(struct details *d)
 {
-    uint32_t node = browse_place(d->explorer->browse);
-    struct row row = {.place = node, .count = 1, .above = NO_ROW};
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->explorer->in_short;
 
-    if (node == 0) {
-        diff_short(d->to, &d->explorer->pair->diff, d->width);
-        return true;
-    }
-    diff_status(&text, d->show, &row);
-    lines_text(d->to, COLOUR_NONE, " ");
-    lines_wrap(d->to, COLOUR_NONE, str_trim(buf_span(&text)), d->width, 1);
-    buf_release(&text);
-    return explorer_place(d->explorer) == NO_PLACE;
+    if (text->len == 0)
+        diff_short(text, &d->explorer->pair->diff);
+    diff_short_lines(d->to, buf_span(text), d->width > 2 ? d->width - 2 : 1);
 }
 
 static void place_lines(struct details *d, uint32_t place)
@@ -346,21 +335,17 @@ static void place_lines(struct details *d, uint32_t place)
 static void details_lines(struct lines *to, struct explorer *explorer,
                           struct panel_state *state, const struct panel_room *room)
 {
-    struct show one = explorer->show;
     struct details d = {.to = to,
                         .explorer = explorer,
-                        .show = &one,
+                        .show = &explorer->show,
                         .width = room->width,
                         .indent = DETAILS_INDENT,
                         .roomy = room->height >= ROOMY || room->zoomed};
 
-    d.show = &explorer->show;
-    if (!explorer->pair || !pair_lines(&d)) {
-        /* Of the two models, the right one is told about. */
-        one.pair = NULL;
-        d.show = &one;
+    if (explorer->pair)
+        pair_lines(&d);
+    else
         place_lines(&d, explorer_place(explorer));
-    }
     panel_keep_targets(state, to);
 }
 

@@ -6,6 +6,8 @@
 #include "show/diff_view.h"
 #include "text/width.h"
 
+#define DIFF_WIDE                                                                      \
+    100 /* cells from which on the columns of two models have fixed widths */
 #define LEAST_NAME     24 /* cells; before the name column gets narrower, columns go */
 #define BAR_CELLS      10
 #define TIME_BAR_CELLS 17
@@ -188,9 +190,12 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
         add(layout, sort)->cells = SORT_CELLS;
 }
 
-/* Of two models all columns of their table, in its order. */
+/* Of two models all columns of their table, in its order; on a wide screen they keep
+ * their places whatever they say. */
 static void add_diff(struct tree_layout *layout)
 {
+    static const uint8_t least[] = {25, 12, 12, 8, 9};
+
     for (size_t i = 0; i < n_diff_columns && i < LABELS_MOST; i++)
         layout->at[layout->n++] = (struct tree_column){.column = &diff_columns[i],
                                                        .id = diff_columns[i].id,
@@ -199,6 +204,8 @@ static void add_diff(struct tree_layout *layout)
                                                        .goes = diff_columns[i].rank,
                                                        .grows = true,
                                                        .shown = true};
+    for (size_t i = 0; i < COUNT_OF(least) && layout->width >= DIFF_WIDE; i++)
+        layout->at[i].least = least[i];
 }
 
 /* --- How wide */
@@ -231,6 +238,8 @@ static void measure(struct tree_layout *layout, struct explorer *explorer)
         column->cells = (unsigned)text_width(str_of(column->header));
         if (*widest > column->cells)
             column->cells = *widest;
+        if (column->least > column->cells)
+            column->cells = column->least;
     }
     buf_release(&cell);
 }

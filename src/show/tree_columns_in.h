@@ -16,6 +16,7 @@ struct tree_column {
     uint8_t slot;   /* in label_set.widest */
     uint8_t goes;   /* the lowest goes first */
     bool grows;     /* it has no width of its own */
+    uint8_t least;  /* then at least so wide; 0: as wide as what it says */
     bool shown;
 };
 

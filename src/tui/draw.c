@@ -189,7 +189,10 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
     struct buf subject = BUF_INIT, title = BUF_INIT;
     struct lines *lines;
 
-    buf_printf(&title, "%u %s", where->panel, panel->title);
+    if (tui->explorer.pair && where->panel == PANEL_DETAILS)
+        buf_text(&title, "in short");
+    else
+        buf_printf(&title, "%u %s", where->panel, panel->title);
     panel->subject(&subject, &tui->explorer);
     draw_rule(tui, &area, buf_cstr(&title), buf_span(&subject), focused);
     buf_release(&subject);

@@ -10,7 +10,8 @@
 #include "text/pen.h"
 #include "tui/tui_in.h"
 
-#define FRAME_MS 250 /* how often a long job is told */
+#define PAIR_ROWS 6   /* of the panel below two models, with its rule */
+#define FRAME_MS  250 /* how often a long job is told */
 
 /* --- What is explored */
 
@@ -40,9 +41,15 @@ static void begin_view(struct tui *tui)
 {
     struct frame_wanted fresh = FRAME_WANTED_INIT;
 
-    fresh.share = tui->view.share ? tui->view.share : fresh.share;
-    fresh.height = tui->view.height ? tui->view.height : fresh.height;
-    fresh.below = tui->view.below || tui->config.plain;
+    if (!tui->pair_view) {
+        fresh.share = tui->view.share ? tui->view.share : fresh.share;
+        fresh.height = tui->view.height ? tui->view.height : fresh.height;
+        fresh.below = tui->view.below;
+    }
+    fresh.below |= tui->config.plain || tui->explorer.pair;
+    tui->pair_view = tui->explorer.pair != NULL;
+    if (tui->pair_view) /* what is said of them lies below their wide columns */
+        fresh.height = PAIR_ROWS;
     tui->view = fresh;
     memset(tui->opened, 0, sizeof(tui->opened));
     for (unsigned i = 1; i < PANEL_COUNT; i++)

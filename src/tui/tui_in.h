@@ -62,6 +62,7 @@ struct tui {
     /* What lies under a comparison: q leads back to it. NULL: nothing. */
     struct session *under;
     bool under_ours;       /* to close */
+    bool pair_view;        /* panels stand as two models have them */
     struct buf under_view; /* as link_options() wrote it */
 
     /* How it is shown. */
