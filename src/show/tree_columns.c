@@ -13,6 +13,7 @@
 #define TIME_BAR_CELLS 17
 #define WIDE           110 /* from here on the bar of times has more room */
 #define WIDE_BAR_CELLS 22
+#define SMALL          78  /* 80 less a scroll bar: a low screen can be wide */
 #define NARROW         100 /* below: panels lie below the tree */
 #define MOST_CELLS     24  /* of a column that grows with what was shown */
 #define MOST_SHAPES    72
@@ -316,7 +317,7 @@ static void fit(struct tree_layout *layout, const struct explorer *explorer,
 {
     unsigned least_name = explorer->show.pair ? LEAST_NAME - 4 : LEAST_NAME, used;
 
-    if (room->small && !explorer->show.pair)
+    if (room->small && room->width < SMALL && !explorer->show.pair)
         keep_one(layout);
     shrink_shapes(layout);
     while (columns_width(layout) + least_name > layout->width) {
@@ -366,9 +367,6 @@ void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
     layout->top = browse_top(explorer->browse);
     layout->end =
         rows->n - layout->top < layout->rows ? rows->n : layout->top + layout->rows;
-    layout->scroll_bar = rows->n > layout->rows && room->width > 8;
-    if (layout->scroll_bar)
-        layout->width -= 2;
     if (explorer->show.pair)
         add_diff(layout);
     else if (!explorer->labels.flowing)

@@ -23,12 +23,11 @@ struct tree_column {
 struct tree_layout {
     struct tree_column at[LABELS_MOST];
     unsigned n;
-    unsigned width;    /* of the line, without a scroll bar */
+    unsigned width;    /* of the line */
     unsigned name;     /* cells of gutter, guides and label */
     unsigned hidden;   /* labels that have no room */
     unsigned rows;     /* lines for rows */
     uint32_t top, end; /* the rows that are on the screen */
-    bool scroll_bar;
     int sort; /* the column by which rows are ordered; or -1: none, the model's order */
     bool sort_name;
     unsigned levels, left_out; /* guides: how many are drawn at most; how many of the

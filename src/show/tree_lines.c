@@ -184,22 +184,6 @@ static void put_cells(struct tree_writer *w, struct tree_look look)
 
 /* --- Lines */
 
-/* The bar at the right edge: which part of all rows is on the screen. */
-static void put_scroll_bar(struct tree_writer *w, unsigned line)
-{
-    const struct tree_layout *layout = &w->layout;
-    uint64_t n = browse_rows(w->explorer->browse)->n, height = layout->rows;
-    uint64_t size = height * height / n, at;
-
-    size = size == 0 ? 1 : size;
-    at = n > height ? (uint64_t)layout->top * (height - size) / (n - height) : 0;
-    tree_pad(w, layout->width + 1);
-    if (line >= at && line < at + size)
-        put_text(w, COLOUR_NONE, glyph(GLYPH_SCROLL, w->ascii));
-    else
-        put_text(w, COLOUR_DIM, glyph(GLYPH_LINE, w->ascii));
-}
-
 /* A tied tensor says to what rather than how much, where both have no room. */
 static bool speaks_up(const struct tree_writer *w, const struct row *row, size_t room)
 {
@@ -350,8 +334,6 @@ void tree_lines(struct lines *to, struct explorer *explorer,
 
         if (row < w.layout.end)
             put_row(&w, row);
-        if (w.layout.scroll_bar)
-            put_scroll_bar(&w, i);
         end_line(&w, row < w.layout.end ? row : NO_TARGET);
     }
     label_release(&w.label);

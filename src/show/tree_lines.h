@@ -18,11 +18,13 @@
 struct tree_room {
     unsigned width, height; /* with the header's line */
     bool no_colour;         /* same class and matches have their gutter signs */
-    bool small;             /* the screen is under 80×24: one column of numbers */
+    bool small; /* the screen is under 80×24: if it is narrow, one column of
+                   numbers */
 };
 
-/* height lines: the header, rows from browse_top() on, empty ones. line.target is the
- * row. */
+/* height lines, exactly as wide as there is room; a scroll bar is drawn beside them by
+ * who knows where there is a cell for it. The header, rows from browse_top() on, empty
+ * ones. line.target is the row. */
 void tree_lines(struct lines *to, struct explorer *explorer,
                 const struct tree_room *room);
 
