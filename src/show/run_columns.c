@@ -68,7 +68,9 @@ static uint32_t value_of(const struct show *show, const struct row *row,
 {
     const struct activity *at = called(show, row);
 
-    return at ? activity_value(show->session->run, at->newest, kind) : RUN_NONE;
+    return at && at->newest != RUN_NONE
+               ? activity_value(show->session->run, at->newest, kind)
+               : RUN_NONE;
 }
 
 /* ---- what went in and came out ---- */

@@ -20,6 +20,7 @@
 #define GOES_BAR       6
 #define STAYS          255
 #define SORT_CELLS     10
+#define NAN_CELLS      8
 
 /* --- Which columns */
 
@@ -39,8 +40,10 @@ static struct tree_column *add(struct tree_layout *layout, const char *column)
 {
     struct tree_column *to = &layout->at[layout->n++];
 
-    *to = (struct tree_column){
-        .column = column_find(str_of(column)), .id = column, .shown = true};
+    *to = (struct tree_column){.column = column_find(str_of(column)),
+                               .id = column,
+                               .shown = true,
+                               .goes = STAYS};
     to->header = to->column->header;
     return to;
 }
@@ -174,6 +177,8 @@ static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned 
     last->cells = (unsigned)strlen(last->header);
 }
 
+/* What is not finite in a recording is always told, and so is what rows are ordered
+ * by. */
 static void add_labels(struct tree_layout *layout, const struct explorer *explorer,
                        const struct tree_room *room)
 {
@@ -187,7 +192,9 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
         add_tree(layout, kinds, n, room);
     else
         add_flat(layout, kinds, n, explorer);
-    if (sort && label_kind_find(str_of(sort)) < 0 && column_find(str_of(sort)))
+    if (explorer->show.activity && explorer->show.activity->spoilt_call != RUN_NONE)
+        add(layout, "nan")->cells = NAN_CELLS;
+    else if (sort && label_kind_find(str_of(sort)) < 0 && column_find(str_of(sort)))
         add(layout, sort)->cells = SORT_CELLS;
 }
 
@@ -308,7 +315,8 @@ static void keep_one(struct tree_layout *layout)
     if (layout->sort >= 0)
         kept = (unsigned)layout->sort;
     for (unsigned c = 0; c < layout->n; c++)
-        if (c != kept && layout->at[c].shown)
+        if (c != kept && layout->at[c].shown &&
+            !str_is(str_of(layout->at[c].id), "nan"))
             hide(layout, c);
 }
 

@@ -160,14 +160,19 @@ static void put_part(struct tree_writer *w, enum label_part part, enum colour co
 
 /* --- The label */
 
-/* What is switched off is left out; tensors and values keep what they are. */
-static void drop_parts(struct tree_writer *w)
+/* What is switched off is left out; tensors and values keep what they are. A live model
+ * is named for its class: once is enough. */
+static void drop_parts(struct tree_writer *w, const struct row *row)
 {
     const struct label_set *set = &w->explorer->labels;
     bool type = label_is_on(set, "type");
 
     if (!w->label.is_class)
         return;
+    if (row->place == 0 && w->explorer->show.model->live && type) {
+        buf_clear(&w->label.name);
+        w->label.joint = "";
+    }
     if (!type || !label_is_on(set, "args")) {
         buf_clear(&w->label.args);
         w->label.always = false;
@@ -200,7 +205,7 @@ static void put_parts(struct tree_writer *w, const struct row *row,
 void tree_put_label(struct tree_writer *w, const struct row *row, struct tree_look look,
                     size_t cells)
 {
-    drop_parts(w);
+    drop_parts(w, row);
     put_parts(w, row, look, cells);
 }
 
@@ -272,7 +277,7 @@ void tree_put_flowing(struct tree_writer *w, const struct row *row,
     unsigned others = make_texts(w, row, &own);
 
     make_flowing(w, row);
-    drop_parts(w);
+    drop_parts(w, row);
     for (int i = 0; i < set->n; i++) {
         size_t begin = i > 0 ? w->ends[i - 1] : 0;
         const char *id = label_kinds[set->order[i]].id;

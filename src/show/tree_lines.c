@@ -98,6 +98,8 @@ static bool make_cells(struct tree_writer *w, const struct row *row)
             column->bar(&text, show, row, (int)column->cells);
         else if (column->shown)
             column->column->cell(&text, show, row);
+        while (text.len > 0 && text.at[text.len - 1] == ' ')
+            text.len--; /* a bar has blanks behind it */
         if (w->ascii)
             glyph_to_ascii(&w->cell, text.at, text.len);
         else
@@ -257,51 +259,47 @@ static void put_name_header(struct tree_writer *w, const char *sign)
     buf_release(&text);
 }
 
-/* "memory»3": three have no room. Of a text without room for that, the end goes. */
-static void add_hidden(struct tree_writer *w, struct buf *header, size_t cells)
+static void put_column_header(struct tree_writer *w, unsigned c, const char *sign,
+                              unsigned spare)
 {
-    struct buf sign = BUF_INIT;
-    size_t width;
+    struct tree_column column = w->layout.at[c];
+    struct buf header = BUF_INIT;
 
-    buf_printf(&sign, "%s%u", w->ascii ? ">" : "»", w->layout.hidden);
-    width = text_width(buf_span(&sign));
-    cut_cell(&w->cut, CUT_END, buf_span(header),
-             cells + 1 > width ? cells + 1 - width : 0, w->ascii);
-    buf_clear(header);
-    buf_str(header, buf_span(&w->cut));
-    buf_str(header, buf_span(&sign));
-    buf_release(&sign);
+    if (w->ascii)
+        glyph_to_ascii(&header, column.header, strlen(column.header));
+    else
+        buf_text(&header, column.header);
+    if ((int)c == w->layout.sort)
+        buf_text(&header, sign);
+    column.end -= spare;
+    column.cells -= spare < column.cells ? spare : column.cells;
+    put_cell(w, &column, buf_span(&header), COLOUR_DIM, 0);
+    buf_release(&header);
 }
 
+/* The line ends in »3 where three have no room. */
 static void put_header(struct tree_writer *w)
 {
     static const char *const signs[2][2] = {{"▾", "▴"}, {"v", "^"}};
     const char *sign = signs[w->ascii][browse_view(w->explorer->browse)->reverse];
-    struct buf text = BUF_INIT, header = BUF_INIT;
-    unsigned last = 0;
+    struct buf hidden = BUF_INIT;
+    unsigned last = 0, width;
 
+    if (w->layout.hidden > 0)
+        buf_printf(&hidden, "%s%u", w->ascii ? ">" : "»", w->layout.hidden);
+    width = (unsigned)text_width(buf_span(&hidden));
     put_name_header(w, sign);
     for (unsigned c = 0; c < w->layout.n; c++)
         if (w->layout.at[c].shown && w->layout.at[c].cells > 0)
             last = c;
-    for (unsigned c = 0; c < w->layout.n; c++) {
-        if (!w->layout.at[c].shown)
-            continue;
-        buf_clear(&text);
-        buf_clear(&header);
-        buf_text(&text, w->layout.at[c].header);
-        if (w->ascii)
-            glyph_to_ascii(&header, text.at, text.len);
-        else
-            buf_str(&header, buf_span(&text));
-        if ((int)c == w->layout.sort)
-            buf_text(&header, sign);
-        if (c == last && w->layout.hidden > 0)
-            add_hidden(w, &header, w->layout.at[c].cells);
-        put_cell(w, &w->layout.at[c], buf_span(&header), COLOUR_DIM, 0);
+    for (unsigned c = 0; c < w->layout.n; c++)
+        if (w->layout.at[c].shown)
+            put_column_header(w, c, sign, c == last ? width : 0);
+    if (w->used + width <= w->layout.width) {
+        tree_pad(w, w->layout.width - width);
+        tree_put(w, COLOUR_DIM, 0, buf_span(&hidden));
     }
-    buf_release(&text);
-    buf_release(&header);
+    buf_release(&hidden);
 }
 
 static void end_line(struct tree_writer *w, uint32_t target)

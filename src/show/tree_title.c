@@ -9,9 +9,10 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define MOST_FACTS 8
-#define MANY_ROWS  1000 /* from here on the position is told in percent too */
-#define GAP        2    /* cells between what stands left and right */
+#define MOST_FACTS   8
+#define MANY_ROWS    1000 /* from here on the position is told in percent too */
+#define NARROW_TITLE 50
+#define GAP          2 /* cells between what stands left and right */
 
 /* A line with facts on its left, the most important first, and others on its right, the
  * most important last. */
@@ -212,10 +213,20 @@ static void add_title_right(struct facts *right, const struct explorer *explorer
         add_run_alarm(right, show->activity);
     if (show->model->partial)
         buf_text(fact(right, COLOUR_WARNING), "incomplete");
-    if (session_judged(show->session) &&
-        (!show->session->run || verdict != VERDICT_SAFE))
+    if (session_judged(show->session) && !show->model->live)
         buf_text(fact(right, summary_verdict_colour(verdict)),
                  summary_verdict_word(verdict));
+}
+
+/* Where hardly anything fits, "25.6M params, all trainable" becomes 25.6M params. */
+static void shorten_params(struct facts *left)
+{
+    for (unsigned i = 1; i < left->n; i++) {
+        ptrdiff_t comma = str_find(buf_span(&left->at[i].text), STR(", all "));
+
+        if (comma > 0)
+            left->at[i].text.len = (size_t)comma;
+    }
 }
 
 /* Before facts on the left go, "forward 87.29ms" becomes 87.29ms. */
@@ -241,6 +252,8 @@ void title_line(struct lines *to, struct explorer *explorer, unsigned width)
     add_title_right(&right, explorer);
     if (!fits(&left, &right, width))
         shorten_time(&right);
+    if (width < NARROW_TITLE)
+        shorten_params(&left);
     write_line(to, &left, &right, width);
     facts_release(&left);
     facts_release(&right);
@@ -322,7 +335,7 @@ static void add_status_left(struct facts *left, const struct explorer *explorer,
     add_path(fact(left, COLOUR_STRONG), &label);
     if (row->place != 0 && !(row->flags & ROW_MORE)) {
         add_what(left, show, row, &label);
-        if (row_params(show, row) > 0) {
+        if (row_params(show, row) > 0 && !(row->flags & ROW_RUN)) {
             struct buf *params = fact(left, COLOUR_NONE);
 
             text_count(params, row_params(show, row));
@@ -348,7 +361,8 @@ static void add_which(struct facts *right, const struct browse *browse,
         text_commas(text, browse_match_number(browse));
         buf_text(text, " of ");
         add_count(text, browse_matches(browse), "match", "matches");
-    } else if (row->place != 0 && browse_same(browse, &which, &of, &class_name)) {
+    } else if (row->place != 0 && !(row->flags & ROW_RUN) &&
+               browse_same(browse, &which, &of, &class_name)) {
         text_commas(text, which);
         buf_text(text, " of ");
         text_commas(text, of);
