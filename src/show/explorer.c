@@ -6,6 +6,7 @@
 #include "show/alarms_in.h"
 #include "text/text.h"
 
+#define USUAL_BINS    48
 #define UNASKED_BYTES (64 * MIB) /* what is read without being asked for */
 
 /* ---- beginning and ending ---- */
@@ -163,8 +164,10 @@ static const struct numbers *compute(struct explorer *explorer, uint32_t tensor,
                                      const char **ret_why)
 {
     static const double quantiles[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
-    struct numbers_wanted wanted = {
-        .quantiles = quantiles, .n_quantiles = COUNT_OF(quantiles), .bins = 48};
+    struct numbers_wanted wanted = {.quantiles = quantiles,
+                                    .n_quantiles = COUNT_OF(quantiles),
+                                    .bins =
+                                        explorer->bins ? explorer->bins : USUAL_BINS};
     struct err err = {0};
     struct numbers *numbers;
     uint32_t index;
@@ -195,7 +198,10 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
     bool busy;
 
     *ret_why = NULL;
-    if (!explorer->jobs)
+    /* Other steps than the usual ones are counted at once; what is large keeps those.
+     */
+    if (!explorer->jobs ||
+        (explorer->bins && tensor_bytes(&model->tensors[tensor]) <= UNASKED_BYTES))
         return compute(explorer, tensor, ret_why);
     numbers = jobs_numbers(explorer->jobs, tensor, &busy, &why);
     if (why) {
@@ -211,6 +217,12 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
         *ret_why = why ? why : busy ? "…" : NULL;
     }
     return numbers;
+}
+
+void explorer_set_bins(struct explorer *explorer, uint32_t bins)
+{
+    explorer->bins = bins == USUAL_BINS ? 0 : bins;
+    map_init(&explorer->measured, &explorer->arena);
 }
 
 void explorer_measure(struct explorer *explorer, uint32_t tensor)

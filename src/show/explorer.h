@@ -44,6 +44,7 @@ struct explorer {
     struct jobs *jobs;  /* numbers that are being computed; NULL: computed when asked */
     uint32_t call;      /* which call of the selected module is shown: its number; or
                            RUN_NONE: the newest */
+    uint32_t bins;      /* of histograms; 0: as many as usual */
     bool ascii;         /* of what measures itself, as bars do */
     struct buf message; /* for the status line, until the next key */
     struct alarms alarms;
@@ -89,6 +90,8 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
  */
 bool explorer_may_read(struct explorer *explorer, uint32_t tensor,
                        const char **ret_why);
+/* :hist: so many steps from now on. */
+void explorer_set_bins(struct explorer *explorer, uint32_t bins);
 /* :stats: read it however large it is; of all tensors with NO_TENSOR. */
 #define NO_TENSOR UINT32_MAX
 void explorer_measure(struct explorer *explorer, uint32_t tensor);

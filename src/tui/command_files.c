@@ -46,6 +46,9 @@ static void tell(struct work *work)
     key = term_key(tui->term, &glance);
     if (key.code == KEY_ESCAPE || key.code == KEY_CTRL('C') || key.code == KEY_HANGUP)
         atomic_store(&work->cancel, 1);
+    else if (key.code != KEY_NONE && key.code != KEY_JOBS && key.code != KEY_PASTE &&
+             tui->n_ahead < AHEAD_MOST)
+        tui->ahead[tui->n_ahead++] = key;
 }
 
 static void begin_busy(struct busy *busy, struct tui *tui, const char *what)
@@ -227,16 +230,4 @@ int run_export(struct tui *tui, struct str words, struct err *err)
     buf_release(&path);
     buf_release(&again);
     return status;
-}
-
-int run_hist(struct tui *tui, struct str words, struct err *err)
-{
-    uint64_t bins;
-
-    if (!str_to_u64(words, &bins) || bins == 0 || bins > 10000)
-        return err_set(err, ERR_USAGE, ":hist takes a number of steps, 1 to 10000");
-    return err_set(err, ERR_UNSUPPORTED,
-                   "histograms here have 48 steps; torchoscope show %s NAME --hist %u "
-                   "prints others",
-                   tui->explorer.session->model->path, (unsigned)bins);
 }

@@ -8,6 +8,8 @@
 #include "text/nearest.h"
 #include "tui/commands_in.h"
 
+#define MOST_BINS 1000 /* of a histogram; show --hist prints more */
+
 /* ---- where ---- */
 
 static int go_command(struct tui *tui, struct str words, struct err *err)
@@ -155,6 +157,18 @@ static int stats_command(struct tui *tui, struct str words, struct err *err)
     return 0;
 }
 
+static int hist_command(struct tui *tui, struct str words, struct err *err)
+{
+    uint64_t bins;
+
+    if (!str_to_u64(words, &bins) || bins == 0 || bins > MOST_BINS)
+        return err_set(err, ERR_USAGE, ":hist takes a number of steps, 1 to %d",
+                       MOST_BINS);
+    explorer_set_bins(&tui->explorer, (uint32_t)bins);
+    tui_focus(tui, PANEL_STATISTICS);
+    return 0;
+}
+
 static int stop_command(struct tui *tui, struct str words, struct err *err)
 {
     (void)words;
@@ -228,7 +242,7 @@ const struct tui_command tui_commands[] = {
     {"panel", "N", "open a panel, by number or name", panel_command, complete_panels},
     {"stats", "[NAME]", "measure a tensor, or all of them", stats_command,
      complete_names},
-    {"hist", "BINS", "a histogram of so many steps", run_hist, NULL},
+    {"hist", "BINS", "a histogram of so many steps", hist_command, NULL},
     {"slice", "[..]", "these values of the tensor", slice_command, NULL},
     {"check", NULL, "is it safe, and is it whole?", check_command, NULL},
     {"export", "FILE", "write it; the name tells the form", run_export, complete_files},

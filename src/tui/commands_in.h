@@ -17,7 +17,6 @@ int run_open(struct tui *tui, struct str words, struct err *err);
 int run_diff(struct tui *tui, struct str words, struct err *err);
 int run_export(struct tui *tui, struct str words, struct err *err);
 int run_reload(struct tui *tui, struct str words, struct err *err);
-int run_hist(struct tui *tui, struct str words, struct err *err);
 
 /* A path as typed: ~/ is the user's home. */
 void typed_path(struct buf *to, struct str typed);

@@ -1,6 +1,7 @@
 /* What a command line may become: commands, then what the command takes, or names. Each
  * choice is offered as what stands behind the command's name; tui_complete() puts the
  * name before it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,8 +219,13 @@ void tui_complete(struct tui *tui, struct str line, struct menu *to)
         free(found);
         return;
     }
-    for (size_t i = 0; i < n_tui_commands; i++)
-        offer(to, line, tui_commands[i].name, tui_commands[i].about);
+    for (size_t i = 0; i < n_tui_commands; i++) {
+        char word[24]; /* a blank leads on to what it takes */
+
+        snprintf(word, sizeof word, "%s%s", tui_commands[i].name,
+                 tui_commands[i].usage ? " " : "");
+        offer(to, line, word, tui_commands[i].about);
+    }
     if (line.len > 0)
         complete_names(tui, line, to);
 }

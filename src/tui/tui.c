@@ -304,6 +304,18 @@ static void take_jobs(struct tui *tui)
         tui_changed(tui);
 }
 
+/* What was typed while something took long comes first. */
+static struct key next_key(struct tui *tui, const struct term_wait *wait)
+{
+    struct key key;
+
+    if (tui->n_ahead == 0)
+        return term_key(tui->term, wait);
+    key = tui->ahead[0];
+    memmove(tui->ahead, tui->ahead + 1, --tui->n_ahead * sizeof *tui->ahead);
+    return key;
+}
+
 static void loop(struct tui *tui)
 {
     const struct tui_wanted *wanted = tui->wanted;
@@ -323,7 +335,7 @@ static void loop(struct tui *tui)
             wait.fd = files_fd(tui);
         else if (tui->exploring && tui->explorer.jobs)
             wait.fd = jobs_fd(tui->explorer.jobs);
-        key = term_key(tui->term, &wait);
+        key = next_key(tui, &wait);
         if (wanted->stop && wanted->stop(wanted->user))
             break;
         if (key.code == KEY_HANGUP)

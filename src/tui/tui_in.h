@@ -43,6 +43,8 @@ struct hint {
 
 struct files; /* files.c: the model files of a folder, over the body */
 
+#define AHEAD_MOST 64 /* keys; more are lost */
+
 struct tui {
     const struct tui_wanted *wanted; /* borrowed */
     struct config config;            /* with what the options say already in it */
@@ -71,8 +73,10 @@ struct tui {
     uint32_t opened[PANEL_COUNT], clock; /* when each was opened or focused last */
     uint32_t label_cursor, label_top, n_labels;
     struct panel_lines panels[PANEL_COUNT];
-    struct lines tree; /* of the last frame */
-    uint64_t changes;  /* counts what may change a panel */
+    struct lines tree;            /* of the last frame */
+    uint64_t changes;             /* counts what may change a panel */
+    struct key ahead[AHEAD_MOST]; /* typed while something took long */
+    unsigned n_ahead;
     struct hint hints[HINTS_MOST];
     unsigned n_hints;
 
