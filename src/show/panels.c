@@ -6,10 +6,9 @@
 #include "show/panels_in.h"
 
 const struct panel *const panels[PANEL_COUNT] = {
-    [PANEL_DETAILS] = &details_panel,
-    [PANEL_STATISTICS] = &statistics_panel,
-    [PANEL_PERFORMANCE] = &performance_panel,
-    [PANEL_FLOW] = &flow_panel,
+    [PANEL_DETAILS] = &details_panel,         [PANEL_CODE] = &code_panel,
+    [PANEL_ATTRIBUTES] = &attributes_panel,   [PANEL_STATISTICS] = &statistics_panel,
+    [PANEL_PERFORMANCE] = &performance_panel, [PANEL_FLOW] = &flow_panel,
 };
 
 const struct panel *panel_find(struct str id)

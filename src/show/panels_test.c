@@ -9,6 +9,7 @@
 #include "run/kept.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
+#include "show/code_in.h"
 #include "show/panels_in.h"
 #include "show/sheet.h"
 
@@ -326,4 +327,169 @@ TEST(a_recording_that_raised_opens_at_the_module_that_did)
     CHECK(
         strstr(shown(&s, PANEL_DETAILS, 60, 20), " ✗ alarm   a raised ValueError: no"));
     scene_end(&s);
+}
+
+/* ---- code ---- */
+
+static const char block_source[] = "class Block(nn.Module):\n"
+                                   "    \"\"\"One\n"
+                                   "    block.\"\"\"\n"
+                                   "    def forward(self, x, mask=None):\n"
+                                   "        out = self.conv(x)  # first\n"
+                                   "\n"
+                                   "        if self.down is not None:\n"
+                                   "            x = self.down(x)\n"
+                                   "        out += x\n"
+                                   "        return self.relu(out)\n";
+
+static void mark_calls(struct code_mark *marks, struct code *code, struct arena *arena)
+{
+    static int64_t dims[] = {1, 3, 8, 8, /* */ 1, 16, 8, 8};
+    static struct run_value values[] = {
+        {.rank = 4, .stats = RUN_NONE, .shape = 0}, /* x */
+        {.rank = 4, .stats = RUN_NONE, .shape = 4}, /* of conv */
+        {.rank = 4, .stats = RUN_NONE, .shape = 4}, /* of down */
+        {.rank = 4, .stats = RUN_NONE, .shape = 4}, /* the sum */
+        {.rank = 4, .stats = RUN_NONE, .shape = 4}, /* of relu */
+    };
+    static struct run_io ios[] = {
+        {.call = 0, .kind = RUN_IN, .value = 0},
+        {.call = 1, .kind = RUN_IN, .value = 0},
+        {.call = 1, .kind = RUN_OUT, .value = 1},
+        {.call = 2, .kind = RUN_IN, .value = 0},
+        {.call = 2, .kind = RUN_OUT, .value = 2},
+        {.call = 3, .kind = RUN_IN, .value = 3},
+        {.call = 3, .kind = RUN_OUT, .value = 4},
+    };
+    static struct run_call calls[] = {
+        {.parent = RUN_NONE, .ios = 0, .n_ios = 1, .start_ns = 0, .end_ns = 100},
+        {.parent = 0, .ios = 1, .n_ios = 2, .start_ns = 10},
+        {.parent = 0, .ios = 3, .n_ios = 2, .start_ns = 20},
+        {.parent = 0, .ios = 5, .n_ios = 2, .start_ns = 30},
+    };
+    static struct run run;
+    struct session session = {.run = &run};
+    struct show show = {.session = &session};
+
+    run = (struct run){.calls = calls,
+                       .n_calls = 4,
+                       .ios = ios,
+                       .n_ios = 7,
+                       .values = values,
+                       .n_values = 5,
+                       .dims = dims,
+                       .n_dims = 8};
+    CHECK(intern_init(&run.strings, arena) == 0);
+    ios[0].path = ios[1].path = ios[3].path = ios[5].path =
+        intern_add(&run.strings, STR("[0]"));
+    calls[1].line = intern_add(&run.strings, STR("net.py:14"));
+    calls[2].line = intern_add(&run.strings, STR("net.py:17"));
+    calls[3].line = intern_add(&run.strings, STR("net.py:19"));
+    *code = (struct code){.file = STR("/home/net.py"), .first = 10};
+    CHECK(code_split(code, str_of(block_source), arena) == 0);
+    CHECK_INT(code->n, 10);
+    CHECK_INT(code->forward, 3);
+    CHECK(code_marks(marks, code, &show, 0, arena) == 0);
+}
+
+TEST(shapes_stand_beside_the_lines_that_made_them)
+{
+    static const char *const expected[] = {NULL,       NULL,      NULL,    "x 1×3×8×8",
+                                           "1×16×8×8", NULL,      "taken", "1×16×8×8",
+                                           "1×16×8×8", "1×16×8×8"};
+    struct code_mark marks[13] = {{0}};
+    struct code code;
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    mark_calls(marks, &code, &arena);
+    for (int i = 0; i < 10; i++)
+        CHECK_STR(marks[i].text, expected[i]);
+    CHECK(marks[3].input && !marks[4].input);
+    arena_release(&arena);
+}
+
+TEST(words_texts_and_comments_have_colours_and_long_lines_are_cut)
+{
+    struct lines lines = {0};
+    struct buf text = BUF_INIT;
+    char quote = '\0';
+
+    code_spans(&lines, STR("if x == 'a\\'b':  # why"), 80, &quote);
+    lines_end(&lines);
+    CHECK_INT(lines.spans[0].colour, COLOUR_TYPE);
+    CHECK_INT(lines.spans[lines.n_spans - 1].colour, COLOUR_DIM);
+    code_spans(&lines, STR("\"\"\"begins"), 80, &quote);
+    CHECK_INT(quote, '"');
+    code_spans(&lines, STR("if it ends\"\"\" + name"), 12, &quote);
+    CHECK_INT(quote, '\0');
+    lines_end(&lines);
+    line_plain(&text, &lines, 1);
+    CHECK_STR(buf_cstr(&text), "\"\"\"beginsif it ends\"…");
+    buf_release(&text);
+    lines_release(&lines);
+}
+
+TEST(a_class_without_source_says_what_is_known)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    go(&s, "a.weight");
+    CHECK_STR(shown(&s, PANEL_CODE, 60, 9), "── Linear\n"
+                                            " no source: not in this file\n"
+                                            " class torch.nn.modules.linear.Linear\n");
+    go(&s, "b");
+    CHECK(strstr(shown(&s, PANEL_CODE, 60, 9), " no source: not in a state_dict"));
+    scene_end(&s);
+}
+
+/* ---- attributes ---- */
+
+TEST(attributes_of_a_file_fold_and_unfold)
+{
+    struct panel_state *state;
+    struct scene s;
+
+    scene_begin(&s, session_of_run(sample_run(1), NULL));
+    state = &s.explorer.panels[PANEL_ATTRIBUTES];
+    go(&s, "a");
+    CHECK_STR(shown(&s, PANEL_ATTRIBUTES, 40, 12), "── model.a\n"
+                                                   " ▾ Linear\n"
+                                                   " ├   size: (3, -3)\n"
+                                                   " ├   eps: 1e-05\n"
+                                                   " ├   bias: True\n"
+                                                   " ├   odd: … (too deep)\n"
+                                                   " └   training: True\n");
+    state->cursor = 2;
+    CHECK(!act(&s, PANEL_ATTRIBUTES, ACT_ENTER));
+    CHECK(act(&s, PANEL_ATTRIBUTES, ACT_LEFT));
+    CHECK_INT(state->cursor, 0);
+    CHECK(act(&s, PANEL_ATTRIBUTES, ACT_RIGHT));
+    CHECK_INT(state->cursor, 1);
+    scene_end(&s);
+}
+
+TEST(long_lists_among_attributes_unfold_and_show_some_of_their_items_at_once)
+{
+    static const char begin[] = "\x80\x02}U\x01l](";
+    struct buf pickle = BUF_INIT;
+    struct panel_state *state;
+    struct scene s;
+
+    buf_add(&pickle, begin, sizeof begin - 1);
+    for (int i = 0; i < 120; i++)
+        buf_add(&pickle, "K\x07", 2);
+    buf_add(&pickle, "es.", 3);
+    scene_begin(&s, pickled("/tmp/list_panels_test.pkl", pickle.at, pickle.len));
+    state = &s.explorer.panels[PANEL_ATTRIBUTES];
+    go(&s, "l");
+    shown(&s, PANEL_ATTRIBUTES, 40, 12);
+    CHECK(strstr(s.text.at, " ├   49: 7\n └   … 70 more\n"));
+    state->cursor = 51;
+    CHECK(act(&s, PANEL_ATTRIBUTES, ACT_ENTER));
+    shown(&s, PANEL_ATTRIBUTES, 40, 12);
+    CHECK(strstr(s.text.at, " ├   99: 7\n └   … 20 more\n"));
+    scene_end(&s);
+    buf_release(&pickle);
 }

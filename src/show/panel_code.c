@@ -1,0 +1,276 @@
+/* Panel 2: the source of the selected module's class; beside its lines the shapes that
+ * came out of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "show/code_in.h"
+#include "show/panels_in.h"
+#include "show/run_text.h"
+#include "text/text.h"
+
+#define CODE_MEMORY (64 * MIB)
+#define NARROW      90 /* cells under which indentation is halved */
+
+/* What was read of a class, until another is selected. */
+struct own {
+    const struct model *model;
+    uint32_t class_id; /* or NO_CLASS: none yet */
+    struct arena arena;
+    struct code code;
+    const char *why; /* there is no source */
+
+    uint32_t call; /* whose shapes stand beside it, or RUN_NONE */
+    struct code_mark *marks;
+    struct arena marks_arena;
+};
+
+/* The module whose code is shown: that of the row, or the one it stands in. */
+static uint32_t module_of(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    uint32_t place = explorer_place(explorer);
+
+    while (place != NO_PLACE && place != 0 &&
+           (model->kind[place] == PLACE_TENSOR || model->kind[place] == PLACE_VALUE))
+        place = model->parent[place];
+    return place;
+}
+
+static const struct object *object_of(struct explorer *explorer)
+{
+    uint32_t place = module_of(explorer);
+
+    return place == NO_PLACE ? NULL : place_object(explorer->show.model, place);
+}
+
+static bool has_class(const struct object *object)
+{
+    return object && object->class_id != NO_CLASS && !object->guessed;
+}
+
+/* --- Reading */
+
+static void read_class(struct own *own, const struct model *model, uint32_t class_id)
+{
+    struct class_code code = {.why = NULL};
+    struct err err = {0};
+
+    arena_release(&own->arena);
+    arena_init(&own->arena, CODE_MEMORY);
+    own->model = model;
+    own->class_id = class_id;
+    own->marks = NULL;
+    own->why = NULL;
+    own->code = (struct code){
+        .name = class_short(model_string(model, model->classes[class_id].name)),
+        .first = 1};
+    if (class_code(model, class_id, &own->arena, &code, &err) < 0) {
+        own->why = arena_printf(&own->arena, "%s", err.text);
+        return;
+    }
+    own->code.file = code.file;
+    own->code.first = code.line ? code.line : 1;
+    if (code.text.len == 0)
+        own->why = code.why ? code.why : "its code is not in this file";
+    else if (code_split(&own->code, code.text, &own->arena) < 0)
+        own->why = "its code is too long";
+}
+
+/* What is known of the class of the row; NULL: it has none. Another class is shown from
+ * its forward on. */
+static struct own *own_of(struct explorer *explorer, struct panel_state *state)
+{
+    const struct model *model = explorer->show.model;
+    const struct object *object = object_of(explorer);
+    struct own *own = state->own;
+
+    if (!has_class(object))
+        return NULL;
+    if (!own) {
+        own = state->own = calloc(1, sizeof *own);
+        if (!own)
+            return NULL;
+        own->class_id = NO_CLASS;
+    }
+    if (own->model != model || own->class_id != object->class_id) {
+        read_class(own, model, object->class_id);
+        state->top = state->cursor =
+            own->code.forward < own->code.n ? own->code.forward : 0;
+    }
+    return own;
+}
+
+static void find_marks(struct own *own, struct explorer *explorer)
+{
+    uint32_t place = module_of(explorer);
+    uint32_t call = explorer_call(explorer, place);
+
+    if (own->marks && own->call == call)
+        return;
+    arena_release(&own->marks_arena);
+    arena_init(&own->marks_arena, CODE_MEMORY);
+    own->call = call;
+    own->marks =
+        arena_array(&own->marks_arena, (size_t)own->code.n + 1, sizeof *own->marks);
+    if (own->marks && call != RUN_NONE &&
+        code_marks(own->marks, &own->code, &explorer->show, call, &own->marks_arena) <
+            0)
+        own->marks = NULL;
+}
+
+/* --- Lines */
+
+/* Are most lines moved in by multiples of four (texts and long calls need not be)?
+ * Then two are enough. */
+static bool is_by_four(const struct code *code)
+{
+    uint32_t odd = 0;
+
+    for (uint32_t i = 0; i < code->n; i++)
+        odd += code_indent(code->lines[i]) % 4 != 0;
+    return odd <= code->n / 2;
+}
+
+struct drawing {
+    struct lines *to;
+    const struct own *own;
+    unsigned width;
+    int digits; /* of line numbers */
+    bool halved;
+    char quote;
+};
+
+static void code_line(struct drawing *d, uint32_t i)
+{
+    const struct code_mark *mark = d->own->marks ? &d->own->marks[i] : NULL;
+    struct str line = d->own->code.lines[i];
+    size_t indent = code_indent(line), room = d->width;
+    size_t margin = mark && mark->text ? text_width(str_of(mark->text)) : 0;
+
+    lines_printf(d->to, COLOUR_DIM, " %*u  ", d->digits, d->own->code.first + i);
+    if (d->halved && !d->quote)
+        line = str_from(line, indent - indent / 2);
+    /* The shapes at the right have two blanks before and one behind them. */
+    room -= lines_width(d->to) < room ? lines_width(d->to) : room;
+    if (margin > 0)
+        room = room > margin + 3 ? room - margin - 3 : 0;
+    code_spans(d->to, line, room, &d->quote);
+    if (margin > 0 && margin + 1 < d->width) {
+        lines_pad(d->to, d->width - 1 - margin);
+        lines_add(d->to, mark->alarm ? COLOUR_ALARM : COLOUR_NONE,
+                  mark->input ? SPAN_ITALIC : 0, str_of(mark->text));
+    }
+    lines_end(d->to);
+}
+
+static void sentence(struct lines *to, struct str text, unsigned width)
+{
+    lines_text(to, COLOUR_NONE, " ");
+    lines_wrap(to, COLOUR_DIM, text, width, 1);
+}
+
+/* There is no code: what is known instead. */
+static void no_code(struct lines *to, struct explorer *explorer, const struct own *own,
+                    unsigned width)
+{
+    const struct model *model = explorer->show.model;
+    struct buf text = BUF_INIT;
+
+    if (own) {
+        buf_text(&text, "no source: ");
+        escape_terminal(&text, str_of(own->why));
+        sentence(to, buf_span(&text), width);
+        buf_clear(&text);
+        buf_text(&text, "class ");
+        escape_terminal(&text, model_string(model, model->classes[own->class_id].name));
+        sentence(to, buf_span(&text), width);
+    } else if (model->flags[0] & PLACE_STATE_DICT || !model->live) {
+        sentence(to,
+                 STR("no source: not in a state_dict, nor are the classes of its "
+                     "modules"),
+                 width);
+    } else {
+        sentence(to, STR("no source: this is no object of a class"), width);
+    }
+    buf_release(&text);
+}
+
+static void code_lines(struct lines *to, struct explorer *explorer,
+                       struct panel_state *state, const struct panel_room *room)
+{
+    struct own *own = own_of(explorer, state);
+    struct drawing d = {.to = to, .own = own, .width = room->width};
+    char last[16];
+
+    if (!own || own->why) {
+        no_code(to, explorer, own, room->width);
+        return;
+    }
+    find_marks(own, explorer);
+    d.digits = snprintf(last, sizeof last, "%u", own->code.first + own->code.n);
+    d.halved = room->width < NARROW && is_by_four(&own->code);
+    for (uint32_t i = 0; i < own->code.n; i++)
+        code_line(&d, i);
+}
+
+/* --- The panel */
+
+/* "models/resnet.py:30 Bottleneck": the end of the path. */
+static void code_subject(struct buf *to, struct explorer *explorer)
+{
+    struct own *own = own_of(explorer, &explorer->panels[PANEL_CODE]);
+    struct str file, folder;
+    ptrdiff_t slash;
+
+    if (!own) {
+        if (explorer_place(explorer) != NO_PLACE)
+            run_place(to, &explorer->show, explorer_place(explorer));
+        return;
+    }
+    file = own->code.file;
+    slash = str_find_last_char(file, '/');
+    if (slash > 0) {
+        folder = str_head(file, (size_t)slash);
+        file = str_from(file, (size_t)(str_find_last_char(folder, '/') + 1));
+    }
+    if (file.len > 0) {
+        escape_terminal(to, file);
+        buf_printf(to, ":%u ", own->code.first);
+    }
+    escape_terminal(to, own->code.name);
+}
+
+static bool code_act(struct explorer *explorer, struct panel_state *state,
+                     enum panel_act act)
+{
+    (void)state;
+    if (act != ACT_PREVIOUS && act != ACT_NEXT)
+        return false;
+    return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
+}
+
+static void code_release(struct panel_state *state)
+{
+    struct own *own = state->own;
+
+    if (own) {
+        arena_release(&own->arena);
+        arena_release(&own->marks_arena);
+    }
+    free(own);
+    state->own = NULL;
+}
+
+const struct panel code_panel = {
+    .number = PANEL_CODE,
+    .id = "code",
+    .title = "Code",
+    .cursor = true,
+    .hints = "( ) call   E editor",
+    .subject = code_subject,
+    .lines = code_lines,
+    .act = code_act,
+    .release = code_release,
+};
