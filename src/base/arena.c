@@ -180,13 +180,19 @@ void *arena_array(struct arena *arena, size_t n, size_t item)
     return arena_alloc(arena, size);
 }
 
-void arena_drop(void *at, size_t n)
+void arena_drop_part(void *at, size_t from, size_t to)
 {
     struct arena_block *block = (struct arena_block *)at - 1;
 
-    assert(block->size >= LARGE && n <= block->size);
-    pages_drop(block, sizeof *block + block->size, sizeof *block, sizeof *block + n);
-    HIDE(at, n);
+    assert(block->size >= LARGE && from <= to && to <= block->size);
+    pages_drop(block, sizeof *block + block->size, sizeof *block + from,
+               sizeof *block + to);
+    HIDE((char *)at + from, to - from);
+}
+
+void arena_drop(void *at, size_t n)
+{
+    arena_drop_part(at, 0, n);
 }
 
 struct str arena_str(struct arena *arena, struct str s)

@@ -32,6 +32,8 @@ void *arena_array(struct arena *arena, size_t n, size_t item); /* checks n * ite
 /* The first `n` bytes of a thing of 64 KiB or more are not needed any longer: what of
  * them is whole pages goes back to the system. They may not be looked at again. */
 void arena_drop(void *at, size_t n);
+/* The same for the bytes from `from` up to `to`. */
+void arena_drop_part(void *at, size_t from, size_t to);
 
 /* Copies that end in NUL as well. `at` is NULL when the arena is spent. */
 struct str arena_str(struct arena *arena, struct str s);

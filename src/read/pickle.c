@@ -91,8 +91,8 @@ static int make_notes(struct pickle *pickle, struct err *err)
     return 0;
 }
 
-int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
-               struct str name, struct err *err)
+static int run(struct pickle *pickle, struct build *build, struct bytes *in,
+               struct str name, bool drops, struct err *err)
 {
     struct machine *m;
     int status = -1;
@@ -106,7 +106,7 @@ int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
     m = arena_alloc(&build->scratch, sizeof *m);
     if (!m)
         return arena_err(&build->scratch, "a pickle", err);
-    if (machine_init(m, pickle, build, in, name) == 0)
+    if (machine_init(m, pickle, build, in, name, drops) == 0)
         status = machine_run(m);
     if (status == 0) {
         pickle->result = machine_pop(m);
@@ -123,4 +123,16 @@ int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
     if (m->cancelled || pickle->result == NO_NODE)
         return nothing_made(m, err);
     return 0;
+}
+
+int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
+               struct str name, struct err *err)
+{
+    return run(pickle, build, in, name, false, err);
+}
+
+int pickle_run_dropping(struct pickle *pickle, struct build *build, struct bytes *in,
+                        struct str name, struct err *err)
+{
+    return run(pickle, build, in, name, bytes_left(in) >= PICKLE_DROP, err);
 }

@@ -68,7 +68,8 @@ struct node {
             node_id callee, args;
         } call;
         struct {
-            uint32_t at, len; /* STR, BYTES, BIGINT: in the input, unless LISTED */
+            uint32_t at, len; /* STR, BYTES, BIGINT: in the input (or in
+                                 pickle->chars), unless LISTED */
         } text;
         struct {
             uint32_t text; /* GLOBAL, and what is LISTED: index in pickle->texts */
@@ -86,6 +87,8 @@ struct node_more {
                       node that is no list or dict; or NO_NODE */
 };
 
+#define CHARS_SHIFT 15
+
 struct pickle {
     struct build *build;
     uint32_t stream; /* in the build's pickle log */
@@ -94,6 +97,9 @@ struct pickle {
     struct node_more *more; /* the first one is empty */
     uint32_t n_more, more_room;
     const char *input; /* borrowed: texts stand in it */
+    uint32_t copied;   /* but those shorter than this, which stand in `chars` */
+    char **chars;      /* pieces of 1 << CHARS_SHIFT bytes */
+    uint32_t n_chars, chars_room;
     struct str *texts; /* those that do not */
     uint32_t n_texts, texts_room;
     node_id *items; /* of all containers: those of one stand side by side */
@@ -109,6 +115,13 @@ struct pickle {
  * can be shown; -1 only if there is nothing (or memory is spent). */
 int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
                struct str name, struct err *err);
+
+/* The same for a large pickle that nobody needs afterwards: `in` is all of a thing in
+ * the build's scratch arena, of PICKLE_DROP bytes or more. What was run goes back to
+ * the system, but for long texts, and may not be looked at any more. */
+#define PICKLE_DROP ((size_t)1 << 20)
+int pickle_run_dropping(struct pickle *pickle, struct build *build, struct bytes *in,
+                        struct str name, struct err *err);
 
 /* Does this look like a pickle? (PROTO opcode, or a clean walk of a few opcodes.) */
 bool pickle_looks_like(struct str head);

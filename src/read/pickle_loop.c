@@ -374,6 +374,8 @@ static int step(struct machine *m, const uint8_t **told)
     bool go_on = work_step(m->build->work, (uint64_t)(m->at - *told));
 
     *told = m->at;
+    if (m->drops)
+        machine_drop(m, machine_offset(m));
     if (!go_on) {
         m->cancelled = true;
         return -1;

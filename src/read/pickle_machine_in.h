@@ -64,6 +64,10 @@ struct machine {
     const uint8_t *begin, *at, *end;
     const uint8_t *opcode; /* the one that runs */
 
+    bool drops;        /* what was run goes back to the system, ... */
+    size_t dropped;    /* ... up to here */
+    uint32_t char_end; /* where the next copied text goes, in pickle->chars */
+
     node_id *stack;
     uint32_t n_stack, stack_room;
     uint32_t *marks; /* how high the stack was at each */
@@ -125,7 +129,7 @@ int machine_spent(struct machine *m, const char *what);
 int machine_more_stack(struct machine *m);
 int machine_more_nodes(struct machine *m);
 int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
-                 struct bytes *in, struct str name);
+                 struct bytes *in, struct str name, bool drops);
 int machine_mark(struct machine *m);
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
 /* What a node has besides, made if it has nothing yet; NULL: spent. Good until the next
@@ -133,6 +137,8 @@ int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret
 struct node_more *machine_more(struct machine *m, node_id id);
 int machine_set_state(struct machine *m, node_id id, node_id state);
 int machine_set_extra(struct machine *m, node_id id, node_id extra);
+/* Give what was run so far back to the system. */
+void machine_drop(struct machine *m, size_t to);
 /* A text of the input, or one in the scratch arena. */
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
 /* The same for a GLOBAL. */

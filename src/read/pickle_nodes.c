@@ -23,9 +23,13 @@ struct str pickle_text(const struct pickle *pickle, node_id id)
     case NODE_BYTES:
     case NODE_BIGINT:
         node = &pickle->nodes[id];
-        if (!(node->flags & NODE_LISTED))
-            return (struct str){pickle->input + node->text.at, node->text.len};
-        return pickle->texts[node->listed.text];
+        if (node->flags & NODE_LISTED)
+            return pickle->texts[node->listed.text];
+        if (node->text.len < pickle->copied)
+            return (struct str){pickle->chars[node->text.at >> CHARS_SHIFT] +
+                                    (node->text.at & ((1u << CHARS_SHIFT) - 1)),
+                                node->text.len};
+        return (struct str){pickle->input + node->text.at, node->text.len};
     case NODE_GLOBAL:
         return pickle->texts[pickle->nodes[id].listed.text];
     default:

@@ -1,5 +1,9 @@
 /* Empty things are one node as long as they are empty, and nobody may be able to tell.
  */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
 #include "base/test.h"
 #include "read/test_pickle_in.h"
 
@@ -90,4 +94,69 @@ TEST(a_pickle_that_breaks_off_fills_what_was_empty)
 {
     CHECK_BROKEN("}(K\x01K\x02", "{1: 2}", "STOP");
     CHECK_BROKEN("}q\x00(K\x01}q\x01K\x02", "{1: {}}", "STOP");
+}
+
+#define SHORT_TEXTS 100000
+#define LONG_EVERY  30000
+
+static void add_text(struct buf *to, const char *text, size_t len)
+{
+    const char count[4] = {(char)len, (char)(len >> 8), (char)(len >> 16), 0};
+
+    buf_char(to, 'X');
+    buf_add(to, count, sizeof count);
+    buf_add(to, text, len);
+    buf_add(to, "q\x00", 2);
+}
+
+/* A list of many short texts, and a long one now and then. */
+static void add_texts(struct buf *to)
+{
+    static char text[100 * KIB];
+
+    memset(text, 'x', sizeof text);
+    buf_text(to, "](");
+    for (int i = 0; i < SHORT_TEXTS; i++) {
+        char name[32];
+
+        add_text(to, name, (size_t)snprintf(name, sizeof name, "layer%d.weight", i));
+        if (i % LONG_EVERY == 0)
+            add_text(to, text, sizeof text - (size_t)i / LONG_EVERY);
+    }
+    buf_text(to, "e.behind");
+}
+
+TEST(what_was_run_may_go_and_its_texts_stay)
+{
+    struct buf bytes = BUF_INIT;
+    struct ran ran = {.status = 0};
+    struct bytes in;
+    struct str text;
+    char name[32];
+    char *own;
+
+    add_texts(&bytes);
+    CHECK(bytes.len > 2 * PICKLE_DROP);
+    CHECK(build_init(&ran.build, "test", 64 * MIB, NULL, &ran.err) == 0);
+    own = arena_alloc(&ran.build.scratch, bytes.len);
+    memcpy(own, bytes.at, bytes.len);
+    in = bytes_of(own, bytes.len);
+    CHECK(pickle_run_dropping(&ran.pickle, &ran.build, &in, STR("test"), &ran.err) ==
+          0);
+    CHECK(ran.pickle.complete);
+    CHECK(str_is(str_span(in.at, bytes_left(&in)), "behind"));
+    for (uint32_t i = 0, at = 0; i < SHORT_TEXTS; i++) {
+        snprintf(name, sizeof name, "layer%u.weight", i);
+        text = pickle_text(&ran.pickle,
+                           pickle_list_at(&ran.pickle, ran.pickle.result, at++));
+        CHECK(str_is(text, name));
+        if (i % LONG_EVERY != 0)
+            continue;
+        text = pickle_text(&ran.pickle,
+                           pickle_list_at(&ran.pickle, ran.pickle.result, at++));
+        CHECK_INT(text.len, 100 * KIB - i / LONG_EVERY);
+        CHECK(text.at[0] == 'x' && text.at[text.len - 1] == 'x');
+    }
+    ran_release(&ran);
+    buf_release(&bytes);
 }

@@ -2,7 +2,9 @@
 
 #include "base/base.h"
 
-#define TUPLE_SHARED 8 /* tuples of more ints are not looked for */
+#define TUPLE_SHARED 8  /* tuples of more ints are not looked for */
+#define TEXT_COPIED  64 /* texts shorter than this are copied out of what is dropped */
+#define DROP_STEP    (256 * KIB)
 
 int machine_fault(struct machine *m, const char *why)
 {
@@ -75,7 +77,7 @@ static int make_shared(struct machine *m)
 }
 
 int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
-                 struct bytes *in, struct str name)
+                 struct bytes *in, struct str name, bool drops)
 {
     size_t used = build->scratch.used, limit = build->scratch.limit;
 
@@ -86,6 +88,8 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->begin = m->at = m->opcode = in->at;
     m->end = in->end;
     pickle->input = (const char *)in->at;
+    m->drops = drops;
+    pickle->copied = drops ? TEXT_COPIED : 0;
     arena_init(&m->arena, limit > used ? limit - used : 1);
     map_init(&m->memo_far, &m->arena);
     map_init(&m->globals, &m->arena);
@@ -177,12 +181,57 @@ static bool find_in_input(const struct machine *m, struct str text, uint32_t *re
     return true;
 }
 
+void machine_drop(struct machine *m, size_t to)
+{
+    if (to > m->dropped && to - m->dropped >= DROP_STEP)
+        arena_drop_part((void *)(uintptr_t)m->begin, m->dropped, to);
+    else
+        return;
+    m->dropped = to;
+}
+
+/* Copy a short text out of an input that goes away. Pieces stay where they are: whoever
+ * looks at a text may keep it. */
+static int copy_text(struct machine *m, struct str text, uint32_t *ret_at)
+{
+    struct pickle *p = m->pickle;
+    uint32_t piece = 1u << CHARS_SHIFT, used = m->char_end & (piece - 1);
+
+    if (m->char_end == p->n_chars << CHARS_SHIFT || text.len > piece - used) {
+        if (p->n_chars >= UINT32_MAX >> CHARS_SHIFT ||
+            arena_room(&m->build->scratch, &p->chars, p->n_chars, &p->chars_room,
+                       sizeof *p->chars) < 0)
+            return machine_spent(m, "more memory than allowed");
+        p->chars[p->n_chars] = arena_alloc(&m->build->scratch, piece);
+        if (!p->chars[p->n_chars])
+            return machine_spent(m, "more memory than allowed");
+        m->char_end = p->n_chars++ << CHARS_SHIFT;
+    }
+    *ret_at = m->char_end;
+    if (text.len > 0)
+        memcpy(p->chars[*ret_at >> CHARS_SHIFT] + (*ret_at & (piece - 1)), text.at,
+               text.len);
+    m->char_end += (uint32_t)text.len;
+    return 0;
+}
+
+/* A long text stays where it is; what lies before it may go. */
+static void keep_text(struct machine *m, uint32_t at, size_t len)
+{
+    machine_drop(m, at);
+    m->dropped = at + len;
+}
+
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text)
 {
     uint32_t at;
     node_id id;
 
     if (find_in_input(m, text, &at)) {
+        if (text.len < m->pickle->copied && copy_text(m, text, &at) < 0)
+            return NO_NODE;
+        if (m->drops && text.len >= m->pickle->copied)
+            keep_text(m, at, text.len);
         id = machine_node(m, kind);
         if (id != NO_NODE) {
             node_at(m, id)->text.at = at;

@@ -300,7 +300,7 @@ int torch_records_pickle(struct torch_records *self, const char *record,
                  &self->build->scratch, &bytes, err) < 0)
         return -1;
     in = bytes_of(bytes.at, bytes.len);
-    if (pickle_run(pickle, self->build, &in, name, err) < 0)
+    if (pickle_run_dropping(pickle, self->build, &in, name, err) < 0)
         return -1;
     pickle_run_nested(self->build, pickle, name);
     if (pickle->complete)
