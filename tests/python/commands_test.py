@@ -142,6 +142,16 @@ class Command(unittest.TestCase):
                 screen.wait("safetensors 122 tensors", "✓ SAFE")
 
 
+class Manual(unittest.TestCase):
+    def test_the_manual_page_has_all_commands(self):
+        table = (scope.ROOT / "src" / "tui" / "commands.c").read_text()
+        page = (scope.ROOT / "docs" / "torchoscope.1").read_text()
+        names = re.findall(r'^    \{"(\w+)", (?:NULL|")', table, re.M)
+        self.assertGreater(len(names), 15)
+        for name in names:
+            self.assertRegex(page, rf"(?m)^\.It Ic \\&:{name}\b", name)
+
+
 class TwoModels(unittest.TestCase):
     def test_a_diff_opens_over_a_file_and_q_leads_back(self):
         with explore(demo("resnet18.pth")) as screen:
