@@ -251,9 +251,11 @@ static bool attributes_act(struct explorer *explorer, struct panel_state *state,
     if (act == ACT_PREVIOUS || act == ACT_NEXT)
         return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
     if (!own || state->cursor >= own->n_rows)
-        return false;
+        return panel_cannot(explorer, act);
     node = own->rows[state->cursor];
     if (!node) {
+        if (act == ACT_VIEW || act == ACT_LOG || act == ACT_OUT)
+            return panel_cannot(explorer, act);
         if (act == ACT_LEFT)
             return go_left(explorer, own, state, own->more[state->cursor]->first);
         own->more[state->cursor]->most += ATTRIBUTES_STEP;
@@ -267,7 +269,7 @@ static bool attributes_act(struct explorer *explorer, struct panel_state *state,
     case ACT_RIGHT:
         return go_right(explorer, own, state, node);
     default:
-        return false;
+        return panel_cannot(explorer, act);
     }
 }
 

@@ -247,7 +247,7 @@ static bool code_act(struct explorer *explorer, struct panel_state *state,
 {
     (void)state;
     if (act != ACT_PREVIOUS && act != ACT_NEXT)
-        return false;
+        return panel_cannot(explorer, act);
     return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
 }
 

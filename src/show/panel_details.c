@@ -356,10 +356,8 @@ static bool details_act(struct explorer *explorer, struct panel_state *state,
 
     if (act == ACT_PREVIOUS || act == ACT_NEXT)
         return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
-    if (target == NO_TARGET || explorer->pair) {
-        explorer_say(explorer, "nothing to go to on this line");
-        return false;
-    }
+    if (target == NO_TARGET || explorer->pair)
+        return panel_cannot(explorer, act);
     return browse_go(explorer->browse, target);
 }
 

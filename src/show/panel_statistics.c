@@ -459,7 +459,7 @@ static bool statistics_act(struct explorer *explorer, struct panel_state *state,
     case ACT_NEXT:
         return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
     default:
-        return false;
+        return panel_cannot(explorer, act);
     }
 }
 

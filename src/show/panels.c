@@ -22,6 +22,23 @@ const struct panel *panel_find(struct str id)
     return NULL;
 }
 
+bool panel_cannot(struct explorer *explorer, enum panel_act act)
+{
+    static const char *const why[] = {
+        [ACT_ENTER] = "nothing to go to on this line",
+        [ACT_LEFT] = "nothing to the left",
+        [ACT_RIGHT] = "nothing to the right",
+        [ACT_VIEW] = "this panel has one view",
+        [ACT_LOG] = "this panel has no scale",
+        [ACT_PREVIOUS] = "no calls of this row were recorded",
+        [ACT_NEXT] = "no calls of this row were recorded",
+        [ACT_OUT] = "nothing to go out of",
+    };
+
+    explorer_say(explorer, "%s", why[act]);
+    return false;
+}
+
 /* ---- two parts ---- */
 
 static void copy_line(struct lines *to, const struct lines *from, uint32_t line)

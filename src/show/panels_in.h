@@ -10,6 +10,9 @@
 extern const struct panel details_panel, code_panel, attributes_panel, statistics_panel;
 extern const struct panel performance_panel, flow_panel;
 
+/* Say that the panel has no use for this; false. */
+bool panel_cannot(struct explorer *explorer, enum panel_act act);
+
 /* Lines of two parts side by side: the second begins at `column`. */
 void panel_beside(struct lines *to, const struct lines *left, const struct lines *right,
                   unsigned column);

@@ -181,6 +181,27 @@ static void draw_panel_lines(struct tui *tui, struct area area,
     draw_scroll(tui, &bar, state->top, n);
 }
 
+/* The title of a panel's second part, in the rule that draw_rule() drew. */
+static void draw_aside(struct tui *tui, const struct area *area,
+                       const struct panel *panel)
+{
+    struct cell_grid *cells = &tui->cells;
+    struct buf text = BUF_INIT, cut = BUF_INIT;
+    unsigned at = 0;
+
+    if (panel->aside)
+        at = panel->aside(&text, &tui->explorer.panels[panel->number]);
+    if (at > 2 && at + 8 < area->columns) {
+        text_cut(&cut, buf_span(&text), area->columns - at - 4, "…");
+        cells_text(cells, area, at - 2, 0, COLOUR_NONE, 0, STR("  "));
+        at = cells_text(cells, area, at + 2, 0, COLOUR_NONE, 0, STR(" "));
+        at = cells_text(cells, area, at, 0, COLOUR_NONE, 0, buf_span(&cut));
+        cells_text(cells, area, at, 0, COLOUR_NONE, 0, STR(" "));
+    }
+    buf_release(&text);
+    buf_release(&cut);
+}
+
 static void draw_panel(struct tui *tui, const struct frame_panel *where)
 {
     const struct panel *panel = panels[where->panel];
@@ -203,6 +224,7 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
                           (struct panel_room){.width = area.columns,
                                               .height = area.rows,
                                               .zoomed = tui->view.zoom});
+    draw_aside(tui, &where->area, panel);
     draw_panel_lines(tui, area, panel, lines, focused);
 }
 
