@@ -2,16 +2,19 @@
 
 #include "base/base.h"
 
-#define BLOCK 256 /* places that are added up beforehand */
-#define FEW   256 /* siblings that are counted anew every time */
-#define MEMO  512 /* answers that are remembered; a power of two */
+#define BLOCK 256           /* places that are added up once */
+#define SUPER (BLOCK * 256) /* and blocks of them */
+#define FEW   256           /* siblings that are counted anew every time */
+#define MEMO  512           /* answers that are remembered; a power of two */
 
 struct answer {
     uint64_t key, value; /* key 0: none */
 };
 
+/* Sums are made when they are first asked for. */
 struct below_index {
-    struct below *blocks;
+    struct below *blocks, *supers;
+    bool *block_made, *super_made;
     float *gradients; /* by tensor: the norm of its newest; below 0: none. Or NULL */
     struct answer memo[MEMO];
 };
@@ -64,14 +67,42 @@ static void add_block(struct below *to, const struct below *block)
     to->n_gradients += block->n_gradients;
 }
 
+static const struct below *block_at(const struct show *show, uint32_t block)
+{
+    struct below_index *index = show->index;
+
+    if (!index->block_made[block]) {
+        for (uint32_t p = block * BLOCK; p < (block + 1) * BLOCK; p++)
+            add_place(&index->blocks[block], show, p);
+        index->block_made[block] = true;
+    }
+    return &index->blocks[block];
+}
+
+static const struct below *super_at(const struct show *show, uint32_t super)
+{
+    struct below_index *index = show->index;
+
+    if (!index->super_made[super]) {
+        for (uint32_t b = 0; b < SUPER / BLOCK; b++)
+            add_block(&index->supers[super],
+                      block_at(show, super * (SUPER / BLOCK) + b));
+        index->super_made[super] = true;
+    }
+    return &index->supers[super];
+}
+
 void below_sum(const struct show *show, uint32_t place, struct below *ret_below)
 {
     uint32_t end = show->model->end[place], p = place;
 
     *ret_below = (struct below){0};
     while (p < end) {
-        if (show->index && p % BLOCK == 0 && end - p >= BLOCK) {
-            add_block(ret_below, &show->index->blocks[p / BLOCK]);
+        if (show->index && p % SUPER == 0 && end - p >= SUPER) {
+            add_block(ret_below, super_at(show, p / SUPER));
+            p += SUPER;
+        } else if (show->index && p % BLOCK == 0 && end - p >= BLOCK) {
+            add_block(ret_below, block_at(show, p / BLOCK));
             p += BLOCK;
         } else {
             add_place(ret_below, show, p++);
@@ -112,12 +143,13 @@ void below_index(struct show *show, struct arena *arena)
     if (!index)
         return;
     index->blocks = arena_array(arena, n / BLOCK + 1, sizeof *index->blocks);
-    if (!index->blocks)
+    index->supers = arena_array(arena, n / SUPER + 1, sizeof *index->supers);
+    index->block_made = arena_array(arena, n / BLOCK + 1, sizeof *index->block_made);
+    index->super_made = arena_array(arena, n / SUPER + 1, sizeof *index->super_made);
+    if (!index->blocks || !index->supers || !index->block_made || !index->super_made)
         return;
-    show->index = index;
     index->gradients = find_gradients(show, arena);
-    for (uint32_t p = 0; p < n; p++)
-        add_place(&index->blocks[p / BLOCK], show, p);
+    show->index = index;
 }
 
 /* --- Siblings */

@@ -204,11 +204,13 @@ static bool speaks_up(const struct tree_writer *w, const struct row *row, size_t
 /* Is all that can be trained at and below this row frozen? */
 static bool is_frozen(const struct tree_writer *w, const struct row *row)
 {
+    const struct counts *total = &w->explorer->show.session->total;
     struct below below;
 
-    if (w->explorer->show.pair || w->explorer->show.session->total.frozen == 0 ||
-        row->flags & ROW_MORE)
+    if (w->explorer->show.pair || total->frozen == 0 || row->flags & ROW_MORE)
         return false;
+    if (row->place == 0)
+        return total->trainable == 0;
     below_sum(&w->explorer->show, row->place, &below);
     return below.frozen > 0 && below.trainable == 0;
 }
