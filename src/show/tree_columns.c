@@ -13,9 +13,8 @@
 #define TIME_BAR_CELLS 17
 #define WIDE           110 /* from here on the bar of times has more room */
 #define WIDE_BAR_CELLS 22
-#define SMALL          78  /* 80 less a scroll bar: a low screen can be wide */
-#define NARROW         100 /* below: panels lie below the tree */
-#define MOST_CELLS     24  /* of a column that grows with what was shown */
+#define SMALL          78 /* 80 less a scroll bar: a low screen can be wide */
+#define MOST_CELLS     24 /* of a column that grows with what was shown */
 #define MOST_SHAPES    72
 #define GOES_BAR       6
 #define STAYS          255
@@ -98,6 +97,11 @@ static void order_times(uint8_t *kinds, unsigned n)
             kinds[i] = on[next++];
 }
 
+static bool is_small(const struct tree_room *room)
+{
+    return room->small && room->width < SMALL;
+}
+
 /* Is this label a column now? As long as nobody chose, a narrow screen shows of a
  * recording what is most asked for: params, time and its bar. */
 static bool wanted(const struct explorer *explorer, const struct tree_room *room,
@@ -108,7 +112,7 @@ static bool wanted(const struct explorer *explorer, const struct tree_room *room
 
     if (!label->column || !explorer->labels.on[kind] || (label->run && !run))
         return false;
-    if (run && !explorer->labels.chosen && room->width >= 80 && room->width < NARROW)
+    if (run && !explorer->labels.chosen && room->narrow && !is_small(room))
         return str_is(str_of(label->id), "params") || label->run;
     return true;
 }
@@ -325,7 +329,7 @@ static void fit(struct tree_layout *layout, const struct explorer *explorer,
 {
     unsigned least_name = explorer->show.pair ? LEAST_NAME - 4 : LEAST_NAME, used;
 
-    if (room->small && room->width < SMALL && !explorer->show.pair)
+    if (is_small(room) && !explorer->show.pair)
         keep_one(layout);
     shrink_shapes(layout);
     while (columns_width(layout) + least_name > layout->width) {

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "show/below.h"
+#include "show/diff_view.h"
 #include "show/tree_writer_in.h"
 #include "text/glyph.h"
 #include "text/width.h"
@@ -168,7 +169,8 @@ static void put_cell(struct tree_writer *w, const struct tree_column *column,
     tree_put(w, colour, flags, cell);
 }
 
-static void put_cells(struct tree_writer *w, struct tree_look look)
+static void put_cells(struct tree_writer *w, const struct row *row,
+                      struct tree_look look)
 {
     for (unsigned c = 0; c < w->layout.n; c++) {
         const struct tree_column *column = &w->layout.at[c];
@@ -177,6 +179,8 @@ static void put_cells(struct tree_writer *w, struct tree_look look)
 
         if (!column->shown)
             continue;
+        if (w->explorer->show.pair && str_is(str_of(column->id), "differ"))
+            diff_sign(&w->explorer->show.pair->diff, row->place, &colour);
         if (look.frozen && colour == COLOUR_NONE)
             colour = COLOUR_DIM;
         put_cell(w, column, cell, colour,
@@ -245,7 +249,7 @@ static void put_row(struct tree_writer *w, uint32_t r)
     tree_put_label(w, &row, look,
                    end > w->used + LEAST_LABEL ? end - w->used : LEAST_LABEL);
     if (any)
-        put_cells(w, look);
+        put_cells(w, &row, look);
 }
 
 /* " name", " name▾", " name (12 levels further left)". */

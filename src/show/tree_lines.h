@@ -18,6 +18,7 @@
 struct tree_room {
     unsigned width, height; /* with the header's line */
     bool no_colour;         /* same class and matches have their gutter signs */
+    bool narrow;            /* the screen has under 100 columns */
     bool small; /* the screen is under 80×24: if it is narrow, one column of
                    numbers */
 };

@@ -62,6 +62,7 @@ static void make_lines(struct scene *w, unsigned columns, unsigned rows)
 {
     w->room.width = columns;
     w->room.height = rows - 2;
+    w->room.narrow = !w->beside && columns < 100;
     w->room.small = !w->beside && (columns < 80 || rows < 24);
     browse_resize(w->e.browse, w->room.height - 1);
     lines_clear(&w->lines);

@@ -83,6 +83,7 @@ struct tree_room draw_tree_room(const struct tui *tui)
     return (struct tree_room){.width = area.columns - (tree_scrolls(tui) ? 2 : 0),
                               .height = area.rows,
                               .no_colour = draw_mono(tui),
+                              .narrow = tui->cells.columns < 100,
                               .small = tui->frame.small};
 }
 
