@@ -46,6 +46,7 @@ struct explorer {
                            RUN_NONE: the newest */
     uint32_t bins;      /* of histograms; 0: as many as usual */
     bool ascii;         /* of what measures itself, as bars do */
+    bool plain;         /* for screen readers: no bars, no heat maps */
     struct buf message; /* for the status line, until the next key */
     struct alarms alarms;
     struct buf in_short; /* of a pair: what happened; empty until it is asked for */

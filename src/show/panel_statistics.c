@@ -191,6 +191,10 @@ static void heat_part(struct lines *to, struct buf *title, struct drawing *d,
     struct blocks_wanted wanted;
     const char *why = NULL;
 
+    if (d->explorer->plain) {
+        sentence(to, "no pictures with --plain", width);
+        return;
+    }
     blocks_whole(&wanted, d->subject.model, d->subject.tensor);
     heatmap_fit(&wanted, width, height);
     buf_text(title, "heat map, ");
@@ -235,7 +239,7 @@ static void two_parts(struct lines *to, struct drawing *d,
     buf_clear(&d->own->aside);
     values_part(&second, &d->own->aside, d, width, rows);
     d->own->aside_at = left + GAP;
-    if (room->height > second.n + 3) {
+    if (room->height > second.n + 3 && !d->explorer->plain) {
         struct lines picture = {0};
         unsigned height = room->height - second.n - 1;
 

@@ -138,7 +138,7 @@ static unsigned gather(uint8_t kinds[LABELS_MOST], const struct explorer *explor
 /* One bar is enough: that of the times stands behind them, else that of the
  * parameters behind their share. */
 static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned n,
-                     const struct tree_room *room)
+                     const struct tree_room *room, bool plain)
 {
     unsigned time_cells = room->width >= WIDE ? WIDE_BAR_CELLS : TIME_BAR_CELLS;
     unsigned last_time = n;
@@ -148,6 +148,8 @@ static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned 
             last_time = i;
     for (unsigned i = 0; i < n; i++) {
         add_label(layout, kinds[i]);
+        if (plain)
+            continue;
         if (i == last_time)
             add_bar(layout, "timebar", time_bar, time_cells);
         else if (last_time == n && str_is(str_of(label_kinds[kinds[i]].id), "percent"))
@@ -193,7 +195,7 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
 
     order_times(kinds, n);
     if (view->flat == FLAT_NO)
-        add_tree(layout, kinds, n, room);
+        add_tree(layout, kinds, n, room, explorer->plain);
     else
         add_flat(layout, kinds, n, explorer);
     if (explorer->show.activity && explorer->show.activity->spoilt_call != RUN_NONE)

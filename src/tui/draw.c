@@ -69,10 +69,10 @@ void draw_line(struct tui *tui, const struct area *area, unsigned row,
 
 /* --- The tree */
 
-/* Is there a scroll bar of its own, or does the divider do? */
+/* Is there a scroll bar of its own? Where there is a divider, that is its bar too. */
 static bool tree_scrolls(const struct tui *tui)
 {
-    return !tui->frame.right &&
+    return !tui->frame.right && tui->frame.tree.columns > 8 &&
            browse_rows(tui->explorer.browse)->n > tui->frame.tree.rows - 1;
 }
 
@@ -108,13 +108,12 @@ static void draw_tree(struct tui *tui)
             tui->cells.cursor_shown = tui->config.plain;
         }
     }
+    for (unsigned i = 0; i < tui->frame.divider.rows; i++)
+        cells_text(&tui->cells, &tui->frame.divider, 0, i, COLOUR_DIM, 0,
+                   str_of(glyph(GLYPH_LINE, false)));
     bar = (struct area){area.column + area.columns - 1, area.row + 1, 1, area.rows - 1};
-    if (tui->frame.right) {
-        for (unsigned i = 0; i < tui->frame.divider.rows; i++)
-            cells_text(&tui->cells, &tui->frame.divider, 0, i, COLOUR_DIM, 0,
-                       str_of(glyph(GLYPH_LINE, false)));
+    if (tui->frame.right)
         bar.column = tui->frame.divider.column;
-    }
     draw_scroll(tui, &bar, browse_top(browse), browse_rows(browse)->n);
 }
 
@@ -182,25 +181,23 @@ static void draw_panel_lines(struct tui *tui, struct area area,
     draw_scroll(tui, &bar, state->top, n);
 }
 
-/* The title of a panel's second part, in the rule that draw_rule() drew. */
+/* The second title of a panel with two parts, above where that begins. */
 static void draw_aside(struct tui *tui, const struct area *area,
-                       const struct panel *panel)
+                       const struct panel *panel, bool focused)
 {
-    struct cell_grid *cells = &tui->cells;
-    struct buf text = BUF_INIT, cut = BUF_INIT;
-    unsigned at = 0;
+    struct buf title = BUF_INIT;
+    unsigned column = 0;
+    struct area rest = *area;
 
     if (panel->aside)
-        at = panel->aside(&text, &tui->explorer.panels[panel->number]);
-    if (at > 2 && at + 8 < area->columns) {
-        text_cut(&cut, buf_span(&text), area->columns - at - 4, "…");
-        cells_text(cells, area, at - 2, 0, COLOUR_NONE, 0, STR("  "));
-        at = cells_text(cells, area, at + 2, 0, COLOUR_NONE, 0, STR(" "));
-        at = cells_text(cells, area, at, 0, COLOUR_NONE, 0, buf_span(&cut));
-        cells_text(cells, area, at, 0, COLOUR_NONE, 0, STR(" "));
+        column = panel->aside(&title, &tui->explorer.panels[panel->number]);
+    if (column >= 2 && column + 8 < area->columns) {
+        cells_text(&tui->cells, area, column - 2, 0, COLOUR_NONE, 0, STR("  "));
+        rest.column += column;
+        rest.columns -= column;
+        draw_rule(tui, &rest, buf_cstr(&title), STR(""), focused);
     }
-    buf_release(&text);
-    buf_release(&cut);
+    buf_release(&title);
 }
 
 static void draw_panel(struct tui *tui, const struct frame_panel *where)
@@ -211,22 +208,22 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
     struct buf subject = BUF_INIT, title = BUF_INIT;
     struct lines *lines;
 
-    if (tui->explorer.pair && where->panel == PANEL_DETAILS)
-        buf_text(&title, "in short");
-    else
-        buf_printf(&title, "%u %s", where->panel, panel->title);
-    panel->subject(&subject, &tui->explorer);
-    draw_rule(tui, &area, buf_cstr(&title), buf_span(&subject), focused);
-    buf_release(&subject);
-    buf_release(&title);
     area.row++;
     area.rows--;
     lines = panel_content(tui, panel,
                           (struct panel_room){.width = area.columns,
                                               .height = area.rows,
                                               .zoomed = tui->view.zoom});
-    draw_aside(tui, &where->area, panel);
+    if (tui->explorer.pair && where->panel == PANEL_DETAILS)
+        buf_text(&title, "in short");
+    else
+        buf_printf(&title, "%u %s", where->panel, panel->title);
+    panel->subject(&subject, &tui->explorer);
+    draw_rule(tui, &where->area, buf_cstr(&title), buf_span(&subject), focused);
+    draw_aside(tui, &where->area, panel, focused);
     draw_panel_lines(tui, area, panel, lines, focused);
+    buf_release(&subject);
+    buf_release(&title);
 }
 
 static void draw_labels(struct tui *tui, const struct frame_panel *where)

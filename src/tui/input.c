@@ -97,14 +97,22 @@ static void complete(struct tui *tui, int by)
     if (tui->menu.n == 0)
         return;
     choice = menu_text(&tui->menu, tui->menu.selected);
+    /* A choice that is the only one leads on to what may follow it. */
+    if (tui->menu.n == 1) {
+        bool whole = str_eq(choice, buf_span(&tui->prompt.text));
+        struct key blank = {.code = ' '};
+
+        prompt_set(&tui->prompt, choice);
+        if (whole && !str_ends(buf_span(&tui->prompt.text), STR(" ")))
+            prompt_key(&tui->prompt, &blank);
+        offer(tui);
+        return;
+    }
     if (str_eq(choice, buf_span(&tui->prompt.text))) {
         menu_move(&tui->menu, by);
         choice = menu_text(&tui->menu, tui->menu.selected);
     }
     prompt_set(&tui->prompt, choice);
-    /* A choice that is the only one leads on to what may follow it. */
-    if (tui->menu.n == 1)
-        offer(tui);
 }
 
 static void leave_prompt(struct tui *tui)

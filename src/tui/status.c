@@ -23,6 +23,9 @@ static void add_hint(struct tui *tui, const char *keys, const char *text,
 
     if (tui->n_hints == HINTS_MOST)
         return;
+    for (unsigned i = 0; action && i < tui->n_hints; i++)
+        if (tui->hints[i].action == action)
+            return; /* a panel may have named it already */
     *hint = (struct hint){.action = (uint16_t)action};
     snprintf(hint->text, sizeof(hint->text), "%s %s", keys, text);
     tui->n_hints++;

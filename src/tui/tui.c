@@ -67,6 +67,7 @@ static int begin_explorer(struct tui *tui, struct session *session, struct pair 
         return -1;
     tui->exploring = true;
     tui->explorer.ascii = tui->config.ascii;
+    tui->explorer.plain = tui->config.plain;
     begin_view(tui);
     return 0;
 }
