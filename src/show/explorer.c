@@ -60,6 +60,27 @@ fail:
     return -1;
 }
 
+int explorer_again(struct explorer *explorer, const struct explorer *of,
+                   struct err *err)
+{
+    *explorer =
+        (struct explorer){.session = of->session, .pair = of->pair, .call = RUN_NONE};
+    arena_init(&explorer->arena, 0);
+    map_init(&explorer->measured, &explorer->arena);
+    map_init(&explorer->asked, &explorer->arena);
+    explorer->show = of->show;
+    explorer->alarms = of->alarms;
+    explorer->alarms.next = 0;
+    explorer->browse = browse_new(&explorer->show, err);
+    if (!explorer->browse) {
+        explorer_end(explorer);
+        return -1;
+    }
+    label_set_init(&explorer->labels, &explorer->show);
+    open_first(explorer);
+    return 0;
+}
+
 void explorer_end(struct explorer *explorer)
 {
     for (int i = 0; i < PANEL_COUNT; i++)

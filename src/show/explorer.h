@@ -64,6 +64,10 @@ struct explorer {
 int explorer_begin(struct explorer *explorer, struct session *session,
                    struct pair *pair, bool background, struct err *err);
 void explorer_end(struct explorer *explorer);
+/* A first opening of the same once more, which borrows from `of` what that found out.
+ */
+int explorer_again(struct explorer *explorer, const struct explorer *of,
+                   struct err *err);
 
 /* Say something in the status line. */
 void explorer_say(struct explorer *explorer, const char *format, ...)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "show/browse_in.h"
 #include "show/diff_text.h"
 #include "text/nearest.h"
 
@@ -112,25 +113,43 @@ static bool next_name(const char **rest, struct buf *name)
     return true;
 }
 
+/* Places that were named: those that are open, or that are only to be seen. */
+struct named {
+    uint32_t *at, n, room;
+};
+
+static int name_place(struct named *named, uint32_t place, struct arena *arena,
+                      struct err *err)
+{
+    if (arena_room(arena, &named->at, named->n, &named->room, sizeof *named->at) < 0)
+        return arena_err(arena, "the list of names", err);
+    named->at[named->n++] = place;
+    return 0;
+}
+
 static int apply_open(const char *names, struct explorer *explorer, struct err *err)
 {
+    struct named open = {0}, seen = {0};
     struct buf name = BUF_INIT;
-    uint32_t *places = NULL, n = 0, room = 0;
     struct arena arena;
     int status = 0;
 
     arena_init(&arena, GIB);
     while (status == 0 && next_name(&names, &name)) {
+        bool only = name.len > 1 && name.at[0] == '+';
         uint32_t place;
 
-        status = link_find(explorer, buf_span(&name), &place, err);
-        if (status == 0 && arena_room(&arena, &places, n, &room, sizeof *places) < 0)
-            status = arena_err(&arena, "the list of names", err);
+        status = link_find(explorer, str_from(buf_span(&name), only), &place, err);
         if (status == 0)
-            places[n++] = place;
+            status = name_place(only ? &seen : &open, place, &arena, err);
     }
-    if (status == 0)
-        browse_set_open(explorer->browse, places, n);
+    if (status == 0) {
+        browse_set_open(explorer->browse, open.at, open.n);
+        for (uint32_t i = 0; i < seen.n; i++)
+            browse_reveal(explorer->browse, seen.at[i]);
+        if (seen.n > 0)
+            browse_remake(explorer->browse);
+    }
     arena_release(&arena);
     buf_release(&name);
     return status;

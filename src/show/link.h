@@ -13,7 +13,8 @@
 struct link {
     const char *at;     /* --at NAME */
     const char *open;   /* --open NAMES, separated by commas ("\," is one of a name):
-                           these and what leads to them, nothing else */
+                           these and what leads to them, nothing else; "+NAME" is
+                           not open, but seen: one of a run that is shown one by one */
     uint32_t depth;     /* --depth N; ALL_ROWS */
     const char *flat;   /* --flat[=tensors] */
     const char *labels; /* --labels LIST */

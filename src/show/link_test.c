@@ -1,5 +1,6 @@
 #include "show/link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/test.h"
@@ -105,6 +106,35 @@ TEST(a_view_is_a_command_and_gives_the_view_again)
               " --flat=tensors --sort memory");
     CHECK_STR(round_trip("--filter '/[12]/' --at layer2"),
               " --at layer2 --filter '/[12]/'");
+    end();
+}
+
+TEST(a_run_that_is_shown_one_by_one_is_part_of_a_view)
+{
+    uint32_t list;
+
+    sample_begin(&sample, "chain.pth");
+    list = sample_module(&sample, 0, "h", "torch.nn.modules.container.ModuleList", "");
+    for (int i = 0; i < 12; i++) {
+        char name[4];
+
+        snprintf(name, sizeof name, "%d", i);
+        sample_tensor(&sample,
+                      sample_module(&sample, list, name,
+                                    "torch.nn.modules.linear.Linear", "in_features=2"),
+                      "weight", "2 2");
+    }
+    sample_module(&sample, 0, "last", "torch.nn.modules.activation.ReLU", "");
+    sample_finish(&sample);
+    CHECK(explorer_begin(&explorer, sample.session, NULL, false, NULL) == 0);
+    CHECK_STR(round_trip("--open h"), " --depth 2");
+    CHECK_INT(browse_rows(explorer.browse)->n, 4);
+    CHECK_STR(round_trip("--expand --open h"), " --depth 2 --expand");
+    CHECK_STR(round_trip("--at h.3"), " --at h.3");
+    CHECK_INT(browse_rows(explorer.browse)->n, 15);
+    CHECK_STR(round_trip("--open h,+h.0"), " --open h,+h.0");
+    CHECK_INT(browse_rows(explorer.browse)->n, 15);
+    CHECK_INT(browse_place(explorer.browse), 0);
     end();
 }
 

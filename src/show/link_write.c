@@ -1,10 +1,11 @@
 /* The writing side: the shortest options that give a view again. What a first opening
- * would show is left out; whether options are enough is found out by applying them to a
- * first opening and comparing. */
+ * would show is left out; whether options are enough is found out by applying them to
+ * such a first opening and comparing. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "show/browse_in.h"
 #include "show/diff_text.h"
 #include "show/link.h"
 #include "text/escape.h"
@@ -98,33 +99,49 @@ static bool same_rows(const struct browse *a, const struct browse *b)
     return true;
 }
 
-/* The names of rows that are open while none below them is: what leads to them is
- * opened anyway. */
-static void list_open(struct writing *w)
+static void list_name(struct writing *w, uint32_t place, bool seen)
 {
-    const struct rows *rows = browse_rows(w->explorer->browse);
     struct buf name = BUF_INIT;
 
-    for (uint32_t i = 0; i < rows->n; i++) {
-        bool below = false;
-
-        if (!(rows->cells[i].flags & ROW_OPEN) || rows->cells[i].place == 0)
-            continue;
-        for (uint32_t k = i + 1;
-             k < rows->n && rows->cells[k].depth > rows->cells[i].depth && !below; k++)
-            below = rows->cells[k].flags & ROW_OPEN;
-        if (below)
-            continue;
-        buf_clear(&name);
-        add_path(w->explorer, rows->cells[i].place, &name);
-        buf_text(&w->open, w->open.len > 0 ? "," : "");
-        for (size_t k = 0; k < name.len; k++) {
-            if (name.at[k] == ',')
-                buf_char(&w->open, '\\');
-            buf_char(&w->open, name.at[k]);
-        }
+    add_path(w->explorer, place, &name);
+    buf_text(&w->open, w->open.len > 0 ? "," : "");
+    buf_text(&w->open, seen ? "+" : "");
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.at[i] == ',')
+            buf_char(&w->open, '\\');
+        buf_char(&w->open, name.at[i]);
     }
     buf_release(&name);
+}
+
+static bool open_below(const struct rows *rows, uint32_t row)
+{
+    for (uint32_t i = row + 1;
+         i < rows->n && rows->cells[i].depth > rows->cells[row].depth; i++)
+        if (rows->cells[i].flags & ROW_OPEN)
+            return true;
+    return false;
+}
+
+/* The names of rows that are open while none below them is: what leads to them is
+ * opened anyway. And the first of each run that is shown one by one. */
+static void list_open(struct writing *w)
+{
+    const struct browse *browse = w->explorer->browse;
+    const struct rows *rows = browse_rows(browse);
+    uint32_t of = NO_ROW; /* whose children are such a run */
+
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const struct row_cell *row = &rows->cells[i];
+        bool single = !browse->view.no_runs && bit_get(browse->single, row->place);
+
+        if (row->flags & ROW_OPEN && row->place != 0 && !open_below(rows, i))
+            list_name(w, row->place, false);
+        else if (single && of != row->above && !(row->flags & ROW_OPEN))
+            list_name(w, row->place, true);
+        if (single)
+            of = row->above;
+    }
 }
 
 static uint32_t deepest_open(const struct browse *browse)
@@ -138,20 +155,14 @@ static uint32_t deepest_open(const struct browse *browse)
     return depth;
 }
 
-/* Does a first opening look like the view, once the link is applied? */
-static bool is_enough(struct writing *w, const struct link *link)
+/* Does a first opening look like the view, once these folds and this cursor are taken
+ * over? Orders and filters are applied already, and both can be said anew. */
+static bool is_enough(struct writing *w, const struct link *folds)
 {
     enum panel_number focus;
-    struct explorer *plain = &w->plain;
-    bool same;
 
-    if (plain->session)
-        explorer_end(plain);
-    if (explorer_begin(plain, w->explorer->session, w->explorer->pair, false, NULL) < 0)
-        return false;
-    same = link_apply(link, plain, &focus, NULL) == 0 &&
-           same_rows(w->explorer->browse, plain->browse);
-    return same;
+    return link_apply(folds, &w->plain, &focus, NULL) == 0 &&
+           same_rows(w->explorer->browse, w->plain.browse);
 }
 
 static void write_folds(struct writing *w, const struct link *link)
@@ -167,27 +178,26 @@ static void write_folds(struct writing *w, const struct link *link)
 
 /* Without --at if the cursor is there anyway; by --depth if that says it all, else by
  * the names of what is open. */
-static void find_folds(struct writing *w, struct link *link)
+static void find_folds(struct writing *w, struct link *folds)
 {
     struct browse *browse = w->explorer->browse;
 
     add_path(w->explorer, browse_place(browse), &w->at);
-    if (is_enough(w, link))
+    if (same_rows(browse, w->plain.browse))
         return;
-    if (!w->plain.session || browse_place(w->plain.browse) != browse_place(browse))
-        link->at = buf_cstr(&w->at);
-    if (link->at && is_enough(w, link))
+    if (browse_place(w->plain.browse) != browse_place(browse))
+        folds->at = buf_cstr(&w->at);
+    if (folds->at && is_enough(w, folds))
         return;
-    link->depth = deepest_open(browse);
-    if (is_enough(w, link))
+    folds->depth = deepest_open(browse);
+    if (is_enough(w, folds))
         return;
-    link->depth = ALL_ROWS;
+    folds->depth = ALL_ROWS;
     list_open(w);
-    link->open = w->open.len > 0 ? buf_cstr(&w->open) : NULL;
-    if (is_enough(w, link) || link->at)
+    folds->open = w->open.len > 0 ? buf_cstr(&w->open) : NULL;
+    if (is_enough(w, folds) || folds->at)
         return; /* as near as names can tell */
-    link->at = buf_cstr(&w->at);
-    is_enough(w, link);
+    folds->at = buf_cstr(&w->at);
 }
 
 static void write_tree(struct writing *w)
@@ -195,7 +205,8 @@ static void write_tree(struct writing *w)
     const struct view *view = browse_view(w->explorer->browse);
     struct str filter = browse_filter(w->explorer->browse);
     struct buf pattern = BUF_INIT;
-    struct link link = LINK_INIT;
+    struct link link = LINK_INIT, folds = LINK_INIT;
+    enum panel_number focus;
 
     buf_str(&pattern, filter);
     link.expand = view->no_runs;
@@ -204,10 +215,11 @@ static void write_tree(struct writing *w)
     link.sort = view->sort != SORT_MODEL ? sort_word(view->sort) : NULL;
     link.reverse = view->reverse;
     link.filter = filter.len > 0 ? buf_cstr(&pattern) : NULL;
-    find_folds(w, &link);
-    if (link.at)
-        add_option(w, "at", str_of(link.at));
-    write_folds(w, &link);
+    if (link_apply(&link, &w->plain, &focus, NULL) == 0)
+        find_folds(w, &folds);
+    if (folds.at)
+        add_option(w, "at", str_of(folds.at));
+    write_folds(w, &folds);
     if (link.flat)
         buf_printf(w->to, " --flat%s%s", *link.flat ? "=" : "", link.flat);
     if (link.sort)
@@ -283,8 +295,8 @@ void link_options(struct buf *to, struct explorer *explorer, enum panel_number f
 {
     struct writing w = {.to = to, .explorer = explorer, .focus = focus, .zoom = zoom};
 
-    write_tree(&w);
-    if (w.plain.session) {
+    if (explorer_again(&w.plain, explorer, NULL) == 0) {
+        write_tree(&w);
         write_labels(&w);
         write_panels(&w);
         explorer_end(&w.plain);
