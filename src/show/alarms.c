@@ -153,6 +153,48 @@ static int add_run(struct explorer *explorer)
     return 0;
 }
 
+/* --- Tensors that were measured meanwhile */
+
+static bool is_spoilt(const struct explorer *explorer, uint32_t tensor)
+{
+    const struct stats *stats = session_known(explorer->session, tensor);
+
+    return stats && stats->nan + stats->pos_inf + stats->neg_inf > 0 &&
+           explorer->show.model->tensors[tensor].place != NO_PLACE;
+}
+
+static uint32_t count_spoilt(const struct explorer *explorer)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < explorer->show.model->n_tensors; i++)
+        n += is_spoilt(explorer, i);
+    return n;
+}
+
+static int add_spoilt(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+
+    for (uint32_t i = 0; i < model->n_tensors; i++) {
+        struct buf text = BUF_INIT;
+        const struct stats *stats;
+
+        if (!is_spoilt(explorer, i))
+            continue;
+        stats = session_known(explorer->session, i);
+        run_place(&text, &explorer->show, model->tensors[i].place);
+        buf_text(&text, " has ");
+        run_not_finite(&text, stats->nan, stats->pos_inf + stats->neg_inf);
+        if (add(explorer, SEVERITY_ALARM, UINT64_MAX, model->tensors[i].place,
+                keep(explorer, &text)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- All of them */
+
 static int compare(const void *a, const void *b)
 {
     const struct alarm *x = a, *y = b;
@@ -182,7 +224,10 @@ int alarms_find(struct explorer *explorer, struct err *err)
 {
     struct alarms *alarms = &explorer->alarms;
 
-    if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0)
+    alarms->n = 0;
+    alarms->spoilt = count_spoilt(explorer);
+    if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0 ||
+        add_spoilt(explorer) < 0)
         return arena_err(&explorer->arena, "the list of alarms", err);
     if (alarms->n > 0)
         qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
@@ -195,6 +240,11 @@ bool explorer_next_alarm(struct explorer *explorer)
     struct alarms *alarms = &explorer->alarms;
     const struct alarm *alarm;
 
+    /* Values that were measured since may have brought others. */
+    if (!explorer->pair && count_spoilt(explorer) != alarms->spoilt) {
+        alarms_find(explorer, NULL);
+        alarms->next = 0;
+    }
     if (alarms->n == 0 || explorer->pair) {
         explorer_say(explorer, "no alarms and no findings");
         return false;

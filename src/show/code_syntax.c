@@ -107,26 +107,36 @@ static size_t piece(struct str s, char *quote, enum colour *ret_colour)
     return n > 0 ? n : 1;
 }
 
+/* How wide all of it is. */
+static size_t line_width(struct str line)
+{
+    struct buf text = BUF_INIT;
+    size_t width;
+
+    escape_terminal(&text, line);
+    width = text_width(buf_span(&text));
+    buf_release(&text);
+    return width;
+}
+
 void code_spans(struct lines *to, struct str line, size_t cells, char *quote)
 {
-    size_t used = 0;
+    bool whole = line_width(line) <= cells;
+    size_t used = 0, room = whole ? cells : cells > 0 ? cells - 1 : 0;
 
     while (line.len > 0) {
         enum colour colour;
-        size_t n = piece(line, quote, &colour), width;
+        size_t n = piece(line, quote, &colour);
         struct buf text = BUF_INIT, cut = BUF_INIT;
 
         escape_terminal(&text, str_head(line, n));
-        width = text_width(buf_span(&text));
-        if (used + width <= cells) {
-            lines_add(to, colour, 0, buf_span(&text));
-        } else if (used < cells) {
-            text_cut(&cut, buf_span(&text), cells - used, "…");
-            lines_add(to, colour, 0, buf_span(&cut));
-        }
-        used += width;
+        text_cut(&cut, buf_span(&text), used < room ? room - used : 0, "");
+        lines_add(to, colour, 0, buf_span(&cut));
+        used += text_width(buf_span(&text));
         line = str_from(line, n);
         buf_release(&text);
         buf_release(&cut);
     }
+    if (!whole && cells > 0)
+        lines_text(to, COLOUR_DIM, "…");
 }

@@ -30,7 +30,8 @@ struct alarm {
 struct alarms {
     struct alarm *at; /* alarms before warnings, in order of time, then of the tree */
     uint32_t n, room;
-    uint32_t next; /* which of them comes next */
+    uint32_t next;   /* which of them comes next */
+    uint32_t spoilt; /* tensors with values that are not finite, when they were found */
 };
 
 struct explorer {

@@ -162,6 +162,9 @@ static void numbers_part(struct lines *to, struct drawing *d, unsigned width,
     const char *why = NULL;
     const struct numbers *numbers = numbers_of(d, &why);
 
+    /* A recording has the statistics of parameters, and nothing else of them. */
+    if (numbers && !why)
+        tensor_readable(d->subject.model, d->subject.tensor, &why);
     if (numbers)
         statistics_lines(to, d->subject.model, d->subject.tensor, numbers, why, &room);
     else

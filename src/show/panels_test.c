@@ -493,3 +493,17 @@ TEST(long_lists_among_attributes_unfold_and_show_some_of_their_items_at_once)
     scene_end(&s);
     buf_release(&pickle);
 }
+
+TEST(what_is_found_while_values_are_measured_is_an_alarm_too)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    CHECK(!explorer_next_alarm(&s.explorer));
+    CHECK_STR(buf_cstr(&s.explorer.message), "no alarms and no findings");
+    explorer_measure(&s.explorer, NO_TENSOR);
+    CHECK(explorer_next_alarm(&s.explorer));
+    CHECK_STR(buf_cstr(&s.explorer.message), "✗ a.bias has NaN 1   1 of 1");
+    CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a.bias"));
+    scene_end(&s);
+}
