@@ -8,6 +8,7 @@
 
 #define USUAL_BINS    48
 #define UNASKED_BYTES (64 * MIB) /* what is read without being asked for */
+#define MOST_OF_ROW   32         /* tensors of one module that are measured at once */
 
 /* ---- beginning and ending ---- */
 
@@ -264,4 +265,21 @@ void explorer_measure(struct explorer *explorer, uint32_t tensor)
         if (all)
             session_stats_many(explorer->session, all, n, NULL, NULL);
     }
+}
+
+void explorer_measure_row(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    uint32_t place = explorer_place(explorer), n = 0;
+
+    if (place == NO_PLACE || model->kind[place] == PLACE_VALUE)
+        return;
+    if (model->kind[place] == PLACE_TENSOR) {
+        explorer_measure(explorer, model->object[place]);
+        return;
+    }
+    for (uint32_t p = place_first(model, place); p != NO_PLACE && n < MOST_OF_ROW;
+         p = place_next(model, p))
+        if (model->kind[p] == PLACE_TENSOR && n++ < MOST_OF_ROW)
+            explorer_measure(explorer, model->object[p]);
 }

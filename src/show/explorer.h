@@ -101,6 +101,8 @@ void explorer_set_bins(struct explorer *explorer, uint32_t bins);
 /* :stats: read it however large it is; of all tensors with NO_TENSOR. */
 #define NO_TENSOR UINT32_MAX
 void explorer_measure(struct explorer *explorer, uint32_t tensor);
+/* 4: the tensor of the selected row, or those of the module itself. */
+void explorer_measure_row(struct explorer *explorer);
 
 /* Go to the next alarm or finding, then to warnings: !. False: there are none. */
 bool explorer_next_alarm(struct explorer *explorer);

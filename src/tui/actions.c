@@ -84,6 +84,9 @@ static void panel_key(struct tui *tui, unsigned panel)
         tui_close_panel(tui, panel);
     else
         tui_focus(tui, panel);
+    /* However large they are: it was asked for. */
+    if (panel == PANEL_STATISTICS && tui->view.focus == panel)
+        explorer_measure_row(&tui->explorer);
 }
 
 /* c and a: on or off, and the focus stays. */
