@@ -512,6 +512,9 @@ bool browse_sort(struct browse *browse, enum rows_sort sort, bool reverse)
         return false;
     browse->view.sort = sort;
     browse->view.reverse = reverse;
+    /* A list in which nobody chose a row yet is seen from its top. */
+    if (browse->view.flat && !browse->moved)
+        browse->place = browse->before_flat;
     browse_remake(browse);
     return true;
 }

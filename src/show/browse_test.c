@@ -163,7 +163,8 @@ TEST(scenario_4_orders_and_the_flat_list)
                   "layer4.0.conv2 layer4.1.conv2 layer4.2.conv2 "
                   "layer4.0.downsample.0 fc ",
                   70) == 0);
-    CHECK(browse_first(w.b) || browse_cursor(w.b) == 0);
+    CHECK_INT(browse_cursor(w.b), 0);
+    CHECK_INT(browse_top(w.b), 0);
     CHECK(browse_move(w.b, 3));
     place = browse_place(w.b);
     CHECK(browse_flat(w.b, FLAT_NO));
