@@ -61,29 +61,21 @@ PyObject *answers_is_run(PyObject *module, PyObject *path)
     return PyBool_FromLong(is);
 }
 
+static void *read_run(const char *path, struct work *work, struct err *err)
+{
+    return run_file_read(path, work, err);
+}
+
+static void free_run(void *run)
+{
+    run_free(run);
+}
+
 PyObject *answers_open(PyObject *module, PyObject *path)
 {
-    struct long_work long_work;
-    struct err err = {0};
-    struct run *run;
-    PyObject *bytes;
-    const char *file;
-    bool whole;
+    struct run *run = long_work_open(path, read_run, free_run);
 
-    if (!PyUnicode_FSConverter(path, &bytes))
-        return NULL;
-    file = PyBytes_AsString(bytes);
-    long_work_begin(&long_work, LONG_WORK_ALONE);
-    run = run_file_read(file, &long_work.work, &err);
-    whole = long_work_end(&long_work);
-    Py_DECREF(bytes);
-    if (!whole) {
-        run_free(run);
-        return NULL;
-    }
-    if (!run)
-        return ext_raise(&err);
-    return answers_run(ext_state(module)->run_type, run);
+    return run ? answers_run(ext_state(module)->run_type, run) : NULL;
 }
 
 /* A view of the run's session, made for it. */

@@ -214,7 +214,7 @@ static uint64_t next_number(void)
 }
 
 void grads_before(struct grads *grads, uint32_t number, PyObject *args,
-                  PyObject *kwargs)
+                  PyObject *kwargs, bool flows)
 {
     struct thread *thread = thread_of(grads, number);
     struct meeting meeting = {.grads = grads, .thread = thread};
@@ -225,7 +225,8 @@ void grads_before(struct grads *grads, uint32_t number, PyObject *args,
         return;
     go_in(grads);
     meeting.outline.first = thread->n;
-    walk_arguments(args, kwargs, add_argument, &meeting, NULL);
+    if (flows)
+        walk_arguments(args, kwargs, add_argument, &meeting, NULL);
     outline = &thread->calls[thread->n_calls++];
     *outline = (struct outline){.first = meeting.outline.first,
                                 .number = next_number(),
@@ -437,6 +438,31 @@ static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
         hook_call(meeting, call, object);
 }
 
+static void end_call(struct grads *grads, struct thread *thread,
+                     const struct outline *outline)
+{
+    thread->ended++;
+    grads->ended++;
+    clear_scratch(thread);
+    cut_arguments(thread, outline->first);
+}
+
+void grads_none(struct grads *grads, uint32_t number, uint32_t call)
+{
+    struct thread *thread = thread_of(grads, number);
+    uint32_t object;
+
+    if (!thread || thread->n_calls == 0)
+        return;
+    go_in(grads);
+    object = trace_object(grads->recorder->trace, call);
+    if (object < grads->recorder->model->n_objects &&
+        grads->objects[object] & HAD_NODES && !recorder_in_backward(grads->recorder))
+        grads->objects[object] &= (uint8_t)~HAD_NODES;
+    end_call(grads, thread, &thread->calls[--thread->n_calls]);
+    go_out(grads);
+}
+
 void grads_after(struct grads *grads, uint32_t number, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result)
 {
@@ -448,9 +474,6 @@ void grads_after(struct grads *grads, uint32_t number, uint32_t call, PyObject *
     go_in(grads);
     meeting.outline = thread->calls[--thread->n_calls];
     see_call(&meeting, call, args, kwargs, result);
-    thread->ended++;
-    grads->ended++;
-    clear_scratch(thread);
-    cut_arguments(thread, meeting.outline.first);
+    end_call(grads, thread, &meeting.outline);
     go_out(grads);
 }

@@ -9,6 +9,7 @@
 
 #include "ext/ext.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct recorder;
@@ -19,11 +20,13 @@ void grads_free(struct grads *grads);
 
 /* Around a call: what its inputs' edges are (before forward), and hooks on its outputs'
  * nodes (after it). Never raise. `call` is the trace's number; kwargs may be NULL: not
- * shown. */
+ * shown. `flows`: does any of the arguments require a gradient? */
 void grads_before(struct grads *grads, uint32_t thread, PyObject *args,
-                  PyObject *kwargs);
+                  PyObject *kwargs, bool flows);
 void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result);
+/* Instead of grads_after() where no result requires a gradient. */
+void grads_none(struct grads *grads, uint32_t thread, uint32_t call);
 /* Forget what grads_before() kept, where forward did not come back. */
 void grads_drop(struct grads *grads, uint32_t thread);
 /* Is a backward under way on this thread (a recomputation, then)? */

@@ -1,5 +1,30 @@
 #include "ext/long_work.h"
 
+#include <pthread.h>
+
+/* Whose turn it is. Taken without Python's lock only, so that nobody waits for one
+ * while holding the other. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+/* In a forked child whoever had it is not there any more. */
+static void renew_turn(void)
+{
+    pthread_mutex_init(&turn, NULL);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, renew_turn);
+}
+
+static void take_turn(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&turn);
+}
+
 /* From within the work, at most every 50 ms. */
 static void look_for_interrupt(struct work *work)
 {
@@ -19,11 +44,16 @@ void long_work_begin(struct long_work *self, enum long_work_lock lock)
     work_init(&self->work);
     self->work.progress = look_for_interrupt;
     self->work.user = self;
-    self->thread = lock == LONG_WORK_ALONE ? PyEval_SaveThread() : NULL;
+    self->thread = lock == LONG_WORK_LOCKED ? NULL : PyEval_SaveThread();
+    self->has_turn = lock == LONG_WORK_TURNS;
+    if (self->has_turn)
+        take_turn();
 }
 
 bool long_work_end(struct long_work *self)
 {
+    if (self->has_turn)
+        pthread_mutex_unlock(&turn);
     if (self->thread)
         PyEval_RestoreThread(self->thread);
     self->thread = NULL;
@@ -34,4 +64,31 @@ bool long_work_end(struct long_work *self)
     if (PyErr_CheckSignals() == 0)
         PyErr_SetNone(PyExc_KeyboardInterrupt);
     return false;
+}
+
+void *long_work_open(PyObject *path,
+                     void *(*open)(const char *path, struct work *work,
+                                   struct err *err),
+                     void (*close)(void *opened))
+{
+    struct long_work long_work;
+    struct err err = {0};
+    const char *file;
+    PyObject *bytes;
+    void *opened;
+    bool whole;
+
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    file = PyBytes_AsString(bytes);
+    long_work_begin(&long_work, LONG_WORK_ALONE);
+    opened = open(file, &long_work.work, &err);
+    whole = long_work_end(&long_work);
+    Py_DECREF(bytes);
+    if (whole && !opened)
+        ext_raise(&err);
+    if (whole || !opened)
+        return opened;
+    close(opened);
+    return NULL;
 }

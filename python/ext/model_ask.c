@@ -78,7 +78,7 @@ PyObject *model_stats(PyObject *self, PyObject *args)
     tensor = place != NO_PLACE ? readable_tensor(session, name, place) : NULL;
     if (!tensor)
         return NULL;
-    long_work_begin(&long_work, model_lock(session));
+    long_work_begin(&long_work, views_lock(session));
     status = stats_tensor(session->model, tensor, MEASURE_FULL, &long_work.work, NULL,
                           &stats, &err);
     if (!long_work_end(&long_work))
@@ -137,7 +137,7 @@ static bool measure(struct session *session, uint32_t place, struct asked *asked
     struct err err = {0};
     int status;
 
-    long_work_begin(&long_work, model_lock(session));
+    long_work_begin(&long_work, views_lock(session));
     status = numbers_measure(model, place_tensor(model, place), &asked->wanted,
                              &asked->arena, &long_work.work, &asked->stats,
                              &asked->numbers, &err);
@@ -235,7 +235,7 @@ PyObject *model_bytes(PyObject *self, PyObject *args)
     to = bytes ? PyBytes_AsString(bytes) : NULL;
     if (!to)
         return NULL;
-    long_work_begin(&long_work, model_lock(session));
+    long_work_begin(&long_work, views_lock(session));
     status = copy_elements(session->model, tensor, to, size, &long_work.work, &err);
     if (!long_work_end(&long_work) || status < 0) {
         Py_DECREF(bytes);

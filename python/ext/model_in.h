@@ -7,6 +7,7 @@
 #include "ext/live.h"
 #include "ext/long_work.h"
 #include "ext/model_type.h"
+#include "ext/views.h"
 #include "session/session.h"
 
 struct model_type {
@@ -17,14 +18,6 @@ struct model_type {
 static inline struct model_type *model_of(PyObject *self)
 {
     return (struct model_type *)self;
-}
-
-/* May other threads run while its values are read? */
-static inline enum long_work_lock model_lock(const struct session *session)
-{
-    const struct source *source = session->model->source;
-
-    return source && !source->any_thread ? LONG_WORK_LOCKED : LONG_WORK_ALONE;
 }
 
 /* Methods: new references, or NULL and an exception. */

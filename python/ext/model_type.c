@@ -20,29 +20,14 @@ static bool is_path(PyObject *object)
            PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__fspath__");
 }
 
-static struct session *open_file(PyObject *path)
+static void *open_session(const char *path, struct work *work, struct err *err)
 {
-    struct session *session;
-    struct long_work long_work;
-    struct err err = {0};
-    PyObject *bytes;
-    const char *file;
-    bool whole;
+    return session_open(path, work, err);
+}
 
-    if (!PyUnicode_FSConverter(path, &bytes))
-        return NULL;
-    file = PyBytes_AsString(bytes);
-    long_work_begin(&long_work, LONG_WORK_ALONE);
-    session = session_open(file, &long_work.work, &err);
-    whole = long_work_end(&long_work);
-    Py_DECREF(bytes);
-    if (!whole) {
-        session_close(session);
-        return NULL;
-    }
-    if (!session)
-        ext_raise(&err);
-    return session;
+static void close_session(void *session)
+{
+    session_close(session);
 }
 
 static struct session *open_live(PyObject *object, const char *name,
@@ -70,7 +55,7 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!self)
         return NULL;
     if (is_path(object))
-        of(self)->session = open_file(object);
+        of(self)->session = long_work_open(object, open_session, close_session);
     else
         of(self)->session = open_live(object, name, &of(self)->live);
     if (!of(self)->session)

@@ -114,14 +114,14 @@ static PyObject *answer_of(const struct pair *pair, const struct question *quest
 static PyObject *compare(const struct question *question)
 {
     struct session *left = question->sessions[0], *right = question->sessions[1];
-    bool locked = question->wanted.values && (model_lock(left) == LONG_WORK_LOCKED ||
-                                              model_lock(right) == LONG_WORK_LOCKED);
+    bool locked = question->wanted.values && (views_lock(left) == LONG_WORK_LOCKED ||
+                                              views_lock(right) == LONG_WORK_LOCKED);
     struct long_work long_work;
     PyObject *answer = NULL;
     struct err err = {0};
     struct pair *pair;
 
-    long_work_begin(&long_work, locked ? LONG_WORK_LOCKED : LONG_WORK_ALONE);
+    long_work_begin(&long_work, locked ? LONG_WORK_LOCKED : LONG_WORK_TURNS);
     pair = pair_on(left, right, &question->wanted, &long_work.work, &err);
     if (long_work_end(&long_work))
         answer = pair ? answer_of(pair, question) : ext_raise(&err);

@@ -23,7 +23,7 @@ static PyObject *look_dict(struct live_tensor *look)
 {
     PyObject *dict = PyDict_New();
     struct stats stats;
-    bool measured = tensor_stats(look, MEASURE_FULL, NULL, &stats);
+    bool measured = tensor_stats(look, MEASURE_FULL, &stats);
 
     if (!dict)
         return NULL;

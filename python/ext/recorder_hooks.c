@@ -66,6 +66,7 @@ struct visit {
     uint32_t next;   /* the argument that is expected next, among those seen before */
     uint32_t index;  /* of the frame */
     bool keep;
+    bool flows;                  /* some tensor that was met requires a gradient */
     bool same_args, same_kwargs; /* after forward: those that were seen before it */
     bool compiled; /* the module is what torch.compile() made of one of the model */
 };
@@ -209,6 +210,7 @@ static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
         input.value = measured.value;
         input.version = measured.version;
         input.print = measured.print;
+        visit->flows |= measured.grad;
     }
     input.path = trace_string(recorder->trace, path, len);
     return stack_add(visit->stack, &input) ? 0 : -1;
@@ -229,11 +231,14 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
 {
     struct recorder *recorder = visit->recorder;
     uint16_t flags = call_flags(recorder, module, object);
+    const struct frame *outer =
+        visit->stack->n ? &visit->stack->frames[visit->stack->n - 1] : NULL;
+    const void *caller = NULL;
     uint32_t line = 0, call;
     int cut = 0;
 
     if (recorder->lines && recorder->trace)
-        line = lines_find(recorder->lines, recorder->trace);
+        line = lines_find(recorder->lines, recorder->trace, outer, &caller);
     if (!recorder->trace)
         return;
     if (visit->stack->n == 0)
@@ -245,8 +250,10 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     visit->frame = (struct frame){.module = module,
                                   .args = args,
                                   .kwargs = kwargs,
+                                  .caller = caller,
                                   .call = call,
                                   .object = object,
+                                  .line = line,
                                   .depth = visit->depth};
     if (!stack_push(visit->stack, &visit->frame)) {
         recorder_failed(recorder);
@@ -258,11 +265,12 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     if (call == RUN_NONE)
         return;
     visit->keep = !(call & TRACE_LIGHT) && recorder_keeps(recorder, object);
+    visit->flows = false;
     walk_arguments(args, kwargs, add_input, visit, &cut);
     if (cut)
         say_cut(recorder, object, "arguments");
     if (recorder->trace && recorder->grads)
-        grads_before(recorder->grads, visit->stack->number, args, kwargs);
+        grads_before(recorder->grads, visit->stack->number, args, kwargs, visit->flows);
     recorder_mark(recorder, NAME_start, call);
 }
 
@@ -412,6 +420,7 @@ static int add_output(void *user, PyObject *tensor, const char *path, size_t len
 
     if (!recorder->trace)
         return -1;
+    visit->flows |= measured.grad;
     for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++) {
         struct input *input = &stack->inputs[i];
 
@@ -440,13 +449,18 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
     visit->same_args = visit->frame.args == args;
     visit->same_kwargs = kwargs && visit->frame.kwargs == kwargs;
     walk_arguments(args, kwargs, check_input, visit, NULL);
+    visit->flows = false;
     if (recorder->trace)
         walk_result(result, add_output, visit, &cut);
     if (cut)
         say_cut(recorder, visit->frame.object, "results");
-    if (recorder->trace && recorder->grads)
+    if (!recorder->trace || !recorder->grads)
+        return;
+    if (visit->flows)
         grads_after(recorder->grads, visit->stack->number, visit->frame.call, args,
                     kwargs, result);
+    else
+        grads_none(recorder->grads, visit->stack->number, visit->frame.call);
 }
 
 /* Begin the end of a module's newest call on this thread; false: there is none. */

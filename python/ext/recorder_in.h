@@ -25,7 +25,10 @@ struct input {
  * known which of them were overwritten. */
 struct frame {
     const void *module, *args, *kwargs; /* only compared; kwargs may be NULL */
+    const void *caller; /* Python's frame of torch that calls it, only compared: there
+                           as long as the call is; or NULL */
     uint32_t call, object;
+    uint32_t line;   /* which called it: string id, or 0 */
     uint32_t inputs; /* where they begin in the stack's; they end where the next
                         frame's begin */
     uintptr_t depth; /* of the C stack when it began. Each call of a module takes some
@@ -69,14 +72,17 @@ void stack_cut(struct stack *stack, uint32_t index);
 
 struct lines *lines_new(void);
 void lines_free(struct lines *lines);
-/* String id in the trace of the line that called: "net.py:12"; or 0. */
-uint32_t lines_find(struct lines *lines, struct trace *trace);
+/* String id in the trace of the line that called: "net.py:12"; or 0. `outer` is the
+ * call in which this one stands, or NULL; *ret_caller is for those inside this one. */
+uint32_t lines_find(struct lines *lines, struct trace *trace, const struct frame *outer,
+                    const void **ret_caller);
 
 /* A value, and what tells later whether it was overwritten. */
 struct measured {
     uint32_t value;
     int64_t version;
     uint64_t print;
+    bool grad; /* it requires a gradient */
 };
 /* As recorder_value(); the elements are kept too, if wanted. */
 struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,

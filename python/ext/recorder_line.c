@@ -1,6 +1,9 @@
 /* Which line called a module: the first frame above the hook that is neither torch's
  * nor ours. Frames are objects made on demand, so this costs more than anything else
- * that is not measuring; what was found out about a piece of code is remembered. */
+ * that is not measuring. So what was found out about a piece of code is remembered; the
+ * frames of torch between the hook and whoever called, which are the same for all
+ * calls, are passed over; and where none but torch's stand between two calls, one in
+ * the other, both have the same line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +26,14 @@ struct lines {
     struct map by_place;   /* index and place in it -> string id */
     struct code *codes;
     uint32_t n, room;
-    PyObject *folder; /* ours, with a "/"; or NULL */
+    PyObject *folder;    /* ours, with a "/"; or NULL */
+    PyObject *getframe;  /* sys._getframe; NULL: frames are not passed over */
+    PyObject *depth;     /* HOOK_DEPTH as an int */
+    PyObject *outermost; /* the code of torch's that stands so deep: it calls what calls
+                            what calls the hook */
 };
+
+#define HOOK_DEPTH 3
 
 static PyObject *our_folder(void)
 {
@@ -41,6 +50,21 @@ static PyObject *our_folder(void)
     return folder;
 }
 
+/* torch 2: Module._wrapped_call_impl calls _call_impl, that a function of its own, and
+ * that the hook. */
+static void find_depth(struct lines *lines)
+{
+    PyObject *call =
+        PyObject_GetAttrString(torch_find()->module_type, "_wrapped_call_impl");
+
+    lines->outermost = call ? PyObject_GetAttrString(call, "__code__") : NULL;
+    lines->depth = PyLong_FromLong(HOOK_DEPTH);
+    ext_swallow();
+    if (lines->outermost && lines->depth)
+        lines->getframe = Py_XNewRef(PySys_GetObject("_getframe"));
+    Py_XDECREF(call);
+}
+
 struct lines *lines_new(void)
 {
     struct lines *lines = calloc(1, sizeof *lines);
@@ -51,6 +75,8 @@ struct lines *lines_new(void)
     map_init(&lines->by_address, &lines->arena);
     map_init(&lines->by_place, &lines->arena);
     lines->folder = our_folder();
+    if (torch_find())
+        find_depth(lines);
     return lines;
 }
 
@@ -61,6 +87,9 @@ void lines_free(struct lines *lines)
     for (uint32_t i = 0; i < lines->n; i++)
         Py_DECREF(lines->codes[i].object);
     Py_XDECREF(lines->folder);
+    Py_XDECREF(lines->getframe);
+    Py_XDECREF(lines->depth);
+    Py_XDECREF(lines->outermost);
     arena_release(&lines->arena);
     free(lines);
 }
@@ -129,12 +158,37 @@ static uint32_t line_of(struct lines *lines, struct trace *trace, PyFrameObject 
     return line;
 }
 
-uint32_t lines_find(struct lines *lines, struct trace *trace)
+static PyObject *frame_back(PyObject *frame)
 {
-    PyObject *frame = (PyObject *)PyEval_GetFrame(); /* borrowed */
+    return PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
+}
+
+/* The frame of torch that stands HOOK_DEPTH above the hook, a new reference; NULL: what
+ * stands there is something else. Those between are not made into objects. */
+static PyObject *outermost_frame(const struct lines *lines)
+{
+    PyObject *frame = NULL, *code = NULL;
+
+    if (lines->getframe)
+        frame = PyObject_CallFunctionObjArgs(lines->getframe, lines->depth, NULL);
+    if (frame)
+        code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+    ext_swallow();
+    if (frame && code != lines->outermost)
+        Py_CLEAR(frame);
+    Py_XDECREF(code);
+    return frame;
+}
+
+uint32_t lines_find(struct lines *lines, struct trace *trace, const struct frame *outer,
+                    const void **ret_caller)
+{
+    PyObject *caller = outermost_frame(lines);
+    PyObject *frame =
+        caller ? frame_back(caller) : Py_XNewRef((PyObject *)PyEval_GetFrame());
     uint32_t line = 0;
 
-    Py_XINCREF(frame);
+    *ret_caller = caller;
     for (int i = 0; i < DEEPEST && frame && frame != Py_None; i++) {
         PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
         uint32_t index = code_index(lines, code);
@@ -145,11 +199,16 @@ uint32_t lines_find(struct lines *lines, struct trace *trace)
             line = line_of(lines, trace, (PyFrameObject *)frame, index);
             break;
         }
-        back = PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
+        if (outer && outer->caller == frame) {
+            line = outer->line;
+            break;
+        }
+        back = frame_back(frame);
         Py_DECREF(frame);
         frame = back;
     }
     ext_swallow();
     Py_XDECREF(frame);
+    Py_XDECREF(caller); /* the interpreter holds it while it runs */
     return line;
 }

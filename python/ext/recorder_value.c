@@ -256,18 +256,6 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
                        stats);
 }
 
-static bool in_c_order(const struct live_tensor *look)
-{
-    int64_t stride = 1;
-
-    for (int i = look->rank - 1; i >= 0; i--) {
-        if (look->shape[i] != 1 && look->strides[i] != stride)
-            return false;
-        stride *= look->shape[i];
-    }
-    return !(look->flags & (LIVE_CONJ | LIVE_NEG));
-}
-
 static void keep_value(struct recorder *recorder, const struct live_tensor *look,
                        uint32_t value)
 {
@@ -276,7 +264,7 @@ static void keep_value(struct recorder *recorder, const struct live_tensor *look
 
     if (value == RUN_NONE || !(look->flags & LIVE_READABLE) || size == 0)
         return;
-    if (in_c_order(look)) {
+    if (tensor_in_c_order(look)) {
         trace_keep(recorder->trace, value, look->at, size);
         return;
     }
@@ -323,13 +311,14 @@ struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
         return to;
     follow_epoch(recorder);
     to.version = look.version;
+    to.grad = look.flags & LIVE_GRAD;
     to_device =
         recorder->device && (recorder->force_device || look.flags & LIVE_DEVICE);
     to.value = seen_find(recorder->seen, &look);
     if (to.value == RUN_NONE) {
         if (!to_device) {
             /* Others may run here; the tensor is held by whoever called us. */
-            measured = tensor_stats(&look, recorder->mode, NULL, &stats);
+            measured = tensor_stats(&look, recorder->mode, &stats);
             if (measured)
                 recorder->bytes +=
                     elements_size((enum dtype)look.dtype, (size_t)look.numel);

@@ -110,6 +110,9 @@ static struct entry *table_put(struct table *table, uint64_t key, PyObject *obje
         ext_swallow();
         return NULL;
     }
+    /* It refers to nothing that the collector could follow, and there are many: the
+     * collector need not look at them. */
+    PyObject_GC_UnTrack(weak);
     if (table->n >= (table->mask + 1) / 2)
         table_renew(table);
     entry = slot_of(table, key);

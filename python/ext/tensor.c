@@ -4,14 +4,8 @@
 
 #include "ext/torch.h"
 
-#include "measure/elements.h"
-#include "measure/memory.h"
-
 #define DL_CPU  1
 #define DL_HOST 3 /* pinned: lies in memory like any other */
-
-/* From so many elements on, others may run while we measure. */
-#define LARGE 65536
 
 /* Tensors that the exchange table refuses cost a C++ exception each, and so do those
  * without a version. Once one was met, the next so many are asked first. */
@@ -464,50 +458,7 @@ bool tensor_look(PyObject *tensor, struct live_tensor *to)
     return true;
 }
 
-/* --- what lies there */
-
-static struct memory memory_of(const struct live_tensor *tensor)
-{
-    return (struct memory){
-        .at = tensor->at,
-        .dtype = (enum dtype)tensor->dtype,
-        .rank = tensor->rank,
-        .shape = tensor->shape,
-        .strides = tensor->strides,
-        .conj = tensor->flags & LIVE_CONJ,
-        .neg = tensor->flags & LIVE_NEG,
-    };
-}
-
-bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
-                  struct histogram *histogram, struct stats *ret_stats)
-{
-    struct memory memory = memory_of(tensor);
-    PyThreadState *thread = NULL;
-    int failed;
-
-    if (!(tensor->flags & LIVE_READABLE))
-        return false;
-    if (dtype_info(memory.dtype)->kind == DTYPE_KIND_NONE) {
-        tensor->why = "no numbers in this type";
-        return false;
-    }
-    if (tensor->numel >= LARGE)
-        thread = PyEval_SaveThread();
-    failed = stats_memory(&memory, mode, histogram, ret_stats, NULL);
-    if (thread)
-        PyEval_RestoreThread(thread);
-    if (failed)
-        tensor->why = "could not be measured";
-    return !failed;
-}
-
-bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size)
-{
-    struct memory memory = memory_of(tensor);
-
-    return (tensor->flags & LIVE_READABLE) && memory_copy(&memory, to, size, NULL) == 0;
-}
+/* --- where it lies */
 
 const void *tensor_at(PyObject *tensor)
 {

@@ -44,10 +44,12 @@ struct live_tensor {
 bool tensor_is(PyObject *object);
 /* Look at it. Never raises; false if it is no tensor that can be described at all. */
 bool tensor_look(PyObject *tensor, struct live_tensor *to);
-/* Statistics of a readable one, the GIL released for large ones; false: not to be had
- * (then `why` says so). */
+/* Statistics of a readable one, the GIL released for large ones, which torch's threads
+ * (ext/team.h) measure together; false: not to be had (then `why` says so). */
 bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
-                  struct histogram *histogram, struct stats *ret_stats);
+                  struct stats *ret_stats);
+/* Do its elements lie side by side in C order, as they are? */
+bool tensor_in_c_order(const struct live_tensor *tensor);
 /* Copy its elements, dense in C order; a readable one only. */
 bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size);
 /* Where its first element lies, and its version (-1: has none), and nothing else. */

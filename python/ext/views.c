@@ -52,12 +52,15 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
     return take_limit(depth, &view->depth) && take_limit(top, &view->top);
 }
 
-/* What was written to `text`, which is released. */
-static PyObject *take_text(struct buf *text, int status, const struct err *err)
+/* What was written to `text`, which is released; `whole`: it was not interrupted. */
+static PyObject *take_text(struct buf *text, bool whole, int status,
+                           const struct err *err)
 {
     PyObject *answer = NULL;
 
-    if (status < 0)
+    if (!whole)
+        ; /* an exception is set */
+    else if (status < 0)
         ext_raise(err);
     else if (text->bad)
         PyErr_NoMemory();
@@ -70,6 +73,7 @@ static PyObject *take_text(struct buf *text, int status, const struct err *err)
 PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs)
 {
     struct buf text = BUF_INIT;
+    struct long_work long_work;
     struct err err = {0};
     struct wanted wanted;
     struct printed printed;
@@ -79,6 +83,7 @@ PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs)
 
     if (!take_wanted(&wanted, args, kwargs))
         return NULL;
+    long_work_begin(&long_work, views_lock(session));
     out_init_buf(&out, &text);
     pen = (struct pen){.out = &out,
                        .width = wanted.export.view.width,
@@ -89,7 +94,7 @@ PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs)
         status = printed_write(&printed, &pen, wanted.closing, &err);
     printed_end(&printed);
     out_release(&out);
-    return take_text(&text, status, &err);
+    return take_text(&text, long_work_end(&long_work), status, &err);
 }
 
 static PyObject *row_dict(struct printed *printed, struct label *label,
@@ -163,20 +168,23 @@ static bool split_first(PyObject *args, PyObject **ret_first, PyObject **ret_res
 }
 
 static PyObject *export_text(struct session *session, const char *form,
-                             const struct export_wanted *wanted)
+                             struct export_wanted *wanted)
 {
     const struct exporter *exporter = exporter_find(str_of(form));
     struct buf text = BUF_INIT;
+    struct long_work long_work;
     struct err err = {0};
     struct out out;
     int status;
 
     if (!exporter)
         return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+    long_work_begin(&long_work, views_lock(session));
+    wanted->work = &long_work.work;
     out_init_buf(&out, &text);
     status = exporter->write(&out, session, wanted, &err);
     out_release(&out);
-    return take_text(&text, status, &err);
+    return take_text(&text, long_work_end(&long_work), status, &err);
 }
 
 PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs)
@@ -196,12 +204,21 @@ PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs
 }
 
 static PyObject *export_to(struct session *session, const char *path,
-                           const struct export_wanted *wanted)
+                           struct export_wanted *wanted)
 {
     struct err err = {0};
     const struct exporter *exporter = exporter_of(path, &err);
+    struct long_work long_work;
+    int status;
 
-    if (!exporter || exporter_write(exporter, path, session, wanted, &err) < 0)
+    if (!exporter)
+        return ext_raise(&err);
+    long_work_begin(&long_work, views_lock(session));
+    wanted->work = &long_work.work;
+    status = exporter_write(exporter, path, session, wanted, &err);
+    if (!long_work_end(&long_work))
+        return NULL;
+    if (status < 0)
         return ext_raise(&err);
     Py_RETURN_NONE;
 }
@@ -238,20 +255,23 @@ static bool write_document(struct json *json, const struct session *session,
 PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs)
 {
     struct buf text = BUF_INIT;
+    struct long_work long_work;
     struct json json;
     struct out out;
     const char *kind;
-    bool known;
+    bool known, whole;
 
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "s", &kind))
         return NULL;
+    long_work_begin(&long_work, views_lock(session));
     out_init_buf(&out, &text);
     json_init_text(&json, &out);
     known = write_document(&json, session, kind);
     out_release(&out);
-    if (known)
-        return take_text(&text, 0, NULL);
+    whole = long_work_end(&long_work);
+    if (known || !whole)
+        return take_text(&text, whole, 0, NULL);
     buf_release(&text);
     return PyErr_Format(PyExc_ValueError, "there is no document \"%s\"", kind);
 }

@@ -13,8 +13,17 @@
 #define EXT_VIEWS_H
 
 #include "ext/ext.h"
+#include "ext/long_work.h"
 
 #include "session/session.h"
+
+/* May other threads run while a session is read? */
+static inline enum long_work_lock views_lock(const struct session *session)
+{
+    const struct source *source = session->model->source;
+
+    return source && !source->any_thread ? LONG_WORK_LOCKED : LONG_WORK_TURNS;
+}
 
 /* New references, or NULL and an exception. */
 PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs);

@@ -88,7 +88,7 @@ static void add_pill(struct notebook *n)
                        : verdict == VERDICT_UNSAFE ? "alarm"
                                                    : "warn";
 
-    if (n->model->n_files == 0 || n->session->run)
+    if (!session_judged(n->session))
         return;
     buf_printf(&n->page, " <span class=\"ts-pill ts-%s\">", kind);
     summary_verdict(&n->spare, &n->show);

@@ -195,7 +195,7 @@ int report_checks(struct report *r, struct err *err)
     if (r->show.activity && run_notes(&lines, &r->show, &r->arena, err) < 0)
         return -1;
     out_text(r->out, "<h2>Checks</h2><ul class=\"ck\">\n");
-    if (r->model->n_files > 0 && !r->run)
+    if (session_judged(r->session))
         write_verdict(r);
     write_numbers(r);
     write_findings(r);

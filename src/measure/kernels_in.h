@@ -43,10 +43,12 @@ struct kernels {
     /* x (n), 1 <= n <= BLOCK */
     void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
     /* The same of a whole run: x (n), n a multiple of BLOCK and at most RUN, summed as
-     * distances from `shift`; counts (TALLY_BINS) may be NULL, else the elements are
-     * counted there, NaN and infinities included. F32, F16, BF16 only. */
-    void (*run[LOAD_COUNT])(const void *x, size_t n, float shift, counters *counts,
-                            struct block *ret_block);
+     * distances from `shift`; `next` is where reading goes on after it, if anywhere:
+     * the memory there is asked for, but not looked at. counts (TALLY_BINS) may be
+     * NULL, else the elements are counted there, NaN and infinities included. F32, F16,
+     * BF16 only. */
+    void (*run[LOAD_COUNT])(const void *x, size_t n, const void *next, float shift,
+                            counters *counts, struct block *ret_block);
     /* Are all of x (n) finite? F32, F16, BF16, F64 only. */
     bool (*finite[LOAD_COUNT])(const void *x, size_t n);
     /* x (n) as doubles: to (n, rounded up to a whole block). F32 and 16-bit types only.

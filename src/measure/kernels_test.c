@@ -160,8 +160,8 @@ static void check_counts(const struct kernels *kernels, enum load load,
     uint64_t bins[2][HISTOGRAM_BINS + 1] = {{0}}, counted[2] = {0};
 
     CHECK(counts != NULL);
-    kernels->run[load](x, n, shift, counts, ret_got);
-    kernels_plain.run[load](x, n, shift, counts + TALLY_BINS, ret_expected);
+    kernels->run[load](x, n, x, shift, counts, ret_got);
+    kernels_plain.run[load](x, n, x, shift, counts + TALLY_BINS, ret_expected);
     for (uint32_t i = 0; i < 2 * TALLY_BINS; i++) {
         uint32_t bin = histogram_fold(i % TALLY_BINS), which = i / TALLY_BINS;
 
@@ -186,7 +186,7 @@ static void check_run(const struct kernels *kernels, enum load load, const uint8
         check_sums(load, &got, &expected, n);
     else
         CHECK(!isfinite(expected.squares) || expected.squares > 1e36);
-    kernels->run[load](x, n, shift, NULL, &expected);
+    kernels->run[load](x, n, x, shift, NULL, &expected);
     CHECK(memcmp(&got, &expected, sizeof got) == 0 || isnan(got.squares));
 }
 

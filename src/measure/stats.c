@@ -146,46 +146,18 @@ size_t stats_find(enum dtype dtype, const void *at, size_t first, size_t end,
     return end;
 }
 
-/* In `sampled` mode every eighth block of the whole is looked at, wherever the parts
- * are cut. */
-static void add_sampled(struct stats *stats, struct stats_part part)
-{
-    size_t end = part.first + part.n;
-    uint64_t index = part.index;
-
-    while (part.first < end) {
-        size_t left = end - part.first;
-
-        part.n = BLOCK - index % BLOCK;
-        if (part.n > left)
-            part.n = left;
-        part.index = index;
-        if (index / BLOCK % 8 == 0)
-            stats_add_part(stats, &part);
-        part.first += part.n;
-        index += part.n;
-    }
-    stats->sampled = true;
-    if (part.tally)
-        part.tally->histogram->sampled = true;
-}
-
 void stats_add_tally(struct stats *stats, struct tally *tally, enum dtype dtype,
                      const void *at, size_t n, uint64_t index, enum measure_mode mode)
 {
     struct stats_part part = {.kernels = kernels_best(),
                               .tally = tally->histogram ? tally : NULL,
                               .dtype = dtype,
-                              .mode = mode == MEASURE_SAMPLED ? MEASURE_FULL : mode,
+                              .mode = mode,
                               .at = at,
                               .n = n,
                               .index = index};
 
-    if (n == 0 || !dtype_has_values(dtype))
-        return;
-    if (mode == MEASURE_SAMPLED)
-        add_sampled(stats, part);
-    else
+    if (n > 0 && dtype_has_values(dtype))
         stats_add_part(stats, &part);
 }
 

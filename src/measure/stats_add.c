@@ -282,17 +282,21 @@ static void add_run(struct adding *adding, enum load load, size_t first, size_t 
 {
     const struct stats_part *part = adding->part;
     const char *at = (const char *)part->at + elements_size(part->dtype, first);
+    const char *next = at + elements_size(part->dtype, n);
     struct tally *tally = part->tally;
     struct block run;
 
-    part->kernels->run[load](at, n, adding->shift, tally ? tally->counts : NULL, &run);
+    if (part->mode == MEASURE_SAMPLED && n == BLOCK)
+        next = at + elements_size(part->dtype, SAMPLED_OF * BLOCK);
+    part->kernels->run[load](at, n, next, adding->shift, tally ? tally->counts : NULL,
+                             &run);
     if (tally)
         tally_counted(tally, n);
     if (!run_is_sound(&run, n) && isfinite(run.squares)) {
         double mean = run.shift + run.sum / (double)n;
 
         adding->shift = (float)(run.min == run.max ? run.min : mean);
-        part->kernels->run[load](at, n, adding->shift, NULL, &run);
+        part->kernels->run[load](at, n, next, adding->shift, NULL, &run);
     }
     if (run_is_sound(&run, n)) {
         join_block(adding, &run, n, first);
@@ -305,7 +309,8 @@ static void add_run(struct adding *adding, enum load load, size_t first, size_t 
 /* How many elements from `first` on can be measured as a run; 0 if none. */
 static size_t run_length(const struct stats_part *part, enum load load, size_t left)
 {
-    if (part->mode != MEASURE_FULL || load == LOAD_COUNT || !part->kernels->run[load] ||
+    if (part->mode == MEASURE_EXACT || part->mode == MEASURE_GUARD ||
+        load == LOAD_COUNT || !part->kernels->run[load] ||
         (part->tally && !part->tally->counts))
         return 0;
     return left < RUN ? left / BLOCK * BLOCK : RUN;
@@ -330,36 +335,86 @@ static uint64_t place_of(const struct adding *adding, size_t first, double real,
     return part->index + (first - part->first);
 }
 
+/* Elements `first` to `end` of the part. */
+static void add_span(struct adding *adding, enum load load, size_t first, size_t end)
+{
+    const struct stats_part *part = adding->part;
+    size_t n;
+
+    for (; first < end; first += n) {
+        n = run_length(part, load, end - first);
+        if (n > 0) {
+            add_run(adding, load, first, n);
+            continue;
+        }
+        n = end - first < BLOCK ? end - first : BLOCK;
+        if (part->mode == MEASURE_GUARD)
+            guard_block(adding, first, n);
+        else
+            add_block(adding, first, n);
+        if (part->tally)
+            add_bins(adding, first, n);
+    }
+}
+
+/* The elements of a part that are looked at next, from *first on: *first is moved to
+ * them, and where they end is returned; the end of the part where there are none. In
+ * `sampled` mode these are every eighth block of the whole, wherever parts are cut. */
+static size_t next_span(const struct stats_part *part, size_t *first)
+{
+    size_t end = part->first + part->n;
+    uint64_t index = part->index + (*first - part->first), skipped;
+
+    if (part->mode != MEASURE_SAMPLED)
+        return end;
+    if (index / BLOCK % SAMPLED_OF != 0) {
+        skipped = SAMPLED_OF * BLOCK - index % (SAMPLED_OF * BLOCK);
+        *first = skipped < end - *first ? *first + (size_t)skipped : end;
+        index += skipped;
+    }
+    return end - *first < BLOCK - index % BLOCK
+               ? end
+               : *first + (size_t)(BLOCK - index % BLOCK);
+}
+
+/* Where min and max stand. */
+static void add_places(const struct adding *adding)
+{
+    struct stats *stats = adding->stats;
+
+    if (adding->min_block != NOT_HERE)
+        stats_lower(stats, adding->min, adding->int_min,
+                    place_of(adding, adding->min_block, adding->min, adding->int_min));
+    if (adding->max_block != NOT_HERE)
+        stats_raise(stats, adding->max, adding->int_max,
+                    place_of(adding, adding->max_block, adding->max, adding->int_max));
+}
+
 void stats_add_part(struct stats *stats, const struct stats_part *part)
 {
     struct adding adding = {part,       stats,          stats->min,
                             stats->max, stats->int_min, stats->int_max,
                             NOT_HERE,   NOT_HERE,       0};
     enum load load = load_of(part->dtype);
-    size_t end = part->first + part->n, n;
+    size_t end;
 
-    if (code_bits(part->dtype)) {
-        stats_add_codes(stats, part);
-        return;
-    }
-    for (size_t first = part->first; first < end; first += n) {
-        n = run_length(part, load, end - first);
-        if (n > 0) {
-            add_run(&adding, load, first, n);
-            continue;
+    for (size_t first = part->first; first < part->first + part->n; first = end) {
+        end = next_span(part, &first);
+        if (first == end)
+            break;
+        if (code_bits(part->dtype)) {
+            struct stats_part span = *part;
+
+            span.first = first;
+            span.n = end - first;
+            span.index += first - part->first;
+            stats_add_codes(stats, &span);
+        } else {
+            add_span(&adding, load, first, end);
         }
-        n = end - first < BLOCK ? end - first : BLOCK;
-        if (part->mode == MEASURE_GUARD)
-            guard_block(&adding, first, n);
-        else
-            add_block(&adding, first, n);
-        if (part->tally)
-            add_bins(&adding, first, n);
     }
-    if (adding.min_block != NOT_HERE)
-        stats_lower(stats, adding.min, adding.int_min,
-                    place_of(&adding, adding.min_block, adding.min, adding.int_min));
-    if (adding.max_block != NOT_HERE)
-        stats_raise(stats, adding.max, adding.int_max,
-                    place_of(&adding, adding.max_block, adding.max, adding.int_max));
+    add_places(&adding);
+    stats->sampled = stats->sampled || part->mode == MEASURE_SAMPLED;
+    if (part->tally && part->mode == MEASURE_SAMPLED)
+        part->tally->histogram->sampled = true;
 }

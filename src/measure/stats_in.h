@@ -8,8 +8,10 @@
 #include "measure/kernels_in.h"
 #include "measure/stats.h"
 
+#define SAMPLED_OF 8 /* in `sampled` mode one block of so many is looked at */
+
 /* As stats_add(), but with kernels of the caller's choice (tests compare them), and
- * with elements first to first + n of the run at `at`. Not for MEASURE_SAMPLED. */
+ * with elements first to first + n of the run at `at`. */
 struct stats_part {
     const struct kernels *kernels;
     struct tally *tally; /* or NULL: no histogram is wanted */

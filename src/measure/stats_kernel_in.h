@@ -334,6 +334,8 @@ INLINE bool finite_singles(const char *x, size_t n, size_t size,
     for (size_t i = 0; i < n; i += GROUP, x += GROUP * size) {
         if (n - i < GROUP)
             x = padded(pad, x, n - i, first, GROUP, size);
+        for (size_t line = 0; line < GROUP * size; line += 64)
+            __builtin_prefetch(x + AHEAD + line);
         for (size_t k = 0; k < SETS; k++)
             sum[k] = singles_fma(load(x + k * LANES * size), singles_zero(), sum[k]);
     }
@@ -353,6 +355,8 @@ INLINE bool finite_doubles(const char *x, size_t n, size_t size,
     for (size_t i = 0; i < n; i += LONG_GROUP, x += LONG_GROUP * size) {
         if (n - i < LONG_GROUP)
             x = padded(pad, x, n - i, first, LONG_GROUP, size);
+        for (size_t line = 0; line < LONG_GROUP * size; line += 64)
+            __builtin_prefetch(x + AHEAD + line);
         for (size_t k = 0; k < SETS; k++)
             sum[k] = doubles_fma(load(x + k * step), doubles_zero(), sum[k]);
     }

@@ -177,9 +177,10 @@ static inline size_t find(const char *x, size_t n, double (*get)(const char *, s
     }
 #define FLOATS(type)                                                                   \
     NARROW(type)                                                                       \
-    static void run_##type(const void *x, size_t n, float shift, counters *counts,     \
-                           struct block *ret_block)                                    \
+    static void run_##type(const void *x, size_t n, const void *next, float shift,     \
+                           counters *counts, struct block *ret_block)                  \
     {                                                                                  \
+        (void)next;                                                                    \
         run(x, n, get_##type, shift, counts, ret_block);                               \
     }                                                                                  \
     static bool finite_##type(const void *x, size_t n)                                 \

@@ -37,7 +37,6 @@ struct code_range {
 
 struct single_range {
     singles min, max;
-    words seen; /* was there a zero? */
 };
 
 #include "measure/stats_planes_in.h"
@@ -48,8 +47,8 @@ struct run {
     struct single_range singles; /* float32 */
     struct code_range codes;     /* 16-bit types */
     words nearest;               /* of the last block's codes */
-    uint32_t zeros;              /* of 16-bit types */
-    struct window window;        /* where exponents are counted */
+    uint32_t zeros;
+    struct window window; /* where exponents are counted */
 };
 
 /* How a block is looked at. Constant wherever it is used, so that no loop asks. */
@@ -130,29 +129,48 @@ INLINE void store_upper(const singles v[RUN_SETS], char *upper)
     words_store(upper + 4 * LANES, singles_upper(v[2], v[3]));
 }
 
-INLINE void prefetch_group(const char *x, size_t bytes)
+/* What is asked for while a block is read: the memory AHEAD of it, up to the end of the
+ * block, and then that at which reading goes on. */
+struct ahead {
+    const char *at, *end, *next;
+};
+
+INLINE struct ahead ahead_of(const char *x, size_t bytes, const char *next)
+{
+    if (bytes <= AHEAD)
+        return (struct ahead){next + (AHEAD - bytes), NULL, next};
+    return (struct ahead){x + AHEAD, x + bytes, next};
+}
+
+INLINE void prefetch_group(struct ahead *ahead, size_t bytes)
 {
     for (size_t line = 0; line < bytes; line += 64)
-        __builtin_prefetch(x + AHEAD + line);
+        __builtin_prefetch(ahead->at + line);
+    ahead->at += bytes;
+    if (ahead->at == ahead->end)
+        ahead->at = ahead->next;
 }
 
 /* One block of float32. */
-INLINE void run_singles(struct run *run, const char *x, singles shift, counters *counts,
-                        struct look look)
+INLINE void run_singles(struct run *run, const char *x, const char *next, singles shift,
+                        counters *counts, struct look look)
 {
+    struct ahead ahead = ahead_of(x, 4 * BLOCK, next);
     struct single_range range = run->singles;
+    words seen = seen_none();
     struct run_sums sums;
+    const char *first = x;
 
     run_sums_init(&sums);
     for (const char *end = x + 4 * BLOCK; x < end; x += 4 * RUN_GROUP) {
         singles v[RUN_SETS];
 
-        prefetch_group(x, 4 * RUN_GROUP);
+        prefetch_group(&ahead, 4 * RUN_GROUP);
         for (size_t k = 0; k < RUN_SETS; k++) {
             v[k] = load_f32(x + 4 * k * LANES);
             range.min = singles_min(range.min, v[k]);
             range.max = singles_max(range.max, v[k]);
-            range.seen = seen_single(range.seen, v[k]);
+            seen = seen_single(seen, v[k]);
         }
         run_sums_add(&sums, v, shift, look.shifted);
         if (look.counted)
@@ -160,6 +178,8 @@ INLINE void run_singles(struct run *run, const char *x, singles shift, counters 
     }
     run->singles = range;
     widen_sums(&sums, run);
+    if (seen_any(seen)) /* the block still lies in the nearest cache */
+        run->zeros += count_zeros(first, BLOCK, 4, load_f32);
 }
 
 INLINE words codes_twice(words codes)
@@ -219,12 +239,13 @@ INLINE void range_end(struct run *run, struct code_range *range, const char *x)
 
 /* One block of float16 or bfloat16. `same` says that a code is the upper half of its
  * float32. */
-INLINE void run_codes(struct run *run, const char *x, singles shift, counters *counts,
-                      struct look look, bool same,
+INLINE void run_codes(struct run *run, const char *x, const char *next, singles shift,
+                      counters *counts, struct look look, bool same,
                       void (*pair)(const char *, singles *, singles *))
 {
     struct code_range range = {run->codes.max, run->codes.max_unsigned,
                                codes_twice(load_words(x))};
+    struct ahead ahead = ahead_of(x, 2 * BLOCK, next);
     struct run_sums sums;
     char upper[2 * BLOCK];
 
@@ -232,7 +253,7 @@ INLINE void run_codes(struct run *run, const char *x, singles shift, counters *c
     for (size_t i = 0; i < 2 * BLOCK; i += 2 * RUN_GROUP) {
         singles v[RUN_SETS];
 
-        prefetch_group(x + i, 2 * RUN_GROUP);
+        prefetch_group(&ahead, 2 * RUN_GROUP);
         pair(x + i, &v[0], &v[1]);
         pair(x + i + 4 * LANES, &v[2], &v[3]);
         run_sums_add(&sums, v, shift, look.shifted);
@@ -252,7 +273,7 @@ INLINE void run_init(struct run *run, const char *x)
 {
     words codes = load_words(x);
 
-    run->singles = (struct single_range){load_f32(x), load_f32(x), seen_none()};
+    run->singles = (struct single_range){load_f32(x), load_f32(x)};
     run->codes = (struct code_range){codes, codes, codes_twice(codes)};
     run->zeros = 0;
     run->window.lowest = 0; /* none as yet */
@@ -284,19 +305,16 @@ INLINE void end_codes(const struct code_range *range, singles (*load)(const char
     block->max = out[1];
 }
 
-INLINE void run_end(const struct run *run, const char *x, size_t n, size_t size,
-                    singles (*load)(const char *), struct block *block)
+INLINE void run_end(const struct run *run, size_t size, singles (*load)(const char *),
+                    struct block *block)
 {
     block->sum = total_doubles(run->sum);
     block->squares = total_doubles(run->squares);
-    if (size == 2) {
+    block->zeros = run->zeros;
+    if (size == 2)
         end_codes(&run->codes, load, block);
-        block->zeros = run->zeros;
-    } else {
+    else
         end_range(run->singles.min, run->singles.max, block);
-        if (seen_any(run->singles.seen))
-            block->zeros = count_zeros(x, n, size, load);
-    }
 }
 
 /* How the groups of each type are counted by the table. */
@@ -364,24 +382,25 @@ INLINE void run_window(struct run *run, const char *x, size_t size,
  * Three of them sum: the one that counts too is slower than any other. */
 #define RUN_BLOCK(name, call)                                                          \
     static __attribute__((noinline)) void name(struct run *run, const char *x,         \
-                                               singles shift, counters *counts)        \
+                                               const char *next, singles shift,        \
+                                               counters *counts)                       \
     {                                                                                  \
         call;                                                                          \
     }
 #define RUN_KERNEL(type, size, function, ...)                                          \
-    RUN_BLOCK(plain_##type, function(run, x, shift, counts,                            \
+    RUN_BLOCK(plain_##type, function(run, x, next, shift, counts,                      \
                                      ((struct look){false, false})__VA_ARGS__))        \
-    RUN_BLOCK(shifted_##type, function(run, x, shift, counts,                          \
+    RUN_BLOCK(shifted_##type, function(run, x, next, shift, counts,                    \
                                        ((struct look){true, false})__VA_ARGS__))       \
-    RUN_BLOCK(counted_##type,                                                          \
-              function(run, x, shift, counts, ((struct look){true, true})__VA_ARGS__)) \
+    RUN_BLOCK(counted_##type, function(run, x, next, shift, counts,                    \
+                                       ((struct look){true, true})__VA_ARGS__))        \
     static __attribute__((noinline)) void window_##type(                               \
         struct run *run, const char *x, counters *counts)                              \
     {                                                                                  \
         run_window(run, x, size, FORM_##type, counts, codes_##type, stray_##type);     \
     }                                                                                  \
-    static void run_##type(const void *x, size_t n, float shift, counters *counts,     \
-                           struct block *ret_block)                                    \
+    static void run_##type(const void *x, size_t n, const void *next, float shift,     \
+                           counters *counts, struct block *ret_block)                  \
     {                                                                                  \
         singles shifts = singles_set(shift);                                           \
         const char *at = x, *end = at + n * (size);                                    \
@@ -391,20 +410,21 @@ INLINE void run_window(struct run *run, const char *x, size_t size,
         for (; at < end; at += BLOCK * (size)) {                                       \
             bool windowed =                                                            \
                 PICK_IS_FAST && counts && run.window.strays <= MANY_STRAYS;            \
+            const char *then = at + BLOCK * (size) < end ? at + BLOCK * (size) : next; \
                                                                                        \
             if (counts && !windowed)                                                   \
-                counted_##type(&run, at, shifts, counts);                              \
+                counted_##type(&run, at, then, shifts, counts);                        \
             else if (shift != 0)                                                       \
-                shifted_##type(&run, at, shifts, NULL);                                \
+                shifted_##type(&run, at, then, shifts, NULL);                          \
             else                                                                       \
-                plain_##type(&run, at, shifts, NULL);                                  \
+                plain_##type(&run, at, then, shifts, NULL);                            \
             if (windowed)                                                              \
                 window_##type(&run, at, counts);                                       \
         }                                                                              \
         if (run.window.lowest)                                                         \
             window_flush(&run.window, FORM_##type, counts);                            \
         *ret_block = (struct block){.shift = shift};                                   \
-        run_end(&run, x, n, size, load_##type, ret_block);                             \
+        run_end(&run, size, load_##type, ret_block);                                   \
     }
 
 RUN_KERNEL(f32, 4, run_singles)

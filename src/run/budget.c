@@ -1,5 +1,6 @@
 #include "run/budget.h"
 
+#define AIM         0.95 /* of what is allowed: a step may cost more than expected */
 #define LATEST      0.25 /* the weight of the latest step in what is expected */
 #define DOWN_AFTER  2    /* steps in a row that were too dear */
 #define UP_AFTER    16   /* steps in a row that leave room */
@@ -15,7 +16,7 @@ void budget_init(struct budget *budget, double share)
 
 static double allowance(const struct budget *budget)
 {
-    return budget->share * budget->user;
+    return AIM * budget->share * budget->user;
 }
 
 /* In which mode steps are recorded when not all of them can be: where the number of
@@ -108,7 +109,7 @@ void budget_told(struct budget *budget, const struct budget_step *step)
     budget->own_ns += step->own_ns;
     budget->user =
         budget->user > 0 ? budget->user + LATEST * (user - budget->user) : user;
-    budget->earned += budget->share * user - (double)step->own_ns;
+    budget->earned += AIM * budget->share * user - (double)step->own_ns;
     if (step->mode < BUDGET_SKIP)
         learn_costs(budget, step);
     if (budget->cost[BUDGET_FULL] > 0)

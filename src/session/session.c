@@ -126,7 +126,7 @@ void session_close(struct session *session)
 
 bool session_judged(const struct session *session)
 {
-    return session->run || !session->model->live;
+    return !session->model->live;
 }
 
 /* ---- statistics ---- */

@@ -62,7 +62,8 @@ struct session *session_of_run(struct run *run, struct err *err);
 struct session *session_on_run(struct run *run, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
-/* Is there a verdict? Of a live module there is none: it is no file. */
+/* Is there a verdict? Of a live module, and of a recording of one that is still in
+ * memory, there is none: it is no file. */
 bool session_judged(const struct session *session);
 
 /* The statistics of a tensor (an index in model->tensors). Kept for the next time. */

@@ -51,7 +51,15 @@ import numpy  # noqa: E402, F401 (so that nobody's first import is timed)
 # --- those that take part
 
 
+def floating(tensor):
+    """Token numbers and masks have no mean and no deviation in torch."""
+    if tensor.is_floating_point():
+        return tensor
+    return tensor.abs() if tensor.is_complex() else tensor.float()
+
+
 def four(tensor):
+    tensor = floating(tensor)
     return (
         tensor.min().item(),
         tensor.max().item(),
@@ -93,6 +101,11 @@ def rp_hooks():
     return collect
 
 
+def four_at_once(tensor):
+    tensor = floating(tensor)
+    return torch.stack((tensor.min(), tensor.max(), tensor.mean(), tensor.std()))
+
+
 class Torchlens:
     """It runs the model itself."""
 
@@ -112,9 +125,7 @@ class Torchlens:
             self.model,
             given,
             default_op=True,
-            activation_transform=lambda t: torch.stack(
-                (t.min(), t.max(), t.mean(), t.std())
-            ),
+            activation_transform=four_at_once,
             save_raw_activations=False,
         )
 

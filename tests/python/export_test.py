@@ -310,6 +310,18 @@ class Verdicts(Saved):
         said = {one["text"] for one in checked["checks"]}
         self.assertIn("nothing was recorded of 3 tensors", said)  # buffers
 
+    def test_what_is_in_memory_is_no_file_and_has_no_verdict(self):
+        net = nn.Linear(2, 2)
+        with torchoscope.record(net) as recording:
+            net(torch.ones(1, 2))
+        for one in (recording, torchoscope.Model(net)):
+            for text in (str(one), one.html, one._repr_mimebundle_()["text/html"]):
+                self.assertNotIn("SAFE", text)
+        recording.save(path := self.path.with_name("verdict.scope"))
+        one = torchoscope.open(path)
+        for text in (str(one), one.html, one._repr_mimebundle_()["text/html"]):
+            self.assertIn("SAFE", text)
+
     def test_differences_are_those_of_structure(self):
         path = Path(self.folder.name) / "weights.pth"
         torch.save(self.model.state_dict(), path)

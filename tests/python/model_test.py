@@ -47,6 +47,27 @@ class WithFile(unittest.TestCase):
         cls.folder.cleanup()
 
 
+class Threads(WithFile):
+    def test_one_model_is_shown_by_several_threads_at_once(self):
+        with torchoscope.record(net := make_net()) as recording:
+            net(torch.ones(1, 4))
+        for one in (torchoscope.open(self.path), torchoscope.open(self.net), recording):
+            asked = [one.tree, lambda one=one: one.html, one._notebook]
+            expected = [ask() for ask in asked]
+            found = []
+
+            def work():
+                for _ in range(5):
+                    found.append([ask() for ask in asked])
+
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(found, [expected] * 20)
+
+
 class Opening(WithFile):
     def test_a_file_is_a_model_and_a_recording_a_recording(self):
         for path in (self.path, str(self.path), os.fsencode(self.path)):

@@ -4,8 +4,10 @@
 import copy
 import gc
 import json
+import os
 import pickle
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -339,6 +341,46 @@ class Told(Clean):
                 layer(x)
             self.assertEqual(len(recording.calls("linear1")), int(inside))
         self.assertTrue(torch.backends.mha.get_fastpath_enabled())
+
+
+class Together(Clean):
+    """What is large is measured by torch's own threads, where it has several."""
+
+    def setUp(self):
+        threads = torch.get_num_threads()
+        self.addCleanup(torch.set_num_threads, threads)
+        torch.manual_seed(0)
+        self.large = torch.randn(3, 500_001)
+        self.large[2, 17], self.large[1, 3] = float("nan"), -77
+        self.large[0, :1000] = 0
+
+    def look(self, threads):
+        torch.set_num_threads(threads)
+        return torchoscope._core._look(self.large)["stats"]
+
+    def test_the_numbers_are_the_same(self):
+        alone, together = self.look(1), self.look(2)
+        for _ in range(3):  # together, alone, and whichever was faster
+            self.assertEqual(self.look(2), together)
+        for name in ("count", "nan", "zeros", "min", "max", "min_at", "max_at"):
+            self.assertEqual(together[name], alone[name], name)
+        for name in ("mean", "std", "l2"):
+            self.assertAlmostEqual(together[name] / alone[name], 1, delta=1e-9)
+        self.assertEqual(together["min_at"], [1, 3])
+
+    def test_a_forked_child_has_no_such_threads(self):
+        self.look(2)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if self.look(2)["nan"] == 1 else 1)
+        deadline = time.monotonic() + 60
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > deadline:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                self.fail("the child waits for threads that it does not have")
+            time.sleep(0.01)
+        self.assertEqual(ended[1], 0)
 
 
 class Unnoticed(Clean):

@@ -239,10 +239,15 @@ class Files(Shell):
         self.assertEqual(recording.calls("2")[0].grad_outputs[0].mean, 1)
 
     def test_export_writes_every_form(self):
-        for form in ("txt", "md", "json", "csv"):
+        for form in ("txt", "md", "json", "csv", "html"):
             words = ("-i", "5x4", "-o", f"x.{form}")
             self.good("export", self.target("make"), *words)
             self.assertIn("Linear", (self.folder / f"x.{form}").read_text())
+        words = ("-i", "5x4", "-o", "x.html")
+        self.good("export", self.target("make"), *words, which=PROGRAM)
+        page = (self.folder / "x.html").read_text()
+        self.assertTrue(page.startswith("<!doctype html>"))
+        self.assertNotIn("SAFE", page)  # a live module is no file
         words = ("-i", "5x4", "-o", "-", "--form", "json")
         done = self.good("export", self.target("Net(4)"), *words)
         self.assertEqual(json.loads(done.stdout)["run"]["calls"], 2)
