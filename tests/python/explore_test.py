@@ -1,0 +1,392 @@
+# flavours: both
+"""explore() of live models on a real terminal: it opens, answers and gives everything
+back: the terminal, signals, threads, random state and every bit of the model."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+import terminal
+
+terminal.PATIENCE = 40  # torch is imported again and again, maybe on a busy machine
+
+PRELUDE = '''
+import os, signal, sys, threading, time
+import torch
+import torchoscope
+
+class Block(torch.nn.Module):
+    expansion = 4
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 3, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(3)
+        self.drop = torch.nn.Dropout(0.5)
+
+    @property
+    def broken(self):
+        raise ValueError("not today")
+
+    @property
+    def endless(self):
+        while True:
+            pass
+
+    def forward(self, x):
+        return self.drop(self.norm(self.conv(x)))
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+net = torch.nn.Sequential(Block(), Block())
+x = torch.randn(2, 3, 8, 8)
+
+def say(*words):
+    print(">", *words, flush=True)
+'''
+
+
+class Explored(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, text, name="script.py"):
+        path = self.folder / name
+        path.write_text(PRELUDE + textwrap.dedent(text))
+        return path
+
+    @contextlib.contextmanager
+    def on_terminal(self, text, *words, around="{}", **wanted):
+        """A script in a terminal; `around` is what a shell runs it in."""
+        script = self.file(text)
+        line = around.format(f"{sys.executable} {script}")
+        words = words or ["sh", "-c", line]
+        with terminal.Terminal(words, **wanted) as screen:
+            yield screen
+
+    def opened(self, screen, *texts):
+        return screen.wait("q quit", *texts)
+
+
+class Opens(Explored):
+    def test_models_recordings_files_parts_and_summaries_one_after_the_other(self):
+        with self.on_terminal("""
+            before = signal.getsignal(signal.SIGINT)
+            say(torchoscope.explore(net, x))
+            say(torchoscope.explore(net), signal.getsignal(signal.SIGINT) is before)
+            with torchoscope.record(net) as recording:
+                net(x)
+            recording.explore()
+            recording.save("run.scope")
+            torch.save(net.state_dict(), "net.pth")
+            torchoscope.open("net.pth").explore()
+            torchoscope.explore("run.scope")
+            torchoscope.explore(torchoscope.open(net)["1.conv.weight"])
+            torchoscope.summary(net, x).explore()
+            torchoscope.open(net).explore()
+            say("end")
+        """, around=f"cd {self.folder} && {{}}") as screen:
+            self.opened(screen, "Sequential", "live", "row 1/3", "forward")
+            screen.keys("j", "l")
+            screen.wait("row 2/6", "conv: Conv2d")
+            screen.keys("q")
+            # The second knows nothing of the first.
+            screen.wait("row 1/3", "0: Block", gone=["forward", "conv: Conv2d"])
+            screen.keys("C-c")
+            self.opened(screen, "Sequential live", "forward")
+            screen.keys("q")
+            screen.wait("torch zip", "q quit")
+            screen.keys("q")
+            screen.wait("forward", "q quit", gone=["torch zip"])
+            screen.keys("q")
+            screen.wait("1.conv.weight", "q quit")
+            self.assertIn("weight", screen.cursor())
+            screen.keys("q")
+            screen.wait("row 1/3", "forward", "q quit", gone=["1.conv.weight"])
+            screen.keys("q")
+            screen.wait("Sequential live", "q quit", gone=["forward"])
+            screen.keys("C-c")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> None", "> None True", "> end", gone=["Interrupt", "q quit"])
+            left = screen.stty()
+            for word in ("icanon", "echo", "isig", "opost"):
+                self.assertIn(word, left)
+
+    def test_whatever_stdin_and_stdout_are(self):
+        out = self.folder / "out"
+        text = """
+            say(sys.stdin.isatty(), sys.stdout.isatty())
+            torchoscope.explore(net)
+            say(sys.stdin.read())
+        """
+        around = f"echo typed | {{}} 2>&1 | cat >{out}"
+        with self.on_terminal(text, around=around) as screen:
+            self.opened(screen, "row 1/3")
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+        self.assertEqual(out.read_text().split(), "> False False > typed".split())
+
+    def test_rp_and_a_pass_that_raises(self):
+        with self.on_terminal("""
+            import torchoscope.compat.rp as rp
+            rp.explore_torch_module(net)
+            rp.explore_torch_module_with_stats(net, x)
+            rp.explore_model(net, rp.ExplorerConfig(max_depth=2, show_timing=False))
+            say(torchoscope.explore(net, torch.ones(2, 4)))
+        """) as screen:
+            self.opened(screen, "Sequential live", "row 1/3")
+            screen.keys("q")
+            screen.wait("forward", "q quit")
+            screen.keys("q")
+            screen.wait("conv: Conv2d", "q quit")
+            self.assertNotIn("time", screen.lines()[1].partition("│")[0])
+            screen.keys("q")
+            self.opened(screen, "raised RuntimeError", "0.conv")  # at the one to blame
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("RuntimeError:", "> None", gone=["q quit"])
+
+    def test_from_the_shell(self):
+        script = self.file("""
+            def make():
+                return net
+        """)
+        words = [sys.executable, "-m", "torchoscope", "explore", f"{script}::make"]
+        with terminal.Terminal([*words, "--inputs", "2x3x8x8"]) as screen:
+            self.opened(screen, "Sequential live", "forward", "row 1/3")
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+        with terminal.Terminal([*words, "--inputs", "2x4"]) as screen:
+            self.opened(screen, "raised RuntimeError")
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 2)
+            self.assertIn("forward takes", screen.text())
+
+
+class Prints(Explored):
+    """Where the terminal is not ours to take."""
+
+    def test_in_threads_and_workers_and_where_output_is_caught(self):
+        with self.on_terminal("""
+            import contextlib, io, multiprocessing
+            thread = threading.Thread(target=torchoscope.explore, args=(net,))
+            thread.start()
+            thread.join()
+            with contextlib.redirect_stdout(io.StringIO()) as caught:
+                torchoscope.explore(net)
+            say("caught" if "Sequential" in caught.getvalue() else caught.getvalue())
+            fork = multiprocessing.get_context("fork")
+            worker = fork.Process(target=torchoscope.explore, args=(net,))
+            worker.start()
+            worker.join()
+            say("worker")
+            os.environ["LOCAL_RANK"] = "1"
+            torchoscope.explore(net)
+            say("rank")
+        """, rows=60) as screen:
+            self.assertEqual(screen.ended(), 0)
+            shown = screen.wait("> caught", "> worker", "> rank")
+            self.assertEqual(shown.count("all trainable"), 3)
+
+    def test_on_a_dumb_terminal_and_in_the_background(self):
+        with self.on_terminal("torchoscope.explore(net)", term="dumb") as screen:
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("all trainable")
+        around = "bash -c 'set -m; {} & wait $!'"
+        with self.on_terminal("torchoscope.explore(net)", around=around) as screen:
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("all trainable")
+
+    def test_without_a_terminal(self):
+        done = subprocess.run(
+            [sys.executable, self.file("torchoscope.explore(net)")],
+            capture_output=True,
+            text=True,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("all trainable", done.stdout)
+
+
+class Lives(Explored):
+    """Inside a program that goes on."""
+
+    def test_training_ends_with_the_same_bits(self):
+        with self.on_terminal("""
+            import hashlib, random
+
+            def train(look):
+                torch.manual_seed(1)
+                random.seed(1)
+                model = torch.nn.Sequential(Block(), Block())
+                optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+                for step in range(4):
+                    if look and step == 2:
+                        grads = [p.grad for p in model.parameters()]
+                        versions = [p._version for p in model.parameters()]
+                        torchoscope.explore(model, x)
+                        torchoscope.explore(model)
+                        assert all(a is b.grad for a, b in zip(grads, model.parameters()))
+                        assert versions == [p._version for p in model.parameters()]
+                    optimizer.zero_grad()
+                    (model(x + random.random()) ** 2).sum().backward()
+                    optimizer.step()
+                bits = [v.numpy().tobytes() for v in model.state_dict().values()]
+                bits.append(torch.get_rng_state().numpy().tobytes())
+                return hashlib.sha256(b"".join(bits)).hexdigest()
+
+            say(train(False) == train(True))
+        """) as screen:
+            for n in range(2):
+                self.opened(screen, "row 1/3")
+                screen.keys("j", "l", "j", "l", "j", "4")
+                screen.wait("row 4/")
+                screen.settle()
+                screen.keys("C-c")
+                if n == 0:
+                    screen.wait("row 1/3")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> True")
+
+    def test_other_threads_run_on_and_print_afterwards(self):
+        with self.on_terminal("""
+            count, over = 0, False
+
+            def work():
+                global count
+                while not over:
+                    count += 1
+                    if count == 50:
+                        print("> noise", flush=True)
+                        print("> trouble", file=sys.stderr)
+                    time.sleep(0.01)
+
+            before = sys.stdout, sys.stderr
+            thread = threading.Thread(target=work)
+            thread.start()
+            began = count
+            torchoscope.explore(net)
+            say(count - began > 60, (sys.stdout, sys.stderr) == before)
+            over = True
+            thread.join()
+
+            # Values are those of the moment.
+            opened = torchoscope.open(net)
+            for value in (0.5, 0.25):
+                with torch.no_grad():
+                    net[0].conv.weight.fill_(value)
+                torchoscope.explore(opened["0.conv.weight"])
+        """) as screen:
+            self.opened(screen, "row 1/3")
+            time.sleep(2.5)
+            screen.keys("j")
+            shown = screen.wait("row 2/3")
+            self.assertNotIn("noise", shown)
+            screen.keys("q")
+            for value in ("0.5", "0.25"):
+                self.opened(screen, "0.conv.weight")
+                screen.keys("4")
+                screen.wait(f"mean {value}\n")
+                screen.keys("C-c")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> noise", "> trouble", "> True True")
+
+
+class Signals(Explored):
+    def kill(self, number):
+        """The Python below the shell."""
+        script = str(self.folder / "script.py")
+        found = subprocess.run(["pgrep", "-f", script], capture_output=True, text=True)
+        os.kill(int(found.stdout.split()[-1]), number)
+
+    def wait_for(self, name):
+        end = time.monotonic() + terminal.PATIENCE
+        while not (self.folder / name).exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertTrue((self.folder / name).exists(), name)
+
+    def test_handlers_run_while_it_waits_and_what_they_raise_ends_it(self):
+        with self.on_terminal("""
+            seen = []
+            def handler(number, frame):
+                seen.append(number)
+                if len(seen) == 2:
+                    raise LookupError("enough")
+            signal.signal(signal.SIGUSR1, handler)
+            def told():
+                while not seen:
+                    time.sleep(0.01)
+                open("told", "w").close()
+            threading.Thread(target=told, daemon=True).start()
+            try:
+                torchoscope.explore(net)
+            except LookupError as error:
+                say("raised", error)
+
+            # SIGINT that comes from outside is Python's.
+            try:
+                torchoscope.explore(net, x)
+            except KeyboardInterrupt:
+                say("interrupted", sys.stdin.isatty())
+            torchoscope.explore(net)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+            except KeyboardInterrupt:
+                say("as before")
+        """, around=f"cd {self.folder} && {{}}") as screen:
+            self.opened(screen, "row 1/3")
+            self.kill(signal.SIGUSR1)
+            self.wait_for("told")
+            screen.keys("j")
+            screen.wait("row 2/3")
+            self.kill(signal.SIGUSR1)
+            screen.wait("row 1/3", "forward")
+            self.kill(signal.SIGINT)
+            screen.wait("row 1/3", "q quit", gone=["forward"])
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> raised enough", "> interrupted True", "> as before")
+            self.assertIn("icanon", screen.stty())
+
+    def test_a_terminal_that_goes_leaves_python_running(self):
+        for line in ("signal.SIG_IGN", "lambda *_: open('hung', 'w').close()"):
+            out = self.folder / "out"
+            out.unlink(missing_ok=True)
+            with self.on_terminal(f"""
+                signal.signal(signal.SIGHUP, {line})
+                torchoscope.explore(net)
+                total = net(x).sum().item()
+                try:
+                    torchoscope.explore(net)
+                except OSError:
+                    pass
+                open("out.new", "w").write(f"{{total == total}}")
+                os.rename("out.new", "out")
+            """, around=f"cd {self.folder} && {{}}") as screen:
+                self.opened(screen, "row 1/3")
+                screen._tmux("kill-server")
+                self.wait_for("out")
+                self.assertEqual(out.read_text(), "True")
+        self.assertTrue((self.folder / "hung").exists())
+
+    def test_a_signal_that_ends_the_program_gives_the_terminal_back(self):
+        with self.on_terminal("torchoscope.explore(net)") as screen:
+            self.opened(screen, "row 1/3")
+            self.kill(signal.SIGTERM)
+            self.assertEqual(screen.ended(), 128 + signal.SIGTERM)
+            self.assertIn("icanon", screen.stty())
+
+
+if __name__ == "__main__":
+    unittest.main()
