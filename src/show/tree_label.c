@@ -160,6 +160,12 @@ static void put_part(struct tree_writer *w, enum label_part part, enum colour co
 
 /* --- The label */
 
+bool tree_shows_args(const struct show *show, const struct row *row)
+{
+    return show_is_leaf(show->model, row->place) ||
+           str_starts(place_class(show->model, row->place), STR("torch."));
+}
+
 /* What is switched off is left out; tensors and values keep what they are. A live model
  * is named for its class: once is enough. */
 static void drop_parts(struct tree_writer *w, const struct row *row)
@@ -173,7 +179,8 @@ static void drop_parts(struct tree_writer *w, const struct row *row)
         buf_clear(&w->label.name);
         w->label.joint = "";
     }
-    if (!type || !label_is_on(set, "args")) {
+    if (!type || !label_is_on(set, "args") ||
+        !tree_shows_args(&w->explorer->show, row)) {
         buf_clear(&w->label.args);
         w->label.always = false;
     }

@@ -4,7 +4,7 @@
 #include "show/diff_view.h"
 #include "show/run_text.h"
 #include "show/summary.h"
-#include "show/tree_lines.h"
+#include "show/tree_writer_in.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/width.h"
@@ -301,7 +301,7 @@ static void add_what(struct facts *left, const struct show *show, const struct r
         escape_terminal(what, model_string(model, value->text));
     } else {
         buf_str(what, buf_span(&label->type));
-        if (label->args.len > 0)
+        if (label->args.len > 0 && tree_shows_args(show, row))
             buf_printf(what, label->brackets ? "(%s)" : " %s", buf_cstr(&label->args));
     }
     fact_end(left);

@@ -32,6 +32,10 @@ struct tree_look {
     bool cursor, same, frozen;
 };
 
+/* Are a module's arguments worth their room? Those of a user's own class that has
+ * modules below it are attributes, which a panel shows. */
+bool tree_shows_args(const struct show *show, const struct row *row);
+
 void tree_put(struct tree_writer *w, enum colour colour, unsigned flags,
               struct str text);
 void tree_pad(struct tree_writer *w, unsigned cells);
