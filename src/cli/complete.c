@@ -30,7 +30,7 @@ static void list_options(struct out *out, const struct option *options, size_t n
         out_printf(out, "--%s\t%s\n", options[i].name, options[i].summary);
 }
 
-/* "params|bytes|name", one on a line; columns have a table of their own. */
+/* "params|bytes|name", one on a line; columns and labels have tables of their own. */
 static void list_values(struct out *out, const struct option *options, size_t n,
                         const char *name)
 {
@@ -46,6 +46,9 @@ static void list_values(struct out *out, const struct option *options, size_t n,
     if (strcmp(name, "columns") == 0)
         for (size_t i = 0; i < n_columns; i++)
             out_printf(out, "%s\t%s\n", columns[i].id, columns[i].about);
+    if (strcmp(name, "labels") == 0)
+        for (size_t i = 0; i < n_label_kinds; i++)
+            out_printf(out, "%s\t%s\n", label_kinds[i].id, label_kinds[i].title);
 }
 
 /* A shell would break a name with such a character in two; it is left out. */

@@ -218,6 +218,14 @@ void tree_put_label(struct tree_writer *w, const struct row *row, struct tree_lo
 
 /* --- The flowing form */
 
+static void add_fit(const struct tree_writer *w, struct buf *to, struct str text)
+{
+    if (w->ascii)
+        glyph_to_ascii(to, text.at, text.len);
+    else
+        buf_str(to, text);
+}
+
 /* "(conv2): Conv2d(64, 64, kernel_size=(3, 3))"; the root has no name. */
 static void make_flowing(struct tree_writer *w, const struct row *row)
 {
@@ -228,19 +236,21 @@ static void make_flowing(struct tree_writer *w, const struct row *row)
     if (model->kind[row->place] != PLACE_MODULE || row->flags & (ROW_RUN | ROW_MORE))
         return;
     object = place_object(model, row->place);
-    if (w->label.args.len > 0 && object && !w->ascii) {
+    if (w->label.args.len > 0 && object) {
         buf_clear(&w->label.args);
-        args_repr(&w->label.args, model, object);
+        args_repr(&name, model, object);
+        add_fit(w, &w->label.args, buf_span(&name));
+        buf_clear(&name);
     }
     if (row->place != 0) {
         buf_printf(&name, "(%s)", buf_cstr(&w->label.name));
         buf_clear(&w->label.name);
         buf_str(&w->label.name, buf_span(&name));
-        buf_release(&name);
     } else if (w->label.type.len > 0) {
         buf_clear(&w->label.name);
         w->label.joint = "";
     }
+    buf_release(&name);
 }
 
 static bool is_row_label(const struct label_kind *kind)
@@ -262,10 +272,13 @@ static unsigned make_texts(struct tree_writer *w, const struct row *row, int *re
         size_t begin = w->cell.len;
 
         if (set->on[set->order[i]] && is_row_label(kind) && set->order[i] != 0 &&
-            *ret_own < 0)
+            *ret_own < 0) {
             *ret_own = i;
-        else if (set->on[set->order[i]] && !is_row_label(kind))
-            label_flow(&w->cell, kind, &w->explorer->show, row);
+        } else if (set->on[set->order[i]] && !is_row_label(kind)) {
+            buf_clear(&w->cut);
+            label_flow(&w->cut, kind, &w->explorer->show, row);
+            add_fit(w, &w->cell, buf_span(&w->cut));
+        }
         w->ends[i] = w->cell.len;
         if (w->cell.len > begin)
             cells += 1 + (unsigned)text_width(

@@ -525,14 +525,20 @@ TEST(in_ascii_no_line_has_another_letter_or_is_too_wide)
     begin_scene(&w);
     browse_depth(w.e.browse, 9);
     w.e.ascii = true;
-    make_lines(&w, 60, 12);
-    for (uint32_t i = 1; i + 1 < w.lines.n; i++) {
-        buf_clear(&w.text);
-        line_plain(&w.text, &w.lines, i);
-        CHECK_INT(w.text.len, 60);
-        for (size_t k = 0; k < w.text.len; k++)
-            CHECK(w.text.at[k] >= ' ' && w.text.at[k] <= '~');
+    label_set_group(&w.e.labels, 't');
+    for (int flowing = 0; flowing < 2; flowing++) {
+        w.e.labels.flowing = flowing;
+        make_lines(&w, 60, 12);
+        for (uint32_t i = 1; i + 1 < w.lines.n; i++) {
+            buf_clear(&w.text);
+            line_plain(&w.text, &w.lines, i);
+            CHECK_INT(w.text.len, 60);
+            for (size_t k = 0; k < w.text.len; k++)
+                CHECK(w.text.at[k] >= ' ' && w.text.at[k] <= '~');
+        }
     }
+    w.e.labels.flowing = false;
+    label_set_group(&w.e.labels, 't');
     CHECK_STR(line(&w, 60, 3),
               " |-+ \\u5377\\u79ef                                        36B");
     CHECK_STR(line(&w, 60, 4),
