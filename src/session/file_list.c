@@ -17,12 +17,12 @@
 
 /* ---- on the threads ---- */
 
-void file_list_tell(struct file_list *list)
+void file_list_tell(struct file_list *list, bool at_once)
 {
     uint64_t now = clock_ns();
 
     list->news = true;
-    if (list->told || (list->facts.walking && now - list->told_ns < TELL_NS))
+    if (list->told || (!at_once && now - list->told_ns < TELL_NS))
         return;
     list->told_ns = now;
     list->told = write(list->write_fd, "!", 1) == 1;
@@ -58,7 +58,7 @@ void file_list_found(struct file_list *list, const char *path,
     list->rows[list->n++] = row;
     list->facts.found = list->n;
     pthread_cond_signal(&list->more);
-    file_list_tell(list);
+    file_list_tell(list, false);
 
 out:
     pthread_mutex_unlock(&list->lock);
@@ -71,7 +71,8 @@ static void *walk_thread(void *argument)
     file_walk(list);
     pthread_mutex_lock(&list->lock);
     list->facts.walking = false;
-    file_list_tell(list);
+    pthread_cond_signal(&list->more); /* now the rest is judged */
+    file_list_tell(list, true);
     pthread_mutex_unlock(&list->lock);
     return NULL;
 }
@@ -111,7 +112,7 @@ static void judge_row(struct file_list *list, uint32_t number)
         row->state = FILE_TROUBLE;
         row->why = arena_str(&list->arena, str_of(err.text)).at;
     }
-    file_list_tell(list);
+    file_list_tell(list, true);
     pthread_mutex_unlock(&list->lock);
     session_close(session);
     pthread_mutex_lock(&list->lock);

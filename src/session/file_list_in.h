@@ -41,8 +41,9 @@ void file_walk(struct file_list *list);
 /* A model was found; the texts are copied. With the lock not held. */
 void file_list_found(struct file_list *list, const char *path,
                      const struct file_row *row);
-/* There is something new; the lock is held. */
-void file_list_tell(struct file_list *list);
+/* There is something new; the lock is held. Of many that come one behind the other not
+ * every one is told: the last is. */
+void file_list_tell(struct file_list *list, bool at_once);
 
 /* "model-00002-of-00005.safetensors", "model.safetensors.index.json" */
 bool file_is_shard(struct str name);

@@ -45,7 +45,7 @@ class Command(unittest.TestCase):
         with explore(demo("resnet18.pth")) as screen:
             screen.wait("row 1/11")
             self.command(screen, "layer1.0.conv2")
-            screen.wait("layer1.0.conv2 ~conv")
+            screen.wait("layer1.0.conv2 ~conv", gone=[": Command"])
             self.assertIn("conv2", screen.cursor())
             self.command(screen, "1")
             screen.wait("row 1/")
