@@ -166,16 +166,19 @@ static void toggle_below(struct tui *tui)
 /* --- Moving, in whatever has the focus */
 
 /* How many rows of it are on the screen. */
+static uint32_t panel_rows(const struct tui *tui, unsigned panel)
+{
+    for (unsigned i = 0; i < tui->frame.n_panels; i++)
+        if (tui->frame.panels[i].panel == panel && tui->frame.panels[i].area.rows > 1)
+            return tui->frame.panels[i].area.rows - 1;
+    return 1;
+}
+
 static uint32_t page_rows(const struct tui *tui)
 {
-    if (tui->view.focus == FOCUS_TREE)
-        return tui->frame.tree.rows > 1 ? tui->frame.tree.rows - 1 : 1;
-    for (unsigned i = 0; i < tui->frame.n_panels; i++)
-        if (tui->frame.panels[i].panel == tui->view.focus)
-            return tui->frame.panels[i].area.rows > 1
-                       ? tui->frame.panels[i].area.rows - 1
-                       : 1;
-    return 1;
+    if (tui->view.focus != FOCUS_TREE)
+        return panel_rows(tui, tui->view.focus);
+    return tui->frame.tree.rows > 1 ? tui->frame.tree.rows - 1 : 1;
 }
 
 static uint32_t moved(uint32_t at, int64_t by, uint32_t n)
@@ -195,9 +198,14 @@ void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor)
         state->cursor = moved(state->cursor, by, n);
         tui_changed(tui); /* what is told about its line may change */
     } else {
-        state->top = moved(state->top, by, n);
-        if (panels[panel]->cursor) /* it stays in sight */
-            state->cursor = state->cursor < state->top ? state->top : state->cursor;
+        uint32_t rows = panel_rows(tui, panel), top = tui->panels[panel].top;
+
+        rows -= state->foot < rows ? state->foot : 0;
+        state->top = moved(top, by, n > rows ? n - rows + 1 : 1);
+        if (state->cursor < state->top) /* it stays in sight */
+            state->cursor = state->top;
+        else if (state->cursor >= state->top + rows)
+            state->cursor = state->top + rows - 1;
     }
 }
 

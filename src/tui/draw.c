@@ -154,22 +154,42 @@ void draw_keep_in_sight(uint32_t *top, uint32_t *cursor, uint32_t n, uint32_t ro
         *top = n > rows ? n - rows : 0;
 }
 
+/* Where the panel is scrolled to on this screen. What it remembers changes only if its
+ * cursor would not be seen: a screen that grew and shrinks again shows the same. */
+static uint32_t panel_top(struct tui *tui, const struct panel *panel, uint32_t n,
+                          uint32_t rows)
+{
+    struct panel_state *state = &tui->explorer.panels[panel->number];
+    uint32_t top = state->top, fits = n > rows ? n - rows : 0;
+
+    if (panel->cursor && state->cursor >= n)
+        state->cursor = n ? n - 1 : 0;
+    if (top > fits)
+        top = fits;
+    if (panel->cursor && (state->cursor < top || state->cursor >= top + rows)) {
+        top = state->cursor < top ? state->cursor : state->cursor - rows + 1;
+        state->top = top;
+    }
+    tui->panels[panel->number].top = top;
+    return top;
+}
+
 static void draw_panel_lines(struct tui *tui, struct area area,
                              const struct panel *panel, const struct lines *lines,
                              bool focused)
 {
     struct panel_state *state = &tui->explorer.panels[panel->number];
-    uint32_t foot = state->foot < lines->n ? state->foot : 0, n, rows;
+    uint32_t foot = state->foot < lines->n ? state->foot : 0, n, rows, top;
     struct area bar;
 
     if (foot + 2 > area.rows)
         foot = 0;
     n = lines->n - foot;
     rows = area.rows - foot;
-    draw_keep_in_sight(&state->top, panel->cursor ? &state->cursor : NULL, n, rows);
-    for (uint32_t i = 0; i < rows && state->top + i < n; i++) {
-        draw_line(tui, &area, i, lines, state->top + i);
-        if (!panel->cursor || !focused || state->top + i != state->cursor)
+    top = panel_top(tui, panel, n, rows);
+    for (uint32_t i = 0; i < rows && top + i < n; i++) {
+        draw_line(tui, &area, i, lines, top + i);
+        if (!panel->cursor || !focused || top + i != state->cursor)
             continue;
         cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
         cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
@@ -178,7 +198,7 @@ static void draw_panel_lines(struct tui *tui, struct area area,
     for (uint32_t i = 0; i < foot; i++)
         draw_line(tui, &area, rows + i, lines, n + i);
     bar = (struct area){area.column + area.columns - 1, area.row, 1, rows};
-    draw_scroll(tui, &bar, state->top, n);
+    draw_scroll(tui, &bar, top, n);
 }
 
 /* The second title of a panel with two parts, above where that begins. */

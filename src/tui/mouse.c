@@ -77,7 +77,7 @@ static void drag_panel_bar(struct tui *tui, const struct key *key)
         bar.rows--;
         tui_scroll_panel(tui, panel,
                          (int64_t)bar_top(&bar, key->row, tui->panels[panel].lines.n) -
-                             (int64_t)tui->explorer.panels[panel].top,
+                             (int64_t)tui->panels[panel].top,
                          false);
     }
 }
@@ -199,8 +199,9 @@ static void click_panel(struct tui *tui, const struct frame_panel *panel,
         tui->drag = DRAG_PANEL_BAR;
         drag_panel_bar(tui, key);
     } else if (panels[panel->panel]->cursor &&
-               state->top + line - 1 < tui->panels[panel->panel].lines.n) {
-        state->cursor = state->top + line - 1;
+               tui->panels[panel->panel].top + line - 1 <
+                   tui->panels[panel->panel].lines.n) {
+        state->cursor = tui->panels[panel->panel].top + line - 1;
         tui_changed(tui);
         if (is_double(tui, state->cursor))
             tui_act(tui, ACTION_ENTER);

@@ -24,6 +24,7 @@ struct panel_lines {
     struct lines lines;
     uint64_t made;          /* tui->changes when they were made; 0: never */
     struct panel_room room; /* what they were made for */
+    uint32_t top;           /* the first that is on the screen */
 };
 
 /* ?, over the body. */

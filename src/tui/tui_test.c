@@ -183,6 +183,26 @@ TEST(a_small_screen_says_how_large_it_must_be)
     end_stage(stage);
 }
 
+TEST(a_panel_that_grew_and_shrinks_again_shows_the_same)
+{
+    struct stage *stage = stage_of_model(120, 24);
+    struct buf before = BUF_INIT;
+
+    press(stage, "14\0333G\033"); /* three panels: little room for each */
+    press(stage, "1");
+    for (int i = 0; i < 3; i++)
+        press(stage, "\033[<65;100;4M");
+    press(stage, "\033");
+    buf_text(&before, screen(stage));
+    press(stage, "aa");
+    CHECK_STR(screen(stage), buf_cstr(&before));
+    resize(stage, 120, 60);
+    resize(stage, 120, 24);
+    CHECK_STR(screen(stage), buf_cstr(&before));
+    buf_release(&before);
+    end_stage(stage);
+}
+
 /* --- Whatever is pressed, wherever: it neither crashes nor hangs */
 
 static unsigned random_next(unsigned *seed)
