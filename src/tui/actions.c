@@ -641,9 +641,7 @@ static bool act_panels(struct tui *tui, enum action action)
     case ACTION_LOG:
         return act(tui, ACT_LOG, "no panel that is open has a scale"), true;
     case ACTION_SLICE:
-        return tui_prompt(tui, PROMPT_SLICE,
-                          str_of(state_of(tui, PANEL_STATISTICS)->slice)),
-               true;
+        return tui_prompt(tui, PROMPT_SLICE, STR("")), true;
     case ACTION_OUT:
         return act(tui, ACT_OUT, "nothing to go out of"), true;
     default:

@@ -42,6 +42,9 @@ static void sort(struct tui *tui, enum rows_sort by)
     bool again = view->sort == by && by != SORT_MODEL;
 
     browse_sort(tui->explorer.browse, by, again && !view->reverse);
+    /* Which is the worst? It stands at the top. */
+    if (view->flat != FLAT_NO && by != SORT_MODEL)
+        browse_first(tui->explorer.browse);
     tui_changed(tui);
 }
 
