@@ -213,6 +213,20 @@ void browse_put(struct browse *browse, uint32_t row)
     keep_in_sight(browse);
 }
 
+void browse_settle(struct browse *browse)
+{
+    browse->origin = browse->place;
+    browse->origin_line = browse->line;
+}
+
+void browse_lift(struct browse *browse)
+{
+    uint32_t height = height_of(browse);
+
+    browse->line = browse->cursor < height ? browse->cursor : height / 3;
+    keep_line(browse);
+}
+
 /* One past the last place that a row stands for. */
 static uint32_t row_end(const struct browse *b, uint32_t row)
 {
@@ -298,7 +312,7 @@ static bool choose(struct browse *b, uint32_t row)
     if (row >= b->rows.n)
         return false;
     browse_put(b, row);
-    b->origin = b->place;
+    browse_settle(b);
     b->moved = b->moved || other;
     return other;
 }
@@ -428,7 +442,7 @@ static bool land_on(struct browse *b, uint32_t place)
     if (!exact)
         browse_say(b, "it has no row of its own; this is what it stands in");
     put_in_middle(b, row);
-    b->origin = b->place;
+    browse_settle(b);
     b->moved = true;
     return b->place != before;
 }

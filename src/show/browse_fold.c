@@ -217,6 +217,7 @@ static bool made_anew(struct browse *b)
     uint32_t n = b->rows.n, place = b->place;
 
     browse_remake(b);
+    browse_settle(b);
     return b->rows.n != n || b->place != place;
 }
 

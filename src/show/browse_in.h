@@ -35,9 +35,9 @@ struct browse {
 
     uint32_t cursor, top, height; /* rows; a height of 0: not told yet */
     uint32_t place;               /* the cursor's */
-    uint32_t line;   /* where on the screen the cursor is to be, if there is room */
-    uint32_t origin; /* the place that the search began at */
-    uint32_t chain;  /* open from the first: the root, and single ones below it */
+    uint32_t line; /* where on the screen the cursor is to be, if there is room */
+    uint32_t origin, origin_line; /* where the search began */
+    uint32_t chain;       /* open from the first: the root, and single ones below it */
     uint32_t before_flat; /* the place that the flat list was begun at */
     bool moved;           /* since then */
     uint32_t jumps[JUMPS];
@@ -66,6 +66,10 @@ void browse_remake(struct browse *browse);
 uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_exact);
 /* Put the cursor on a row, in sight. */
 void browse_put(struct browse *browse, uint32_t row);
+/* A search that is typed now begins here. */
+void browse_settle(struct browse *browse);
+/* Show the rows above the cursor, from the first on if that is near. */
+void browse_lift(struct browse *browse);
 
 /* Open what leads to a place: parents, and the runs that hide it. While only matches
  * are shown, for as long as they are. */

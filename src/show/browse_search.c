@@ -157,6 +157,7 @@ int browse_search(struct browse *browse, struct str text, struct err *err)
     browse_unfilter(browse);
     browse->unlimited = false;
     browse->place = browse->origin;
+    browse->line = browse->origin_line;
     if (any && (browse->n_hits > 0 || text.at[0] == '!'))
         apply(browse, text);
     if (browse->matches > 0) {
@@ -168,6 +169,8 @@ int browse_search(struct browse *browse, struct str text, struct err *err)
             browse_say(browse, "0 matches");
     }
     browse_remake(browse);
+    if (browse->filtered)
+        browse_lift(browse);
     return 0;
 }
 
@@ -189,10 +192,10 @@ bool browse_clear(struct browse *browse)
     if (!browse->filtered)
         return false;
     browse_unfilter(browse);
-    browse->origin = browse->place;
     if (!browse->view.flat)
         browse_reveal(browse, browse->place);
     browse_remake(browse);
+    browse_settle(browse);
     return true;
 }
 

@@ -424,6 +424,32 @@ TEST(typing_starts_from_where_one_was)
     end_walk(&w);
 }
 
+TEST(the_rows_above_a_match_are_seen_and_the_screen_comes_back)
+{
+    struct walk w;
+    uint32_t top, line;
+
+    begin_resnet(&w);
+    browse_fold(w.b, FOLD_ALL);
+    browse_resize(w.b, 20);
+    search(&w, "conv2");
+    CHECK_INT(browse_cursor(w.b), 3);
+    CHECK_INT(browse_top(w.b), 0);
+    search(&w, "");
+    CHECK_INT(browse_top(w.b), 0);
+    browse_move(w.b, 100);
+    browse_move(w.b, -5);
+    top = browse_top(w.b);
+    line = browse_cursor(w.b);
+    search(&w, "fc");
+    CHECK_STR(where(&w), "row 2/2 fc");
+    CHECK_INT(browse_top(w.b), 0);
+    search(&w, "");
+    CHECK_INT(browse_cursor(w.b), line);
+    CHECK_INT(browse_top(w.b), top);
+    end_walk(&w);
+}
+
 TEST(matches_are_marked_among_all_rows)
 {
     struct walk w;

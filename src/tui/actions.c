@@ -441,14 +441,7 @@ static void label_toggle(struct tui *tui)
 
 static void search_class(struct tui *tui)
 {
-    uint32_t which, of;
-    struct str name;
-    struct err err = {0};
-
-    if (!browse_same(tui->explorer.browse, &which, &of, &name))
-        explorer_say(&tui->explorer, "this row has no class");
-    else if (browse_search(tui->explorer.browse, name, &err) < 0)
-        tui_trouble(tui, &err, NULL);
+    browse_search_class(tui->explorer.browse);
     tui_changed(tui);
 }
 
