@@ -7,12 +7,17 @@
 #define MOST_BINS 256u
 #define AXIS      COLOUR_DIM
 
+#define HISTOGRAM_MARGIN 8 /* cells left of the first column */
+#define HISTOGRAM_TIGHT  6
+
 /* What is drawn: counts that fit. */
 struct columns {
     uint64_t at[MOST_BINS];
     uint32_t n;
     uint64_t most;
     double min, max;
+    unsigned margin; /* cells left of the first column */
+    unsigned width;  /* of all */
     bool log;
 };
 
@@ -50,21 +55,40 @@ static int height_of(const struct columns *columns, uint32_t i, unsigned rows)
     return height < 1 ? 1 : (int)height;
 }
 
-/* "  6185 ┤": counts that are too long are shortened. */
+/* The greatest count: "6185", or as short as there is room for. */
+static void most_text(struct buf *to, const struct columns *columns)
+{
+    unsigned long long most = columns->most;
+
+    buf_printf(to, "%llu", most);
+    if (to->len + 2 <= columns->margin)
+        return;
+    buf_clear(to);
+    text_count(to, most);
+    if (to->len + 2 <= columns->margin)
+        return;
+    buf_clear(to);
+    if (most < 1000000)
+        buf_printf(to, "%lluK", most / 1000);
+    else
+        buf_printf(to, most < 1000000000 ? "%lluM" : "%lluB",
+                   most / (most < 1000000000 ? 1000000 : 1000000000));
+}
+
+/* "  6185 ┤" */
 static void margin(struct lines *to, const struct columns *columns, unsigned row,
                    unsigned rows)
 {
     struct buf text = BUF_INIT;
 
-    if (row == 0 && columns->most < 1000000)
-        buf_printf(&text, "%llu", (unsigned long long)columns->most);
-    else if (row == 0)
-        text_count(&text, columns->most);
+    if (row == 0)
+        most_text(&text, columns);
     else if (row + 1 == rows)
         buf_char(&text, '0');
     else if (row == 1 && columns->log)
         buf_text(&text, "log");
-    lines_pad(to, HISTOGRAM_MARGIN - 2 - text.len);
+    if (text.len + 2 < columns->margin)
+        lines_pad(to, columns->margin - 2 - text.len);
     lines_add(to, AXIS, 0, buf_span(&text));
     lines_text(to, AXIS, row == 0 || row + 1 == rows ? " ┤" : " │");
     buf_release(&text);
@@ -100,7 +124,7 @@ static void axis(struct lines *to, const struct columns *columns)
     struct buf text = BUF_INIT;
     uint32_t zero = zero_column(columns);
 
-    buf_fill(&text, ' ', HISTOGRAM_MARGIN - 1);
+    buf_fill(&text, ' ', columns->margin - 1);
     buf_text(&text, "└");
     for (uint32_t i = 0; i < columns->n; i++)
         buf_text(&text, i == 0 || i == zero || i + 1 == columns->n ? "┴" : "─");
@@ -122,14 +146,15 @@ static void labels(struct lines *to, const struct columns *columns)
 {
     struct buf low = BUF_INIT, high = BUF_INIT;
     uint32_t zero = zero_column(columns);
-    size_t last = HISTOGRAM_MARGIN + columns->n - 1, end;
+    size_t last = columns->margin + columns->n - 1, end;
 
     text_real(&low, columns->min);
     text_real(&high, columns->max);
-    end = last + 2 > high.len ? last + 2 - high.len : 0;
-    label(to, buf_span(&low), HISTOGRAM_MARGIN - 4);
-    if (zero < columns->n && HISTOGRAM_MARGIN + zero + 2 < end)
-        label(to, STR("0"), HISTOGRAM_MARGIN + zero);
+    end = last + 2 < columns->width ? last + 2 : columns->width;
+    end = end > high.len ? end - high.len : 0;
+    label(to, buf_span(&low), columns->margin - 4);
+    if (zero < columns->n && columns->margin + zero + 2 < end)
+        label(to, STR("0"), columns->margin + zero);
     if (columns->max > columns->min)
         label(to, buf_span(&high), end);
     lines_end(to);
@@ -140,12 +165,17 @@ static void labels(struct lines *to, const struct columns *columns)
 void histogram_lines(struct lines *to, const struct numbers *numbers, unsigned width,
                      unsigned rows, bool log)
 {
+    /* Two cells less at the left are better than half of the columns. */
+    bool tight = width < HISTOGRAM_MARGIN + numbers->n_bins &&
+                 width >= HISTOGRAM_TIGHT + numbers->n_bins;
+    unsigned left = tight ? HISTOGRAM_TIGHT : HISTOGRAM_MARGIN;
     struct columns columns;
 
     if (numbers->n_bins == 0 || rows == 0)
         return;
-    fit(&columns, numbers, width > HISTOGRAM_MARGIN ? width - HISTOGRAM_MARGIN : 1,
-        log);
+    fit(&columns, numbers, width > left ? width - left : 1, log);
+    columns.margin = left;
+    columns.width = width;
     for (unsigned row = 0; row < rows; row++) {
         margin(to, &columns, row, rows);
         row_of_columns(to, &columns, row, rows);

@@ -11,8 +11,7 @@
 #include "session/numbers.h"
 #include "show/lines.h"
 
-#define HISTOGRAM_ROWS   6
-#define HISTOGRAM_MARGIN 8 /* cells left of the first column */
+#define HISTOGRAM_ROWS 6
 
 /* numbers->bins in `rows` lines and two for the axis. Where there is too little room,
  * neighbours are taken together. `log`: heights are logarithms of counts. */

@@ -7,7 +7,8 @@
 #include "show/statistics.h"
 #include "text/text.h"
 
-#define TALL          17 /* lines that all parts take */
+#define ODD_CELLS     37 /* of the counts behind the count, if all are small */
+#define LEAST_ROWS    3  /* of a histogram with an axis */
 #define QUANTILE_CELL 8
 
 /* ---- numbers ---- */
@@ -27,13 +28,22 @@ static void add_count(struct lines *to, const char *name, uint64_t n, bool alarm
     buf_release(&text);
 }
 
-static void count_line(struct lines *to, const struct stats *stats)
+/* "NaN 0   +Inf 0   -Inf 0   zeros 0" stands behind the count, or below it. */
+static void count_line(struct lines *to, const struct stats *stats, unsigned width)
 {
-    struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT, zeros = BUF_INIT;
 
     begin(to, "count");
     text_commas(&text, stats->count);
-    lines_printf(to, COLOUR_NONE, "%s     ", text.at);
+    text_commas(&zeros, stats->zeros);
+    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+    if (lines_width(to) + ODD_CELLS + zeros.len > width) {
+        lines_end(to);
+        begin(to, "");
+    } else {
+        lines_text(to, COLOUR_NONE, "     ");
+    }
+    buf_release(&zeros);
     add_count(to, "NaN", stats->nan, true);
     lines_text(to, COLOUR_NONE, "   ");
     add_count(to, "+Inf", stats->pos_inf, true);
@@ -107,9 +117,10 @@ static const char *remark(const struct tensor *tensor)
 }
 
 static void number_lines(struct lines *to, const struct model *model,
-                         const struct tensor *tensor, const struct stats *stats)
+                         const struct tensor *tensor, const struct stats *stats,
+                         unsigned width)
 {
-    count_line(to, stats);
+    count_line(to, stats, width);
     if (!stats_measured(stats))
         return;
     extreme_line(to, model, tensor, stats, false);
@@ -170,23 +181,40 @@ static void quantile_lines(struct lines *to, const struct numbers *numbers,
     }
 }
 
+/* The histogram has what the other parts leave: six lines at most, and one without an
+ * axis where there is little room. */
+static void spread_lines(struct lines *to, const struct numbers *numbers,
+                         const struct statistics_room *room, uint32_t others)
+{
+    unsigned left = room->height > others + 2 ? room->height - others - 2 : 0;
+
+    if (left < LEAST_ROWS) {
+        histogram_line(to, numbers, room->width, room->log);
+        return;
+    }
+    if (left > HISTOGRAM_ROWS)
+        lines_end(to);
+    histogram_lines(to, numbers, room->width,
+                    left < HISTOGRAM_ROWS ? left : HISTOGRAM_ROWS, room->log);
+}
+
 void statistics_lines(struct lines *to, const struct model *model,
                       const struct tensor *tensor, const struct numbers *numbers,
                       const char *why, const struct statistics_room *room)
 {
-    bool tall = room->height >= TALL;
+    struct lines quantiles = {0};
+    uint32_t before = to->n;
 
-    number_lines(to, model, tensor, numbers->stats);
-    if (tall)
-        lines_end(to);
-    if (numbers->n_bins > 0 && tall)
-        histogram_lines(to, numbers, room->width, HISTOGRAM_ROWS, room->log);
-    else if (numbers->n_bins > 0)
-        histogram_line(to, numbers, room->width, room->log);
+    number_lines(to, model, tensor, numbers->stats, room->width);
+    if (numbers->n_quantiles > 0)
+        quantile_lines(&quantiles, numbers, room->width);
+    if (numbers->n_bins > 0)
+        spread_lines(to, numbers, room, to->n - before + quantiles.n);
     if (numbers->n_quantiles > 0)
         quantile_lines(to, numbers, room->width);
     if (why && numbers->n_bins == 0) {
         lines_text(to, COLOUR_NONE, " ");
         lines_wrap(to, COLOUR_DIM, str_of(why), room->width, 1);
     }
+    lines_release(&quantiles);
 }

@@ -10,7 +10,7 @@
 #include "show/lines.h"
 
 struct statistics_room {
-    unsigned width, height; /* under 17 lines the histogram has one */
+    unsigned width, height; /* where there is little, the histogram has one line */
     bool log;
 };
 

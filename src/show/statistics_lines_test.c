@@ -167,7 +167,8 @@ TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
     arena_init(&arena, 0);
     CHECK(session_numbers(session, weight, &wanted, &arena, NULL, &numbers, NULL) == 0);
     statistics_lines(&lines, model, &model->tensors[weight], &numbers, NULL, &room);
-    CHECK_STR(plain(&lines), " count    6     NaN 0   +Inf 0   -Inf 0   zeros 0\n"
+    CHECK_STR(plain(&lines), " count    6\n"
+                             "          NaN 0   +Inf 0   -Inf 0   zeros 0\n"
                              " min      -6   at [1, 2]\n"
                              " max      5   at [1, 1]\n"
                              " mean     1.5\n"
@@ -220,6 +221,25 @@ TEST(heat_marks_nan_and_infinity_and_tells_signs_by_colour)
     CHECK_NEAR(scale.base, 3, 0);
     heat_scale_of(&scale, NAN, NAN, false);
     CHECK_NEAR(scale.step, 1, 0);
+}
+
+TEST(a_histogram_that_just_does_not_fit_has_a_narrower_margin)
+{
+    uint64_t bins[48] = {1};
+    struct stats stats = {.count = 12346, .min = 1, .max = 2};
+    struct numbers numbers = {.stats = &stats, .bins = bins, .n_bins = 48};
+    struct lines lines = {0};
+
+    bins[47] = 12345;
+    histogram_lines(&lines, &numbers, 54, 1, false);
+    CHECK_STR(plain(&lines),
+              " 12K ┤▁                                              █\n"
+              "     └┴──────────────────────────────────────────────┴\n"
+              "  1                                                  2\n");
+    histogram_lines(&lines, &numbers, 53, 1, false);
+    CHECK_STR(plain(&lines), " 12345 ┤▁                      █\n"
+                             "       └┴──────────────────────┴\n"
+                             "    1                           2\n");
 }
 
 TEST(a_logarithmic_histogram_shows_what_is_rare)
