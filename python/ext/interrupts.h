@@ -1,6 +1,8 @@
 /* interrupts.h - Ctrl-C while code of the user's runs inside the terminal explorer.
  * The explorer reads keys, and Ctrl-C is one of them; but while a property or a pass of
- * the model runs nobody reads, so for that long it is a signal, and Python's.
+ * the model runs it reads none. So for that long a thread of ours does, and makes
+ * Ctrl-C the interrupt that Python knows: of this process alone, whatever else the
+ * shell started beside it. Other keys that are pressed meanwhile are lost.
  *
  *     interrupts_begin(&interrupts);
  *     ... may raise KeyboardInterrupt ...
@@ -10,13 +12,14 @@
 
 #include "ext/ext.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <termios.h>
 
 struct interrupts {
-    int terminal; /* or -1: there is nothing to undo */
-    struct termios mode;
+    bool on;              /* there is something to undo */
+    int terminal, end[2]; /* a pipe: its end is the end of the thread */
+    pthread_t reader, asked_by;
     struct sigaction handler;
 };
 

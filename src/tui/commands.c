@@ -210,6 +210,7 @@ static int serve_command(struct tui *tui, struct str words, struct err *err)
 static int record_command(struct tui *tui, struct str words, struct err *err)
 {
     const struct tui_wanted *wanted = tui->wanted;
+    uint32_t place = tui->exploring ? browse_place(tui->explorer.browse) : 0;
     struct session *session;
 
     (void)words;
@@ -217,7 +218,12 @@ static int record_command(struct tui *tui, struct str words, struct err *err)
         return err_set(err, ERR_UNSUPPORTED,
                        "there is no live model here that could be run");
     session = wanted->record(wanted->user, err);
-    return session ? tui_show(tui, session, NULL, err) : -1;
+    if (!session || tui_show(tui, session, NULL, err) < 0)
+        return -1;
+    /* It is the same model: stay there, unless there is an alarm to be seen first. */
+    if (!tui->explorer.panels[PANEL_DETAILS].open && place < session->model->n_places)
+        tui_go(tui, place);
+    return 0;
 }
 
 static int quit_command(struct tui *tui, struct str words, struct err *err)

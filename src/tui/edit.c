@@ -44,6 +44,7 @@ static void run_editor(struct tui *tui, const char *editor, const char *file,
     char plus[16];
     struct err err = {0};
     size_t n = 0;
+    bool failed;
 
     snprintf(plus, sizeof(plus), "+%u", line);
     for (char *word = copy ? strtok_r(copy, " ", &rest) : NULL; word && n < WORDS_MOST;
@@ -55,7 +56,12 @@ static void run_editor(struct tui *tui, const char *editor, const char *file,
     }
     words[n++] = plus;
     words[n++] = (char *)file;
-    if (term_run(tui->term, words, &err) < 0 && err.code)
+    if (tui->wanted->wait_begin)
+        tui->wanted->wait_begin(tui->wanted->user);
+    failed = term_run(tui->term, words, &err) < 0 && err.code;
+    if (tui->wanted->wait_end)
+        tui->wanted->wait_end(tui->wanted->user);
+    if (failed)
         tui_trouble(tui, &err, NULL);
     free(copy);
 }

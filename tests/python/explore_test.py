@@ -302,6 +302,107 @@ class Lives(Explored):
             screen.wait("> noise", "> trouble", "> True True")
 
 
+class Panels(Explored):
+    def test_properties_run_when_unfolded_and_ctrl_c_ends_them(self):
+        with self.on_terminal("""
+            say(torchoscope.explore(net))
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+            except KeyboardInterrupt:
+                say("as before")
+        """) as screen:
+            self.opened(screen, "row 1/3")
+            screen.keys("j")
+            screen.wait("def forward(self, x):", "expansion: 4 (class)", "broken: property")
+            screen.keys("3", "G", "k", "l")
+            screen.wait("ValueError: not today")
+            screen.keys("G", "l")
+            time.sleep(0.5)
+            screen.keys("C-c")
+            screen.wait("KeyboardInterrupt", "q quit")
+            # Nothing of it is left: keys are keys again.
+            screen.keys("g")
+            screen.settle()
+            screen.keys("C-c")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> None", "> as before")
+
+    def test_record_once_more(self):
+        with self.on_terminal("""
+            class Counts(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer, self.passes = torch.nn.Linear(3, 3), 0
+
+                def forward(self, x):
+                    self.passes += 1
+                    if self.passes == 3:
+                        while True:
+                            pass
+                    if self.passes == 4:
+                        raise ValueError("four")
+                    return self.layer(x)
+
+            model = Counts()
+            before = torch.get_rng_state()
+            torchoscope.explore(model, torch.ones(2, 3))
+            say(model.passes, bool((before == torch.get_rng_state()).all()))
+            torchoscope.explore(net)
+        """) as screen:
+            self.opened(screen, "passes: 1")
+            screen.keys("j")
+            screen.wait("row 2/2")
+
+            def record():
+                screen.keys(":")
+                screen.type("record")
+                screen.keys("Enter")
+
+            record()
+            screen.settle()
+            screen.wait("row 2/2")  # it stays where it was
+            screen.keys("g")
+            screen.wait("passes: 2", "row 1/2")
+            record()
+            time.sleep(1)
+            screen.keys("C-c")
+            screen.wait("KeyboardInterrupt")
+            screen.keys("j")
+            screen.wait("row 2/2", gone=["KeyboardInterrupt"])
+            record()  # what was reached is shown
+            screen.wait("ValueError: four")
+            screen.keys("C-c")
+            # Without inputs there is nothing to run.
+            self.opened(screen, "row 1/3")
+            record()
+            screen.wait("no live model here that could be run")
+            screen.keys("C-c")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> 4 True")
+
+    def test_of_a_recording_whose_model_is_gone(self):
+        with self.on_terminal("""
+            with torchoscope.record(net) as recording:
+                net(x)
+            del net
+            import gc
+            gc.collect()
+            recording.explore()
+            recording.save("run.scope")
+            torchoscope.explore("run.scope")
+        """, around=f"cd {self.folder} && {{}}") as screen:
+            for _ in range(2):
+                self.opened(screen, "row 1/3", "forward")
+                screen.keys("j", "2")
+                screen.wait("def forward(self, x):", "x 2×3×8×8")
+                screen.keys("3")
+                screen.settle()
+                screen.keys("C-c")
+                time.sleep(0.2)
+            self.assertEqual(screen.ended(), 0)
+
+
 class Signals(Explored):
     def kill(self, number):
         """The Python below the shell."""
