@@ -8,7 +8,7 @@
 #include "text/text.h"
 
 #define NAME_CELLS  16 /* "slowest (self)  " */
-#define MOST_LISTED 5
+#define MOST_LISTED 3
 #define BETWEEN     "   "
 
 /* What is the same for all rows of a run, so that it is worked out once. */
@@ -46,15 +46,25 @@ static const struct own *own_of(struct explorer *explorer, struct panel_state *s
     return own;
 }
 
+/* The next of some parts that `between` separates. */
+static bool next_part(struct str *rest, struct str between, struct str *ret_part)
+{
+    ptrdiff_t at = str_find(*rest, between);
+
+    *ret_part = at < 0 ? *rest : str_head(*rest, (size_t)at);
+    *rest = at < 0 ? (struct str){NULL, 0} : str_from(*rest, (size_t)at + between.len);
+    return ret_part->len > 0;
+}
+
 /* Parts side by side, as many on a line as there is room for. */
-static void pack(struct lines *to, struct str parts, char sep, size_t indent,
+static void pack(struct lines *to, struct str parts, struct str between, size_t indent,
                  unsigned width)
 {
     struct str part;
     size_t used = lines_width(to);
     bool first = true;
 
-    while (str_split(&parts, sep, &part)) {
+    while (next_part(&parts, between, &part)) {
         size_t cells = text_width(part);
 
         if (!first && used + sizeof BETWEEN - 1 + cells > width) {
@@ -91,13 +101,13 @@ static void place_line(struct lines *to, struct str line, unsigned width)
     if (at < 0)
         at = str_find(line, STR("Output: "));
     if (at < 0) {
-        lines_wrap(to, COLOUR_NONE, line, width, 4);
+        pack(to, line, STR(BETWEEN), 4, width);
         return;
     }
     lines_add(to, COLOUR_NONE, 0, str_trim(str_head(line, (size_t)at)));
     lines_end(to);
     lines_text(to, COLOUR_NONE, str_starts(line, STR("└")) ? "     " : "  │  ");
-    lines_wrap(to, COLOUR_NONE, str_from(line, (size_t)at), width, 5);
+    pack(to, str_from(line, (size_t)at), STR(BETWEEN), 5, width);
 }
 
 static void fact(struct lines *to, const char *name)
@@ -139,9 +149,9 @@ static void run_lines(struct lines *to, struct explorer *explorer,
         fact(to, "slowest (self)");
         buf_str(&text, buf_span(&own->slowest));
         buf_text(&text, "\nF all, in order");
-        pack(to, buf_span(&text), '\n', 2 + NAME_CELLS, room->width);
+        pack(to, buf_span(&text), STR("\n"), 2 + NAME_CELLS, room->width);
         fact(to, "by class (self)");
-        pack(to, buf_span(&own->classes), '\n', 2 + NAME_CELLS, room->width);
+        pack(to, buf_span(&own->classes), STR("\n"), 2 + NAME_CELLS, room->width);
     }
     buf_clear(&text);
     performance_measured(&text, &explorer->show);

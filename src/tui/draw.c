@@ -195,8 +195,9 @@ static void draw_panel_lines(struct tui *tui, struct area area,
         cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
                    str_of(glyph(GLYPH_CURSOR, false)));
     }
-    for (uint32_t i = 0; i < foot; i++)
-        draw_line(tui, &area, rows + i, lines, n + i);
+    /* Where all fits, it follows at once. */
+    for (uint32_t i = 0, at = n < rows ? n : rows; i < foot; i++)
+        draw_line(tui, &area, at + i, lines, n + i);
     bar = (struct area){area.column + area.columns - 1, area.row, 1, rows};
     draw_scroll(tui, &bar, top, n);
 }
