@@ -687,3 +687,33 @@ TEST(attributes_of_live_modules_have_no_rows)
     CHECK_STR(names(&w), " fc weight relu ");
     end_walk(&w);
 }
+
+TEST(a_list_without_rows_harms_nobody)
+{
+    struct walk w;
+
+    sample_begin(&w.s, "x.pt");
+    sample_plain(&w.s, 0, "epoch", VALUE_ID_NONE);
+    sample_finish(&w.s);
+    begin_walk(&w);
+    CHECK_STR(names(&w), " epoch ");
+    CHECK(browse_flat(w.b, FLAT_LEAVES));
+    CHECK_INT(browse_rows(w.b)->n, 0);
+    CHECK(!browse_move(w.b, 1));
+    CHECK(!browse_move(w.b, -1));
+    CHECK(!browse_first(w.b));
+    CHECK(!browse_last(w.b));
+    CHECK(!browse_scroll(w.b, 3));
+    CHECK(!browse_sibling(w.b, 1));
+    CHECK(!browse_parent(w.b));
+    CHECK(!browse_child(w.b));
+    CHECK(!browse_open(w.b));
+    CHECK(!browse_next_match(w.b, 1));
+    CHECK(browse_sort(w.b, SORT_NAME, false));
+    search(&w, "epoch");
+    CHECK_INT(browse_match_number(w.b), 0);
+    browse_resize(w.b, 3);
+    CHECK(browse_flat(w.b, FLAT_NO));
+    CHECK_INT(browse_rows(w.b)->n, 2);
+    end_walk(&w);
+}

@@ -4,6 +4,7 @@
  * The tour of the room:
  *   show.h        one open session as seen by the views
  *   rows.h        which places are rows, in which order   sort.h     orders siblings
+ *   outline.h     the bare tree: of places, or of two models' nodes
  *   repeats.h     which siblings are equal                search.h   which rows match
  *   labels.h      THE TABLE of columns; the label of a row and how it shrinks
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
