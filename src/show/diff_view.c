@@ -376,7 +376,15 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
     }
     buf_text(to, "   ");
     if (node_of(show, row)->pair != DIFF_NONE) {
-        add_tensor_state(to, &diff->pairs[node_of(show, row)->pair]);
+        const struct diff_pair *pair = &diff->pairs[node_of(show, row)->pair];
+
+        add_tensor_state(to, pair);
+        if (pair->state == DIFF_RESHAPED || pair->state == DIFF_RETYPED) {
+            buf_char(to, ' ');
+            add_tensor_side(to, diff, pair, false);
+            buf_text(to, " → ");
+            add_tensor_side(to, diff, pair, true);
+        }
     } else {
         text_commas(to, count_different(diff, sums));
         buf_text(to, " of ");

@@ -190,5 +190,8 @@ void copy_choose(struct tui *tui, char key)
     add_text(tui, &text, key);
     if (text.len)
         tui_copy(tui, buf_span(&text));
+    if (text.len && key == 'c' && link_is_live(&tui->explorer))
+        buf_text(&tui->explorer.message,
+                 "; a line of Python, as this model was never saved");
     buf_release(&text);
 }
