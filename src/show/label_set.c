@@ -31,6 +31,7 @@ static void turn(struct label_set *set, uint32_t kind, bool on)
         set->flowing = !on;
     else
         set->on[kind] = on;
+    set->asked[kind] = on;
     set->chosen = true;
 }
 
@@ -123,7 +124,7 @@ int label_set_parse(struct label_set *set, struct str list, struct err *err)
             return unknown(word, err);
         if (named[kind])
             continue;
-        named[kind] = made.on[kind] = true;
+        named[kind] = made.on[kind] = made.asked[kind] = true;
         made.order[n++] = (uint8_t)kind;
     }
     for (uint8_t i = 0; i < made.n; i++)

@@ -20,8 +20,9 @@ struct label_set {
     bool on[LABELS_MOST];       /* by index in that table */
     bool last[LABELS_MOST];     /* what was on when a group was switched off */
     uint8_t n;
-    bool flowing; /* A: RP's texts instead of aligned columns */
-    bool chosen;  /* somebody chose: until then little room shows a few of them */
+    bool flowing;            /* A: RP's texts instead of aligned columns */
+    bool asked[LABELS_MOST]; /* switched on by a person: these have room first */
+    bool chosen; /* somebody chose: until then little room shows a few of them */
     /* How wide a column was that has no width of its own; it gets no narrower while a
      * person scrolls. */
     uint8_t widest[LABELS_MOST];

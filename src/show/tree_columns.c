@@ -18,6 +18,8 @@
 #define MOST_SHAPES    72
 #define GOES_BAR       6
 #define STAYS          255
+#define ASKED          100 /* what a person switched on goes after all others */
+#define TIME_CELLS     9   /* one more than the widest time has */
 #define SORT_CELLS     10
 #define NAN_CELLS      8
 
@@ -47,7 +49,8 @@ static struct tree_column *add(struct tree_layout *layout, const char *column)
     return to;
 }
 
-static struct tree_column *add_label(struct tree_layout *layout, uint8_t kind)
+static struct tree_column *add_label(struct tree_layout *layout,
+                                     const struct explorer *explorer, uint8_t kind)
 {
     const struct label_kind *label = &label_kinds[kind];
     struct tree_column *to = add(layout, label->column);
@@ -56,18 +59,22 @@ static struct tree_column *add_label(struct tree_layout *layout, uint8_t kind)
     to->cells = label->cells;
     to->slot = kind;
     to->grows = label->cells == 0;
+    to->spare = label->cells == TIME_CELLS;
     to->goes = label->goes;
+    if (explorer->labels.asked[kind] && to->goes != STAYS)
+        to->goes += ASKED;
     return to;
 }
 
+/* A bar goes with the label that it stands behind. */
 static void add_bar(struct tree_layout *layout, const char *column, row_bar *bar,
-                    unsigned cells)
+                    unsigned cells, bool asked)
 {
     struct tree_column *to = add(layout, column);
 
     to->bar = bar;
     to->cells = cells;
-    to->goes = GOES_BAR;
+    to->goes = GOES_BAR + (asked ? ASKED : 0);
 }
 
 static bool is_one_of(uint8_t kind, const char *const *ids, size_t n)
@@ -138,22 +145,23 @@ static unsigned gather(uint8_t kinds[LABELS_MOST], const struct explorer *explor
 /* One bar is enough: that of the times stands behind them, else that of the
  * parameters behind their share. */
 static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned n,
-                     const struct tree_room *room, bool plain)
+                     const struct explorer *explorer, const struct tree_room *room)
 {
     unsigned time_cells = room->width >= WIDE ? WIDE_BAR_CELLS : TIME_BAR_CELLS;
+    const bool *asked = explorer->labels.asked;
     unsigned last_time = n;
 
     for (unsigned i = 0; i < n; i++)
         if (is_one_of(kinds[i], times, COUNT_OF(times)))
             last_time = i;
     for (unsigned i = 0; i < n; i++) {
-        add_label(layout, kinds[i]);
-        if (plain)
+        add_label(layout, explorer, kinds[i]);
+        if (explorer->plain)
             continue;
         if (i == last_time)
-            add_bar(layout, "timebar", time_bar, time_cells);
+            add_bar(layout, "timebar", time_bar, time_cells, asked[kinds[i]]);
         else if (last_time == n && str_is(str_of(label_kinds[kinds[i]].id), "percent"))
-            add_bar(layout, "bar", params_bar, BAR_CELLS);
+            add_bar(layout, "bar", params_bar, BAR_CELLS, asked[kinds[i]]);
     }
 }
 
@@ -168,17 +176,17 @@ static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned 
 
     for (unsigned i = 0; i < n; i++)
         if (!is_one_of(kinds[i], shares, COUNT_OF(shares)))
-            add_label(layout, kinds[i]);
+            add_label(layout, explorer, kinds[i]);
     for (size_t i = 0; i < COUNT_OF(shares); i++)
         share = share || label_is_on(&explorer->labels, shares[i]);
     if (!share)
         return;
     if (sort == SORT_BYTES)
-        last = add_label(layout, (uint8_t)label_kind_find(STR("memory%")));
+        last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("memory%")));
     else if (explorer->show.activity && sort != SORT_PARAMS)
-        last = add_label(layout, (uint8_t)label_kind_find(STR("time%")));
+        last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("time%")));
     else
-        last = add_label(layout, (uint8_t)label_kind_find(STR("percent")));
+        last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("percent")));
     last->header = str_is(str_of(last->id), "time%") ? "% of run" : "% of model";
     last->cells = (unsigned)strlen(last->header);
 }
@@ -195,7 +203,7 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
 
     order_times(kinds, n);
     if (view->flat == FLAT_NO)
-        add_tree(layout, kinds, n, room, explorer->plain);
+        add_tree(layout, kinds, n, explorer, room);
     else
         add_flat(layout, kinds, n, explorer);
     if (explorer->show.activity && explorer->show.activity->spoilt_call != RUN_NONE)
@@ -326,6 +334,23 @@ static void keep_one(struct tree_layout *layout)
             hide(layout, c);
 }
 
+/* Take so many cells from columns that can spare one; false: they cannot. */
+static bool squeeze(struct tree_layout *layout, unsigned cells)
+{
+    unsigned spare = 0;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        spare += layout->at[c].shown ? layout->at[c].spare : 0;
+    if (spare < cells)
+        return false;
+    for (unsigned c = 0; c < layout->n && cells > 0; c++)
+        if (layout->at[c].shown && layout->at[c].spare > 0) {
+            layout->at[c].cells--;
+            cells--;
+        }
+    return true;
+}
+
 static void fit(struct tree_layout *layout, const struct explorer *explorer,
                 const struct tree_room *room)
 {
@@ -337,7 +362,8 @@ static void fit(struct tree_layout *layout, const struct explorer *explorer,
     while (columns_width(layout) + least_name > layout->width) {
         unsigned gone = least(layout);
 
-        if (gone == layout->n)
+        if (squeeze(layout, columns_width(layout) + least_name - layout->width) ||
+            gone == layout->n)
             break;
         hide(layout, gone);
     }

@@ -12,6 +12,7 @@ struct tree_column {
     const char *header;
     row_bar *bar;   /* it is a bar; else NULL */
     unsigned cells; /* without the blank before it */
+    unsigned spare; /* of them, where there is little room */
     unsigned end;   /* the cell behind it */
     uint8_t slot;   /* in label_set.widest */
     uint8_t goes;   /* the lowest goes first */

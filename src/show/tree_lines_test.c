@@ -298,9 +298,8 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
         {150,
          " name                           params    %    own   memory calls      time  "
          "  %      self █ self ░ children        average       FLOPs dtype   device"},
-        {144,
-         " name                               params    %    own   memory calls      "
-         "time    %      self █ self ░ children            FLOPs dtype   dev…»1"},
+        {140, " name                           params    %    own   memory calls      "
+              "time    %      self █ self ░ children            FLOPs dtype   dev…»1"},
         {132, " name                             params    %    own   memory calls     "
               " time    % █ self ░ children            FLOPs dtype   dev…»2"},
         {120, " name                        params    %   memory calls      time    % "
@@ -329,6 +328,21 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
     w.beside = true;
     for (size_t i = 0; i < COUNT_OF(expected); i++)
         CHECK_STR(line(&w, expected[i].width, 1), expected[i].header);
+    end_scene(&w);
+}
+
+TEST(what_a_person_switched_on_has_room_before_what_is_on_at_first)
+{
+    struct scene w;
+
+    begin_resnet(&w);
+    make_up_times(&w);
+    w.beside = true;
+    CHECK_STR(line(&w, 50, 1), " name                             params    time»2");
+    label_set_group(&w.e.labels, 'f');
+    CHECK_STR(line(&w, 50, 1), " name                       in out calls    time»3");
+    label_set_group(&w.e.labels, 'f');
+    CHECK_STR(line(&w, 50, 1), " name                             params    time»2");
     end_scene(&w);
 }
 
