@@ -152,38 +152,69 @@ static bool names_dtype(const struct details *d, uint32_t index)
            strcmp(about, "names a dtype") == 0;
 }
 
+/* The columns of the list: names, counts, what each is good for. */
+struct columns {
+    size_t name, count;
+    bool about; /* there is room for it */
+};
+
+#define COUNT_CELLS 8  /* of a count, with the gap before it; at least half of them */
+#define CALLS_CELLS 6  /* of " calls" */
+#define ABOUT_CELLS 22 /* of "  builds a dictionary", and longer ones */
+
+/* Where there is little room, first the gap shrinks; then the last column goes, then
+ * long names lose their front. */
+static struct columns fit_columns(const struct details *d)
+{
+    struct columns columns = {name_width(d), COUNT_CELLS, true};
+    size_t room = d->width > d->indent + 2 ? d->width - d->indent - 2 : 1;
+    size_t want = columns.name + CALLS_CELLS + ABOUT_CELLS;
+
+    if (want + COUNT_CELLS > room)
+        columns.count = want + COUNT_CELLS / 2 < room ? room - want : COUNT_CELLS / 2;
+    columns.about = want + columns.count <= room;
+    if (!columns.about && columns.name + columns.count + CALLS_CELLS > room)
+        columns.name = room > columns.count + CALLS_CELLS + 8
+                           ? room - columns.count - CALLS_CELLS
+                           : 8;
+    return columns;
+}
+
 /* "✗ posix.system                          1 call   runs a shell command" */
-static void global_line(struct details *d, uint32_t index, size_t cells,
-                        const char *label)
+static void global_line(struct details *d, uint32_t index,
+                        const struct columns *columns, const char *label)
 {
     static const char *const signs[] = {"✓", "!", "✗"};
     static const enum colour roles[] = {COLOUR_NONE, COLOUR_WARNING, COLOUR_ALARM};
     const struct pickle_global *global = &log_of(d)->globals[index];
     uint64_t calls = global->acts[PICKLE_CALLS] + global->acts[PICKLE_MAKES];
     uint64_t n = calls > 0 ? calls : global->acts[PICKLE_NAMES];
-    struct buf text = BUF_INIT, name = BUF_INIT, count = BUF_INIT;
+    struct buf text = BUF_INIT, name = BUF_INIT, cut = BUF_INIT, count = BUF_INIT;
     const char *about;
     enum trust trust = trust_of(d, index, &about);
 
     escape_terminal(&name, model_string(d->show->model, global->name));
     text_commas(&count, n);
     buf_printf(&text, "%s ", signs[trust]);
-    text_pad(&text, buf_span(&name), cells);
-    text_pad_left(&text, buf_span(&count), 8);
-    buf_printf(&text, " %-5s",
-               calls > 0 ? n == 1 ? "call" : "calls"
-               : n == 1  ? "use"
-                         : "uses");
-    if (*about)
+    text_cut_front(&cut, buf_span(&name), columns->about ? SIZE_MAX / 2 : columns->name,
+                   "…");
+    text_pad(&text, buf_span(&cut), columns->name);
+    text_pad_left(&text, buf_span(&count), columns->count);
+    buf_printf(&text, " %s",
+               calls > 0 ? n == 1 ? "call " : "calls"
+               : n == 1  ? "use  "
+                         : "uses ");
+    if (*about && columns->about)
         buf_printf(&text, "  %s", about);
     details_line(d, label, roles[trust], buf_span(&text), NO_TARGET);
     buf_release(&text);
     buf_release(&name);
+    buf_release(&cut);
     buf_release(&count);
 }
 
 /* "✓ torch.FloatStorage, torch.LongStorage          names a dtype": all on one line. */
-static void dtypes_line(struct details *d, size_t cells)
+static void dtypes_line(struct details *d, const struct columns *columns)
 {
     const struct pickle_log *log = log_of(d);
     struct buf names = BUF_INIT, text = BUF_INIT;
@@ -196,8 +227,9 @@ static void dtypes_line(struct details *d, size_t cells)
     }
     if (names.len > 0) {
         buf_text(&text, "✓ ");
-        text_pad(&text, buf_span(&names), cells + 14);
-        buf_text(&text, "  names a dtype");
+        text_pad(&text, buf_span(&names), columns->name + columns->count + CALLS_CELLS);
+        if (columns->about)
+            buf_text(&text, "  names a dtype");
         details_line(d, "", COLOUR_NONE, buf_span(&text), NO_TARGET);
     }
     buf_release(&names);
@@ -208,7 +240,7 @@ static void global_lines(struct details *d)
 {
     static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
     const struct pickle_log *log = log_of(d);
-    size_t cells = name_width(d);
+    struct columns columns = fit_columns(d);
     uint32_t n = 0;
 
     for (size_t k = 0; k < COUNT_OF(order); k++)
@@ -216,8 +248,8 @@ static void global_lines(struct details *d)
             if (trust_of(d, i, NULL) == order[k] && !names_dtype(d, i) &&
                 model_string(d->show->model, log->globals[i].name).len > 0 &&
                 n++ < MOST_GLOBALS)
-                global_line(d, i, cells, n == 1 ? "globals" : "");
-    dtypes_line(d, cells);
+                global_line(d, i, &columns, n == 1 ? "globals" : "");
+    dtypes_line(d, &columns);
     if (n > MOST_GLOBALS) {
         struct buf text = BUF_INIT;
 

@@ -275,7 +275,7 @@ static void value_lines(struct details *d, uint32_t place)
     if (is_odd_call(d->show, place)) {
         d->indent = DETAILS_INDENT;
         details_safety(d);
-        lines_end(d->to);
+        return; /* what it is stands there */
     }
     details_value(&text, d->show, place);
     lines_text(d->to, COLOUR_NONE, " ");
