@@ -241,8 +241,9 @@ static void add_blanks(struct lines *to, size_t n)
                   str_span(blanks, n < sizeof blanks - 1 ? n : sizeof blanks - 1));
 }
 
-/* Where it does not fit, the note is cut first, then the type, then the name in its
- * middle. The parts that a label has are joined by two blanks. */
+/* Where it does not fit, the type goes if that leaves room for the note; else the note
+ * is cut first, then the type, then the name in its middle. The parts that a label has
+ * are joined by two blanks. */
 static size_t add_label(struct lines *to, const struct flow_cells *cells, size_t room)
 {
     const struct {
@@ -252,15 +253,17 @@ static size_t add_label(struct lines *to, const struct flow_cells *cells, size_t
                  {cells->type, COLOUR_TYPE},
                  {cells->note, cells->alarm ? COLOUR_ALARM : COLOUR_DIM}};
     struct buf cut = BUF_INIT;
-    size_t used = 0;
+    size_t used = 0, type = cells->type.len > 0 ? text_width(cells->type) + 2 : 0;
+    bool untyped = cells->note.len > 0 && cells->label_cells > room &&
+                   cells->label_cells <= room + type;
 
     for (int i = 0; i < 3; i++) {
         size_t joint = used > 0 ? 2 : 0, left = room - used;
 
-        if (parts[i].text.len == 0 || left < joint + 2)
+        if (parts[i].text.len == 0 || left < joint + 2 || (i == 1 && untyped))
             continue;
         buf_clear(&cut);
-        if (cells->label_cells <= room)
+        if (cells->label_cells <= room || untyped)
             buf_str(&cut, parts[i].text);
         else if (i == 0)
             text_cut_middle(&cut, parts[i].text, left, "…");

@@ -15,6 +15,7 @@ struct own {
     bool made;
     const struct run *run; /* what it was made for */
     uint32_t call, inner;
+    uint32_t left; /* the call that was left by -, until its row has the cursor */
 };
 
 /* --- Which call */
@@ -106,8 +107,11 @@ static const struct flow_text *flow_of(struct explorer *explorer,
 {
     struct own *own = state->own;
 
-    if (!own)
+    if (!own) {
         own = state->own = calloc(1, sizeof *own);
+        if (own)
+            own->left = RUN_NONE;
+    }
     if (!own) {
         err_set(err, ERR_LIMIT, "no memory is left");
         return NULL;
@@ -123,6 +127,8 @@ static const struct flow_text *flow_of(struct explorer *explorer,
         own->call = call;
         own->inner = RUN_NONE;
         state->cursor = state->top = 0;
+        put_cursor(state, &own->text.flow, own->left);
+        own->left = RUN_NONE;
     }
     if (own->inner != inner)
         put_cursor(state, &own->text.flow, inner);
@@ -184,14 +190,16 @@ static bool enter(struct explorer *explorer, const struct flow *flow,
     return false;
 }
 
-static bool leave(struct explorer *explorer, const struct flow *flow)
+static bool leave(struct explorer *explorer, struct own *own)
 {
+    const struct flow *flow = &own->text.flow;
     uint32_t parent = flow->run->calls[flow->call].parent;
 
     if (parent == RUN_NONE) {
         explorer_say(explorer, "this is the outermost call");
         return false;
     }
+    own->left = flow->call;
     return go_to(explorer, parent);
 }
 
@@ -239,7 +247,7 @@ static bool flow_act(struct explorer *explorer, struct panel_state *state,
     case ACT_ENTER:
         return enter(explorer, flow, row);
     case ACT_OUT:
-        return leave(explorer, flow);
+        return leave(explorer, own);
     case ACT_PREVIOUS:
         return to_producer(explorer, state, flow, row);
     case ACT_NEXT:

@@ -131,6 +131,8 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     CHECK_INT(browse_place(s.explorer.browse), at(&s, "list.0"));
     CHECK(act(&s, ACT_OUT));
     CHECK_INT(browse_place(s.explorer.browse), 0);
+    CHECK(says(&s, PANEL_FLOW, "[0]"));
+    CHECK_INT(state->cursor, 2); /* on the block that was left */
     CHECK(!act(&s, ACT_OUT));
     CHECK(!act(&s, ACT_VIEW));
     state->cursor = 1000; /* the list was longer before */
