@@ -232,13 +232,23 @@ static void plain_key(struct tui *tui, const struct key *key)
     const struct binding *binding = keymap_find(tui->keymap, key->code, tui_where(tui));
     char name[16];
 
-    if (binding && !key->alt) {
+    if (binding) {
         tui_act(tui, binding->action);
     } else if (!tui->files && key->code != KEY_UNKNOWN && key->code != KEY_PASTE) {
         key_name(name, key->code, tui->config.ascii);
-        explorer_say(&tui->explorer, "%s%s does nothing here; ? tells what does",
-                     key->alt ? "Alt-" : "", name);
+        explorer_say(&tui->explorer, "%s does nothing here; ? tells what does", name);
     }
+}
+
+/* No key of ours is pressed with Alt: it is an Esc that another key follows at once, as
+ * terminals send both alike. */
+static void escape_first(struct tui *tui, struct key key)
+{
+    static const struct key escape = {.code = KEY_ESCAPE};
+
+    tui_key(tui, &escape);
+    key.alt = false;
+    tui_key(tui, &key);
 }
 
 void tui_key(struct tui *tui, const struct key *key)
@@ -247,6 +257,10 @@ void tui_key(struct tui *tui, const struct key *key)
 
     if (key->code == KEY_UNKNOWN)
         return;
+    if (key->alt && key->code != KEY_MOUSE) {
+        escape_first(tui, *key);
+        return;
+    }
     if (tui->exploring) {
         place = browse_place(tui->explorer.browse);
         buf_clear(&tui->explorer.message);

@@ -53,19 +53,11 @@ void term_leave(struct term *term)
     tcsetattr(term->fd, TCSADRAIN, &term->was);
 }
 
-static void add(struct buf *to, const char *capability)
-{
-    const char *text = terminfo_string(capability);
-
-    if (text)
-        buf_text(to, text);
-}
-
 /* Nothing wraps at the right edge while it is ours: where a terminal finds a character
  * wider than we do, only its own row suffers. */
 static void make_sequences(struct term *term)
 {
-    add(&term->enter, "smcup");
+    terminfo_add(&term->enter, "smcup");
     buf_text(&term->enter, "\033[?7l\033[?25l\033[?2004h");
     if (term->mouse)
         buf_text(&term->enter, "\033[?1000h\033[?1002h\033[?1006h");
@@ -74,10 +66,10 @@ static void make_sequences(struct term *term)
     buf_text(&term->leave, "\033[?2004l\033[0m\033[?7h");
     if (term->synchronised)
         buf_text(&term->leave, "\033[?2026l");
-    add(&term->leave, "clear");
-    add(&term->leave, "rmcup");
+    terminfo_add(&term->leave, "clear");
+    terminfo_add(&term->leave, "rmcup");
     buf_text(&term->leave, "\033[?25h");
-    add(&term->leave, "cnorm");
+    terminfo_add(&term->leave, "cnorm");
 }
 
 static void make_raw(struct term *term)

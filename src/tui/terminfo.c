@@ -2,9 +2,18 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <term.h>
 
 static const char *move; /* "cup" */
+
+/* A capability by its short name; NULL: it has none. */
+static const char *terminfo_string(const char *name)
+{
+    const char *text = tigetstr(name);
+
+    return text == (const char *)(intptr_t)-1 ? NULL : text;
+}
 
 int terminfo_open(int fd, struct err *err)
 {
@@ -30,13 +39,6 @@ void terminfo_close(void)
     move = NULL;
 }
 
-const char *terminfo_string(const char *name)
-{
-    const char *text = tigetstr(name);
-
-    return text == (const char *)(intptr_t)-1 ? NULL : text;
-}
-
 int terminfo_number(const char *name)
 {
     int number = tigetnum(name);
@@ -44,7 +46,27 @@ int terminfo_number(const char *name)
     return number < 0 ? -1 : number;
 }
 
+/* Old terminals ask for a pause by $<5>; none that is in use needs it. */
+static void add_unpadded(struct buf *to, const char *text)
+{
+    while (*text) {
+        const char *end = text[0] == '$' && text[1] == '<' ? strchr(text, '>') : NULL;
+
+        if (!end)
+            buf_char(to, *text);
+        text = end ? end + 1 : text + 1;
+    }
+}
+
+void terminfo_add(struct buf *to, const char *name)
+{
+    const char *text = terminfo_string(name);
+
+    if (text)
+        add_unpadded(to, text);
+}
+
 void terminfo_move(struct buf *to, unsigned column, unsigned row)
 {
-    buf_text(to, tparm(move, (long)row, (long)column, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+    add_unpadded(to, tparm(move, (long)row, (long)column, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
 }

@@ -12,8 +12,8 @@
 int terminfo_open(int fd, struct err *err);
 void terminfo_close(void);
 
-/* A capability by its short name ("smcup"); NULL: it has none. */
-const char *terminfo_string(const char *name);
+/* Append a capability by its short name ("smcup"); nothing if it has none. */
+void terminfo_add(struct buf *to, const char *name);
 int terminfo_number(const char *name); /* -1: it has none */
 /* Append what moves the cursor there, from 0. */
 void terminfo_move(struct buf *to, unsigned column, unsigned row);

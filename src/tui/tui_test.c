@@ -153,6 +153,16 @@ TEST(keys_that_do_nothing_say_so)
     end_stage(stage);
 }
 
+TEST(escape_and_a_key_at_once_are_two_keys)
+{
+    struct stage *stage = stage_of_model(80, 24);
+
+    press(stage, "/weight");
+    press(stage, "\033?"); /* one key, to a terminal */
+    CHECK(!stage->tui.prompt.kind && stage->tui.help.open);
+    end_stage(stage);
+}
+
 TEST(labels_take_the_panels_place_and_keep_them)
 {
     struct stage *stage = stage_of_model(120, 36);

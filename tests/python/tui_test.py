@@ -186,6 +186,33 @@ class Colours(unittest.TestCase):
                 self.assertIn(back, screen.coloured())
 
 
+class Kinds(unittest.TestCase):
+    def test_it_opens_on_terminals_of_all_kinds(self):
+        for term in ("xterm", "linux", "vt100", "vt220", "rxvt", "screen", "tmux-256color",
+                     "ansi"):
+            with self.subTest(term), explore(term=term) as screen:
+                screen.wait("row 1/11", "1 Details", "q quit")
+                screen.keys("Down", "End")
+                screen.wait("row 11/11")
+                screen.keys("q")
+                self.assertEqual(screen.ended(), 0)
+
+    def test_an_unknown_terminal_gets_the_tree(self):
+        with explore(term="no-such-terminal") as screen:
+            screen.ended()
+            self.assertIn("├── conv1", screen.text())
+
+
+class Clipboard(unittest.TestCase):
+    def test_a_copy_reaches_the_terminal(self):
+        with explore() as screen:
+            screen._tmux("set-option", "-s", "set-clipboard", "on")
+            screen.wait("row 1/11")
+            screen.keys("j", "y", "n")
+            screen.wait("sent 5 bytes by OSC 52")
+            self.assertEqual(screen._tmux("show-buffer"), "conv1")
+
+
 class Ending(unittest.TestCase):
     """Whatever ends it: the terminal is as it was, and the status tells how."""
 
