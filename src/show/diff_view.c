@@ -332,14 +332,15 @@ static void add_title_counts(struct buf *to, const struct diff *diff)
     if (diff->values)
         add_title_count(to, "? ", n[DIFF_UNREAD], "not compared", false);
     add_title_count(to, "→ ", diff->total.renamed, "renamed", false);
-    if (!diff->complete)
-        buf_text(to, "   stopped");
 }
 
 void diff_title(struct lines *to, const struct diff *diff, unsigned width)
 {
     bool equal = diff_equal(diff);
-    const char *verdict = !equal ? "DIFFERENT" : diff->values ? "EQUAL" : "ALIKE";
+    const char *verdict = !diff->complete ? "STOPPED"
+                          : !equal        ? "DIFFERENT"
+                          : diff->values  ? "EQUAL"
+                                          : "ALIKE";
     size_t room = width > strlen(verdict) + 2 ? width - strlen(verdict) - 2 : 0;
     struct buf left = BUF_INIT, text = BUF_INIT;
 

@@ -38,7 +38,9 @@ static void tell(struct work *work)
         buf_printf(&text, "%s …   ", busy->what);
     }
     buf_text(&text, "Esc stops");
-    if (tui->exploring)
+    if (tui->files)
+        files_say(tui, buf_span(&text));
+    else if (tui->exploring)
         explorer_say(&tui->explorer, "%s", buf_cstr(&text));
     buf_release(&text);
     tui_frame(tui);
@@ -62,6 +64,8 @@ static void begin_busy(struct busy *busy, struct tui *tui, const char *what)
 static void end_busy(struct tui *tui)
 {
     work_init(&tui->work);
+    if (tui->folder)
+        files_say(tui, STR(""));
     if (tui->exploring)
         buf_clear(&tui->explorer.message);
 }
@@ -79,16 +83,24 @@ void typed_path(struct buf *to, struct str typed)
     buf_str(to, typed);
 }
 
-int run_open(struct tui *tui, struct str words, struct err *err)
+int tui_open_busy(struct tui *tui, const char *path, struct err *err)
 {
-    struct buf path = BUF_INIT;
     struct busy busy;
     int status;
 
-    typed_path(&path, words);
     begin_busy(&busy, tui, "open");
-    status = tui_open(tui, buf_cstr(&path), err);
+    status = tui_open(tui, path, err);
     end_busy(tui);
+    return status;
+}
+
+int run_open(struct tui *tui, struct str words, struct err *err)
+{
+    struct buf path = BUF_INIT;
+    int status;
+
+    typed_path(&path, words);
+    status = tui_open_busy(tui, buf_cstr(&path), err);
     buf_release(&path);
     return status;
 }
@@ -100,7 +112,6 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
     struct buf path = BUF_INIT, view = BUF_INIT;
     enum panel_number focus;
     bool zoom = tui->view.zoom;
-    struct busy busy;
     int status;
 
     (void)words;
@@ -117,9 +128,7 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
     focus =
         tui->view.focus < PANEL_COUNT ? (enum panel_number)tui->view.focus : PANEL_NONE;
     link_options(&view, &tui->explorer, focus, zoom);
-    begin_busy(&busy, tui, "open");
-    status = tui_open(tui, buf_cstr(&path), err);
-    end_busy(tui);
+    status = tui_open_busy(tui, buf_cstr(&path), err);
     if (status == 0) {
         tui_look_at(tui, view.at);
         explorer_say(&tui->explorer, "read again");

@@ -16,6 +16,7 @@ struct files {
     char *folder;
     uint32_t cursor, top, page;
     uint32_t number; /* of the row of the cursor; UINT32_MAX: nobody chose yet */
+    struct buf message;
 };
 
 static void put_cursor(struct files *files, int64_t to)
@@ -101,8 +102,15 @@ void files_close(struct tui *tui)
     if (!files)
         return;
     file_list_free(files->list);
+    buf_release(&files->message);
     free(files->folder);
     free(files);
+}
+
+void files_say(struct tui *tui, struct str text)
+{
+    buf_clear(&tui->folder->message);
+    buf_str(&tui->folder->message, text);
 }
 
 void files_filter(struct tui *tui, struct str text)
@@ -120,7 +128,7 @@ static void choose(struct tui *tui)
 
     if (files->cursor >= file_list_n(files->list))
         return;
-    if (tui_open(tui, file_list_at(files->list, files->cursor)->path, &err) < 0)
+    if (tui_open_busy(tui, file_list_at(files->list, files->cursor)->path, &err) < 0)
         tui_trouble(tui, &err, NULL);
     tui_changed(tui);
 }
@@ -202,5 +210,13 @@ void files_draw(struct tui *tui, const struct area *area)
 
 void files_status(struct tui *tui, struct lines *to, unsigned width)
 {
-    files_about(to, tui->files->list, tui->files->cursor, width);
+    const struct files *files = tui->files;
+
+    if (files->message.len == 0) {
+        files_about(to, files->list, files->cursor, width);
+        return;
+    }
+    lines_text(to, COLOUR_NONE, " ");
+    lines_add(to, COLOUR_NONE, 0, buf_span(&files->message));
+    lines_end(to);
 }

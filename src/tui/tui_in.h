@@ -120,6 +120,8 @@ int tui_over(struct tui *tui, struct session *right, struct pair *pair,
 bool tui_leave(struct tui *tui);
 /* Make the view that options say, as link_options() wrote them. */
 void tui_look_at(struct tui *tui, char *words);
+/* The same, telling how far it is; Esc stops it. */
+int tui_open_busy(struct tui *tui, const char *path, struct err *err);
 /* A frame into tui->cells, by their size. */
 void tui_frame(struct tui *tui);
 /* An error: one sentence, until the next key. Enter then runs the command `retry`, if
@@ -180,6 +182,7 @@ void files_poll(struct tui *tui); /* take what was found since */
 int files_fd(const struct tui *tui);
 /* What is typed behind / while they are shown. */
 void files_filter(struct tui *tui, struct str text);
+void files_say(struct tui *tui, struct str text); /* "" ends it */
 /* A click on a row of its area; `twice`: it is opened. */
 void files_click(struct tui *tui, unsigned row, bool twice);
 void files_act(struct tui *tui, enum action action);
