@@ -187,7 +187,7 @@ static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned 
         last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("time%")));
     else
         last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("percent")));
-    last->header = str_is(str_of(last->id), "time%") ? "% of run" : "% of model";
+    last->header = str_is(str_of(last->id), "time%") ? "% of run" : "% of all";
     last->cells = (unsigned)strlen(last->header);
 }
 
