@@ -2,15 +2,21 @@
  * calls; it decides nothing about models.
  *
  * The tour of the room:
- *   tui.c       the loop: a key, what it does, a frame
- *   keymap.h    THE TABLE of keys: help, hints and the man page are made from it
- *   actions.c   what each action does            commands.h  THE TABLE of : commands
- *   frame.h     who gets which part of the screen, and drawing it all
- *   prompt.h    a line that is typed: / : [ D    menu.h      y, i and completions
- *   help.c      ? , filtered by typing           files.c     choosing a file of a
- * folder config.h    $XDG_CONFIG_HOME/torchoscope/config cells.h     our own grid of
- * cells            keys.h      bytes in, keys out term.h      the one file that knows
- * terminals (terminfo)
+ *   tui.c          the loop: a key, what it does, a frame; what is opened and shown
+ *   keymap.h       THE TABLE of keys: help, hints and the man page are made from it
+ *   input.c        where a key goes            actions.c      what each action does
+ *   commands.h     THE TABLE of : commands     complete.c     what completes them
+ *   frame_in.h     who gets which part of the screen
+ *   draw.c         a frame                     status.c       its last two lines
+ *   prompt_in.h    a line that is typed        menu_in.h      a list to choose from
+ *   sort_menu.c    i                           copy_menu.c    y, and the clipboard
+ *   help.c         ?                           mouse.c        the mouse
+ *   files.c        the model files of a folder edit.c         E
+ *   config_in.h    the user's file             remember.c     views that are kept
+ *   cells.h        our own grid of cells       keys.h         bytes in, keys out
+ *   term.h         the one door to terminals: term_draw.c writes what changed,
+ *                  term_signals.c gives it back, terminfo.c knows what TERM can do,
+ *                  palette.c has the colours of the roles
  */
 #ifndef TUI_TUI_H
 #define TUI_TUI_H

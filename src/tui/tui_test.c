@@ -176,6 +176,63 @@ TEST(labels_take_the_panels_place_and_keep_them)
     end_stage(stage);
 }
 
+/* The cell of a text on the screen, for the mouse, which counts from 1. */
+static void find(struct stage *stage, const char *text, unsigned *ret_column,
+                 unsigned *ret_row)
+{
+    const struct cell_grid *cells = &stage->tui.cells;
+
+    for (unsigned row = 0; row < cells->rows; row++)
+        for (unsigned column = 0; column < cells->columns; column++) {
+            const struct cell *at = &cells->at[row * cells->columns + column];
+            size_t have = 0, i = 0;
+
+            while (column + i < cells->columns && text[have] &&
+                   strncmp(text + have, at[i].text, strlen(at[i].text)) == 0)
+                have += strlen(at[i++].text);
+            if (text[have])
+                continue;
+            *ret_column = column + 1;
+            *ret_row = row + 1;
+            return;
+        }
+    test_fail(__FILE__, __LINE__, "no \"%s\" in\n%s", text, screen(stage));
+}
+
+static void click(struct stage *stage, const char *text)
+{
+    unsigned column, row;
+    char bytes[64];
+
+    find(stage, text, &column, &row);
+    snprintf(bytes, sizeof(bytes), "\033[<0;%u;%uM\033[<0;%u;%um", column, row, column,
+             row);
+    press(stage, bytes);
+}
+
+TEST(the_mouse_does_what_keys_do)
+{
+    struct stage *stage = stage_of_model(80, 24);
+    struct browse *browse = stage->tui.explorer.browse;
+    uint32_t rows = browse_rows(browse)->n;
+
+    click(stage, "b  ");
+    CHECK_INT(browse_rows(browse)->n, rows);
+    click(stage, "b  "); /* twice: Enter */
+    CHECK(browse_rows(browse)->n > rows);
+    click(stage, "▾ b");
+    CHECK_INT(browse_rows(browse)->n, rows);
+    click(stage, "params  ");
+    SHOWS(stage, "params▾");
+    click(stage, "1 Details");
+    CHECK_INT(stage->tui.view.focus, PANEL_DETAILS);
+    press(stage, "\033[<0;20;15M\033[<32;20;11M\033[<0;20;11m"); /* its rule */
+    CHECK_INT(stage->tui.frame.panels[0].area.rows, 12);
+    click(stage, "? help");
+    CHECK(stage->tui.help.open);
+    end_stage(stage);
+}
+
 TEST(a_small_screen_says_how_large_it_must_be)
 {
     struct stage *stage = stage_of_model(120, 36);
