@@ -12,6 +12,7 @@ struct question {
     bool made[2];
     struct diff_wanted wanted;
     unsigned width;
+    int all, ascii, colour; /* truths */
 };
 
 static bool find_session(struct question *question, PyObject *module, int side)
@@ -39,7 +40,11 @@ static bool find_session(struct question *question, PyObject *module, int side)
 static int write_text(struct buf *to, const struct pair *pair,
                       const struct question *question, struct err *err)
 {
-    struct diff_text what = {.diff = &pair->diff, .width = question->width};
+    struct diff_text what = {.diff = &pair->diff,
+                             .width = question->width,
+                             .ascii = question->ascii,
+                             .colour = question->colour,
+                             .all = question->all};
     struct out out;
     int status;
 
@@ -58,7 +63,8 @@ static int write_json(struct buf *to, const struct pair *pair,
 
     out_init_buf(&out, to);
     json_init_text(&json, &out);
-    status = export_diff_json(&json, pair, &question->wanted.tolerance, false, err);
+    status =
+        export_diff_json(&json, pair, &question->wanted.tolerance, question->all, err);
     out_release(&out);
     return status;
 }
@@ -66,8 +72,7 @@ static int write_json(struct buf *to, const struct pair *pair,
 static int write_markdown(struct buf *to, const struct pair *pair,
                           const struct question *question, struct err *err)
 {
-    (void)question;
-    return diff_markdown(to, &pair->diff, false, err);
+    return diff_markdown(to, &pair->diff, question->all, err);
 }
 
 static int write_python(struct buf *to, const struct pair *pair,
@@ -131,17 +136,17 @@ static PyObject *compare(const struct question *question)
 
 PyObject *pairs_diff(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"left", "right", "structure", "rtol",
-                                        "atol", "width", NULL};
+    static const char *const names[] = {"left", "right", "structure", "rtol",   "atol",
+                                        "all",  "width", "ascii",     "colour", NULL};
     struct question question = {0};
     struct tolerance *tolerance = &question.wanted.tolerance;
     PyObject *answer = NULL;
     int structure = 0;
 
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "OO|$pddI", (char **)(uintptr_t)names, &question.sides[0],
+            args, kwargs, "OO|$pddpIpp", (char **)(uintptr_t)names, &question.sides[0],
             &question.sides[1], &structure, &tolerance->relative, &tolerance->absolute,
-            &question.width))
+            &question.all, &question.width, &question.ascii, &question.colour))
         return NULL;
     if (!(tolerance->relative >= 0 && tolerance->absolute >= 0))
         return PyErr_Format(PyExc_ValueError, "rtol and atol are numbers from 0 on");

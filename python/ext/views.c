@@ -9,6 +9,7 @@
 /* What a caller asks for, by keywords; texts are borrowed from them. */
 struct wanted {
     struct export_wanted export;
+    const char *form; /* of a file; NULL: its name tells */
     int colour, closing;
 };
 
@@ -28,9 +29,9 @@ static bool take_limit(PyObject *object, uint32_t *ret_limit)
 static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
 {
     static const char *const names[] = {
-        "columns", "depth", "top",    "sort",   "reverse", "filter",
-        "flat",    "all",   "expand", "width",  "ascii",   "colour",
-        "closing", "title", "theme",  "totals", "place",   NULL};
+        "columns", "depth",  "top",   "sort",  "reverse", "filter",  "flat",
+        "all",     "expand", "width", "ascii", "colour",  "closing", "title",
+        "theme",   "totals", "place", "form",  NULL};
     struct printed_wanted *view = &wanted->export.view;
     PyObject *depth = NULL, *top = NULL;
     int reverse = 0, all = 0, expand = 0, ascii = 0, totals = 0;
@@ -38,11 +39,11 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
     *wanted = (struct wanted){.closing = 1};
     *view = (struct printed_wanted)PRINTED_WANTED_INIT;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|$zOOzpzzppIpppzzpI", (char **)(uintptr_t)names,
+            args, kwargs, "|$zOOzpzzppIpppzzpIz", (char **)(uintptr_t)names,
             &view->columns, &depth, &top, &view->sort, &reverse, &view->filter,
             &view->flat, &all, &expand, &view->width, &ascii, &wanted->colour,
             &wanted->closing, &wanted->export.title, &wanted->export.theme, &totals,
-            &wanted->export.place))
+            &wanted->export.place, &wanted->form))
         return false;
     view->reverse = reverse;
     view->all = all;
@@ -167,6 +168,11 @@ static bool split_first(PyObject *args, PyObject **ret_first, PyObject **ret_res
     return *ret_rest != NULL;
 }
 
+static PyObject *no_form(const char *form)
+{
+    return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+}
+
 static PyObject *export_text(struct session *session, const char *form,
                              struct export_wanted *wanted)
 {
@@ -178,7 +184,7 @@ static PyObject *export_text(struct session *session, const char *form,
     int status;
 
     if (!exporter)
-        return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+        return no_form(form);
     long_work_begin(&long_work, views_lock(session));
     wanted->work = &long_work.work;
     out_init_buf(&out, &text);
@@ -203,14 +209,17 @@ PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs
     return answer;
 }
 
-static PyObject *export_to(struct session *session, const char *path,
+static PyObject *export_to(struct session *session, const char *path, const char *form,
                            struct export_wanted *wanted)
 {
     struct err err = {0};
-    const struct exporter *exporter = exporter_of(path, &err);
+    const struct exporter *exporter =
+        form ? exporter_find(str_of(form)) : exporter_of(path, &err);
     struct long_work long_work;
     int status;
 
+    if (!exporter && form)
+        return no_form(form);
     if (!exporter)
         return ext_raise(&err);
     long_work_begin(&long_work, views_lock(session));
@@ -231,7 +240,8 @@ PyObject *views_write(struct session *session, PyObject *args, PyObject *kwargs)
     if (!split_first(args, &first, &rest))
         return NULL;
     if (PyUnicode_FSConverter(first, &path) && take_wanted(&wanted, rest, kwargs))
-        answer = export_to(session, PyBytes_AsString(path), &wanted.export);
+        answer =
+            export_to(session, PyBytes_AsString(path), wanted.form, &wanted.export);
     Py_XDECREF(path);
     Py_DECREF(first);
     Py_DECREF(rest);

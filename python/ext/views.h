@@ -7,8 +7,9 @@
  *                           form
  *   json(kind)              a document of docs/json.md as a str: "tree", "info", "run"
  * wanted: columns, depth, top, sort, reverse, filter, flat, all, expand, width, ascii,
- * colour, closing, totals (a summary), for pages title and theme, for notebooks
- * place (a tensor, to be shown alone). */
+ * form (of a file that does not tell it by its name), colour, closing, totals (a
+ * summary), for pages title and theme, for notebooks place (a tensor, to be shown
+ * alone). */
 #ifndef EXT_VIEWS_H
 #define EXT_VIEWS_H
 

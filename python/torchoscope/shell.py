@@ -128,13 +128,12 @@ def _export(words, options, page):
     wanted = {name: options[name] for name in names if name in options}
     to_output = path == "-"
     model, found, error = _look(target, options, _quiet_if(to_output))
-    with _sentence("export"):
-        text = found._core.export(form, **found._in_full(wanted))
-    if to_output:
-        _write(text)
-    else:
-        with _writing(path), open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+    wanted = found._in_full(wanted)
+    with _writing(path), _sentence("export"):
+        if to_output:
+            _write(found._core.export(form, **wanted))
+        else:
+            found._core.write(path, form=form, **wanted)
     return _tell(target, model, found, error)
 
 
@@ -144,12 +143,15 @@ def _diff(words, options, page):
     if page["csv"]:
         raise Trouble("diff: there is no --csv; --json has all facts")
     form = "json" if page["json"] else "markdown" if options.get("md") else "text"
-    names = ("structure", "rtol", "atol")
+    if options.get("progress"):
+        raise Trouble("diff: --progress is for two files; this reads a live model")
+    names = ("structure", "rtol", "atol", "all")
     wanted = {name: options[name] for name in names if name in options}
+    wanted |= {name: page[name] for name in ("width", "ascii", "colour")}
     with _quiet_if(form != "text" or options.get("quiet")):
         things = [_thing(word) for word in words]  # held: a _core.Model does not
     left, right = (_side(thing, word) for thing, word in zip(things, words))
-    found = _core.diff(left, right, width=page["width"], **wanted)
+    found = _core.diff(left, right, **wanted)
     if not options.get("quiet"):
         _write(found[form])
     return FINE if found["equal"] else FINDINGS
@@ -346,5 +348,6 @@ def _writing(path):
     except BrokenPipeError:
         raise
     except (OSError, RuntimeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise Trouble(f"{path}: {why}") from None
+        why = str(getattr(error, "strerror", None) or error)
+        named = why if why.startswith(path) else f"{path}: {why}"
+        raise Trouble(named) from None

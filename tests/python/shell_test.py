@@ -253,6 +253,19 @@ class Files(Shell):
         self.assertEqual(json.loads(done.stdout)["run"]["calls"], 2)
         last, _ = self.bad("export", self.target("wrong"), "-o", "x.pdf")
         self.assertIn("pdf", last)
+        words = ("-i", "5x4", "-o", "x.page", "--form", "html")
+        self.good("export", self.target("make"), *words)
+        page = (self.folder / "x.page").read_text()
+        self.assertTrue(page.startswith("<!doctype html>"))
+        # Whole or not at all: what was there is there until the new one is written.
+        (self.folder / "old").mkdir()
+        before = self.folder / "old" / "x.md"
+        before.write_text("as it was")
+        before.parent.chmod(0o500)
+        if not os.access(before.parent, os.W_OK):  # root may write everywhere
+            self.bad("export", self.target("make"), "-i", "5x4", "-o", "old/x.md")
+            self.assertEqual(before.read_text(), "as it was")
+        before.parent.chmod(0o700)
         last, _ = self.bad("export", self.target("make"), "-o", "not/there.md")
         self.assertEqual(last, "not/there.md: No such file or directory")
 
@@ -279,6 +292,19 @@ class Diff(Shell):
         self.assertEqual(done.stdout, "")
         done = self.good(*words, self.target("make(5)"), "--md", status=1)
         self.assertIn("|", done.stdout)
+        look = "--ascii", "--color=always"
+        done = self.good(*words, self.target("make(5)"), *look, status=1)
+        self.assertTrue(done.stdout.isascii())
+        self.assertIn("\x1b[", done.stdout)
+        last, _ = self.bad(*words, "other.pth", "--progress")
+        self.assertIn("--progress is for two files", last)
+
+    def test_all_tells_what_is_cut_otherwise(self):
+        code = "nn.ModuleDict({chr(97 + i) * i: nn.Linear(i, n) for i in range(1, 26)})"
+        self.write("many.py", f"from torch import nn\ndef of(n):\n    return {code}\n")
+        words = "diff", "many.py::of(2)", "many.py::of(3)"
+        self.assertIn("more (--all)", self.good(*words, status=1).stdout)
+        self.assertNotIn("more (--all)", self.good(*words, "--all", status=1).stdout)
 
     def test_a_side_that_is_not_there(self):
         last, _ = self.bad("diff", self.target("make"), "no.pth")
