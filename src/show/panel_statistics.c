@@ -391,7 +391,8 @@ static void tensor_lines(struct lines *to, struct drawing *d,
         sheet_part(to, d, room);
     else if (view < extra)
         channel_part(to, d, room);
-    else if (!tensor_readable(d->subject.model, d->subject.tensor, &why))
+    else if (!tensor_readable(d->subject.model, d->subject.tensor, &why) ||
+             dtype_info(d->subject.tensor->dtype)->kind == DTYPE_KIND_NONE)
         numbers_part(to, d, room->width, room->height);
     else if (room->zoomed && room->width >= TWO_PARTS)
         two_parts(to, d, room);
