@@ -142,23 +142,39 @@ struct drawing {
     char quote;
 };
 
+/* Cells that a line takes, without what stands beside it. */
+static size_t line_cells(const struct drawing *d, struct str line)
+{
+    struct buf text = BUF_INIT;
+    size_t cells;
+
+    escape_terminal(&text, line);
+    cells = (size_t)d->digits + 3 + text_width(buf_span(&text));
+    buf_release(&text);
+    return cells;
+}
+
 static void code_line(struct drawing *d, uint32_t i)
 {
     const struct code_mark *mark = d->own->marks ? &d->own->marks[i] : NULL;
     struct str line = d->own->code.lines[i];
-    size_t indent = code_indent(line), room = d->width;
+    size_t indent = code_indent(line), end = d->width, begin = d->width;
     size_t margin = mark && mark->text ? text_width(str_of(mark->text)) : 0;
 
     lines_printf(d->to, COLOUR_DIM, " %*u  ", d->digits, d->own->code.first + i);
     if (d->halved && !d->quote)
         line = str_from(line, indent - indent / 2);
-    /* The shapes at the right have two blanks before and one behind them. */
-    room -= lines_width(d->to) < room ? lines_width(d->to) : room;
-    if (margin > 0)
-        room = room > margin + 3 ? room - margin - 3 : 0;
-    code_spans(d->to, line, room, &d->quote);
-    if (margin > 0 && margin + 1 < d->width) {
-        lines_pad(d->to, d->width - 1 - margin);
+    /* The shapes have two blanks before and one behind them, where there is room. */
+    if (margin > 0 && margin < d->width) {
+        bool tight = line_cells(d, line) + 2 + margin + 1 > d->width;
+
+        begin = d->width - margin - (tight ? 0 : 1);
+        end = begin > 2 ? begin - (tight ? 1 : 2) : 0;
+    }
+    code_spans(d->to, line, end > lines_width(d->to) ? end - lines_width(d->to) : 0,
+               &d->quote);
+    if (margin > 0 && margin < d->width) {
+        lines_pad(d->to, begin);
         lines_add(d->to, mark->alarm ? COLOUR_ALARM : COLOUR_NONE,
                   mark->input ? SPAN_ITALIC : 0, str_of(mark->text));
     }

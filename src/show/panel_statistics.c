@@ -157,8 +157,10 @@ static const struct numbers *numbers_of(struct drawing *d, const char **ret_why)
 static void numbers_part(struct lines *to, struct drawing *d, unsigned width,
                          unsigned height)
 {
-    struct statistics_room room = {
-        .width = width, .height = height, .log = d->state->log};
+    struct statistics_room room = {.width = width,
+                                   .height = height,
+                                   .log = d->state->log,
+                                   .plain = d->explorer->plain};
     const char *why = NULL;
     const struct numbers *numbers = numbers_of(d, &why);
 
@@ -364,11 +366,16 @@ static void channel_part(struct lines *to, struct drawing *d,
 
 /* ---- the panel ---- */
 
+static uint32_t extra_views(const struct drawing *d)
+{
+    return d->subject.sheet && !d->explorer->plain ? SHEET_VIEWS : 0;
+}
+
 /* Which view is on, among those that there are. A slice that was just typed is looked
  * at. */
 static uint32_t view_of(struct drawing *d)
 {
-    uint32_t extra = d->subject.sheet ? SHEET_VIEWS : 0;
+    uint32_t extra = extra_views(d);
 
     if (strncmp(d->own->slice, d->state->slice, sizeof d->own->slice) != 0) {
         memcpy(d->own->slice, d->state->slice, sizeof d->own->slice);
@@ -376,14 +383,15 @@ static uint32_t view_of(struct drawing *d)
         if (d->state->slice[0] && !extra)
             d->state->view = VIEW_VALUES;
     }
-    d->own->views = VIEW_COUNT + extra;
+    /* Without pictures, numbers and values are left. */
+    d->own->views = d->explorer->plain ? VIEW_HEAT : VIEW_COUNT + extra;
     return d->state->view % d->own->views;
 }
 
 static void tensor_lines(struct lines *to, struct drawing *d,
                          const struct panel_room *room)
 {
-    uint32_t extra = d->subject.sheet ? SHEET_VIEWS : 0, view = view_of(d);
+    uint32_t extra = extra_views(d), view = view_of(d);
     const char *why = NULL;
 
     d->own->showing = (enum showing)(view >= extra ? SHOWING_TENSOR : SHOWING_CHANNELS);
@@ -394,7 +402,7 @@ static void tensor_lines(struct lines *to, struct drawing *d,
     else if (!tensor_readable(d->subject.model, d->subject.tensor, &why) ||
              dtype_info(d->subject.tensor->dtype)->kind == DTYPE_KIND_NONE)
         numbers_part(to, d, room->width, room->height);
-    else if (room->zoomed && room->width >= TWO_PARTS)
+    else if (room->zoomed && room->width >= TWO_PARTS && !d->explorer->plain)
         two_parts(to, d, room);
     else
         one_part(to, d, view - extra, room);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "model/build.h"
 #include "run/kept.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
@@ -505,5 +506,85 @@ TEST(what_is_found_while_values_are_measured_is_an_alarm_too)
     CHECK(explorer_next_alarm(&s.explorer));
     CHECK_STR(buf_cstr(&s.explorer.message), "✗ a.bias has NaN 1   1 of 1");
     CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a.bias"));
+    scene_end(&s);
+}
+
+TEST(for_a_screen_reader_nothing_is_drawn)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    s.explorer.plain = true;
+    go(&s, "a.weight");
+    CHECK_STR(shown(&s, PANEL_STATISTICS, 120, 30),
+              "── a.weight  2×3 float32\n"
+              " count    6     NaN 0   +Inf 0   -Inf 0   zeros 0\n"
+              " min      -6   at [1, 2]\n"
+              " max      5   at [1, 1]\n"
+              " mean     1.5\n"
+              " std      3.937   (n-1)    L2  9.53939\n"
+              " quantile 1%, exact: -5.6500\n"
+              " quantile 5%, exact: -4.2500\n"
+              " quantile 25%, exact: 1.2500\n"
+              " quantile 50%, exact: 2.5000\n"
+              " quantile 75%, exact: 3.7500\n"
+              " quantile 95%, exact: 4.7500\n"
+              " quantile 99%, exact: 4.9500\n");
+    CHECK(act(&s, PANEL_STATISTICS, ACT_VIEW));
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 120, 30), "values [0:2, 0:3] of 2×3"));
+    CHECK(act(&s, PANEL_STATISTICS, ACT_VIEW));
+    CHECK_INT(s.explorer.panels[PANEL_STATISTICS].view, 0);
+    scene_end(&s);
+}
+
+/* ---- what is large ---- */
+
+static int no_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
+                    size_t n, struct err *err)
+{
+    (void)source, (void)storage, (void)at;
+    (void)err;
+    memset(to, 0, n);
+    return 0;
+}
+
+static void no_close(struct source *source)
+{
+    (void)source;
+}
+
+static const struct source_ops no_ops = {.bytes = no_bytes, .close = no_close};
+static struct source no_source = {.ops = &no_ops, .any_thread = true};
+
+TEST(what_is_larger_than_64_megabytes_is_read_only_when_asked_for)
+{
+    static const int64_t shape[] = {17, 1 << 20};
+    struct storage storage = {.bytes = 17 * 4 << 20};
+    struct tensor tensor = {.dtype = DTYPE_FLOAT32, .class_id = NO_CLASS};
+    const struct numbers *numbers;
+    struct build b;
+    struct scene s;
+    struct model *model;
+    const char *why;
+
+    CHECK(build_init(&b, "large.pth", 0, NULL, NULL) == 0);
+    b.model->format = "sample";
+    tensor.storage = build_storage(&b, &storage);
+    build_tensor(&b, build_node(&b, 0, PLACE_TENSOR, STR("w")), &tensor, shape, NULL,
+                 2);
+    model = build_finish(&b, NULL);
+    CHECK(model);
+    build_release(&b);
+    model->source = &no_source;
+    scene_begin(&s, session_of(model, NULL));
+    go(&s, "w");
+    CHECK_STR(shown(&s, PANEL_STATISTICS, 60, 9),
+              "── w  17×1048576 float32\n"
+              " not measured: 68MB are not read unasked; 4 measures them\n");
+    CHECK(!explorer_numbers(&s.explorer, 0, &why));
+    explorer_measure_row(&s.explorer);
+    numbers = explorer_numbers(&s.explorer, 0, &why);
+    CHECK(numbers && !why);
+    CHECK_INT(numbers->stats->zeros, 17 << 20);
     scene_end(&s);
 }

@@ -153,6 +153,18 @@ static void quantile_text(char to[24], const struct numbers *numbers, uint32_t i
         snprintf(to, 24, "%.4f", numbers->quantiles[i]);
 }
 
+static void plain_quantiles(struct lines *to, const struct numbers *numbers)
+{
+    char text[24];
+
+    for (uint32_t i = 0; i < numbers->n_quantiles; i++) {
+        quantile_text(text, numbers, i);
+        lines_printf(to, COLOUR_NONE, " quantile %g%%, exact: %s", numbers->at[i] * 100,
+                     text);
+        lines_end(to);
+    }
+}
+
 static void quantile_lines(struct lines *to, const struct numbers *numbers,
                            unsigned width)
 {
@@ -208,9 +220,11 @@ void statistics_lines(struct lines *to, const struct model *model,
     number_lines(to, model, tensor, numbers->stats, room->width);
     if (numbers->n_quantiles > 0)
         quantile_lines(&quantiles, numbers, room->width);
-    if (numbers->n_bins > 0)
+    if (numbers->n_bins > 0 && !room->plain)
         spread_lines(to, numbers, room, to->n - before + quantiles.n);
-    if (numbers->n_quantiles > 0)
+    if (numbers->n_quantiles > 0 && room->plain)
+        plain_quantiles(to, numbers);
+    else if (numbers->n_quantiles > 0)
         quantile_lines(to, numbers, room->width);
     if (why && numbers->n_bins == 0) {
         lines_text(to, COLOUR_NONE, " ");

@@ -12,6 +12,7 @@
 struct statistics_room {
     unsigned width, height; /* where there is little, the histogram has one line */
     bool log;
+    bool plain; /* nothing is drawn, and each fact has a line */
 };
 
 /* What is known; `why` says why the rest is not ("…"), or is NULL. */
