@@ -62,6 +62,8 @@ uint32_t menu_find(const struct menu *menu, uint32_t key)
     return MENU_MOST;
 }
 
+#define LINES_MOST 3 /* of one choice */
+
 /* How wide the words are, for the column behind them; very long ones do not count. */
 static size_t words_width(const struct menu *menu, unsigned width)
 {
@@ -76,6 +78,50 @@ static size_t words_width(const struct menu *menu, unsigned width)
     return most;
 }
 
+/* How many lines the last choice of a menu of keys takes: a command may be long. */
+static unsigned last_rows(const struct menu *menu, unsigned width)
+{
+    size_t used = words_width(menu, width) + 6, room;
+    struct str rest;
+    unsigned rows = 1;
+
+    if (menu->n == 0 || !menu->choices[menu->n - 1].key || width < used + 24)
+        return 1;
+    room = width - used - 2;
+    for (rest = menu_about(menu, menu->n - 1);
+         text_width(rest) > room + 2 && rows < LINES_MOST; rows++)
+        rest = str_trim(str_from(rest, text_wrap(rest, room)));
+    return rows;
+}
+
+unsigned menu_rows(const struct menu *menu, unsigned width)
+{
+    return menu->n + last_rows(menu, width) - 1;
+}
+
+/* What a choice is about, from here on; the lines of a command end in a backslash. */
+static void add_about(struct lines *to, struct str about, unsigned width, unsigned rows,
+                      uint32_t target)
+{
+    size_t used = lines_width(to), room = width > used + 2 ? width - used - 2 : 0;
+    struct buf cut = BUF_INIT;
+
+    for (; rows > 1; rows--) {
+        size_t len = text_wrap(about, room);
+
+        lines_add(to, COLOUR_DIM, 0, str_head(about, len));
+        lines_text(to, COLOUR_DIM, " \\");
+        lines_end_target(to, target);
+        lines_pad(to, used);
+        about = str_trim(str_from(about, len));
+    }
+    if (used < width)
+        text_cut(&cut, about, width - used, "…");
+    lines_add(to, COLOUR_DIM, 0, buf_span(&cut));
+    lines_end_target(to, target);
+    buf_release(&cut);
+}
+
 void menu_lines(struct menu *menu, struct lines *to, unsigned width, unsigned rows)
 {
     size_t words = words_width(menu, width);
@@ -85,9 +131,6 @@ void menu_lines(struct menu *menu, struct lines *to, unsigned width, unsigned ro
     if (menu->selected >= menu->top + rows)
         menu->top = menu->selected - rows + 1;
     for (uint32_t i = menu->top; i < menu->n && i < menu->top + rows; i++) {
-        struct buf about = BUF_INIT;
-        size_t used;
-
         lines_text(to, COLOUR_NONE, i == menu->selected ? "▌" : " ");
         if (menu->choices[i].key)
             lines_printf(to, COLOUR_STRONG, " %c  ", menu->choices[i].key);
@@ -96,11 +139,7 @@ void menu_lines(struct menu *menu, struct lines *to, unsigned width, unsigned ro
         lines_add(to, COLOUR_NONE, i == menu->selected ? SPAN_BOLD : 0,
                   menu_text(menu, i));
         lines_pad(to, words + 3 + (menu->choices[i].key ? 3 : 0));
-        used = lines_width(to);
-        if (used < width)
-            text_cut(&about, menu_about(menu, i), width - used, "…");
-        lines_add(to, COLOUR_DIM, 0, buf_span(&about));
-        lines_end_target(to, i);
-        buf_release(&about);
+        add_about(to, menu_about(menu, i), width,
+                  i + 1 == menu->n && menu->n <= rows ? last_rows(menu, width) : 1, i);
     }
 }

@@ -32,6 +32,8 @@ struct str menu_about(const struct menu *menu, uint32_t choice);
 void menu_move(struct menu *menu, int by); /* goes round */
 /* Which choice has this key; MENU_MOST: none. */
 uint32_t menu_find(const struct menu *menu, uint32_t key);
+/* How many lines all choices take; what is long is on several. */
+unsigned menu_rows(const struct menu *menu, unsigned width);
 /* At most `rows` lines around the selected one. */
 void menu_lines(struct menu *menu, struct lines *to, unsigned width, unsigned rows);
 

@@ -246,9 +246,10 @@ static void draw_prompt(struct tui *tui, const struct area *area)
 static void draw_menu(struct tui *tui)
 {
     struct area area = tui->frame.body;
-    unsigned rows = tui->menu.n < MENU_ROWS ? tui->menu.n : MENU_ROWS;
+    unsigned rows = menu_rows(&tui->menu, area.columns);
     struct lines lines = {0};
 
+    rows = rows < MENU_ROWS ? rows : MENU_ROWS;
     if (rows == 0)
         return;
     if (rows + 2 > area.rows)
