@@ -14,7 +14,7 @@ _torchoscope() {
         return
     fi
     if ! "$program" __complete commands 2>/dev/null | cut -f 1 | grep -qx -- "$command"; then
-        command=tree # a file stands where a command might
+        command=FILE # a file stands where a command might
     fi
     if [[ $previous == '=' && $COMP_CWORD -gt 2 ]]; then
         previous=${COMP_WORDS[COMP_CWORD - 2]} # bash breaks --sort=params in three

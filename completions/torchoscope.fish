@@ -6,7 +6,7 @@ function __torchoscope_command
     if test (count $words) -gt 1; and torchoscope __complete commands 2>/dev/null | cut -f 1 | grep -qx -- $words[2]
         echo $words[2]
     else
-        echo tree # a file stands where a command might
+        echo FILE # a file stands where a command might
     end
 end
 

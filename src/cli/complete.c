@@ -3,6 +3,7 @@
  *     __complete commands             names of commands, a tab, what they do
  *     __complete options COMMAND      its options, a tab, what they do
  *     __complete values COMMAND --OPTION   the words that an option may have
+ *                                     (FILE for COMMAND: those of torchoscope FILE)
  *     __complete FILE PREFIX          full names in a file that begin with PREFIX, up
  * to the next dot
  *
@@ -101,6 +102,8 @@ static void list(struct out *out, int argc, char **argv)
 {
     const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
 
+    if (argc > 1 && strcmp(argv[1], "FILE") == 0)
+        command = &open_command; /* a file stands where a command might */
     if (strcmp(argv[0], "commands") == 0) {
         list_commands(out);
     } else if (strcmp(argv[0], "options") == 0 && command) {
