@@ -1,6 +1,8 @@
 #include "show/label_set.h"
 
 #include "base/test.h"
+#include "run/sample_run.h"
+#include "show/below.h"
 #include "show/labels.h"
 #include "show/resnet_in.h"
 
@@ -147,4 +149,46 @@ TEST(every_label_says_something_or_nothing_of_every_row)
     buf_release(&text);
     lines_release(&lines);
     sample_release(&s);
+}
+
+/* What all labels say of a place in the flowing form, those that say nothing left out.
+ */
+static const char *all_of(const struct show *show, const char *name, struct buf *text)
+{
+    struct row row = {.place = place_find(show->model, str_of(name)), .count = 1};
+
+    buf_clear(text);
+    for (size_t i = 0; i < n_label_kinds; i++) {
+        size_t begin = text->len;
+
+        label_flow(text, &label_kinds[i], show, &row);
+        if (text->len > begin)
+            buf_char(text, ' ');
+    }
+    buf_char(text, '.');
+    return buf_cstr(text);
+}
+
+TEST(of_a_recording_labels_have_rps_texts)
+{
+    struct session *session = session_of_run(sample_run(2), NULL);
+    struct arena arena;
+    struct show show;
+    struct buf text = BUF_INIT;
+
+    arena_init(&arena, 0);
+    CHECK(show_init(&show, session, &arena, NULL) == 0);
+    below_index(&show, &arena);
+    CHECK_STR(all_of(&show, "list.0.act", &text),
+              "0  0% 0B in_mem=32B out_mem=32B in=4×2 out=4×2 (2 calls) 33% FLOPs not "
+              "counted mean=-0 std=0 zeros= 0% in=float32 out=float32 (act) ReLU .");
+    CHECK_STR(all_of(&show, "tail", &text),
+              "cpu float32 (6) trainable (24B) not reached (tail) Linear | weight: 2×3 "
+              "⇄ a.weight .");
+    all_of(&show, "a", &text);
+    CHECK(str_find(buf_span(&text), STR("(3 calls)")) >= 0);
+    CHECK(str_find(buf_span(&text), STR("grad=0.6124")) >= 0);
+    buf_release(&text);
+    arena_release(&arena);
+    session_close(session);
 }

@@ -141,8 +141,10 @@ static enum colour cell_colour(struct str cell)
 {
     if (str_is(cell, "0") || str_is(cell, "0B") || str_is(cell, " 0%"))
         return COLOUR_DIM;
-    return str_starts(cell, STR("NaN ")) || str_starts(cell, STR("Inf ")) ? COLOUR_ALARM
-                                                                          : COLOUR_NONE;
+    return str_starts(cell, STR("NaN")) || str_starts(cell, STR("Inf")) ||
+                   str_is(cell, "-Inf")
+               ? COLOUR_ALARM
+               : COLOUR_NONE;
 }
 
 /* A number that is wider than its column may take blanks on its left. */

@@ -419,7 +419,8 @@ void status_line(struct lines *to, struct explorer *explorer, unsigned width)
     struct facts left = {.n = 0}, right = {.n = 0};
 
     if (explorer->message.len > 0) {
-        buf_str(fact(&left, COLOUR_NONE), buf_span(&explorer->message));
+        text_cut(fact(&left, COLOUR_NONE), buf_span(&explorer->message),
+                 width > 2 ? width - 2 : 0, "…");
     } else if (cursor < rows->n) {
         struct row row = rows_at(rows, cursor);
 
