@@ -96,10 +96,14 @@ static void put_one(struct cell *row, unsigned column, unsigned end,
  * the terminal's cursor must not get there even by mistake. */
 static bool is_control(struct str one)
 {
-    unsigned char c = (unsigned char)one.at[0];
+    const unsigned char *c = (const unsigned char *)one.at;
 
-    return c < 0x20 || c == 0x7f ||
-           (c == 0xc2 && one.len > 1 && (unsigned char)one.at[1] < 0xa0);
+    /* The last are marks and embeddings of direction, U+200E to U+202E, which a typed
+     * name of a file may hold; isolates are our own. */
+    return c[0] < 0x20 || c[0] == 0x7f ||
+           (c[0] == 0xc2 && one.len > 1 && c[1] < 0xa0) ||
+           (c[0] == 0xe2 && one.len > 2 && c[1] == 0x80 &&
+            (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae)));
 }
 
 static unsigned put_text(struct cell *row, unsigned column, unsigned end,

@@ -98,6 +98,8 @@ TEST(control_characters_never_reach_a_cell)
 
     cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("a\033\n\x7f\xc2\x9b\xff"));
     check_print(&cells, "a?????\n");
+    cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("a\u202eb\u200fc…"));
+    check_print(&cells, "a?b?c…\n");
     cells_release(&cells);
 }
 
