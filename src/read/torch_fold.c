@@ -145,9 +145,11 @@ static void settle(struct torch_fold *fold, const struct fold_task *task, unsign
     }
 }
 
-/* Make the place of a new task; false: there is no room for it. */
+/* Make the place of a new task; false: there is no room for it. What a module has left
+ * empty (a bias that is None) is no plain value of the file: half a million layers have
+ * as many. */
 static bool place_task(struct torch_fold *fold, const struct fold_task *up,
-                       uint32_t parent, struct str name, node_id node,
+                       uint32_t parent, struct str name, node_id node, unsigned flags,
                        struct fold_task *ret_task)
 {
     struct fold_task task = *up;
@@ -156,7 +158,8 @@ static bool place_task(struct torch_fold *fold, const struct fold_task *up,
     task.node = fold_inner(fold, node);
     task.depth++;
     thing = fold_thing(fold, task.node);
-    if (thing == THING_VALUE && !fold_plain_room(fold, parent))
+    if (thing == THING_VALUE && !(flags & PLACE_EMPTY) &&
+        !fold_plain_room(fold, parent))
         return false;
     task.place = build_node(fold->build, parent, kind_of(thing), name);
     *ret_task = task;
@@ -168,7 +171,7 @@ void fold_add(struct torch_fold *fold, const struct fold_task *up, uint32_t pare
 {
     struct fold_task task;
 
-    if (!place_task(fold, up, parent, name, node, &task))
+    if (!place_task(fold, up, parent, name, node, flags, &task))
         return;
     if (flags)
         build_set_flags(fold->build, task.place, flags);
@@ -180,7 +183,7 @@ void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
 {
     struct fold_task task;
 
-    if (node < fold->n_nodes && place_task(fold, up, parent, name, node, &task))
+    if (node < fold->n_nodes && place_task(fold, up, parent, name, node, 0, &task))
         push(fold, task);
 }
 

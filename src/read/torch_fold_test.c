@@ -225,6 +225,24 @@ TEST(omegaconf_shows_its_content_only)
         "    lr 3\n");
 }
 
+/* Linear(bias=False) has a place for the bias that it could have. */
+TEST(what_modules_have_left_empty_is_not_counted_as_plain_values)
+{
+    struct folded folded;
+    struct buf pickle = BUF_INIT;
+    uint32_t n = 270000;
+
+    buf_text(&pickle, "cnet\nNet\n)\x81(dV_modules\n(dsV_parameters\n(d");
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(&pickle, "Vp%u\nNs", i);
+    buf_text(&pickle, "sb.");
+    fold_text(&folded, buf_cstr(&pickle));
+    CHECK_INT(folded.model->n_places, n + 1);
+    CHECK_STR(folded_findings(&folded), "");
+    folded_release(&folded);
+    buf_release(&pickle);
+}
+
 TEST(a_tree_too_deep_to_be_seen_ends_with_a_finding)
 {
     struct folded folded;
