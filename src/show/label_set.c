@@ -64,6 +64,15 @@ void label_set_group(struct label_set *set, char key)
     }
 }
 
+const char *label_group_why(const struct show *show, char key)
+{
+    if (show->pair)
+        return "two models side by side have columns of their own";
+    if (key == 'f' && !show->activity)
+        return "nothing was recorded: no shapes, no calls";
+    return key == 'r' && !show->activity ? "nothing was recorded: no times" : NULL;
+}
+
 void label_set_toggle(struct label_set *set, uint32_t at)
 {
     if (at < set->n)

@@ -35,6 +35,8 @@ void label_set_init(struct label_set *set, const struct show *show);
 /* A group of labels by its key: t b(=m) p d f r. Any on: all off; else those that were
  * on last (first time: all). */
 void label_set_group(struct label_set *set, char key);
+/* Why such a key can do nothing here, for the status line; NULL: it can. */
+const char *label_group_why(const struct show *show, char key);
 void label_set_toggle(struct label_set *set, uint32_t at); /* by position in order */
 void label_set_move(struct label_set *set, uint32_t from, uint32_t to);
 

@@ -51,6 +51,17 @@ TEST(a_group_goes_off_as_a_whole_and_comes_back_as_it_was)
     buf_release(&text);
 }
 
+TEST(a_key_that_can_do_nothing_says_why)
+{
+    struct sample s;
+
+    resnet_begin(&s, false);
+    CHECK_STR(label_group_why(&s.show, 'r'), "nothing was recorded: no times");
+    CHECK(label_group_why(&s.show, 'f'));
+    CHECK(!label_group_why(&s.show, 'p'));
+    sample_release(&s);
+}
+
 TEST(labels_are_moved_and_switched_one_by_one)
 {
     struct label_set set;

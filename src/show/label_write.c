@@ -36,11 +36,11 @@ enum colour label_part_colour(const struct label *label, enum label_part part)
 {
     if (part == PART_SIGN)
         return label->sign_colour;
-    if (part != PART_TYPE)
+    if (part != PART_TYPE && part != PART_ARGS)
         return COLOUR_NONE;
     if (label->type.len > 0 && label->type.at[0] == '~')
         return COLOUR_DIM;
-    return label->is_class ? COLOUR_TYPE : COLOUR_NONE;
+    return label->is_class && part == PART_TYPE ? COLOUR_TYPE : COLOUR_NONE;
 }
 
 static const char *ellipsis(const struct label *label)

@@ -160,7 +160,7 @@ static void add_title_left(struct facts *left, const struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
     const struct counts *total = &show->session->total;
-    struct buf *name = fact(left, COLOUR_STRONG);
+    struct buf *name = fact(left, COLOUR_NONE);
 
     if (show->model->live && place_class(show->model, 0).len > 0)
         escape_terminal(name, class_short(place_class(show->model, 0)));

@@ -415,7 +415,12 @@ static void flat(struct tui *tui)
 
 static void label_group(struct tui *tui, char key)
 {
-    label_set_group(&tui->explorer.labels, key);
+    const char *why = label_group_why(&tui->explorer.show, key);
+
+    if (why)
+        explorer_say(&tui->explorer, "%s", why);
+    else
+        label_set_group(&tui->explorer.labels, key);
     tui_changed(tui);
 }
 
