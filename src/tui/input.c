@@ -62,10 +62,16 @@ static void enter_typed(struct tui *tui)
     enum prompt_kind kind = tui->prompt.kind;
     struct buf text = BUF_INIT;
 
+    if (kind == PROMPT_SEARCH && tui->prompt.bad) {
+        search_typed(tui); /* it says again what is wrong */
+        return;
+    }
     buf_str(&text, buf_span(&tui->prompt.text));
     if (kind == PROMPT_COMMAND)
         prompt_remember(&tui->prompt);
     end_prompt(tui);
+    if (kind == PROMPT_SEARCH && !tui->files)
+        tui_focus(tui, FOCUS_TREE);
     if (kind == PROMPT_COMMAND && text.len)
         run_command(tui, buf_span(&text));
     else if (kind == PROMPT_SLICE)

@@ -55,8 +55,24 @@ void sort_choose(struct tui *tui, char key)
             sort(tui, orders[i].sort);
 }
 
+/* A share and a bar say the same as the number that they are of. */
+static const char *number_of(const char *label)
+{
+    static const char *const same[][2] = {{"percent", "params"},
+                                          {"bar", "params"},
+                                          {"memory%", "memory"},
+                                          {"time%", "time"},
+                                          {"timebar", "time"}};
+
+    for (size_t i = 0; i < COUNT_OF(same); i++)
+        if (strcmp(label, same[i][0]) == 0)
+            return same[i][1];
+    return label;
+}
+
 void sort_by_column(struct tui *tui, const char *label)
 {
+    label = number_of(label);
     for (size_t i = 0; i < COUNT_OF(orders); i++)
         if (orders[i].label && strcmp(orders[i].label, label) == 0) {
             sort(tui, orders[i].sort);

@@ -104,7 +104,9 @@ TEST(escape_closes_the_innermost_first)
 {
     struct stage *stage = stage_of_model(120, 36);
 
-    press(stage, "/weight\r1+");
+    press(stage, "1/weight\r");
+    CHECK_INT(stage->tui.view.focus, FOCUS_TREE);
+    press(stage, "1+");
     CHECK(stage->tui.view.zoom);
     press(stage, "?");
     CHECK(stage->tui.help.open);
@@ -135,6 +137,8 @@ TEST(a_bad_pattern_turns_the_prompt_red_and_keeps_the_result)
     SHOWS(stage, "search: weight");
     press(stage, "\x15/(/");
     CHECK(stage->tui.prompt.bad);
+    press(stage, "\r"); /* it cannot be kept */
+    CHECK(stage->tui.prompt.bad && stage->tui.prompt.kind == PROMPT_SEARCH);
     press(stage, "\033");
     CHECK(!stage->tui.prompt.kind);
     end_stage(stage);
