@@ -7,6 +7,7 @@
  *   module.c     the module's tables: functions and types that Python sees
  *   torch.h      torch as found: types, dtypes, functions, names, features
  *   tensor.h     what a tensor is and where its bytes lie, in about 130 ns
+ *   team.h       torch's threads, which measure large tensors too
  *   walk.h       the tensors in nested arguments, each with its path
  *   live.h       a live nn.Module as a struct model, and who answers about its bytes
  *   recorder.h   hooks, stacks and times; one recorder is one `with record(model)`

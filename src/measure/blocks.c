@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "measure/decode_in.h"
 #include "measure/elements.h"
 
 #define CHUNK 1024u /* elements decoded at once */
@@ -38,7 +39,7 @@ struct pass {
     struct blocks *blocks;
     enum dtype dtype;
     unsigned values; /* doubles for each element: complex and packed pairs have two */
-    bool complex;
+    bool is_complex;
     uint64_t done; /* elements so far */
 };
 
@@ -47,8 +48,8 @@ static double one_value(const struct pass *pass, const double *at)
 {
     if (pass->values == 1)
         return at[0];
-    if (pass->complex)
-        return hypot(at[0], at[1]);
+    if (pass->is_complex)
+        return complex_absolute(at[0], at[1]);
     return sqrt((at[0] * at[0] + at[1] * at[1]) / 2);
 }
 
@@ -159,8 +160,8 @@ int blocks_measure(const struct model *model, const struct tensor *tensor,
     uint64_t columns =
         (wanted->columns + wanted->block_columns - 1) / wanted->block_columns;
 
-    pass.complex = info->kind == DTYPE_KIND_COMPLEX;
-    pass.values = pass.complex || info->values == 2 ? 2 : 1;
+    pass.is_complex = info->kind == DTYPE_KIND_COMPLEX;
+    pass.values = pass.is_complex || info->values == 2 ? 2 : 1;
     if (rows > UINT32_MAX || columns > UINT32_MAX)
         return err_set(err, ERR_LIMIT, "a picture of more than 2^32 blocks");
     blocks.rows = (uint32_t)rows;
