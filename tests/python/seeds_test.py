@@ -435,7 +435,8 @@ class Configuration(unittest.TestCase):
             out = io.StringIO()
             out.isatty = lambda: True
             terminal = mock.patch.dict(os.environ, {"TERM": "xterm", "NO_COLOR": ""})
-            with terminal, contextlib.redirect_stdout(out):
+            prints = mock.patch("torchoscope.terminal.can_show", lambda: False)
+            with terminal, prints, contextlib.redirect_stdout(out):
                 rp.explore_model(self.model, rp.ExplorerConfig(color_scheme=scheme))
             self.assertEqual("\x1b[" in out.getvalue(), coloured)
         with self.assertRaisesRegex(ValueError, "dark, light, auto, none, not pink"):
