@@ -136,15 +136,17 @@ class TheTen(Scenario):
 
     def test_3_shapes_and_what_is_trainable(self):
         t = self.live()
-        before = [line[:20] for line in t.text().splitlines()[1:12]]
-        self.press(t, "f", ":layer1.0.relu", "Enter")
-        t.wait("layer1.0.relu")
-        self.assertRegex(self.row(t, "relu"), r".")
-        self.assertRegex(self.selected(t), r"1×256×56×56\* .*1×256×56×56\* 3")
-        self.press(t, "f", "g")
-        t.wait("row 1/")
-        self.assertNotIn("1×256×56×56*", t.text())
-        self.assertEqual([line[:20] for line in t.text().splitlines()[1:2]], before[:1])
+        self.press(t, "\\", ":layer1.0.relu", "Enter")
+        t.wait("layer1.0.relu", "row 14/")
+        before = [line[:24] for line in t.text().splitlines()[1:20]]
+        self.press(t, "f")
+        t.wait("calls")
+        self.assertRegex(self.selected(t), r"1×256×56×56\* 1×256×56×56\* 3 ")
+        self.assertRegex(t.coloured(), r"\x1b\[[0-9;]*3m[^m]*1×256×56×56")
+        self.press(t, "f")
+        t.wait(gone=["calls"])
+        self.assertNotIn("1×256×56×56*", self.selected(t))
+        self.assertEqual([line[:24] for line in t.text().splitlines()[1:20]], before)
         self.assertIn("25.6M params, all trainable", t.text())
 
     def test_3_trainable_is_a_word_to_search_for(self):
@@ -170,25 +172,27 @@ class TheTen(Scenario):
         line = next(l for l in t.text().splitlines() if "(layer4): Sequential" in l)
         self.assertLess(line.index("57.2MB"), line.index("(layer4)"))
         self.press(t, "A", "F", "i", "p")
-        t.wait("126 leaves")
-        t.wait("▾")
-        rows = [l[1:].split(":")[0].strip() for l in t.text().splitlines()[2:7]]
+        t.wait("126 leaves", "params▾")
+        self.press(t, "g")
+        t.wait("row 1/126")
+        rows = [re.match(r".([\w.]+)", l)[1] for l in t.text().splitlines()[2:7]]
         first = "layer4.0.conv2 layer4.1.conv2 layer4.2.conv2 layer4.0.downsample.0 fc"
         self.assertEqual(rows, first.split())
-        self.press(t, "g", "jjj", "Enter")
+        self.press(t, "jjj", "Enter")
         t.wait("layer4.0.downsample.0 ")
         self.assertIn("├", t.text())
         self.assertRegex(self.selected(t), r"0: Conv2d")
 
     def test_5_the_same_class_and_the_code(self):
         t = self.live(settings={"NO_COLOR": "1"})
-        self.press(t, ":layer1.0", "Enter")
+        self.press(t, "Z", ":layer1.0", "Enter")
         t.wait("1 of 16 Bottleneck")
-        self.press(t, "Z", "Z")
         same = [l for l in t.text().splitlines() if l.startswith("=")]
         self.assertGreater(len(same), 1)
         before = t.text()
-        self.press(t, "cc", "aa")
+        self.press(t, "c")
+        t.wait(gone=["2 Code"])
+        self.press(t, "c", "a", "a")
         t.settle()
         self.assertEqual(t.text(), before)
         if "def forward(self, x):" not in before:
