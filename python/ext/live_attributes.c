@@ -264,6 +264,9 @@ static void list_set(struct listing *list, PyObject *set)
 
 enum member { MEMBER_NONE, MEMBER_VALUE, MEMBER_SLOT, MEMBER_PROPERTY };
 
+/* Which of them are listed: those of the user come first, properties last. */
+enum listed { LISTED_PUBLIC, LISTED_PRIVATE, LISTED_PROPERTIES };
+
 static enum member member_kind(PyObject *value)
 {
     static const struct {
@@ -314,13 +317,21 @@ static bool is_new(struct listing *list, PyObject *name)
     return known == 0;
 }
 
+static bool is_private(PyObject *name)
+{
+    return PyUnicode_GetLength(name) > 0 && PyUnicode_ReadChar(name, 0) == '_';
+}
+
 static void list_member(struct listing *list, PyObject *name, PyObject *value,
-                        bool properties)
+                        enum listed listed)
 {
     enum member kind = member_kind(value);
+    enum listed where = is_private(name) ? LISTED_PRIVATE : LISTED_PUBLIC;
     PyObject *held;
 
-    if ((kind == MEMBER_PROPERTY) != properties || kind == MEMBER_NONE)
+    if (kind == MEMBER_PROPERTY)
+        where = LISTED_PROPERTIES;
+    if (where != listed || kind == MEMBER_NONE)
         return;
     if (kind == MEMBER_PROPERTY) {
         put_property(list, name);
@@ -335,7 +346,7 @@ static void list_member(struct listing *list, PyObject *name, PyObject *value,
     }
 }
 
-static void list_class(struct listing *list, PyTypeObject *type, bool properties)
+static void list_class(struct listing *list, PyTypeObject *type, enum listed listed)
 {
     PyObject *own = live_type_attribute(type, "__dict__");
     PyObject *items = own ? PyMapping_Items(own) : NULL;
@@ -347,7 +358,7 @@ static void list_class(struct listing *list, PyTypeObject *type, bool properties
         PyObject *name = PyTuple_GetItem(pair, 0);
 
         if (PyUnicode_CheckExact(name) && !is_machinery(name) && is_new(list, name))
-            list_member(list, name, PyTuple_GetItem(pair, 1), properties);
+            list_member(list, name, PyTuple_GetItem(pair, 1), listed);
     }
     Py_XDECREF(items);
     Py_XDECREF(own);
@@ -362,8 +373,8 @@ static bool is_end(const struct listing *list, PyObject *type)
                             type == (PyObject *)list->torch->parameter));
 }
 
-/* Either what its classes hold, or their properties. */
-static void list_classes(struct listing *list, PyObject *state, bool properties)
+/* What its classes hold, as far as its own attributes do not stand in front of it. */
+static void list_classes(struct listing *list, PyObject *state, enum listed listed)
 {
     PyObject *order = live_type_attribute(Py_TYPE(list->object), "__mro__");
     Py_ssize_t n = order && PyTuple_Check(order) ? PyTuple_Size(order) : 0;
@@ -371,7 +382,8 @@ static void list_classes(struct listing *list, PyObject *state, bool properties)
     Py_ssize_t at = 0;
 
     list->seen = PySet_New(NULL);
-    while (list->seen && !properties && state && PyDict_Next(state, &at, &key, &value))
+    while (list->seen && listed != LISTED_PROPERTIES && state &&
+           PyDict_Next(state, &at, &key, &value))
         if (PyUnicode_CheckExact(key))
             is_new(list, key);
     for (Py_ssize_t i = 0; list->seen && i < n; i++) {
@@ -379,7 +391,7 @@ static void list_classes(struct listing *list, PyObject *state, bool properties)
 
         if (is_end(list, type))
             break;
-        list_class(list, (PyTypeObject *)type, properties);
+        list_class(list, (PyTypeObject *)type, listed);
     }
     ext_swallow();
     Py_CLEAR(list->seen);
@@ -387,11 +399,6 @@ static void list_classes(struct listing *list, PyObject *state, bool properties)
 }
 
 /* ---- objects ---- */
-
-static bool is_private(PyObject *name)
-{
-    return PyUnicode_GetLength(name) > 0 && PyUnicode_ReadChar(name, 0) == '_';
-}
 
 /* Of a module: what torch keeps for itself and has no use for now. */
 static bool is_idle(PyObject *name, PyObject *value)
@@ -450,14 +457,15 @@ static void list_object(struct listing *list)
     ext_swallow();
     if (state && !PyDict_Check(state))
         Py_CLEAR(state);
-    list_classes(list, state, false);
+    list_classes(list, state, LISTED_PUBLIC);
     for (int kind = 0; state && module && kind < 3; kind++)
         list_own(list, state, kind);
     if (state && !module)
         list_own(list, state, -1);
+    list_classes(list, state, LISTED_PRIVATE);
     if (module)
         list_stats(list, state);
-    list_classes(list, state, true);
+    list_classes(list, state, LISTED_PROPERTIES);
     if (!module)
         put_property(list, Py_None);
     Py_XDECREF(state);
@@ -483,7 +491,7 @@ static void list_tensor(struct listing *list)
     }
     if (state && PyDict_Check(state))
         list_own(list, state, -1);
-    list_classes(list, state, false);
+    list_classes(list, state, LISTED_PUBLIC);
     Py_XDECREF(state);
     quiet_end(quiet);
 }

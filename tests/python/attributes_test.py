@@ -68,6 +68,7 @@ class OddDict(dict):
 
 
 class Net(torch.nn.Module):
+    _switch = True
     expansion = 4
 
     def __init__(self):
@@ -129,7 +130,7 @@ class Attributes(unittest.TestCase):
         names = list(found)
         self.assertEqual(
             names,
-            ["expansion", "stride", "training", "_modules"]
+            ["expansion", "stride", "training", "_modules", "_switch"]
             + ["weight_device", "broken", "cached"],
         )
         self.assertEqual(found["expansion"]["flags"], ["class"])
