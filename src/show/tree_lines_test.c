@@ -47,6 +47,11 @@ static void end_scene(struct scene *w)
     lines_release(&w->lines);
     buf_release(&w->text);
     free(w->activity.at);
+    /* A run that a test made up is not the session's to free; the model is. */
+    if (w->s.session->run == &w->run) {
+        w->s.session->run = NULL;
+        w->s.session->borrowed = false;
+    }
     sample_release(&w->s);
 }
 
