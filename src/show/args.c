@@ -126,6 +126,7 @@ static bool is_torch(struct str qualified)
 struct writer {
     struct buf *to;
     const struct model *model;
+    struct str class_name; /* short */
     uint32_t args;
     bool some; /* something was written */
 };
@@ -151,6 +152,29 @@ static void add_comma(struct writer *w)
     w->some = true;
 }
 
+/* How many dimensions a window of this class has: 2 of a MaxPool2d. */
+static uint32_t window_rank(struct str class_name)
+{
+    char digit = class_name.len > 1 ? class_name.at[class_name.len - 2] : '1';
+
+    return str_ends(class_name, STR("d")) && digit >= '2' && digit <= '3'
+               ? (uint32_t)(digit - '0')
+               : 1;
+}
+
+/* A size; one number for all dimensions of a window is told for each: 3×3. */
+static void add_size(struct writer *w, struct str item, uint32_t value)
+{
+    bool window = str_is(item, "kernel_size") || str_is(item, "output_size");
+    bool one = value_at(&w->model->values, value)->kind == VALUE_INT;
+
+    value_show_size(w->to, w->model, value, MOST_BYTES);
+    for (uint32_t i = 1; window && one && i < window_rank(w->class_name); i++) {
+        buf_text(w->to, "×");
+        value_show_size(w->to, w->model, value, MOST_BYTES);
+    }
+}
+
 /* "in_channels>out_channels" or "kernel_size". */
 static void add_first(struct writer *w, struct str item)
 {
@@ -160,7 +184,7 @@ static void add_first(struct writer *w, struct str item)
     if (arrow < 0) {
         if (get(w, item, &a)) {
             add_comma(w);
-            value_show_size(w->to, w->model, a, MOST_BYTES);
+            add_size(w, item, a);
         }
         return;
     }
@@ -300,8 +324,9 @@ void args_show(struct buf *to, const struct model *model, const struct object *o
 
     if (object->class_id != NO_CLASS)
         name = model_string(model, model->classes[object->class_id].name);
+    w.class_name = class_short(name);
     if (object->guessed || is_torch(name))
-        form = find_form(class_short(name), object->guessed);
+        form = find_form(w.class_name, object->guessed);
     if (!form) {
         add_all(&w);
         return;

@@ -31,7 +31,7 @@ TEST(well_known_layers_are_short)
                "64→64, 3×1, stride=(2, 1), groups=64");
     check_args("torch.nn.modules.pooling.MaxPool2d",
                "kernel_size=3 stride=2 padding=1 dilation=1 ceil_mode=False",
-               "3, stride=2");
+               "3×3, stride=2");
     check_args("torch.nn.modules.linear.Linear", "in_features=2048 out_features=1000",
                "2048→1000");
     check_args("torch.nn.modules.batchnorm.BatchNorm2d",

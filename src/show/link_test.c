@@ -116,7 +116,7 @@ TEST(a_run_that_is_shown_one_by_one_is_part_of_a_view)
     sample_begin(&sample, "chain.pth");
     list = sample_module(&sample, 0, "h", "torch.nn.modules.container.ModuleList", "");
     for (int i = 0; i < 12; i++) {
-        char name[4];
+        char name[16];
 
         snprintf(name, sizeof name, "%d", i);
         sample_tensor(&sample,

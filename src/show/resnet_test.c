@@ -60,7 +60,7 @@ static void add_norm(struct sample *s, uint32_t parent, const char *name, int n,
 static void add_block(struct sample *s, uint32_t layer, int number, int in, int width,
                       bool grad)
 {
-    char name[16];
+    char name[24];
     uint32_t block, node;
 
     snprintf(name, sizeof(name), "%d", number);
@@ -85,7 +85,7 @@ void resnet_begin(struct sample *s, bool frozen)
     static const int blocks[] = {3, 4, 6, 3};
     int in = 64;
     uint32_t node;
-    char name[16];
+    char name[24];
 
     sample_begin(s, "ResNet");
     build_set_kind(&s->build, 0, PLACE_MODULE);
@@ -124,7 +124,7 @@ static void add_linear(struct sample *s, uint32_t parent, const char *name,
 void gpt2_begin(struct sample *s)
 {
     uint32_t node, list, block, inner, tied;
-    char name[16];
+    char name[24];
 
     sample_begin(s, "GPT2LMHeadModel");
     build_set_kind(&s->build, 0, PLACE_MODULE);

@@ -500,7 +500,7 @@ TEST(a_hundred_levels_leave_room_for_names)
 
     sample_begin(&w.s, "deep.pt");
     for (int i = 0; i < 120; i++) {
-        char name[16];
+        char name[24];
 
         snprintf(name, sizeof(name), "level%d", i);
         node = sample_module(&w.s, node, name, "Level", "");

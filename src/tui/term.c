@@ -361,6 +361,7 @@ struct term *term_open(const struct term_wanted *wanted, struct err *err)
         return NULL;
     }
     term->fd = term->wake[0] = term->wake[1] = -1;
+    term->owner = getpid();
     if (term_open_one) {
         err_set(err, ERR_UNSUPPORTED, "the terminal is in use already");
         goto fail;

@@ -13,6 +13,7 @@
 
 struct term {
     int fd;                     /* /dev/tty */
+    pid_t owner;                /* who opened it */
     struct termios was, raw;    /* its settings before, and ours */
     struct buf enter, leave;    /* what is written when it is taken and given back */
     volatile sig_atomic_t ours; /* it is taken now */

@@ -109,12 +109,13 @@ static void take(size_t at, int number, void (*handler)(int))
     taken[at] = sigaction(number, &ours, NULL) == 0;
 }
 
-/* exit() by somebody else, in a program that we are only a part of. */
+/* exit() by somebody else, in a program that we are only a part of. A child that was
+ * forked meanwhile leaves its parent's terminal alone. */
 static void at_exit(void)
 {
     struct term *term = term_open_one;
 
-    if (term)
+    if (term && term->owner == getpid())
         term_leave(term);
 }
 
