@@ -219,7 +219,16 @@ class Notebook(Case, browser.BrowserTest):
         self.assertEqual(self.style(".ts-notes .ts-alarm", "color"), "rgb(196, 18, 47)")
 
     def test_rows_line_up_whatever_their_depth(self):
-        self.show("summary")
+        self.addCleanup(self.browser.size, 1200)
+        for width in (1200, 900, 700, 420):
+            with self.subTest(width):
+                self.browser.size(width)
+                self.show("summary")
+                self.assert_lined_up()
+
+    def assert_lined_up(self):
+        opened = "for (const d of document.querySelectorAll('details')) d.open = true"
+        self.browser.run(opened)
         ends = self.browser.run(
             "return [...document.querySelectorAll('.ts-r')]"
             ".filter(r => r.checkVisibility())"
@@ -230,7 +239,11 @@ class Notebook(Case, browser.BrowserTest):
         self.assertEqual(len(set(ends)), 1)
         shown = "return document.body.innerText.includes('12 × Sequential')"
         self.assertTrue(self.browser.run(shown))
-        width = "return document.documentElement.scrollWidth <= innerWidth"
+        width = (
+            "return document.documentElement.scrollWidth <= innerWidth && "
+            "[...document.querySelectorAll('.ts-tree')]"
+            ".every(t => t.scrollWidth <= t.clientWidth)"
+        )
         self.assertTrue(self.browser.run(width))
 
     def test_a_click_opens_a_block(self):
