@@ -14,7 +14,7 @@
  *   printed.h     a whole tree as text: what is asked for, its rows, the closing lines
  *   totals.h      the closing lines of a summary
  *   details.h     one place in full              grid.h        values of a tensor
- *   check_text.h  what a check says
+ *   check_text.h  what a check says              facts.h       what a file is
  *   statistics.h  numbers of one tensor          stats_table.h the same of many
  *   slice.h       [83, 220:230]                  name_runs.h   h.0-11: many as one
  *   run_text.h    a run in words                 performance.h where its time went
@@ -27,6 +27,8 @@
  *   explorer.h    all of one view              browse.h      the tree: folds, search
  *   panels.h      THE TABLE of panels          lines.h       text in spans, with roles
  *   tree_lines.h  the tree on the screen       label_set.h   which labels are on
+ *   statistics_lines.h, histogram_lines.h, value_grid.h, heatmap.h, sheet.h
+ *                 the values of a tensor in numbers and pictures
  *   files_text.h  the files of a folder, to choose from
  *   link.h        a view as a command, and back     copy.h   names to be pasted
  */
