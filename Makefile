@@ -25,6 +25,10 @@ test: ## everything that must hold before a commit
 screens: build $(DEMO) ## write down anew what tests/screens hold; then read the diff
 	@python3 tests/python/screens_test.py --rewrite
 
+pictures: build ## draw the README's pictures of the explorer anew, from a real terminal
+	@tools/setup.sh test
+	@tools/shot.py
+
 bench: build ## measure speed, beside other tools
 	@tools/setup.sh bench
 	@set -e; for bench in tests/bench/*_bench.py; do test ! -e "$$bench" || \
@@ -56,4 +60,4 @@ clean: ## remove what was compiled; keeps build/venv
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: build run test screens bench fuzz format install wheel test-wheel clean help
+.PHONY: build run test screens pictures bench fuzz format install wheel test-wheel clean help

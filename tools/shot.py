@@ -28,10 +28,10 @@ NAMED = (
 
 # name: (theme, columns, rows, words behind `torchoscope`, keys to press)
 PICTURES = {
-    "explorer": ("dark", 120, 36, "live.scope", ["/0.conv2", "Enter", "Escape", "5"]),
-    "file": ("light", 100, 30, "resnet50.pth", []),
+    "explorer": ("dark", 120, 36, "live.scope --at layer1.0 --panel 2,6", ["l", "k"]),
     "unsafe": ("dark", 100, 26, "model_best.pth.tar", ["!"]),
-    "statistics": ("dark", 120, 30, "resnet50.pth --at fc.weight --panel 4 --zoom", []),
+    "statistics": ("dark", 120, 30, "finetuned.pth --at conv1.weight --panel 4 --zoom", []),
+    "diff": ("light", 120, 26, "resnet50.pth --diff finetuned.pth", ["G", "l", "k"]),
 }
 
 
@@ -123,8 +123,13 @@ def extended(codes):
     return "#{:02x}{:02x}{:02x}".format(*(steps[part] for part in parts))
 
 
-def wide(character):
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def width_of(text):
+    """In cells."""
+    return sum(
+        1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+        if not unicodedata.combining(c)
+    )
 
 
 def runs_of(line, style):
@@ -134,7 +139,7 @@ def runs_of(line, style):
         if part.startswith("\x1b["):
             style.take(int(code or 0) for code in re.split("[;:]", part[2:-1]))
         elif part := re.sub(r"\x1b[()].|[\x0e\x0f]", "", part):
-            cells = sum(wide(c) for c in part if not unicodedata.combining(c))
+            cells = width_of(part)
             runs.append((column, part, style.copy(), cells))
             column += cells
     return runs
@@ -143,27 +148,35 @@ def runs_of(line, style):
 # --- The picture
 
 
+def draw_text(row, column, text, marks):
+    """Each stretch between wider gaps by itself: SVG makes many blanks one."""
+    for piece in re.finditer(r"\S+(?: \S+)*", text):
+        x = (column + width_of(text[: piece.start()])) * CELL
+        width = width_of(piece[0]) * CELL
+        yield (
+            f'<text x="{x:.1f}" y="{row * LINE + 13}" textLength="{width:.1f}"'
+            f' lengthAdjust="spacingAndGlyphs"{marks}>{html.escape(piece[0])}</text>'
+        )
+
+
 def draw_run(row, run, theme):
     column, text, style, cells = run
     back, fore = THEMES[theme]
     front, behind = style.fore or fore, style.back
     if style.reverse:
         front, behind = behind or back, front
-    x, y, width = column * CELL, row * LINE, cells * CELL
     drawn = ""
     if behind:
-        drawn += f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{LINE}" fill="{behind}"/>'
-    if not text.strip():
-        return drawn
+        drawn = (
+            f'<rect x="{column * CELL:.1f}" y="{row * LINE}" width="{cells * CELL:.1f}"'
+            f' height="{LINE}" fill="{behind}"/>'
+        )
     marks = f' fill="{front}"'
     marks += ' font-weight="bold"' if style.bold else ""
     marks += ' font-style="italic"' if style.italic else ""
     marks += ' text-decoration="underline"' if style.underline else ""
     marks += ' opacity="0.6"' if style.dim else ""
-    return drawn + (
-        f'<text x="{x:.1f}" y="{y + 13}" textLength="{width:.1f}"'
-        f' lengthAdjust="spacingAndGlyphs"{marks}>{html.escape(text)}</text>'
-    )
+    return drawn + "".join(draw_text(row, column, text, marks))
 
 
 def draw(screen, columns, rows, theme):
@@ -176,7 +189,7 @@ def draw(screen, columns, rows, theme):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}"'
         f' width="{width:.0f}" height="{height}">\n'
         f'<rect width="100%" height="100%" rx="8" fill="{back}"/>\n'
-        f'<g transform="translate(12 12)" font-size="{SIZE}" xml:space="preserve"'
+        f'<g transform="translate(12 12)" font-size="{SIZE}"'
         ' font-family="DejaVu Sans Mono, Menlo, Consolas, monospace">\n'
         + "\n".join(part for part in parts if part)
         + "\n</g>\n</svg>\n"
