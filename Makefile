@@ -38,6 +38,11 @@ fuzz: ## look for inputs that upset a reader, SECONDS=60 for each
 	@tools/setup.sh test
 	@tools/fuzz.sh $(SECONDS)
 
+soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind of model
+	@tools/setup.sh test
+	@tools/run_tests.py gcc
+	@KEYS_SECONDS=$(SECONDS) tools/run_tests.py random_keys
+
 format: ## lay out all C files as .clang-format says
 	@tools/setup.sh test
 	@clang-format -i $(SOURCES)
@@ -60,4 +65,4 @@ clean: ## remove what was compiled; keeps build/venv
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: build run test screens pictures bench fuzz format install wheel test-wheel clean help
+.PHONY: build run test screens pictures bench fuzz soak format install wheel test-wheel clean help

@@ -448,8 +448,8 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
     visit->next = visit->frame.inputs;
     visit->same_args = visit->frame.args == args;
     visit->same_kwargs = kwargs && visit->frame.kwargs == kwargs;
-    walk_arguments(args, kwargs, check_input, visit, NULL);
     visit->flows = false;
+    walk_arguments(args, kwargs, check_input, visit, NULL);
     if (recorder->trace)
         walk_result(result, add_output, visit, &cut);
     if (cut)

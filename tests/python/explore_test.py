@@ -1,4 +1,3 @@
-# flavours: both
 """explore() of live models on a real terminal: it opens, answers and gives everything
 back: the terminal, signals, threads, random state and every bit of the model."""
 

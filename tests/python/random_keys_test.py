@@ -2,7 +2,7 @@
 """Random keys, clicks, pasted text and sizes: the explorer under ASan and UBSan must
 neither crash, hang nor leak, and must leave the terminal as it was.
 
-    KEYS_SECONDS=300 random_keys_test.py      longer; KEYS_SEED=7 the same keys again
+    KEYS_SECONDS=60 random_keys_test.py     longer, as `make soak`; KEYS_SEED=7 the same keys
 """
 
 import fcntl
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import scope
 
-SECONDS = float(os.environ.get("KEYS_SECONDS", "6"))
+SECONDS = float(os.environ.get("KEYS_SECONDS", "4"))
 SEED = int(os.environ.get("KEYS_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 SCENARIOS = scope.ROOT / "build" / "scenarios"
 PROGRAM = os.environ.get("TORCHOSCOPE_ASAN") or os.environ.get("TORCHOSCOPE")
@@ -38,6 +38,12 @@ WORDS = [
     "\x1b[200~pasted\ntext \x1b[201~", "\x1b[<999;999;999M", "\x1b[", "\x1bO", "\xff",
 ]
 SIZES = [(120, 36), (80, 24), (60, 20), (40, 8), (30, 6), (1, 1), (300, 100), (200, 60)]
+
+
+def setUpModule():
+    if scope.VENV.exists() and scope.has_torch(scope.VENV):
+        maker = [scope.VENV, scope.SAMPLES / "scenarios.py"]
+        subprocess.run(maker, check=True, stdout=subprocess.DEVNULL)
 
 
 def mouse(chance):
