@@ -38,7 +38,7 @@ static void scene_end(struct scene *s)
 
 static struct session *cifarnet(void)
 {
-    /* Tests run in the project's folder, or in a worktree below another. */
+    /* Tests run in the project's folder, or in a copy of it one level deeper. */
     const char *path = access(CIFARNET, R_OK) == 0 ? CIFARNET : "../" CIFARNET;
 
     if (access(path, R_OK) != 0)

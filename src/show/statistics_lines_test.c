@@ -34,7 +34,7 @@ static const char *plain(struct lines *lines)
 static struct session *cifarnet(void)
 {
     struct session *session;
-    /* Tests run in the project's folder, or in a worktree below another. */
+    /* Tests run in the project's folder, or in a copy of it one level deeper. */
     const char *path = access(CIFARNET, R_OK) == 0 ? CIFARNET : "../" CIFARNET;
 
     if (access(path, R_OK) != 0)
