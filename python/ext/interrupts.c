@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/background.h"
+
 #define CTRL_C 3
 
 static bool exploring;
@@ -37,19 +39,6 @@ static void *read_keys(void *user)
     }
 }
 
-/* The thread is to have no part in signals. */
-static bool start(struct interrupts *interrupts)
-{
-    sigset_t all, before;
-    int failed;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&interrupts->reader, NULL, read_keys, interrupts);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !failed;
-}
-
 void interrupts_begin(struct interrupts *interrupts)
 {
     interrupts->on = false;
@@ -59,11 +48,9 @@ void interrupts_begin(struct interrupts *interrupts)
     if (interrupts->terminal < 0)
         return;
     interrupts->asked_by = pthread_self();
-    if (pipe(interrupts->end) == 0) {
-        fcntl(interrupts->end[0], F_SETFD, FD_CLOEXEC);
-        fcntl(interrupts->end[1], F_SETFD, FD_CLOEXEC);
+    if (background_pipe(interrupts->end, NULL) == 0) {
         sigaction(SIGINT, &python, &interrupts->handler);
-        interrupts->on = start(interrupts);
+        interrupts->on = background_start(&interrupts->reader, read_keys, interrupts);
         if (interrupts->on)
             return;
         sigaction(SIGINT, &interrupts->handler, NULL);

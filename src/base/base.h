@@ -11,6 +11,7 @@
  *   folder.h      what lies in a folder, and paths that may not leave it
  *   json_read.h   a strict pull reader;  json_write.h  a writer with a choice of sinks
  *   sha256.h  work.h (progress, cancel)  clock.h
+ *   background.h  threads of our own, and a pipe that wakes
  */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H

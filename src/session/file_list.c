@@ -1,12 +1,11 @@
 #include "session/file_list.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/folder.h"
@@ -141,32 +140,20 @@ static int make_pipe(struct file_list *list, struct err *err)
 {
     int fds[2];
 
-    if (pipe(fds) < 0)
-        return err_set_errno(err, "a pipe");
-    for (int i = 0; i < 2; i++) {
-        fcntl(fds[i], F_SETFD, FD_CLOEXEC);
-        fcntl(fds[i], F_SETFL, O_NONBLOCK);
-    }
+    if (background_pipe(fds, err) < 0)
+        return -1;
     list->read_fd = fds[0];
     list->write_fd = fds[1];
     return 0;
 }
 
-/* Signals are for the thread that has the terminal. */
 static int start(struct file_list *list, struct err *err)
 {
-    sigset_t all, before;
-    int walker, judge = -1;
+    bool walks = background_start(&list->walker, walk_thread, list);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    walker = pthread_create(&list->walker, NULL, walk_thread, list);
-    if (walker == 0)
-        judge = pthread_create(&list->judge, NULL, judge_thread, list);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (walker == 0 && judge == 0)
+    if (walks && background_start(&list->judge, judge_thread, list))
         return 0;
-    if (walker == 0) {
+    if (walks) {
         atomic_store(&list->work.cancel, 1);
         pthread_join(list->walker, NULL);
     }

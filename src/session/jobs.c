@@ -1,12 +1,11 @@
 #include "session/jobs.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/base.h"
 #include "base/clock.h"
 #include "session/jobs_in.h"
@@ -14,9 +13,6 @@
 #define POLL_NS     10000000u /* how long one poll may run errands */
 #define TELL_NS     50000000u /* how often the long job tells what it has */
 #define JOBS_MEMORY GIB
-
-static const double asked_quantiles[JOBS_QUANTILES] = {0.01, 0.05, 0.25, 0.5,
-                                                       0.75, 0.95, 0.99};
 
 /* ---- on the threads; the lock is held unless something else is said ---- */
 
@@ -56,8 +52,7 @@ static bool take_task(struct worker *worker, struct answer *answer)
 static void measure(struct worker *worker, struct answer *answer)
 {
     const struct model *model = &worker->lent;
-    struct numbers_wanted wanted = {
-        .quantiles = asked_quantiles, .n_quantiles = JOBS_QUANTILES, .bins = JOBS_BINS};
+    struct numbers_wanted wanted = numbers_usual;
     struct work *work = answer->brief ? &worker->jobs->long_work : &worker->work;
     struct err err = {0};
     struct arena arena;
@@ -88,7 +83,7 @@ static void give(struct jobs *jobs, const struct answer *answer)
         return;
     *copy = *answer;
     copy->numbers.stats = &copy->stats;
-    copy->numbers.at = asked_quantiles;
+    copy->numbers.at = numbers_usual.quantiles;
     copy->numbers.quantiles = copy->quantiles;
     copy->numbers.bins = copy->bins;
     copy->next = jobs->done;
@@ -142,20 +137,6 @@ static void *work_on(void *argument)
 
 /* ---- beginning and ending ---- */
 
-/* Signals are for the thread that has the terminal. */
-static bool start_thread(struct worker *worker)
-{
-    sigset_t all, before;
-    int status;
-
-    errands_begin(worker);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    status = pthread_create(&worker->thread, NULL, work_on, worker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status == 0;
-}
-
 /* Threads are started when there is something to do for them, and only one where all
  * bytes go through their owner. The lock is held. */
 void jobs_start(struct jobs *jobs)
@@ -167,7 +148,8 @@ void jobs_start(struct jobs *jobs)
         struct worker *worker = &jobs->workers[jobs->n_workers];
 
         worker->jobs = jobs;
-        if (!start_thread(worker))
+        errands_begin(worker);
+        if (!background_start(&worker->thread, work_on, worker))
             break;
         jobs->n_workers++;
     }
@@ -178,12 +160,8 @@ static int make_pipe(struct jobs *jobs, struct err *err)
 {
     int fds[2];
 
-    if (pipe(fds) < 0)
-        return err_set_errno(err, "a pipe");
-    for (int i = 0; i < 2; i++) {
-        fcntl(fds[i], F_SETFD, FD_CLOEXEC);
-        fcntl(fds[i], F_SETFL, O_NONBLOCK);
-    }
+    if (background_pipe(fds, err) < 0)
+        return -1;
     jobs->read_fd = fds[0];
     jobs->write_fd = fds[1];
     return 0;

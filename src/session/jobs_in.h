@@ -8,10 +8,8 @@
 
 #include "session/jobs.h"
 
-#define JOBS_THREADS   2
-#define JOBS_WISHES    64
-#define JOBS_BINS      48
-#define JOBS_QUANTILES 7
+#define JOBS_THREADS 2
+#define JOBS_WISHES  64
 
 /* One question, and what came of it. */
 struct answer {
@@ -22,8 +20,8 @@ struct answer {
     char why[256];  /* why there are no numbers, or "" */
     struct stats stats;
     struct numbers numbers; /* points into this answer */
-    double quantiles[JOBS_QUANTILES];
-    uint64_t bins[JOBS_BINS];
+    double quantiles[NUMBERS_QUANTILES];
+    uint64_t bins[NUMBERS_BINS];
 };
 
 /* Bytes that a thread needs and only the owner of the source may fetch. */

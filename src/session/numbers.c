@@ -1,5 +1,12 @@
 #include "session/numbers.h"
 
+static const double usual_quantiles[NUMBERS_QUANTILES] = {0.01, 0.05, 0.25, 0.5,
+                                                          0.75, 0.95, 0.99};
+
+const struct numbers_wanted numbers_usual = {.quantiles = usual_quantiles,
+                                             .n_quantiles = NUMBERS_QUANTILES,
+                                             .bins = NUMBERS_BINS};
+
 static int find_quantiles(const struct model *model, const struct tensor *tensor,
                           const struct numbers_wanted *wanted, struct arena *arena,
                           struct work *work, struct numbers *numbers, struct err *err)

@@ -12,6 +12,11 @@ struct numbers_wanted {
     bool sha256;
 };
 
+/* What is asked about a tensor where nobody says otherwise: panel 4 does. */
+#define NUMBERS_QUANTILES 7
+#define NUMBERS_BINS      48
+extern const struct numbers_wanted numbers_usual;
+
 struct numbers {
     const struct stats *stats;
     const double *at, *quantiles; /* n_quantiles of each: which, and their values */

@@ -6,7 +6,6 @@
 #include "show/alarms_in.h"
 #include "text/text.h"
 
-#define USUAL_BINS    48
 #define UNASKED_BYTES (64 * MIB) /* what is read without being asked for */
 #define MOST_OF_ROW   32         /* tensors of one module that are measured at once */
 
@@ -185,17 +184,15 @@ bool explorer_may_read(struct explorer *explorer, uint32_t tensor, const char **
 static const struct numbers *compute(struct explorer *explorer, uint32_t tensor,
                                      const char **ret_why)
 {
-    static const double quantiles[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
-    struct numbers_wanted wanted = {.quantiles = quantiles,
-                                    .n_quantiles = COUNT_OF(quantiles),
-                                    .bins =
-                                        explorer->bins ? explorer->bins : USUAL_BINS};
+    struct numbers_wanted wanted = numbers_usual;
     struct err err = {0};
     struct numbers *numbers;
     uint32_t index;
 
     if (map_find(&explorer->measured, tensor, &index))
         return explorer->numbers[index];
+    if (explorer->bins)
+        wanted.bins = explorer->bins;
     if (!explorer_may_read(explorer, tensor, ret_why))
         return NULL;
     numbers = arena_alloc(&explorer->arena, sizeof *numbers);
@@ -243,7 +240,7 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
 
 void explorer_set_bins(struct explorer *explorer, uint32_t bins)
 {
-    explorer->bins = bins == USUAL_BINS ? 0 : bins;
+    explorer->bins = bins == NUMBERS_BINS ? 0 : bins;
     map_init(&explorer->measured, &explorer->arena);
 }
 

@@ -7,7 +7,6 @@
 
 #define NOW_BYTES   (1 * MIB) /* what is drawn in the frame that asks for it */
 #define OWN_MEMORY  (64 * MIB)
-#define KEPT_BINS   48
 #define CANNOT_READ "it cannot be read from the recording"
 
 void own_forget(struct own *own)
@@ -31,15 +30,11 @@ void own_free(struct own *own)
 
 const struct numbers *own_numbers(struct own *own, const char **ret_why)
 {
-    static const double quantiles[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
-    struct numbers_wanted wanted = {
-        .quantiles = quantiles, .n_quantiles = COUNT_OF(quantiles), .bins = KEPT_BINS};
-
     *ret_why = NULL;
     if (own->has_numbers)
         return &own->numbers;
-    if (numbers_measure(&own->kept.model, &own->kept.tensor, &wanted, &own->arena, NULL,
-                        &own->stats, &own->numbers, NULL) < 0) {
+    if (numbers_measure(&own->kept.model, &own->kept.tensor, &numbers_usual,
+                        &own->arena, NULL, &own->stats, &own->numbers, NULL) < 0) {
         *ret_why = CANNOT_READ;
         return NULL;
     }

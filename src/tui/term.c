@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "text/pen.h"
 #include "tui/term_in.h"
 #include "tui/terminfo_in.h"
@@ -326,18 +327,6 @@ static int open_tty(struct term *term, struct err *err)
     return terminfo_open(term->fd, err);
 }
 
-/* A pipe that no child gets and no signal handler waits for. */
-static int open_wake(int wake[2])
-{
-    if (pipe(wake) < 0)
-        return -1;
-    for (int i = 0; i < 2; i++) {
-        fcntl(wake[i], F_SETFD, FD_CLOEXEC);
-        fcntl(wake[i], F_SETFL, O_NONBLOCK);
-    }
-    return 0;
-}
-
 static void free_term(struct term *term)
 {
     for (int i = 0; i < 2; i++)
@@ -368,8 +357,7 @@ struct term *term_open(const struct term_wanted *wanted, struct err *err)
     }
     if (open_tty(term, err) < 0)
         goto fail;
-    if (open_wake(term->wake) < 0) {
-        err_set_errno(err, "pipe");
+    if (background_pipe(term->wake, err) < 0) {
         terminfo_close();
         goto fail;
     }
