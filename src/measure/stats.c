@@ -118,20 +118,53 @@ void stats_merge(struct stats *a, const struct stats *b, uint64_t offset)
     a->sampled = a->sampled || b->sampled;
 }
 
+enum load stats_load(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_FLOAT32:
+        return LOAD_F32;
+    case DTYPE_FLOAT16:
+        return LOAD_F16;
+    case DTYPE_BFLOAT16:
+        return LOAD_BF16;
+    case DTYPE_INT16:
+        return LOAD_I16;
+    case DTYPE_UINT16:
+        return LOAD_U16;
+    case DTYPE_FLOAT64:
+        return LOAD_F64;
+    case DTYPE_INT32:
+    case DTYPE_QINT32:
+        return LOAD_I32;
+    case DTYPE_UINT32:
+        return LOAD_U32;
+    case DTYPE_INT64:
+        return LOAD_I64;
+    case DTYPE_UINT64:
+        return LOAD_U64;
+    default:
+        return LOAD_COUNT;
+    }
+}
+
 static bool has_value(const struct wanted *wanted, double real, int64_t integer)
 {
     return wanted->kind == STATS_REAL ? real == wanted->real
                                       : integer == wanted->integer;
 }
 
-size_t stats_find(enum dtype dtype, const void *at, size_t first, size_t end,
-                  const struct wanted *wanted)
+size_t stats_find(const struct kernels *kernels, enum dtype dtype, const void *at,
+                  size_t first, size_t end, const struct wanted *wanted)
 {
+    enum load load = stats_load(dtype);
     unsigned values = dtype_info(dtype)->values;
     size_t size = elements_size(dtype, 1);
     double reals[2 * 512] = {0};
     int64_t integers[512] = {0};
 
+    if (wanted->kind == STATS_REAL && load != LOAD_COUNT && kernels->find[load])
+        return first + kernels->find[load]((const char *)at + first * size, end - first,
+                                           wanted->real);
     for (; first < end; first += 512) {
         size_t n = end - first < 512 ? end - first : 512;
 

@@ -21,35 +21,6 @@ struct adding {
     float shift;                 /* what the next run is measured from */
 };
 
-static enum load load_of(enum dtype dtype)
-{
-    switch (dtype) {
-    case DTYPE_FLOAT32:
-        return LOAD_F32;
-    case DTYPE_FLOAT16:
-        return LOAD_F16;
-    case DTYPE_BFLOAT16:
-        return LOAD_BF16;
-    case DTYPE_INT16:
-        return LOAD_I16;
-    case DTYPE_UINT16:
-        return LOAD_U16;
-    case DTYPE_FLOAT64:
-        return LOAD_F64;
-    case DTYPE_INT32:
-    case DTYPE_QINT32:
-        return LOAD_I32;
-    case DTYPE_UINT32:
-        return LOAD_U32;
-    case DTYPE_INT64:
-        return LOAD_I64;
-    case DTYPE_UINT64:
-        return LOAD_U64;
-    default:
-        return LOAD_COUNT;
-    }
-}
-
 /* Are the sums good enough? Not when an element was not finite or too large, when the
  * squares were too small for float32, or when what is left of them after taking off the
  * mean is their rounding. Where many elements are alike, as after relu, each addition
@@ -136,7 +107,7 @@ static size_t drop_non_finite(struct stats *stats, double *reals, size_t n)
 static void to_reals(const struct stats_part *part, size_t first, size_t n,
                      double reals[BLOCK])
 {
-    enum load load = load_of(part->dtype);
+    enum load load = stats_load(part->dtype);
     const char *at = (const char *)part->at + elements_size(part->dtype, first);
 
     if (load < LOAD_COUNT && part->kernels->widen[load])
@@ -206,14 +177,14 @@ static void add_doubles(struct adding *adding, size_t first, size_t n,
         block.int_max = ranged->int_max;
     }
     complete_range(&block, adding->stats->kind,
-                   ranged ? load_of(part->dtype) : LOAD_F64);
+                   ranged ? stats_load(part->dtype) : LOAD_F64);
     join_block(adding, &block, n, first);
 }
 
 static void add_bins(struct adding *adding, size_t first, size_t n)
 {
     const struct stats_part *part = adding->part;
-    enum load load = load_of(part->dtype);
+    enum load load = stats_load(part->dtype);
     const char *at = part->at;
     double reals[BLOCK];
     uint16_t bins[BLOCK];
@@ -235,7 +206,7 @@ static void guard_block(struct adding *adding, size_t first, size_t n)
 {
     const struct stats_part *part = adding->part;
     const char *at = (const char *)part->at + elements_size(part->dtype, first);
-    enum load load = load_of(part->dtype);
+    enum load load = stats_load(part->dtype);
 
     if (adding->stats->kind == STATS_REAL &&
         (load == LOAD_COUNT || !part->kernels->finite[load](at, n)))
@@ -248,7 +219,7 @@ static void add_block(struct adding *adding, size_t first, size_t n)
 {
     const struct stats_part *part = adding->part;
     const char *at = (const char *)part->at + elements_size(part->dtype, first);
-    enum load load = load_of(part->dtype);
+    enum load load = stats_load(part->dtype);
     bool whole = load == LOAD_I64 || load == LOAD_U64;
     struct block block;
 
@@ -321,17 +292,13 @@ static uint64_t place_of(const struct adding *adding, size_t first, double real,
                          int64_t integer)
 {
     const struct stats_part *part = adding->part;
-    const char *at = (const char *)part->at + elements_size(part->dtype, first);
-    enum load load = load_of(part->dtype);
+    enum load load = stats_load(part->dtype);
     struct wanted wanted = {STATS_REAL, real, integer};
     size_t end = part->first + part->n;
 
     if (load == LOAD_I64 || load == LOAD_U64)
         wanted.kind = STATS_INT;
-    if (load < LOAD_I64)
-        first += part->kernels->find[load](at, end - first, real);
-    else
-        first = stats_find(part->dtype, part->at, first, end, &wanted);
+    first = stats_find(part->kernels, part->dtype, part->at, first, end, &wanted);
     return part->index + (first - part->first);
 }
 
@@ -395,7 +362,7 @@ void stats_add_part(struct stats *stats, const struct stats_part *part)
     struct adding adding = {part,       stats,          stats->min,
                             stats->max, stats->int_min, stats->int_max,
                             NOT_HERE,   NOT_HERE,       0};
-    enum load load = load_of(part->dtype);
+    enum load load = stats_load(part->dtype);
     size_t end;
 
     for (size_t first = part->first; first < part->first + part->n; first = end) {

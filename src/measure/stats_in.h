@@ -30,6 +30,9 @@ void stats_add_tally(struct stats *stats, struct tally *tally, enum dtype dtype,
 /* As stats_add_part(), for types whose elements are codes of at most 8 bits. */
 void stats_add_codes(struct stats *stats, const struct stats_part *part);
 
+/* How kernels load such elements; LOAD_COUNT: not at all. */
+enum load stats_load(enum dtype dtype);
+
 /* Join `n` further finite elements with this mean and m2 to those that stats holds;
  * to be called before they are counted. */
 void stats_join(struct stats *stats, uint64_t n, double mean, double m2);
@@ -50,7 +53,7 @@ struct wanted {
 };
 
 /* The first element from `first` on, below `end`, that has the value; `end` if none. */
-size_t stats_find(enum dtype dtype, const void *at, size_t first, size_t end,
-                  const struct wanted *wanted);
+size_t stats_find(const struct kernels *kernels, enum dtype dtype, const void *at,
+                  size_t first, size_t end, const struct wanted *wanted);
 
 #endif

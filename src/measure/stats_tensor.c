@@ -19,26 +19,24 @@ struct measuring {
     uint64_t done; /* elements so far */
 };
 
-/* The least index in C order at which the value stands in this block. Along the
- * innermost dimension that is walked the index only grows: after a hit the rest of it
- * is skipped. */
+/* The least index in C order at which the value stands in this block, which has it at
+ * `i` first. Along the innermost dimension that is walked the index only grows: after a
+ * hit the rest of it is skipped. Of samples the first one will do. */
 static uint64_t first_index(const struct measuring *m, const void *at, size_t n,
-                            const struct wanted *wanted)
+                            size_t i, const struct wanted *wanted)
 {
     const struct elements *e = m->elements;
     uint64_t inner = e->rank > 0 ? e->dims[e->rank - 1].size : 1;
     uint64_t best = UINT64_MAX;
 
-    for (size_t i = 0; i < n;) {
-        uint64_t index, rest;
+    while (i < n) {
+        uint64_t index = elements_index(e, m->done + i);
+        uint64_t rest = inner - (m->done + i) % inner;
 
-        i = stats_find(m->dtype, at, i, n, wanted);
-        if (i == n)
-            break;
-        index = elements_index(e, m->done + i);
         best = index < best ? index : best;
-        rest = inner - (m->done + i) % inner;
-        i = rest < n - i ? i + (size_t)rest : n;
+        if (m->mode == MEASURE_SAMPLED || rest >= n - i)
+            break;
+        i = stats_find(kernels_best(), m->dtype, at, i + (size_t)rest, n, wanted);
     }
     return best;
 }
@@ -65,13 +63,13 @@ static void add_permuted(struct measuring *m, const void *at, size_t n)
         (isnan(all->min) ||
          !stats_below(all->kind, all->min, all->int_min, part.min, part.int_min))) {
         wanted = wanted_of(m, part.min, part.int_min);
-        part.min_at = first_index(m, at, n, &wanted);
+        part.min_at = first_index(m, at, n, (size_t)(part.min_at - m->done), &wanted);
     }
     if (!isnan(part.max) &&
         (isnan(all->max) ||
          !stats_below(all->kind, part.max, part.int_max, all->max, all->int_max))) {
         wanted = wanted_of(m, part.max, part.int_max);
-        part.max_at = first_index(m, at, n, &wanted);
+        part.max_at = first_index(m, at, n, (size_t)(part.max_at - m->done), &wanted);
     }
     stats_merge(all, &part, 0);
 }
