@@ -86,6 +86,27 @@ TEST(statistics_do_not_depend_on_how_a_tensor_lies)
     free(x);
 }
 
+TEST(a_transposed_tensor_that_is_sampled_has_its_min_where_it_says)
+{
+    int64_t shape[] = {300, 1000}, strides[] = {1, 300};
+    float *x = malloc(300000 * sizeof *x);
+    uint64_t state = 7;
+    struct sample sample;
+    struct stats stats;
+
+    CHECK(x != NULL);
+    for (size_t i = 0; i < 300000; i++)
+        x[i] = (float)(test_random(&state) >> 40);
+    sample_init(&sample, DTYPE_FLOAT32, x, 1200000, shape, strides, 2);
+    CHECK_INT(stats_tensor(&sample.model, &sample.tensor, MEASURE_SAMPLED, NULL, NULL,
+                           &stats, NULL),
+              0);
+    CHECK(stats.sampled);
+    CHECK_NEAR(x[stats.min_at % 1000 * 300 + stats.min_at / 1000], stats.min, 0);
+    CHECK_NEAR(x[stats.max_at % 1000 * 300 + stats.max_at / 1000], stats.max, 0);
+    free(x);
+}
+
 TEST(an_element_expanded_beyond_reason_is_measured_at_once)
 {
     int64_t shape[] = {1 << 30, 1 << 30}, strides[] = {0, 0};
