@@ -1,5 +1,6 @@
 /* A file becomes a run. Nothing in it is believed: the schema must be ours to the
  * letter, so that no other SQL is ever run, and every number is checked. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 
 struct run_source {
     sqlite3 *db;
-    sqlite3_blob *blob; /* the part that was read last; or NULL */
-    uint32_t *parts;    /* first part of each kept value */
+    pthread_mutex_t lock; /* of the blob: panels and threads ask */
+    sqlite3_blob *blob;   /* the part that was read last; or NULL */
+    uint32_t *parts;      /* first part of each kept value */
 };
 
 static const char *no_memory = "it needs more memory than the file's size allows";
@@ -443,6 +445,7 @@ static int keep_source(struct scope_read *read, struct err *err)
     if (!source)
         return err_set(err, ERR_LIMIT, "%s: no memory left", read->path);
     *source = (struct run_source){.db = read->db, .parts = read->parts};
+    pthread_mutex_init(&source->lock, NULL);
     read->db = NULL;
     read->run->source = source;
     return 0;
@@ -571,6 +574,7 @@ void run_source_close(struct run_source *source)
         return;
     sqlite3_blob_close(source->blob);
     sqlite3_close(source->db);
+    pthread_mutex_destroy(&source->lock);
     free(source);
 }
 
@@ -614,7 +618,12 @@ int run_kept_bytes(const struct run *run, uint32_t kept, uint64_t at, void *to,
         size_t inside = (size_t)(at % SCOPE_PART);
         size_t now = n < SCOPE_PART - inside ? n : SCOPE_PART - inside;
 
-        if (part_bytes(run->source, part, inside, to, now, err) < 0)
+        int status;
+
+        pthread_mutex_lock(&run->source->lock);
+        status = part_bytes(run->source, part, inside, to, now, err);
+        pthread_mutex_unlock(&run->source->lock);
+        if (status < 0)
             return -1;
         to = (char *)to + now;
         at += now;

@@ -56,7 +56,7 @@ int kept_view_init(struct kept_view *view, const struct run *run, uint32_t value
                                    .place = NO_PLACE};
     if (set_dims(view, v, err) < 0)
         return -1;
-    view->source = (struct source){.ops = &kept_ops};
+    view->source = (struct source){.ops = &kept_ops, .any_thread = true};
     view->storage.bytes = run->kept[v->kept].bytes;
     view->model = (struct model){.dims = view->dims,
                                  .n_dims = 2u * v->rank,

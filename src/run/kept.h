@@ -19,7 +19,7 @@ struct kept_view {
 };
 
 /* See value number `value` of the run, which must be kept. The view may not be moved
- * afterwards, and only one thread may use it. */
+ * afterwards. */
 int kept_view_init(struct kept_view *view, const struct run *run, uint32_t value,
                    struct err *err);
 

@@ -26,7 +26,7 @@ struct run *run_file_read(const char *path, struct work *work, struct err *err);
 struct run *run_file_read_memory(const void *at, size_t size, const char *name,
                                  struct work *work, struct err *err);
 
-/* Copy `n` bytes of a kept value from byte `at` on. */
+/* Copy `n` bytes of a kept value from byte `at` on. Any thread may ask. */
 int run_kept_bytes(const struct run *run, uint32_t kept, uint64_t at, void *to,
                    size_t n, struct err *err);
 

@@ -95,30 +95,47 @@ static void give(struct jobs *jobs, const struct answer *answer)
     jobs_tell(jobs);
 }
 
+/* Make what a slot wants: on a copy, since another may be wanted meanwhile. */
+static void make(struct worker *worker, struct slot *slot)
+{
+    struct jobs *jobs = worker->jobs;
+    struct made made = slot->made;
+
+    worker->with_slot = slot;
+    pthread_mutex_unlock(&jobs->lock);
+    made_make(&made, &worker->lent, &worker->work);
+    pthread_mutex_lock(&jobs->lock);
+    worker->with_slot = NULL;
+    slot_give(jobs, slot, &made);
+}
+
+static void answer_one(struct worker *worker, struct answer *answer)
+{
+    struct jobs *jobs = worker->jobs;
+
+    worker->with_long = answer->brief;
+    pthread_mutex_unlock(&jobs->lock);
+    measure(worker, answer);
+    pthread_mutex_lock(&jobs->lock);
+    worker->with_long = false;
+    give(jobs, answer);
+}
+
 /* Do one thing, if there is one. */
 static bool do_something(struct worker *worker)
 {
-    struct jobs *jobs = worker->jobs;
-    struct picture picture;
+    struct slot *slot = slot_take(worker);
     struct answer answer;
 
-    worker->with_picture = picture_take(worker, &picture);
-    if (!worker->with_picture && !take_task(worker, &answer))
+    if (!slot && !take_task(worker, &answer))
         return false;
     worker->busy = true;
-    worker->with_long = !worker->with_picture && answer.brief;
-    pthread_mutex_unlock(&jobs->lock);
-    if (worker->with_picture)
-        picture_make(worker, &picture);
+    if (slot)
+        make(worker, slot);
     else
-        measure(worker, &answer);
-    pthread_mutex_lock(&jobs->lock);
-    if (worker->with_picture)
-        picture_give(jobs, &picture);
-    else
-        give(jobs, &answer);
-    worker->busy = worker->with_long = worker->with_picture = false;
-    pthread_cond_signal(&jobs->asked);
+        answer_one(worker, &answer);
+    worker->busy = false;
+    pthread_cond_signal(&worker->jobs->asked);
     return true;
 }
 
@@ -231,7 +248,8 @@ void jobs_free(struct jobs *jobs)
     for (uint32_t i = 0; i < jobs->session->model->n_tensors; i++)
         free(jobs->answers[i]);
     free(jobs->order);
-    arena_release(&jobs->picture.arena);
+    for (int i = 0; i < JOBS_SLOTS; i++)
+        made_release(&jobs->slots[i].made);
     close(jobs->read_fd);
     close(jobs->write_fd);
     pthread_cond_destroy(&jobs->more);
@@ -291,6 +309,9 @@ void jobs_drop(struct jobs *jobs)
     for (uint32_t i = 0; i < jobs->n_wishes; i++)
         jobs->state[jobs->wishes[i]] = NOT_ASKED;
     jobs->n_wishes = 0;
+    for (int i = 0; i < JOBS_SLOTS; i++)
+        if (jobs->slots[i].state == SLOT_WANTED)
+            jobs->slots[i].state = SLOT_NONE;
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -401,8 +422,8 @@ bool jobs_poll(struct jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     done = jobs->done;
     jobs->done = NULL;
-    any |= jobs->picture_new;
-    jobs->picture_new = false;
+    any |= jobs->slot_new;
+    jobs->slot_new = false;
     if (jobs->long_on && jobs->at_order == jobs->n_order) {
         bool under_way = false;
 
@@ -422,17 +443,23 @@ bool jobs_poll(struct jobs *jobs)
     return any;
 }
 
+bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns)
+{
+    struct pollfd fd = {.fd = jobs->read_fd, .events = POLLIN};
+    uint64_t now = clock_ns();
+
+    if (now >= end_ns || poll(&fd, 1, (int)((end_ns - now) / 1000000u) + 1) <= 0)
+        return false;
+    jobs_poll(jobs);
+    return true;
+}
+
 void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms)
 {
-    uint64_t end = clock_ns() + (uint64_t)ms * 1000000u, now;
+    uint64_t end = clock_ns() + (uint64_t)ms * 1000000u;
 
-    while (jobs->state[tensor] == ASKED && (now = clock_ns()) < end) {
-        struct pollfd fd = {.fd = jobs->read_fd, .events = POLLIN};
-
-        if (poll(&fd, 1, (int)((end - now) / 1000000u) + 1) <= 0)
-            break;
-        jobs_poll(jobs);
-    }
+    while (jobs->state[tensor] == ASKED && jobs_wait_more(jobs, end))
+        ;
 }
 
 int jobs_fd(const struct jobs *jobs)

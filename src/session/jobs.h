@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "session/made.h"
 #include "session/numbers.h"
 #include "session/session.h"
 
@@ -40,12 +41,12 @@ const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret
  * the first frame has it. */
 void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms);
 
-/* The picture of a tensor (measure/blocks.h): there is one at a time, and asking for
- * another forgets the last. NULL: it is being made (*ret_busy), or *ret_why says why
- * there is none. Good until the next call. */
-const struct blocks *jobs_blocks(struct jobs *jobs, uint32_t tensor,
-                                 const struct blocks_wanted *wanted, bool *ret_busy,
-                                 const char **ret_why);
+/* Anything else that is made of values (made.h), within this many milliseconds if it
+ * can be; one of each function at a time, of four functions at most: asking for another
+ * forgets the last. NULL: it is being made (*ret_busy), or *ret_why says why there is
+ * none. Good until another of its kind is asked for. */
+const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned ms,
+                      bool *ret_busy, const char **ret_why);
 /* The long job, for the status line: bytes done and in all; false: there is none. */
 bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
                    uint64_t *ret_began_ns);

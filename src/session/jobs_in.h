@@ -10,6 +10,7 @@
 
 #define JOBS_THREADS 2
 #define JOBS_WISHES  64
+#define JOBS_SLOTS   4 /* kinds of things that are made besides numbers */
 
 /* One question, and what came of it. */
 struct answer {
@@ -36,15 +37,12 @@ struct errand {
     struct err err;
 };
 
-/* The one picture that is wanted, being made, or there. */
-enum picture_state { PICTURE_NONE, PICTURE_WANTED, PICTURE_BEGUN, PICTURE_DONE };
-struct picture {
-    enum picture_state state;
-    uint32_t tensor;
-    struct blocks_wanted wanted;
-    struct blocks blocks;
-    struct arena arena; /* of the blocks */
-    struct err err;     /* why there are none; code ERR_NONE: there are */
+/* What is made besides numbers: one thing of each kind is wanted, being made, or there.
+ */
+enum slot_state { SLOT_NONE, SLOT_WANTED, SLOT_BEGUN, SLOT_DONE };
+struct slot {
+    enum slot_state state;
+    struct made made; /* made on a copy until it is done */
 };
 
 /* A thread, and the source through which it sees the model. */
@@ -54,8 +52,9 @@ struct worker {
     pthread_t thread;
     struct model lent; /* the session's, with the source above where that is needed */
     bool busy;
-    bool with_long, with_picture; /* what it is busy with, if not with a wish */
-    struct work work;             /* of a wish */
+    bool with_long;         /* what it is busy with, if not with a wish: this, */
+    struct slot *with_slot; /* or this */
+    struct work work;       /* of all but the long job */
     struct errand errand;
 };
 
@@ -76,8 +75,8 @@ struct jobs {
     uint32_t n_wishes;
     struct answer *done; /* for jobs_poll() */
 
-    struct picture picture;
-    bool picture_new; /* nobody polled since it was made */
+    struct slot slots[JOBS_SLOTS];
+    bool slot_new; /* nobody polled since one was made */
 
     /* The long job: tensors in the order of the file. */
     uint32_t *order;
@@ -98,10 +97,11 @@ enum asked { NOT_ASKED, ASKED, ANSWERED };
 /* Let whoever waits know that there is something to poll. The lock is held. */
 void jobs_tell(struct jobs *jobs);
 
-/* Take the picture that is wanted; make it, without the lock; and give it back. */
-bool picture_take(struct worker *worker, struct picture *ret_picture);
-void picture_make(struct worker *worker, struct picture *picture);
-void picture_give(struct jobs *jobs, struct picture *picture);
+/* Take what is to be made, and give back what was made of it. */
+struct slot *slot_take(struct worker *worker); /* or NULL */
+void slot_give(struct jobs *jobs, struct slot *slot, struct made *made);
+/* Wait for news until then, and take them. False: there are none. */
+bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns);
 /* Threads, as needed. The lock is held. */
 void jobs_start(struct jobs *jobs);
 

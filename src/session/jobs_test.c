@@ -248,30 +248,72 @@ TEST(the_long_job_can_be_stopped_and_begun_again)
     session_close(session);
 }
 
-TEST(a_picture_is_made_in_the_background_and_another_takes_its_place)
+/* The sum of the first values of a tensor, whose number is the question. */
+static int make_sum(const struct model *model, const void *question,
+                    struct arena *arena, struct work *work, const void **ret_made,
+                    struct err *err)
+{
+    const uint64_t *tensor = question;
+    double *sum = arena_alloc(arena, sizeof *sum);
+    float values[4];
+
+    (void)work;
+    if (*tensor == TENSORS)
+        return err_set(err, ERR_USAGE, "there is no such tensor");
+    if (source_bytes(model->source, (uint32_t)*tensor, 0, values, sizeof values, err) <
+        0)
+        return -1;
+    *sum = values[0] + values[1] + values[2] + values[3];
+    *ret_made = sum;
+    return 0;
+}
+
+static int make_twice(const struct model *model, const void *question,
+                      struct arena *arena, struct work *work, const void **ret_made,
+                      struct err *err)
+{
+    double *sum;
+
+    if (make_sum(model, question, arena, work, ret_made, err) < 0)
+        return -1;
+    sum = arena_alloc(arena, sizeof *sum);
+    *sum = 2 * *(const double *)*ret_made;
+    *ret_made = sum;
+    return 0;
+}
+
+TEST(one_thing_of_each_kind_is_made_in_the_background_and_another_takes_its_place)
 {
     for (int any_thread = 0; any_thread < 2; any_thread++) {
         struct slow slow;
         struct session *session = slow_session(&slow, any_thread, ELEMENTS);
         struct jobs *jobs = jobs_new(session, NULL);
-        struct blocks_wanted wanted;
-        const struct blocks *blocks = NULL;
+        uint64_t first = 0, then = 5, bad = TENSORS;
+        struct making sum = {make_sum, &first, sizeof first};
+        struct making twice = {make_twice, &then, sizeof then};
+        const double *made, *other;
         const char *why = NULL;
         bool busy = true;
 
-        blocks_whole(&wanted, session->model, &session->model->tensors[0]);
-        blocks_fit(&wanted, 4, 4);
-        CHECK(!jobs_blocks(jobs, 0, &wanted, &busy, &why));
-        while (!(blocks = jobs_blocks(jobs, 5, &wanted, &busy, &why))) {
+        CHECK(!jobs_made(jobs, &sum, 0, &busy, &why));
+        sum.question = &then;
+        while (!(made = jobs_made(jobs, &sum, 0, &busy, &why))) {
             struct pollfd fd = {.fd = jobs_fd(jobs), .events = POLLIN};
 
             CHECK(busy && !why);
             CHECK(poll(&fd, 1, 10000) == 1);
             jobs_poll(jobs);
         }
-        CHECK_INT(blocks->columns, 4);
-        CHECK_NEAR(blocks->at[0], 5.125, 0.01);
-        CHECK(jobs_blocks(jobs, 5, &wanted, &busy, &why) == blocks);
+        CHECK_NEAR(*made, 20, 0.01);
+        other = jobs_made(jobs, &twice, 10000, &busy, &why);
+        CHECK(other && !busy);
+        CHECK_NEAR(*other, 40, 0.01);
+        CHECK(jobs_made(jobs, &sum, 0, &busy, &why) == made);
+        sum.question = &bad;
+        CHECK(!jobs_made(jobs, &sum, 10000, &busy, &why));
+        CHECK(!busy);
+        CHECK_STR(why, "there is no such tensor");
+        CHECK(jobs_made(jobs, &twice, 0, &busy, &why) == other);
         CHECK_INT(slow.others, any_thread ? slow.others : 0);
         jobs_free(jobs);
         session_close(session);

@@ -6,7 +6,7 @@
  *   session.c   opening; one tensor's statistics, and those of many
  *   find.c      which place a person means by a name
  *   numbers.h   all that can be asked about one tensor, at once
- *   jobs.h      the same in the background
+ *   jobs.h      the same in the background, and what else takes long (made.h)
  *   pair.h      two sessions side by side, compared
  *   file_list.h the model files below a folder, while they are being found
  *

@@ -217,10 +217,7 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
     bool busy;
 
     *ret_why = NULL;
-    /* Other steps than the usual ones are counted at once; what is large keeps those.
-     */
-    if (!explorer->jobs ||
-        (explorer->bins && tensor_bytes(&model->tensors[tensor]) <= UNASKED_BYTES))
+    if (!explorer->jobs)
         return compute(explorer, tensor, ret_why);
     numbers = jobs_numbers(explorer->jobs, tensor, &busy, &why);
     if (why) {

@@ -96,7 +96,8 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
  */
 bool explorer_may_read(struct explorer *explorer, uint32_t tensor,
                        const char **ret_why);
-/* :hist: so many steps from now on. */
+/* :hist: so many steps from now on, in panel 4; with `jobs`, explorer_numbers() keeps
+ * to the usual ones. */
 void explorer_set_bins(struct explorer *explorer, uint32_t bins);
 /* :stats: read it however large it is; of all tensors with NO_TENSOR. */
 #define NO_TENSOR UINT32_MAX

@@ -33,7 +33,7 @@ static void fit(struct columns *columns, const struct numbers *numbers, unsigned
                                 .min = numbers->stats->min,
                                 .max = numbers->stats->max,
                                 .log = log};
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n && numbers->bins; i++)
         columns->at[i / each] += numbers->bins[i];
     for (uint32_t i = 0; i < columns->n; i++)
         columns->most = columns->at[i] > columns->most ? columns->at[i] : columns->most;
@@ -60,6 +60,10 @@ static void most_text(struct buf *to, const struct columns *columns)
 {
     unsigned long long most = columns->most;
 
+    if (most == 0) {
+        buf_text(to, "…");
+        return;
+    }
     buf_printf(to, "%llu", most);
     if (to->len + 2 <= columns->margin)
         return;
@@ -87,8 +91,8 @@ static void margin(struct lines *to, const struct columns *columns, unsigned row
         buf_char(&text, '0');
     else if (row == 1 && columns->log)
         buf_text(&text, "log");
-    if (text.len + 2 < columns->margin)
-        lines_pad(to, columns->margin - 2 - text.len);
+    if (text_width(buf_span(&text)) + 2 < columns->margin)
+        lines_pad(to, columns->margin - 2 - text_width(buf_span(&text)));
     lines_add(to, AXIS, 0, buf_span(&text));
     lines_text(to, AXIS, row == 0 || row + 1 == rows ? " ┤" : " │");
     buf_release(&text);
@@ -201,7 +205,10 @@ void histogram_line(struct lines *to, const struct numbers *numbers, unsigned wi
     lines_text(to, COLOUR_NONE, " ");
     lines_add(to, AXIS, 0, buf_span(&low));
     lines_text(to, COLOUR_NONE, " ");
-    row_of_columns(to, &columns, 0, 1);
+    if (columns.most > 0)
+        row_of_columns(to, &columns, 0, 1);
+    else
+        lines_text(to, AXIS, "…");
     lines_text(to, COLOUR_NONE, " ");
     lines_add(to, AXIS, 0, buf_span(&high));
     lines_end(to);

@@ -14,7 +14,8 @@
 #define HISTOGRAM_ROWS 6
 
 /* numbers->bins in `rows` lines and two for the axis. Where there is too little room,
- * neighbours are taken together. `log`: heights are logarithms of counts. */
+ * neighbours are taken together. Without bins, which are still being counted then, the
+ * axes alone. `log`: heights are logarithms of counts. */
 void histogram_lines(struct lines *to, const struct numbers *numbers, unsigned width,
                      unsigned rows, bool log);
 

@@ -30,10 +30,9 @@ enum { VIEW_SHEET, VIEW_CHANNEL, SHEET_VIEWS };
 struct subject {
     const struct model *model;
     const struct tensor *tensor;
-    uint32_t number; /* of a tensor of the model, or NO_TENSOR */
-    uint32_t value;  /* of what was kept, or RUN_NONE */
-    uint32_t call;
-    bool sheet; /* it has channels to show side by side */
+    struct whose whose;
+    uint32_t call; /* of what was kept */
+    bool sheet;    /* it has channels to show side by side */
 };
 
 static struct own *own_of(struct panel_state *state, struct explorer *explorer)
@@ -62,17 +61,20 @@ static bool find_kept(struct explorer *explorer, struct own *own, uint32_t place
                       struct subject *ret)
 {
     struct run *run = explorer->session->run;
+    uint32_t value;
 
     ret->call = explorer_call(explorer, place);
-    ret->value = ret->call == RUN_NONE ? RUN_NONE : kept_result(run, ret->call);
-    if (ret->value == RUN_NONE)
+    value = ret->call == RUN_NONE ? RUN_NONE : kept_result(run, ret->call);
+    if (value == RUN_NONE)
         return false;
-    if (own->value != ret->value) {
-        own_forget(own);
-        if (kept_view_init(&own->kept, run, ret->value, NULL) < 0)
+    if (own->value != value) {
+        own->value = RUN_NONE;
+        if (kept_view_init(&own->kept, run, value, NULL) < 0)
             return false;
-        own->value = ret->value;
+        own->value = value;
     }
+    ret->whose.run = run;
+    ret->whose.value = value;
     ret->model = &own->kept.model;
     ret->tensor = &own->kept.tensor;
     ret->sheet = sheet_fits(ret->tensor, tensor_shape(ret->model, ret->tensor));
@@ -86,7 +88,7 @@ static bool find_subject(struct explorer *explorer, struct own *own,
     const struct model *model = explorer->show.model;
     uint32_t place = explorer_place(explorer);
 
-    *ret = (struct subject){.number = NO_TENSOR, .value = RUN_NONE, .call = RUN_NONE};
+    *ret = (struct subject){.whose = {NULL, RUN_NONE, NO_TENSOR}, .call = RUN_NONE};
     if (place == NO_PLACE)
         return false;
     if (model->kind[place] == PLACE_MODULE)
@@ -94,8 +96,8 @@ static bool find_subject(struct explorer *explorer, struct own *own,
     if (model->kind[place] != PLACE_TENSOR)
         return false;
     ret->model = model;
-    ret->number = model->object[place];
-    ret->tensor = &model->tensors[ret->number];
+    ret->whose.tensor = model->object[place];
+    ret->tensor = &model->tensors[ret->whose.tensor];
     return true;
 }
 
@@ -142,16 +144,32 @@ static void sentence(struct lines *to, const char *text, unsigned width)
 static const struct numbers *numbers_of(struct drawing *d, const char **ret_why)
 {
     struct explorer *explorer = d->explorer;
-    uint32_t tensor = d->subject.number;
+    const struct whose *whose = &d->subject.whose;
     const struct numbers *numbers;
 
-    if (d->subject.value != RUN_NONE)
-        return own_numbers(d->own, ret_why);
-    numbers = explorer_numbers(explorer, tensor, ret_why);
+    if (whose->value != RUN_NONE)
+        return own_numbers(d->own, explorer, whose, ret_why);
+    numbers = explorer_numbers(explorer, whose->tensor, ret_why);
     if (!explorer->jobs || !*ret_why || tensor_bytes(d->subject.tensor) > SMALL_BYTES)
         return numbers;
-    jobs_wait(explorer->jobs, tensor, WAIT_MS);
-    return explorer_numbers(explorer, tensor, ret_why);
+    jobs_wait(explorer->jobs, whose->tensor, WAIT_MS);
+    return explorer_numbers(explorer, whose->tensor, ret_why);
+}
+
+/* The usual numbers with as many steps as were asked for. */
+static struct numbers with_bins(struct drawing *d, const struct numbers *usual,
+                                const char **ret_why)
+{
+    struct numbers numbers = *usual;
+
+    if (!d->explorer->bins || usual->n_bins == 0 || usual->n_bins == d->explorer->bins)
+        return numbers;
+    numbers.n_bins = d->explorer->bins;
+    numbers.bins = own_bins(d->own, d->explorer, &d->subject.whose, &numbers, ret_why);
+    /* An empty frame while they are counted: the lines below stay where they are. */
+    if (!numbers.bins && !str_is(str_of(*ret_why), "…"))
+        numbers.n_bins = 0;
+    return numbers;
 }
 
 static void numbers_part(struct lines *to, struct drawing *d, unsigned width,
@@ -162,15 +180,18 @@ static void numbers_part(struct lines *to, struct drawing *d, unsigned width,
                                    .log = d->state->log,
                                    .plain = d->explorer->plain};
     const char *why = NULL;
-    const struct numbers *numbers = numbers_of(d, &why);
+    const struct numbers *usual = numbers_of(d, &why);
+    struct numbers numbers;
 
-    /* A recording has the statistics of parameters, and nothing else of them. */
-    if (numbers && !why)
-        tensor_readable(d->subject.model, d->subject.tensor, &why);
-    if (numbers)
-        statistics_lines(to, d->subject.model, d->subject.tensor, numbers, why, &room);
-    else
+    if (!usual) {
         sentence(to, why ? why : "not known", width);
+        return;
+    }
+    /* A recording has the statistics of parameters, and nothing else of them. */
+    if (!why)
+        tensor_readable(d->subject.model, d->subject.tensor, &why);
+    numbers = with_bins(d, usual, &why);
+    statistics_lines(to, d->subject.model, d->subject.tensor, &numbers, why, &room);
 }
 
 static void values_part(struct lines *to, struct buf *title, struct drawing *d,
@@ -188,7 +209,7 @@ static void values_part(struct lines *to, struct buf *title, struct drawing *d,
     d->own->more = grid.more;
 }
 
-/* A picture of all of it: at once if it is small, else in the background. */
+/* A picture of all of it. */
 static void heat_part(struct lines *to, struct buf *title, struct drawing *d,
                       unsigned width, unsigned height)
 {
@@ -204,8 +225,7 @@ static void heat_part(struct lines *to, struct buf *title, struct drawing *d,
     heatmap_fit(&wanted, width, height);
     buf_text(title, "heat map, ");
     heatmap_title(title, &wanted);
-    blocks = own_blocks(d->own, d->explorer, d->subject.model, d->subject.tensor,
-                        d->subject.number, &wanted, &why);
+    blocks = own_blocks(d->own, d->explorer, &d->subject.whose, &wanted, &why);
     if (blocks)
         heatmap_lines(to, blocks, &wanted);
     else
@@ -322,7 +342,8 @@ static void sheet_part(struct lines *to, struct drawing *d,
     uint64_t item = chosen_item(d);
     uint32_t wide = room->zoomed ? 16 : 8, high = room->zoomed ? 6 : 2, n;
     const char *why = NULL;
-    const struct sheet *sheet = own_sheet(d->own, item, wide, high, &why);
+    const struct sheet *sheet =
+        own_sheet(d->own, d->explorer, &d->subject.whose, item, wide, high, &why);
     unsigned height = room->height > 2 ? room->height - 1 : 2;
 
     if (!sheet) {
@@ -356,8 +377,7 @@ static void channel_part(struct lines *to, struct drawing *d,
     d->own->columns = 1;
     d->own->more = d->own->channel + 1 < channels;
     channels_head(to, d, item, d->own->channel, d->own->channel);
-    blocks = own_blocks(d->own, d->explorer, d->subject.model, d->subject.tensor,
-                        NO_TENSOR, &wanted, &why);
+    blocks = own_blocks(d->own, d->explorer, &d->subject.whose, &wanted, &why);
     if (blocks)
         heatmap_lines(to, blocks, &wanted);
     else
@@ -436,6 +456,14 @@ static unsigned statistics_aside(struct buf *to, const struct panel_state *state
     return own->aside_at;
 }
 
+static const char *statistics_hints(const struct panel_state *state)
+{
+    const struct own *own = state->own;
+
+    return own && own->showing == SHOWING_CHANNELS ? "v sheet/one   ( ) call   [ slice"
+                                                   : NULL;
+}
+
 /* Values and channels move by what is shown of them. */
 static bool move(struct explorer *explorer, struct own *own, bool right)
 {
@@ -491,6 +519,7 @@ const struct panel statistics_panel = {
     .id = "statistics",
     .title = "Statistics",
     .hints = "v numbers/grid/heat map   x linear/log   [ slice",
+    .hints_now = statistics_hints,
     .subject = statistics_subject,
     .lines = statistics_panel_lines,
     .aside = statistics_aside,

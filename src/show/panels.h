@@ -63,6 +63,8 @@ struct panel {
     const char *title;
     bool cursor;       /* it has a line that is selected; else it only scrolls */
     const char *hints; /* for the hints line: "v view   x linear/log   [ slice" */
+    /* The same where it depends on what it shows; NULL, or giving NULL: as above. */
+    const char *(*hints_now)(const struct panel_state *state);
     /* Behind its name in the title rule: "layer1.0.conv2", escaped. */
     void (*subject)(struct buf *to, struct explorer *explorer);
     /* All its lines. What cannot be known is a line that says so; what is not ready is

@@ -213,7 +213,8 @@ TEST(a_contact_sheet_shows_channels_in_one_scale)
     arena_init(&arena, 0);
     CHECK(kept_view_init(&view, &run, 0, NULL) == 0);
     CHECK(sheet_fits(&view.tensor, tensor_shape(&view.model, &view.tensor)));
-    CHECK(sheet_make(&sheet, &view.model, &view.tensor, 1, 2, 2, &arena, NULL) == 0);
+    CHECK(sheet_make(&sheet, &view.model, &view.tensor, 1, 2, 2, &arena, NULL, NULL) ==
+          0);
     CHECK_INT(sheet.channels, 6);
     sheet_lines(&lines, &sheet, 1, 10, 6);
     for (uint32_t i = 0; i < lines.n; i++) {

@@ -11,7 +11,7 @@ bool sheet_fits(const struct tensor *tensor, const int64_t *shape)
 
 int sheet_make(struct sheet *sheet, const struct model *model,
                const struct tensor *tensor, uint64_t item, uint32_t wide, uint32_t high,
-               struct arena *arena, struct err *err)
+               struct arena *arena, struct work *work, struct err *err)
 {
     const int64_t *shape = tensor_shape(model, tensor);
     uint64_t plane = (uint64_t)(shape[2] * shape[3]);
@@ -31,7 +31,7 @@ int sheet_make(struct sheet *sheet, const struct model *model,
                                        .columns = (uint64_t)shape[3]};
 
         blocks_fit(&wanted, high, wide);
-        if (blocks_measure(model, tensor, &wanted, arena, NULL, tile, err) < 0)
+        if (blocks_measure(model, tensor, &wanted, arena, work, tile, err) < 0)
             return -1;
         least = fmin(least, tile->least);
         most = fmax(most, tile->most);

@@ -26,7 +26,7 @@ bool sheet_fits(const struct tensor *tensor, const int64_t *shape);
 /* Of number `item` of N; pictures of at most wide×high blocks. */
 int sheet_make(struct sheet *sheet, const struct model *model,
                const struct tensor *tensor, uint64_t item, uint32_t wide, uint32_t high,
-               struct arena *arena, struct err *err);
+               struct arena *arena, struct work *work, struct err *err);
 /* How many fit side by side and below each other in this room. */
 uint32_t sheet_across(const struct sheet *sheet, unsigned width);
 uint32_t sheet_down(const struct sheet *sheet, unsigned height);

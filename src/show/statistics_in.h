@@ -13,6 +13,8 @@
 /* What h and l move through. */
 enum showing { SHOWING_NOTHING, SHOWING_TENSOR, SHOWING_CHANNELS };
 
+enum { OWN_NUMBERS, OWN_BINS, OWN_SHEET, OWN_BLOCKS, OWN_KINDS };
+
 struct own {
     uint32_t place;   /* whose row it is */
     char slice[64];   /* that was looked at last */
@@ -26,35 +28,37 @@ struct own {
     struct buf aside; /* the second title, and where it begins; 0: there is none */
     unsigned aside_at;
 
-    /* A value that was kept, and what was made of it. */
+    /* A value that was kept. */
     uint32_t value; /* or RUN_NONE */
     struct kept_view kept;
-    struct arena arena; /* of the numbers and the sheet */
-    struct stats stats;
-    struct numbers numbers;
-    bool has_numbers, has_sheet;
-    struct sheet sheet;
-    uint64_t item;
 
-    /* The last picture that was made here. */
-    const struct tensor *drawn;
-    struct blocks_wanted wanted;
-    struct blocks blocks;
-    struct arena blocks_arena;
+    struct made made[OWN_KINDS]; /* without threads: what was made, by kind */
 };
 
-void own_forget(struct own *own); /* the kept value, and pictures */
 void own_free(struct own *own);
 
-/* Of the kept value. */
-const struct numbers *own_numbers(struct own *own, const char **ret_why);
-const struct sheet *own_sheet(struct own *own, uint64_t item, uint32_t wide,
+/* Whose values: those of a tensor of the session's model, or of what was kept. */
+struct whose {
+    const struct run *run; /* of what was kept */
+    uint32_t value;        /* or RUN_NONE: a tensor */
+    uint32_t tensor;       /* or NO_TENSOR */
+};
+
+/* What takes long is made by a thread where there is one, and small things are waited
+ * for. All: NULL, and *ret_why is "…" while it is being made, else why there is none.
+ * Numbers of what was kept: */
+const struct numbers *own_numbers(struct own *own, struct explorer *explorer,
+                                  const struct whose *whose, const char **ret_why);
+/* numbers->n_bins counts of a tensor, of which `numbers` are known. */
+const uint64_t *own_bins(struct own *own, struct explorer *explorer,
+                         const struct whose *whose, const struct numbers *numbers,
+                         const char **ret_why);
+const struct sheet *own_sheet(struct own *own, struct explorer *explorer,
+                              const struct whose *whose, uint64_t item, uint32_t wide,
                               uint32_t high, const char **ret_why);
-/* A picture: small tensors and what was kept are measured now, others (`number` in the
- * model) in the background. NULL: *ret_why says why, "…" while it is being made. */
 const struct blocks *own_blocks(struct own *own, struct explorer *explorer,
-                                const struct model *model, const struct tensor *tensor,
-                                uint32_t number, const struct blocks_wanted *wanted,
+                                const struct whose *whose,
+                                const struct blocks_wanted *wanted,
                                 const char **ret_why);
 
 /* Of a module: the numbers of its own tensors. */

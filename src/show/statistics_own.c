@@ -1,105 +1,217 @@
-/* What the Statistics panel remembers. */
+/* What the Statistics panel remembers, and what it has made for it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "show/statistics_in.h"
 
-#define NOW_BYTES   (1 * MIB) /* what is drawn in the frame that asks for it */
-#define OWN_MEMORY  (64 * MIB)
-#define CANNOT_READ "it cannot be read from the recording"
-
-void own_forget(struct own *own)
-{
-    arena_release(&own->arena);
-    arena_release(&own->blocks_arena);
-    arena_init(&own->arena, OWN_MEMORY);
-    arena_init(&own->blocks_arena, OWN_MEMORY);
-    own->value = RUN_NONE;
-    own->has_numbers = own->has_sheet = false;
-    own->drawn = NULL;
-}
+#define SMALL_BYTES (1 * MIB) /* what is small is waited for */
+#define WAIT_MS     8         /* half a frame */
 
 void own_free(struct own *own)
 {
-    arena_release(&own->arena);
-    arena_release(&own->blocks_arena);
+    for (int i = 0; i < OWN_KINDS; i++)
+        made_release(&own->made[i]);
     buf_release(&own->aside);
     free(own);
 }
 
-const struct numbers *own_numbers(struct own *own, const char **ret_why)
+/* ---- what a thread does ---- */
+
+/* The tensor that is meant; `view` is room for a kept one. */
+static const struct tensor *find_tensor(const struct whose *whose,
+                                        const struct model **model,
+                                        struct kept_view *view, struct err *err)
 {
-    *ret_why = NULL;
-    if (own->has_numbers)
-        return &own->numbers;
-    if (numbers_measure(&own->kept.model, &own->kept.tensor, &numbers_usual,
-                        &own->arena, NULL, &own->stats, &own->numbers, NULL) < 0) {
-        *ret_why = CANNOT_READ;
+    if (whose->value == RUN_NONE)
+        return &(*model)->tensors[whose->tensor];
+    if (kept_view_init(view, whose->run, whose->value, err) < 0)
         return NULL;
-    }
-    own->has_numbers = true;
-    return &own->numbers;
+    *model = &view->model;
+    return &view->tensor;
 }
 
-const struct sheet *own_sheet(struct own *own, uint64_t item, uint32_t wide,
+struct numbers_question {
+    struct whose whose;
+    uint64_t bins;
+};
+
+/* The numbers lie behind their statistics. */
+struct own_made_numbers {
+    struct numbers numbers;
+    struct stats stats;
+};
+
+static int make_numbers(const struct model *model, const void *question,
+                        struct arena *arena, struct work *work, const void **ret_made,
+                        struct err *err)
+{
+    const struct numbers_question *q = question;
+    struct numbers_wanted wanted = numbers_usual;
+    struct own_made_numbers *made = arena_alloc(arena, sizeof *made);
+    const struct tensor *tensor;
+    struct kept_view view;
+
+    tensor = find_tensor(&q->whose, &model, &view, err);
+    if (!tensor)
+        return -1;
+    if (!made)
+        return arena_err(arena, "the numbers", err);
+    wanted.bins = (uint32_t)q->bins;
+    *ret_made = &made->numbers;
+    return numbers_measure(model, tensor, &wanted, arena, work, &made->stats,
+                           &made->numbers, err);
+}
+
+struct bins_question {
+    struct whose whose;
+    uint64_t bins;
+    double min, max;
+};
+
+static int make_bins(const struct model *model, const void *question,
+                     struct arena *arena, struct work *work, const void **ret_made,
+                     struct err *err)
+{
+    const struct bins_question *q = question;
+    uint64_t *bins = arena_array(arena, q->bins, sizeof *bins);
+    const struct tensor *tensor;
+    struct kept_view view;
+
+    tensor = find_tensor(&q->whose, &model, &view, err);
+    if (!tensor)
+        return -1;
+    if (!bins)
+        return arena_err(arena, "the histogram", err);
+    *ret_made = bins;
+    return histogram_linear(model, tensor, q->min, q->max, bins, (uint32_t)q->bins,
+                            work, err);
+}
+
+struct sheet_question {
+    struct whose whose;
+    uint64_t item;
+    uint32_t wide, high;
+};
+
+static int make_sheet(const struct model *model, const void *question,
+                      struct arena *arena, struct work *work, const void **ret_made,
+                      struct err *err)
+{
+    const struct sheet_question *q = question;
+    struct sheet *sheet = arena_alloc(arena, sizeof *sheet);
+    const struct tensor *tensor;
+    struct kept_view view;
+
+    tensor = find_tensor(&q->whose, &model, &view, err);
+    if (!tensor)
+        return -1;
+    if (!sheet)
+        return arena_err(arena, "the pictures", err);
+    *ret_made = sheet;
+    return sheet_make(sheet, model, tensor, q->item, q->wide, q->high, arena, work,
+                      err);
+}
+
+struct blocks_question {
+    struct whose whose;
+    struct blocks_wanted wanted;
+};
+
+static int make_blocks(const struct model *model, const void *question,
+                       struct arena *arena, struct work *work, const void **ret_made,
+                       struct err *err)
+{
+    const struct blocks_question *q = question;
+    struct blocks *blocks = arena_alloc(arena, sizeof *blocks);
+    const struct tensor *tensor;
+    struct kept_view view;
+
+    tensor = find_tensor(&q->whose, &model, &view, err);
+    if (!tensor)
+        return -1;
+    if (!blocks)
+        return arena_err(arena, "the picture", err);
+    *ret_made = blocks;
+    return blocks_measure(model, tensor, &q->wanted, arena, work, blocks, err);
+}
+
+/* ---- asking for it ---- */
+
+static uint64_t bytes_of(const struct own *own, const struct explorer *explorer,
+                         const struct whose *whose)
+{
+    return tensor_bytes(whose->value != RUN_NONE
+                            ? &own->kept.tensor
+                            : &explorer->session->model->tensors[whose->tensor]);
+}
+
+/* Every question begins with whose values it is about. */
+static const void *ask(struct own *own, struct explorer *explorer, int kind,
+                       const struct making *making, const char **ret_why)
+{
+    struct made *made = &own->made[kind];
+    const void *at;
+    bool busy;
+
+    if (explorer->jobs) {
+        uint64_t bytes = bytes_of(own, explorer, making->question);
+
+        at = jobs_made(explorer->jobs, making, bytes > SMALL_BYTES ? 0 : WAIT_MS, &busy,
+                       ret_why);
+        if (busy)
+            *ret_why = "…";
+        return at;
+    }
+    if (!made_answers(made, making)) {
+        made_release(made);
+        made_init(made, making);
+        made_make(made, explorer->session->model, NULL);
+    }
+    *ret_why = made->err.code ? made->err.text : NULL;
+    return *ret_why ? NULL : made->at;
+}
+
+const struct numbers *own_numbers(struct own *own, struct explorer *explorer,
+                                  const struct whose *whose, const char **ret_why)
+{
+    struct numbers_question q = {*whose,
+                                 explorer->bins ? explorer->bins : NUMBERS_BINS};
+    struct making making = {make_numbers, &q, sizeof q};
+
+    return ask(own, explorer, OWN_NUMBERS, &making, ret_why);
+}
+
+const uint64_t *own_bins(struct own *own, struct explorer *explorer,
+                         const struct whose *whose, const struct numbers *numbers,
+                         const char **ret_why)
+{
+    struct bins_question q = {*whose, numbers->n_bins, numbers->stats->min,
+                              numbers->stats->max};
+    struct making making = {make_bins, &q, sizeof q};
+
+    return ask(own, explorer, OWN_BINS, &making, ret_why);
+}
+
+const struct sheet *own_sheet(struct own *own, struct explorer *explorer,
+                              const struct whose *whose, uint64_t item, uint32_t wide,
                               uint32_t high, const char **ret_why)
 {
-    if (own->has_sheet && own->item == item && own->sheet.wide == wide &&
-        own->sheet.high == high)
-        return &own->sheet;
-    own->has_sheet = false;
-    own->item = item;
-    /* Numbers lie there too; they are made again if they are asked for. */
-    arena_release(&own->arena);
-    arena_init(&own->arena, OWN_MEMORY);
-    own->has_numbers = false;
-    if (sheet_make(&own->sheet, &own->kept.model, &own->kept.tensor, item, wide, high,
-                   &own->arena, NULL) < 0) {
-        *ret_why = CANNOT_READ;
-        return NULL;
-    }
-    own->has_sheet = true;
-    return &own->sheet;
-}
+    struct sheet_question q = {*whose, item, wide, high};
+    struct making making = {make_sheet, &q, sizeof q};
 
-/* ---- pictures ---- */
-
-static const struct blocks *draw_now(struct own *own, const struct model *model,
-                                     const struct tensor *tensor,
-                                     const struct blocks_wanted *wanted,
-                                     const char **ret_why)
-{
-    if (own->drawn == tensor && memcmp(&own->wanted, wanted, sizeof own->wanted) == 0)
-        return &own->blocks;
-    own->drawn = NULL;
-    arena_release(&own->blocks_arena);
-    arena_init(&own->blocks_arena, OWN_MEMORY);
-    if (blocks_measure(model, tensor, wanted, &own->blocks_arena, NULL, &own->blocks,
-                       NULL) < 0) {
-        *ret_why = "no picture: it holds no numbers that can be read";
-        return NULL;
-    }
-    own->drawn = tensor;
-    own->wanted = *wanted;
-    return &own->blocks;
+    return ask(own, explorer, OWN_SHEET, &making, ret_why);
 }
 
 const struct blocks *own_blocks(struct own *own, struct explorer *explorer,
-                                const struct model *model, const struct tensor *tensor,
-                                uint32_t number, const struct blocks_wanted *wanted,
+                                const struct whose *whose,
+                                const struct blocks_wanted *wanted,
                                 const char **ret_why)
 {
-    uint64_t bytes = tensor_bytes(tensor);
-    const struct blocks *blocks;
-    bool busy;
+    struct blocks_question q = {*whose, *wanted};
+    struct making making = {make_blocks, &q, sizeof q};
 
-    if (number != NO_TENSOR && !explorer_may_read(explorer, number, ret_why))
+    if (whose->value == RUN_NONE &&
+        !explorer_may_read(explorer, whose->tensor, ret_why))
         return NULL;
-    if (number == NO_TENSOR || !explorer->jobs || bytes <= NOW_BYTES)
-        return draw_now(own, model, tensor, wanted, ret_why);
-    blocks = jobs_blocks(explorer->jobs, number, wanted, &busy, ret_why);
-    if (busy)
-        *ret_why = "…";
-    return blocks;
+    return ask(own, explorer, OWN_BLOCKS, &making, ret_why);
 }

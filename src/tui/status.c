@@ -110,6 +110,16 @@ static void tree_hints(struct tui *tui)
     }
 }
 
+/* What the focused panel says of its keys, or "". */
+static const char *panel_hints(const struct tui *tui)
+{
+    const struct panel *panel = panels[tui->view.focus];
+    const struct panel_state *state = &tui->explorer.panels[tui->view.focus];
+    const char *now = panel->hints_now ? panel->hints_now(state) : NULL;
+
+    return now ? now : panel->hints ? panel->hints : "";
+}
+
 static void collect_hints(struct tui *tui)
 {
     tui->n_hints = 0;
@@ -123,8 +133,7 @@ static void collect_hints(struct tui *tui)
         add_action(tui, ACTION_ESCAPE, NULL);
         return;
     } else if (tui->view.focus != FOCUS_TREE) {
-        if (panels[tui->view.focus]->hints)
-            add_written(tui, panels[tui->view.focus]->hints);
+        add_written(tui, panel_hints(tui));
         if (tui->n_hints > HINTS_MOST - 3)
             tui->n_hints = HINTS_MOST - 3;
         add_action(tui, ACTION_ZOOM, NULL);
