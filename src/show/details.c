@@ -83,10 +83,17 @@ static void ties_line(struct buf *to, const struct model *model, uint32_t place)
         return;
     begin_line(to, "tied");
     buf_text(to, "also ");
-    for (; other != NO_PLACE; other = tensor_next_place(model, other)) {
+    for (uint32_t n = 0; other != NO_PLACE && n < MOST_TIES; n++) {
+        buf_text(to, n > 0 ? ", " : "");
         add_path(to, model, other);
-        buf_text(to, tensor_next_place(model, other) == NO_PLACE ? "\n" : ", ");
+        other = tensor_next_place(model, other);
     }
+    if (other != NO_PLACE) {
+        buf_text(to, ", … ");
+        text_commas(to, place_tensor(model, place)->places - 1 - MOST_TIES);
+        buf_text(to, " more");
+    }
+    buf_char(to, '\n');
 }
 
 static void parts_lines(struct buf *to, const struct model *model, uint32_t place)

@@ -8,6 +8,9 @@
 #include "base/buf.h"
 #include "show/show.h"
 
+#define MOST_TIES 100 /* other places of a tensor that are told; the rest is counted   \
+                       */
+
 /* What is out of the ordinary about a tensor: how it lies in memory, ties, quantisers,
  * parts. With `all`, the ordinary too. */
 void details_tensor(struct buf *to, const struct show *show, uint32_t place, bool all);

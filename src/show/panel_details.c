@@ -224,13 +224,22 @@ static void shape_lines(struct details *d, uint32_t place, const struct tensor *
 static void tied_lines(struct details *d, uint32_t place)
 {
     const struct model *model = d->show->model;
-    uint32_t first = place_tensor(model, place)->place;
+    const struct tensor *tensor = place_tensor(model, place);
+    uint32_t p = tensor->place, told = 1; /* the place itself */
+    struct buf text = BUF_INIT;
 
-    if (first != place && first != NO_PLACE)
-        place_line(d, "tied", "to ", first);
-    for (uint32_t p = first; p != NO_PLACE; p = tensor_next_place(model, p))
-        if (p != place && p != first)
-            place_line(d, "tied", "also ", p);
+    for (; p != NO_PLACE && told <= MOST_TIES; p = tensor_next_place(model, p))
+        if (p != place) {
+            place_line(d, "tied", p == tensor->place ? "to " : "also ", p);
+            told++;
+        }
+    if (p == NO_PLACE || tensor->places <= told)
+        return;
+    buf_text(&text, "… ");
+    text_commas(&text, tensor->places - told);
+    buf_text(&text, " more");
+    details_line(d, "tied", COLOUR_NONE, buf_span(&text), NO_TARGET);
+    buf_release(&text);
 }
 
 static void tensor_lines(struct details *d, uint32_t place)

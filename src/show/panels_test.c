@@ -12,6 +12,7 @@
 #include "session/sample_session.h"
 #include "show/code_in.h"
 #include "show/panels_in.h"
+#include "show/sample_in.h"
 #include "show/sheet.h"
 
 #define CIFARNET "../shared/models/pytorch-ml/CNN_cifarnet.ckpt"
@@ -273,6 +274,35 @@ TEST(details_of_an_unsafe_file_begin_with_what_a_load_would_run)
                  "── safety of unsafe_panels_test.pkl\n"));
     CHECK(strstr(shown(&s, PANEL_DETAILS, 80, 20), "byte 49 REDUCE"));
     scene_end(&s);
+}
+
+TEST(of_many_places_of_one_tensor_a_hundred_are_told_and_the_rest_is_counted)
+{
+    struct scene s;
+    struct sample sample;
+    uint32_t tensor, place;
+    const char *text;
+    char name[16];
+
+    sample_begin(&sample, "tied.pth");
+    tensor = sample_tensor(&sample, 0, "first", "2 3");
+    for (int i = 0; i < 1300; i++) {
+        snprintf(name, sizeof name, "w%d", i);
+        place = build_node(&sample.build, 0, PLACE_TENSOR, str_of(name));
+        build_tensor_again(&sample.build, place, tensor);
+    }
+    sample_finish(&sample);
+    scene_begin(&s, sample.session);
+    go(&s, "first");
+    text = shown(&s, PANEL_DETAILS, 60, 200);
+    CHECK(strstr(text, " tied       also w99\n tied       … 1,200 more\n"));
+    go(&s, "w500");
+    text = shown(&s, PANEL_DETAILS, 60, 200);
+    CHECK(strstr(text, " tied       to first\n tied       also w0\n"));
+    CHECK(strstr(text, " tied       also w98\n tied       … 1,200 more\n"));
+    explorer_end(&s.explorer);
+    buf_release(&s.text);
+    sample_release(&sample);
 }
 
 TEST(details_of_a_module_and_its_tensors_say_where_enter_leads)
