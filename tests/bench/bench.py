@@ -69,7 +69,7 @@ class Table:
         print(f"\n{title}")
         print(f"  {'':44} {'median':>10}   {'least - greatest':22} target")
 
-    def line(self, what, values, text, target=None, least=False):
+    def line(self, what, values, text, target=None, least=False, note=""):
         middle, low, high = spread(values)
         between = f"{text(low)} - {text(high)}"
         verdict = ""
@@ -78,7 +78,8 @@ class Table:
             self.short += not good
             sign = ">=" if least else "<="
             verdict = f"{sign} {text(target)}  {'PASS' if good else 'SHORT OF TARGET'}"
-        print(f"  {what:44} {text(middle):>10}   {between:22} {verdict}".rstrip())
+        line = f"  {what:44} {text(middle):>10}   {between:22} {verdict:24} {note}"
+        print(line.rstrip(), flush=True)
 
     def time(self, what, runs, target=None):
         self.line(what, [run.seconds for run in runs], seconds_text, target)

@@ -1,14 +1,19 @@
-"""The terminal explorer through a pseudo-terminal: how long until the first screen, and
-from a key to its frame; beside rp's explorer on a model that it can still carry.
+"""The terminal explorer through a pseudo-terminal of 160x50: how long until the first
+screen, and from a key to its frame, on files of many modules; and beside rp's explorer on
+models that it can still carry.
 
-    tui_bench.py [MODULES...]      100000 and 1000000 without
+    BENCH_ROUNDS=15 tui_bench.py [MODULES...]      100000 and 1000000 without
 
 Ours ends every frame by the mark of synchronised output, so a frame is known by it. Of
-rp's (Textual) the last byte before it falls silent counts; it gets as long as it wants.
+rp's (Textual) the last byte counts before it neither writes nor works for a second: a
+message of it that vanishes later does not count. Beside the wall time stands the processor time of our main
+thread, which a busy machine changes little. The files are kept in build/bench.
 """
 
 import fcntl
+import io
 import os
+import pickletools
 import pty
 import select
 import struct
@@ -17,42 +22,56 @@ import sys
 import tempfile
 import termios
 import time
+import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import bench  # noqa: E402
 
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "9"))
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
 PEERS = Path(os.environ.get("BENCH_PEERS", bench.ROOT / "build" / "peers"))
+FILES = bench.ROOT / "build" / "bench"
+BUILD = bench.ROOT / "build" / "c"
 PYTHON = sys.executable
 END_OF_FRAME = b"\x1b[?2026l"
 SIZE = struct.pack("HHHH", 50, 160, 0, 0)
-RP_MODULES = 2_000  # at 20,000 a single key takes it minutes
-# Each is pressed and undone, so that every round meets the same screen.
+STAGE = 601  # modules in a stage
+RP_MODULES = 2_000  # at 20,000 `Z` alone takes it minutes
+RP_MANY = 20_000  # of these only the first screen, in which the root alone is open
+# One after the other, so that every round begins with the same screen. Of keys of
+# several letters the last is timed.
 KEYS = [
-    ("one row down, up", ["j", "k"]),
-    ("Z: everything", ["Z", "Z"]),
-    ("o: the same class", ["o", "o"]),
-    ("F: flat lists, the tree", ["F", "F", "F"]),
-    ("a label on, off", ["d", "d"]),
-    ("the last row, the first", ["G", "g"]),
-    ("by parameters, as it was", ["ip", "ix"]),
+    ("one row down", "j"),
+    ("one row up", "k"),
+    ("Z: fold everything", "Z"),
+    ("Z: unfold everything", "Z"),
+    ("o: the same class", "o"),
+    ("o: as it was", "o"),
+    ("F: leaves alone", "F"),
+    ("F: tensors alone", "F"),
+    ("F: the tree", "F"),
+    ("a label on", "d"),
+    ("a label off", "d"),
+    ("the last row", "G"),
+    ("the first row", "g"),
+    ("by parameters", "ip"),
+    ("by name", "in"),
+    ("as in the model", "ix"),
 ]
-LETTERS = "line"
+SEARCHES = ["line", "0.lin", "Linear(2", "/0.*lin/"]
 
 
 class Terminal:
-    """A program on a pseudo-terminal of 160x50."""
+    """A program on a pseudo-terminal."""
 
     def __init__(self, command, environment):
+        self.began = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, SIZE)
             os.environ.update(environment)
-            os.execv(command[0], command)
-        self.began = time.perf_counter()
-        self.taken = None  # when the first byte came: a file is read before that
+            os.execv(command[0], [str(word) for word in command])
         self.seen = b""
 
     def read(self, seconds):
@@ -60,42 +79,73 @@ class Terminal:
         if not ready:
             return b""
         try:
-            return os.read(self.fd, 1 << 20)
+            more = os.read(self.fd, 1 << 20)
         except OSError:
-            raise RuntimeError("the program ended: " + self.seen[-400:].decode("utf8", "replace"))
+            more = b""
+        if not more:
+            told = self.seen[-400:].decode("utf8", "replace")
+            raise RuntimeError(f"the program ended: {told}")
+        self.seen = (self.seen + more)[-10_000:]
+        return more
+
+    def byte(self, seconds=600):
+        """Wait for the first byte; when it came."""
+        limit = time.perf_counter() + seconds
+        while time.perf_counter() < limit:
+            if self.read(1):
+                return time.perf_counter()
+        raise RuntimeError("not a byte came")
 
     def frame(self, seconds=120):
         """Wait for the end of a frame; when it came."""
         limit = time.perf_counter() + seconds
         tail = b""
         while time.perf_counter() < limit:
-            more = self.read(1)
-            if more and not self.taken:
-                self.taken = time.perf_counter()
-            self.seen = (self.seen + more)[-100_000:]
-            tail = tail[-16:] + more
+            tail = tail[-16:] + self.read(1)
             if END_OF_FRAME in tail:
                 return time.perf_counter()
         raise RuntimeError("no frame came")
 
-    def silence(self, seconds, longest):
-        """Wait until nothing comes any more; when the last byte came."""
-        last, limit = None, time.perf_counter() + longest
-        while time.perf_counter() < limit:
-            more = self.read(0.02)
+    def busy(self):
+        """The processor time of all its threads in ticks; does it want more of it?"""
+        words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(words[11]) + int(words[12]), words[0] == "R"
+
+    def rest(self, longest=600):
+        """Wait until it neither writes nor works for a second; when the last byte
+        came."""
+        last = began = quiet = time.perf_counter()
+        ticks, _ = self.busy()
+        while time.perf_counter() < began + longest:
+            wrote = self.read(0.05)
             now = time.perf_counter()
-            if more:
+            if wrote:
                 last = now
-            elif last and now - last > seconds:
+            used, wants = self.busy()
+            if wrote or wants or used > ticks + 5:
+                quiet, ticks = now, used
+            elif now - quiet > 1:
                 return last
-        return last or limit
+        raise RuntimeError("it did not come to rest")
 
     def press(self, key):
         os.write(self.fd, key.encode())
 
     def settle(self):
-        while self.read(0.2):
+        while self.read(0.1):
             pass
+
+    def processor(self):
+        """Seconds of its main thread so far; 0 where the system does not say."""
+        try:
+            return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
+        except OSError:
+            return 0
+
+    def resident(self):
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(("VmHWM", "VmRSS")):
+                yield int(line.split()[1]) / 1024
 
     def close(self):
         os.close(self.fd)
@@ -103,7 +153,16 @@ class Terminal:
 
 
 def milliseconds(value):
-    return f"{value * 1e3:.1f} ms" if value < 10 else f"{value:.1f} s"
+    return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def really(modules):
+    """How many modules a model of about so many has."""
+    return modules // STAGE * STAGE + 1
+
+
+def ninety_nine(values):
+    return sorted(values)[int(len(values) * 0.99)]
 
 
 # --- The models
@@ -120,85 +179,167 @@ class Block(nn.Module):
         self.linear = nn.Linear(2, 2, bias=False, device="meta")
         self.linear.weight = nn.Parameter(weight.view(2, 2))
         self.tail = nn.Sequential(nn.Tanh(), nn.ReLU())
-net = nn.Sequential(*[nn.Sequential(*[Block() for _ in range(100)])
-                      for _ in range(int(sys.argv[1]) // 601 or 1)])
+net = nn.Sequential()
+for i in range(int(sys.argv[1]) // 601 or 1):
+    net.add_module(f"s{i:06}", nn.Sequential(*[Block() for _ in range(100)]))
 """
 
 
-def blocks(folder, modules):
-    """About so many modules, in three levels; one storage for all, so that the file
-    stays small."""
-    path = Path(folder, f"blocks{modules}.pth")
+def three_stages():
+    """The members of a file as torch writes it."""
     code = MAKE + "torch.save(net, sys.argv[2])"
-    subprocess.run([PYTHON, "-c", code, str(modules), path], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "net.pth")
+        subprocess.run([PYTHON, "-c", code, str(3 * STAGE), path], check=True)
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+
+def memo_numbers(stage):
+    """Where the numbers of its own objects stand in the pickle of a stage."""
+    puts, gets, first = [], [], None
+    stream = io.BytesIO(b"\x80\x02" + stage + b".")
+    for opcode, number, at in pickletools.genops(stream):
+        if opcode.name == "LONG_BINPUT":
+            first = first or number
+            puts.append(at - 1)
+        elif opcode.name == "LONG_BINGET":
+            gets.append((at - 1, number))
+        elif opcode.name == "BINPUT":
+            raise RuntimeError("this object should have a longer number")
+    return puts + [at for at, number in gets if number >= first], len(puts)
+
+
+def blocks(modules):
+    """A file of about so many modules, in three levels; one storage for all, so that it
+    stays small. Torch would take minutes for a million: it writes three stages, and the
+    third is written again with other numbers."""
+    import numpy
+
+    path = FILES / f"blocks{modules}.pth"
+    if path.exists():
+        return path
+    FILES.mkdir(parents=True, exist_ok=True)
+    members = three_stages()
+    name = next(name for name in members if name.endswith("data.pkl"))
+    pickle = members[name]
+    second = pickle.index(b"X\x07\x00\x00\x00s000001")
+    third = pickle.index(b"X\x07\x00\x00\x00s000002")
+    stage = pickle[second:third]
+    end = third + len(stage)
+    numbers, step = memo_numbers(stage)
+    places = (numpy.array(numbers)[:, None] + numpy.arange(4)).ravel()
+    parts = [pickle[:second]]
+    for i in range(modules // STAGE - 1):
+        copy = numpy.frombuffer(stage, dtype=numpy.uint8).copy()
+        copy[places] = (copy[places].view("<u4") + i * step).view(numpy.uint8)
+        copy[5:12] = numpy.frombuffer(b"s%06d" % (i + 1), dtype=numpy.uint8)
+        parts.append(copy.tobytes())
+    members[name] = b"".join(parts) + pickle[end:]
+    with zipfile.ZipFile(path.with_suffix(".part"), "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+    path.with_suffix(".part").rename(path)
     return path
 
 
 # --- Ours
 
 
-def start(path, *words):
+def start(program, path, home):
     environment = {
         "TERM": "xterm-256color",
         "LC_ALL": "C.UTF-8",
         "COLORTERM": "truecolor",
         "TORCHOSCOPE_THEME": "dark",  # nobody is there who could be asked
+        "XDG_CONFIG_HOME": home,
+        "XDG_STATE_HOME": home,
     }
-    return Terminal([bench.PROGRAM, str(path), *words], environment)
+    return Terminal([program, path], environment)
 
 
-def key_times(terminal, keys):
-    """Press keys one after the other; what each took. Keys of several letters are timed
-    at their last."""
-    took = []
-    for key in keys:
-        for letter in key[:-1]:
-            terminal.press(letter)
-            terminal.frame()
-        terminal.settle()
-        begin = time.perf_counter()
-        terminal.press(key[-1])
-        took.append(terminal.frame() - begin)
-    return took
+def timed(terminal, key):
+    """Press a key; how long until its frame came, and what the processor did for it."""
+    for letter in key[:-1]:
+        terminal.press(letter)
+        terminal.frame()
+    terminal.settle()
+    before = terminal.processor()
+    begin = time.perf_counter()
+    terminal.press(key[-1])
+    took = terminal.frame() - begin
+    terminal.settle()
+    return took, terminal.processor() - before
 
 
-def ours(folder, modules):
-    path = blocks(folder, modules)
-    targets = modules <= 100_000
-    table = bench.Table(f"torchoscope, {modules:,} modules in a file")
-    firsts, reads = [], []
-    for _ in range(ROUNDS):
-        terminal = start(path)
-        firsts.append(terminal.frame() - terminal.taken)
-        reads.append(terminal.taken - terminal.began)
+def key_line(table, what, pairs, target=None):
+    wall, cpu = zip(*pairs)
+    note = f"processor {milliseconds(bench.spread(cpu)[0])}" if any(cpu) else ""
+    table.line(what, wall, milliseconds, target, note=note)
+
+
+def first_screens(table, path, home, target):
+    """From the byte that bench_screen writes once the file is read."""
+    firsts, reads, whole = [], [], []
+    for _ in range(max(3, ROUNDS // 3)):
+        terminal = start(BUILD / "tests/bench/bench_screen", path, home)
+        read = terminal.byte()
+        firsts.append(terminal.frame() - read)
+        reads.append(read - terminal.began)
+        terminal.close()
+        terminal = start(bench.PROGRAM, path, home)
+        whole.append(terminal.frame() - terminal.began)
         terminal.settle()
         terminal.close()
-    table.line("first screen, once the file is read", firsts, milliseconds,
-               0.05 if targets else None)
-    table.line("  reading it", reads, milliseconds)
-    terminal = start(path)
+    table.line("first screen, once the file is read", firsts, milliseconds, target)
+    table.line("reading it", reads, milliseconds)
+    table.line("first screen, from the start", whole, milliseconds)
+
+
+def press_all(table, terminal, median, most):
+    """Each key in each round; the line of all of them."""
+    found = {what: [] for what, _ in KEYS}
+    for _ in range(ROUNDS):
+        for what, key in KEYS:
+            found[what].append(timed(terminal, key))
+    for what, pairs in found.items():
+        key_line(table, what, pairs, median)
+    everything = [pair for pairs in found.values() for pair in pairs]
+    key_line(table, "all of them", everything, median)
+    wall, cpu = (ninety_nine(values) for values in zip(*everything))
+    note = f"processor {milliseconds(cpu)}" if cpu else ""
+    table.line("all of them, 99 %", [wall], milliseconds, most, note=note)
+
+
+def search_all(table, terminal):
+    for text in SEARCHES:
+        found = []
+        for _ in range(max(3, ROUNDS // 5)):
+            terminal.press("/")
+            terminal.frame()
+            found += [timed(terminal, letter) for letter in text]
+            terminal.press("\x1b")
+            terminal.frame()
+            terminal.settle()
+        key_line(table, f"a letter of the search {text}", found, 0.1)
+        table.line("  the slowest", [max(found)[0]], milliseconds, 0.1)
+
+
+def ours(modules, home):
+    path = blocks(modules)
+    targets = modules <= 100_000
+    table = bench.Table(f"torchoscope, {really(modules):,} modules in a file")
+    first_screens(table, path, home, 0.05 if targets else None)
+    terminal = start(bench.PROGRAM, path, home)
     terminal.frame()
     terminal.settle()
-    everything = []
+    peak, now = terminal.resident()
     for key in "XZ":  # repeats one by one: the tree has as many rows as modules
         terminal.press(key)
         terminal.frame()
-    for what, keys in KEYS:
-        took = [t for _ in range(ROUNDS) for t in key_times(terminal, keys)]
-        everything += took
-        table.line(what, took, milliseconds, 0.016 if targets else None)
-    everything.sort()
-    ninety_nine = everything[int(len(everything) * 0.99)]
-    table.line("all of them, 99 %", [ninety_nine], milliseconds, 0.033 if targets else None)
-    typed = []
-    for _ in range(ROUNDS):
-        terminal.press("/")
-        terminal.frame()
-        typed += key_times(terminal, LETTERS)
-        terminal.press("\x1b")
-        terminal.frame()
-        terminal.settle()
-    table.line("a letter of a search", typed, milliseconds, 0.1)
+    press_all(table, terminal, 0.016 if targets else None, 0.033 if targets else None)
+    search_all(table, terminal)
+    print(f"  memory: {now:.0f} MB at the first screen, {peak:.0f} MB at most before it")
     terminal.close()
     return table.short
 
@@ -206,40 +347,76 @@ def ours(folder, modules):
 # --- rp
 
 
+# A line ends when the model is made and rp imported; Textual is imported after it.
 RP = (
     "import sys; sys.path.insert(0, sys.argv[2])\n"
     + MAKE
-    + "import rp\nrp.explore_torch_module(net)"
+    + "import rp\nprint(flush=True)\nrp.explore_torch_module(net)"
+)
+RP_NEEDS = (
+    "rp easydict cachetools six lazy-loader requests urllib3 certifi idna "
+    "charset-normalizer textual rich pygments markdown-it-py mdurl mdit-py-plugins "
+    "linkify-it-py uc-micro-py platformdirs typing-extensions tree-sitter "
+    "tree-sitter-python tree-sitter-markdown"
 )
 
 
-def peer():
-    if not (PEERS / "rp").exists():
-        command = [PYTHON, "-m", "pip", "install", "-q", "--target", PEERS]
-        names = "rp textual[syntax] easydict cachetools six lazy-loader requests".split()
-        done = subprocess.run([*command, *names], capture_output=True, text=True)
-        if done.returncode:
-            print(f"rp: can not be had ({done.stderr.strip().splitlines()[-1]})")
-            return
-    table = bench.Table(f"rp's explorer, {RP_MODULES:,} live modules (screen of 160x50)")
+def peer_is_there():
+    if (PEERS / "rp").exists() and (PEERS / "textual").exists():
+        return True
+    command = [PYTHON, "-m", "pip", "install", "-q", "--no-deps", "--target", PEERS]
+    done = subprocess.run([*command, *RP_NEEDS.split()], capture_output=True, text=True)
+    if done.returncode:
+        print(f"rp: can not be had ({done.stderr.strip().splitlines()[-1]})")
+    return done.returncode == 0
+
+
+def rp_start(table, modules):
+    """Its first screen; the terminal."""
     environment = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-    terminal = Terminal([PYTHON, "-c", RP, str(RP_MODULES), str(PEERS)], environment)
-    first = terminal.silence(3, 180) - terminal.began
-    table.line("first screen, with its imports", [first], milliseconds)
-    for what, key in (("one row down", "j"), ("Z", "Z"), ("t: a label", "t")):
-        begin = time.perf_counter()
-        terminal.press(key)
-        table.line(what, [terminal.silence(3, 300) - begin], milliseconds)
+    terminal = Terminal([PYTHON, "-c", RP, str(modules), PEERS], environment)
+    ready = terminal.byte()
+    first = terminal.rest()
+    table.line("rp: first screen, once there is a model", [first - ready], milliseconds)
+    table.line("rp: first screen, from the start", [first - terminal.began], milliseconds)
+    return terminal
+
+
+def rp_end(terminal):
     os.kill(terminal.pid, 9)
     terminal.close()
 
 
+def beside_rp(home):
+    """The same model: live in rp, as a file in ours."""
+    table = bench.Table(f"rp's explorer, {really(RP_MODULES):,} modules")
+    theirs = rp_start(table, RP_MODULES)
+    terminal = start(bench.PROGRAM, blocks(RP_MODULES), home)
+    whole = terminal.frame() - terminal.began
+    table.line("ours: first screen, from the start", [whole], milliseconds)
+    terminal.press("X")
+    terminal.frame()
+    for what, key in (("one row down", "j"), ("Z: unfold everything", "Z"),
+                      ("a label", "p"), ("Z: fold everything", "Z")):  # fmt: skip
+        begin = time.perf_counter()
+        theirs.press(key)
+        took = theirs.rest() - begin
+        table.line(f"rp: {what}", [took], milliseconds)
+        table.line(f"ours: {what}", [timed(terminal, key)[0]], milliseconds)
+    terminal.close()
+    rp_end(theirs)
+    rp_end(rp_start(bench.Table(f"rp's explorer, {really(RP_MANY):,} modules"), RP_MANY))
+
+
 def main():
     sizes = [int(word) for word in sys.argv[1:]] or [100_000, 1_000_000]
-    with tempfile.TemporaryDirectory() as folder:
+    target = "tests/bench/bench_screen"
+    subprocess.run(["ninja", "-C", BUILD, "--quiet", target], check=True)
+    with tempfile.TemporaryDirectory() as home:
         for modules in sizes:
-            ours(folder, modules)
-    peer()
+            ours(modules, home)
+        if peer_is_there():
+            beside_rp(home)
 
 
 if __name__ == "__main__":
