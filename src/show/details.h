@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "show/show.h"
 
-#define MOST_TIES 100 /* other places of a tensor that are told; the rest is counted   \
-                       */
+/* So many other places of a tensor are told; the rest is counted. */
+#define MOST_TIES 100
 
 /* What is out of the ordinary about a tensor: how it lies in memory, ties, quantisers,
  * parts. With `all`, the ordinary too. */
