@@ -10,6 +10,15 @@
 
 #include "base/base.h"
 
+/* Is it a tensor of torch's own class, which runs no code of the user's when asked? */
+static bool is_exact(const struct torch *torch, const struct live_storage *storage)
+{
+    PyObject *at = storage->weak ? PyWeakref_GetObject(storage->weak) : NULL;
+
+    return at && !storage->names &&
+           (Py_TYPE(at) == torch->tensor || Py_TYPE(at) == torch->parameter);
+}
+
 /* The tensor that lies in a storage: a new reference, or NULL if it is gone. */
 static PyObject *find_tensor(const struct live_storage *storage)
 {
@@ -32,6 +41,7 @@ static PyObject *find_tensor(const struct live_storage *storage)
 /* Where the storage's bytes lie, if they still do; else NULL and the reason. */
 static const void *find_bytes(const struct live_storage *storage, struct err *err)
 {
+    const struct torch *torch = torch_find();
     uint64_t identity = 0, at = 0, bytes = 0;
     PyObject *tensor, *quiet;
     PyGILState_STATE lock;
@@ -42,7 +52,7 @@ static const void *find_bytes(const struct live_storage *storage, struct err *er
         return NULL;
     }
     lock = PyGILState_Ensure();
-    quiet = quiet_begin(torch_find(), true);
+    quiet = quiet_begin(torch, !is_exact(torch, storage));
     tensor = find_tensor(storage);
     status = tensor ? live_look_storage(tensor, &identity, &at, &bytes) : -1;
     quiet_end(quiet);

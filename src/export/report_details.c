@@ -86,20 +86,26 @@ static void put_facts(struct report *r, const struct row *row)
     out_char(r->out, ']');
 }
 
+/* The number in `spare`, as it stands: there is hardly one twice. */
+static void put_drawn(struct report *r)
+{
+    report_minus(&r->spare, 0);
+    out_text(r->out, ",\"");
+    out_str(r->out, buf_span(&r->spare));
+    out_char(r->out, '"');
+    buf_clear(&r->spare);
+}
+
 static void put_number(struct report *r, double value)
 {
     text_real_long(&r->spare, value);
-    report_minus(&r->spare, 0);
-    out_char(r->out, ',');
-    report_text(r);
+    put_drawn(r);
 }
 
 static void put_extreme(struct report *r, const struct stats *stats, bool max)
 {
     statistics_extreme(&r->spare, stats, max);
-    report_minus(&r->spare, 0);
-    out_char(r->out, ',');
-    report_text(r);
+    put_drawn(r);
 }
 
 /* min, max, mean, std, zeros, what is not finite; or why they are not known. */

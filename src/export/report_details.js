@@ -24,7 +24,8 @@ function valuesElement(values) {
     for (let i = 0; i < values.length; i += HEADS.length) {
         const line = make('tr');
         for (let k = 0; k < HEADS.length; k++) {
-            const value = data.texts[values[i + k]];
+            const at = values[i + k]; // a number that is measured stands there itself
+            const value = typeof at === 'string' ? at : data.texts[at];
             const bad = k === HEADS.length - 1 && /^(NaN|Inf) \d/.test(value);
             line.append(make('td', `${k > 2 ? 'num' : ''}${bad ? ' bad' : ''}`, value));
         }

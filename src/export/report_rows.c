@@ -3,7 +3,8 @@
  *
  * A row is [depth, flags, family, name, what, (text, number) for each column, facts,
  * values, pictures]; texts are numbers in "texts". Facts are pairs of texts, values are
- * of VALUE_CELLS texts each. Trailing empty lists are left out. */
+ * of VALUE_CELLS texts each, where what was measured stands itself. Trailing empty
+ * lists are left out. */
 #include <inttypes.h>
 #include <string.h>
 

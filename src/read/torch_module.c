@@ -11,20 +11,26 @@
 
 #define FEW 1000 /* names or tensors in a list: real modules have no more */
 
-/* What torch itself keeps in every module's __dict__; hooks are told by their names. */
-static const char *const own_keys[] = {
-    "training",
-    "_parameters",
-    "_buffers",
-    "_modules",
-    "_backend",
-    "_non_persistent_buffers_set",
-    "_code",
-    "_is_full_backward_hook",
-    "_compiled_call_impl",
-    "_graph",
-    "_graphmodule_cls_name",
+/* What torch itself keeps in every module's __dict__; hooks are told by their names.
+ * Each is held against every attribute of every module: its length is known. */
+#define KEY(name)                                                                      \
+    {                                                                                  \
+        name, sizeof(name) - 1                                                         \
+    }
+static const struct str own_keys[] = {
+    KEY("training"),
+    KEY("_parameters"),
+    KEY("_buffers"),
+    KEY("_modules"),
+    KEY("_backend"),
+    KEY("_non_persistent_buffers_set"),
+    KEY("_code"),
+    KEY("_is_full_backward_hook"),
+    KEY("_compiled_call_impl"),
+    KEY("_graph"),
+    KEY("_graphmodule_cls_name"),
 };
+#undef KEY
 
 /* The dict of a module's attributes; NO_NODE if there is none. */
 static node_id state_of(struct torch_fold *fold, node_id node)
@@ -191,7 +197,7 @@ static bool is_known_list(struct torch_fold *fold, node_id node)
 static bool is_own_key(struct str key)
 {
     for (size_t i = 0; i < COUNT_OF(own_keys); i++)
-        if (str_is(key, own_keys[i]))
+        if (str_eq(key, own_keys[i]))
             return true;
     return false;
 }

@@ -26,14 +26,6 @@ static void add_fixed(struct buf *to, double value, int decimals)
     add_printed(to, text);
 }
 
-static void add_general(struct buf *to, double value, int digits)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "%.*g", digits, value);
-    add_printed(to, text);
-}
-
 /* The decimal digits of n, written so that they end at `end`; where they begin. */
 static char *write_digits(char *end, uint64_t n)
 {
@@ -42,6 +34,53 @@ static char *write_digits(char *end, uint64_t n)
         n /= 10;
     } while (n > 0);
     return end;
+}
+
+#define QUICK_DIGITS 6 /* that are written without printf, at most */
+
+/* As "%.*g" does, which takes many times as long. False: let it, since the number is
+ * large or small, or so near to the middle between two roundings that digits we have
+ * not got decide. */
+static bool add_quick(struct buf *to, double value, int digits)
+{
+    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    double most = powers[digits], scaled = fabs(value);
+    int point = digits; /* digits before the point; below 0: zeros behind it */
+    char text[24], *end = text + sizeof(text), *at;
+    uint64_t n;
+
+    if (!(scaled >= 1e-3 && scaled < most))
+        return false;
+    while (point > digits - 9 && scaled * powers[digits - point + 1] < most)
+        point--;
+    scaled *= powers[digits - point]; /* rounded once: wrong by 1e-10 at most */
+    n = (uint64_t)(scaled + 0.5);
+    if (fabs(scaled - floor(scaled) - 0.5) < 1e-6 || (double)n >= most)
+        return false;
+    for (; n % 10 == 0 && digits > point && digits > 1; digits--)
+        n /= 10;
+    at = write_digits(end, n);
+    buf_text(to, signbit(value) ? "-" : "");
+    if (point <= 0) {
+        buf_text(to, "0.");
+        buf_fill(to, '0', (size_t)-point);
+        point = 0;
+    }
+    buf_add(to, at, (size_t)point);
+    if (point > 0 && at + point < end)
+        buf_char(to, '.');
+    buf_add(to, at + point, (size_t)(end - at - point));
+    return true;
+}
+
+static void add_general(struct buf *to, double value, int digits)
+{
+    char text[64];
+
+    if (digits <= QUICK_DIGITS && add_quick(to, value, digits))
+        return;
+    snprintf(text, sizeof(text), "%.*g", digits, value);
+    add_printed(to, text);
 }
 
 static void add_number(struct buf *to, uint64_t n)

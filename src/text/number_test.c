@@ -166,6 +166,44 @@ TEST(reals_have_four_or_six_digits)
     CHECK_STR(made(), "-Inf");
 }
 
+/* A number as printf has it. */
+static const char *printed(double value, int digits)
+{
+    static char words[64];
+
+    snprintf(words, sizeof(words), "%.*g", digits, value);
+    return words;
+}
+
+TEST(reals_are_what_printf_makes_of_them)
+{
+    static const double near[] = {
+        0,        -0.0,     1,      -1,       10,        100,           999999,
+        999999.5, 1e6,      1e-4,   0.001,    0.0009999, 0.1,           0.3,
+        0.5,      0.25,     1234.5, 12345.65, 9999.95,   99999.95,      123450,
+        100000.5, 0.015625, 2.5,    1.00005,  1.000005,  0.00100000005, 0.99999949999,
+        999.9995, 1e300,    5e-324,
+    };
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < COUNT_OF(near); i++) {
+        text_real_long(&text, near[i]);
+        CHECK_STR(made(), printed(near[i], 6));
+        text_real(&text, near[i]);
+        CHECK_STR(made(), printed(near[i], 4));
+    }
+    for (int i = 0; i < 200000; i++) {
+        double value;
+
+        /* Numbers of all sizes from 1e-5 on, half of them with few digits. */
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        value = (double)(state >> 40) / (i & 1 ? 1 << 24 : 1000) *
+                pow(10, (double)(state >> 8 & 15) - 6);
+        text_real_long(&text, i & 2 ? -value : value);
+        CHECK_STR(made(), printed(i & 2 ? -value : value, 6));
+    }
+}
+
 TEST(shapes_and_indices_have_no_commas_in_their_numbers)
 {
     const int64_t image[] = {3, 224, 224}, matrix[] = {120, 400}, big[] = {50257, -1};
