@@ -400,6 +400,47 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
     buf_release(&raw);
 }
 
+/* Where the largest difference stands. */
+static void add_where(struct buf *to, const struct diff *diff, uint32_t node,
+                      const struct compared *by)
+{
+    const struct diff_node *at = &diff->nodes[node];
+    struct buf raw = BUF_INIT;
+
+    if (at->pair != DIFF_NONE) {
+        uint32_t place = diff->pairs[at->pair].left;
+        const struct tensor *tensor = place_tensor(diff->left, place);
+
+        if (tensor->rank == 0)
+            return;
+        buf_text(to, " at ");
+        text_index(to, tensor_shape(diff->left, tensor), tensor->rank, by->max_at);
+    } else if (at->sums.max_pair != DIFF_NONE && at->sums.max_abs == by->max_abs) {
+        diff_pair_name(diff, at->sums.max_pair, &raw);
+        buf_text(to, " in ");
+        escape_terminal(to, buf_span(&raw));
+    }
+    buf_release(&raw);
+}
+
+void diff_facts(struct buf *to, const struct show *show, uint32_t node)
+{
+    const struct diff *diff = diff_of(show);
+    const struct compared *by = compared_at(diff, node);
+    struct row row = {.place = node};
+
+    differ_cell(to, show, &row);
+    if (by && by->different > 0) {
+        buf_text(to, "   rel Δ ");
+        add_relative(to, by);
+    }
+    if (by && by->max_abs > 0) {
+        buf_text(to, "   max |Δ| ");
+        text_real(to, by->max_abs);
+        add_where(to, diff, node, by);
+    }
+}
+
 /* ---- in short ---- */
 
 /* All that diff_text.c prints as rows: "~ layer4  60 of 60  rel 4.1%". */

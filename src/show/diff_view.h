@@ -39,6 +39,10 @@ double diff_distance(const struct diff *diff, uint32_t node);
 void diff_title(struct lines *to, const struct diff *diff, unsigned width);
 void diff_status(struct buf *to, const struct show *show, const struct row *row);
 
+/* What differs at a node, in a line: "~  all values   rel Δ 4.1%   max |Δ| 0.01718 at
+ * [3, 5]"; of a module's, in which tensor. */
+void diff_facts(struct buf *to, const struct show *show, uint32_t node);
+
 /* What happened, in short: a sentence or two; below it, one line each, all that the
  * differences come to: names that changed by rule, plain values, classes. */
 void diff_short(struct buf *to, const struct diff *diff);

@@ -1,6 +1,7 @@
 #include "show/explorer.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "base/base.h"
 #include "show/alarms_in.h"
@@ -36,7 +37,8 @@ static void open_first(struct explorer *explorer)
 int explorer_begin(struct explorer *explorer, struct session *session,
                    struct pair *pair, bool background, struct err *err)
 {
-    *explorer = (struct explorer){.session = session, .pair = pair, .call = RUN_NONE};
+    *explorer = (struct explorer){
+        .session = session, .pair = pair, .call = RUN_NONE, .background = background};
     arena_init(&explorer->arena, 0);
     map_init(&explorer->measured, &explorer->arena);
     map_init(&explorer->asked, &explorer->arena);
@@ -46,7 +48,7 @@ int explorer_begin(struct explorer *explorer, struct session *session,
     explorer->browse = browse_new(&explorer->show, err);
     if (!explorer->browse || alarms_find(explorer, err) < 0)
         goto fail;
-    if (background) {
+    if (background && !pair) {
         explorer->jobs = jobs_new(session, err);
         if (!explorer->jobs)
             goto fail;
@@ -86,6 +88,11 @@ void explorer_end(struct explorer *explorer)
     for (int i = 0; i < PANEL_COUNT; i++)
         if (panels[i] && panels[i]->release)
             panels[i]->release(&explorer->panels[i]);
+    for (int i = 0; i < 2; i++) {
+        if (explorer->sides[i])
+            explorer_end(explorer->sides[i]);
+        free(explorer->sides[i]);
+    }
     jobs_free(explorer->jobs);
     browse_free(explorer->browse);
     buf_release(&explorer->message);
@@ -109,6 +116,67 @@ uint32_t explorer_place(const struct explorer *explorer)
     uint32_t at = browse_place(explorer->browse);
 
     return explorer->pair ? explorer->pair->diff.nodes[at].right : at;
+}
+
+/* ---- the sides of a pair ---- */
+
+struct explorer *explorer_side(struct explorer *explorer, bool right)
+{
+    const struct pair *pair = explorer->pair;
+    const struct diff_node *node = &pair->diff.nodes[browse_place(explorer->browse)];
+    uint32_t place = right ? node->right : node->left;
+    struct explorer **at = &explorer->sides[right], *side = *at;
+
+    if (place == NO_PLACE)
+        return NULL;
+    if (!side) {
+        side = malloc(sizeof *side);
+        if (!side || explorer_begin(side, right ? pair->right : pair->left, NULL,
+                                    explorer->background, NULL) < 0) {
+            free(side);
+            return NULL;
+        }
+        *at = side;
+    }
+    if (browse_place(side->browse) != place)
+        browse_go(side->browse, place);
+    if (side->bins != explorer->bins)
+        explorer_set_bins(side, explorer->bins);
+    side->call = explorer->call;
+    side->ascii = explorer->ascii;
+    side->plain = explorer->plain;
+    return side;
+}
+
+/* One after the other all that have threads. */
+static struct jobs *jobs_of(const struct explorer *explorer, int i)
+{
+    if (!explorer->pair)
+        return i == 0 ? explorer->jobs : NULL;
+    return explorer->sides[i] ? explorer->sides[i]->jobs : NULL;
+}
+
+bool explorer_poll(struct explorer *explorer)
+{
+    bool any = false;
+
+    for (int i = 0; i < 2; i++)
+        if (jobs_of(explorer, i))
+            any |= jobs_poll(jobs_of(explorer, i));
+    return any;
+}
+
+void explorer_fds(const struct explorer *explorer, int ret_fds[2])
+{
+    for (int i = 0; i < 2; i++)
+        ret_fds[i] = jobs_of(explorer, i) ? jobs_fd(jobs_of(explorer, i)) : -1;
+}
+
+void explorer_drop(struct explorer *explorer)
+{
+    for (int i = 0; i < 2; i++)
+        if (jobs_of(explorer, i))
+            jobs_drop(jobs_of(explorer, i));
 }
 
 /* ---- calls ---- */
@@ -266,7 +334,10 @@ void explorer_measure_row(struct explorer *explorer)
     const struct model *model = explorer->show.model;
     uint32_t place = explorer_place(explorer), n = 0;
 
-    if (place == NO_PLACE || model->kind[place] == PLACE_VALUE)
+    for (int i = 0; explorer->pair && i < 2; i++)
+        if (explorer_side(explorer, i))
+            explorer_measure_row(explorer->sides[i]);
+    if (explorer->pair || place == NO_PLACE || model->kind[place] == PLACE_VALUE)
         return;
     if (model->kind[place] == PLACE_TENSOR) {
         explorer_measure(explorer, model->object[place]);

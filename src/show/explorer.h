@@ -42,7 +42,10 @@ struct explorer {
     struct browse *browse;
     struct label_set labels;
     struct panel_state panels[PANEL_COUNT];
-    struct jobs *jobs;  /* numbers that are being computed; NULL: computed when asked */
+    struct jobs *jobs; /* numbers that are being computed; NULL: computed when asked */
+    bool background;   /* as it was begun */
+    struct explorer *sides[2]; /* of a pair: each model by itself, once it is asked for
+                                */
     uint32_t call;      /* which call of the selected module is shown: its number; or
                            RUN_NONE: the newest */
     uint32_t bins;      /* of histograms; 0: as many as usual */
@@ -77,6 +80,17 @@ void explorer_say(struct explorer *explorer, const char *format, ...)
 /* The selected place of the session's model; of a pair's node that only the left one
  * has NO_PLACE. */
 uint32_t explorer_place(const struct explorer *explorer);
+
+/* Of a pair: the left or the right model by itself, on the selected row, for panels
+ * that tell of one model. NULL: the row is not there. What a person chose for panels
+ * (bins, the call) is that of the pair. */
+struct explorer *explorer_side(struct explorer *explorer, bool right);
+/* What threads found out since; true: there is something new to show. */
+bool explorer_poll(struct explorer *explorer);
+/* What to wait for meanwhile; -1: nothing. */
+void explorer_fds(const struct explorer *explorer, int ret_fds[2]);
+/* The cursor moved on: forget wishes that nobody began with. */
+void explorer_drop(struct explorer *explorer);
 
 /* The call of the module at a place that is shown: an index in run->calls; RUN_NONE:
  * there is no run, or no such call. */

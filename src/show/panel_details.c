@@ -308,15 +308,57 @@ static void details_subject(struct buf *to, struct explorer *explorer)
         run_place(to, &explorer->show, place);
 }
 
-/* Of two models, whatever row is selected: what happened to the one, in short. It is
- * worked out once. */
+/* What the selected row is in one of them. */
+static void side_line(struct details *d, bool right)
+{
+    struct explorer *side = explorer_side(d->explorer, right);
+    struct buf text = BUF_INIT;
+    uint32_t place;
+
+    if (!side) {
+        buf_text(&text, "not there");
+    } else {
+        const struct model *model = side->show.model;
+
+        place = explorer_place(side);
+        if (model->kind[place] == PLACE_TENSOR) {
+            const struct tensor *tensor = place_tensor(model, place);
+
+            text_shape(&text, tensor_shape(model, tensor), tensor->rank);
+            buf_printf(&text, "%s%s   ", tensor->rank ? " " : "scalar ",
+                       dtype_name(tensor->dtype));
+        } else {
+            facts_number(&text, counts_params(&side->session->places, place),
+                         "parameter", "parameters");
+            buf_text(&text, "   ");
+        }
+        text_bytes(&text, counts_bytes(&side->session->places, place));
+        buf_text(&text, "   ");
+        run_place(&text, &side->show, place);
+    }
+    details_line(d, right ? "right" : "left", side ? COLOUR_NONE : COLOUR_DIM,
+                 buf_span(&text), NO_TARGET);
+    buf_release(&text);
+}
+
+/* Of two models: what happened to the one, in short, which is worked out once; below
+ * it what the selected row is in both. */
 static void pair_lines(struct details *d)
 {
-    struct buf *text = &d->explorer->in_short;
+    struct buf *text = &d->explorer->in_short, facts = BUF_INIT;
+    uint32_t node = browse_place(d->explorer->browse);
 
     if (text->len == 0)
         diff_short(text, &d->explorer->pair->diff);
     diff_short_lines(d->to, buf_span(text), d->width > 2 ? d->width - 2 : 1);
+    if (node == 0)
+        return;
+    lines_end(d->to);
+    diff_facts(&facts, d->show, node);
+    details_line(d, "this row", COLOUR_NONE, buf_span(&facts), NO_TARGET);
+    side_line(d, false);
+    side_line(d, true);
+    buf_release(&facts);
 }
 
 static void place_lines(struct details *d, uint32_t place)

@@ -44,6 +44,7 @@ struct panel_state {
     uint32_t cursor; /* a line; of panels that have one */
     uint32_t view;   /* which of its views */
     bool log;
+    bool left;      /* of a pair: it tells of the left model; else of the right one */
     uint32_t foot;  /* set by lines(): so many of its last lines stay at the bottom, in
                        sight, while those above them scroll; the cursor is never there */
     char slice[64]; /* as typed; "" is none */
@@ -82,6 +83,17 @@ struct panel {
 };
 
 extern const struct panel *const panels[PANEL_COUNT]; /* NULL: not there */
+
+/* What a panel says and does, of one model or of a pair: there Details tells of both,
+ * Statistics stand side by side or one below the other, and all others tell of one
+ * side, which their title names; v shows the other. */
+void panel_subject(const struct panel *panel, struct buf *to,
+                   struct explorer *explorer);
+void panel_lines(const struct panel *panel, struct lines *to, struct explorer *explorer,
+                 struct panel_state *state, const struct panel_room *room);
+const char *panel_hints(const struct panel *panel, const struct explorer *explorer);
+bool panel_act(const struct panel *panel, struct explorer *explorer,
+               struct panel_state *state, enum panel_act act);
 
 const struct panel *panel_find(struct str id); /* by number or id; or NULL */
 

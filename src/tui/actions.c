@@ -238,7 +238,7 @@ static bool act_in(struct tui *tui, unsigned panel, enum panel_act act)
 {
     if (!is_panel(panel) || !panels[panel]->act)
         return false;
-    panels[panel]->act(&tui->explorer, state_of(tui, panel), act);
+    panel_act(panels[panel], &tui->explorer, state_of(tui, panel), act);
     tui_changed(tui);
     return true;
 }

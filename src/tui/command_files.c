@@ -24,7 +24,7 @@ static void tell(struct work *work)
 {
     struct busy *busy = work->user;
     struct tui *tui = busy->tui;
-    struct term_wait glance = {.fd = -1, .timeout_ms = 0};
+    struct term_wait glance = {.fds = {-1, -1}, .timeout_ms = 0};
     uint64_t done = work->done, total = work->total;
     struct buf text = BUF_INIT;
     struct key key;

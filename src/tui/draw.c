@@ -133,11 +133,11 @@ static struct lines *panel_content(struct tui *tui, const struct panel *panel,
     kept->room = room;
     kept->made = tui->changes;
     lines_clear(&kept->lines);
-    panel->lines(&kept->lines, &tui->explorer, state, &room);
+    panel_lines(panel, &kept->lines, &tui->explorer, state, &room);
     if (kept->lines.n > room.height && room.width > 8) {
         room.width--;
         lines_clear(&kept->lines);
-        panel->lines(&kept->lines, &tui->explorer, state, &room);
+        panel_lines(panel, &kept->lines, &tui->explorer, state, &room);
     }
     return &kept->lines;
 }
@@ -239,7 +239,7 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
         buf_text(&title, "in short");
     else
         buf_printf(&title, "%u %s", where->panel, panel->title);
-    panel->subject(&subject, &tui->explorer);
+    panel_subject(panel, &subject, &tui->explorer);
     draw_rule(tui, &where->area, buf_cstr(&title), buf_span(&subject), focused);
     draw_aside(tui, &where->area, panel, focused);
     draw_panel_lines(tui, area, panel, lines, focused);

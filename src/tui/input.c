@@ -226,8 +226,8 @@ static void after_key(struct tui *tui, uint32_t place_before)
 
     if (!tui->exploring || tui->files)
         return;
-    if (browse_place(tui->explorer.browse) != place_before && tui->explorer.jobs)
-        jobs_drop(tui->explorer.jobs);
+    if (browse_place(tui->explorer.browse) != place_before)
+        explorer_drop(&tui->explorer);
     said = browse_message(browse);
     if (said.len && tui->explorer.message.len == 0)
         explorer_say(&tui->explorer, "%.*s", STR_ARG(said));

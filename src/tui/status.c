@@ -110,16 +110,6 @@ static void tree_hints(struct tui *tui)
     }
 }
 
-/* What the focused panel says of its keys, or "". */
-static const char *panel_hints(const struct tui *tui)
-{
-    const struct panel *panel = panels[tui->view.focus];
-    const struct panel_state *state = &tui->explorer.panels[tui->view.focus];
-    const char *now = panel->hints_now ? panel->hints_now(state) : NULL;
-
-    return now ? now : panel->hints ? panel->hints : "";
-}
-
 static void collect_hints(struct tui *tui)
 {
     tui->n_hints = 0;
@@ -133,7 +123,7 @@ static void collect_hints(struct tui *tui)
         add_action(tui, ACTION_ESCAPE, NULL);
         return;
     } else if (tui->view.focus != FOCUS_TREE) {
-        add_written(tui, panel_hints(tui));
+        add_written(tui, panel_hints(panels[tui->view.focus], &tui->explorer));
         if (tui->n_hints > HINTS_MOST - 3)
             tui->n_hints = HINTS_MOST - 3;
         add_action(tui, ACTION_ZOOM, NULL);

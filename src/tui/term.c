@@ -223,14 +223,15 @@ static void drain(int fd)
 /* Wait for a key, a signal, or something else; which it was. */
 static uint32_t wait_for(struct term *term, const struct term_wait *wait, int timeout)
 {
-    struct pollfd fds[3] = {{.fd = term->fd, .events = POLLIN},
+    struct pollfd fds[4] = {{.fd = term->fd, .events = POLLIN},
                             {.fd = term->wake[0], .events = POLLIN},
-                            {.fd = wait->fd, .events = POLLIN}};
+                            {.fd = wait->fds[0], .events = POLLIN},
+                            {.fd = wait->fds[1], .events = POLLIN}};
     int n;
 
     if (wait->begin)
         wait->begin(wait->user);
-    n = poll(fds, wait->fd >= 0 ? 3 : 2, timeout);
+    n = poll(fds, 4, timeout);
     if (wait->end)
         wait->end(wait->user);
     if (fds[1].revents & POLLIN)

@@ -38,7 +38,7 @@ void term_redraw(struct term *term);
  * KEY_RESIZE: the size changed, or the screen must be drawn anew; KEY_HANGUP: there is
  * nobody any more. `begin` and `end` bracket the waiting; either may be NULL. */
 struct term_wait {
-    int fd;         /* another thing to wait for; -1: none */
+    int fds[2];     /* other things to wait for; -1: none */
     int timeout_ms; /* -1: for ever */
     void (*begin)(void *user);
     void (*end)(void *user);

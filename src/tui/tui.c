@@ -301,7 +301,7 @@ static void take_jobs(struct tui *tui)
 {
     if (tui->files)
         files_poll(tui);
-    if (tui->exploring && tui->explorer.jobs && jobs_poll(tui->explorer.jobs))
+    if (tui->exploring && explorer_poll(&tui->explorer))
         tui_changed(tui);
 }
 
@@ -323,7 +323,7 @@ static void loop(struct tui *tui)
 
     resize(tui);
     while (!tui->quit) {
-        struct term_wait wait = {.fd = -1,
+        struct term_wait wait = {.fds = {-1, -1},
                                  .timeout_ms = job_runs(tui) ? FRAME_MS : -1,
                                  .begin = wanted->wait_begin,
                                  .end = wanted->wait_end,
@@ -333,9 +333,9 @@ static void loop(struct tui *tui)
         tui_frame(tui);
         term_draw(tui->term, &tui->cells);
         if (tui->files)
-            wait.fd = files_fd(tui);
-        else if (tui->exploring && tui->explorer.jobs)
-            wait.fd = jobs_fd(tui->explorer.jobs);
+            wait.fds[0] = files_fd(tui);
+        else if (tui->exploring)
+            explorer_fds(&tui->explorer, wait.fds);
         key = next_key(tui, &wait);
         if (wanted->stop && wanted->stop(wanted->user))
             break;
