@@ -110,6 +110,7 @@ const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tenso
  */
 bool explorer_may_read(struct explorer *explorer, uint32_t tensor,
                        const char **ret_why);
+#define EXPLORER_BINS 1000 /* at most; show --hist prints more */
 /* :hist: so many steps from now on, in panel 4; with `jobs`, explorer_numbers() keeps
  * to the usual ones. */
 void explorer_set_bins(struct explorer *explorer, uint32_t bins);

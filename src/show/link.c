@@ -195,6 +195,8 @@ static int apply_tree(const struct link *link, struct explorer *explorer,
         return -1;
     if (link->filter && browse_search(browse, str_of(link->filter), err) < 0)
         return -1;
+    if (link->mark && browse_filtering(browse))
+        browse_only_matches(browse);
     if (!link->at)
         return 0;
     if (link_find(explorer, str_of(link->at), &place, err) < 0)
@@ -215,9 +217,9 @@ static bool read_number(const char *text, uint32_t *ret_number)
     return true;
 }
 
-/* *ret_last is the last panel named; *ret_focus that or, behind it, the tree. */
+/* *ret_last is the last panel named; the focus has that or, behind it, the tree. */
 static int apply_panels(const char *list, struct explorer *explorer,
-                        enum panel_number *ret_last, enum panel_number *ret_focus,
+                        enum panel_number *ret_last, struct link_screen *screen,
                         struct err *err)
 {
     struct str rest = str_of(list), word;
@@ -229,9 +231,13 @@ static int apply_panels(const char *list, struct explorer *explorer,
 
         if (panel) {
             explorer->panels[panel->number].open = true;
-            *ret_last = *ret_focus = (enum panel_number)panel->number;
+            *ret_last = (enum panel_number)panel->number;
+            screen->focus = panel->number;
+        } else if (str_is(str_trim(word), "L")) {
+            screen->labels = true;
+            screen->focus = PANEL_COUNT;
         } else if (str_is(str_trim(word), "0")) {
-            *ret_focus = PANEL_NONE;
+            screen->focus = PANEL_NONE;
         } else {
             return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 7 are",
                            STR_ARG(str_head(word, 40)));
@@ -247,6 +253,8 @@ static int apply_state(const struct link *link, struct panel_state *state,
         return err_set(err, ERR_USAGE, "--view %s: a number from 1", link->view);
     if (link->log)
         state->log = true;
+    if (link->left)
+        state->left = true;
     if (link->slice && strlen(link->slice) >= sizeof state->slice)
         return err_set(err, ERR_USAGE, "--slice: \"%.40s…\" is too long", link->slice);
     if (link->slice)
@@ -254,17 +262,72 @@ static int apply_state(const struct link *link, struct panel_state *state,
     return 0;
 }
 
-int link_apply(const struct link *link, struct explorer *explorer,
-               enum panel_number *ret_focus, struct err *err)
-{
-    enum panel_number last = PANEL_NONE, focus = PANEL_NONE;
+/* ---- the screen ---- */
 
+void link_screen_init(struct link_screen *screen, const struct explorer *explorer)
+{
+    /* What is said of two models lies below their wide columns. */
+    bool pair = explorer->pair != NULL;
+
+    *screen = (struct link_screen){.share = 45, .height = pair ? 6 : 8, .below = pair};
+}
+
+/* "60%,12": either, or both. */
+static int apply_size(const char *text, struct link_screen *screen, struct err *err)
+{
+    struct str rest = str_of(text), word;
+    uint64_t n;
+
+    while (rest.len > 0 && str_split(&rest, ',', &word)) {
+        bool share = str_ends(word, STR("%"));
+
+        if (!str_to_u64(str_head(word, word.len - share), &n) ||
+            n < (share ? LINK_SHARE_LEAST : 3) || n > (share ? LINK_SHARE_MOST : 1000))
+            return err_set(err, ERR_USAGE,
+                           "--size %.40s: percent beside the tree, 20%% to 80%%, or "
+                           "rows below it, from 3",
+                           text);
+        *(share ? &screen->share : &screen->height) = (unsigned)n;
+    }
+    return 0;
+}
+
+static int apply_screen(const struct link *link, struct explorer *explorer,
+                        struct link_screen *screen, struct err *err)
+{
+    uint64_t bins;
+
+    if (link->layout && strcmp(link->layout, "right") != 0 &&
+        strcmp(link->layout, "below") != 0)
+        return err_set(err, ERR_USAGE, "--layout %.40s: right or below", link->layout);
+    if (link->layout)
+        screen->below = strcmp(link->layout, "below") == 0;
+    if (link->size && apply_size(link->size, screen, err) < 0)
+        return -1;
+    if (link->hist &&
+        (!str_to_u64(str_of(link->hist), &bins) || bins == 0 || bins > EXPLORER_BINS))
+        return err_set(err, ERR_USAGE, "--hist %.40s: a number of steps, 1 to %d",
+                       link->hist, EXPLORER_BINS);
+    if (link->hist)
+        explorer_set_bins(explorer, (uint32_t)bins);
+    if (link->zoom)
+        screen->zoom = true;
+    return 0;
+}
+
+int link_apply(const struct link *link, struct explorer *explorer,
+               struct link_screen *ret_screen, struct err *err)
+{
+    enum panel_number last = PANEL_NONE;
+    struct link_screen screen;
+
+    link_screen_init(&screen, explorer);
     if (apply_tree(link, explorer, err) < 0)
         return -1;
     if (link->labels &&
         label_set_parse(&explorer->labels, str_of(link->labels), err) < 0)
         return -1;
-    if (link->panel && apply_panels(link->panel, explorer, &last, &focus, err) < 0)
+    if (link->panel && apply_panels(link->panel, explorer, &last, &screen, err) < 0)
         return -1;
     /* What is said of a panel that is not named is meant for the statistics, which
      * have views and slices, or for the only one there is. */
@@ -277,11 +340,13 @@ int link_apply(const struct link *link, struct explorer *explorer,
         return -1;
     if (link->slice && !link->panel) {
         explorer->panels[last].open = true;
-        focus = last;
+        screen.focus = last;
     }
     if (link->call && !read_number(link->call, &explorer->call))
         return err_set(err, ERR_USAGE, "--call %s: a number from 1", link->call);
-    *ret_focus = focus;
+    if (apply_screen(link, explorer, &screen, err) < 0)
+        return -1;
+    *ret_screen = screen;
     return 0;
 }
 
@@ -290,5 +355,6 @@ bool link_is_empty(const struct link *link)
     return !link->at && !link->open && link->depth == ALL_ROWS && !link->flat &&
            !link->labels && !link->sort && !link->reverse && !link->expand &&
            !link->hide_equal && !link->filter && !link->panel && !link->view &&
-           !link->log && !link->slice && !link->call && !link->zoom;
+           !link->log && !link->slice && !link->call && !link->zoom && !link->mark &&
+           !link->left && !link->hist && !link->layout && !link->size;
 }

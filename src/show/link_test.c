@@ -40,19 +40,18 @@ static void end(void)
     buf_release(&line);
 }
 
-static enum panel_number apply(struct explorer *to, const char *options, bool *ret_zoom)
+static struct link_screen apply(struct explorer *to, const char *options)
 {
     struct link link = LINK_INIT;
     char *words = strdup(options);
-    enum panel_number focus = PANEL_NONE;
+    struct link_screen screen = {0};
     struct err err = {0};
 
     link_words(&link, words);
-    if (link_apply(&link, to, &focus, &err) < 0)
+    if (link_apply(&link, to, &screen, &err) < 0)
         CHECK_STR(err.text, "");
-    *ret_zoom = link.zoom;
     free(words);
-    return focus;
+    return screen;
 }
 
 /* Apply options to a first opening, write them, and see that they give the same view
@@ -61,17 +60,18 @@ static const char *round_trip(const char *options)
 {
     struct explorer again;
     struct buf second = BUF_INIT;
-    enum panel_number focus;
-    bool zoom;
+    struct link_screen screen, other;
 
     explorer_end(&explorer);
     CHECK(explorer_begin(&explorer, sample.session, NULL, false, NULL) == 0);
-    focus = apply(&explorer, options, &zoom);
+    screen = apply(&explorer, options);
     buf_clear(&line);
-    link_options(&line, &explorer, focus, zoom);
+    link_options(&line, &explorer, &screen);
 
     CHECK(explorer_begin(&again, sample.session, NULL, false, NULL) == 0);
-    CHECK_INT(apply(&again, buf_cstr(&line), &zoom), focus);
+    other = apply(&again, buf_cstr(&line));
+    CHECK_INT(other.focus, screen.focus);
+    CHECK_INT(again.bins, explorer.bins);
     CHECK_INT(browse_rows(again.browse)->n, browse_rows(explorer.browse)->n);
     CHECK_INT(browse_place(again.browse), browse_place(explorer.browse));
     for (uint32_t i = 0; i < browse_rows(again.browse)->n; i++)
@@ -83,7 +83,7 @@ static const char *round_trip(const char *options)
         CHECK_STR(again.panels[i].slice, explorer.panels[i].slice);
     }
     CHECK_INT(again.call, explorer.call);
-    link_options(&second, &again, focus, zoom);
+    link_options(&second, &again, &other);
     CHECK_STR(buf_cstr(&second), buf_cstr(&line));
     buf_release(&second);
     explorer_end(&again);
@@ -152,13 +152,33 @@ TEST(panels_and_labels_are_part_of_a_view)
     end();
 }
 
+TEST(all_that_changes_the_screen_is_part_of_a_view)
+{
+    begin();
+    CHECK_STR(round_trip("--filter weight --mark --at layer1"),
+              " --at layer1 --filter weight --mark");
+    CHECK_STR(round_trip("--mark"), "");
+    CHECK_STR(round_trip("--layout below"), " --layout below");
+    CHECK_STR(round_trip("--layout right --size 45%,8"), "");
+    CHECK_STR(round_trip("--size 60%"), " --size 60%");
+    CHECK_STR(round_trip("--size 12"), " --size 12");
+    CHECK_STR(round_trip("--size 12,60%"), " --size 60%,12");
+    CHECK_STR(round_trip("--panel 4 --hist 20"), " --panel 4 --hist 20");
+    CHECK_STR(round_trip("--panel 1,L"), " --panel 1,L");
+    CHECK_STR(round_trip("--panel 1,L,0"), " --panel 1,L,0");
+    end();
+}
+
 TEST(names_of_any_kind_come_through_a_shell)
 {
+    struct link_screen screen;
+
     begin();
     CHECK_STR(round_trip("--open 'it'\\''s\\, odd'"), " --open 'it'\\''s\\, odd'");
     CHECK_STR(round_trip("--at 'it'\\''s, odd'"), " --at 'it'\\''s, odd'");
     buf_clear(&line);
-    link_write(&line, &explorer, PANEL_NONE, false);
+    link_screen_init(&screen, &explorer);
+    link_write(&line, &explorer, &screen);
     CHECK_STR(buf_cstr(&line), "torchoscope models/net.pth --at 'it'\\''s, odd'");
     end();
 }
@@ -171,14 +191,16 @@ TEST(what_makes_no_sense_in_a_link_is_one_sentence)
         {.flat = "x", .depth = ALL_ROWS},        {.view = "0", .depth = ALL_ROWS},
         {.sort = "time", .depth = ALL_ROWS},     {.filter = "/(/", .depth = ALL_ROWS},
         {.labels = "poem", .depth = ALL_ROWS},   {.call = "x", .depth = ALL_ROWS},
+        {.layout = "up", .depth = ALL_ROWS},     {.size = "10%", .depth = ALL_ROWS},
+        {.size = "x", .depth = ALL_ROWS},        {.hist = "0", .depth = ALL_ROWS},
     };
-    enum panel_number focus;
+    struct link_screen screen;
 
     begin();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct err err = {0};
 
-        CHECK_INT(link_apply(&wrong[i], &explorer, &focus, &err), -1);
+        CHECK_INT(link_apply(&wrong[i], &explorer, &screen, &err), -1);
         CHECK(err.code == ERR_USAGE || err.code == ERR_NOT_FOUND);
         CHECK(err.text[0] && !strchr(err.text, '\n'));
     }
@@ -192,15 +214,20 @@ TEST(the_link_of_a_pair_names_both_files)
                                 session_of(diff_sample("a.w 3 1\nb.w 2 2\n"), NULL),
                                 &wanted, NULL, NULL);
     struct link link = LINK_INIT;
-    enum panel_number focus;
+    struct link_screen screen;
 
     CHECK(pair && explorer_begin(&explorer, pair->right, pair, false, NULL) == 0);
     link.at = "a.w";
     link.hide_equal = true;
-    CHECK_INT(link_apply(&link, &explorer, &focus, NULL), 0);
-    link_write(&line, &explorer, focus, false);
+    link.panel = "code";
+    link.left = true;
+    CHECK_INT(link_apply(&link, &explorer, &screen, NULL), 0);
+    CHECK(screen.below); /* as two models have it */
+    screen.below = false;
+    link_write(&line, &explorer, &screen);
     CHECK(strstr(buf_cstr(&line), " --diff "));
-    CHECK(strstr(buf_cstr(&line), " --structure --at a.w --hide-equal"));
+    CHECK(strstr(buf_cstr(&line), " --structure --at a.w --hide-equal --panel 2 --left "
+                                  "--layout right"));
     explorer_end(&explorer);
     pair_close(pair);
     buf_release(&line);

@@ -14,8 +14,7 @@ struct writing {
     struct buf *to;
     struct explorer *explorer; /* the view */
     struct explorer plain;     /* a first opening */
-    enum panel_number focus;
-    bool zoom;
+    const struct link_screen *screen;
     struct buf at, open, labels, panel, number;
 };
 
@@ -159,9 +158,9 @@ static uint32_t deepest_open(const struct browse *browse)
  * over? Orders and filters are applied already, and both can be said anew. */
 static bool is_enough(struct writing *w, const struct link *folds)
 {
-    enum panel_number focus;
+    struct link_screen screen;
 
-    return link_apply(folds, &w->plain, &focus, NULL) == 0 &&
+    return link_apply(folds, &w->plain, &screen, NULL) == 0 &&
            same_rows(w->explorer->browse, w->plain.browse);
 }
 
@@ -206,7 +205,7 @@ static void write_tree(struct writing *w)
     struct str filter = browse_filter(w->explorer->browse);
     struct buf pattern = BUF_INIT;
     struct link link = LINK_INIT, folds = LINK_INIT;
-    enum panel_number focus;
+    struct link_screen screen;
 
     buf_str(&pattern, filter);
     link.expand = view->no_runs;
@@ -215,7 +214,8 @@ static void write_tree(struct writing *w)
     link.sort = view->sort != SORT_MODEL ? sort_word(view->sort) : NULL;
     link.reverse = view->reverse;
     link.filter = filter.len > 0 ? buf_cstr(&pattern) : NULL;
-    if (link_apply(&link, &w->plain, &focus, NULL) == 0)
+    link.mark = filter.len > 0 && !browse_filtering(w->explorer->browse);
+    if (link_apply(&link, &w->plain, &screen, NULL) == 0)
         find_folds(w, &folds);
     if (folds.at)
         add_option(w, "at", str_of(folds.at));
@@ -229,6 +229,7 @@ static void write_tree(struct writing *w)
     buf_text(w->to, link.hide_equal ? " --hide-equal" : "");
     if (link.filter)
         add_option(w, "filter", str_of(link.filter));
+    buf_text(w->to, link.mark ? " --mark" : "");
     buf_release(&pattern);
 }
 
@@ -247,7 +248,7 @@ static void write_labels(struct writing *w)
 
 static bool has_state(const struct panel_state *state)
 {
-    return state->view || state->log || state->slice[0];
+    return state->view || state->log || state->left || state->slice[0];
 }
 
 /* The panel whose state is told: the focused one, else one that has something to tell.
@@ -256,8 +257,8 @@ static enum panel_number told_panel(const struct writing *w)
 {
     const struct panel_state *states = w->explorer->panels;
 
-    if (w->focus > PANEL_NONE && w->focus < PANEL_COUNT)
-        return w->focus;
+    if (w->screen->focus > PANEL_NONE && w->screen->focus < PANEL_COUNT)
+        return (enum panel_number)w->screen->focus;
     for (int i = PANEL_DETAILS; i < PANEL_COUNT; i++)
         if (states[i].open && has_state(&states[i]))
             return (enum panel_number)i;
@@ -268,7 +269,8 @@ static void write_panels(struct writing *w)
 {
     const struct panel_state *states = w->explorer->panels;
     enum panel_number told = told_panel(w);
-    bool usual = w->focus == PANEL_NONE && told == PANEL_NONE;
+    bool usual =
+        w->screen->focus == PANEL_NONE && told == PANEL_NONE && !w->screen->labels;
 
     for (int i = PANEL_DETAILS; i < PANEL_COUNT; i++) {
         usual = usual && states[i].open == w->plain.panels[i].open;
@@ -277,7 +279,9 @@ static void write_panels(struct writing *w)
     }
     if (told != PANEL_NONE)
         buf_printf(&w->panel, "%s%d", w->panel.len ? "," : "", (int)told);
-    if (w->focus == PANEL_NONE)
+    if (w->screen->labels)
+        buf_printf(&w->panel, "%sL", w->panel.len ? "," : "");
+    if (w->screen->focus == PANEL_NONE)
         buf_printf(&w->panel, "%s0", w->panel.len ? "," : "");
     if (!usual)
         add_option(w, "panel", buf_span(&w->panel));
@@ -286,14 +290,37 @@ static void write_panels(struct writing *w)
     if (states[told].view)
         buf_printf(w->to, " --view %u", (unsigned)states[told].view + 1);
     buf_text(w->to, states[told].log ? " --log" : "");
+    buf_text(w->to, states[told].left ? " --left" : "");
     if (states[told].slice[0])
         add_option(w, "slice", str_of(states[told].slice));
 }
 
-void link_options(struct buf *to, struct explorer *explorer, enum panel_number focus,
-                  bool zoom)
+/* Where panels are and how large, if that is not as usual. */
+static void write_screen(struct buf *to, const struct explorer *explorer,
+                         const struct link_screen *screen)
 {
-    struct writing w = {.to = to, .explorer = explorer, .focus = focus, .zoom = zoom};
+    bool share, height;
+    struct link_screen usual;
+
+    link_screen_init(&usual, explorer);
+    share = screen->share != usual.share;
+    height = screen->height != usual.height;
+    if (screen->zoom)
+        buf_text(to, " --zoom");
+    if (screen->below != usual.below)
+        buf_printf(to, " --layout %s", screen->below ? "below" : "right");
+    if (share || height)
+        buf_text(to, " --size ");
+    if (share)
+        buf_printf(to, "%u%%%s", screen->share, height ? "," : "");
+    if (height)
+        buf_printf(to, "%u", screen->height);
+}
+
+void link_options(struct buf *to, struct explorer *explorer,
+                  const struct link_screen *screen)
+{
+    struct writing w = {.to = to, .explorer = explorer, .screen = screen};
 
     if (explorer_again(&w.plain, explorer, NULL) == 0) {
         write_tree(&w);
@@ -303,8 +330,9 @@ void link_options(struct buf *to, struct explorer *explorer, enum panel_number f
     }
     if (explorer->call != RUN_NONE)
         buf_printf(to, " --call %u", (unsigned)explorer->call + 1);
-    if (zoom)
-        buf_text(to, " --zoom");
+    if (explorer->bins)
+        buf_printf(to, " --hist %u", (unsigned)explorer->bins);
+    write_screen(to, explorer, screen);
     buf_release(&w.at);
     buf_release(&w.open);
     buf_release(&w.labels);
@@ -333,8 +361,8 @@ static void add_source(struct buf *to, const char *path)
     buf_release(&word);
 }
 
-void link_write(struct buf *to, struct explorer *explorer, enum panel_number focus,
-                bool zoom)
+void link_write(struct buf *to, struct explorer *explorer,
+                const struct link_screen *screen)
 {
     struct pair *pair = explorer->pair;
 
@@ -343,7 +371,7 @@ void link_write(struct buf *to, struct explorer *explorer, enum panel_number foc
 
         buf_text(to, "torchoscope.explore(model)  #");
         begin = to->len;
-        link_options(to, explorer, focus, zoom);
+        link_options(to, explorer, screen);
         if (to->len == begin) {
             to->len -= 3;
             to->at[to->len] = '\0';
@@ -357,7 +385,7 @@ void link_write(struct buf *to, struct explorer *explorer, enum panel_number foc
         add_source(to, pair->right->model->path);
         buf_text(to, pair->diff.values ? "" : " --structure");
     }
-    link_options(to, explorer, focus, zoom);
+    link_options(to, explorer, screen);
 }
 
 /* ---- words again ---- */
@@ -419,6 +447,9 @@ void link_words(struct link *link, char *words)
         {"call", &link->call, NULL},     {"reverse", NULL, &link->reverse},
         {"expand", NULL, &link->expand}, {"hide-equal", NULL, &link->hide_equal},
         {"log", NULL, &link->log},       {"zoom", NULL, &link->zoom},
+        {"mark", NULL, &link->mark},     {"left", NULL, &link->left},
+        {"hist", &link->hist, NULL},     {"layout", &link->layout, NULL},
+        {"size", &link->size, NULL},
     };
     uint64_t depth;
     char *word, *value;

@@ -110,8 +110,7 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
 {
     const char *source = tui->explorer.session->model->path;
     struct buf path = BUF_INIT, view = BUF_INIT;
-    enum panel_number focus;
-    bool zoom = tui->view.zoom;
+    struct link_screen screen = tui_screen(tui);
     int status;
 
     (void)words;
@@ -125,9 +124,7 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
         return 0;
     }
     buf_text(&path, source);
-    focus =
-        tui->view.focus < PANEL_COUNT ? (enum panel_number)tui->view.focus : PANEL_NONE;
-    link_options(&view, &tui->explorer, focus, zoom);
+    link_options(&view, &tui->explorer, &screen);
     status = tui_open_busy(tui, buf_cstr(&path), err);
     if (status == 0) {
         tui_look_at(tui, view.at);

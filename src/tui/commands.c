@@ -8,8 +8,6 @@
 #include "text/nearest.h"
 #include "tui/commands_in.h"
 
-#define MOST_BINS 1000 /* of a histogram; show --hist prints more */
-
 /* ---- where ---- */
 
 static int go_command(struct tui *tui, struct str words, struct err *err)
@@ -161,9 +159,9 @@ static int hist_command(struct tui *tui, struct str words, struct err *err)
 {
     uint64_t bins;
 
-    if (!str_to_u64(words, &bins) || bins == 0 || bins > MOST_BINS)
+    if (!str_to_u64(words, &bins) || bins == 0 || bins > EXPLORER_BINS)
         return err_set(err, ERR_USAGE, ":hist takes a number of steps, 1 to %d",
-                       MOST_BINS);
+                       EXPLORER_BINS);
     explorer_set_bins(&tui->explorer, (uint32_t)bins);
     tui_focus(tui, PANEL_STATISTICS);
     return 0;

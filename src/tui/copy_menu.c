@@ -122,6 +122,7 @@ static void add_text(struct tui *tui, struct buf *to, char key)
 {
     const struct show *show = &tui->explorer.show;
     struct row row = tui_row(tui);
+    struct link_screen screen;
 
     switch (key) {
     case 'n':
@@ -140,7 +141,8 @@ static void add_text(struct tui *tui, struct buf *to, char key)
         add_json(tui, to, row);
         break;
     case 'c':
-        link_write(to, &tui->explorer, tui->view.focus, tui->view.zoom);
+        screen = tui_screen(tui);
+        link_write(to, &tui->explorer, &screen);
         break;
     default:
         break;

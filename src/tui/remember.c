@@ -134,17 +134,15 @@ int remember_switch(struct tui *tui, struct err *err)
 void remember_save(struct tui *tui)
 {
     struct buf key = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
-    enum panel_number focus = PANEL_NONE;
+    struct link_screen screen = tui_screen(tui);
 
     if (!tui->exploring || tui->explorer.pair || !tui->background ||
         !remember_is_on(tui))
         return;
-    if (tui->view.focus < PANEL_COUNT)
-        focus = (enum panel_number)tui->view.focus;
     model_key(&key, &tui->explorer);
     if (view_path(&path, &key)) {
         buf_printf(&text, "%s\n", buf_cstr(&key));
-        link_options(&text, &tui->explorer, focus, tui->view.zoom);
+        link_options(&text, &tui->explorer, &screen);
         buf_char(&text, '\n');
         make_folders(path.at);
         if (!text.bad && text.len < MOST_BYTES)

@@ -10,8 +10,7 @@
 #include "text/pen.h"
 #include "tui/tui_in.h"
 
-#define PAIR_ROWS 6   /* of the panel below two models, with its rule */
-#define FRAME_MS  250 /* how often a long job is told */
+#define FRAME_MS 250 /* how often a long job is told */
 
 /* --- What is explored */
 
@@ -40,16 +39,18 @@ static void stop_exploring(struct tui *tui)
 static void begin_view(struct tui *tui)
 {
     struct frame_wanted fresh = FRAME_WANTED_INIT;
+    struct link_screen usual;
 
     if (!tui->pair_view) {
         fresh.share = tui->view.share ? tui->view.share : fresh.share;
         fresh.height = tui->view.height ? tui->view.height : fresh.height;
         fresh.below = tui->view.below;
     }
-    fresh.below |= tui->config.plain || tui->explorer.pair;
+    link_screen_init(&usual, &tui->explorer);
+    fresh.below |= tui->config.plain || usual.below;
     tui->pair_view = tui->explorer.pair != NULL;
-    if (tui->pair_view) /* what is said of them lies below their wide columns */
-        fresh.height = PAIR_ROWS;
+    if (tui->pair_view)
+        fresh.height = usual.height;
     tui->view = fresh;
     memset(tui->opened, 0, sizeof(tui->opened));
     for (unsigned i = 1; i < PANEL_COUNT; i++)
@@ -98,21 +99,45 @@ int tui_show(struct tui *tui, struct session *session, struct pair *pair,
     return 0;
 }
 
+struct link_screen tui_screen(const struct tui *tui)
+{
+    const struct frame_wanted *view = &tui->view;
+
+    return (struct link_screen){.focus = view->focus,
+                                .zoom = view->zoom,
+                                .labels = view->labels,
+                                .below = view->below && !tui->config.plain,
+                                .share = view->share,
+                                .height = view->height};
+}
+
+/* Stand as a link has it. */
+static void stand(struct tui *tui, const struct link_screen *screen)
+{
+    begin_view(tui);
+    tui->view.below = screen->below || tui->config.plain;
+    tui->view.share = screen->share;
+    tui->view.height = screen->height;
+    if (screen->focus != PANEL_NONE)
+        tui_focus(tui, screen->focus);
+    tui->view.labels = screen->labels;
+    tui->view.zoom = screen->zoom;
+    /* As the key 4 does: however large it is, it was asked for. */
+    if (screen->focus == PANEL_STATISTICS)
+        explorer_measure_row(&tui->explorer);
+}
+
 void tui_look_at(struct tui *tui, char *words)
 {
     struct link link = LINK_INIT;
-    enum panel_number focus = PANEL_NONE;
+    struct link_screen screen;
 
     if (!words)
         return;
     /* What the file has no more is left out. */
     link_words(&link, words);
-    if (link_apply(&link, &tui->explorer, &focus, NULL) < 0)
-        return;
-    begin_view(tui);
-    if (focus != PANEL_NONE)
-        tui_focus(tui, focus);
-    tui->view.zoom = link.zoom;
+    if (link_apply(&link, &tui->explorer, &screen, NULL) == 0)
+        stand(tui, &screen);
 }
 
 static void look_as_before(struct tui *tui)
@@ -141,12 +166,10 @@ int tui_open(struct tui *tui, const char *path, struct err *err)
 int tui_over(struct tui *tui, struct session *right, struct pair *pair, struct err *err)
 {
     struct session *left = tui->explorer.session, *ours = tui->session;
-    unsigned focus = tui->view.focus;
+    struct link_screen screen = tui_screen(tui);
 
     buf_clear(&tui->under_view);
-    link_options(&tui->under_view, &tui->explorer,
-                 focus < PANEL_COUNT ? (enum panel_number)focus : PANEL_NONE,
-                 tui->view.zoom);
+    link_options(&tui->under_view, &tui->explorer, &screen);
     tui->session = NULL; /* it stays open */
     if (tui_show(tui, right, pair, err) < 0) {
         tui->session = ours;
@@ -223,7 +246,7 @@ int tui_begin_exploring(struct tui *tui, struct err *err)
 {
     const struct tui_wanted *wanted = tui->wanted;
     struct session *session = wanted->session;
-    enum panel_number focus = PANEL_NONE;
+    struct link_screen screen;
 
     if (!session && !wanted->pair) {
         if (tui_open(tui, wanted->path, err) < 0)
@@ -240,12 +263,9 @@ int tui_begin_exploring(struct tui *tui, struct err *err)
         look_as_before(tui);
         return 0;
     }
-    if (link_apply(&wanted->link, &tui->explorer, &focus, err) < 0)
+    if (link_apply(&wanted->link, &tui->explorer, &screen, err) < 0)
         return -1;
-    begin_view(tui);
-    if (focus != PANEL_NONE)
-        tui_focus(tui, focus);
-    tui->view.zoom = wanted->link.zoom;
+    stand(tui, &screen);
     return 0;
 }
 

@@ -120,6 +120,8 @@ int tui_over(struct tui *tui, struct session *right, struct pair *pair,
 bool tui_leave(struct tui *tui);
 /* Make the view that options say, as link_options() wrote them. */
 void tui_look_at(struct tui *tui, char *words);
+/* How it stands on the screen, for a link. */
+struct link_screen tui_screen(const struct tui *tui);
 /* The same, telling how far it is; Esc stops it. */
 int tui_open_busy(struct tui *tui, const char *path, struct err *err);
 /* A frame into tui->cells, by their size. */
