@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "show/alarms_in.h"
 #include "show/value_text.h"
 #include "text/text.h"
@@ -55,16 +56,47 @@ static int add_findings(struct explorer *explorer)
     return 0;
 }
 
-static int add_use(struct explorer *explorer, uint32_t global, enum trust trust,
-                   uint32_t place)
+/* What a load would run, or needs. */
+struct uses {
+    uint8_t *trusts;    /* by string id of a global's name: enum trust */
+    const char **texts; /* by global; NULL: none of it was told yet */
+    bool any[TRUST_DANGER + 1];
+};
+
+static int uses_init(struct uses *uses, const struct show *show, struct arena *arena)
+{
+    const struct pickle_log *log = &show->model->pickle;
+
+    *uses = (struct uses){0};
+    uses->trusts =
+        arena_array(arena, (size_t)show->model->strings.n + 1, sizeof *uses->trusts);
+    uses->texts = arena_array(arena, (size_t)log->n_globals + 1, sizeof *uses->texts);
+    if (!uses->trusts || !uses->texts)
+        return -1;
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        uint32_t name = log->globals[i].name;
+        enum trust trust = name ? show_trust(show, name) : TRUST_KNOWN;
+
+        uses->trusts[name] = (uint8_t)trust;
+        uses->any[trust] = true;
+    }
+    return 0;
+}
+
+static int add_use(struct explorer *explorer, struct uses *uses, uint32_t global,
+                   enum trust trust, uint32_t place)
 {
     const struct model *model = explorer->show.model;
+    bool danger = trust == TRUST_DANGER;
     struct buf text = BUF_INIT;
 
-    buf_text(&text, trust == TRUST_DANGER ? "a load would run " : "needs the code of ");
-    escape_terminal(&text, model_string(model, model->pickle.globals[global].name));
-    return add(explorer, trust == TRUST_DANGER ? SEVERITY_ALARM : SEVERITY_WARNING, 0,
-               place, keep(explorer, &text));
+    if (!uses->texts[global]) {
+        buf_text(&text, danger ? "a load would run " : "needs the code of ");
+        escape_terminal(&text, model_string(model, model->pickle.globals[global].name));
+        uses->texts[global] = keep(explorer, &text);
+    }
+    return add(explorer, danger ? SEVERITY_ALARM : SEVERITY_WARNING, 0, place,
+               uses->texts[global]);
 }
 
 /* The global that what stands here is made by: the string id of its name, or 0. */
@@ -88,38 +120,47 @@ static uint32_t maker_of(const struct model *model, uint32_t place)
                : 0;
 }
 
-/* What a load would run, where it stands in the tree; what stands nowhere, at the root.
- */
+/* Those that are judged so, where they stand in the tree. */
+static int add_uses_of(struct explorer *explorer, struct uses *uses, enum trust trust)
+{
+    const struct show *show = &explorer->show;
+    uint32_t global;
+
+    for (uint32_t p = 0; p < show->model->n_places; p++) {
+        uint32_t maker = maker_of(show->model, p);
+
+        if (uses->trusts[maker] == trust && map_find(&show->globals, maker, &global) &&
+            add_use(explorer, uses, global, trust, p) < 0)
+            return -1;
+        if (explorer->alarms.n == MOST_ALARMS)
+            break;
+    }
+    return 0;
+}
+
+/* What a load would run, the worst first: there may be too many to keep. What stands
+ * nowhere in the tree is told at the root. */
 static int add_uses(struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
-    const struct model *model = show->model;
-    const struct pickle_log *log = &model->pickle;
-    bool *told =
-        arena_array(&explorer->arena, (size_t)log->n_globals + 1, sizeof *told);
-    uint32_t global;
+    const struct pickle_log *log = &show->model->pickle;
+    static const enum trust told[] = {TRUST_DANGER, TRUST_UNKNOWN};
+    struct uses uses;
 
-    if (!told)
-        return -1;
-    if (show->session->verdict.verdict == VERDICT_SAFE)
+    if (show->session->verdict.verdict == VERDICT_SAFE || log->n_globals == 0)
         return 0;
-    for (uint32_t p = 0; p < model->n_places && log->n_globals > 0; p++) {
-        uint32_t maker = maker_of(model, p);
-        enum trust trust = maker ? show_trust(show, maker) : TRUST_KNOWN;
-
-        if (trust == TRUST_KNOWN || !map_find(&show->globals, maker, &global))
-            continue;
-        told[global] = true;
-        if (add_use(explorer, global, trust, p) < 0)
+    if (uses_init(&uses, show, &explorer->arena) < 0)
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        if (uses.any[told[i]] && add_uses_of(explorer, &uses, told[i]) < 0)
             return -1;
-    }
     for (uint32_t i = 0; i < log->n_globals; i++) {
-        enum trust trust = verdict_judge(model, &show->session->verdict, i, NULL);
+        enum trust trust = verdict_judge(show->model, &show->session->verdict, i, NULL);
 
-        if (trust == TRUST_KNOWN || told[i] ||
-            model_string(model, log->globals[i].name).len == 0)
+        if (trust == TRUST_KNOWN || uses.texts[i] ||
+            model_string(show->model, log->globals[i].name).len == 0)
             continue;
-        if (add_use(explorer, i, trust, FINDING_NOWHERE) < 0)
+        if (add_use(explorer, &uses, i, trust, FINDING_NOWHERE) < 0)
             return -1;
     }
     return 0;

@@ -276,6 +276,27 @@ TEST(details_of_an_unsafe_file_begin_with_what_a_load_would_run)
     scene_end(&s);
 }
 
+TEST(what_a_load_would_run_is_told_before_ten_thousand_unknown_classes)
+{
+    struct buf pickle = BUF_INIT;
+    struct scene s;
+
+    buf_add(&pickle, "\x80\x02}(", 4);
+    for (int i = 0; i < 10001; i++)
+        buf_printf(&pickle, "V%d\ncmine\nBlock\n)R", i);
+    buf_text(&pickle, "Vlast\ncposix\nsystem\nVls\n\x85Ru.");
+    scene_begin(&s, pickled(UNSAFE_NAME, pickle.at, pickle.len));
+    CHECK(explorer_next_alarm(&s.explorer));
+    CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "last"));
+    CHECK_STR(buf_cstr(&s.explorer.message),
+              "✗ a load would run posix.system   1 of 10000");
+    CHECK(explorer_next_alarm(&s.explorer));
+    CHECK_STR(buf_cstr(&s.explorer.message),
+              "! needs the code of mine.Block   2 of 10000");
+    scene_end(&s);
+    buf_release(&pickle);
+}
+
 TEST(of_many_places_of_one_tensor_a_hundred_are_told_and_the_rest_is_counted)
 {
     struct scene s;
