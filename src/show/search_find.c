@@ -11,13 +11,11 @@
 
 #define LONG_PATH  1024 /* of longer full names, the end is looked at */
 #define SOME_TYPES 8192 /* so many are remembered; a power of two */
-#define MOST_PARTS 16   /* of a full name that was typed */
 
 /* What is known of a name. */
 enum known {
     KNOWN = 1,
-    KNOWN_MATCHES = 2, /* the name alone */
-    KNOWN_BEGINS = 4,  /* it begins with the last part of what was typed */
+    KNOWN_MATCHES = 2,
 };
 
 struct type_known {
@@ -42,8 +40,8 @@ struct finder {
     struct arena arena;
     uint8_t *names;           /* by string: enum known; NULL: names have no numbers */
     struct type_known *types; /* SOME_TYPES of them */
-    struct str parts[MOST_PARTS];
-    uint32_t n_parts; /* of what was typed, between dots; 0: compare full names */
+    struct path_search *path; /* looks at full names; NULL: `walk` says them */
+    bool odd;                 /* it met a name that it can not look at */
     struct walk walk;
 };
 
@@ -150,62 +148,21 @@ static int walk_to(struct walk *walk, const struct outline *outline, uint32_t pl
     return walk->path.bad ? -1 : 0;
 }
 
-static bool begins_with(const struct search *search, struct str name, struct str part)
-{
-    size_t same = 0;
-
-    while (same < part.len && same < name.len &&
-           search_same_char(search, name.at[same], part.at[same]))
-        same++;
-    return same == part.len;
-}
-
-static unsigned look_at_name(struct finder *f, struct str name)
-{
-    struct search *search = f->search;
-
-    if (f->n_parts > 0)
-        return KNOWN |
-               (begins_with(search, name, f->parts[f->n_parts - 1]) ? KNOWN_BEGINS : 0);
-    return KNOWN | (search_text(search, name, 0) ? KNOWN_MATCHES : 0);
-}
-
-static unsigned name_known(struct finder *f, uint32_t at)
+static bool name_matches(struct finder *f, uint32_t at)
 {
     uint8_t *known;
 
     if (!f->names)
-        return look_at_name(f, outline_name(f->outline, at));
+        return search_text(f->search, outline_name(f->outline, at), 0);
     known = &f->names[f->outline->show->model->name[at]];
     if (!*known)
-        *known = (uint8_t)look_at_name(f, outline_name(f->outline, at));
-    return *known;
+        *known = search_text(f->search, outline_name(f->outline, at), 0)
+                     ? KNOWN | KNOWN_MATCHES
+                     : KNOWN;
+    return *known & KNOWN_MATCHES;
 }
 
-/* "layer1.0.co" part by part: the name begins with the last, those above it are the
- * others, and the topmost of these ends with the first. */
-static bool parts_match(struct finder *f, uint32_t at)
-{
-    const struct outline *outline = f->outline;
-    uint32_t i = f->n_parts - 1;
-
-    /* "layer1." ends before any name begins. */
-    if (f->parts[i].len == 0 || !(name_known(f, at) & KNOWN_BEGINS))
-        return false;
-    while (i-- > 0) {
-        struct str name, part = f->parts[i];
-
-        at = outline->parent[at];
-        if (at == 0 || at == NO_PLACE)
-            return false; /* the root has no name */
-        name = outline_name(outline, at);
-        if (name.len < part.len || (i > 0 && name.len != part.len) ||
-            !begins_with(f->search, str_from(name, name.len - part.len), part))
-            return false;
-    }
-    return true;
-}
-
+/* Of the place that `walk` is at. */
 static bool path_matches(struct finder *f, uint32_t at)
 {
     struct str name = outline_name(f->outline, at), path = buf_span(&f->walk.path);
@@ -215,7 +172,8 @@ static bool path_matches(struct finder *f, uint32_t at)
     return search_text(f->search, path, path.len > name.len ? path.len - name.len : 0);
 }
 
-static bool matches(struct finder *f, uint32_t at)
+/* `hit`: its full name is known to match. */
+static bool matches(struct finder *f, uint32_t at, bool hit)
 {
     struct search *search = f->search;
     uint32_t place;
@@ -223,47 +181,14 @@ static bool matches(struct finder *f, uint32_t at)
 
     if (search->word != WORD_NONE)
         return place != NO_PLACE && matches_word(search, model, place);
-    if (search->text.len == 0)
+    if (search->text.len == 0 || hit)
         return true;
-    if (f->n_parts > 0  ? parts_match(f, at)
-        : search->paths ? path_matches(f, at)
-                        : name_known(f, at) & KNOWN_MATCHES)
+    if (!search->paths ? name_matches(f, at) : !f->path && path_matches(f, at))
         return true;
     return search->types && place != NO_PLACE && type_matches(f, model, place);
 }
 
 /* --- All of them */
-
-/* What was typed, part by part; unless a name has a dot itself, or the pattern is more
- * than letters: then full names are needed. */
-static void find_parts(struct finder *f)
-{
-    const struct outline *outline = f->outline;
-    struct str rest = f->search->text;
-    uint32_t n = 0;
-
-    if (!f->search->paths || f->search->regex || f->search->glob)
-        return;
-    while (n < MOST_PARTS && str_split(&rest, '.', &f->parts[n]))
-        n++;
-    if (rest.at)
-        return;
-    for (uint32_t p = 1; p < outline->n; p++) {
-        uint8_t *known = f->names ? &f->names[outline->show->model->name[p]] : NULL;
-
-        if (known && *known)
-            continue;
-        if (str_find_char(outline_name(outline, p), '.') >= 0) {
-            f->n_parts = 0;
-            if (f->names)
-                memset(f->names, 0, outline->show->model->strings.n);
-            return;
-        }
-        f->n_parts = n;
-        if (known)
-            *known = (uint8_t)look_at_name(f, outline_name(outline, p));
-    }
-}
 
 static int finder_begin(struct finder *f)
 {
@@ -277,7 +202,8 @@ static int finder_begin(struct finder *f)
     f->types = arena_array(&f->arena, SOME_TYPES, sizeof *f->types);
     if (!f->types)
         return -1;
-    find_parts(f);
+    if (f->search->paths)
+        f->path = path_search_new(f->search, f->outline, &f->arena);
     return 0;
 }
 
@@ -292,14 +218,35 @@ static void finder_end(struct finder *f)
 static int look(struct finder *f, uint32_t at, bool asked, uint8_t *match,
                 uint32_t *count)
 {
-    bool whole = f->search->paths && f->n_parts == 0;
+    enum path_found found = f->path ? path_search_next(f->path, at) : PATH_NONE;
 
-    if (whole && walk_to(&f->walk, f->outline, at) < 0)
+    f->odd = found == PATH_ODD;
+    if (f->odd || found == PATH_SPENT)
         return -1;
-    if (asked && at > 0 && matches(f, at)) {
+    if (f->search->paths && !f->path && walk_to(&f->walk, f->outline, at) < 0)
+        return -1;
+    if (asked && at > 0 && matches(f, at, found == PATH_HIT)) {
         match[at / 8] |= (uint8_t)(1u << (at % 8));
         ++*count;
     }
+    return 0;
+}
+
+/* All of them, or all among those. */
+static int look_at_all(struct finder *f, const uint8_t *among, uint8_t *match,
+                       uint32_t *ret_count)
+{
+    uint32_t n = f->outline->n, count = 0;
+    bool skip = among && !f->search->paths;
+
+    memset(match, 0, bit_bytes(n));
+    for (uint32_t p = 0; p < n && !f->search->gave_up; p++) {
+        if (skip && p % 8 == 0 && among[p / 8] == 0)
+            p += 7;
+        else if (look(f, p, !among || bit_get(among, p), match, &count) < 0)
+            return -1;
+    }
+    *ret_count = count;
     return 0;
 }
 
@@ -308,16 +255,14 @@ int search_find(struct search *search, const struct outline *outline,
                 struct err *err)
 {
     struct finder f = {.search = search, .outline = outline};
-    uint32_t n = outline->n, count = 0;
+    uint32_t count = 0;
     int status = finder_begin(&f);
-    bool skip = among && !(search->paths && f.n_parts == 0);
 
-    memset(match, 0, bit_bytes(n));
-    for (uint32_t p = 0; p < n && !search->gave_up && status == 0; p++) {
-        if (skip && p % 8 == 0 && among[p / 8] == 0)
-            p += 7;
-        else
-            status = look(&f, p, !among || bit_get(among, p), match, &count);
+    if (status == 0)
+        status = look_at_all(&f, among, match, &count);
+    if (f.odd) {
+        f.path = NULL;
+        status = look_at_all(&f, among, match, &count);
     }
     if (status < 0)
         err_set(err, ERR_LIMIT, "no memory for the names of the model");

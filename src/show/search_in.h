@@ -1,11 +1,13 @@
 /* search_in.h - a search from inside: search.c understands what was typed and holds it
- * against a text, search_find.c against all rows of a tree. */
+ * against a text, search_find.c against all rows of a tree, search_path.c against their
+ * full names. */
 #ifndef SHOW_SEARCH_IN_H
 #define SHOW_SEARCH_IN_H
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "show/outline.h"
 #include "show/search.h"
 
 enum search_word { WORD_NONE, WORD_TRAINABLE, WORD_FROZEN };
@@ -30,5 +32,19 @@ struct search {
 bool search_text(struct search *search, struct str s, size_t own);
 /* Are they the same letter, as far as case counts? */
 bool search_same_char(const struct search *search, char a, char b);
+
+/* A search that looks at full names, place after place in order. NULL: it is more than
+ * a row of letters, or there is no memory: then full names are needed as text. */
+struct path_search;
+struct path_search *path_search_new(const struct search *search,
+                                    const struct outline *outline, struct arena *arena);
+
+enum path_found {
+    PATH_NONE,
+    PATH_HIT,
+    PATH_ODD,   /* this name needs more: look at all of them as text */
+    PATH_SPENT, /* no memory */
+};
+enum path_found path_search_next(struct path_search *path, uint32_t at);
 
 #endif

@@ -1,10 +1,12 @@
 #include "show/search.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/test.h"
 #include "show/sample_in.h"
+#include "show/search_in.h"
 
 static void begin(struct sample *s)
 {
@@ -102,6 +104,123 @@ TEST(regular_expressions_follow_the_same_rules)
     CHECK_STR(found(&s, "/layer[2].*conv2/"), "layer2.conv2 ");
     CHECK_STR(found(&s, "/Conv2d\\(3/"), "layer1.conv2 layer2.conv2 ");
     CHECK_STR(found(&s, "/e.*t/"), "layer1.conv2.weight layer2.conv2.weight ");
+    sample_release(&s);
+}
+
+/* --- Full names, a letter at a time */
+
+static void begin_names(struct sample *s)
+{
+    static const char *const names[] = {"a", "b", "ab", "B1", "a.b"};
+    uint32_t x, y, z;
+
+    sample_begin(s, "x.pt");
+    build_set_kind(&s->build, 0, PLACE_MODULE);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        x = sample_module(s, 0, names[i], "x.Block", "");
+        for (size_t j = 0; j < COUNT_OF(names); j++) {
+            y = sample_module(s, x, names[j], "x.Block", "");
+            z = sample_module(s, y, names[(i + j) % 5], "x.Block", "");
+            sample_module(s, z, names[j], "x.Block", "");
+        }
+    }
+    sample_finish(s);
+}
+
+/* Is each name found that matches as a whole text? */
+static void check_names(struct sample *s, const char *pattern, bool simple)
+{
+    struct search *search = search_new(str_of(pattern), NULL);
+    struct outline outline;
+    uint8_t match[32] = {0}, keep[32] = {0};
+    struct buf path = BUF_INIT;
+    struct arena arena;
+    uint32_t n;
+
+    CHECK(search && s->model->n_places <= 8 * sizeof match);
+    arena_init(&arena, 0);
+    CHECK(outline_init(&outline, &s->show, &arena, NULL) == 0);
+    if (search->paths)
+        CHECK((path_search_new(search, &outline, &arena) != NULL) == simple);
+    CHECK(search_all(search, &s->show, match, keep, &n, NULL) == 0);
+    for (uint32_t p = 1; p < s->model->n_places; p++) {
+        struct str name = place_name(s->model, p), all;
+
+        buf_clear(&path);
+        place_path(s->model, p, &path);
+        all = search->paths ? buf_span(&path) : name;
+        CHECK(search_text(search, all, search->paths ? path.len - name.len : 0) ==
+              bit_get(match, p));
+    }
+    buf_release(&path);
+    arena_release(&arena);
+    search_free(search);
+}
+
+TEST(full_names_are_found_as_if_they_were_texts)
+{
+    static const char *const simple[] = {
+        "a.b",     "b.a.",         ".",          "ab.b1",      "a.B1",
+        "a*.b",    "?.?.*",        "*.*.*b",     "/a.b/",      "/^a.*b$/",
+        "/b.+1/",  "/x*./",        "/^.*$/",     "/[ab].a?b/", "/[^a]./",
+        "/^x*.?/", "/\\w\\.\\d?/", "/B.*[a-b]/", "/[b-]./",    "/[^.]+$/",
+    };
+    static const char *const others[] = {
+        "/(a|b)./", "/a.*?b/",        "/a.{2}/", "/a.|b/",
+        "/\\Aa./",  "/[[:alpha:]]./", "/a.\\b/",
+    };
+    struct sample s;
+
+    begin_names(&s);
+    for (size_t i = 0; i < COUNT_OF(simple); i++)
+        check_names(&s, simple[i], true);
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        check_names(&s, others[i], false);
+    sample_release(&s);
+}
+
+TEST(random_expressions_find_the_same_full_names_letter_by_letter)
+{
+    static const char *const atoms[] = {"a",    "b",    ".",   "\\.",
+                                        "[ab]", "[^a]", "\\w", "1"};
+    static const char *const repeats[] = {"", "", "*", "+", "?"};
+    uint64_t random = 1;
+    struct sample s;
+
+    begin_names(&s);
+    for (int round = 0; round < 3000; round++) {
+        char pattern[64] = "/.";
+        size_t at = 2;
+
+        random = hash_mix(random, (uint64_t)round);
+        if (random >> 40 & 1) /* else it begins with any letter */
+            at = (size_t)snprintf(pattern, sizeof pattern, "/%s.",
+                                  random >> 41 & 1 ? "^" : "");
+        for (unsigned i = 0; i < 1 + (random >> 50) % 5; i++)
+            at += (size_t)snprintf(pattern + at, sizeof pattern - at, "%s%s",
+                                   atoms[random >> (6 * i) & 7],
+                                   repeats[(random >> (6 * i + 3) & 7) % 5]);
+        snprintf(pattern + at, sizeof pattern - at, "%s",
+                 random >> 42 & 1 ? "$/" : "/");
+        check_names(&s, pattern, true);
+    }
+    sample_release(&s);
+}
+
+TEST(names_beyond_ascii_are_looked_at_as_text)
+{
+    struct sample s;
+    uint32_t node;
+
+    sample_begin(&s, "x.pt");
+    build_set_kind(&s.build, 0, PLACE_MODULE);
+    node = sample_module(&s, 0, "a", "x.Block", "");
+    sample_module(&s, node, "é", "x.Block", "");
+    sample_module(&s, node, "ab", "x.Block", "");
+    sample_finish(&s);
+    CHECK_STR(found(&s, "/a..$/"), "a.é ");
+    CHECK_STR(found(&s, "/a...$/"), "a.ab ");
+    CHECK_STR(found(&s, "a.é"), "a.é ");
     sample_release(&s);
 }
 
