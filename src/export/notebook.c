@@ -24,6 +24,16 @@ void notebook_html(struct buf *to, struct str text, size_t cells)
     buf_release(&cut);
 }
 
+bool notebook_shows(const struct notebook *n, const char *id)
+{
+    const struct column *wanted = column_find(str_of(id));
+
+    for (size_t i = 0; i < n->printed.n_columns; i++)
+        if (n->printed.chosen && n->printed.columns[i] == wanted)
+            return true;
+    return !n->printed.chosen;
+}
+
 void notebook_put(struct notebook *n, size_t cells)
 {
     notebook_html(&n->page, buf_span(&n->spare), cells);
@@ -58,11 +68,12 @@ static void add_colours(struct buf *to, bool dark)
  * it of themselves; elsewhere it is as the reader's system says. */
 static void add_style(struct buf *to, const char *theme)
 {
-    bool dark = theme && strcmp(theme, "dark") == 0;
-
     buf_text(to, "<style>\n.torchoscope");
-    add_colours(to, dark);
-    if (!theme) {
+    add_colours(to, false);
+    if (theme) { /* of this one alone, wherever it stands */
+        buf_printf(to, ".torchoscope.ts-%s.ts-%s", theme, theme);
+        add_colours(to, strcmp(theme, "dark") == 0);
+    } else {
         buf_text(to, "@media screen and (prefers-color-scheme:dark){.torchoscope");
         add_colours(to, true);
         buf_text(to, "}\n[data-jp-theme-light=true] .torchoscope,"
@@ -91,7 +102,7 @@ static void add_pill(struct notebook *n)
     if (!session_judged(n->session))
         return;
     buf_printf(&n->page, " <span class=\"ts-pill ts-%s\">", kind);
-    summary_verdict(&n->spare, &n->show);
+    summary_verdict(&n->spare, &n->printed.show);
     notebook_put(n, TITLE_CELLS);
     buf_text(&n->page, "</span>");
 }
@@ -108,7 +119,7 @@ static void add_title(struct notebook *n)
     else if (is_named_for_class(n))
         escape_terminal(&n->spare, class_short(place_class(n->model, 0)));
     else
-        escape_terminal(&n->spare, n->show.file_name);
+        escape_terminal(&n->spare, n->printed.show.file_name);
 }
 
 /* "resnet50.pth, 97.8MB, torch zip, read without running anything in it" */
@@ -119,7 +130,7 @@ static void add_facts(struct notebook *n)
 
     if (model->n_files > 0 && model->file_bytes > 0) {
         if (is_named_for_class(n)) {
-            escape_terminal(&n->spare, n->show.file_name);
+            escape_terminal(&n->spare, n->printed.show.file_name);
             buf_text(&n->spare, ", ");
         }
         text_bytes(&n->spare, model->file_bytes);
@@ -172,7 +183,7 @@ static void end_figure(struct notebook *n)
 
 static void write_times(struct notebook *n)
 {
-    const struct activities *all = n->show.activity;
+    const struct activities *all = n->printed.show.activity;
 
     run_time(&n->spare, all->total_ns);
     if (n->spare.len > 0) {
@@ -194,18 +205,23 @@ static void write_figures(struct notebook *n)
     const struct counts *total = &n->session->total;
 
     buf_text(&n->page, "<div class=\"ts-figures\">");
-    text_count(&n->spare, total->params);
-    begin_figure(n);
-    buf_text(&n->spare, "parameters");
-    if (total->trainable > 0 || total->frozen > 0)
-        buf_text(&n->spare, ", ");
-    summary_trainable(&n->spare, total);
-    end_figure(n);
-    text_bytes(&n->spare, total->bytes);
-    begin_figure(n);
-    buf_text(&n->spare, total->buffer_tensors > 0 ? "with buffers" : "of parameters");
-    end_figure(n);
-    if (n->show.activity)
+    if (notebook_shows(n, "params")) {
+        text_count(&n->spare, total->params);
+        begin_figure(n);
+        buf_text(&n->spare, "parameters");
+        if (total->trainable > 0 || total->frozen > 0)
+            buf_text(&n->spare, ", ");
+        summary_trainable(&n->spare, total);
+        end_figure(n);
+    }
+    if (notebook_shows(n, "memory")) {
+        text_bytes(&n->spare, total->bytes);
+        begin_figure(n);
+        buf_text(&n->spare,
+                 total->buffer_tensors > 0 ? "with buffers" : "of parameters");
+        end_figure(n);
+    }
+    if (n->printed.show.activity && notebook_shows(n, "time"))
         write_times(n);
     text_commas(&n->spare, total->modules > 0 ? total->modules : total->tensors);
     begin_figure(n);
@@ -237,7 +253,8 @@ static int write_notes(struct notebook *n, struct err *err)
     struct run_lines lines = {0};
     uint32_t all, shown = 0;
 
-    if (n->show.activity && run_notes(&lines, &n->show, &n->arena, err) < 0)
+    if (n->printed.show.activity &&
+        run_notes(&lines, &n->printed.show, &n->printed.arena, err) < 0)
         return -1;
     all = lines.n + model->n_findings;
     if (all == 0)
@@ -266,10 +283,14 @@ static const char ending[] = "</div>\n";
 
 static int write_page(struct notebook *n, struct err *err)
 {
+    const char *theme = n->wanted->theme;
     uint32_t place = n->wanted->place;
 
-    buf_text(&n->page, "<div class=\"torchoscope\">\n");
-    add_style(&n->page, n->wanted->theme);
+    if (theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0)
+        theme = NULL;
+    buf_printf(&n->page, "<div class=\"torchoscope%s%s\">\n", theme ? " ts-" : "",
+               theme ? theme : "");
+    add_style(&n->page, theme);
     if (place > 0 && place < n->model->n_places &&
         n->model->kind[place] == PLACE_TENSOR) {
         if (notebook_tensor(n, place, err) < 0)
@@ -288,10 +309,11 @@ int export_notebook(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err)
 {
     struct notebook n = {.session = session, .model = session->model, .wanted = wanted};
+    struct printed_wanted view = wanted->view;
     int status;
 
-    arena_init(&n.arena, 0);
-    status = show_init(&n.show, session, &n.arena, err);
+    view.depth = view.depth < NOTEBOOK_DEEPEST ? view.depth : NOTEBOOK_DEEPEST;
+    status = printed_begin(&n.printed, session, &view, err);
     if (status == 0)
         status = write_page(&n, err);
     if (status == 0 && n.page.bad)
@@ -300,6 +322,6 @@ int export_notebook(struct out *out, struct session *session,
         out_str(out, buf_span(&n.page));
     buf_release(&n.page);
     buf_release(&n.spare);
-    arena_release(&n.arena);
+    printed_end(&n.printed);
     return status;
 }

@@ -9,23 +9,24 @@
 #ifndef EXPORT_NOTEBOOK_IN_H
 #define EXPORT_NOTEBOOK_IN_H
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "export/exporters.h"
-#include "show/show.h"
+#include "show/printed.h"
 
-#define NOTEBOOK_MOST 300000u
+#define NOTEBOOK_MOST    300000u
+#define NOTEBOOK_DEEPEST 100 /* levels; browsers give up at some hundred */
 
 struct notebook {
     struct session *session;
     const struct model *model;
     const struct export_wanted *wanted;
-    struct arena arena;
-    struct show show;
+    struct printed printed; /* what is shown, by what was asked for */
     struct buf page;
     struct buf spare; /* for one text; anybody may use it and leaves it empty */
 };
 
+/* Is this column of THE TABLE to be shown? All are, if none were chosen. */
+bool notebook_shows(const struct notebook *n, const char *id);
 /* Move `spare` to the page as HTML, at most `cells` wide. */
 void notebook_put(struct notebook *n, size_t cells);
 /* The same to any buf. */

@@ -12,8 +12,7 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define DEEPEST    100 /* levels; browsers give up at some hundred */
-#define OPEN_ROWS  32  /* shown at first */
+#define OPEN_ROWS  32 /* shown at first */
 #define NAME_CELLS 80
 #define WHAT_CELLS 160
 #define CELL_CELLS 80
@@ -25,23 +24,37 @@
 struct notebook_column {
     const char *id; /* of THE TABLE (show/labels.h) */
     const char *header, *about;
-    char bar; /* its variable in the style, or 0 */
+    char bar;       /* its variable in the style, or 0 */
+    unsigned width; /* pixels, where columns were chosen: else the style has them */
 };
 
 static const struct notebook_column model_columns[] = {
-    {"params", "parameters", "tied ones once", 'p'},
-    {"memory", "memory", "parameters and buffers", 0},
-    {"shapes", "tensors", "shapes of its own tensors", 0},
+    {"params", "parameters", "tied ones once", 'p', 0},
+    {"memory", "memory", "parameters and buffers", 0, 0},
+    {"shapes", "tensors", "shapes of its own tensors", 0, 0},
 };
 static const struct notebook_column run_columns[] = {
-    {"params", "parameters", "tied ones once", 'p'},
-    {"memory", "memory", "parameters and buffers", 0},
-    {"in", "input", "shape of its first tensor; *: it varied", 0},
-    {"out", "output", "shape of its first tensor; *: it varied", 0},
-    {"calls", "calls", "how often it was called", 0},
-    {"time", "forward", "time of all calls, with what they called", 't'},
+    {"params", "parameters", "tied ones once", 'p', 0},
+    {"memory", "memory", "parameters and buffers", 0, 0},
+    {"in", "input", "shape of its first tensor; *: it varied", 0, 0},
+    {"out", "output", "shape of its first tensor; *: it varied", 0, 0},
+    {"calls", "calls", "how often it was called", 0, 0},
+    {"time", "forward", "time of all calls, with what they called", 't', 0},
 };
-#define MOST_COLUMNS COUNT_OF(run_columns)
+/* Of columns that were chosen: how they differ from what THE TABLE says. */
+static const struct notebook_column chosen_columns[] = {
+    {"params", "parameters", NULL, 'p', 138},
+    {"percent", "of above", NULL, 0, 54},
+    {"in", "input", NULL, 0, 100},
+    {"out", "output", NULL, 0, 100},
+    {"calls", NULL, NULL, 0, 40},
+    {"time", "forward", NULL, 't', 138},
+    {"time%", "of above", NULL, 0, 54},
+    {"shapes", "tensors", NULL, 0, 220},
+};
+#define CHOSEN_WIDTH 66  /* of the others, and without a bar */
+#define NAME_WIDTH   200 /* at least */
+#define COLUMN_GAP   14  /* as in the style */
 
 /* --- What is known of each row */
 
@@ -56,10 +69,10 @@ struct piece {
 
 struct listing {
     struct notebook *n;
-    const struct notebook_column *columns;
+    struct notebook_column columns[PRINTED_COLUMNS];
     size_t n_columns;
-    const struct column *cells[MOST_COLUMNS], *trainable;
-    struct rows rows;
+    const struct column *cells[PRINTED_COLUMNS], *trainable;
+    const struct rows *rows;
     struct piece *pieces; /* by row */
     uint32_t *order;      /* rows, breadth first */
     uint32_t *modules;    /* by place: how many modules stand before it */
@@ -70,17 +83,15 @@ struct listing {
 
 static int make_rows(struct listing *l, struct err *err)
 {
-    const struct export_wanted *wanted = l->n->wanted;
     const struct model *model = l->n->model;
-    struct arena *arena = &l->n->arena;
-    struct view view = VIEW_INIT;
+    struct arena *arena = &l->n->printed.arena;
     uint32_t n = model->n_places;
 
-    view.depth = wanted->view.depth < DEEPEST ? wanted->view.depth : DEEPEST;
-    if (rows_make(&l->rows, &l->n->show, &view, arena, err) < 0)
+    if (printed_rows(&l->n->printed, err) < 0)
         return -1;
-    l->pieces = arena_array(arena, l->rows.n, sizeof *l->pieces);
-    l->order = arena_array(arena, l->rows.n, sizeof *l->order);
+    l->rows = &l->n->printed.rows;
+    l->pieces = arena_array(arena, l->rows->n, sizeof *l->pieces);
+    l->order = arena_array(arena, l->rows->n, sizeof *l->order);
     l->modules = arena_array(arena, n + 1, sizeof *l->modules);
     l->tensors = arena_array(arena, n + 1, sizeof *l->tensors);
     if (!l->pieces || !l->order || !l->modules || !l->tensors)
@@ -94,20 +105,20 @@ static int make_rows(struct listing *l, struct err *err)
 
 static void find_order(struct listing *l)
 {
-    uint32_t first[DEEPEST + 2] = {0};
+    uint32_t first[NOTEBOOK_DEEPEST + 2] = {0};
 
-    for (uint32_t r = 0; r < l->rows.n; r++) {
-        const struct row at = rows_at(&l->rows, r), *row = &at;
+    for (uint32_t r = 0; r < l->rows->n; r++) {
+        const struct row at = rows_at(l->rows, r), *row = &at;
 
         first[row->depth + 1]++;
         l->pieces[r].inner |= (row->flags & ROW_CLOSED) != 0;
         if (row->above != NO_ROW)
             l->pieces[row->above].inner = true;
     }
-    for (uint32_t d = 1; d <= DEEPEST + 1; d++)
+    for (uint32_t d = 1; d <= NOTEBOOK_DEEPEST + 1; d++)
         first[d] += first[d - 1];
-    for (uint32_t r = 0; r < l->rows.n; r++)
-        l->order[first[l->rows.cells[r].depth]++] = r;
+    for (uint32_t r = 0; r < l->rows->n; r++)
+        l->order[first[l->rows->cells[r].depth]++] = r;
 }
 
 /* --- The text of one row */
@@ -125,7 +136,7 @@ static void add_bar(struct buf *to, char bar, uint64_t part, uint64_t whole)
 
 static void add_bars(struct listing *l, const struct row *row)
 {
-    const struct show *show = &l->n->show;
+    const struct show *show = &l->n->printed.show;
     struct buf *to = &l->texts;
     size_t before;
 
@@ -143,7 +154,7 @@ static void add_bars(struct listing *l, const struct row *row)
 /* "NaN 12": made here; or passed on; or an exception. */
 static void add_alarm(struct listing *l, const struct row *row)
 {
-    const struct show *show = &l->n->show;
+    const struct show *show = &l->n->printed.show;
     struct buf *to = &l->texts;
     unsigned flags;
 
@@ -183,7 +194,7 @@ static void add_what(struct listing *l, const struct row *row)
         show_is_leaf(model, row->place)) {
         struct buf word = BUF_INIT;
 
-        l->trainable->cell(&word, &l->n->show, row);
+        l->trainable->cell(&word, &l->n->printed.show, row);
         if (str_is(buf_span(&word), "frozen"))
             buf_text(what, ", frozen");
         buf_release(&word);
@@ -199,7 +210,8 @@ static void add_name(struct listing *l, const struct row *row)
 {
     struct buf cut = BUF_INIT;
 
-    label_make(&l->label, &l->n->show, row, LABEL_NAME);
+    label_make(&l->label, &l->n->printed.show, row,
+               l->n->printed.view.flat ? LABEL_PATH : LABEL_NAME);
     text_cut_middle(&cut, buf_span(&l->label.name), NAME_CELLS, "…");
     buf_text(&l->texts, "<b>");
     notebook_html(&l->texts, buf_span(&cut), NAME_CELLS);
@@ -211,14 +223,29 @@ static void add_name(struct listing *l, const struct row *row)
 static void make_cell(struct listing *l, size_t c, const struct row *row)
 {
     struct buf *to = &l->n->spare;
-    bool time = l->columns[c].bar == 't';
+    bool time = l->cells[c] == column_find(STR("time"));
 
-    l->cells[c]->cell(to, &l->n->show, row);
+    l->cells[c]->cell(to, &l->n->printed.show, row);
     if (str_starts(buf_span(to), STR("| ")))
         memmove(to->at, to->at + 2, to->len -= 2);
     if (to->len > 0)
         return;
-    buf_text(to, time && row_run(&l->n->show, row, RUN_CALLS) > 0 ? "<1μs" : "–");
+    buf_text(to,
+             time && row_run(&l->n->printed.show, row, RUN_CALLS) > 0 ? "<1μs" : "–");
+}
+
+/* The style knows the usual columns by their order, others by what they are. */
+static void begin_cell(struct buf *to, const struct listing *l, size_t c)
+{
+    const char *kind = l->columns[c].bar == 'p'   ? "ts-p"
+                       : l->columns[c].bar == 't' ? "ts-t"
+                       : l->cells[c]->right       ? "ts-n"
+                                                  : NULL;
+
+    if (l->n->printed.chosen && kind)
+        buf_printf(to, "<i> · </i><span class=\"%s\">", kind);
+    else
+        buf_text(to, "<i> · </i><span>");
 }
 
 /* A shape that a module did not change is dim. */
@@ -233,7 +260,7 @@ static void add_cells(struct listing *l, const struct row *row)
         if (out && str_eq(buf_span(&before), buf_span(&l->n->spare)))
             buf_text(&l->texts, "<i> · </i><span class=\"ts-same\">");
         else
-            buf_text(&l->texts, "<i> · </i><span>");
+            begin_cell(&l->texts, l, c);
         notebook_html(&l->texts, buf_span(&l->n->spare), CELL_CELLS);
         buf_clear(&before);
         buf_str(&before, buf_span(&l->n->spare));
@@ -245,7 +272,7 @@ static void add_cells(struct listing *l, const struct row *row)
 
 static void add_row(struct listing *l, uint32_t r)
 {
-    const struct row at = rows_at(&l->rows, r), *row = &at;
+    const struct row at = rows_at(l->rows, r), *row = &at;
     const struct model *model = l->n->model;
     bool inner = l->pieces[r].inner;
     enum family family = inner ? FAMILY_NONE : family_of_place(model, row->place);
@@ -253,7 +280,7 @@ static void add_row(struct listing *l, uint32_t r)
     buf_text(&l->texts, inner ? "<summary class=\"ts-r" : "<div class=\"ts-r");
     if (family != FAMILY_NONE)
         buf_printf(&l->texts, " ts-%s", family_name(family));
-    if (l->n->show.activity && run_gap_word(&l->n->show, row->place))
+    if (l->n->printed.show.activity && run_gap_word(&l->n->printed.show, row->place))
         buf_text(&l->texts, " ts-off");
     buf_char(&l->texts, '"');
     add_bars(l, row);
@@ -272,9 +299,9 @@ static void write_pieces(struct listing *l, size_t room)
 {
     size_t used = 0;
 
-    for (uint32_t i = 0; i < l->rows.n; i++) {
+    for (uint32_t i = 0; i < l->rows->n; i++) {
         struct piece *piece = &l->pieces[l->order[i]];
-        uint32_t above = l->rows.cells[l->order[i]].above;
+        uint32_t above = l->rows->cells[l->order[i]].above;
 
         piece->from = l->texts.len;
         add_row(l, l->order[i]);
@@ -303,8 +330,8 @@ static void count_rest(struct listing *l)
 {
     const struct model *model = l->n->model;
 
-    for (uint32_t r = 0; r < l->rows.n; r++) {
-        const struct row at = rows_at(&l->rows, r), *row = &at;
+    for (uint32_t r = 0; r < l->rows->n; r++) {
+        const struct row at = rows_at(l->rows, r), *row = &at;
         uint32_t end = model->end[row->place];
 
         if (row->flags & ROW_CLOSED)
@@ -321,12 +348,12 @@ static void count_rest(struct listing *l)
 /* Breadth first, too, as long as few rows are seen; and down to where it went wrong. */
 static void choose_open(struct listing *l)
 {
-    const struct activities *did = l->n->show.activity;
+    const struct activities *did = l->n->printed.show.activity;
     uint32_t seen = 1;
 
-    for (uint32_t i = 0; i < l->rows.n; i++) {
+    for (uint32_t i = 0; i < l->rows->n; i++) {
         struct piece *piece = &l->pieces[l->order[i]];
-        const struct row at = rows_at(&l->rows, l->order[i]), *row = &at;
+        const struct row at = rows_at(l->rows, l->order[i]), *row = &at;
         bool led = did && did->at[row->place].flags & ACTIVITY_BELOW;
         bool visible = row->above == NO_ROW || l->pieces[row->above].open;
 
@@ -360,16 +387,16 @@ static void end_inner(struct listing *l, uint32_t r)
 /* Rows come depth first here: what is open is ended when a row beside it begins. */
 static void write_tree(struct listing *l)
 {
-    uint32_t open[DEEPEST + 1], n_open = 0;
+    uint32_t open[NOTEBOOK_DEEPEST + 1], n_open = 0;
     struct buf *page = &l->n->page;
 
-    for (uint32_t r = 0; r < l->rows.n; r++) {
+    for (uint32_t r = 0; r < l->rows->n; r++) {
         const struct piece *piece = &l->pieces[r];
 
         if (piece->len == 0)
             continue;
         while (n_open > 0 &&
-               l->rows.cells[open[n_open - 1]].depth >= l->rows.cells[r].depth)
+               l->rows->cells[open[n_open - 1]].depth >= l->rows->cells[r].depth)
             end_inner(l, open[--n_open]);
         buf_text(page, !piece->inner ? "<li>"
                        : piece->open ? "<li><details open>"
@@ -392,27 +419,77 @@ static void write_header(struct listing *l)
     struct buf *page = &l->n->page;
 
     buf_text(page, "<div class=\"ts-r ts-h\"><span>module</span>");
-    for (size_t c = 0; c < l->n_columns; c++)
-        buf_printf(page, "<i> · </i><span title=\"%s\">%s</span>", l->columns[c].about,
+    for (size_t c = 0; c < l->n_columns; c++) {
+        begin_cell(page, l, c);
+        page->len--; /* its title belongs into the tag */
+        buf_printf(page, " title=\"%s\">%s</span>", l->columns[c].about,
                    l->columns[c].header);
+    }
     buf_text(page, "</div>");
+}
+
+static void use_usual(struct listing *l, const struct notebook_column *usual, size_t n)
+{
+    for (size_t c = 0; c < n; c++) {
+        l->columns[c] = usual[c];
+        l->cells[c] = column_find(str_of(usual[c].id));
+    }
+    l->n_columns = n;
+}
+
+static void use_chosen(struct listing *l)
+{
+    const struct printed *printed = &l->n->printed;
+
+    l->n_columns = printed->n_columns;
+    for (size_t c = 0; c < l->n_columns; c++) {
+        const struct column *column = printed->columns[c];
+        struct notebook_column *to = &l->columns[c];
+
+        *to = (struct notebook_column){.width = CHOSEN_WIDTH};
+        for (size_t i = 0; i < COUNT_OF(chosen_columns); i++)
+            if (strcmp(chosen_columns[i].id, column->id) == 0)
+                *to = chosen_columns[i];
+        /* Who wants no shares wants no bars. */
+        if (to->bar && !notebook_shows(l->n, to->bar == 'p' ? "percent" : "time%")) {
+            to->bar = 0;
+            to->width = CHOSEN_WIDTH;
+        }
+        to->about = column->about;
+        to->header = to->header ? to->header : column->header;
+        l->cells[c] = column;
+    }
+}
+
+/* The columns, and the tag of the tree, which says what the style must know of them. */
+static void begin_tree(struct listing *l)
+{
+    struct buf *page = &l->n->page;
+    bool run = l->n->printed.show.activity != NULL;
+    unsigned width = NAME_WIDTH;
+
+    if (!l->n->printed.chosen) {
+        use_usual(l, run ? run_columns : model_columns,
+                  run ? COUNT_OF(run_columns) : COUNT_OF(model_columns));
+        buf_printf(page, "<div class=\"ts-tree ts-%s\">", run ? "run" : "model");
+        return;
+    }
+    use_chosen(l);
+    buf_text(page, "<div class=\"ts-tree ts-own\" style=\"--ts-columns:");
+    for (size_t c = 0; c < l->n_columns; c++) {
+        buf_printf(page, " %upx", l->columns[c].width);
+        width += l->columns[c].width + COLUMN_GAP;
+    }
+    buf_printf(page, ";--ts-width:%upx\">", width);
 }
 
 int notebook_rows(struct notebook *n, size_t after, struct err *err)
 {
-    bool run = n->show.activity != NULL;
-    struct listing l = {.n = n,
-                        .columns = run ? run_columns : model_columns,
-                        .n_columns =
-                            run ? COUNT_OF(run_columns) : COUNT_OF(model_columns),
-                        .trainable = column_find(STR("trainable"))};
-    int status;
+    struct listing l = {.n = n, .trainable = column_find(STR("trainable"))};
+    int status = make_rows(&l, err);
 
-    for (size_t c = 0; c < l.n_columns; c++)
-        l.cells[c] = column_find(str_of(l.columns[c].id));
-    status = make_rows(&l, err);
     if (status == 0) {
-        buf_printf(&n->page, "<div class=\"ts-tree ts-%s\">", run ? "run" : "model");
+        begin_tree(&l);
         write_header(&l);
         buf_text(&n->page, "<ul class=\"ts-l\">");
         find_order(&l);

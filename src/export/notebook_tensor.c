@@ -166,8 +166,8 @@ static int write_values(struct notebook *n, const struct tensor *tensor,
         slice_cut(&slice, d, d + 1 == tensor->rank ? 8 : d + 2 == tensor->rank ? 4 : 1);
     if (slice.n == 0)
         return 0;
-    if (cells_read(n->model, tensor, &slice, &n->arena, n->wanted->work, &cells, err) <
-        0)
+    if (cells_read(n->model, tensor, &slice, &n->printed.arena, n->wanted->work, &cells,
+                   err) < 0)
         return -1;
     grid_text(&n->spare, &slice, &cells, shape, 0, false);
     buf_text(&n->page, "<pre>"); /* digits and brackets: nothing to escape */
@@ -215,7 +215,7 @@ int notebook_tensor(struct notebook *n, uint32_t place, struct err *err)
     struct numbers numbers;
 
     write_title(n, place);
-    if (session_numbers(n->session, n->model->object[place], &wanted, &n->arena,
+    if (session_numbers(n->session, n->model->object[place], &wanted, &n->printed.arena,
                         n->wanted->work, &numbers, &why) < 0) {
         if (why.code == ERR_CANCELLED) {
             *err = why;

@@ -67,6 +67,29 @@ TEST(a_notebook_shows_the_tree_with_names_escaped)
     session_close(session);
 }
 
+TEST(columns_and_a_filter_choose_what_a_notebook_shows)
+{
+    struct export_wanted wanted = {.view = PRINTED_WANTED_INIT, .theme = "dark"};
+    struct session *session = sample_session();
+    struct buf page = BUF_INIT;
+    struct out out;
+
+    wanted.view.columns = "params,percent,dtype";
+    wanted.view.filter = "/^a$/";
+    out_init_buf(&out, &page);
+    CHECK(export_notebook(&out, session, &wanted, NULL) == 0);
+    CHECK(out_release(&out) == 0);
+    CHECK(has(&page, "<div class=\"torchoscope ts-dark\">"));
+    CHECK(has(&page, "<b>a</b> Linear") && !has(&page, "<b>=x"));
+    CHECK(has(&page, ">parameters</span>") && has(&page, ">dtype</span>"));
+    CHECK(has(&page, "<span class=\"ts-p\">") && !has(&page, ">memory</span>"));
+    CHECK(!has(&page, "of parameters") && !has(&page, "with buffers"));
+    wanted.view.columns = "pixels";
+    CHECK(export_notebook(&out, session, &wanted, NULL) < 0);
+    buf_release(&page);
+    session_close(session);
+}
+
 TEST(a_notebook_shows_one_tensor)
 {
     struct session *session = sample_session();

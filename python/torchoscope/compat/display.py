@@ -15,8 +15,13 @@ from torchoscope.explorer import abilities, in_notebook, live_core
 from torchoscope.restore import modules_of
 from torchoscope.shown import terminal_width
 
-# color_scheme, and what CSS calls it.
-_SCHEMES = {"dark": "dark", "light": "light", "auto": "light dark", "none": "light"}
+# color_scheme, what CSS calls it, and the theme of what is shown (None: the reader's).
+_SCHEMES = {
+    "dark": ("dark", "dark"),
+    "light": ("light", "light"),
+    "auto": ("light dark", None),
+    "none": ("light", "light"),
+}
 # Which facts of a JSON summary a field of the configuration is about.
 _FACTS = {
     "show_parameter_counts": "parameter_count total_params trainable_params "
@@ -78,7 +83,6 @@ class ExplorerConfig:
             "closing": not self.compact_view,
         }
 
-
     def _look(self, recorded, path):
         """The same for the terminal explorer: keywords of python/ext/explore.h."""
         all_shown = all(getattr(self, field) for field in _FACTS)
@@ -99,7 +103,7 @@ def explore_module(obj, config=None):
     if in_notebook():
         from IPython.display import HTML, display
 
-        display(HTML(_tables(_model_of(obj), config)))
+        display(HTML(_html(_model_of(obj), config)))
         return
     if _on_terminal(_model_of(obj), config):
         return
@@ -150,47 +154,21 @@ def generate_html_summary(model, config=None):
     """The tree of a model as one page of HTML that needs nothing else."""
     config = config or ExplorerConfig()
     model = _model_of(model)
-    title = html.escape(type(model).__name__)
+    scheme = _SCHEMES[config.color_scheme][0]
     return (
-        "<!doctype html>\n"
-        f'<html lang="en" style="color-scheme: {_SCHEMES[config.color_scheme]}">'
-        f'<head><meta charset="utf-8"><title>{title}</title>'
-        f"</head><body>\n{_tables(model, config)}</body></html>\n"
+        f'<!doctype html>\n<html lang="en" style="color-scheme: {scheme}"><head>'
+        f'<meta charset="utf-8"><title>{html.escape(type(model).__name__)}</title>'
+        f"</head><body>\n{_html(model, config)}</body></html>\n"
     )
 
 
-# In a notebook it stands among others: nothing but our tables is meant.
-_STYLE = """<style>
-.torchoscope-rp { background: Canvas; color: CanvasText; font: 14px monospace; }
-.torchoscope-rp :is(td, th) { padding: 0 .6em; text-align: right; white-space: pre; }
-.torchoscope-rp :is(td, th):is(:first-child, :last-child) { text-align: left; }
-.torchoscope-rp tr:hover { background: color-mix(in srgb, CanvasText 10%, Canvas); }
-</style>
-"""
-
-
-def _tables(model, config):
-    tables = []
-    for core, recorded, path in _sources(model):
-        view = config._view(recorded, path)
-        tables.append(_table(core.rows(**view), view["columns"].split(",")))
-    scheme = f"color-scheme: {_SCHEMES[config.color_scheme]}"
-    inside = "".join(tables)
-    return f'{_STYLE}<div class="torchoscope-rp" style="{scheme}">\n{inside}</div>\n'
-
-
-def _table(rows, columns):
-    columns = [column for column in columns if column]
-    lines = [_line("th", ["name", *columns])]
-    for row in rows:
-        name = "  " * row["depth"] + row["label"]
-        lines.append(_line("td", [name, *(row[c].removeprefix("| ") for c in columns)]))
-    return "<table>\n" + "\n".join(lines) + "\n</table>\n"
-
-
-def _line(kind, cells):
-    cells = (f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells)
-    return f"<tr>{''.join(cells)}</tr>"
+def _html(model, config):
+    """What a notebook shows, by the configuration."""
+    theme = _SCHEMES[config.color_scheme][1]
+    return "".join(
+        core.export("notebook", theme=theme, **config._view(recorded, path))
+        for core, recorded, path in _sources(model)
+    )
 
 
 def display_timing_in_explorer(timing_data):
