@@ -214,7 +214,7 @@ static uint64_t next_number(void)
 }
 
 void grads_before(struct grads *grads, uint32_t number, PyObject *args,
-                  PyObject *kwargs, bool flows)
+                  PyObject *kwargs, PyObject *names, bool flows)
 {
     struct thread *thread = thread_of(grads, number);
     struct meeting meeting = {.grads = grads, .thread = thread};
@@ -226,7 +226,7 @@ void grads_before(struct grads *grads, uint32_t number, PyObject *args,
     go_in(grads);
     meeting.outline.first = thread->n;
     if (flows)
-        walk_arguments(args, kwargs, add_argument, &meeting, NULL);
+        walk_arguments(args, kwargs, names, add_argument, &meeting, NULL);
     outline = &thread->calls[thread->n_calls++];
     *outline = (struct outline){.first = meeting.outline.first,
                                 .number = next_number(),
@@ -423,7 +423,7 @@ static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
     if (object >= grads->recorder->model->n_objects ||
         (recomputed && grads->objects[object] & HAD_NODES))
         return;
-    walk_arguments(args, kwargs, check_view, meeting, NULL);
+    walk_arguments(args, kwargs, NULL, check_view, meeting, NULL);
     walk_result(result, add_result, meeting, NULL);
     if (!recomputed)
         grads->objects[object] &= (uint8_t)~HAD_NODES;
@@ -433,7 +433,7 @@ static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
         grads->objects[object] |= HAD_NODES;
     meeting->late = true;
     if (kwargs && !meeting->outline.keywords)
-        walk_arguments(NULL, kwargs, add_argument, meeting, NULL);
+        walk_arguments(NULL, kwargs, NULL, add_argument, meeting, NULL);
     if (grads->recorder && grads->recorder->trace)
         hook_call(meeting, call, object);
 }

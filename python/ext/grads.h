@@ -20,9 +20,10 @@ void grads_free(struct grads *grads);
 
 /* Around a call: what its inputs' edges are (before forward), and hooks on its outputs'
  * nodes (after it). Never raise. `call` is the trace's number; kwargs may be NULL: not
- * shown. `flows`: does any of the arguments require a gradient? */
+ * shown. `names` as for walk_arguments(). `flows`: does any of the arguments require a
+ * gradient? */
 void grads_before(struct grads *grads, uint32_t thread, PyObject *args,
-                  PyObject *kwargs, bool flows);
+                  PyObject *kwargs, PyObject *names, bool flows);
 void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result);
 /* Instead of grads_after() where no result requires a gradient. */

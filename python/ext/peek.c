@@ -88,7 +88,7 @@ static PyObject *peek_walk(PyObject *module, PyObject *args)
         return NULL;
     list = PyList_New(0);
     if (list && kwargs)
-        walk_arguments(first, kwargs, add_path, list, NULL);
+        walk_arguments(first, kwargs, NULL, add_path, list, NULL);
     else if (list)
         walk_result(first, add_path, list, NULL);
     return list;

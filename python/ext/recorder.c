@@ -97,8 +97,10 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
     }
     recorder->model = model;
     recorder->kept = calloc(model->n_objects + 1, 1);
+    recorder->n_names = model->n_objects;
+    recorder->names = calloc(recorder->n_names + 1, sizeof *recorder->names);
     recorder->trace = trace_new(model, &wanted);
-    if (!recorder->trace || !recorder->kept) {
+    if (!recorder->trace || !recorder->kept || !recorder->names) {
         PyErr_NoMemory();
         return false;
     }
@@ -209,6 +211,7 @@ static void recorder_dealloc(PyObject *self)
     lines_free(recorder->lines);
     live_free(recorder->live);
     free(recorder->kept);
+    recorder_forget_names(recorder);
     release(self);
     Py_DECREF(type);
 }

@@ -46,6 +46,8 @@ struct recorder {
     uint32_t pending;    /* values that `device` has yet to tell about */
     PyObject *keep;      /* a callable name -> bool, or NULL */
     uint8_t *kept;       /* what it said, by object: 0 not asked, 1 no, 2 yes */
+    PyObject **names;    /* of arguments, by object: recorder_names() */
+    size_t n_names;
     /* Who measures what only a device can read, or NULL. device.add(value, tensor) is
      * called in a hook, under no_grad or not; device.finish() when the outermost call
      * ends and at stop(). It gives a list of rows (value, count, nan, pos_inf, neg_inf,

@@ -66,8 +66,8 @@ struct visit {
     uint32_t next;   /* the argument that is expected next, among those seen before */
     uint32_t index;  /* of the frame */
     bool keep;
-    bool flows;                  /* some tensor that was met requires a gradient */
-    bool same_args, same_kwargs; /* after forward: those that were seen before it */
+    bool flows;    /* some tensor that was met requires a gradient */
+    bool same;     /* after forward: these are the arguments that were seen before it */
     bool compiled; /* the module is what torch.compile() made of one of the model */
 };
 
@@ -235,6 +235,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         visit->stack->n ? &visit->stack->frames[visit->stack->n - 1] : NULL;
     const void *caller = NULL;
     uint32_t line = 0, call;
+    PyObject *names;
     int cut = 0;
 
     if (recorder->lines && recorder->trace)
@@ -266,11 +267,13 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         return;
     visit->keep = !(call & TRACE_LIGHT) && recorder_keeps(recorder, object);
     visit->flows = false;
-    walk_arguments(args, kwargs, add_input, visit, &cut);
+    names = recorder_names(recorder, module, object);
+    walk_arguments(args, kwargs, names, add_input, visit, &cut);
     if (cut)
         say_cut(recorder, object, "arguments");
     if (recorder->trace && recorder->grads)
-        grads_before(recorder->grads, visit->stack->number, args, kwargs, visit->flows);
+        grads_before(recorder->grads, visit->stack->number, args, kwargs, names,
+                     visit->flows);
     recorder_mark(recorder, NAME_start, call);
 }
 
@@ -379,12 +382,6 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
 
 /* --- after */
 
-/* "[0]", not "mask" or "['a keyword']". */
-static bool is_positional(const char *path, size_t len)
-{
-    return len > 1 && path[0] == '[' && path[1] != '\'';
-}
-
 /* An argument again, after forward: was it overwritten? What is met for the first time
  * (a keyword of an old torch, or what another hook put in) is measured now; but what
  * forward itself put into a list or cache that it was given is no argument. */
@@ -399,9 +396,7 @@ static int check_input(void *user, PyObject *tensor, const char *path, size_t le
             if (stack->inputs[i].tensor == tensor)
                 break;
         if (i == stack->n_inputs)
-            return (is_positional(path, len) ? visit->same_args : visit->same_kwargs)
-                       ? 0
-                       : add_input(visit, tensor, path, len);
+            return visit->same ? 0 : add_input(visit, tensor, path, len);
     }
     visit->next = i + 1;
     if (stack->inputs[i].version >= 0 &&
@@ -437,8 +432,8 @@ static int add_output(void *user, PyObject *tensor, const char *path, size_t len
 
 /* Results are entered before the arguments, for what they tell about those: an argument
  * without a version that is a result now may hold something else. */
-static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
-                        PyObject *result)
+static void see_results(struct visit *visit, PyObject *module, PyObject *args,
+                        PyObject *kwargs, PyObject *result)
 {
     struct recorder *recorder = visit->recorder;
     int cut = 0;
@@ -446,10 +441,12 @@ static void see_results(struct visit *visit, PyObject *args, PyObject *kwargs,
     visit->keep = !(visit->frame.call & TRACE_LIGHT) &&
                   recorder_keeps(recorder, visit->frame.object);
     visit->next = visit->frame.inputs;
-    visit->same_args = visit->frame.args == args;
-    visit->same_kwargs = kwargs && visit->frame.kwargs == kwargs;
     visit->flows = false;
-    walk_arguments(args, kwargs, check_input, visit, NULL);
+    visit->same = visit->frame.args == args;
+    walk_arguments(args, NULL, recorder_names(recorder, module, visit->frame.object),
+                   check_input, visit, NULL);
+    visit->same = kwargs && visit->frame.kwargs == kwargs;
+    walk_arguments(NULL, kwargs, NULL, check_input, visit, NULL);
     if (recorder->trace)
         walk_result(result, add_output, visit, &cut);
     if (cut)
@@ -534,7 +531,7 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
         !find_call(&visit, recorder, args[0]))
         Py_RETURN_NONE;
     if (visit.frame.call != RUN_NONE)
-        see_results(&visit, args[1], kwargs, args[n_args - 1]);
+        see_results(&visit, args[0], args[1], kwargs, args[n_args - 1]);
     end_call(&visit, is_fused(&visit.frame, args[0]) ? RUN_FUSED : 0);
     Py_RETURN_NONE;
 }

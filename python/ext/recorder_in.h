@@ -5,6 +5,7 @@
  *   recorder_frames.c  calls under way, thread by thread
  *   recorder_alive.c   whether those calls are still under way
  *   recorder_line.c    which line called
+ *   recorder_names.c   what forward calls its arguments
  *   recorder_params.c  parameters and their gradients */
 #ifndef EXT_RECORDER_IN_H
 #define EXT_RECORDER_IN_H
@@ -76,6 +77,11 @@ void lines_free(struct lines *lines);
  * call in which this one stands, or NULL; *ret_caller is for those inside this one. */
 uint32_t lines_find(struct lines *lines, struct trace *trace, const struct frame *outer,
                     const void **ret_caller);
+
+/* What the forward of a module calls its arguments, as walk_arguments() takes it;
+ * borrowed. NULL: not known (TorchScript). Asked once for each object. */
+PyObject *recorder_names(struct recorder *recorder, PyObject *module, uint32_t object);
+void recorder_forget_names(struct recorder *recorder);
 
 /* A value, and what tells later whether it was overwritten. */
 struct measured {

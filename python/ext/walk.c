@@ -333,8 +333,28 @@ static bool begin(struct walk *walk, walk_fn *fn, void *user)
     return walk->torch;
 }
 
-size_t walk_arguments(PyObject *args, PyObject *kwargs, walk_fn *fn, void *user,
-                      int *ret_cut)
+/* By what forward calls it: "x", and "rest[1]" of those that *rest takes. */
+static void visit_argument(struct walk *walk, PyObject *names, PyObject *item,
+                           Py_ssize_t index)
+{
+    Py_ssize_t n = names ? PyTuple_Size(names) - 1 : 0, len = 0;
+    PyObject *name = names ? PyTuple_GetItem(names, index < n ? index : n) : Py_None;
+    const char *text = name == Py_None ? NULL : PyUnicode_AsUTF8AndSize(name, &len);
+
+    if (!text) {
+        ext_swallow();
+        visit_at(walk, item, (size_t)index);
+    } else if (index < n) {
+        visit_named(walk, item, text, len);
+    } else {
+        add(walk, text, (size_t)len);
+        visit_at(walk, item, (size_t)(index - n));
+        walk->len = 0;
+    }
+}
+
+size_t walk_arguments(PyObject *args, PyObject *kwargs, PyObject *names, walk_fn *fn,
+                      void *user, int *ret_cut)
 {
     struct walk walk;
 
@@ -342,7 +362,7 @@ size_t walk_arguments(PyObject *args, PyObject *kwargs, walk_fn *fn, void *user,
         return 0;
     if (args && PyTuple_Check(args))
         for (Py_ssize_t i = 0; i < PyTuple_Size(args) && !walk.stop; i++)
-            visit_at(&walk, PyTuple_GetItem(args, i), (size_t)i);
+            visit_argument(&walk, names, PyTuple_GetItem(args, i), i);
     if (kwargs && PyDict_Check(kwargs))
         visit_dict(&walk, kwargs);
     if (ret_cut)

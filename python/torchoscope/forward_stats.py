@@ -6,6 +6,7 @@ AttributeError, and then torch looks on among parameters, buffers and modules, a
 would without us.
 """
 
+import re
 import threading
 import weakref
 
@@ -125,22 +126,30 @@ def _dropper(key):
 def stats_of(call):
     """The record of a Call."""
     stats = ForwardStats(runtime=call.time_ns / 1e9)
-    for prefix, values in (("in", call.inputs), ("out", call.outputs)):
-        value = _first(values)
+    for prefix, value in (("in", _first_in(call)), ("out", _first(call.outputs))):
         if value is not None:
             for key, what in _described(value).items():
                 stats[f"{prefix}_{key}"] = what
     return stats
 
 
-def _first(values):
+def _first_in(call):
+    """Of the first argument that holds a tensor; its name is the path's beginning."""
+    values = [value for value in call.inputs if value.shape is not None]
+    if not values:
+        return None
+    name = re.match(r"(\[.*?\]|[^.\[{]*)", values[0].path)[0]
+    return _first(values, name)
+
+
+def _first(values, beginning=""):
     values = [value for value in values if value.shape is not None]
     for value in values:
-        if value.path in ("", "[0]"):
+        if value.path in (beginning, f"{beginning}[0]"):
             return value
     for name in FIRST:
         for value in values:
-            if value.path.removeprefix("[0]").removeprefix(".") == name:
+            if value.path.removeprefix(beginning).removeprefix(".") == name:
                 return value
     return values[0] if values else None
 

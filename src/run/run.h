@@ -72,8 +72,9 @@ enum run_io_flag {
 struct run_io {
     uint32_t call;
     uint8_t kind, flags; /* enum run_io_kind, enum run_io_flag */
-    uint32_t path;       /* string id: "x" is not known to torch; "[0]", "[1].logits",
-                            "mask" (a keyword), "past[3][0]"; of a bare result "" */
+    uint32_t path;       /* string id: what forward calls the argument, and where in it:
+                            "x", "past[3][0]"; "[0]" where names are not known; of a
+                            bare result "", of others "[1].logits" */
     uint32_t value;      /* or RUN_NONE: an argument that is None or no tensor */
 };
 

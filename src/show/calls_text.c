@@ -5,7 +5,8 @@
 #include "text/text.h"
 
 #define KIND_CELLS  9
-#define PATH_CELLS  10
+#define PATH_CELLS  10 /* at least; wider for names, up to */
+#define PATH_MOST   28
 #define SHAPE_CELLS 16
 
 /* ---- a value ---- */
@@ -61,9 +62,9 @@ static void add_remarks(struct buf *to, const struct run *run, const struct run_
         buf_text(to, "  a sum over equal arguments");
 }
 
-/* "  in  [0]  1×64×56×56  float32  min -2.1  max 3.0  mean 0.01  std 1.2" */
+/* "  in  x  1×64×56×56  float32  min -2.1  max 3.0  mean 0.01  std 1.2" */
 static void value_line(struct buf *to, const struct run *run, const struct run_io *io,
-                       bool before)
+                       size_t path_cells, bool before)
 {
     static const char *const names[] = {"in", "out", "grad out", "grad in"};
     const struct run_value *value;
@@ -72,7 +73,7 @@ static void value_line(struct buf *to, const struct run *run, const struct run_i
     buf_text(to, "  ");
     text_pad(to, str_of(names[io->kind & 3]), KIND_CELLS);
     escape_terminal(&cell, run_string(run, io->path));
-    text_pad(to, buf_span(&cell), PATH_CELLS);
+    text_pad(to, buf_span(&cell), path_cells);
     buf_char(to, ' ');
     buf_clear(&cell);
     if (io->value == RUN_NONE) {
@@ -142,10 +143,30 @@ static bool shown_before(const struct run *run, const struct run_call *call, uin
     return false;
 }
 
+/* So that shapes stand below each other. */
+static size_t path_cells(const struct run *run, const struct run_call *call)
+{
+    size_t most = PATH_CELLS;
+    struct buf cell = BUF_INIT;
+
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
+        size_t cells;
+
+        buf_clear(&cell);
+        escape_terminal(&cell, run_string(run, run->ios[i].path));
+        cells = text_width(buf_span(&cell));
+        if (cells > most)
+            most = cells;
+    }
+    buf_release(&cell);
+    return most < PATH_MOST ? most : PATH_MOST;
+}
+
 /* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. */
 static void call_lines(struct buf *to, const struct run *run, uint32_t c)
 {
     const struct run_call *call = &run->calls[c];
+    size_t cells = path_cells(run, call);
 
     buf_text(to, "call ");
     text_commas(to, (uint64_t)call->number + 1);
@@ -165,7 +186,7 @@ static void call_lines(struct buf *to, const struct run *run, uint32_t c)
     for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
         for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
             if (run->ios[i].kind == kind)
-                value_line(to, run, &run->ios[i], shown_before(run, call, i));
+                value_line(to, run, &run->ios[i], cells, shown_before(run, call, i));
     if (!(call->flags & RUN_RAISED))
         return;
     buf_text(to, "  ✗ ");

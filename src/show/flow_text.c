@@ -38,7 +38,7 @@ static uint32_t block_of(const struct flow *flow)
     return flow->run->calls[flow->call].place;
 }
 
-/* "conv1", "[0]" of an input, "the result" */
+/* "conv1", "x" of an input, "the result" */
 static void add_row_name(struct buf *to, const struct show *show,
                          const struct flow *flow, uint32_t row)
 {
@@ -373,7 +373,7 @@ static void add_source(struct buf *to, const struct show *show, const struct flo
     }
 }
 
-/* "in    [0]  1×64×56×56 float32   from conv1" for the first few, then how many more.
+/* "in    x  1×64×56×56 float32   from conv1" for the first few, then how many more.
  */
 static void in_lines(struct lines *to, const struct show *show, const struct flow *flow,
                      const struct flow_row *row)

@@ -383,7 +383,7 @@ class Recorded(unittest.TestCase):
         with Recording(net) as recording:
             net(torch.randn(3, 8), scale=torch.tensor(2.0))
         root = recording.run.calls("")[0]
-        self.assertEqual([i["path"] for i in root["inputs"]], ["[0]", "scale"])
+        self.assertEqual([i["path"] for i in root["inputs"]], ["x", "scale"])
         self.assertEqual(root["inputs"][1]["stats"]["max"], 2)
 
     def test_an_exception_ends_a_call(self):

@@ -288,14 +288,14 @@ class Sets(unittest.TestCase):
         with torchoscope.record(model) as recording:
             (y,) = model({a}, frozenset([b]))
         (call,) = recording.calls("")
-        self.assertEqual([v.path for v in call.inputs], ["[0]{0}", "[1]{0}"])
+        self.assertEqual([v.path for v in call.inputs], ["sets[0]{0}", "sets[1]{0}"])
         self.assertEqual([v.path for v in call.outputs], ["{0}"])
         self.assertAlmostEqual(call.inputs[1].mean, float(b.mean()), places=6)
         self.assertAlmostEqual(call.outputs[0].mean, float(y.mean()), places=6)
         model = nn.Identity()
         with torchoscope.record(model) as recording:
             model(Kept([a]))
-        self.assertEqual([v.path for v in recording.calls("")[0].inputs], ["[0]{0}"])
+        self.assertEqual([v.path for v in recording.calls("")[0].inputs], ["input{0}"])
         self.assertEqual([gap.kind for gap in recording.gaps if gap.name], [])
 
     def test_a_set_of_many_is_cut_and_said(self):

@@ -3,6 +3,7 @@
 without it. And what it tells is what torch's own hooks see in a second, equal pass."""
 
 import hashlib
+import inspect
 import math
 import random
 import re
@@ -181,6 +182,17 @@ def agree(a, b):
     return True
 
 
+def argument_names(module):
+    """What forward calls its arguments, by position: as its signature has it."""
+    names, rest = [], []
+    for one in inspect.signature(module.forward).parameters.values():
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+            names.append(one.name)
+        elif one.kind == one.VAR_POSITIONAL:
+            rest = [f"{one.name}[{i}]" for i in range(9)]
+    return names + rest
+
+
 class Hooked:
     """Plain hooks on every module: name, inputs before forward and results after it, in
     the order in which calls begin."""
@@ -190,7 +202,8 @@ class Hooked:
         under_way = []
 
         def before(module, args, kwargs={}):
-            inputs = [*tensors_in(args), *tensors_in(kwargs)]
+            named = dict(zip(argument_names(module), args))
+            inputs = tensors_in({**named, **kwargs})
             seen = {path: numbers(x) for path, x in inputs}
             self.calls.append((names[module], seen, {}))
             under_way.append(self.calls[-1])
@@ -288,42 +301,43 @@ def by_full_hooks(model, run):
 
 
 # What torch's hooks see: bare tensors, by position.
-PLAIN_PATHS = {"": 0, **{f"[{i}]": i for i in range(9)}}
+RESULTS = ["", *(f"[{i}]" for i in range(9))]
 
 
-def plain_values(values):
-    return {v.path: v for v in values if v.path in PLAIN_PATHS}
+def plain_values(values, paths):
+    return {v.path: v for v in values if v.path in paths}
 
 
 def is_near(value, gradient):
     return near((value.shape, value.mean, value.l2), brief(gradient))
 
 
-def equal_arguments(call, path):
-    """The paths of the arguments that are the same tensor as the one at `path`."""
-    values = plain_values(call.inputs)
+def equal_arguments(call, path, inputs):
+    """The names of the arguments that are the same tensor as the one at `path`."""
+    values = plain_values(call.inputs, inputs)
     return [p for p, v in values.items() if v["value"] == values[path]["value"]]
 
 
 def has_gradient(call, path, inputs):
     """Is what torch says of an argument told? Equal arguments may share a gradient."""
-    found = plain_values(call.grad_inputs)
-    group = equal_arguments(call, path)
+    found = plain_values(call.grad_inputs, inputs)
+    group = equal_arguments(call, path, inputs)
     value = next((found[p] for p in group if p in found), None)
     if value is None:
         return False
     if not value.get("summed"):
-        return is_near(value, inputs[PLAIN_PATHS[path]])
-    parts = [inputs[PLAIN_PATHS[p]] for p in group]
+        return is_near(value, inputs[path])
+    parts = [inputs[p] for p in group]
     return is_near(value, sum(g for g in parts if g is not None))
 
 
-def same_gradients(call, inputs, outputs):
-    made = list(plain_values(call.grad_outputs).values())
+def same_gradients(call, names, inputs, outputs):
+    made = list(plain_values(call.grad_outputs, RESULTS).values())
     outputs = [g for g in outputs if g is not None]
     if len(made) != len(outputs) or not all(map(is_near, made, outputs)):
         return False
-    paths = [f"[{i}]" for i, g in enumerate(inputs) if g is not None]
+    inputs = dict(zip(names, inputs))
+    paths = [name for name, g in inputs.items() if g is not None]
     return all(has_gradient(call, path, inputs) for path in paths)
 
 
@@ -353,9 +367,10 @@ class Gradients(unittest.TestCase):
         self.assertGreater(len(wanted), 4)
         for module, hooked in wanted.items():
             calls = recording.calls(module)
+            names = argument_names(model.get_submodule(module))
             self.assertEqual(len(calls), len(hooked), module)
             for one in hooked:
-                found = [call for call in calls if same_gradients(call, *one)]
+                found = [call for call in calls if same_gradients(call, names, *one)]
                 if not found:
                     self.fail(f"{module}: {self.told(calls)}, not {self.briefs(one)}")
                 calls.remove(found[0])

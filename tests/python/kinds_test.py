@@ -8,6 +8,7 @@ os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
 
 import collections
 import dataclasses
+import functools
 import tempfile
 import unittest
 import warnings
@@ -217,11 +218,78 @@ class DynamicCache:
         self.layers = [Layer(), Layer()]
 
 
+class Wide(nn.Module):
+    def forward(self, x, *rest, scale=None, **others):
+        return x
+
+
+class Decorated(nn.Module):
+    @functools.wraps(Wide.forward)
+    def forward(self, *args, **kwargs):
+        return args[0]
+
+
+class WithoutSelf(nn.Module):
+    def forward(*args):
+        return args[1]
+
+
+class Static(nn.Module):
+    @staticmethod
+    def forward(first, second):
+        return first
+
+
+class Arguments(unittest.TestCase):
+    """They have the names that forward gives them."""
+
+    def paths(self, model, *args, **kwargs):
+        with torchoscope.record(model) as recording:
+            model(*args, **kwargs)
+        return [value.path for value in recording.calls("")[0].inputs]
+
+    def test_by_position(self):
+        self.assertEqual(self.paths(nn.Linear(4, 2), X), ["input"])
+        self.assertEqual(self.paths(Wide(), X, [X], X), ["x", "rest[0][0]", "rest[1]"])
+        self.assertEqual(self.paths(Static(), X, X), ["first", "second"])
+        self.assertEqual(self.paths(WithoutSelf(), X), ["[0]"])
+        attention = nn.MultiheadAttention(4, 1)
+        self.assertEqual(self.paths(attention, X, X, X), ["query", "key", "value"])
+
+    @unittest.skipUnless(NEW, "this torch does not show keywords")
+    def test_by_keyword_they_are_the_same(self):
+        self.assertEqual(self.paths(nn.Linear(4, 2), input=X), ["input"])
+        wanted = ["x", "rest[0]", "scale", "more"]
+        self.assertEqual(self.paths(Wide(), X, X, scale=X, more=X), wanted)
+
+    def test_behind_decorators_and_replaced_functions(self):
+        self.assertEqual(self.paths(Decorated(), X, X), ["x", "rest[0]"])
+        model = Wide()
+        whole, model.forward = model.forward, lambda inner, *more: inner
+        self.assertEqual(self.paths(model, X, X), ["inner", "more[0]"])
+        # As accelerate does it.
+        model.forward = functools.update_wrapper(functools.partial(whole), whole)
+        self.assertEqual(self.paths(model, X, X), ["x", "rest[0]"])
+        model.forward = functools.partial(whole)
+        self.assertEqual(self.paths(model, X, X), ["[0]", "[1]"])
+
+    def test_too_many_of_them(self):
+        with self.assertRaises(TypeError), torchoscope.record(Pass()) as recording:
+            recording._model(X, X)
+        paths = [value.path for value in recording.calls("")[0].inputs]
+        self.assertEqual(paths, ["x", "[1]"])
+
+    @unittest.skipUnless(NEW, "no compiler")
+    def test_of_compiled_modules(self):
+        compiled = torch.compile(Wide(), backend="eager")
+        self.assertEqual(self.paths(compiled, X), ["x"])
+
+
 class Nests(unittest.TestCase):
     def paths(self, x):
         self.recording = recorded(x)
         call = self.recording.calls("")[0]
-        inside = [value.path.removeprefix("[0]") for value in call.inputs]
+        inside = [value.path.removeprefix("x") for value in call.inputs]
         results = [value.path for value in call.outputs]
         self.assertEqual([path.lstrip(".") for path in inside], results)
         return results

@@ -242,7 +242,7 @@ static size_t play_call(struct play *p, size_t i, unsigned part)
     /* The clock stands still in hooks but for 20 us a call, which are ours. */
     p->clock += 20000;
     trace_own(p->trace, 0, 20000);
-    add_io(p, call, RUN_IN, "[0]", layer->in, p->spoilt ? 3 : 0);
+    add_io(p, call, RUN_IN, "input", layer->in, p->spoilt ? 3 : 0);
     while (next < p->n && p->layers[next].depth > layer->depth)
         next = play_layer(p, next);
     p->clock += layer->self_us * 1000u / part;
