@@ -208,7 +208,8 @@ static void add_attribute(struct torch_fold *fold, const struct fold_task *task,
 {
     bool hidden = key.len > 0 && key.at[0] == '_';
 
-    if (hidden && str_find(key, STR("_hooks")) >= 0)
+    /* Most of those are told by their end. */
+    if (hidden && (str_ends(key, STR("_hooks")) || str_find(key, STR("_hooks")) >= 0))
         note_hooks(fold, key, value);
     else if (fold_weight(fold, value) == WEIGHT_HOLDS && !is_known_list(fold, value))
         fold_add(fold, task, task->place, key, value, ROLE_PLAIN, PLACE_ATTRIBUTE);
