@@ -92,9 +92,12 @@ struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict)
     node = fold_node(fold, dict);
     /* An OrderedDict made empty and then filled is as good as a dict. */
     extra = node_extra(pickle, node);
-    if (node->kind != NODE_DICT && extra != NO_NODE && pickle_args(pickle, dict) == 0 &&
-        fold_is(fold, extra, NODE_DICT))
-        node = fold_node(fold, extra);
+    if (node->kind != NODE_DICT && pickle_args(pickle, dict) == 0) {
+        if (extra == NO_NODE) /* ten of those in every module are for hooks */
+            return pairs;
+        if (fold_is(fold, extra, NODE_DICT))
+            node = fold_node(fold, extra);
+    }
     if (node->kind == NODE_DICT) {
         pairs.n = node->items.n / 2;
         if (pairs.n > 0)
