@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cli/progress.h"
 #include "cli/speak.h"
 #include "export/export.h"
 #include "session/session.h"
@@ -78,7 +79,25 @@ static int write_tree(struct cli *cli, struct printed *printed, struct err *err)
     return 0;
 }
 
-static int write_session(struct cli *cli, const struct session *session,
+/* The values of all tensors are read where a column tells of them. */
+static int measure(struct cli *cli, struct session *session, struct err *err)
+{
+    uint32_t n = session->model->n_tensors;
+    uint32_t *all = arena_array(&session->arena, (size_t)n + 1, sizeof *all);
+    struct progress progress;
+    int status;
+
+    if (!all)
+        return arena_err(&session->arena, "the list of tensors", err);
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = i;
+    progress_begin(&progress, &cli->work, "stats", false, cli->ascii);
+    status = session_stats_many(session, all, n, &cli->work, err);
+    progress_end(&progress);
+    return status;
+}
+
+static int write_session(struct cli *cli, struct session *session,
                          const struct printed_wanted *wanted)
 {
     struct printed printed;
@@ -92,7 +111,8 @@ static int write_session(struct cli *cli, const struct session *session,
         if (wanted->filter && printed.matches == 0)
             cli_say("nothing in %s matches \"%s\"", session->model->path,
                     wanted->filter);
-        if (write_tree(cli, &printed, &err) < 0)
+        if ((printed_wants_values(&printed) && measure(cli, session, &err) < 0) ||
+            write_tree(cli, &printed, &err) < 0)
             status = cli_fail(&err);
     }
     printed_end(&printed);

@@ -205,3 +205,36 @@ void label_set_lines(struct lines *to, const struct label_set *set,
     buf_release(&text);
     buf_release(&cut);
 }
+
+/* "Output mean" inside a sentence; "FLOPs" stays as it is. */
+static void add_title(struct buf *to, const char *title)
+{
+    bool name = title[0] && title[1] >= 'A' && title[1] <= 'Z';
+
+    buf_char(to, name || !title[0] ? title[0] : (char)(title[0] | 0x20));
+    buf_text(to, title[0] ? title + 1 : "");
+}
+
+void label_set_more(struct lines *to, const struct label_set *set, uint32_t first,
+                    unsigned width)
+{
+    struct buf text = BUF_INIT;
+    size_t end;
+
+    buf_printf(&text, " ▾ %u more:", set->n > first ? set->n - first : 0);
+    end = text.len;
+    for (uint32_t i = first; i < set->n; i++) {
+        buf_text(&text, i > first ? ", " : " ");
+        add_title(&text, label_kinds[set->order[i]].title);
+        /* A name that has no room is not begun. */
+        if (text_width(buf_span(&text)) + (i + 1 < set->n ? 2 : 0) > width) {
+            text.len = end;
+            buf_text(&text, " …");
+            break;
+        }
+        end = text.len;
+    }
+    lines_add(to, COLOUR_DIM, 0, buf_span(&text));
+    lines_end(to);
+    buf_release(&text);
+}

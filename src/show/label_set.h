@@ -49,5 +49,9 @@ void label_set_text(const struct label_set *set, struct buf *to);
 /* The label panel: one line for each, in order, with what it says of a row. */
 void label_set_lines(struct lines *to, const struct label_set *set,
                      const struct show *show, const struct row *row, unsigned width);
+/* What stands in place of those from `first` on, where they do not fit:
+ * "▾ 13 more: FLOPs, average own time, output mean …". */
+void label_set_more(struct lines *to, const struct label_set *set, uint32_t first,
+                    unsigned width);
 
 #endif

@@ -5,6 +5,7 @@
 #include "show/below.h"
 #include "show/labels.h"
 #include "show/resnet_in.h"
+#include "text/width.h"
 
 static const char *ids(const struct label_set *set, struct buf *text)
 {
@@ -97,6 +98,31 @@ TEST(a_list_of_labels_is_read_back_as_it_was_written)
     CHECK_STR(ids(&set, &text), "flowing,name"); /* nothing changed */
     CHECK(label_set_parse(&set, STR("\033[31m"), &err) < 0);
     buf_release(&text);
+}
+
+TEST(labels_that_do_not_fit_are_named_in_a_line)
+{
+    struct sample s;
+    struct label_set set;
+    struct lines lines = {.n = 0};
+    struct buf text = BUF_INIT;
+
+    resnet_begin(&s, false);
+    label_set_init(&set, &s.show);
+    for (unsigned width = 20; width < 400; width++) {
+        lines_clear(&lines);
+        buf_clear(&text);
+        label_set_more(&lines, &set, 18, width);
+        line_plain(&text, &lines, 0);
+        CHECK(text_width(buf_span(&text)) <= width);
+        if (width == 52)
+            CHECK_STR(buf_cstr(&text), " ▾ 13 more: FLOPs, average own time …");
+        if (width == 399)
+            CHECK(str_ends(buf_span(&text), STR(", name, type, arguments, shapes")));
+    }
+    lines_release(&lines);
+    buf_release(&text);
+    sample_release(&s);
 }
 
 TEST(every_label_says_something_or_nothing_of_every_row)

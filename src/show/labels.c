@@ -8,6 +8,7 @@
 #include "show/args.h"
 #include "show/below.h"
 #include "show/run_columns_in.h"
+#include "show/run_text.h"
 #include "text/escape.h"
 #include "text/glyph.h"
 #include "text/number.h"
@@ -385,14 +386,16 @@ static void trainable_cell(struct buf *to, const struct show *show,
 }
 
 /* Of the values at and below a row that were measured by now. */
-static void zeros_cell(struct buf *to, const struct show *show, const struct row *row)
+/* What is known of the values at and below a row, added up: zeros and what is not
+ * finite; false: nothing. */
+static bool add_up(const struct show *show, const struct row *row, struct stats *sum)
 {
     const struct model *model = show->model;
-    uint64_t zeros = 0;
     bool known = false;
 
+    *sum = (struct stats){.count = 0};
     if (row->flags & ROW_MORE || model->end[row->place] - row->place > MOST_MEASURED)
-        return;
+        return false;
     for (uint32_t p = row->place; p < model->end[row->place]; p++) {
         const struct stats *stats;
 
@@ -400,12 +403,39 @@ static void zeros_cell(struct buf *to, const struct show *show, const struct row
             continue;
         stats = session_known(show->session, model->object[p]);
         if (stats && stats_measured(stats)) {
-            zeros += stats->zeros;
+            sum->zeros += stats->zeros;
             known = true;
         }
+        if (stats) {
+            sum->nan += stats->nan;
+            sum->pos_inf += stats->pos_inf + stats->neg_inf;
+            known |= stats->nan + stats->pos_inf + stats->neg_inf > 0;
+        }
     }
-    if (known)
-        text_count(to, zeros);
+    return known;
+}
+
+static void zeros_cell(struct buf *to, const struct show *show, const struct row *row)
+{
+    struct stats sum;
+
+    if (add_up(show, row, &sum))
+        text_count(to, sum.zeros);
+}
+
+/* Of results where there is a recording, else of the tensors themselves. */
+static void not_finite_cell(struct buf *to, const struct show *show,
+                            const struct row *row)
+{
+    struct stats sum;
+
+    if (show->activity) {
+        nan_cell(to, show, row);
+    } else if (add_up(show, row, &sum)) {
+        run_not_finite(to, sum.nan, sum.pos_inf);
+        if (sum.nan + sum.pos_inf == 0)
+            buf_char(to, '0');
+    }
 }
 
 static void tensors_cell(struct buf *to, const struct show *show, const struct row *row)
@@ -493,8 +523,7 @@ const struct column columns[] = {
      device_cell},
     {"trainable", "trainable", "trainable or frozen, where that is known", false, 2,
      CUT_END, trainable_cell},
-    {"zeros", "zeros", "values that are zero, where they were measured", true, 2,
-     CUT_END, zeros_cell},
+    {"zeros", "zeros", "values that are zero", true, 2, CUT_END, zeros_cell},
     {"role", "role", "parameter, buffer, optimizer state or plain tensor", false, 2,
      CUT_END, role_cell},
     {"storage", "storage", "the storage that holds a tensor", false, 2, CUT_FRONT,
@@ -533,8 +562,8 @@ const struct column columns[] = {
      in_memory_cell},
     {"out_mem", "out mem", "bytes of all its results", true, 2, CUT_END,
      out_memory_cell},
-    {"nan", "NaN", "values that are not finite in its results", true, 9, CUT_END,
-     nan_cell},
+    {"nan", "NaN", "values that are not finite: in its results, else in its tensors",
+     true, 9, CUT_END, not_finite_cell},
     {"outmean", "out mean", "mean of its first result", true, 2, CUT_END,
      out_mean_cell},
     {"outstd", "out std", "standard deviation of its first result", true, 2, CUT_END,

@@ -193,6 +193,16 @@ int printed_begin(struct printed *printed, const struct session *session,
     return wanted->filter ? choose_filter(printed, wanted->filter, err) : 0;
 }
 
+bool printed_wants_values(const struct printed *printed)
+{
+    bool wants = false;
+
+    for (size_t i = 0; i < printed->n_columns; i++)
+        wants |= printed->columns[i] == column_find(STR("zeros")) ||
+                 printed->columns[i] == column_find(STR("nan"));
+    return wants && !printed->show.activity;
+}
+
 void printed_end(struct printed *printed)
 {
     arena_release(&printed->arena);

@@ -43,6 +43,9 @@ int printed_begin(struct printed *printed, const struct session *session,
                   const struct printed_wanted *wanted, struct err *err);
 void printed_end(struct printed *printed);
 
+/* Does a column tell of values that nobody measured yet (session_stats_many)? */
+bool printed_wants_values(const struct printed *printed);
+
 /* The rows, once. */
 int printed_rows(struct printed *printed, struct err *err);
 

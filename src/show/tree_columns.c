@@ -109,25 +109,30 @@ static bool is_small(const struct tree_room *room)
     return room->small && room->width < SMALL;
 }
 
-/* Is this label a column now? As long as nobody chose, a narrow screen shows of a
- * recording what is most asked for: params, time and its bar. */
-static bool wanted(const struct explorer *explorer, const struct tree_room *room,
-                   uint8_t kind)
+/* Is this label a column? */
+static bool wanted(const struct explorer *explorer, uint8_t kind)
 {
     const struct label_kind *label = &label_kinds[kind];
-    bool run = explorer->show.activity;
 
-    if (!label->column || !explorer->labels.on[kind] || (label->run && !run))
-        return false;
-    if (run && !explorer->labels.chosen && room->narrow && !is_small(room))
-        return str_is(str_of(label->id), "params") || label->run;
-    return true;
+    return label->column && explorer->labels.on[kind] &&
+           (!label->run || explorer->show.activity);
+}
+
+/* As long as nobody chose, a narrow screen shows of a recording what is most asked for:
+ * params, time and its bar. */
+static bool is_left_out(const struct explorer *explorer, const struct tree_room *room,
+                        uint8_t kind)
+{
+    const struct label_kind *label = &label_kinds[kind];
+
+    return explorer->show.activity && !explorer->labels.chosen && room->narrow &&
+           !is_small(room) && !label->run && !str_is(str_of(label->id), "params");
 }
 
 /* The order of the labels that are columns; the one that rows are ordered by is always
  * among them. */
-static unsigned gather(uint8_t kinds[LABELS_MOST], const struct explorer *explorer,
-                       const struct tree_room *room)
+static unsigned gather(struct tree_layout *layout, uint8_t kinds[LABELS_MOST],
+                       const struct explorer *explorer, const struct tree_room *room)
 {
     const char *sort = sort_column(browse_view(explorer->browse)->sort);
     int sorted = sort ? label_kind_find(str_of(sort)) : -1;
@@ -136,8 +141,13 @@ static unsigned gather(uint8_t kinds[LABELS_MOST], const struct explorer *explor
     for (uint8_t i = 0; i < explorer->labels.n; i++) {
         uint8_t kind = explorer->labels.order[i];
 
-        if (wanted(explorer, room, kind) || kind == sorted)
+        if (kind != sorted && !wanted(explorer, kind))
+            continue;
+        if (kind == sorted || !is_left_out(explorer, room, kind))
             kinds[n++] = kind;
+        else if (browse_view(explorer->browse)->flat == FLAT_NO ||
+                 !is_one_of(kind, shares, COUNT_OF(shares)))
+            layout->hidden++; /* a flat list has a share of its own */
     }
     return n;
 }
@@ -199,7 +209,7 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
     const struct view *view = browse_view(explorer->browse);
     const char *sort = sort_column(view->sort);
     uint8_t kinds[LABELS_MOST];
-    unsigned n = gather(kinds, explorer, room);
+    unsigned n = gather(layout, kinds, explorer, room);
 
     order_times(kinds, n);
     if (view->flat == FLAT_NO)

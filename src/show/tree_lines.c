@@ -254,12 +254,14 @@ static void put_row(struct tree_writer *w, uint32_t r)
         put_cells(w, &row, look);
 }
 
-/* " name", " name▾", " name (12 levels further left)". */
-static void put_name_header(struct tree_writer *w, const char *sign)
+/* " name", " name▾", " name »3", " name (12 levels further left)". */
+static void put_name_header(struct tree_writer *w, const char *sign, struct str hidden)
 {
     struct buf text = BUF_INIT;
 
     buf_printf(&text, " name%s", w->layout.sort_name ? sign : "");
+    if (hidden.len > 0)
+        buf_printf(&text, " %.*s", STR_ARG(hidden));
     if (w->layout.left_out > 0)
         buf_printf(&text, " (%u levels further left)", w->layout.left_out);
     cut_cell(&w->cut, CUT_END, buf_span(&text), w->layout.name, w->ascii);
@@ -285,21 +287,45 @@ static void put_column_header(struct tree_writer *w, unsigned c, const char *sig
     buf_release(&header);
 }
 
-/* The line ends in »3 where three have no room. */
+/* Would the last column's title be cut if so many cells were taken from it? */
+static bool is_tight(const struct tree_writer *w, unsigned last, unsigned cells)
+{
+    const struct tree_column *column = &w->layout.at[last];
+    unsigned title = (unsigned)text_width(str_of(column->header));
+    unsigned room = column->cells, before = (unsigned)strlen(" name");
+
+    if (w->layout.n == 0 || room == 0)
+        return false;
+    for (unsigned c = 0; c < last; c++)
+        if (w->layout.at[c].shown && w->layout.at[c].cells > 0)
+            before = w->layout.at[c].end;
+    if (column->column->right && !column->bar)
+        room = column->end - before - 1; /* it may take blanks on its left */
+    return title + ((int)last == w->layout.sort) + cells > room;
+}
+
+/* The line ends in »3 where three have no room; if that would cut the last title, this
+ * stands behind the first. */
 static void put_header(struct tree_writer *w)
 {
     static const char *const signs[2][2] = {{"▾", "▴"}, {"v", "^"}};
     const char *sign = signs[w->ascii][browse_view(w->explorer->browse)->reverse];
     struct buf hidden = BUF_INIT;
     unsigned last = 0, width;
+    bool tight;
 
     if (w->layout.hidden > 0)
         buf_printf(&hidden, "%s%u", w->ascii ? ">" : "»", w->layout.hidden);
     width = (unsigned)text_width(buf_span(&hidden));
-    put_name_header(w, sign);
     for (unsigned c = 0; c < w->layout.n; c++)
         if (w->layout.at[c].shown && w->layout.at[c].cells > 0)
             last = c;
+    tight = width > 0 && is_tight(w, last, width);
+    put_name_header(w, sign, tight ? buf_span(&hidden) : STR(""));
+    if (tight) {
+        buf_clear(&hidden);
+        width = 0;
+    }
     for (unsigned c = 0; c < w->layout.n; c++)
         if (w->layout.at[c].shown)
             put_column_header(w, c, sign, c == last ? width : 0);

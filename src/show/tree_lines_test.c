@@ -303,18 +303,18 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
         {150,
          " name                           params    %    own   memory calls      time  "
          "  %      self █ self ░ children        average       FLOPs dtype   device"},
-        {140, " name                           params    %    own   memory calls      "
-              "time    %      self █ self ░ children            FLOPs dtype   dev…»1"},
-        {132, " name                             params    %    own   memory calls     "
-              " time    % █ self ░ children            FLOPs dtype   dev…»2"},
-        {120, " name                        params    %   memory calls      time    % "
-              "█ self ░ children            FLOPs dtype   dev…»3"},
-        {114, " name                              params    %   memory calls      time "
-              "   % █ self ░ children      dtype   dev…»4"},
-        {96, " name                         params    %   memory calls      time    % "
-             "█ self ░ children dev…»5"},
-        {90, " name                          params    %   memory calls      time    % "
-             "█ self ░ child…»6"},
+        {140, " name »1                        params    %    own   memory calls      "
+              "time    %      self █ self ░ children            FLOPs dtype   device"},
+        {132, " name »2                          params    %    own   memory calls     "
+              " time    % █ self ░ children            FLOPs dtype   device"},
+        {120, " name »3                     params    %   memory calls      time    % "
+              "█ self ░ children            FLOPs dtype   device"},
+        {114, " name »4                           params    %   memory calls      time "
+              "   % █ self ░ children      dtype   device"},
+        {96, " name »5                      params    %   memory calls      time    % "
+             "█ self ░ children device"},
+        {90, " name »6                       params    %   memory calls      time    % "
+             "█ self ░ children"},
         {84, " name                                      params    %   memory calls    "
              "  time  %»6"},
         {70, " name                        params    %   memory calls      time  %»6"},

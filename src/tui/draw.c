@@ -247,19 +247,38 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
     buf_release(&title);
 }
 
+/* How many of n labels are shown: where some below have no room, the last line says so.
+ */
+static unsigned fit_labels(struct tui *tui, uint32_t n, unsigned rows)
+{
+    unsigned fit = n > rows && rows > 1 ? rows - 1 : rows;
+
+    draw_keep_in_sight(&tui->label_top, &tui->label_cursor, n, fit);
+    if (n - tui->label_top > rows)
+        return fit;
+    draw_keep_in_sight(&tui->label_top, &tui->label_cursor, n, rows);
+    return rows;
+}
+
 static void draw_labels(struct tui *tui, const struct frame_panel *where)
 {
     struct explorer *explorer = &tui->explorer;
     struct area area = where->area, bar;
     struct row row = tui_row(tui);
-    struct lines lines = {0};
+    struct lines lines = {0}, more = {0};
+    unsigned rows;
 
     draw_rule(tui, &area, "L Labels", STR(""), tui->view.focus == FOCUS_LABELS);
     area.row++;
     area.rows--;
     label_set_lines(&lines, &explorer->labels, &explorer->show, &row, area.columns);
-    draw_keep_in_sight(&tui->label_top, &tui->label_cursor, lines.n, area.rows);
-    for (unsigned i = 0; i < area.rows && tui->label_top + i < lines.n; i++) {
+    rows = fit_labels(tui, lines.n, area.rows);
+    if (rows < area.rows && tui->label_top + rows < lines.n) {
+        label_set_more(&more, &explorer->labels, tui->label_top + rows,
+                       area.columns - 1);
+        draw_line(tui, &area, rows, &more, 0);
+    }
+    for (unsigned i = 0; i < rows && tui->label_top + i < lines.n; i++) {
         draw_line(tui, &area, i, &lines, tui->label_top + i);
         if (tui->label_top + i != tui->label_cursor)
             continue;
@@ -271,6 +290,7 @@ static void draw_labels(struct tui *tui, const struct frame_panel *where)
     draw_scroll(tui, &bar, tui->label_top, lines.n);
     tui->n_labels = lines.n;
     lines_release(&lines);
+    lines_release(&more);
 }
 
 /* --- All of it */

@@ -180,6 +180,21 @@ TEST(labels_take_the_panels_place_and_keep_them)
     end_stage(stage);
 }
 
+TEST(labels_that_have_no_room_are_told_and_come_by_scrolling)
+{
+    struct stage *stage = stage_of_model(120, 24);
+
+    press(stage, "L");
+    SHOWS(stage, " more: ");
+    CHECK(!shows(stage, "■ Name"));
+    press(stage, "G");
+    SHOWS(stage, "□ Shapes");
+    CHECK(!shows(stage, " more: "));
+    press(stage, "g");
+    SHOWS(stage, " more: ");
+    end_stage(stage);
+}
+
 /* The cell of a text on the screen, for the mouse, which counts from 1. */
 static void find(struct stage *stage, const char *text, unsigned *ret_column,
                  unsigned *ret_row)
