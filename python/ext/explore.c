@@ -6,6 +6,8 @@
 #include "ext/answers.h"
 #include "ext/interrupts.h"
 #include "ext/model_in.h"
+#include "ext/views.h"
+#include "session/pair.h"
 #include "show/rows.h"
 #include "tui/tui.h"
 
@@ -181,19 +183,45 @@ static struct session *record(void *user, struct err *err)
 
 static atomic_flag running = ATOMIC_FLAG_INIT;
 
-static PyObject *run_explorer(struct exploration *self, PyObject *thing, PyObject *live,
-                              struct tui_wanted *wanted)
+/* What explore() was given. */
+struct words {
+    PyObject *thing, *live, *record, *beside; /* borrowed */
+    int structure;                            /* a truth */
+    struct tolerance tolerance;
+};
+
+/* Two sessions side by side; NULL: an exception is set. */
+static struct pair *compare(struct session *left, struct session *right,
+                            const struct words *words)
+{
+    struct diff_wanted wanted = {.values =
+                                     !words->structure && !left->run && !right->run,
+                                 .tolerance = words->tolerance};
+    bool locked = wanted.values && (views_lock(left) == LONG_WORK_LOCKED ||
+                                    views_lock(right) == LONG_WORK_LOCKED);
+    struct long_work long_work;
+    struct err err = {0};
+    struct pair *pair;
+
+    long_work_begin(&long_work, locked ? LONG_WORK_LOCKED : LONG_WORK_TURNS);
+    pair = pair_on(left, right, &wanted, &long_work.work, &err);
+    if (long_work_end(&long_work)) {
+        if (!pair)
+            ext_raise(&err);
+        return pair;
+    }
+    pair_close(pair);
+    return NULL;
+}
+
+static PyObject *show(struct tui_wanted *wanted)
 {
     struct err err = {0};
     int status;
 
-    wanted->session = session_for(self, thing, live);
-    if (!wanted->session)
-        return NULL;
     interrupts_of_python(true);
     status = tui_run(wanted, &err);
     interrupts_of_python(false);
-    session_close(wanted->session);
     if (PyErr_Occurred() || PyErr_CheckSignals() < 0)
         return NULL;
     if (status == 0)
@@ -203,23 +231,49 @@ static PyObject *run_explorer(struct exploration *self, PyObject *thing, PyObjec
     return ext_raise(&err);
 }
 
+static PyObject *run_explorer(struct exploration *self, const struct words *words,
+                              struct tui_wanted *wanted)
+{
+    struct session *left = session_for(self, words->thing, words->live), *right = NULL;
+    PyObject *answer = NULL;
+
+    if (!left)
+        return NULL;
+    if (words->beside == Py_None) {
+        wanted->session = left;
+        answer = show(wanted);
+    } else {
+        right = session_for(self, words->beside, Py_None);
+        wanted->pair = right ? compare(left, right, words) : NULL;
+        if (wanted->pair)
+            answer = show(wanted);
+        pair_close(wanted->pair);
+    }
+    session_close(right);
+    session_close(left);
+    return answer;
+}
+
 /* The words of Python's explore() into what is wanted. */
 static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *wanted,
-                       PyObject **thing, PyObject **live, PyObject **again)
+                       struct words *words)
 {
     static const char *const names[] = {
-        "thing",   "live",   "record", "at",    "open",     "depth", "flat",  "labels",
-        "sort",    "filter", "panel",  "view",  "slice",    "call",  "theme", "colour",
-        "reverse", "zoom",   "ascii",  "plain", "no_mouse", NULL};
+        "thing",  "live",      "record",  "at",    "open",  "depth", "flat",
+        "labels", "sort",      "filter",  "panel", "view",  "slice", "call",
+        "theme",  "colour",    "reverse", "zoom",  "ascii", "plain", "no_mouse",
+        "beside", "structure", "rtol",    "atol",  NULL};
     struct link *link = &wanted->link;
     int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0;
 
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|OO$zzIzzzzzzzzzzppppp", (char **)(uintptr_t)names, thing,
-            live, again, &link->at, &link->open, &link->depth, &link->flat,
-            &link->labels, &link->sort, &link->filter, &link->panel, &link->view,
-            &link->slice, &link->call, &wanted->look.theme, &wanted->look.colour,
-            &reverse, &zoom, &ascii, &plain, &no_mouse))
+            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpdd", (char **)(uintptr_t)names,
+            &words->thing, &words->live, &words->record, &link->at, &link->open,
+            &link->depth, &link->flat, &link->labels, &link->sort, &link->filter,
+            &link->panel, &link->view, &link->slice, &link->call, &wanted->look.theme,
+            &wanted->look.colour, &reverse, &zoom, &ascii, &plain, &no_mouse,
+            &words->beside, &words->structure, &words->tolerance.relative,
+            &words->tolerance.absolute))
         return false;
     link->reverse = reverse;
     link->zoom = zoom;
@@ -237,21 +291,22 @@ PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs)
                                 .wait_end = wait_end,
                                 .stop = stop,
                                 .user = &self};
-    PyObject *thing, *live = Py_None, *again = Py_None, *answer;
+    struct words words = {.live = Py_None, .record = Py_None, .beside = Py_None};
+    PyObject *answer;
 
-    if (!take_words(args, kwargs, &wanted, &thing, &live, &again))
+    if (!take_words(args, kwargs, &wanted, &words))
         return NULL;
-    if (live != Py_None &&
-        !PyObject_TypeCheck(live, (PyTypeObject *)self.state->model_type))
-        return PyErr_Format(PyExc_TypeError, "%R is no model", live);
+    if (words.live != Py_None &&
+        !PyObject_TypeCheck(words.live, (PyTypeObject *)self.state->model_type))
+        return PyErr_Format(PyExc_TypeError, "%R is no model", words.live);
     /* From a property or a signal's handler: there is one terminal. */
     if (atomic_flag_test_and_set(&running))
         Py_RETURN_FALSE;
-    self.record = again == Py_None ? NULL : again;
+    self.record = words.record == Py_None ? NULL : words.record;
     wanted.record = self.record ? record : NULL;
     arena_init(&self.arena, 0);
     self.held = PyList_New(0);
-    answer = self.held ? run_explorer(&self, thing, live, &wanted) : NULL;
+    answer = self.held ? run_explorer(&self, &words, &wanted) : NULL;
     let_go(&self);
     atomic_flag_clear(&running);
     return answer;

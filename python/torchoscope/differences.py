@@ -4,6 +4,7 @@ import os
 
 from torchoscope import _core
 from torchoscope.model import Model, open
+from torchoscope.notebook import few_lines
 from torchoscope.recording import Recording
 from torchoscope.shown import terminal_width
 
@@ -11,8 +12,9 @@ from torchoscope.shown import terminal_width
 class Diff:
     """How two models differ. str() is what `torchoscope diff` prints."""
 
-    def __init__(self, found):
-        self._found = found
+    def __init__(self, left, right, **wanted):
+        self._sides, self._wanted = (left, right), wanted
+        self._found = _core.diff(left, right, width=terminal_width(), **wanted)
 
     @property
     def equal(self):
@@ -37,8 +39,18 @@ class Diff:
         nothing was renamed, fused, split or transposed."""
         return self._found["python"]
 
+    def explore(self):
+        """As explore(this): side by side in the terminal explorer, where there is a
+        terminal."""
+        from torchoscope.explorer import explore
+
+        explore(self)
+
     def __str__(self):
         return self._found["text"].rstrip("\n")
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": few_lines(str(self)), "text/markdown": self.markdown}
 
     def __repr__(self):
         document = self.json
@@ -52,16 +64,8 @@ def diff(a, b, *, structure=False, rtol=0.0, atol=0.0):
     """How `a` became `b`: each a module, the name of a file, a Model or a Recording.
     structure=True: names, shapes and dtypes only. Values are close if
     |a - b| <= atol + rtol |a|."""
-    return Diff(
-        _core.diff(
-            _side(a, "a"),
-            _side(b, "b"),
-            structure=structure,
-            rtol=rtol,
-            atol=atol,
-            width=terminal_width(),
-        )
-    )
+    sides = _side(a, "a"), _side(b, "b")
+    return Diff(*sides, structure=structure, rtol=rtol, atol=atol)
 
 
 def _side(one, letter):

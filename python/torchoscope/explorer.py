@@ -5,12 +5,13 @@ import sys
 
 from torchoscope import _core, terminal
 from torchoscope import open as open_file
+from torchoscope.differences import Diff
 from torchoscope.shown import Shown, terminal_width
 
 
 def explore(thing, *inputs, **kwargs):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
-    summary or a file: in the terminal explorer, until the user leaves it; in a notebook
+    summary, a diff or a file: in the terminal explorer, until the user leaves it; in a notebook
     as HTML; where there is no terminal as text on standard output."""
     error = live = again = None
     if isinstance(thing, (str, os.PathLike)):
@@ -34,6 +35,9 @@ def on_terminal(thing, live=None, again=None, **wanted):
     """Open the explorer on one of ours. `live` is the model that a recording is one of,
     `again` makes another recording of it. False: there is no terminal for it."""
     part = getattr(thing, "_model", None)
+    if isinstance(thing, Diff):
+        left, right = thing._sides
+        return terminal.show(left, beside=right, **thing._wanted, **wanted)
     if isinstance(thing, Shown):
         core = thing._now()
         wanted.setdefault("depth", getattr(thing, "_view", {}).get("depth"))

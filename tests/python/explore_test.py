@@ -128,6 +128,36 @@ class Opens(Explored):
             for word in ("icanon", "echo", "isig", "opost"):
                 self.assertIn(word, left)
 
+    def test_a_diff_is_shown_side_by_side(self):
+        with self.on_terminal("""
+            import copy
+            other = copy.deepcopy(net)
+            torch.nn.init.zeros_(other[1].conv.weight)
+            found = torchoscope.diff(net, other)
+            say(torchoscope.explore(found))
+            torch.save(net.state_dict(), "a.pth")
+            torch.save(other.state_dict(), "b.pth")
+            torchoscope.diff("a.pth", "b.pth", structure=True).explore()
+            runs = []
+            for one in (net, other):
+                with torchoscope.record(one) as recording:
+                    one(x)
+                runs.append(recording)
+            torchoscope.diff(*runs).explore()
+            say("end")
+        """, around=f"cd {self.folder} && {{}}") as screen:
+            shown = self.opened(screen, "a (Sequential)", "b (Sequential)", "hide equal")
+            self.assertIn("1 changed", shown)
+            screen.keys("n")
+            screen.wait("1.conv.weight")
+            screen.keys("q")
+            self.opened(screen, "a.pth", "b.pth", "values not compared")
+            screen.keys("q")
+            screen.wait("q quit", "hide equal", gone=["a.pth"])
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+            screen.wait("> None", "> end", gone=["q quit"])
+
     def test_whatever_stdin_and_stdout_are(self):
         out = self.folder / "out"
         text = """

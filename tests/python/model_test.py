@@ -1,7 +1,9 @@
 # flavours: both
 """Models in Python: files and live modules."""
 
+import contextlib
 import gc
+import io
 import json
 import os
 import signal
@@ -320,6 +322,12 @@ class Differences(WithFile):
         self.assertAlmostEqual(tensor["max_abs"], 0.5, 6)
         self.assertIn("| 2 |", found.markdown)
         self.assertIn("2 was trained", str(found))
+        shown = found._repr_mimebundle_()
+        self.assertEqual(shown["text/plain"], str(found))
+        self.assertEqual(shown["text/markdown"], found.markdown)
+        with contextlib.redirect_stdout(io.StringIO()) as out:  # no terminal
+            found.explore()
+        self.assertEqual(out.getvalue(), f"{found}\n")
         self.assertTrue(torchoscope.diff(self.net, self.changed(), atol=0.6).equal)
         found = torchoscope.diff(self.net, self.changed(), structure=True)
         self.assertTrue(found.equal)
