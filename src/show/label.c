@@ -204,7 +204,8 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     } else {
         buf_text(&label->sign, tensor->role == ROLE_PARAMETER ? "▪ " : "▫ ");
     }
-    if (!tensor_readable(model, tensor, &why) && why &&
+    /* What holds for all of the file is not said in every row. */
+    if (!tensor_readable(model, tensor, &why) && why && why != model->no_values &&
         !(tensor->flags & TENSOR_SHAPE_ONLY))
         buf_printf(&label->tail, "  %s", why);
 }

@@ -140,6 +140,19 @@ static void module_lines(struct lines *to, struct explorer *explorer,
     buf_release(&text);
 }
 
+/* Cells of parts that stand in lines, once they stand side by side. */
+static size_t packed_width(struct str parts)
+{
+    size_t cells = 0;
+    struct str part;
+
+    while (next_part(&parts, STR("\n"), &part))
+        cells += text_width(part) + sizeof BETWEEN - 1;
+    return cells;
+}
+
+#define MORE "\nF all, in order"
+
 static void run_lines(struct lines *to, struct explorer *explorer,
                       const struct own *own, const struct panel_room *room)
 {
@@ -148,7 +161,9 @@ static void run_lines(struct lines *to, struct explorer *explorer,
     if (own->slowest.len > 0) {
         fact(to, "slowest (self)");
         buf_str(&text, buf_span(&own->slowest));
-        buf_text(&text, "\nF all, in order");
+        /* A line of its own is not worth it: the hints name F, too. */
+        if (2 + NAME_CELLS + packed_width(buf_span(&text)) + sizeof MORE <= room->width)
+            buf_text(&text, MORE);
         pack(to, buf_span(&text), STR("\n"), 2 + NAME_CELLS, room->width);
         fact(to, "by class (self)");
         pack(to, buf_span(&own->classes), STR("\n"), 2 + NAME_CELLS, room->width);

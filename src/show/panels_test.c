@@ -145,6 +145,23 @@ TEST(statistics_zoomed_have_all_parts_side_by_side_as_the_design_draws_them)
     scene_end(&s);
 }
 
+TEST(a_name_without_blanks_that_has_no_room_keeps_its_end_in_details)
+{
+    struct sample sample;
+    struct scene s;
+
+    sample_begin(&sample, "net.pth");
+    sample_module(&sample, 0, "a", "some.package.with.a.long.name.of.its.own.Net", "");
+    sample_finish(&sample);
+    scene_begin(&s, sample.session);
+    go(&s, "a");
+    CHECK(strstr(shown(&s, PANEL_DETAILS, 40, 20),
+                 " class      ….a.long.name.of.its.own.Net\n"));
+    buf_release(&s.text);
+    explorer_end(&s.explorer);
+    sample_release(&sample);
+}
+
 TEST(in_a_small_panel_the_parts_of_statistics_come_one_at_a_time)
 {
     struct panel_state *state;

@@ -606,3 +606,18 @@ TEST(an_index_says_what_a_walk_through_the_places_says)
     }
     sample_release(&s);
 }
+
+TEST(a_tensor_of_a_recording_keeps_its_numbers_though_its_values_are_not_there)
+{
+    struct scene w;
+
+    begin_resnet(&w);
+    w.s.model->no_values = "values are not in a recording";
+    w.beside = true;
+    go(&w, "layer1.0.conv2.weight");
+    screen(&w, 80, 36);
+    CHECK(strstr(w.text.at, "▪ weight  64×64×3×3"));
+    CHECK(!strstr(w.text.at, "values are not"));
+    CHECK(strstr(strstr(w.text.at, "▪ weight  64×64×3×3"), "  36.9K 100%"));
+    end_scene(&w);
+}
