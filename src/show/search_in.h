@@ -34,7 +34,8 @@ bool search_text(struct search *search, struct str s, size_t own);
 bool search_same_char(const struct search *search, char a, char b);
 
 /* A search that looks at full names, place after place in order. NULL: it is more than
- * a row of letters, or there is no memory: then full names are needed as text. */
+ * letters, groups and repeats, or there is no memory: then full names are needed as
+ * text. */
 struct path_search;
 struct path_search *path_search_new(const struct search *search,
                                     const struct outline *outline, struct arena *arena);

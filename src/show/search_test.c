@@ -160,14 +160,20 @@ static void check_names(struct sample *s, const char *pattern, bool simple)
 TEST(full_names_are_found_as_if_they_were_texts)
 {
     static const char *const simple[] = {
-        "a.b",     "b.a.",         ".",          "ab.b1",      "a.B1",
-        "a*.b",    "?.?.*",        "*.*.*b",     "/a.b/",      "/^a.*b$/",
-        "/b.+1/",  "/x*./",        "/^.*$/",     "/[ab].a?b/", "/[^a]./",
-        "/^x*.?/", "/\\w\\.\\d?/", "/B.*[a-b]/", "/[b-]./",    "/[^.]+$/",
+        "a.b",         "b.a.",         ".",
+        "ab.b1",       "a.B1",         "a*.b",
+        "?.?.*",       "*.*.*b",       "/a.b/",
+        "/^a.*b$/",    "/b.+1/",       "/x*./",
+        "/^.*$/",      "/[ab].a?b/",   "/[^a]./",
+        "/^x*.?/",     "/\\w\\.\\d?/", "/B.*[a-b]/",
+        "/[b-]./",     "/[^.]+$/",     "/(a|b)./",
+        "/a.|b/",      "/(ab)+./",     "/a.(b|B1)$/",
+        "/(?:a.)*b1/", "/^(a|ab).b$/", "/^((a|b+).?)+$/",
+        "/(.)?(a|)b/",
     };
     static const char *const others[] = {
-        "/(a|b)./", "/a.*?b/",        "/a.{2}/", "/a.|b/",
-        "/\\Aa./",  "/[[:alpha:]]./", "/a.\\b/",
+        "/a.*?b/",   "/^a.|b/", "/a.|b$/", "/(?i)a./",       "/(?=a)./",
+        "/(a).\\1/", "/a.{2}/", "/\\Aa./", "/[[:alpha:]]./", "/a.\\b/",
     };
     struct sample s;
 

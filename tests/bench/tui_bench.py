@@ -273,6 +273,7 @@ def timed(terminal, key):
 
 
 def key_line(table, what, pairs, target=None):
+    """Of pairs of wall and processor time."""
     wall, cpu = zip(*pairs)
     note = f"processor {milliseconds(bench.spread(cpu)[0])}" if any(cpu) else ""
     table.line(what, wall, milliseconds, target, note=note)
@@ -283,16 +284,18 @@ def first_screens(table, path, home, target):
     firsts, reads, whole = [], [], []
     for _ in range(max(3, ROUNDS // 3)):
         terminal = start(BUILD / "tests/bench/bench_screen", path, home)
-        read = terminal.byte()
-        firsts.append(terminal.frame() - read)
-        reads.append(read - terminal.began)
+        read, before = terminal.byte(), terminal.processor()
+        first = terminal.frame() - read
+        terminal.settle()
+        firsts.append((first, terminal.processor() - before))
+        reads.append((read - terminal.began, before))
         terminal.close()
         terminal = start(bench.PROGRAM, path, home)
         whole.append(terminal.frame() - terminal.began)
         terminal.settle()
         terminal.close()
-    table.line("first screen, once the file is read", firsts, milliseconds, target)
-    table.line("reading it", reads, milliseconds)
+    key_line(table, "first screen, once the file is read", firsts, target)
+    key_line(table, "reading it", reads)
     table.line("first screen, from the start", whole, milliseconds)
 
 
