@@ -185,7 +185,9 @@ void write_merged(struct document *doc, uint32_t number)
     const struct run_merged *merged = &doc->run->merged[number];
     struct json *json = doc->json;
 
-    write_named(doc, doc->model->objects[merged->object].place);
+    write_named(doc, merged->newest < doc->run->n_calls
+                         ? doc->run->calls[merged->newest].place
+                         : doc->model->objects[merged->object].place);
     json_u64(json, "calls", merged->calls);
     json_u64(json, "time_ns", merged->inclusive_ns);
     json_u64(json, "self_ns", merged->exclusive_ns);

@@ -213,10 +213,12 @@ static const char *take_merged(struct scope_read *read, uint32_t i, void *row)
 {
     const struct run_merged *merged = row;
     struct run *run = read->run;
+    const struct run_merged *before = i > 0 ? &run->merged[i - 1] : NULL;
 
-    if (merged->object == NO_OBJECT ||
-        (i > 0 && merged->object <= run->merged[i - 1].object))
+    if (merged->object == NO_OBJECT || (before && merged->object < before->object))
         return "object";
+    if (before && merged->object == before->object && merged->newest <= before->newest)
+        return "newest";
     run->merged[i] = *merged;
     run->n_merged++;
     return NULL;

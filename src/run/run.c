@@ -104,7 +104,7 @@ uint32_t run_next_call(struct run *run, uint32_t call)
 /* Merged calls stand in the order of objects. */
 static uint32_t merged_calls(const struct run *run, uint32_t object)
 {
-    uint32_t low = 0, high = run->n_merged;
+    uint32_t low = 0, high = run->n_merged, n = 0;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -114,9 +114,9 @@ static uint32_t merged_calls(const struct run *run, uint32_t object)
         else
             high = middle;
     }
-    return low < run->n_merged && run->merged[low].object == object
-               ? run->merged[low].calls
-               : 0;
+    for (; low < run->n_merged && run->merged[low].object == object; low++)
+        n += run->merged[low].calls;
+    return n;
 }
 
 uint32_t run_count_calls(struct run *run, uint32_t object)

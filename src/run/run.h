@@ -118,7 +118,8 @@ struct run_call {
     uint64_t new_bytes;        /* of storages first seen among its results */
 };
 
-/* The calls of one object beyond those that are kept, together. */
+/* The calls of one object at one of its places, that of the newest, beyond those that
+ * are kept, together. In the order of objects and of the newest. */
 struct run_merged {
     uint32_t object;
     uint32_t calls;

@@ -402,29 +402,29 @@ void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_
                     uint16_t flags)
 {
     struct run_call *record = record_of(trace, call, serial);
-    uint32_t object = trace_object(trace, call);
+    const struct light_slot *slot = call & TRACE_LIGHT ? light_slot(trace, call) : NULL;
 
     if (record) {
         record->backward_ns += ns;
         record->flags |= flags;
     }
-    if (call != RUN_NONE && (call & TRACE_LIGHT) && object != NO_OBJECT)
-        trace->lights[trace->objects[object].light - 1].merged.backward_ns += ns;
+    if (slot)
+        trace->lights[slot->light].merged.backward_ns += ns;
 }
 
 void trace_device_call(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
                        const int64_t *bytes)
 {
     struct run_call *record = record_of(trace, call, serial);
-    uint32_t object = trace_object(trace, call);
+    const struct light_slot *slot = call & TRACE_LIGHT ? light_slot(trace, call) : NULL;
 
     if (record) {
         record->device_ns = ns;
         record->device_bytes = bytes ? *bytes : 0;
         record->flags |= bytes ? RUN_DEVICE_BYTES : 0;
     }
-    if (call != RUN_NONE && (call & TRACE_LIGHT) && object != NO_OBJECT)
-        trace->lights[trace->objects[object].light - 1].merged.device_ns += ns;
+    if (slot)
+        trace->lights[slot->light].merged.device_ns += ns;
 }
 
 uint32_t trace_calls(const struct trace *trace, uint32_t object)

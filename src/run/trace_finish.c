@@ -287,7 +287,9 @@ static int compare_merged(const void *a, const void *b)
 {
     const struct run_merged *x = a, *y = b;
 
-    return x->object < y->object ? -1 : x->object > y->object;
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return x->newest < y->newest ? -1 : x->newest > y->newest;
 }
 
 /* Sizes and strides of values, and behind them the shapes of merged ios. */
@@ -349,12 +351,12 @@ static int add_merged(struct finish *f)
 
         *merged = f->order[i]->merged;
         merged->newest = f->newest_at[i];
+        merged->ios = i; /* whose they are, until all are in order */
     }
     qsort(run->merged, run->n_merged, sizeof *run->merged, compare_merged);
     for (uint32_t i = 0; i < run->n_merged; i++) {
         struct run_merged *merged = &run->merged[i];
-        const struct light *light =
-            &trace->lights[trace->objects[merged->object].light - 1];
+        const struct light *light = f->order[merged->ios];
 
         merged->ios = run->n_merged_ios;
         merged->n_ios = light->n_ios;

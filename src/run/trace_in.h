@@ -1,9 +1,9 @@
 /* trace_in.h - a run under construction, for trace*.c only.
  *
  * A call under way is a *frame* on the stack of its thread. A call that is kept is a
- * run_call from its beginning on. A light call is a *slot* of its object: an object has
- * as many slots as calls of it were ever under way at once, so a slot is one call at a
- * time; which call a gradient that comes late is of, the serial tells. */
+ * run_call from its beginning on. A light call is a *slot* of its object at its place:
+ * there are as many slots as such calls were ever under way at once, so a slot is one
+ * call at a time; which call a gradient that comes late is of, the serial tells. */
 #ifndef RUN_TRACE_IN_H
 #define RUN_TRACE_IN_H
 
@@ -25,12 +25,13 @@ struct light_call {
 
 struct light_slot {
     uint32_t object;
-    uint32_t next; /* slot of the same object, or RUN_NONE */
+    uint32_t light; /* index in trace->lights */
+    uint32_t next;  /* slot of the same light, or RUN_NONE */
     bool open;
     struct light_call now;
 };
 
-/* What the ios of one kind and path of all light calls of an object have in common. */
+/* What the ios of one kind and path of all calls of a light have in common. */
 struct light_io {
     uint8_t kind;
     bool measured;
@@ -42,11 +43,13 @@ struct light_io {
 
 /* An io whose value is yet to be measured. */
 struct light_wait {
-    uint32_t object, io, value; /* io: among those of the object's light calls */
+    uint32_t light, io, value; /* io: among those of the light */
 };
 
-/* The light calls of one object. */
+/* The light calls of one object at one of its places. */
 struct light {
+    uint32_t place;
+    uint32_t next; /* of the same object at another place: index + 1, or 0 */
     struct run_merged merged;
     struct light_io *ios;
     uint32_t n_ios, ios_room;
@@ -74,7 +77,7 @@ struct trace_object {
     uint32_t calls;
     uint16_t flags;  /* of all its calls together */
     uint32_t direct; /* string id: see trace_direct(); or 0 */
-    uint32_t light;  /* index + 1 in trace->lights, or 0 */
+    uint32_t light;  /* the first: index + 1 in trace->lights, or 0 */
     uint32_t places; /* where its places begin in trace->places, sorted */
     uint32_t n_places;
 };

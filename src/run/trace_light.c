@@ -3,37 +3,36 @@
 
 #include <string.h>
 
-#define MOST_IOS    512u /* of one object, merged */
+#define MOST_IOS    512u /* of one object at a place, merged */
 #define MOST_SHAPES 16u  /* of one io */
 #define MOST_WAITS  65536u
 
-static struct light *light_of(struct trace *trace, uint32_t object)
+/* The light calls of an object at a place, from now on: their index in trace->lights,
+ * or RUN_NONE: spent. Few objects have several places. */
+static uint32_t make_light(struct trace *trace, uint32_t object, uint32_t place)
 {
-    return &trace->lights[trace->objects[object].light - 1];
-}
+    struct light light = {.place = place, .slots = RUN_NONE};
 
-/* The object has light calls from now on. */
-static int make_light(struct trace *trace, uint32_t object)
-{
-    struct light light = {.slots = RUN_NONE};
-
-    if (trace->objects[object].light)
-        return 0;
+    for (uint32_t at = trace->objects[object].light; at;
+         at = trace->lights[at - 1].next)
+        if (trace->lights[at - 1].place == place)
+            return at - 1;
     if (arena_room(&trace->arena, &trace->lights, trace->n_lights, &trace->lights_room,
                    sizeof *trace->lights) < 0)
-        return -1;
+        return RUN_NONE;
     light.merged = (struct run_merged){
         .object = object, .newest = RUN_NONE, .least_ns = UINT64_MAX};
     light.newest.serial = NO_SERIAL;
+    light.next = trace->objects[object].light;
     trace->lights[trace->n_lights++] = light;
     trace->objects[object].light = trace->n_lights;
-    return 0;
+    return trace->n_lights - 1;
 }
 
-/* A slot of the object that is free, old or new; RUN_NONE: spent. */
-static uint32_t free_slot(struct trace *trace, uint32_t object)
+/* A slot that is free, old or new; RUN_NONE: spent. */
+static uint32_t free_slot(struct trace *trace, uint32_t index)
 {
-    struct light *light = light_of(trace, object);
+    struct light *light = &trace->lights[index];
     uint32_t slot = light->slots;
 
     for (; slot != RUN_NONE; slot = trace->slots[slot].next)
@@ -44,7 +43,8 @@ static uint32_t free_slot(struct trace *trace, uint32_t object)
                    sizeof *trace->slots) < 0)
         return RUN_NONE;
     slot = trace->n_slots++;
-    trace->slots[slot] = (struct light_slot){.object = object, .next = light->slots};
+    trace->slots[slot] = (struct light_slot){
+        .object = light->merged.object, .light = index, .next = light->slots};
     light->slots = slot;
     return slot;
 }
@@ -53,11 +53,9 @@ uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call
                      uint64_t parent_serial)
 {
     struct light_slot *slot;
-    uint32_t id;
+    uint32_t light = make_light(trace, object, call->place);
+    uint32_t id = light == RUN_NONE ? RUN_NONE : free_slot(trace, light);
 
-    if (make_light(trace, object) < 0)
-        return RUN_NONE;
-    id = free_slot(trace, object);
     if (id == RUN_NONE)
         return RUN_NONE;
     slot = &trace->slots[id];
@@ -77,8 +75,8 @@ struct light_slot *light_slot(struct trace *trace, uint32_t call)
     return slot < trace->n_slots ? &trace->slots[slot] : NULL;
 }
 
-/* The call that a number and a serial mean: that under way, or the newest of the
- * object; or NULL: it is merged. */
+/* The call that a number and a serial mean: that under way, or the newest of its
+ * light; or NULL: it is merged. */
 static struct light_call *call_of(struct trace *trace, uint32_t call, uint64_t serial)
 {
     struct light_slot *slot = light_slot(trace, call);
@@ -88,7 +86,7 @@ static struct light_call *call_of(struct trace *trace, uint32_t call, uint64_t s
         return NULL;
     if (slot->open && (serial == NO_SERIAL || slot->now.serial == serial))
         return &slot->now;
-    light = light_of(trace, slot->object);
+    light = &trace->lights[slot->light];
     return serial != NO_SERIAL && light->newest.serial == serial ? &light->newest
                                                                  : NULL;
 }
@@ -103,7 +101,7 @@ struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t seria
 void light_end(struct trace *trace, uint32_t call)
 {
     struct light_slot *slot = light_slot(trace, call);
-    struct light *light = light_of(trace, slot->object);
+    struct light *light = &trace->lights[slot->light];
     struct run_merged *merged = &light->merged;
     uint64_t inclusive = run_inclusive(&slot->now.call);
     struct light_call before = light->newest;
@@ -202,15 +200,15 @@ static void add_to_call(struct trace *trace, struct light_call *call,
 }
 
 /* A device has yet to tell what the value holds: it is merged then. */
-static void wait_for(struct trace *trace, uint32_t object, const struct light_io *io,
+static void wait_for(struct trace *trace, uint32_t light, const struct light_io *io,
                      uint32_t value)
 {
     if (trace->n_waits < MOST_WAITS &&
         arena_room(&trace->arena, &trace->waits, trace->n_waits, &trace->waits_room,
                    sizeof *trace->waits) == 0)
         trace->waits[trace->n_waits++] =
-            (struct light_wait){.object = object,
-                                .io = (uint32_t)(io - light_of(trace, object)->ios),
+            (struct light_wait){.light = light,
+                                .io = (uint32_t)(io - trace->lights[light].ios),
                                 .value = value};
 }
 
@@ -230,7 +228,7 @@ void light_io(struct trace *trace, uint32_t call, uint64_t serial,
         record->call.out_bytes += bytes.out;
         record->call.new_bytes += bytes.fresh;
     }
-    merged = find_io(trace, light_of(trace, slot->object), io);
+    merged = find_io(trace, &trace->lights[slot->light], io);
     if (!merged || io->value >= trace->n_values)
         return;
     value = &trace->values[io->value];
@@ -238,7 +236,7 @@ void light_io(struct trace *trace, uint32_t call, uint64_t serial,
     if (value->stats != RUN_NONE)
         merge_stats(merged, &trace->stats[io->value]);
     else if (value->why == 0)
-        wait_for(trace, slot->object, merged, io->value);
+        wait_for(trace, slot->light, merged, io->value);
 }
 
 void trace_settle(struct trace *trace)
@@ -247,7 +245,7 @@ void trace_settle(struct trace *trace)
         const struct light_wait *wait = &trace->waits[i];
 
         if (trace->values[wait->value].stats != RUN_NONE)
-            merge_stats(&light_of(trace, wait->object)->ios[wait->io],
+            merge_stats(&trace->lights[wait->light].ios[wait->io],
                         &trace->stats[wait->value]);
     }
     trace->n_waits = 0;

@@ -57,6 +57,25 @@ class Clean(unittest.TestCase):
 
 
 class Told(Clean):
+    def test_merged_calls_stand_where_they_were_made(self):
+        act = nn.ReLU()
+        model = nn.Sequential(nn.Sequential(nn.Linear(4, 4), act), nn.Sequential(act))
+        with torchoscope.record(model) as recording:
+            for n in range(100):
+                model(torch.ones(1 + (n == 90), 4)).sum().backward()
+                model[0](X)
+        wanted = {"": "100", "0": "200", "0.0": "200", "0.1": "200", "1": "100"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "run.scope")
+            recording.save(path)
+            for one in (recording, torchoscope.open(path)):
+                rows = one.rows(columns="calls,out", expand=True)
+                calls = {row["name"]: row["calls"] for row in rows}
+                self.assertEqual(calls, {**wanted, "1.0": "100"})
+                merged = {m["name"]: m["calls"] for m in one.json["merged"]}
+                self.assertEqual(merged["0.1"] + merged["1.0"], 300 - 64)
+                self.assertIn("*", {r["name"]: r["out"] for r in rows}["1.0"])
+
     def test_calls_in_order_with_shapes_and_statistics(self):
         model = net()
         with torchoscope.record(model) as recording:
