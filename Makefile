@@ -24,6 +24,9 @@ test: ## everything that must hold before a commit
 
 screens: build $(DEMO) ## write down anew what tests/screens hold; then read the diff
 	@python3 tests/python/screens_test.py --rewrite
+	@tools/setup.sh test
+	@PYTHONPATH=$(CURDIR)/build/c/python build/venv/bin/python3 \
+	    tests/python/keys_test.py --rewrite
 
 pictures: build ## draw the README's pictures of the explorer anew, from a real terminal
 	@tools/setup.sh test

@@ -320,13 +320,17 @@ static bool choose(struct browse *b, uint32_t row)
 bool browse_move(struct browse *browse, int64_t rows)
 {
     int64_t last = (int64_t)browse->rows.n - 1, to = browse->cursor;
+    bool down = rows > 0;
 
     if (rows > last)
         rows = last;
     if (rows < -last)
         rows = -last;
     to += rows;
-    return choose(browse, (uint32_t)(to < 0 ? 0 : to > last ? last : to));
+    if (choose(browse, (uint32_t)(to < 0 ? 0 : to > last ? last : to)))
+        return true;
+    browse_say(browse, down ? "this is the last row" : "this is the first row");
+    return false;
 }
 
 bool browse_first(struct browse *browse)
@@ -397,7 +401,12 @@ bool browse_parent(struct browse *browse)
     uint32_t above =
         browse->rows.n > 0 ? browse->rows.cells[browse->cursor].above : NO_ROW;
 
-    return above != NO_ROW && choose(browse, above);
+    if (above != NO_ROW)
+        return choose(browse, above);
+    browse_say(browse, browse->view.flat
+                           ? "a flat list has no folds: F leads back to the tree"
+                           : "nothing stands above");
+    return false;
 }
 
 bool browse_child(struct browse *browse)

@@ -193,12 +193,26 @@ void copy_key(struct buf *to, const struct show *show, const struct row *row)
     buf_release(&above);
 }
 
-void copy_lines(struct buf *to, const struct lines *lines)
+uint32_t copy_lines(struct buf *to, const struct lines *lines)
 {
+    size_t end = to->len;
+    uint32_t n = 0;
+
     for (uint32_t i = 0; i < lines->n; i++) {
+        size_t begin = to->len;
+
         line_plain(to, lines, i);
-        while (to->len > 0 && to->at[to->len - 1] == ' ')
-            to->at[--to->len] = '\0';
+        while (to->len > begin && to->at[to->len - 1] == ' ')
+            to->len--;
+        if (to->len > begin) {
+            n = i + 1;
+            end = to->len + 1;
+        }
         buf_char(to, '\n');
     }
+    if (to->len > end) {
+        to->len = end;
+        to->at[end] = '\0';
+    }
+    return n;
 }

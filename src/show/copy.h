@@ -17,7 +17,7 @@ void copy_python(struct buf *to, const struct show *show, const struct row *row)
 /* layer1.0.conv2.weight: its key in the state_dict; of a module that of its first own
  * tensor. Appends nothing where there is none. */
 void copy_key(struct buf *to, const struct show *show, const struct row *row);
-/* Lines as plain text, each ended. */
-void copy_lines(struct buf *to, const struct lines *lines);
+/* Lines as plain text, each ended, without the blank ones at the end. How many. */
+uint32_t copy_lines(struct buf *to, const struct lines *lines);
 
 #endif

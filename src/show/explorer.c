@@ -227,6 +227,8 @@ bool explorer_step(struct explorer *explorer, int by)
         return false;
     }
     explorer->call = run->calls[call].number;
+    explorer_say(explorer, "call %u of %u", (unsigned)explorer->call + 1,
+                 (unsigned)explorer->show.activity->at[place].calls);
     return true;
 }
 

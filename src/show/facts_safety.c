@@ -36,12 +36,13 @@ void facts_global(struct buf *to, const struct show *show, uint32_t index, size_
     *ret_role = roles[trust];
 }
 
-static void tell_global(struct facts *facts, uint32_t index, size_t cells)
+static void tell_global(struct facts *facts, uint32_t index, size_t cells,
+                        const char *what)
 {
     enum colour role;
 
     facts_global(&facts->line, facts->show, index, cells, &role);
-    facts->tell(facts, "", role);
+    facts->tell(facts, what, role);
 }
 
 /* As far as they can be aligned. */
@@ -59,7 +60,8 @@ size_t facts_globals_width(const struct show *show)
     return most;
 }
 
-/* Every global, the dangerous ones first. */
+/* Every global, the dangerous ones first. In Details they stand apart from the safety
+ * that they belong to, so they have a word of their own. */
 void facts_globals(struct facts *facts)
 {
     static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
@@ -73,7 +75,7 @@ void facts_globals(struct facts *facts)
                               NULL) == order[k] &&
                 model_string(facts->show->model, log->globals[i].name).len > 0 &&
                 all++ < MOST_GLOBALS)
-                tell_global(facts, i, cells);
+                tell_global(facts, i, cells, all == 1 && facts->brief ? "globals" : "");
     if (all > MOST_GLOBALS) {
         buf_printf(&facts->line, "%" PRIu32 " more: %s lists them all",
                    all - MOST_GLOBALS, facts->all);

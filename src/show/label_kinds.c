@@ -14,13 +14,14 @@
 static void flow_cell(struct buf *to, const char *word, const char *column,
                       const struct show *show, const struct row *row)
 {
-    size_t begin = to->len, word_end;
+    struct buf cell = BUF_INIT;
 
-    buf_text(to, word);
-    word_end = to->len;
-    column_find(str_of(column))->cell(to, show, row);
-    if (to->len == word_end)
-        to->len = begin;
+    column_find(str_of(column))->cell(&cell, show, row);
+    if (cell.len > 0) {
+        buf_text(to, word);
+        buf_str(to, str_trim(buf_span(&cell))); /* a share is three wide */
+    }
+    buf_release(&cell);
 }
 
 static void in_flow(struct buf *to, const struct show *show, const struct row *row)

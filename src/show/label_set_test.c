@@ -218,7 +218,7 @@ TEST(of_a_recording_labels_have_rps_texts)
     below_index(&show, &arena);
     CHECK_STR(all_of(&show, "list.0.act", &text),
               "0  0% 0B in_mem=32B out_mem=32B in=4×2 out=4×2 (2 calls) 33% FLOPs not "
-              "counted mean=-0 std=0 zeros= 0% in=float32 out=float32 (act) ReLU .");
+              "counted mean=-0 std=0 zeros=0% in=float32 out=float32 (act) ReLU .");
     CHECK_STR(all_of(&show, "tail", &text),
               "cpu float32 (6) trainable (24B) not reached (tail) Linear | weight: 2×3 "
               "⇄ a.weight .");

@@ -53,10 +53,12 @@ int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err)
     snprintf(text, sizeof text, "%.*s", STR_ARG(word));
     nearest =
         text_nearest(text, sort_names_table, SORT_COUNT, sizeof sort_names_table[0]);
-    return err_set(err, ERR_USAGE,
-                   "there is no order \"%s\"%s%s; there are name, "
-                   "params, memory, time, self, calls, grad, zeros, nan",
-                   text, nearest ? ": did you mean " : "", nearest ? nearest : "");
+    return err_set(
+        err, ERR_USAGE,
+        "there is no order \"%s\"%s%s%s there are name, params, memory, time, "
+        "self, flops, calls, grad, zeros, nan, model",
+        text, nearest ? "; did you mean " : "", nearest ? nearest : "",
+        nearest ? "?" : ";");
 }
 
 /* ---- names ---- */

@@ -197,6 +197,15 @@ static void performance_lines(struct lines *to, struct explorer *explorer,
     }
 }
 
+static bool performance_act(struct explorer *explorer, struct panel_state *state,
+                            enum panel_act act)
+{
+    (void)state;
+    if (act != ACT_PREVIOUS && act != ACT_NEXT)
+        return panel_cannot(explorer, act);
+    return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
+}
+
 static void performance_release(struct panel_state *state)
 {
     struct own *own = state->own;
@@ -216,5 +225,6 @@ const struct panel performance_panel = {
     .hints = "F flat list   r times   i sort",
     .subject = performance_subject,
     .lines = performance_lines,
+    .act = performance_act,
     .release = performance_release,
 };

@@ -134,6 +134,12 @@ struct drawing {
     struct subject subject;
 };
 
+/* Before those of a tensor: the channels of what was kept. */
+static uint32_t extra_views(const struct drawing *d)
+{
+    return d->subject.sheet && !d->explorer->plain ? SHEET_VIEWS : 0;
+}
+
 static void sentence(struct lines *to, const char *text, unsigned width)
 {
     lines_text(to, COLOUR_NONE, " ");
@@ -183,6 +189,7 @@ static void numbers_part(struct lines *to, struct drawing *d, unsigned width,
     const struct numbers *usual = numbers_of(d, &why);
     struct numbers numbers;
 
+    d->own->scale = usual;
     if (!usual) {
         sentence(to, why ? why : "not known", width);
         return;
@@ -260,6 +267,7 @@ static void two_parts(struct lines *to, struct drawing *d,
     struct lines first = {0}, second = {0};
     struct buf title = BUF_INIT;
 
+    d->own->views = extra_views(d) + 1;
     numbers_part(&first, d, left, room->height);
     buf_clear(&d->own->aside);
     values_part(&second, &d->own->aside, d, width, rows);
@@ -386,11 +394,6 @@ static void channel_part(struct lines *to, struct drawing *d,
 
 /* ---- the panel ---- */
 
-static uint32_t extra_views(const struct drawing *d)
-{
-    return d->subject.sheet && !d->explorer->plain ? SHEET_VIEWS : 0;
-}
-
 /* Which view is on, among those that there are. A slice that was just typed is looked
  * at. */
 static uint32_t view_of(struct drawing *d)
@@ -440,6 +443,7 @@ static void statistics_panel_lines(struct lines *to, struct explorer *explorer,
     d.own->aside_at = 0;
     d.own->showing = SHOWING_NOTHING;
     d.own->views = 0;
+    d.own->scale = false;
     if (find_subject(explorer, d.own, &d.subject))
         tensor_lines(to, &d, room);
     else
@@ -493,10 +497,16 @@ static bool statistics_act(struct explorer *explorer, struct panel_state *state,
     case ACT_RIGHT:
         return own && move(explorer, own, act == ACT_RIGHT);
     case ACT_VIEW:
-        state->view = (state->view + 1) % (own && own->views ? own->views : 1);
+        if (!own || own->views < 2)
+            return panel_cannot(explorer, act);
+        state->view = state->view + 1 < own->views ? state->view + 1 : 0;
         state->top = 0;
         return true;
     case ACT_LOG:
+        if (!own || !own->scale) {
+            explorer_say(explorer, "nothing is shown here that has a scale");
+            return false;
+        }
         state->log = !state->log;
         return true;
     case ACT_PREVIOUS:

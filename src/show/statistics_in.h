@@ -24,6 +24,7 @@ struct own {
     bool more;        /* and there are others behind them */
     enum showing showing;
     uint32_t views; /* how many there are of what is shown; 0: none */
+    bool scale;     /* something is shown that can be linear or logarithmic */
 
     struct buf aside; /* the second title, and where it begins; 0: there is none */
     unsigned aside_at;

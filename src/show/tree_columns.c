@@ -20,13 +20,15 @@
 #define STAYS          255
 #define ASKED          100 /* what a person switched on goes after all others */
 #define TIME_CELLS     9   /* one more than the widest time has */
+#define WORD_CELLS     11  /* "not reached" in a column of times */
 #define SORT_CELLS     10
 #define NAN_CELLS      8
 
 /* --- Which columns */
 
-static const char *sort_column(enum rows_sort sort)
+static const char *sort_column(const struct explorer *explorer)
 {
+    enum rows_sort sort = browse_view(explorer->browse)->sort;
     static const char *const ids[SORT_COUNT] = {
         [SORT_PARAMS] = "params", [SORT_BYTES] = "memory", [SORT_TIME] = "time",
         [SORT_SELF] = "self",     [SORT_CALLS] = "calls",  [SORT_FLOPS] = "flops",
@@ -34,6 +36,8 @@ static const char *sort_column(enum rows_sort sort)
         [SORT_DELTA] = "rel",
     };
 
+    if (sort == SORT_ZEROS && explorer->show.activity)
+        return "outzeros"; /* of what modules made, not of what they hold */
     return ids[sort];
 }
 
@@ -134,7 +138,7 @@ static bool is_left_out(const struct explorer *explorer, const struct tree_room 
 static unsigned gather(struct tree_layout *layout, uint8_t kinds[LABELS_MOST],
                        const struct explorer *explorer, const struct tree_room *room)
 {
-    const char *sort = sort_column(browse_view(explorer->browse)->sort);
+    const char *sort = sort_column(explorer);
     int sorted = sort ? label_kind_find(str_of(sort)) : -1;
     unsigned n = 0;
 
@@ -207,7 +211,7 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
                        const struct tree_room *room)
 {
     const struct view *view = browse_view(explorer->browse);
-    const char *sort = sort_column(view->sort);
+    const char *sort = sort_column(explorer);
     uint8_t kinds[LABELS_MOST];
     unsigned n = gather(layout, kinds, explorer, room);
 
@@ -243,7 +247,7 @@ static void add_diff(struct tree_layout *layout)
 /* --- How wide */
 
 /* A column without a width of its own is as wide as the widest cell that was on the
- * screen so far. */
+ * screen so far; one of times grows for words: "not called". */
 static void measure(struct tree_layout *layout, struct explorer *explorer)
 {
     const struct rows *rows = browse_rows(explorer->browse);
@@ -252,9 +256,14 @@ static void measure(struct tree_layout *layout, struct explorer *explorer)
     for (unsigned c = 0; c < layout->n; c++) {
         struct tree_column *column = &layout->at[c];
         uint8_t *widest = &explorer->labels.widest[column->slot];
-        size_t most = column->column->cut == CUT_SHAPES ? MOST_SHAPES : MOST_CELLS;
+        size_t most = column->column->cut == CUT_SHAPES ? MOST_SHAPES
+                      : column->grows                   ? MOST_CELLS
+                                                        : WORD_CELLS;
+        size_t header = text_width(str_of(column->header)) + (layout->sort == (int)c);
 
-        if (!column->grows)
+        if (column->cells > 0 && column->cells < header)
+            column->cells = (unsigned)header;
+        if (!column->grows && !column->spare)
             continue;
         for (uint32_t r = layout->top; r < layout->end; r++) {
             struct row row = rows_at(rows, r);
@@ -267,9 +276,12 @@ static void measure(struct tree_layout *layout, struct explorer *explorer)
             if (width > *widest)
                 *widest = (uint8_t)width;
         }
-        column->cells = (unsigned)text_width(str_of(column->header));
-        if (*widest > column->cells)
+        if (column->grows)
+            column->cells = (unsigned)header;
+        if (*widest > column->cells) {
             column->cells = *widest;
+            column->spare = 0;
+        }
         if (column->least > column->cells)
             column->cells = column->least;
     }
@@ -409,7 +421,7 @@ void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
 {
     const struct view *view = browse_view(explorer->browse);
     const struct rows *rows = browse_rows(explorer->browse);
-    const char *sort = sort_column(view->sort);
+    const char *sort = sort_column(explorer);
 
     *layout = (struct tree_layout){.sort = -1, .width = room->width};
     layout->sort_name = view->sort == SORT_NAME;

@@ -77,9 +77,7 @@ void tui_close_panel(struct tui *tui, enum panel_number panel)
 static void panel_key(struct tui *tui, unsigned panel)
 {
     if (!is_panel(panel))
-        explorer_say(&tui->explorer, panel == PANEL_TRAINING
-                                         ? "Training comes with recordings of it"
-                                         : "there is no such panel");
+        explorer_say(&tui->explorer, TRAINING_NOT_YET);
     else if (tui->view.focus == panel)
         tui_close_panel(tui, panel);
     else
@@ -209,22 +207,47 @@ void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor)
     }
 }
 
+static void move_in_panel(struct tui *tui, unsigned panel, int64_t by)
+{
+    const struct panel_state *state = state_of(tui, panel);
+    uint32_t top = tui->panels[panel].top, cursor = state->cursor;
+
+    tui_scroll_panel(tui, panel, by, true);
+    if (panels[panel]->cursor ? state->cursor == cursor : state->top == top)
+        explorer_say(&tui->explorer,
+                     by > 0 ? "this is the last line" : "this is the first line");
+}
+
+static void move_in_labels(struct tui *tui, int64_t by)
+{
+    uint32_t to = moved(tui->label_cursor, by, tui->n_labels);
+
+    if (to == tui->label_cursor)
+        explorer_say(&tui->explorer,
+                     by > 0 ? "this is the last label" : "this is the first label");
+    tui->label_cursor = to;
+}
+
 static void move(struct tui *tui, int64_t by)
 {
     if (tui->view.focus == FOCUS_TREE) {
         browse_move(tui->explorer.browse, by);
         tui_changed(tui);
     } else if (tui->view.focus == FOCUS_LABELS) {
-        tui->label_cursor = moved(tui->label_cursor, by, tui->n_labels);
+        move_in_labels(tui, by);
     } else {
-        tui_scroll_panel(tui, tui->view.focus, by, true);
+        move_in_panel(tui, tui->view.focus, by);
     }
 }
 
 static void move_end(struct tui *tui, bool last)
 {
-    if (tui->view.focus != FOCUS_TREE)
-        move(tui, last ? INT32_MAX : -(int64_t)INT32_MAX);
+    int64_t far = last ? INT32_MAX : -(int64_t)INT32_MAX;
+
+    if (tui->view.focus == FOCUS_LABELS)
+        tui->label_cursor = moved(tui->label_cursor, far, tui->n_labels);
+    else if (tui->view.focus != FOCUS_TREE)
+        tui_scroll_panel(tui, tui->view.focus, far, true);
     else if (last)
         browse_last(tui->explorer.browse);
     else
@@ -431,6 +454,9 @@ static void label_move(struct tui *tui, int64_t by)
 
     if (tui->label_cursor >= set->n)
         return;
+    if (to == tui->label_cursor)
+        explorer_say(&tui->explorer,
+                     by > 0 ? "it is the last already" : "it is the first already");
     label_set_move(set, tui->label_cursor, to);
     tui->label_cursor = to;
     tui_changed(tui);
@@ -484,7 +510,6 @@ static bool close_zoom(struct tui *tui)
 static void escape(struct tui *tui)
 {
     struct explorer *explorer = &tui->explorer;
-    uint64_t done, total, began;
 
     if (close_zoom(tui))
         return;
@@ -494,9 +519,11 @@ static void escape(struct tui *tui)
         browse_clear(explorer->browse);
     } else if (tui->view.focus != FOCUS_TREE) {
         tui_focus(tui, FOCUS_TREE);
-    } else if (explorer->jobs && jobs_progress(explorer->jobs, &done, &total, &began)) {
+    } else if (tui_job_runs(tui)) {
         jobs_stop(explorer->jobs);
         explorer_say(explorer, "stopped");
+    } else {
+        explorer_say(explorer, "nothing to close; q quits");
     }
     tui_changed(tui);
 }

@@ -87,8 +87,10 @@ static int panel_command(struct tui *tui, struct str words, struct err *err)
 {
     const struct panel *panel = panel_find(words);
 
+    if (str_is(words, "7") || str_is(words, "training"))
+        return err_set(err, ERR_UNSUPPORTED, TRAINING_NOT_YET);
     if (!panel)
-        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 7 are",
+        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 6 are",
                        STR_ARG(str_head(words, 40)));
     tui_focus(tui, panel->number);
     return 0;
@@ -120,6 +122,7 @@ static int set_command(struct tui *tui, struct str words, struct err *err)
                                                    .colour = tui->config.colour,
                                                    .mouse = !tui->config.no_mouse,
                                                    .ascii = tui->config.ascii});
+    explorer_say(&tui->explorer, "%.*s: %.*s", STR_ARG(name), STR_ARG(words));
     return 0;
 }
 
@@ -169,11 +172,13 @@ static int hist_command(struct tui *tui, struct str words, struct err *err)
 
 static int stop_command(struct tui *tui, struct str words, struct err *err)
 {
+    bool runs = tui_job_runs(tui);
+
     (void)words;
     (void)err;
-    if (tui->explorer.jobs)
+    if (runs)
         jobs_stop(tui->explorer.jobs);
-    explorer_say(&tui->explorer, "stopped");
+    explorer_say(&tui->explorer, runs ? "stopped" : "nothing is being computed");
     return 0;
 }
 
@@ -213,8 +218,10 @@ static int record_command(struct tui *tui, struct str words, struct err *err)
 
     (void)words;
     if (!wanted->record)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "there is no live model here that could be run");
+        return err_set(err, ERR_UNSUPPORTED, "%s",
+                       link_is_live(&tui->explorer)
+                           ? "explore(model, inputs) would tell what to run it with"
+                           : "there is no live model here that could be run");
     session = wanted->record(wanted->user, err);
     if (!session || tui_show(tui, session, NULL, err) < 0)
         return -1;

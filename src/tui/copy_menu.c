@@ -163,6 +163,7 @@ void copy_menu(struct tui *tui)
         const char *name;
     } texts[] = {{'n', "name"}, {'p', "path"}, {'k', "key"}};
     struct buf about = BUF_INIT;
+    uint32_t n;
 
     menu_clear(&tui->menu);
     tui->menu.title = "y Copy";
@@ -171,10 +172,12 @@ void copy_menu(struct tui *tui)
         add_text(tui, &about, texts[i].key);
         add_choice(tui, texts[i].key, texts[i].name, &about);
     }
-    buf_printf(&about, "%s as plain text, %u lines",
+    n = copy_lines(&about, focused_lines(tui));
+    buf_clear(&about);
+    buf_printf(&about, "%s as plain text, %u line%s",
                focused_lines(tui) == &tui->tree ? "the tree on the screen"
                                                 : "this panel",
-               focused_lines(tui)->n);
+               (unsigned)n, n == 1 ? "" : "s");
     add_choice(tui, 't', "text", &about);
     if (!tui->explorer.pair)
         menu_add(&tui->menu, 'j', STR("JSON"),

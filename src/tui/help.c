@@ -21,13 +21,15 @@ static bool contains(const char *text, const char *part)
 /* A line of help: one binding and those joined to it. */
 struct entry {
     struct buf keys, about;
-    unsigned n; /* of keys */
+    struct buf names; /* of its actions: words that may be looked for */
+    unsigned n;       /* of keys */
 };
 
 static void release_entry(struct entry *entry)
 {
     buf_release(&entry->keys);
     buf_release(&entry->about);
+    buf_release(&entry->names);
 }
 
 static unsigned count_keys(const struct tui *tui, size_t binding)
@@ -52,6 +54,7 @@ static size_t make_entry(const struct tui *tui, size_t at, struct entry *entry)
         }
         keymap_names(tui->keymap, next, tui->config.ascii, &entry->keys);
         buf_text(&entry->about, bindings[next].about);
+        buf_printf(&entry->names, "%s ", bindings[next].name);
         entry->n += count_keys(tui, next);
         next++;
     } while (next < n_bindings && bindings[next].joined);
@@ -62,7 +65,7 @@ static void add_entry(struct lines *to, const char *keys, const char *about,
                       size_t width)
 {
     lines_printf(to, COLOUR_STRONG, "  %s", keys);
-    lines_pad(to, lines_width(to) < 11 ? 12 : lines_width(to) + 2);
+    lines_pad(to, lines_width(to) < 12 ? 12 : lines_width(to) + 2);
     lines_wrap(to, COLOUR_NONE, str_of(about), width, 12);
 }
 
@@ -81,6 +84,7 @@ static unsigned list_keys(struct tui *tui, struct lines *to, const char *filter,
             part = keymap_part(at);
         if (((bindings[at].where & where) != 0) == here && entry.n > 0 &&
             (contains(buf_cstr(&entry.about), filter) ||
+             contains(buf_cstr(&entry.names), filter) ||
              contains(buf_cstr(&entry.keys), filter))) {
             if (part) {
                 lines_printf(to, COLOUR_TYPE, " %s%s", part, here ? "" : ", elsewhere");

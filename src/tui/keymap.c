@@ -107,9 +107,9 @@ const struct binding bindings[] = {
      false},
 
     {ACTION_SEARCH, ALL, "search", {'/'}, "search", "search", false},
-    {ACTION_NEXT_MATCH, ALL, "next-match", {'n'}, "next match; in a diff: difference",
+    {ACTION_NEXT_MATCH, ALL, "next-match", {'n'}, "next match, in a diff difference",
      "next", false},
-    {ACTION_PREVIOUS_MATCH, ALL, "previous-match", {'N'}, "previous match", NULL, true},
+    {ACTION_PREVIOUS_MATCH, ALL, "previous-match", {'N'}, "the previous", NULL, true},
     {ACTION_ONLY_MATCHES, EVERYWHERE, "only-matches", {'&'},
      "only matches, or all rows with matches marked", NULL, false},
     {ACTION_SEARCH_CLASS, EVERYWHERE, "search-class", {'*'}, "search this row's class",

@@ -58,11 +58,9 @@ void sort_choose(struct tui *tui, char key)
 /* A share and a bar say the same as the number that they are of. */
 static const char *number_of(const char *label)
 {
-    static const char *const same[][2] = {{"percent", "params"},
-                                          {"bar", "params"},
-                                          {"memory%", "memory"},
-                                          {"time%", "time"},
-                                          {"timebar", "time"}};
+    static const char *const same[][2] = {{"percent", "params"}, {"bar", "params"},
+                                          {"memory%", "memory"}, {"outzeros", "zeros"},
+                                          {"time%", "time"},     {"timebar", "time"}};
 
     for (size_t i = 0; i < COUNT_OF(same); i++)
         if (strcmp(label, same[i][0]) == 0)

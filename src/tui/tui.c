@@ -309,7 +309,7 @@ static void resize(struct tui *tui)
     tui_changed(tui);
 }
 
-static bool job_runs(struct tui *tui)
+bool tui_job_runs(const struct tui *tui)
 {
     uint64_t done, total, began;
 
@@ -344,7 +344,7 @@ static void loop(struct tui *tui)
     resize(tui);
     while (!tui->quit) {
         struct term_wait wait = {.fds = {-1, -1},
-                                 .timeout_ms = job_runs(tui) ? FRAME_MS : -1,
+                                 .timeout_ms = tui_job_runs(tui) ? FRAME_MS : -1,
                                  .begin = wanted->wait_begin,
                                  .end = wanted->wait_end,
                                  .user = wanted->user};

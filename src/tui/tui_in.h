@@ -35,7 +35,8 @@ struct help {
 };
 
 /* What the hints line shows, and where: a click on one is its key. */
-#define HINTS_MOST 8
+#define HINTS_MOST       8
+#define TRAINING_NOT_YET "Training comes with recordings of it" /* panel 7 */
 
 struct hint {
     char text[56]; /* "space fold" */
@@ -131,6 +132,7 @@ void tui_frame(struct tui *tui);
 void tui_trouble(struct tui *tui, const struct err *err, const char *retry);
 /* Something changed that panels show. */
 void tui_changed(struct tui *tui);
+bool tui_job_runs(const struct tui *tui); /* something is being computed */
 
 /* --- input.c */
 

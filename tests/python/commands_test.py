@@ -41,61 +41,6 @@ class Command(unittest.TestCase):
         screen.type(":" + line)
         screen.keys("Enter")
 
-    def test_commands_do_what_their_keys_do(self):
-        with explore(demo("resnet18.pth")) as screen:
-            screen.wait("row 1/11")
-            self.command(screen, "layer1.0.conv2")
-            screen.wait("layer1.0.conv2 ~conv", gone=[": Command"])
-            self.assertIn("conv2", screen.cursor())
-            self.command(screen, "1")
-            screen.wait("row 1/")
-            self.command(screen, "fold 1")
-            screen.wait("row 1/11")
-            self.command(screen, "sort params")
-            screen.wait("params▾")
-            self.command(screen, "sort params reverse")
-            screen.wait("params▴")
-            self.command(screen, "sort model")
-            screen.wait(gone=["params▴", "params▾"])
-            self.command(screen, "filter conv2")
-            screen.wait("1 of 8 matches")
-            self.command(screen, "filter")
-            screen.wait(gone=["matches"])
-            self.command(screen, "flat tensors")
-            screen.wait("flat: 122 tensors", "layer1.0.conv2.weight")
-            self.command(screen, "flat off")
-            self.command(screen, "labels name,memory")
-            screen.wait("memory", gone=["params%"])
-            self.command(screen, "panel 4")
-            screen.wait("4 Statistics")
-            self.command(screen, "check")
-            screen.wait("✓ SAFE", "1 Details")
-            self.command(screen, "help sort")
-            screen.wait("? Help", "filter: sort", ":sort")
-            escape(screen)
-            self.command(screen, "q")
-            self.assertEqual(screen.ended(), 0)
-
-    def test_what_is_not_known_gets_the_nearest(self):
-        with explore(demo("resnet18.pth")) as screen:
-            screen.wait("row 1/11")
-            for line, answer in (
-                ("srot", "did you mean :sort?"),
-                ("sort parms", "did you mean params"),
-                ("fold x", ":fold takes a number"),
-                ("999", "rows 1 to 11"),
-                ("panel 9", "no panel"),
-                ("open /nowhere.pth", "No such file"),
-                ("set poem yes", "no setting"),
-                ("serve", "not there yet"),
-                ("record", "no live model"),
-                ("export x.poem", "should end in"),
-            ):
-                self.command(screen, line)
-                screen.wait(answer)
-                escape(screen)
-            screen.wait("row 1/11")
-
     def test_tab_completes_commands_names_and_files(self):
         with explore(demo("resnet18.pth")) as screen:
             screen.wait("row 1/11")

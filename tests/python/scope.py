@@ -59,6 +59,17 @@ def demo_folder():
 
 
 @functools.lru_cache
+def runs_folder():
+    """Recordings with fixed figures, made by a program of the same build."""
+    maker = built("tests/screens/make_runs")
+    folder = maker.parent / "runs"
+    if maker.exists():
+        folder.mkdir(exist_ok=True)
+        subprocess.run([maker, folder], check=True)
+    return folder
+
+
+@functools.lru_cache
 def samples():
     """(folder, manifest) of the samples, made now where they are not up to date. They
     come from this Python's torch, or from whichever Python has one."""

@@ -12,7 +12,6 @@ makes with PyTorch, real files, recordings made by tests/screens/make_runs.c. A 
 """
 
 import difflib
-import functools
 import os
 import re
 import shlex
@@ -32,22 +31,11 @@ def samples_folder():
     return manifests[-1].parent if manifests else scope.ROOT / "no-samples"
 
 
-@functools.lru_cache
-def runs_folder():
-    """Recordings, made by a program of the same build."""
-    maker = scope.built("tests/screens/make_runs")
-    folder = maker.parent / "runs"
-    if maker.exists():
-        folder.mkdir(exist_ok=True)
-        subprocess.run([maker, folder], check=True)
-    return folder
-
-
 FOLDERS = {
     "DEMO": scope.demo_folder,
     "SAMPLES": samples_folder,
     "MODELS": lambda: scope.MODELS,
-    "RUNS": runs_folder,
+    "RUNS": scope.runs_folder,
 }
 
 

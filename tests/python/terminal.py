@@ -13,22 +13,27 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
 TMUX = shutil.which("tmux")
+TSTP = 128 + signal.SIGTSTP  # how a shell says that its job was stopped
 PATIENCE = 20  # seconds: the machine may be busy
 
 
 class Terminal:
-    def __init__(self, words, columns=120, rows=36, settings=None, term="xterm-256color"):
+    def __init__(self, words, columns=120, rows=36, settings=None, term="xterm-256color",
+                 folder=None, jobs=False):
         if not TMUX:
             raise unittest.SkipTest("no tmux")
         self.folder = tempfile.TemporaryDirectory(prefix="torchoscope-tmux-")
         self.words = [str(word) for word in words]
         self.size = columns, rows
+        self.where = folder or os.getcwd()
+        self.jobs = jobs
         self.settings = {"TERM": term, "TORCHOSCOPE_THEME": "dark", **(settings or {})}
 
     def __enter__(self):
@@ -39,9 +44,11 @@ class Terminal:
         line += [f"{name}={value}" for name, value in self.settings.items()]
         # A shell that lives on shows what the program left behind.
         command = shlex.join([*line, *self.words])
+        if self.jobs:  # one that suspends itself is continued by Enter
+            command = f"set -m; {command}; while [ $? = {TSTP} ]; do echo '[stopped]'; read x; fg >/dev/null; done"
         script = f"{command}; echo \"\n[ended $?]\"; stty -a | tr ' ' '\\n' >{self.folder.name}/stty; exec cat"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows,
-                   "sh", "-c", script)
+                   "-c", self.where, "sh", "-c", script)
         self._tmux("set-option", "-g", "status", "off")
         self._tmux("set-option", "-s", "escape-time", "0")
         self.resize(columns, rows)
@@ -87,6 +94,11 @@ class Terminal:
     def coloured(self):
         """The same with its escape codes."""
         return self._tmux("capture-pane", "-p", "-e")
+
+    def buffer(self):
+        """What was copied to the clipboard by OSC 52, once set-clipboard is on."""
+        done = subprocess.run(self._words("show-buffer"), capture_output=True, text=True)
+        return done.stdout
 
     def squeezed(self):
         """The same with every run of blanks as one."""

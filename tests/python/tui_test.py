@@ -29,28 +29,6 @@ class Opening(unittest.TestCase):
             screen.keys("q")
             self.assertEqual(screen.ended(), 0)
 
-    def test_keys_fold_search_and_sort(self):
-        with explore() as screen:
-            screen.wait("row 1/11")
-            screen.keys("Z")
-            screen.wait("row 1/68")
-            screen.type("/conv2")
-            screen.keys("Enter")
-            screen.wait("1 of 8 matches", "row 4/")
-            self.assertIn("conv2", screen.cursor())
-            screen.keys("n")
-            screen.wait("2 of 8 matches", "layer1.1.conv2")
-            screen.keys("Escape")
-            screen.wait("layer1.1.conv2", gone=["matches"])
-            screen.keys("Z")
-            screen.wait("row 6/11")
-            screen.keys("i", "p")
-            screen.wait("params▾")
-            rows = [line.split()[2] for line in screen.lines()[3:13]]
-            self.assertEqual(rows[:3], ["layer4", "layer3", "layer2"])
-            screen.keys("i", "x")
-            screen.wait("params", gone=["params▾"])
-
     def test_not_a_terminal_prints_the_tree(self):
         model = scope.demo_folder() / "resnet18.pth"
         done = subprocess.run([scope.PROGRAM, model], capture_output=True, text=True,
@@ -104,19 +82,6 @@ class Panels(unittest.TestCase):
             screen.keys("Escape", "Escape")
             self.assertEqual(screen.settle(), first)
 
-    def test_help_is_filtered_by_typing(self):
-        with explore() as screen:
-            screen.wait("row 1/11")
-            before = screen.text()
-            screen.keys("?")
-            screen.wait("? Help", "keys", "moving")
-            screen.type("fold")
-            screen.wait("filter: fold", "13 of ", "space fold or unfold this row",
-                        gone=["suspend"])
-            screen.keys("Escape")
-            screen.wait("row 1/11", gone=["? Help"])
-            self.assertEqual(screen.settle(), before)
-
     def test_no_hints_line_names_more_than_eight_keys(self):
         with explore() as screen:
             screen.wait("row 1/11")
@@ -124,28 +89,6 @@ class Panels(unittest.TestCase):
                 screen.keys(*keys)
                 hints = screen.settle().rstrip("\n").split("\n")[-1]
                 self.assertLessEqual(len(hints.split("   ")), 8, hints)
-
-
-class Mouse(unittest.TestCase):
-    def test_clicks_select_unfold_and_sort(self):
-        with explore() as screen:
-            screen.wait("row 1/11")
-            row = screen.row_of("layer3")
-            screen.click(12, row)
-            screen.wait("row 8/11")
-            screen.click(screen.lines()[row].index("▸"), row)
-            screen.wait("row 8/13")
-            screen.click(screen.lines()[1].index("params") + 2, 1)
-            screen.wait("params▾")
-            screen.click(screen.lines()[35].index("? help") + 3, 35)
-            screen.wait("? Help")
-
-    def test_the_divider_is_dragged(self):
-        with explore() as screen:
-            screen.wait("row 1/11")
-            screen.type("\033[<0;66;20M\033[<32;49;20M\033[<0;49;20m")
-            screen.settle()
-            self.assertEqual(screen.lines()[5].index("│"), 47)
 
 
 class Sizes(unittest.TestCase):
