@@ -285,6 +285,12 @@ static void act(struct tui *tui, enum panel_act what, const char *why_not)
     explorer_say(&tui->explorer, "%s", why_not);
 }
 
+static const char *no_call(const struct tui *tui)
+{
+    return tui->explorer.show.activity ? "no panel that shows calls is open"
+                                       : "nothing was recorded";
+}
+
 /* --- The tree */
 
 bool tui_go(struct tui *tui, uint32_t place)
@@ -658,9 +664,9 @@ static bool act_panels(struct tui *tui, enum action action)
     case ACTION_ZOOM:
         return zoom(tui), true;
     case ACTION_PREVIOUS_CALL:
-        return act(tui, ACT_PREVIOUS, "nothing was recorded"), true;
+        return act(tui, ACT_PREVIOUS, no_call(tui)), true;
     case ACTION_NEXT_CALL:
-        return act(tui, ACT_NEXT, "nothing was recorded"), true;
+        return act(tui, ACT_NEXT, no_call(tui)), true;
     case ACTION_VIEW:
         return act(tui, ACT_VIEW, "no panel that is open has further views"), true;
     case ACTION_LOG:

@@ -218,7 +218,7 @@ class Player:
         for word in step.more:
             if word == "clipboard":
                 text = self.screen.buffer().rstrip("\n").split("\n")
-                shown += [f"  clipboard: {line}".rstrip() for line in text]
+                shown += [f"  clipboard: {line[:78]}".rstrip() for line in text]
             else:
                 found = looking(self.screen.coloured(), LOOKS[word])
                 shown.append(f"  {word}: " + (" | ".join(found) or "nothing"))
