@@ -621,3 +621,35 @@ TEST(a_tensor_of_a_recording_keeps_its_numbers_though_its_values_are_not_there)
     CHECK(strstr(strstr(w.text.at, "▪ weight  64×64×3×3"), "  36.9K 100%"));
     end_scene(&w);
 }
+
+TEST(in_a_narrow_title_parameters_are_told_in_fewer_words_before_they_go)
+{
+    static const struct {
+        unsigned width;
+        const char *title;
+    } expected[] = {
+        {90, " ResNet  live   25.6M params (27.6M untied)   97.7MB"},
+        {51, " ResNet  live   25.6M params (27.6M untied)"},
+        {45, " ResNet  live   25.6M params   97.7MB"},
+        {30, " ResNet  live   25.6M params"},
+        {20, " ResNet  live"},
+    };
+    struct scene w;
+
+    begin_resnet(&w);
+    w.s.session->total.stored = w.s.session->total.params + 2000000;
+    w.s.session->total.trainable = w.s.session->total.frozen = 0;
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        struct str line;
+
+        lines_clear(&w.lines);
+        title_line(&w.lines, &w.e, expected[i].width);
+        buf_clear(&w.text);
+        line_plain(&w.text, &w.lines, 0);
+        line = buf_span(&w.text);
+        while (line.len > 0 && line.at[line.len - 1] == ' ')
+            line.len--;
+        CHECK(str_is(line, expected[i].title));
+    }
+    end_scene(&w);
+}

@@ -1,6 +1,7 @@
 /* The title line and the status line. */
 #include <string.h>
 
+#include "base/base.h"
 #include "show/diff_view.h"
 #include "show/run_text.h"
 #include "show/summary.h"
@@ -218,14 +219,33 @@ static void add_title_right(struct facts *right, const struct explorer *explorer
                  summary_verdict_word(verdict));
 }
 
-/* Where hardly anything fits, "25.6M params, all trainable" becomes 25.6M params. */
-static void shorten_params(struct facts *left)
+/* Of the parameters what follows this goes. */
+static void cut_params(struct facts *left, struct str from)
 {
     for (unsigned i = 1; i < left->n; i++) {
-        ptrdiff_t comma = str_find(buf_span(&left->at[i].text), STR(", all "));
+        ptrdiff_t at = str_find(buf_span(&left->at[i].text), from);
 
-        if (comma > 0)
-            left->at[i].text.len = (size_t)comma;
+        if (left->at[i].keep == MOST_FACTS && at > 0)
+            left->at[i].text.len = (size_t)at;
+    }
+}
+
+/* Rather than that parameters are left out, they are told in fewer words: "124.4M
+ * params, all trainable (163.0M untied)", without what is in brackets, then the number
+ * alone. */
+static void shorten_params(struct facts *left, const struct facts *right,
+                           unsigned width)
+{
+    static const char *const from[] = {" (", ", all "};
+
+    for (size_t i = 0; i < COUNT_OF(from); i++) {
+        struct facts kept = {.n = 0};
+
+        for (unsigned k = 0; k < left->n; k++)
+            if (k == 0 || left->at[k].keep == MOST_FACTS)
+                kept.at[kept.n++] = left->at[k];
+        if (width < NARROW_TITLE || !fits(&kept, right, width))
+            cut_params(left, str_of(from[i]));
     }
 }
 
@@ -252,8 +272,7 @@ void title_line(struct lines *to, struct explorer *explorer, unsigned width)
     add_title_right(&right, explorer);
     if (!fits(&left, &right, width))
         shorten_time(&right);
-    if (width < NARROW_TITLE)
-        shorten_params(&left);
+    shorten_params(&left, &right, width);
     write_line(to, &left, &right, width);
     facts_release(&left);
     facts_release(&right);
