@@ -159,7 +159,7 @@ TEST(a_large_kept_value_is_measured_and_pictured_by_a_thread)
     CHECK(comes(&s, " count    524,288     NaN 0"));
     CHECK(says(&s, " mean     3.5\n"));
     explorer_set_bins(&s.explorer, 8);
-    CHECK(says(&s, " …\n"));
+    CHECK(says(&s, "     … ┤\n"));
     CHECK(comes(&s, "65536 ┤████████\n"));
     scene_end(&s);
 }

@@ -30,11 +30,6 @@ static const struct tensor *find_tensor(const struct whose *whose,
     return &view->tensor;
 }
 
-struct numbers_question {
-    struct whose whose;
-    uint64_t bins;
-};
-
 /* The numbers lie behind their statistics. */
 struct own_made_numbers {
     struct numbers numbers;
@@ -45,20 +40,18 @@ static int make_numbers(const struct model *model, const void *question,
                         struct arena *arena, struct work *work, const void **ret_made,
                         struct err *err)
 {
-    const struct numbers_question *q = question;
-    struct numbers_wanted wanted = numbers_usual;
+    const struct whose *whose = question;
     struct own_made_numbers *made = arena_alloc(arena, sizeof *made);
     const struct tensor *tensor;
     struct kept_view view;
 
-    tensor = find_tensor(&q->whose, &model, &view, err);
+    tensor = find_tensor(whose, &model, &view, err);
     if (!tensor)
         return -1;
     if (!made)
         return arena_err(arena, "the numbers", err);
-    wanted.bins = (uint32_t)q->bins;
     *ret_made = &made->numbers;
-    return numbers_measure(model, tensor, &wanted, arena, work, &made->stats,
+    return numbers_measure(model, tensor, &numbers_usual, arena, work, &made->stats,
                            &made->numbers, err);
 }
 
@@ -174,9 +167,7 @@ static const void *ask(struct own *own, struct explorer *explorer, int kind,
 const struct numbers *own_numbers(struct own *own, struct explorer *explorer,
                                   const struct whose *whose, const char **ret_why)
 {
-    struct numbers_question q = {*whose,
-                                 explorer->bins ? explorer->bins : NUMBERS_BINS};
-    struct making making = {make_numbers, &q, sizeof q};
+    struct making making = {make_numbers, whose, sizeof *whose};
 
     return ask(own, explorer, OWN_NUMBERS, &making, ret_why);
 }
