@@ -3,18 +3,21 @@
 
     run_tests.py [WORD]
 
-With a WORD ("unit", "Python", "tools_") only the steps and Python test files run that
-have it in their name.
+With a WORD ("unit", "Python", "tools_", "ASan") only the steps and Python test files run
+that have it in their name.
 Steps run one after the other, each under a heading, and the first that fails ends the
-run. The last line says how many tests passed, failed and were skipped. Logs are kept in
-build/test/.
+run. At the end stands what took longest, and in the last line how many tests passed,
+failed and were skipped. Logs are kept in build/test/.
 """
 
 import concurrent.futures
+import functools
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -25,6 +28,10 @@ DEBIAN = Path("/usr/bin/python3")
 FILE_SECONDS = 600  # a test file that takes longer hangs
 UNDER_DEBIAN, UNDER_ASAN = " (Debian's torch)", " (ASan)"
 LOG_NAMES = {"": "", UNDER_DEBIAN: ".debian", UNDER_ASAN: ".asan"}
+
+
+LOCK = threading.Lock()
+TOOK = {}  # seconds, of steps and of test files
 
 
 class Failure(Exception):
@@ -122,7 +129,9 @@ def sanitized_tests(count):
 
 
 def clang_build(count):
-    must("tools/build.sh", "build/clang", "-Dwerror=true", env={"CC": "clang"})
+    """For its warnings, which do not depend on how it optimises; nothing of it is run."""
+    options = ("-Dwerror=true", "-Doptimization=0", "-Ddebug=false")
+    must("tools/build.sh", "build/clang", *options, env={"CC": "clang"})
 
 
 def unit_tests(folder, count, env=None):
@@ -180,18 +189,23 @@ def has_torch(python, version):
     return python.exists() and run(python, "-c", ask)[0] == 0
 
 
-def python_runs():
-    """What to run: (file, its Python, or None where that has no torch, and a label)."""
+def python_jobs():
+    """What to run: (function, file, its Python, or None where that has no torch, a label,
+    more for the function)."""
     venv_torch = has_torch(VENV, "2.13")
     for file in sorted(ROOT.glob("tests/python/*_test.py")):
         text = file.read_text()
         both = "# flavours: both" in "".join(text.splitlines()[:5])
         if venv_torch or not re.search(r"\btorch\b", text):
-            yield file, VENV if VENV.exists() else DEBIAN, ""
+            yield run_python, file, VENV if VENV.exists() else DEBIAN, ""
         else:
-            yield file, None, ""
+            yield run_python, file, None, ""
         if both:
-            yield file, DEBIAN, UNDER_DEBIAN
+            yield run_python, file, DEBIAN, UNDER_DEBIAN
+    for name, words in SANITIZED.items():
+        file = ROOT / f"tests/python/{name}_test.py"
+        python = VENV if venv_torch else None
+        yield run_sanitized, file, python, UNDER_ASAN, words
 
 
 def run_python(file, python, label, words=(), env=None):
@@ -230,28 +244,51 @@ def run_python(file, python, label, words=(), env=None):
     return passed, 0, skipped, f"{passed} passed{more}, {took}"
 
 
-def run_all(jobs, function, count):
-    """Run function(*job) for each job, two at a time; it gives what run_python gives. A
-    job begins with its file, its Python and a label."""
-    broken = []
-    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        futures = {pool.submit(function, *job): job for job in jobs}
-        for future in concurrent.futures.as_completed(futures):
-            file, _, label = futures[future][:3]
-            passed, failed, skipped, text = future.result()
-            count.add(passed, failed, skipped)
-            if failed:
-                broken.append(f"--- {file.name}{label}\n{text}")
-                text = "FAILED"
-            print(f"   {file.name}{label}: {text}", flush=True)
-    if broken:
-        raise Failure("\n".join(broken))
+# These go first, so that none of them is left to run alone at the end.
+LONG = "damage explore identity scenarios tui random_keys setup diff notebook".split()
+
+
+def mostly_waits(file):
+    """A test that is mostly about waiting: for a terminal, for a browser."""
+    return bool(re.search(r"^import .*\b(terminal|browser)\b", file.read_text(), re.M))
+
+
+def run_job(job, count, broken):
+    function, file, *rest = job
+    start = time.monotonic()
+    passed, failed, skipped, text = function(file, *rest)
+    name = file.name + rest[1]
+    TOOK[name] = time.monotonic() - start
+    with LOCK:
+        count.add(passed, failed, skipped)
+        if failed:
+            broken.append(f"--- {name}\n{text}")
+            text = "FAILED"
+        print(f"   {name}: {text}", flush=True)
 
 
 def python_tests(count):
+    """Two at a time, and a third of those that mostly wait."""
     wanted = "" if ONLY in "Python tests" else ONLY
-    runs = [run for run in python_runs() if wanted in run[0].name]
-    run_all(runs, run_python, count)
+    jobs = [job for job in python_jobs() if wanted in job[1].name + job[3]]
+    jobs.sort(key=lambda job: job[1].stem.removesuffix("_test") not in LONG)
+    for old in LOGS.glob("leaks.*"):
+        old.unlink()
+    broken = []
+    with (
+        concurrent.futures.ThreadPoolExecutor(max_workers=2) as working,
+        concurrent.futures.ThreadPoolExecutor(max_workers=1) as waiting,
+    ):
+        futures = [
+            (waiting if mostly_waits(job[1]) else working).submit(
+                run_job, job, count, broken
+            )
+            for job in jobs
+        ]
+        for future in futures:
+            future.result()
+    if broken:
+        raise Failure("\n".join(broken))
 
 
 # What of the Python tests runs under ASan as well: whole files or some of their tests.
@@ -268,33 +305,24 @@ OUR_SOURCE = re.compile(
 )
 
 
-def sanitized_python(count):
-    """The extension in a Python with torch. Torch throws C++ exceptions, which ASan
-    must know of before it starts: hence libstdc++."""
-    if not has_torch(VENV, "2.13"):
-        count.add(0, 0, 1)
-        print("   skipped: no CPU torch 2.13")
-        return
-    libraries = ("libasan.so", "libstdc++.so.6")
-    found = [run("gcc", f"-print-file-name={name}")[1].strip() for name in libraries]
-    preload = {"LD_PRELOAD": " ".join(found), "PYTHONMALLOC": "malloc"}
-    for old in LOGS.glob("leaks.*"):
-        old.unlink()
-    jobs = [
-        (ROOT / f"tests/python/{name}_test.py", VENV, UNDER_ASAN, words, preload)
-        for name, words in SANITIZED.items()
-    ]
-    run_all(jobs, run_sanitized, count)
+@functools.lru_cache
+def sanitizer_libraries():
+    """To be loaded first. Torch throws C++ exceptions, which ASan must know of before it
+    starts: hence libstdc++."""
+    names = ("libasan.so", "libstdc++.so.6")
+    found = [run("gcc", f"-print-file-name={name}")[1].strip() for name in names]
+    return " ".join(found)
 
 
-def run_sanitized(file, python, label, words, preload):
-    """Python and torch leave things behind when they end. Only what was taken by our
+def run_sanitized(file, python, label, words):
+    """The extension in a Python with torch. Python and torch leave things behind when they end. Only what was taken by our
     code counts: one of the first frames is ours. A list of exceptions would match any
     frame, and every stack ends in Python."""
     log = LOGS / f"leaks.{file.stem}"
     options = f"detect_leaks=1:exitcode=0:log_path={log}"
     env = {
-        **preload,
+        "LD_PRELOAD": sanitizer_libraries(),
+        "PYTHONMALLOC": "malloc",
         "ASAN_OPTIONS": options,
         "LSAN_OPTIONS": "exitcode=0",
         "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={log}",
@@ -327,26 +355,38 @@ STEPS = [
     ("manual page", check_manual),
     ("fuzz corpus under ASan and UBSan", replay_corpus),
     ("Python tests", python_tests),
-    ("the extension under ASan and UBSan, with leaks", sanitized_python),
 ]
 ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
 
 
+def what_took_longest():
+    for name, seconds in sorted(TOOK.items(), key=lambda one: -one[1])[:10]:
+        print(f"   {seconds:6.1f} s  {name}")
+
+
 def main():
     LOGS.mkdir(parents=True, exist_ok=True)
+    # In the background of a script SIGINT is ignored, and tests could not send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     count = Count()
     for name, step in STEPS:
         if ONLY and ONLY not in name and step is not python_tests:
             continue
         print(f"== {name}", flush=True)
+        start = time.monotonic()
         try:
             step(count)
         except Failure as failure:
             print(failure, flush=True)
             count.failed = max(1, count.failed)
             break
+        finally:
+            TOOK[f"== {name}"] = time.monotonic() - start
+    print("== what took longest", flush=True)
+    what_took_longest()
     print(count)
     sys.exit(1 if count.failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -68,6 +68,8 @@ own=${TORCHOSCOPE_PYTHON:-python3}
 debian=/usr/bin/python3
 venv=build/venv/bin/python3
 stamp=build/.setup-$1
+# Torch is large: what is compiled of it here serves the tests as well.
+export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
 key="$needs$PATH $PWD ${TORCHOSCOPE_PYTHON:-}"
 
 say() {

@@ -40,8 +40,9 @@ static const struct layout_case layouts[] = {
 static void check_layouts(enum dtype dtype, unsigned flags, bool big_endian,
                           const uint8_t *left, const uint8_t *right)
 {
+    /* check_naively() takes each pair both ways. */
     for (size_t i = 0; i < COUNT_OF(layouts); i++)
-        for (size_t k = 0; k < COUNT_OF(layouts); k++) {
+        for (size_t k = i; k < COUNT_OF(layouts); k++) {
             const struct layout_case *l = &layouts[i], *r = &layouts[k];
             struct sample a, b;
 
@@ -53,6 +54,8 @@ static void check_layouts(enum dtype dtype, unsigned flags, bool big_endian,
             if (big_endian)
                 b.storage.flags = STORAGE_BIG_ENDIAN;
             check_naively(&a, &b, exact);
+            if (!flags && !big_endian)
+                continue;
             b.storage.flags = a.storage.flags;
             b.tensor.flags = a.tensor.flags;
             check_naively(&a, &b, exact);
