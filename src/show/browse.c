@@ -159,6 +159,11 @@ const struct view *browse_view(const struct browse *browse)
     return &browse->view;
 }
 
+void browse_hush(struct browse *browse)
+{
+    buf_clear(&browse->message);
+}
+
 struct str browse_message(const struct browse *browse)
 {
     return buf_span(&browse->message);

@@ -34,6 +34,7 @@ const struct view *browse_view(const struct browse *browse);
 /* What it says about the last call, for the status line: why nothing could be done,
  * "0 matches"; empty: nothing to say. */
 struct str browse_message(const struct browse *browse);
+void browse_hush(struct browse *browse); /* it was read: a message is for one key */
 
 /* How many rows fit on the screen; the cursor is kept in sight, as near as possible to
  * its line. */

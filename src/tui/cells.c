@@ -166,6 +166,24 @@ unsigned cells_text(struct cell_grid *cells, const struct area *area, unsigned c
     return column;
 }
 
+/* Where the text of a line ends, blanks behind it left out. */
+static size_t line_end(const struct lines *lines, uint32_t line)
+{
+    size_t at = 0, end = 0;
+
+    for (uint32_t i = 0; i < lines->at[line].n; i++) {
+        struct str text = span_text(lines, &lines->spans[lines->at[line].first + i]);
+        size_t width = text_width(text);
+
+        while (text.len > 0 && text.at[text.len - 1] == ' ')
+            text.len--;
+        if (text.len > 0)
+            end = at + text_width(text);
+        at += width;
+    }
+    return end;
+}
+
 void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
                 const struct lines *lines, uint32_t line)
 {
@@ -179,6 +197,8 @@ void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
         column = cells_text(cells, area, column, row, span->colour, span->flags,
                             span_text(lines, span));
     }
+    if (column >= area->columns && line_end(lines, line) > area->columns)
+        cells_text(cells, area, area->columns - 1, row, COLOUR_DIM, 0, STR("…"));
 }
 
 void cells_back(struct cell_grid *cells, const struct area *area, unsigned row,

@@ -40,7 +40,8 @@ void cells_clear(struct cell_grid *cells);
  * character never straddles the edge: a blank is put instead. */
 unsigned cells_text(struct cell_grid *cells, const struct area *area, unsigned column,
                     unsigned row, enum colour colour, unsigned flags, struct str text);
-/* Draw a line of spans on a row of the area, from its first cell on. */
+/* Draw a line of spans on a row of the area, from its first cell on; one that is cut
+ * ends in "…". */
 void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
                 const struct lines *lines, uint32_t line);
 /* The background of some cells of a row: the cursor's row. */

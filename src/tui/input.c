@@ -270,6 +270,7 @@ void tui_key(struct tui *tui, const struct key *key)
     if (tui->exploring) {
         place = browse_place(tui->explorer.browse);
         buf_clear(&tui->explorer.message);
+        browse_hush(tui->explorer.browse);
     }
     if (trouble_key(tui, key))
         return;
