@@ -78,6 +78,30 @@ static PyObject *unless_none(PyObject *object)
     return object && object != Py_None ? Py_NewRef(object) : NULL;
 }
 
+/* Ask of each module, by all of its names, if what it sees is to be kept. */
+static bool choose_kept(struct recorder *recorder, PyObject *keep)
+{
+    const struct model *model = recorder->model;
+    struct buf name = BUF_INIT;
+    int yes = 0;
+
+    for (uint32_t p = 0; p < model->n_places && yes >= 0; p++) {
+        PyObject *answer;
+
+        if (model->kind[p] != PLACE_MODULE || model->object[p] >= model->n_objects)
+            continue;
+        buf_clear(&name);
+        place_path(model, p, &name);
+        answer = PyObject_CallFunction(keep, "s", buf_cstr(&name));
+        yes = answer ? PyObject_IsTrue(answer) : -1;
+        if (yes > 0)
+            recorder->about[model->object[p]] |= RECORDER_KEEPS;
+        Py_XDECREF(answer);
+    }
+    buf_release(&name);
+    return yes >= 0;
+}
+
 static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
 {
     struct trace_wanted wanted = {.limit = (size_t)wishes->limit,
@@ -96,16 +120,16 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
         return false;
     }
     recorder->model = model;
-    recorder->kept = calloc(model->n_objects + 1, 1);
+    recorder->about = calloc(model->n_objects + 1, 1);
     recorder->n_names = model->n_objects;
     recorder->names = calloc(recorder->n_names + 1, sizeof *recorder->names);
     recorder->trace = trace_new(model, &wanted);
-    if (!recorder->trace || !recorder->kept || !recorder->names) {
+    if (!recorder->trace || !recorder->about || !recorder->names) {
         PyErr_NoMemory();
         return false;
     }
     trace_fact_text(recorder->trace, "mode", wishes->mode);
-    return true;
+    return wishes->keep == Py_None || choose_kept(recorder, wishes->keep);
 }
 
 static bool has_clock(PyObject *device)
@@ -124,7 +148,6 @@ static bool fill(struct recorder *recorder, const struct wishes *wishes)
         return false;
     recorder->seen = seen_new();
     recorder->frames = frames_new();
-    recorder->keep = unless_none(wishes->keep);
     recorder->device = unless_none(wishes->device);
     recorder->force_device = wishes->force_device;
     recorder->timed = recorder->device && has_clock(recorder->device);
@@ -171,7 +194,6 @@ static int recorder_visit(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((struct recorder_object *)self)->run_type);
-    Py_VISIT(recorder_of(self)->keep);
     Py_VISIT(recorder_of(self)->device);
     return 0;
 }
@@ -180,7 +202,6 @@ static int recorder_clear(PyObject *self)
 {
     recorder_of(self)->armed = false;
     Py_CLEAR(((struct recorder_object *)self)->run_type);
-    Py_CLEAR(recorder_of(self)->keep);
     Py_CLEAR(recorder_of(self)->device);
     return 0;
 }
@@ -210,7 +231,7 @@ static void recorder_dealloc(PyObject *self)
     frames_free(recorder->frames);
     lines_free(recorder->lines);
     live_free(recorder->live);
-    free(recorder->kept);
+    free(recorder->about);
     recorder_forget_names(recorder);
     release(self);
     Py_DECREF(type);

@@ -22,6 +22,12 @@ struct grads;
 struct frames; /* calls under way, thread by thread (recorder_frames.c) */
 struct lines;  /* which line called (recorder_line.c) */
 
+enum recorder_about {
+    RECORDER_KEEPS = 1,        /* the elements that it sees are kept */
+    RECORDER_TOLD_KEPT = 2,    /* it was said that those of merged calls are not */
+    RECORDER_TOLD_OUTSIDE = 4, /* it was said that it calls modules of others */
+};
+
 struct recorder {
     PyObject *self; /* the object that this is part of; borrowed */
     struct live *live;
@@ -44,8 +50,7 @@ struct recorder {
     bool on_device;      /* some value was left to `device` */
     bool timed;          /* it has a clock */
     uint32_t pending;    /* values that `device` has yet to tell about */
-    PyObject *keep;      /* a callable name -> bool, or NULL */
-    uint8_t *kept;       /* what it said, by object: 0 not asked, 1 no, 2 yes */
+    uint8_t *about;      /* what is to be done, and was said, by object: RECORDER_... */
     PyObject **names;    /* of arguments, by object: recorder_names() */
     size_t n_names;
     /* Who measures what only a device can read, or NULL. device.add(value, tensor) is

@@ -265,7 +265,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     visit->frame = visit->stack->frames[visit->stack->n - 1];
     if (call == RUN_NONE)
         return;
-    visit->keep = !(call & TRACE_LIGHT) && recorder_keeps(recorder, object);
+    visit->keep = recorder_keeps(recorder, object, call);
     visit->flows = false;
     names = recorder_names(recorder, module, object);
     walk_arguments(args, kwargs, names, add_input, visit, &cut);
@@ -358,6 +358,31 @@ static bool is_begun(const struct model *model, struct stack *stack, uint32_t ob
     return false;
 }
 
+/* A module that is not of the model is called inside one that is: it is new, or made
+ * for this call alone (nn.Softmax(-1)(x)). Said once of the module around it. */
+static void say_outside(struct recorder *recorder, PyObject *module)
+{
+    struct stack *stack = frames_stack(recorder->frames);
+    uint32_t around =
+        stack && stack->n ? stack->frames[stack->n - 1].object : NO_OBJECT;
+    PyObject *name;
+    const char *text;
+
+    if (around == NO_OBJECT || stack->busy ||
+        recorder->about[around] & RECORDER_TOLD_OUTSIDE ||
+        stack_alive(stack, module) < stack->n || !recorder->trace)
+        return;
+    recorder->about[around] |= RECORDER_TOLD_OUTSIDE;
+    name = PyObject_GetAttrString((PyObject *)Py_TYPE(module), "__name__");
+    text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    trace_gap(recorder->trace, RUN_GAP_OUTSIDE, around,
+              "not recorded: it called %s, which was no part of the model when the "
+              "recording began",
+              text ? text : "a module");
+    ext_swallow();
+    Py_XDECREF(name);
+}
+
 PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
                        Py_ssize_t n_args)
 {
@@ -367,8 +392,10 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
     if (n_args < 2 || !recorder_ready(recorder))
         Py_RETURN_NONE;
     object = object_of(recorder, args[0], &visit.compiled);
-    if (object == NO_OBJECT || object >= recorder->model->n_objects)
+    if (object == NO_OBJECT || object >= recorder->model->n_objects) {
+        say_outside(recorder, args[0]);
         Py_RETURN_NONE;
+    }
     visit.began_ns = recorder_clock();
     if (!visit_begin(&visit, recorder))
         Py_RETURN_NONE;
@@ -438,8 +465,7 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
     struct recorder *recorder = visit->recorder;
     int cut = 0;
 
-    visit->keep = !(visit->frame.call & TRACE_LIGHT) &&
-                  recorder_keeps(recorder, visit->frame.object);
+    visit->keep = recorder_keeps(recorder, visit->frame.object, visit->frame.call);
     visit->next = visit->frame.inputs;
     visit->flows = false;
     visit->same = visit->frame.args == args;

@@ -100,8 +100,9 @@ void recorder_flush(struct recorder *recorder);
 void recorder_mark(struct recorder *recorder, enum torch_name what, uint32_t call);
 void recorder_rest(struct recorder *recorder);
 void recorder_times(struct recorder *recorder);
-/* Does the user want the elements that this object sees? */
-bool recorder_keeps(struct recorder *recorder, uint32_t object);
+/* Are the elements that this call sees to be kept? It is said where they are not
+ * because the call is merged with others. */
+bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call);
 /* Parameters (if asked for) and their gradients, as they are now. */
 void recorder_params(struct recorder *recorder, bool parameters);
 

@@ -22,26 +22,20 @@ void recorder_failed(struct recorder *recorder)
                   "Recording ended early: its own hooks failed %d times.", ERRORS_MOST);
 }
 
-bool recorder_keeps(struct recorder *recorder, uint32_t object)
+bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call)
 {
-    struct buf name = BUF_INIT;
-    PyObject *answer = NULL;
-    int yes = 0;
+    uint8_t *about = &recorder->about[object];
 
-    if (!recorder->keep || !recorder->kept || object >= recorder->model->n_objects)
+    if (!(*about & RECORDER_KEEPS))
         return false;
-    if (recorder->kept[object])
-        return recorder->kept[object] == 2;
-    place_path(recorder->model, recorder->model->objects[object].place, &name);
-    answer = PyObject_CallFunction(recorder->keep, "s", buf_cstr(&name));
-    if (answer)
-        yes = PyObject_IsTrue(answer);
-    if (!answer || yes < 0)
-        recorder_failed(recorder);
-    recorder->kept[object] = yes > 0 ? 2 : 1;
-    Py_XDECREF(answer);
-    buf_release(&name);
-    return yes > 0;
+    if (!(call & TRACE_LIGHT))
+        return true;
+    if (!(*about & RECORDER_TOLD_KEPT))
+        trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
+                  "of calls that are merged nothing is kept: it has more of them than "
+                  "calls= says");
+    *about |= RECORDER_TOLD_KEPT;
+    return false;
 }
 
 /* --- devices */

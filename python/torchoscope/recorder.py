@@ -78,8 +78,20 @@ def _chooser(keep):
     """A function of a module's name, or None."""
     if keep is None or callable(keep):
         return keep
-    patterns = [keep] if isinstance(keep, str) else list(keep)
-    return lambda name: any(fnmatch.fnmatchcase(name, one) for one in patterns)
+    return Patterns([keep] if isinstance(keep, str) else keep)
+
+
+class Patterns:
+    """Does a name match one of them? Those that no name matched are known then."""
+
+    def __init__(self, patterns):
+        self._patterns = list(patterns)
+        self.unmatched = set(self._patterns)
+
+    def __call__(self, name):
+        found = [one for one in self._patterns if fnmatch.fnmatchcase(name, one)]
+        self.unmatched.difference_update(found)
+        return bool(found)
 
 
 class LiveRecording(Recording):
@@ -110,9 +122,14 @@ class LiveRecording(Recording):
         clock = clock_of(self._modules)
         device = self._device = Device(self._wanted["mode"], clock)
         force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
-        self._core = _core.Recorder(
+        core = _core.Recorder(
             self._model, self._name, device=device, force_device=force, **self._wanted
         )
+        unmatched = getattr(self._wanted["keep"], "unmatched", None)
+        if unmatched:
+            names = ", ".join(map(repr, sorted(unmatched)))
+            raise ValueError(f"keep: no module of the model has a name like {names}")
+        self._core = core
         self._tell_facts()
         with contextlib.ExitStack() as stack:
             self._begin(stack)

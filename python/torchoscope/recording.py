@@ -169,6 +169,10 @@ class Recording(Shown):
         run = self._now()
         kept = [run.kept(name, chosen.number, kind, value.path) for value in ios]
         found = tuple(tensor_of(*one) for one in kept if one is not None)
+        if not found and "light" in chosen.flags:
+            first = sum("light" not in one.flags for one in calls)
+            text = f"of its first {first} calls alone; call=0 is the first; see calls="
+            raise KeyError(f"{name}: values are kept {text}")
         if not found:
             raise KeyError(f"{name}: nothing was kept of this call; see keep= and gaps")
         return found

@@ -21,8 +21,18 @@ def roots_of(holder):
 def _modules_in(named):
     if not isinstance(named, dict):
         return {}
-    kind = torch.nn.Module
-    return {name: value for name, value in named.items() if isinstance(value, kind)}
+    kind, found = torch.nn.Module, {}
+    for name, value in named.items():
+        if isinstance(value, kind):
+            found[name] = value
+            continue
+        inside = value if isinstance(value, dict) else {}
+        if isinstance(value, (list, tuple)):
+            inside = dict(enumerate(value))
+        for key, one in inside.items():
+            if isinstance(one, kind):
+                found[f"{name}.{key}"] = one
+    return found
 
 
 def modules_of(holder):

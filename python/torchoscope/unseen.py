@@ -45,7 +45,7 @@ class Unseen:
                 if type(module).forward is torch.nn.Module.forward:
                     core.gap("container", name, "has no forward of its own")
                     continue
-                text = _from_code(module, parents, quiet)
+                text = _own_call(module) or _from_code(module, parents, quiet)
                 if text is None and self._got_gradients(module, elsewhere):
                     text = GOT_GRADIENTS
                 if text is not None:
@@ -74,6 +74,15 @@ def _gradient(parameter):
         return None if gradient is None else (id(gradient), gradient._version)
     except Exception:
         return None
+
+
+def _own_call(module):
+    """A class may have its own way to be called."""
+    call = type(module).__call__
+    if call is torch.nn.Module.__call__ or call.__module__.startswith("torch."):
+        return None
+    kind = type(module).__name__
+    return f"not heard: {kind} has a __call__ of its own, which may go past all hooks"
 
 
 def _from_code(module, parents, quiet):

@@ -101,10 +101,11 @@ uint32_t run_next_call(struct run *run, uint32_t call)
     return run->next_call[call];
 }
 
-/* Merged calls stand in the order of objects. */
-static uint32_t merged_calls(const struct run *run, uint32_t object)
+/* Merged calls stand in the order of objects: the first of an object, or where it would
+ * stand. */
+static uint32_t first_merged(const struct run *run, uint32_t object)
 {
-    uint32_t low = 0, high = run->n_merged, n = 0;
+    uint32_t low = 0, high = run->n_merged;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -114,9 +115,26 @@ static uint32_t merged_calls(const struct run *run, uint32_t object)
         else
             high = middle;
     }
-    for (; low < run->n_merged && run->merged[low].object == object; low++)
-        n += run->merged[low].calls;
+    return low;
+}
+
+static uint32_t merged_calls(const struct run *run, uint32_t object)
+{
+    uint32_t i = first_merged(run, object), n = 0;
+
+    for (; i < run->n_merged && run->merged[i].object == object; i++)
+        n += run->merged[i].calls;
     return n;
+}
+
+const struct run_merged *run_merged_with(const struct run *run, uint32_t newest)
+{
+    uint32_t object = run->calls[newest].object, i = first_merged(run, object);
+
+    for (; i < run->n_merged && run->merged[i].object == object; i++)
+        if (run->merged[i].newest == newest)
+            return &run->merged[i];
+    return NULL;
 }
 
 uint32_t run_count_calls(struct run *run, uint32_t object)
@@ -204,6 +222,7 @@ const char *run_gap_name(enum run_gap_kind kind)
         [RUN_GAP_KEYWORDS] = "keywords",
         [RUN_GAP_LIMIT] = "limit",
         [RUN_GAP_ERROR] = "error",
+        [RUN_GAP_OUTSIDE] = "outside",
     };
 
     return (unsigned)kind < RUN_GAP_COUNT ? names[kind] : "";

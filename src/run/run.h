@@ -157,6 +157,7 @@ enum run_gap_kind {
     RUN_GAP_KEYWORDS,  /* this torch does not show keyword arguments */
     RUN_GAP_LIMIT,     /* memory for kept values or records was spent */
     RUN_GAP_ERROR,     /* a hook of ours failed and was taken off */
+    RUN_GAP_OUTSIDE,   /* it called a module that is no part of the model */
     RUN_GAP_COUNT
 };
 struct run_gap {
@@ -234,6 +235,8 @@ uint32_t run_fact_id(const struct run *run, const char *key);
 uint32_t run_first_call(struct run *run, uint32_t object);
 uint32_t run_next_call(struct run *run, uint32_t call);
 uint32_t run_count_calls(struct run *run, uint32_t object); /* merged ones too */
+/* The merged calls of which this one is the newest, or NULL. */
+const struct run_merged *run_merged_with(const struct run *run, uint32_t newest);
 
 const char *run_gap_name(enum run_gap_kind kind); /* "not called", "fused", ... */
 const char *run_io_name(enum run_io_kind kind);   /* "in", "out", "grad_out", ... */

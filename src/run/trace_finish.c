@@ -451,7 +451,7 @@ static void find_not_called(struct finish *f, const bool *said)
             trace->objects[object].calls)
             continue;
         around = module_around(trace, said, p);
-        if ((around != NO_OBJECT && trace->objects[around].calls) ||
+        if (around == NO_OBJECT || trace->objects[around].calls ||
             has_tensors(model, p))
             say_not_called(f, object, flags_around(trace, p));
     }
@@ -496,7 +496,8 @@ static int add_gaps(struct finish *f)
         return -1;
     for (uint32_t i = 0; i < trace->n_gaps; i++) {
         run->gaps[run->n_gaps++] = trace->gaps[i];
-        if (trace->gaps[i].object < n_objects)
+        if (trace->gaps[i].object < n_objects &&
+            trace->gaps[i].kind <= RUN_GAP_CONTAINER)
             said[trace->gaps[i].object] = true;
     }
     find_not_called(f, said);

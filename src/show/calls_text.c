@@ -7,6 +7,7 @@
 #define KIND_CELLS  9
 #define PATH_CELLS  10 /* at least; wider for names, up to */
 #define PATH_MOST   28
+#define MOST_SHAPES 3 /* of merged calls */
 #define SHAPE_CELLS 16
 
 /* ---- a value ---- */
@@ -62,20 +63,29 @@ static void add_remarks(struct buf *to, const struct run *run, const struct run_
         buf_text(to, "  a sum over equal arguments");
 }
 
+/* "  in  x  " */
+static void begin_line(struct buf *to, const struct run *run, unsigned kind,
+                       uint32_t path, size_t path_cells)
+{
+    static const char *const names[] = {"in", "out", "grad out", "grad in"};
+    struct buf cell = BUF_INIT;
+
+    buf_text(to, "  ");
+    text_pad(to, str_of(names[kind & 3]), KIND_CELLS);
+    escape_terminal(&cell, run_string(run, path));
+    text_pad(to, buf_span(&cell), path_cells);
+    buf_char(to, ' ');
+    buf_release(&cell);
+}
+
 /* "  in  x  1×64×56×56  float32  min -2.1  max 3.0  mean 0.01  std 1.2" */
 static void value_line(struct buf *to, const struct run *run, const struct run_io *io,
                        size_t path_cells, bool before)
 {
-    static const char *const names[] = {"in", "out", "grad out", "grad in"};
     const struct run_value *value;
     struct buf cell = BUF_INIT;
 
-    buf_text(to, "  ");
-    text_pad(to, str_of(names[io->kind & 3]), KIND_CELLS);
-    escape_terminal(&cell, run_string(run, io->path));
-    text_pad(to, buf_span(&cell), path_cells);
-    buf_char(to, ' ');
-    buf_clear(&cell);
+    begin_line(to, run, io->kind, io->path, path_cells);
     if (io->value == RUN_NONE) {
         buf_text(to, "no tensor\n");
         buf_release(&cell);
@@ -199,6 +209,58 @@ static void call_lines(struct buf *to, const struct run *run, uint32_t c)
     buf_char(to, '\n');
 }
 
+/* ---- merged calls ---- */
+
+/* "  in  x  4×2, 8×2  min 0  max 3  mean 1  std 1", of all of them together */
+static void merged_line(struct buf *to, const struct run *run,
+                        const struct run_merged_io *io, size_t cells)
+{
+    const int64_t *shape = run->dims + io->shapes;
+    struct buf cell = BUF_INIT;
+
+    begin_line(to, run, io->kind, io->path, cells);
+    for (uint32_t i = 0; i < io->n_shapes; i++, shape += 1 + shape[0]) {
+        buf_text(&cell, i > 0 ? ", " : "");
+        if (i == MOST_SHAPES) {
+            buf_text(&cell, "…");
+            break;
+        }
+        text_shape(&cell, shape + 1, (int)shape[0]);
+        buf_text(&cell, shape[0] == 0 ? "scalar" : "");
+    }
+    if (io->n_shapes == 0)
+        buf_text(&cell, "no tensor");
+    text_pad(to, buf_span(&cell), io->stats == RUN_NONE ? 0 : SHAPE_CELLS);
+    if (io->stats != RUN_NONE)
+        add_stats(to, &run->stats[io->stats]);
+    buf_char(to, '\n');
+    buf_release(&cell);
+}
+
+/* "236 calls are merged, 27.47μs to 8.16ms each", then their values. */
+static void merged_lines(struct buf *to, const struct run *run,
+                         const struct run_merged *merged)
+{
+    size_t cells = merged->newest < run->n_calls
+                       ? path_cells(run, &run->calls[merged->newest])
+                       : PATH_CELLS;
+
+    run_count(to, merged->calls, "call is", "calls are");
+    buf_text(to, " merged");
+    if (merged->most_ns >= 1000) {
+        buf_text(to, ", ");
+        run_time(to, merged->least_ns);
+        buf_text(to, " to ");
+        run_time(to, merged->most_ns);
+        buf_text(to, " each");
+    }
+    buf_char(to, '\n');
+    for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
+        for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++)
+            if (run->merged_ios[i].kind == kind)
+                merged_line(to, run, &run->merged_ios[i], cells);
+}
+
 /* ---- all calls ---- */
 
 /* "3 calls, 8.37ms in all, 2.79ms each; 8.37ms by itself, 2% of run" */
@@ -249,7 +311,8 @@ void calls_text(struct buf *to, const struct show *show, uint32_t place, uint32_
 {
     struct run *run = show->session->run;
     const struct activity *at = &show->activity->at[place];
-    uint32_t shown = 0, c;
+    const struct run_merged *merged;
+    uint32_t shown = 0, more, c;
 
     if (at->calls == 0) {
         no_calls_line(to, show, place);
@@ -263,10 +326,14 @@ void calls_text(struct buf *to, const struct show *show, uint32_t place, uint32_
         call_lines(to, run, c);
         shown++;
     }
-    if (at->calls > shown + 1) {
+    merged = run_merged_with(run, at->newest);
+    more = at->calls - shown - (merged ? merged->calls : 1);
+    if (more > 0) {
         buf_text(to, "… ");
-        text_commas(to, at->calls - shown - 1);
+        text_commas(to, more);
         buf_text(to, " more\n");
     }
+    if (merged)
+        merged_lines(to, run, merged);
     call_lines(to, run, at->newest);
 }

@@ -411,7 +411,8 @@ static void add_users(struct buf *to, const struct show *show, const struct flow
                       const struct flow_row *row)
 {
     if (row->n_to == 0)
-        buf_text(to, "used by nobody that was recorded");
+        buf_text(to, flow->missing_ns > 0 ? "used by a merged call, or nobody"
+                                          : "used by nobody that was recorded");
     for (uint32_t i = 0; i < row->n_to && i < MOST_USERS; i++) {
         buf_text(to, i > 0 ? ", " : row->n_to == 1 ? "used once, by " : "used by ");
         add_row_name(to, show, flow, flow->to[row->to + i]);

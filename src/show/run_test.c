@@ -115,7 +115,9 @@ TEST(the_calls_of_a_module_are_listed_up_to_a_number)
     CHECK(says(&s, "  in       mask       no tensor\n"));
     CHECK(says(&s, "call 2  eval\n"));
     CHECK(!says(&s, "call 3  "));
-    CHECK(says(&s, "… 71 more\ncall 74  eval\n"));
+    CHECK(says(&s, "… 62 more\n10 calls are merged\n"));
+    CHECK(says(&s, "  in       [0]        4×2 "));
+    CHECK(says(&s, "  max -0  mean 0  std 0\ncall 74  eval\n"));
     buf_clear(&s.text);
     calls_text(&s.text, &s.show, place_find(s.show.model, STR("list.1")), 3);
     CHECK_STR(s.text.at, "its calls stand at list.0\n");
@@ -142,6 +144,18 @@ TEST(a_summary_ends_with_what_it_all_comes_to)
                    "activations = 208B\n"));
     CHECK(says(&s, "ran        3 passes, forward "));
     CHECK(!says(&s, "buffers"));
+    scene_end(&s);
+}
+
+TEST(what_recording_added_may_be_more_than_all_of_the_passes)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_run(1));
+    s.session->run->own_ns = 5 * run_passes_ns(s.session->run);
+    s.session->run->hooks_ns = 0;
+    run_cost(&s.text, s.session->run);
+    CHECK(says(&s, ", 500% of "));
     scene_end(&s);
 }
 

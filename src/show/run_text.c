@@ -161,7 +161,10 @@ void run_cost(struct buf *to, const struct run *run)
     if (isnan(share))
         return;
     buf_text(to, ", ");
-    add_percent(to, share, 1);
+    if (share > 1)
+        buf_printf(to, "%.0f%%", share * 100);
+    else
+        add_percent(to, share, 1);
     if (run_fact_id(run, "budget_cost") != VALUE_ID_NONE) {
         buf_text(to, " of all passes");
     } else {

@@ -2,6 +2,9 @@
 """What hooks do not tell: recorded all the same, or said. Never an exception, never
 silence."""
 
+import contextlib
+import os
+import tempfile
 import threading
 import unittest
 
@@ -9,6 +12,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+import scope
 import torchoscope
 
 NEW = hasattr(torch, "compiler")
@@ -201,6 +205,15 @@ class CalledDirectly(unittest.TestCase):
         with torchoscope.record(model) as recording:
             model(X).sum().backward()
         self.assertEqual(gaps_of(recording)["unused"].kind, "not called")
+
+    def test_a_class_with_a_call_of_its_own(self):
+        class Called(Own):
+            def __call__(self, x):
+                return self.forward(x)
+
+        model = nn.Sequential(Called(), nn.ReLU())
+        gaps = self.direct(model, lambda: model(X), ["0"])
+        self.assertIn("Called has a __call__ of its own", gaps["0"].text)
 
     def test_gradients_say_so(self):
         class Uses(Own):
@@ -507,6 +520,64 @@ class Replicas(unittest.TestCase):
         self.assertNotIn("replicas", recording.facts)
 
 
+class Outside(unittest.TestCase):
+    """Modules that are called and are no part of the model are said."""
+
+    def check(self, model, run, names, said):
+        with torchoscope.record(model) as recording:
+            run()
+        gaps = gaps_of(recording)
+        self.assertEqual({name: gaps[name].kind for name in gaps}, names)
+        self.assertIn(said, gaps[""].text)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.scope")
+            recording.save(path)
+            kinds = {gap.kind for gap in torchoscope.open(path).gaps}
+        self.assertIn("outside", kinds)
+        return recording
+
+    def test_made_in_forward(self):
+        class Late(Own):
+            def forward(self, x):
+                return nn.Softmax(-1)(super().forward(x))
+
+        model = Late()
+        recording = self.check(model, lambda: model(X), {"": "outside"}, "Softmax")
+        self.assertIn("Softmax", str(recording))
+
+    def test_replaced_in_the_block(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+
+        def run():
+            model(X)
+            model[0] = nn.Bilinear(4, 4, 4)
+            with contextlib.suppress(TypeError):
+                model(X)
+
+        self.check(model, run, {"": "outside"}, "called Bilinear")
+
+    def test_those_that_have_never_been_called_are_still_said(self):
+        class Late(Own):
+            def __init__(self):
+                super().__init__()
+                self.unused = nn.ReLU()
+
+            def forward(self, x):
+                return nn.Softmax(-1)(super().forward(x))
+
+        model = Late()
+        names = {"": "outside", "unused": "not called"}
+        self.check(model, lambda: model(X), names, "Softmax")
+
+    def test_other_models_are_nobodys_business(self):
+        model, other = Own(), Own()
+        with torchoscope.record(model) as recording:
+            other(X)
+            model(X)
+            other(X)
+        self.assertEqual(gaps_of(recording), {})
+
+
 class Numbers(unittest.TestCase):
     def test_so_many_calls_are_kept_one_by_one(self):
         model = Own()
@@ -517,6 +588,27 @@ class Numbers(unittest.TestCase):
             self.assertEqual(len(recording.calls("first")), kept)  # and the newest
             modules = {row["name"]: row["calls"] for row in recording.modules()}
             self.assertEqual(modules["first"], 10)
+
+    def test_what_is_merged_is_said(self):
+        class Thrice(Own):
+            def forward(self, x):
+                return self.first(x) + self.first(x + 1) + self.first(x + 2)
+
+        model = Thrice()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.scope")
+            with torchoscope.record(model, calls=2) as recording:
+                for i in range(4):
+                    model(X)
+            recording.save(path)
+            shown = scope.run("show", path, "first").stdout.decode()
+            flow = scope.run(path, "--print=140x30", "--panel", "6").stdout.decode()
+        self.assertIn("12 calls, ", shown)
+        merged = "10 calls are merged, .* each\n +in +input +3×4 +min -1  max 3"
+        self.assertRegex(shown, merged)
+        self.assertIn("call 12 ", shown)
+        self.assertIn("not shown: calls that were merged", flow)
+        self.assertIn("used by a merged call, or nobody", flow)
 
     def test_wrong_numbers_are_refused(self):
         for calls in (0, -1, 2.5, True, "many", None):

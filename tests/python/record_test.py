@@ -110,12 +110,17 @@ class Told(Clean):
         class Pipeline:
             def __init__(self):
                 self.scale, self.first, self.second = 3, net(), nn.Linear(2, 2)
+                self.more, self.unused = [nn.ReLU()], nn.Tanh()
 
         pipeline = Pipeline()
         with torchoscope.record(pipeline) as recording:
-            pipeline.second(pipeline.first(X))
+            pipeline.more[0](pipeline.second(pipeline.first(X)))
         names = [c.name for c in recording.calls()]
-        self.assertEqual(names, ["first", "first.0", "first.1", "first.2", "second"])
+        wanted = ["first", "first.0", "first.1", "first.2", "second", "more.0"]
+        self.assertEqual(names, wanted)
+        self.assertEqual(len(pipeline.more[0].forward_stats), 1)
+        gaps = [(gap.name, gap.kind) for gap in recording.gaps if gap.name]
+        self.assertEqual(gaps, [("unused", "not called")])
         self.assertEqual(len(pipeline.second.forward_stats), 1)
         self.assertEqual(len(pipeline.first[0].forward_stats), 1)
 
@@ -133,6 +138,35 @@ class Told(Clean):
                 recording.values("2")
             with self.assertRaises(KeyError):
                 recording.values("0", call=7)
+
+    def test_what_to_keep_is_found_at_the_beginning(self):
+        model = net()
+        with self.assertRaisesRegex(ValueError, "a name like '1.x'"):
+            with torchoscope.record(model, keep=["0", "1.x"]):
+                self.fail("the block was entered")
+        with self.assertRaises(ZeroDivisionError):
+            with torchoscope.record(model, keep=lambda name: 1 / 0):
+                self.fail("the block was entered")
+        self.assertFalse(torch_module._global_forward_hooks)
+
+    def test_a_shared_module_is_kept_by_any_of_its_names(self):
+        model = net()
+        model.again = model[0]
+        with torchoscope.record(model, keep="again") as recording:
+            model[0](X)
+        self.assertTrue(torch.equal(recording.values("0")[0], model[0](X)))
+
+    def test_of_merged_calls_nothing_is_kept_and_that_is_said(self):
+        model = net()
+        with torchoscope.record(model, keep="0", calls=2) as recording:
+            for i in range(5):
+                model(X + i)
+        self.assertTrue(torch.equal(recording.values("0", 1)[0], model[0](X + 1)))
+        with self.assertRaisesRegex(KeyError, "first 2 calls alone"):
+            recording.values("0")
+        said = [gap.text for gap in recording.gaps if gap.name == "0"]
+        self.assertEqual(len(said), 1)
+        self.assertIn("of calls that are merged nothing is kept", said[0])
 
     def test_what_is_over_the_limit_is_a_gap(self):
         model = net()
