@@ -156,6 +156,10 @@ def milliseconds(value):
     return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
 
 
+def megabytes(value):
+    return f"{value:.0f} MB"
+
+
 def really(modules):
     """How many modules a model of about so many has."""
     return modules // STAGE * STAGE + 1
@@ -282,7 +286,7 @@ def key_line(table, what, pairs, target=None):
 def first_screens(table, path, home, target):
     """From the byte that bench_screen writes once the file is read."""
     firsts, reads, whole = [], [], []
-    for _ in range(max(3, ROUNDS // 3)):
+    for _ in range(max(3, ROUNDS // 5)):
         terminal = start(BUILD / "tests/bench/bench_screen", path, home)
         read, before = terminal.byte(), terminal.processor()
         first = terminal.frame() - read
@@ -336,13 +340,16 @@ def ours(modules, home):
     terminal = start(bench.PROGRAM, path, home)
     terminal.frame()
     terminal.settle()
-    peak, now = terminal.resident()
+    peak, first = terminal.resident()
     for key in "XZ":  # repeats one by one: the tree has as many rows as modules
         terminal.press(key)
         terminal.frame()
     press_all(table, terminal, 0.016 if targets else None, 0.033 if targets else None)
     search_all(table, terminal)
-    print(f"  memory: {now:.0f} MB at the first screen, {peak:.0f} MB at most before it")
+    _, last = terminal.resident()
+    table.line("memory at the first screen", [first], megabytes, 150)
+    table.line("memory after all keys", [last], megabytes)
+    table.line("most memory while reading", [peak], megabytes)
     terminal.close()
     return table.short
 
