@@ -52,12 +52,15 @@ static void find_runs(struct browse *b)
 
 uint32_t browse_class(const struct browse *browse, uint32_t place)
 {
+    const struct model *model = browse->show->model;
     const struct object *object;
-    const struct model *model = outline_place(&browse->of.outline, place, &place);
 
     /* Of a pair, the right one's: classes are numbered by each model for itself. */
-    if (place == NO_PLACE || model != browse->show->model ||
-        (model->kind[place] != PLACE_MODULE && model->kind[place] != PLACE_GROUP))
+    if (browse->of.outline.diff &&
+        (outline_place(&browse->of.outline, place, &place) != model ||
+         place == NO_PLACE))
+        return NO_CLASS;
+    if (model->kind[place] != PLACE_MODULE && model->kind[place] != PLACE_GROUP)
         return NO_CLASS;
     object = place_object(model, place);
     return object ? object->class_id : NO_CLASS;

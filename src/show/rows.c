@@ -161,7 +161,7 @@ int rows_prepare(struct rows_of *of, const struct show *show, struct arena *aren
     return 0;
 }
 
-static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool leaf)
+static bool has_row(const struct maker *m, uint32_t child, bool leaf)
 {
     if (m->view->keep && !bit_get(m->view->keep, child))
         return false;
@@ -171,7 +171,7 @@ static bool has_row(const struct maker *m, uint32_t parent, uint32_t child, bool
         return bit_get(m->of->has, child);
     if (m->outline->diff)
         return true;
-    return printed_has(m, parent, child, leaf);
+    return printed_has(m, m->model->parent[child], child, leaf);
 }
 
 /* In a printed tree: is what stands below this place worth its rows? */
@@ -223,8 +223,7 @@ static struct unit unit_at(const struct maker *m, const struct frame *frame,
         repeats_run(&m->of->repeats, m->model, m->view->blocks, place, &period);
     unit.pairs = period == 2;
     /* The other one of a pair may have no row. */
-    if (unit.pairs &&
-        !has_row(m, m->model->parent[place], m->model->end[place], frame->leaf))
+    if (unit.pairs && !has_row(m, m->model->end[place], frame->leaf))
         return (struct unit){.place = place, .count = 1};
     return unit;
 }
@@ -238,7 +237,7 @@ static bool find_unit(const struct maker *m, struct frame *frame, struct unit *r
         uint32_t place = frame->next;
 
         frame->next = end[place];
-        if (!has_row(m, m->outline->parent[place], place, frame->leaf))
+        if (!has_row(m, place, frame->leaf))
             continue;
         *ret_unit = unit_at(m, frame, place);
         for (uint32_t i = 1; i < ret_unit->count; i++)
@@ -250,8 +249,8 @@ static bool find_unit(const struct maker *m, struct frame *frame, struct unit *r
 
 static int add_unit(struct maker *m, struct unit unit)
 {
-    if (arena_room(m->scratch, &m->units, m->n_units, &m->units_room,
-                   sizeof *m->units) < 0)
+    if (m->n_units == m->units_room && arena_room(m->scratch, &m->units, m->n_units,
+                                                  &m->units_room, sizeof *m->units) < 0)
         return -1;
     m->units[m->n_units++] = unit;
     return 0;
@@ -297,8 +296,8 @@ static int add(struct maker *m, const struct row *row)
 {
     struct rows *rows = m->rows;
 
-    if (arena_room(m->arena, &rows->cells, rows->n, &rows->room, sizeof *rows->cells) <
-        0)
+    if (rows->n == rows->room && arena_room(m->arena, &rows->cells, rows->n,
+                                            &rows->room, sizeof *rows->cells) < 0)
         return -1;
     if (row->flags & (ROW_RUN | ROW_MORE)) {
         if (arena_room(m->arena, &rows->counts, rows->n_counts, &rows->counts_room,
@@ -324,7 +323,7 @@ static bool any_below(const struct maker *m, const struct row *row, bool leaf)
         return bit_get(m->of->below, row->place);
     for (uint32_t c = row->place + 1; c < m->outline->end[row->place];
          c = m->outline->end[c])
-        if (has_row(m, row->place, c, leaf))
+        if (has_row(m, c, leaf))
             return true;
     return false;
 }
@@ -334,13 +333,15 @@ static bool any_below(const struct maker *m, const struct row *row, bool leaf)
 static int unfold(struct maker *m, uint32_t at, const struct row *row)
 {
     const uint32_t *end = m->outline->end;
-    struct frame frame = {.above = at,
-                          .next = row->place + 1,
-                          .end = end[row->place],
-                          .pair = row->flags & ROW_PAIRS};
+    struct frame frame;
 
-    if (row->flags & ROW_MORE || (frame.next == frame.end && !frame.pair))
+    if (row->flags & ROW_MORE ||
+        (end[row->place] == row->place + 1 && !(row->flags & ROW_PAIRS)))
         return 0;
+    frame = (struct frame){.above = at,
+                           .next = row->place + 1,
+                           .end = end[row->place],
+                           .pair = row->flags & ROW_PAIRS};
     frame.leaf =
         !m->view->fold && !m->outline->diff && show_is_leaf(m->model, row->place);
     if (!any_below(m, row, frame.leaf))
