@@ -285,43 +285,58 @@ static void child_numbers(struct buf *to, const struct show *show, uint32_t chil
         to->len--;
 }
 
-static void child_label(struct buf *to, const struct show *show, uint32_t child)
+static void child_label(struct buf *to, const struct show *show, uint32_t child,
+                        size_t cells)
 {
     struct row row = {.place = child, .count = 1, .above = NO_ROW};
     struct label label = {0};
 
     label_make(&label, show, &row, LABEL_NAME);
-    label_write(to, &label, 0);
+    label_write(to, &label, (unsigned)cells);
     label_release(&label);
 }
 
-#define LABEL_CELLS 60 /* wider labels push their numbers to the right */
+#define NUMBER_CELLS 20
+#define LEAST_CELLS  12
+#define LABEL_CELLS  60 /* wider labels push their numbers to the right */
 
 /* In columns. */
 void details_children(struct buf *to, const struct show *show, uint32_t place,
-                      uint32_t most)
+                      uint32_t most, unsigned cells)
 {
     const struct model *model = show->model;
     struct buf text = BUF_INIT;
-    size_t width = 0;
+    size_t width = 0,
+           room = cells > NUMBER_CELLS + LEAST_CELLS ? cells - NUMBER_CELLS : 0;
     uint32_t child, n = 0;
 
     for (child = place_first(model, place); child != NO_PLACE && n < most;
          child = place_next(model, child), n++) {
-        size_t cells;
+        size_t own;
 
         buf_clear(&text);
-        child_label(&text, show, child);
-        cells = text_width(buf_span(&text));
-        width = cells > width && cells <= LABEL_CELLS ? cells : width;
+        child_label(&text, show, child, 0);
+        own = text_width(buf_span(&text));
+        width = own > width && own <= LABEL_CELLS ? own : width;
     }
+    width = room > 0 && width > room ? room : width;
     for (child = place_first(model, place), n = 0; child != NO_PLACE && n < most;
          child = place_next(model, child), n++) {
+        bool alone = model->kind[child] == PLACE_VALUE;
+
         buf_clear(&text);
-        child_label(&text, show, child);
+        child_label(&text, show, child, alone ? cells : 0);
+        /* As in the tree, a tied tensor says to what rather than how much. */
+        alone |= room > 0 && text_width(buf_span(&text)) > room &&
+                 str_starts(buf_span(&text), STR("⇄"));
+        if (room > 0 && text_width(buf_span(&text)) > (alone ? cells : room)) {
+            buf_clear(&text);
+            child_label(&text, show, child, alone ? cells : room);
+        }
         buf_text(to, "  ");
-        text_pad(to, buf_span(&text), model->kind[child] == PLACE_VALUE ? 0 : width);
-        child_numbers(to, show, child);
+        text_pad(to, buf_span(&text), alone ? 0 : width);
+        if (!alone)
+            child_numbers(to, show, child);
         buf_char(to, '\n');
     }
     for (n = 0; child != NO_PLACE; child = place_next(model, child))
@@ -374,7 +389,7 @@ void details_head(struct buf *to, const struct show *show, uint32_t place)
 void details_module(struct buf *to, const struct show *show, uint32_t place)
 {
     details_head(to, show, place);
-    details_children(to, show, place, UINT32_MAX);
+    details_children(to, show, place, UINT32_MAX, 0);
     source_lines(to, show->model, place_object(show->model, place));
 }
 

@@ -20,10 +20,10 @@ void details_tensor(struct buf *to, const struct show *show, uint32_t place, boo
 void details_module(struct buf *to, const struct show *show, uint32_t place);
 
 /* The parts of it: without its source, and with at most so many of what stands below,
- * each on a line; more are counted on one line. */
+ * each on a line of at most so many cells (0: no limit); more are counted on one. */
 void details_head(struct buf *to, const struct show *show, uint32_t place);
 void details_children(struct buf *to, const struct show *show, uint32_t place,
-                      uint32_t most);
+                      uint32_t most, unsigned cells);
 
 /* A plain value, whole. */
 void details_value(struct buf *to, const struct show *show, uint32_t place);

@@ -119,19 +119,6 @@ void lines_end(struct lines *lines)
     lines_end_target(lines, NO_TARGET);
 }
 
-void lines_paragraph(struct lines *lines, enum colour colour, struct str text)
-{
-    while (text.len > 0) {
-        const char *newline = memchr(text.at, '\n', text.len);
-        size_t len = newline ? (size_t)(newline - text.at) : text.len;
-
-        lines_add(lines, colour, 0, str_span(text.at, len));
-        lines_end(lines);
-        len += newline != NULL;
-        text = str_span(text.at + len, text.len - len);
-    }
-}
-
 void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,
                 size_t indent)
 {
@@ -140,9 +127,17 @@ void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t
     while (text.len > 0) {
         size_t room = cells > used + 1 ? cells - used : 1;
         size_t len = cells ? text_wrap(text, room) : text.len;
+        struct str piece = str_span(text.at, len);
+        struct buf cut = BUF_INIT;
 
-        lines_add(lines, colour, 0, str_span(text.at, len));
+        /* A word that is longer than a line, a path mostly, keeps its end. */
+        if (cells && text_width(piece) > room) {
+            text_cut_front(&cut, piece, room, "…");
+            piece = buf_span(&cut);
+        }
+        lines_add(lines, colour, 0, piece);
         lines_end(lines);
+        buf_release(&cut);
         while (len < text.len && text.at[len] == ' ')
             len++;
         text = str_span(text.at + len, text.len - len);

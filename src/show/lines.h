@@ -57,9 +57,6 @@ size_t lines_width(const struct lines *lines);
 void lines_end(struct lines *lines);
 void lines_end_target(struct lines *lines, uint32_t target);
 
-/* A text of several lines, all in one role; what was begun is its first line's start.
- */
-void lines_paragraph(struct lines *lines, enum colour colour, struct str text);
 /* A sentence on lines of at most `cells` (0: on one), the further ones begun by
  * `indent` blanks. */
 void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,

@@ -21,7 +21,6 @@ void details_line(struct details *d, const char *label, enum colour role,
                   struct str text, uint32_t target)
 {
     uint32_t first = d->to->n;
-    struct buf cut = BUF_INIT;
 
     lines_text(d->to, COLOUR_NONE, " ");
     lines_text(d->to, role == COLOUR_NONE || role == COLOUR_GOOD ? COLOUR_DIM : role,
@@ -29,16 +28,9 @@ void details_line(struct details *d, const char *label, enum colour role,
     lines_pad(d->to, d->indent);
     if (text.len == 0)
         lines_end(d->to);
-    /* Paths and names of classes keep their end. */
-    if (str_find_char(text, ' ') < 0 && text_width(text) + d->indent > d->width) {
-        text_cut_front(&cut, text, d->width > d->indent ? d->width - d->indent : 0,
-                       "…");
-        text = buf_span(&cut);
-    }
     lines_wrap(d->to, role, text, d->width, d->indent);
     for (uint32_t i = first; i < d->to->n; i++)
         d->to->at[i].target = target;
-    buf_release(&cut);
 }
 
 void details_text(struct details *d, struct str text, uint32_t target)
@@ -167,7 +159,8 @@ static void children_lines(struct details *d, uint32_t place)
     struct buf text = BUF_INIT;
     struct str rest, line;
 
-    details_children(&text, d->show, place, MOST_CHILDREN);
+    details_children(&text, d->show, place, MOST_CHILDREN,
+                     d->width > 3 ? d->width - 3 : 0);
     rest = buf_span(&text);
     for (uint32_t n = 0; rest.len > 0 && str_split(&rest, '\n', &line); n++) {
         if (line.len == 0)

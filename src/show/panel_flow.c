@@ -55,7 +55,7 @@ static uint32_t shown_call(struct explorer *explorer, uint32_t *ret_inner,
     *ret_inner = RUN_NONE;
     place = place == NO_PLACE ? NO_PLACE : module_at(show->model, place);
     if (!show->activity) {
-        buf_text(why, "no recording: torchoscope.record() makes one of a live model");
+        buf_text(why, "no recording: torchoscope.record() makes one");
         return RUN_NONE;
     }
     if (place == NO_PLACE) {
@@ -156,9 +156,12 @@ static void flow_lines(struct lines *to, struct explorer *explorer,
                       room->height < 16 ? room->height / 2 : 8);
         state->foot = to->n - rows;
     } else {
-        lines_text(to, COLOUR_NONE, " ");
-        lines_paragraph(to, COLOUR_DIM,
-                        err.text[0] ? str_of(err.text) : buf_span(&why));
+        struct str rest = err.text[0] ? str_of(err.text) : buf_span(&why), line;
+
+        while (rest.len > 0 && str_split(&rest, '\n', &line)) {
+            lines_text(to, COLOUR_NONE, " ");
+            lines_wrap(to, COLOUR_DIM, line, room->width, 1);
+        }
     }
     buf_release(&why);
 }

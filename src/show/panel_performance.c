@@ -182,9 +182,9 @@ static void performance_lines(struct lines *to, struct explorer *explorer,
     struct err err = {0};
 
     if (!explorer->show.activity) {
-        lines_text(to, COLOUR_DIM,
-                   "  no recording: torchoscope.record() makes one of a live model");
-        lines_end(to);
+        lines_text(to, COLOUR_NONE, "  ");
+        lines_wrap(to, COLOUR_DIM, STR("no recording: torchoscope.record() makes one"),
+                   room->width, 2);
         return;
     }
     module_lines(to, explorer, room);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/test.h"
 #include "model/build.h"
 #include "run/kept.h"
@@ -14,6 +15,7 @@
 #include "show/panels_in.h"
 #include "show/sample_in.h"
 #include "show/sheet.h"
+#include "text/width.h"
 
 #define CIFARNET "../shared/models/pytorch-ml/CNN_cifarnet.ckpt"
 
@@ -142,6 +144,45 @@ TEST(statistics_zoomed_have_all_parts_side_by_side_as_the_design_draws_them)
     CHECK(strstr(shown(&s, PANEL_STATISTICS, 120, 19), "values [0:5, 6:12] of"));
     CHECK(act(&s, PANEL_STATISTICS, ACT_LEFT));
     CHECK(!act(&s, PANEL_STATISTICS, ACT_LEFT));
+    scene_end(&s);
+}
+
+/* Beside a tree at 120 columns a panel has 54, one of them the scroll bar's. */
+TEST(beside_the_tree_no_line_of_details_and_statistics_is_cut)
+{
+    static const enum panel_number numbers[] = {PANEL_DETAILS, PANEL_STATISTICS};
+
+    for (int run = 0; run < 2; run++) {
+        struct scene s;
+
+        scene_begin(&s, run ? session_of_run(sample_run(2), NULL) : sample_session());
+        for (uint32_t p = 0; p < s.session->model->n_places; p++)
+            for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+                struct str rest, line;
+
+                browse_go(s.explorer.browse, p);
+                shown(&s, numbers[i], 53, 20);
+                rest = buf_span(&s.text);
+                str_split(&rest, '\n', &line); /* the title */
+                while (str_split(&rest, '\n', &line))
+                    CHECK(text_width(line) <= 53);
+            }
+        scene_end(&s);
+    }
+}
+
+TEST(the_tensors_of_a_module_lose_their_last_numbers_before_their_names)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_session());
+    go(&s, "a");
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 60, 20),
+                 " tensor                min        max       mean        std\n"));
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 52, 20),
+                 " tensor         min        max       mean        std\n"));
+    CHECK(strstr(shown(&s, PANEL_STATISTICS, 48, 20),
+                 " tensor                min        max       mean\n"));
     scene_end(&s);
 }
 
@@ -357,8 +398,12 @@ TEST(details_of_a_module_and_its_tensors_say_where_enter_leads)
               " class      torch.nn.modules.linear.Linear\n"
               " holds      2 tensors\n"
               " trained    6 of 8 trainable\n"
-              "   ⇄ weight  2×3 float32  tied: also b.weight        6        24B\n"
-              "   ▪ bias  2 float32                                 2         8B\n");
+              "   ⇄ weight  2×3 float32  tied: also b.weight\n"
+              "   ▪ bias  2 float32                            2         8B\n");
+    CHECK(
+        strstr(shown(&s, PANEL_DETAILS, 70, 20),
+               "   ⇄ weight  2×3 float32  tied: also b.weight        6        24B\n"
+               "   ▪ bias  2 float32                                 2         8B\n"));
     state->cursor = 5;
     CHECK(act(&s, PANEL_DETAILS, ACT_ENTER));
     CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a.bias"));

@@ -115,6 +115,26 @@ TEST(in_ascii_every_sign_is_its_twin)
     cells_release(&cells);
 }
 
+TEST(a_line_that_is_too_long_ends_in_a_sign)
+{
+    struct cell_grid cells = grid(6, 3);
+    struct area area = {0, 0, 5, 3};
+    struct lines lines = {0};
+
+    lines_text(&lines, COLOUR_NONE, "abc");
+    lines_text(&lines, COLOUR_NONE, "def");
+    lines_end(&lines);
+    lines_text(&lines, COLOUR_NONE, "abcde   "); /* blanks are nothing */
+    lines_end(&lines);
+    lines_text(&lines, COLOUR_NONE, "abc字字");
+    lines_end(&lines);
+    for (unsigned i = 0; i < 3; i++)
+        cells_line(&cells, &area, i, &lines, i);
+    check_print(&cells, "abcd…\nabcde\nabc …\n");
+    lines_release(&lines);
+    cells_release(&cells);
+}
+
 TEST(a_line_of_spans_keeps_their_roles)
 {
     struct cell_grid cells = grid(10, 1);

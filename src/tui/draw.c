@@ -180,13 +180,15 @@ static void draw_panel_lines(struct tui *tui, struct area area,
 {
     struct panel_state *state = &tui->explorer.panels[panel->number];
     uint32_t foot = state->foot < lines->n ? state->foot : 0, n, rows, top;
-    struct area bar;
+    struct area bar = {area.column + area.columns - 1, area.row, 1, 0};
 
     if (foot + 2 > area.rows)
         foot = 0;
     n = lines->n - foot;
     rows = area.rows - foot;
     top = panel_top(tui, panel, n, rows);
+    bar.rows = rows;
+    area.columns -= n > rows && area.columns > 8; /* the bar's */
     for (uint32_t i = 0; i < rows && top + i < n; i++) {
         draw_line(tui, &area, i, lines, top + i);
         if (!panel->cursor || !focused || top + i != state->cursor)
@@ -198,7 +200,6 @@ static void draw_panel_lines(struct tui *tui, struct area area,
     /* Where all fits, it follows at once. */
     for (uint32_t i = 0, at = n < rows ? n : rows; i < foot; i++)
         draw_line(tui, &area, at + i, lines, n + i);
-    bar = (struct area){area.column + area.columns - 1, area.row, 1, rows};
     draw_scroll(tui, &bar, top, n);
 }
 
