@@ -4,6 +4,8 @@
 
 #include "base/utf8.h"
 
+#define NEAR_GAP 12 /* bytes that a line may be shorter, so that a fact stays whole */
+
 /* The cells of the character at the front of `s`; its bytes go to *ret_len. A byte that
  * is not UTF-8 takes one cell, as the sign that terminals put for it. */
 static size_t char_width(struct str s, size_t *ret_len)
@@ -175,7 +177,7 @@ void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ell
 
 size_t text_wrap(struct str s, size_t cells)
 {
-    size_t end = 0;
+    size_t end = 0, gap = 0;
 
     if (text_width(s) <= cells)
         return s.len;
@@ -183,9 +185,13 @@ size_t text_wrap(struct str s, size_t cells)
         if (s.at[i] != ' ')
             continue;
         if (end > 0 && text_width(str_head(s, i)) > cells)
-            return end;
+            break;
         end = i;
+        if (s.at[i - 1] == ' ' && (i < 2 || s.at[i - 2] != ' '))
+            gap = i - 1;
     }
+    if (end > 0 && gap > 0 && end - gap <= NEAR_GAP)
+        return gap;
     return end > 0 ? end : s.len;
 }
 

@@ -22,7 +22,8 @@ void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *elli
 void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ellipsis,
                      const char *times);
 /* How many bytes of `s` stand on a line of `cells`: up to a blank, which then is left
- * out, or all of a word that is longer than the line. */
+ * out, or all of a word that is longer than the line. Where facts stand side by side
+ * ("min -1.5  max 2.25") a gap of two blanks that is near is preferred. */
 size_t text_wrap(struct str s, size_t cells);
 /* Pad to `cells`: on the right, on the left. */
 void text_pad(struct buf *to, struct str s, size_t cells);

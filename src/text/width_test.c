@@ -136,7 +136,8 @@ TEST(lines_end_at_blanks)
     CHECK_INT(text_wrap(words, 20), 12);
     CHECK_INT(text_wrap(words, 12), 12);
     CHECK_INT(text_wrap(words, 11), 9);
-    CHECK_INT(text_wrap(words, 1), 5); /* a word stays whole */
+    CHECK_INT(text_wrap(words, 1), 5);                      /* a word stays whole */
+    CHECK_INT(text_wrap(STR("min -1.5  max 2.25"), 14), 8); /* not behind "max" */
     CHECK_INT(text_wrap(STR("float32"), 3), 7);
     CHECK_INT(text_wrap(STR("3×224×224 a"), 9), 11);
 }

@@ -57,10 +57,12 @@ int files_fd(const struct tui *tui)
 /* A printed list is whole. */
 static bool is_ready(struct files *files)
 {
+    struct file_list_facts facts = file_list_facts(files->list);
+
     for (uint32_t i = 0; i < file_list_n(files->list); i++)
         if (file_list_at(files->list, i)->state == FILE_PENDING)
             return false;
-    return !file_list_facts(files->list).walking;
+    return !facts.walking && (facts.full || facts.found == file_list_n(files->list));
 }
 
 static void wait_for_all(struct tui *tui)
@@ -144,24 +146,35 @@ void files_click(struct tui *tui, unsigned row, bool twice)
         choose(tui);
 }
 
+static void move(struct tui *tui, int64_t by)
+{
+    struct files *files = tui->files;
+    uint32_t before = files->cursor;
+
+    put_cursor(files, (int64_t)before + by);
+    if (files->cursor == before)
+        files_say(tui,
+                  by > 0 ? STR("this is the last row") : STR("this is the first row"));
+}
+
 void files_act(struct tui *tui, enum action action)
 {
     struct files *files = tui->files;
-    int64_t at = files->cursor, page = files->page > 1 ? files->page - 1 : 1;
+    int64_t page = files->page > 1 ? files->page - 1 : 1;
 
     switch (action) {
     case ACTION_UP:
-        return put_cursor(files, at - 1);
+        return move(tui, -1);
     case ACTION_DOWN:
-        return put_cursor(files, at + 1);
+        return move(tui, 1);
     case ACTION_PAGE_UP:
-        return put_cursor(files, at - page);
+        return move(tui, -page);
     case ACTION_PAGE_DOWN:
-        return put_cursor(files, at + page);
+        return move(tui, page);
     case ACTION_HALF_UP:
-        return put_cursor(files, at - (page + 1) / 2);
+        return move(tui, -(page + 1) / 2);
     case ACTION_HALF_DOWN:
-        return put_cursor(files, at + (page + 1) / 2);
+        return move(tui, (page + 1) / 2);
     case ACTION_FIRST:
         return put_cursor(files, 0);
     case ACTION_LAST:
@@ -177,7 +190,7 @@ void files_act(struct tui *tui, enum action action)
         tui->quit = true;
         return;
     default:
-        return;
+        files_say(tui, STR("that is for an open model: Enter opens this one"));
     }
 }
 

@@ -236,14 +236,20 @@ static void after_key(struct tui *tui, uint32_t place_before)
 static void plain_key(struct tui *tui, const struct key *key)
 {
     const struct binding *binding = keymap_find(tui->keymap, key->code, tui_where(tui));
+    struct buf text = BUF_INIT;
     char name[16];
 
     if (binding) {
         tui_act(tui, binding->action);
-    } else if (!tui->files && key->code != KEY_UNKNOWN && key->code != KEY_PASTE) {
+    } else if (key->code != KEY_UNKNOWN && key->code != KEY_PASTE) {
         key_name(name, key->code, tui->config.ascii);
-        explorer_say(&tui->explorer, "%s does nothing here; ? tells what does", name);
+        buf_printf(&text, "%s does nothing here; ? tells what does", name);
+        if (tui->files)
+            files_say(tui, buf_span(&text));
+        else
+            explorer_say(&tui->explorer, "%s", buf_cstr(&text));
     }
+    buf_release(&text);
 }
 
 /* No key of ours is pressed with Alt: it is an Esc that another key follows at once, as
@@ -272,6 +278,8 @@ void tui_key(struct tui *tui, const struct key *key)
         buf_clear(&tui->explorer.message);
         browse_hush(tui->explorer.browse);
     }
+    if (tui->files)
+        files_say(tui, STR(""));
     if (trouble_key(tui, key))
         return;
     if (tui->help.open)

@@ -210,6 +210,12 @@ static struct str ghost(const struct tui *tui)
     return str_starts(whole, typed) ? str_from(whole, typed.len) : STR("");
 }
 
+static void blank(struct tui *tui, const struct area *area, unsigned row)
+{
+    for (unsigned i = 0; i < area->columns; i++)
+        cells_text(&tui->cells, area, i, row, COLOUR_NONE, 0, STR(" "));
+}
+
 static void draw_prompt(struct tui *tui, const struct area *area)
 {
     const struct prompt *prompt = &tui->prompt;
@@ -219,8 +225,7 @@ static void draw_prompt(struct tui *tui, const struct area *area)
     size_t skip = 0;
     unsigned at;
 
-    for (unsigned i = 0; i < area->columns; i++)
-        cells_text(&tui->cells, area, i, 0, COLOUR_NONE, 0, STR(" "));
+    blank(tui, area, 0);
     at = cells_text(&tui->cells, area, 0, 0, COLOUR_NONE, 0,
                     str_of(prompts[prompt->kind].before));
     /* A long text is shown from where its cursor is in sight. */
@@ -256,8 +261,7 @@ static void draw_menu(struct tui *tui)
     area.row += area.rows - rows - 1;
     area.rows = rows + 1;
     for (unsigned row = 0; row < area.rows; row++) {
-        for (unsigned i = 0; i < area.columns; i++)
-            cells_text(&tui->cells, &area, i, row, COLOUR_NONE, 0, STR(" "));
+        blank(tui, &area, row);
         cells_back(&tui->cells, &area, row, COLOUR_NONE, 0);
     }
     draw_rule(tui, &area, tui->menu.title, STR(""), true);
@@ -324,8 +328,7 @@ static void draw_trouble(struct tui *tui)
         area.rows++;
     }
     for (unsigned row = 0; row < area.rows; row++) {
-        for (unsigned i = 0; i < area.columns; i++)
-            cells_text(&tui->cells, &area, i, row, COLOUR_NONE, 0, STR(" "));
+        blank(tui, &area, row);
         cells_back(&tui->cells, &area, row, COLOUR_NONE, 0);
         if (row < lines.n)
             draw_line(tui, &area, row, &lines, row);
@@ -346,10 +349,11 @@ void draw_status(struct tui *tui)
     draw_status_line(tui);
     if (tui->menu.title && !tui->help.open)
         draw_menu(tui);
-    if (tui->help.open)
+    if (tui->help.open) {
+        blank(tui, area, 0);
         cells_text(&tui->cells, area, 1, 0, COLOUR_DIM, 0,
                    STR("type to filter   Enter Esc q close   man torchoscope"));
-    else if (tui->prompt.kind)
+    } else if (tui->prompt.kind)
         draw_prompt(tui, area);
     else
         draw_hints(tui);

@@ -217,6 +217,12 @@ class Files(unittest.TestCase):
             screen.keys("q", "q")
             self.assertEqual(screen.ended(), 0)
 
+    def test_a_printed_list_is_whole(self):
+        for _ in range(5):
+            text = printed(self.folder.name, "--print=100x12")
+            self.assertIn("below/deep/net.pth", text)
+            self.assertNotIn("no name matches", text)
+
     def test_nothing_said_lists_what_is_here(self):
         words = ["sh", "-c", f"cd {self.folder.name} && exec {scope.PROGRAM}"]
         with terminal.Terminal(words) as screen:
