@@ -104,6 +104,8 @@ def look(
 ):
     """(Summary, None), or what was recorded up to there and the error of the pass."""
     view = view or {"depth": None, "columns": None, "width": None}
+    if isinstance(model, type) and issubclass(model, torch.nn.Module):
+        raise TypeError(f"{model.__name__} is a class: give a module made of it")
     if not any(True for _ in modules_of(model)):
         raise TypeError(f"{type(model).__name__} holds no torch.nn.Module")
     given = Inputs(model, inputs, kwargs)

@@ -50,10 +50,12 @@ static void add_place(struct below *to, const struct show *show, uint32_t place)
     }
     if (tensor->role != ROLE_PARAMETER || !(tensor->flags & TENSOR_GRAD_KNOWN))
         return;
-    if (tensor->flags & TENSOR_GRAD)
+    if (!(tensor->flags & TENSOR_GRAD))
+        to->frozen += tensor->numel;
+    else if (tensor->place == place)
         to->trainable += tensor->numel;
     else
-        to->frozen += tensor->numel;
+        to->tied += tensor->numel;
 }
 
 static void add_block(struct below *to, const struct below *block)
@@ -62,6 +64,7 @@ static void add_block(struct below *to, const struct below *block)
         add_dtype(to, block->dtypes[i]);
     to->devices |= block->devices;
     to->trainable += block->trainable;
+    to->tied += block->tied;
     to->frozen += block->frozen;
     to->gradient += block->gradient;
     to->n_gradients += block->n_gradients;

@@ -15,6 +15,7 @@ struct below {
     uint8_t n_dtypes;
     uint64_t devices;           /* a bit for each index in model->devices */
     uint64_t trainable, frozen; /* elements of parameters of which that is known */
+    uint64_t tied;              /* trainable ones that are counted elsewhere */
     double gradient;            /* the sum of the squares of the newest gradients */
     uint32_t n_gradients;       /* of so many parameters */
 };

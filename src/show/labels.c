@@ -373,15 +373,17 @@ static void trainable_cell(struct buf *to, const struct show *show,
                            const struct row *row)
 {
     struct below below;
+    uint64_t trained;
 
     if (row->flags & ROW_MORE)
         return;
     below_sum(show, row->place, &below);
-    if (below.trainable && below.frozen) {
-        text_count(to, below.trainable);
+    trained = below.trainable ? below.trainable : below.tied;
+    if (trained && below.frozen) {
+        text_count(to, trained);
         buf_text(to, " trainable");
-    } else if (below.trainable || below.frozen) {
-        buf_text(to, below.trainable ? "trainable" : "frozen");
+    } else if (trained || below.frozen) {
+        buf_text(to, trained ? "trainable" : "frozen");
     }
 }
 

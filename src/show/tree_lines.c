@@ -218,7 +218,7 @@ static bool is_frozen(const struct tree_writer *w, const struct row *row)
     if (row->place == 0)
         return total->trainable == 0;
     below_sum(&w->explorer->show, row->place, &below);
-    return below.frozen > 0 && below.trainable == 0;
+    return below.frozen > 0 && below.trainable + below.tied == 0;
 }
 
 static void put_row(struct tree_writer *w, uint32_t r)

@@ -348,6 +348,8 @@ class Given(unittest.TestCase):
         self.assertIn("input 2×2 bfloat16", self.heading(model, (2, 2)))
 
     def test_what_holds_no_module_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "Linear is a class: give a module made"):
+            summary(nn.Linear)
         with self.assertRaisesRegex(TypeError, "int holds no torch.nn.Module"):
             summary(3, (1, 2))
 
@@ -421,6 +423,21 @@ def shown(*args, **kwargs):
     with contextlib.redirect_stdout(out):
         assert torchoscope.explore(*args, **kwargs) is None
     return out.getvalue()
+
+
+class Tied(unittest.TestCase):
+    def test_trainable_ones_count_once_in_every_row(self):
+        model = nn.ModuleDict({"a": nn.Linear(4, 4, bias=False), "b": nn.Linear(4, 4)})
+        model["b"].weight = model["a"].weight
+        model["b"].bias.requires_grad_(False)
+        rows = summary(model).rows(columns="params,trainable")
+        told = {row["name"]: (row["params"], row["trainable"]) for row in rows}
+        self.assertEqual(told[""], ("20", "16 trainable"))
+        self.assertEqual(told["a"], ("16", "trainable"))
+        self.assertEqual(told["b"][1], "16 trainable")  # all it has, though tied
+        model["b"].bias = None
+        rows = summary(model).rows(columns="trainable")
+        self.assertEqual([row["trainable"] for row in rows], ["trainable"] * 3)
 
 
 class Shown(unittest.TestCase):
