@@ -259,24 +259,25 @@ static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *want
                        struct words *words)
 {
     static const char *const names[] = {
-        "thing",  "live",      "record",  "at",    "open",  "depth", "flat",
-        "labels", "sort",      "filter",  "panel", "view",  "slice", "call",
-        "theme",  "colour",    "reverse", "zoom",  "ascii", "plain", "no_mouse",
-        "beside", "structure", "rtol",    "atol",  NULL};
+        "thing",  "live",      "record",  "at",    "open",       "depth", "flat",
+        "labels", "sort",      "filter",  "panel", "view",       "slice", "call",
+        "theme",  "colour",    "reverse", "zoom",  "ascii",      "plain", "no_mouse",
+        "beside", "structure", "rtol",    "atol",  "hide_equal", NULL};
     struct link *link = &wanted->link;
-    int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0;
+    int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0, hide_equal = 0;
 
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpdd", (char **)(uintptr_t)names,
+            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddp", (char **)(uintptr_t)names,
             &words->thing, &words->live, &words->record, &link->at, &link->open,
             &link->depth, &link->flat, &link->labels, &link->sort, &link->filter,
             &link->panel, &link->view, &link->slice, &link->call, &wanted->look.theme,
             &wanted->look.colour, &reverse, &zoom, &ascii, &plain, &no_mouse,
             &words->beside, &words->structure, &words->tolerance.relative,
-            &words->tolerance.absolute))
+            &words->tolerance.absolute, &hide_equal))
         return false;
     link->reverse = reverse;
     link->zoom = zoom;
+    link->hide_equal = hide_equal;
     wanted->look.ascii = ascii;
     wanted->look.plain = plain;
     wanted->look.no_mouse = no_mouse;

@@ -170,7 +170,14 @@ static bool split_first(PyObject *args, PyObject **ret_first, PyObject **ret_res
 
 static PyObject *no_form(const char *form)
 {
-    return PyErr_Format(PyExc_ValueError, "there is no form \"%s\"", form);
+    struct buf names = BUF_INIT;
+
+    for (size_t i = 0; i < n_exporters; i++)
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", exporters[i].suffix);
+    PyErr_Format(PyExc_ValueError, "there is no form \"%s\"; there are %s", form,
+                 buf_cstr(&names));
+    buf_release(&names);
+    return NULL;
 }
 
 static PyObject *export_text(struct session *session, const char *form,

@@ -74,6 +74,10 @@ def _summary(words, options, page):
 
 def _explore(words, options, page):
     """On a terminal the explorer; else, and for programs, what summary() prints."""
+    if "diff" in options:
+        if len(words) != 1:
+            raise Trouble("usage: torchoscope explore LEFT --diff RIGHT")
+        return _explore_diff(words[0], options["diff"], options, page)
     if page["json"] or page["csv"] or not sys.stdout.isatty():
         return _summary(words, options, page)
     from torchoscope.explorer import live_core, on_terminal
@@ -87,19 +91,39 @@ def _explore(words, options, page):
             raise error or Trouble(_not_run(model))
         return found._now(), live_core(model)
 
-    look = {name: options[name] for name in _LOOK if name in options}
+    look = _look_of(options, page)
     if "columns" in options:
-        look.setdefault("labels", f"name,type,args,{options['columns']}")
-    look["colour"] = None if page["colour"] else "never"
+        look["labels"] = look["labels"] or f"name,type,args,{options['columns']}"
     record = again if found.recording else None
-    if not on_terminal(found, model, record, ascii=page["ascii"], **look):
+    if not on_terminal(found, model, record, **look):
         _write(_as_text(found, options, page))
     return _tell(target, model, found, error)
 
 
+def _explore_diff(left, right, options, page):
+    from torchoscope import terminal
+
+    things = [_thing(word) for word in (left, right)]
+    sides = [_side(thing, word) for thing, word in zip(things, (left, right))]
+    look = _look_of(options, page)
+    structure = options.get("structure", False)
+    if not sys.stdout.isatty() or not terminal.show(
+        sides[0], beside=sides[1], structure=structure, **look
+    ):
+        prints = f"torchoscope diff {shlex.quote(left)} {shlex.quote(right)}"
+        raise Trouble(f"--diff is for the explorer; {prints} prints what differs")
+    return FINE
+
+
+def _look_of(options, page):
+    look = {name: options.get(name.replace("_", "-")) for name in _LOOK}
+    colour = None if page["colour"] else "never"
+    return {**look, "ascii": page["ascii"], "colour": colour}
+
+
 # What the explorer is told, as python/ext/explore.h names it.
 _LOOK = "at open depth flat labels sort reverse filter panel view slice call zoom theme"
-_LOOK = (*_LOOK.split(), "plain", "no_mouse")
+_LOOK = (*_LOOK.split(), "plain", "no_mouse", "hide_equal")
 
 
 def _record(words, options, page):
@@ -240,7 +264,9 @@ def _model(target):
     model = load(target)
     if not roots_of(model):
         kind = type(model).__name__
-        raise Trouble(f"{target}: it gives a {kind}, and no torch.nn.Module in it")
+        article = "an" if kind[0] in "AEIOUaeiou" else "a"
+        text = f"it gives {article} {kind}, and no torch.nn.Module in it"
+        raise Trouble(f"{target}: {text}")
     return model
 
 

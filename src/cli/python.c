@@ -88,8 +88,12 @@ static bool find_package(const char *folder, struct buf *ret_main, bool *ret_pip
         buf_printf(&pattern, "%s/%s/__main__.py", folder, places[i].package);
         there = glob(buf_cstr(&pattern), 0, NULL, &found) == 0 && found.gl_pathc > 0;
         if (there) {
-            buf_text(ret_main, found.gl_pathv[0]);
+            char *real = realpath(found.gl_pathv[0], NULL);
+
+            /* Without "..": by its folder Python's frames are told to be ours. */
+            buf_text(ret_main, real ? real : found.gl_pathv[0]);
             *ret_pip = places[i].pip;
+            free(real);
         }
         globfree(&found);
         buf_release(&pattern);

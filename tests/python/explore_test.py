@@ -158,6 +158,22 @@ class Opens(Explored):
             self.assertEqual(screen.ended(), 0)
             screen.wait("> None", "> end", gone=["q quit"])
 
+    def test_a_live_model_beside_a_file_from_the_shell(self):
+        self.file("import copy\nother = copy.deepcopy(net)\n"
+                  "torch.nn.init.zeros_(other[1].conv.weight)\n"
+                  "torch.save(net.state_dict(), 'a.pth')\n", "models.py")
+        words = ["explore", "models.py::other", "--diff", "a.pth", "--hide-equal"]
+        program = [sys.executable, "-m", "torchoscope", *words]
+        line = f"cd {self.folder} && {' '.join(program)}"
+        with terminal.Terminal(["sh", "-c", line]) as screen:
+            shown = self.opened(screen, "models.py::other", "a.pth", "1 changed")
+            self.assertNotRegex(shown, r"├ ▸ 0 ")
+            screen.keys("q")
+            self.assertEqual(screen.ended(), 0)
+        done = subprocess.run(program, capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("torchoscope diff models.py::other a.pth prints", done.stderr)
+
     def test_whatever_stdin_and_stdout_are(self):
         out = self.folder / "out"
         text = """

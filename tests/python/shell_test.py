@@ -341,7 +341,7 @@ class Mistakes(Shell):
         last, _ = self.bad("summary", self.target("tensor"))
         self.assertIn("gives a Tensor, and no torch.nn.Module", last)
         last, _ = self.bad("summary", self.target("number"))
-        self.assertIn("gives a int", last)
+        self.assertIn("gives an int", last)
         last, _ = self.bad("summary", self.target("make(1, 2, 3)"))
         self.assertIn("takes (width=3, deep=False): too many", last)
 
