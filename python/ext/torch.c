@@ -149,6 +149,18 @@ static void find_getter(struct torch *torch, struct torch_getter *one, const cha
     ext_swallow();
 }
 
+/* Types of Python that have no name in its C interface. */
+static void find_types(struct torch *torch)
+{
+    PyObject *module = PyImport_ImportModule("collections");
+    PyObject *space = PySys_GetObject("implementation"); /* it is one; borrowed */
+
+    torch->deque = attribute(module, "deque");
+    if (space)
+        torch->name_space = Py_NewRef((PyObject *)Py_TYPE(space));
+    Py_XDECREF(module);
+}
+
 static bool find(struct torch *torch)
 {
     PyObject *nn, *encoder;
@@ -171,6 +183,7 @@ static bool find(struct torch *torch)
         Py_CLEAR(torch->module);
         return false;
     }
+    find_types(torch);
     find_dtypes(torch);
     find_layouts(torch);
     find_functions(torch);

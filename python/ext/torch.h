@@ -102,6 +102,8 @@ struct torch {
     PyTypeObject *tensor, *parameter;
     PyObject *module_type;         /* torch.nn.Module */
     PyObject *script_object;       /* torch.ScriptObject */
+    PyObject *deque, *name_space;  /* types of Python: collections.deque and
+                                      types.SimpleNamespace */
     PyObject *encoder_forward;     /* of torch.nn.TransformerEncoderLayer */
     PyObject *dtypes[DTYPE_COUNT]; /* the singletons */
     PyObject *strided;             /* torch.strided, ... */

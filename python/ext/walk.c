@@ -174,6 +174,23 @@ static void visit_tuple(struct walk *walk, PyObject *tuple)
     Py_XDECREF(names);
 }
 
+/* In its own order: of a class made from one, no method runs. */
+static void visit_deque(struct walk *walk, PyObject *deque)
+{
+    PyTypeObject *type = (PyTypeObject *)walk->torch->deque;
+    ssizeargfunc item_at = (ssizeargfunc)PyType_GetSlot(type, Py_sq_item);
+    lenfunc size = (lenfunc)PyType_GetSlot(type, Py_sq_length);
+
+    for (Py_ssize_t i = 0; item_at && size && i < size(deque) && !walk->stop; i++) {
+        PyObject *item = item_at(deque, i);
+
+        if (item)
+            visit_at(walk, item, (size_t)i);
+        ext_swallow();
+        Py_XDECREF(item);
+    }
+}
+
 /* A list may change under us while somebody else runs: look anew each time. */
 static void visit_list(struct walk *walk, PyObject *list)
 {
@@ -207,24 +224,56 @@ static void visit_set(struct walk *walk, PyObject *set)
     Py_XDECREF(items);
 }
 
-/* The fields of a dataclass that has __slots__. What is not a slot is a property or
- * worse, and left alone. */
-static void visit_slots(struct walk *walk, PyObject *object, PyObject *fields)
+/* What is not a slot is a property or worse, and left alone. */
+static void visit_slot(struct walk *walk, PyObject *object, PyObject *name)
 {
-    PyObject *type = (PyObject *)Py_TYPE(object), *name, *field;
-    Py_ssize_t at = 0;
+    PyObject *slot = PyUnicode_Check(name)
+                         ? PyObject_GetAttr((PyObject *)Py_TYPE(object), name)
+                         : NULL;
+    PyObject *value = NULL;
 
-    while (!walk->stop && PyDict_Next(fields, &at, &name, &field)) {
-        PyObject *slot = PyObject_GetAttr(type, name), *value = NULL;
+    if (slot && Py_TYPE(slot) == &PyMemberDescr_Type)
+        value = PyObject_GetAttr(object, name);
+    ext_swallow();
+    if (value)
+        visit_key(walk, name, value, 0);
+    Py_XDECREF(slot);
+    Py_XDECREF(value);
+}
 
-        if (slot && Py_TYPE(slot) == &PyMemberDescr_Type)
-            value = PyObject_GetAttr(object, name);
+/* The __slots__ that one class of an object adds: a name, or a tuple or list of them.
+ */
+static void visit_slots_of(struct walk *walk, PyObject *object, PyObject *type)
+{
+    PyObject *dict = PyObject_GetAttrString(type, "__dict__");
+    PyObject *slots = dict ? PyMapping_GetItemString(dict, "__slots__") : NULL;
+    bool is_list = slots && (PyTuple_Check(slots) || PyList_Check(slots));
+    Py_ssize_t n = is_list ? PySequence_Size(slots) : 0;
+
+    ext_swallow();
+    if (slots && PyUnicode_Check(slots))
+        visit_slot(walk, object, slots);
+    for (Py_ssize_t i = 0; i < n && !walk->stop; i++) {
+        PyObject *name = PySequence_GetItem(slots, i);
+
+        if (name)
+            visit_slot(walk, object, name);
         ext_swallow();
-        if (value)
-            visit_key(walk, name, value, 0);
-        Py_XDECREF(slot);
-        Py_XDECREF(value);
+        Py_XDECREF(name);
     }
+    Py_XDECREF(slots);
+    Py_XDECREF(dict);
+}
+
+static void visit_slots(struct walk *walk, PyObject *object)
+{
+    PyObject *types = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__");
+    Py_ssize_t n = types && PyTuple_Check(types) ? PyTuple_Size(types) : 0;
+
+    ext_swallow();
+    while (n-- > 0 && !walk->stop) /* the base first */
+        visit_slots_of(walk, object, PyTuple_GetItem(types, n));
+    Py_XDECREF(types);
 }
 
 static bool ends_in_cache(PyObject *object)
@@ -239,18 +288,29 @@ static bool ends_in_cache(PyObject *object)
     return is;
 }
 
-/* Objects of a class written in Python: their dict is looked at, no code is run. Those
- * in caches are entered once more, for they hold an object for each layer. */
+static bool is_mapping(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+
+    return PyObject_HasAttrString(type, "keys") &&
+           PyObject_HasAttrString(type, "__getitem__");
+}
+
+/* Objects of a class written in Python: their dict, or their slots, are looked at, no
+ * code is run. Those in caches are entered once more, for they hold an object for each
+ * layer; and so is a mapping, in which a graph of torch_geometric has its tensors. */
 static void visit_object(struct walk *walk, PyObject *object)
 {
     PyObject *fields = PyObject_GetAttr((PyObject *)Py_TYPE(object),
                                         walk->torch->names[NAME___dataclass_fields__]);
     PyObject *dict = NULL, *data;
-    bool was_cache = walk->cache;
+    bool was_cache = walk->cache, enters;
 
     ext_swallow();
     walk->cache = was_cache || ends_in_cache(object);
-    if (fields || walk->objects < 1 + walk->cache)
+    enters = fields || walk->objects < 1 + walk->cache ||
+             (walk->objects == 1 && is_mapping(object));
+    if (enters)
         dict = PyObject_GenericGetDict(object, NULL);
     ext_swallow();
     walk->objects += !fields;
@@ -259,8 +319,8 @@ static void visit_object(struct walk *walk, PyObject *object)
         visit_dict(walk, data); /* a UserDict is its data */
     else if (dict)
         visit_dict(walk, dict);
-    else if (fields && PyDict_Check(fields))
-        visit_slots(walk, object, fields);
+    else if (enters)
+        visit_slots(walk, object);
     walk->objects -= !fields;
     walk->cache = was_cache;
     Py_XDECREF(dict);
@@ -271,6 +331,8 @@ static bool is_object(struct walk *walk, PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
 
+    if ((PyObject *)type == walk->torch->name_space)
+        return true;
     return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
            !PyLong_Check(object) && !PyFloat_Check(object) &&
            !PyUnicode_Check(object) && !PyBytes_Check(object) &&
@@ -295,6 +357,9 @@ static void enter(struct walk *walk, PyObject *object)
         visit_dict(walk, object);
     else if (PySet_Check(object) || PyFrozenSet_Check(object))
         visit_set(walk, object);
+    else if (walk->torch->deque &&
+             PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)walk->torch->deque))
+        visit_deque(walk, object);
     else if (is_object(walk, object))
         visit_object(walk, object);
     walk->depth--;

@@ -1,6 +1,6 @@
 /* walk.h - the tensors in nested arguments, each with its path.
- * Tuples, lists, dicts and other mappings, named tuples, dataclasses, Hugging Face
- * outputs and caches, sets, and one level of other objects' attributes.
+ * Tuples, lists, deques, dicts and other mappings, named tuples, dataclasses, Hugging
+ * Face outputs and caches, sets, and one level of other objects' attributes.
  * Depth and number have limits; a loop ends; properties are never run. */
 #ifndef EXT_WALK_H
 #define EXT_WALK_H

@@ -7,9 +7,11 @@ import os
 os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
 
 import collections
+import collections.abc
 import dataclasses
 import functools
 import tempfile
+import types
 import unittest
 import warnings
 
@@ -285,6 +287,37 @@ class Arguments(unittest.TestCase):
         self.assertEqual(self.paths(compiled, X), ["x"])
 
 
+class BaseSlots:
+    __slots__ = "a"
+
+
+class Slots(BaseSlots):
+    __slots__ = ("b", "never_set")
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    @property
+    def c(self):
+        raise RuntimeError("properties are not run")
+
+
+class Graph:
+    """As torch_geometric has it: the tensors are in a mapping inside."""
+
+    class Store(collections.abc.MutableMapping):
+        def __init__(self, x):
+            self._mapping = {"x": x}
+
+        def fails(self, *_):
+            raise RuntimeError("methods are not run")
+
+        __getitem__ = __setitem__ = __delitem__ = __iter__ = __len__ = fails
+
+    def __init__(self, x):
+        self._store = self.Store(x)
+
+
 class Nests(unittest.TestCase):
     def paths(self, x):
         self.recording = recorded(x)
@@ -310,6 +343,10 @@ class Nests(unittest.TestCase):
                 [f"layers[{i}].{name}" for i in (0, 1) for name in ("keys", "values")],
             ),
             ({"a": None, "b": 3, "c": "text"}, []),
+            (collections.deque([one, [more[0]]]), ["[0]", "[1][0]"]),
+            (types.SimpleNamespace(a=one, b=(more[0],)), ["a", "b[0]"]),
+            (Slots(one, more[0]), ["a", "b"]),
+            (Graph(one), ["_store._mapping.x"]),
         ]
         for nest, wanted in cases:
             self.assertEqual(self.paths(nest), wanted)
