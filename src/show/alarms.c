@@ -261,6 +261,48 @@ static void drop_doubles(struct alarms *alarms)
     alarms->n = n;
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const struct alarm_place *x = a, *y = b;
+
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->severity > y->severity ? -1 : x->severity < y->severity;
+}
+
+static int list_places(struct explorer *explorer)
+{
+    struct alarms *alarms = &explorer->alarms;
+
+    for (uint32_t i = 0; i < alarms->n; i++) {
+        if (arena_room(&explorer->arena, &alarms->places, i, &alarms->places_room,
+                       sizeof *alarms->places) < 0)
+            return -1;
+        alarms->places[i] =
+            (struct alarm_place){alarms->at[i].place, alarms->at[i].severity};
+    }
+    if (alarms->n > 0)
+        qsort(alarms->places, alarms->n, sizeof *alarms->places, compare_places);
+    return 0;
+}
+
+const struct alarm_place *alarms_at(const struct alarms *alarms, uint32_t place,
+                                    uint32_t end)
+{
+    uint32_t low = 0, high = alarms->n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (alarms->places[middle].place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < alarms->n && alarms->places[low].place < end ? &alarms->places[low]
+                                                              : NULL;
+}
+
 int alarms_find(struct explorer *explorer, struct err *err)
 {
     struct alarms *alarms = &explorer->alarms;
@@ -273,6 +315,10 @@ int alarms_find(struct explorer *explorer, struct err *err)
     if (alarms->n > 0)
         qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
     drop_doubles(alarms);
+    if (list_places(explorer) < 0) {
+        alarms->n = 0;
+        return arena_err(&explorer->arena, "the list of alarms", err);
+    }
     return 0;
 }
 

@@ -10,4 +10,8 @@
  * of time, then of the tree. */
 int alarms_find(struct explorer *explorer, struct err *err);
 
+/* The first one from `place` on, up to `end`, the worst of its place; NULL: none. */
+const struct alarm_place *alarms_at(const struct alarms *alarms, uint32_t place,
+                                    uint32_t end);
+
 #endif

@@ -95,7 +95,8 @@ static const struct form guesses[] = {
 static bool is_listed(const char *list, struct str name)
 {
     for (const char *at = list; *at; at = strchr(at, ' ') + 1)
-        if (strncmp(at, name.at, name.len) == 0 && at[name.len] == ' ')
+        if (*at == name.at[0] && strncmp(at, name.at, name.len) == 0 &&
+            at[name.len] == ' ')
             return true;
     return false;
 }

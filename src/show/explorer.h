@@ -30,6 +30,11 @@ struct alarm {
 struct alarms {
     struct alarm *at; /* alarms before warnings, in order of time, then of the tree */
     uint32_t n, room;
+    struct alarm_place { /* as many, by place; of one the worst first */
+        uint32_t place;
+        enum severity severity;
+    } * places;
+    uint32_t places_room;
     uint32_t next;   /* which of them comes next */
     uint32_t spoilt; /* tensors with values that are not finite, when they were found */
 };

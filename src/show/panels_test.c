@@ -11,6 +11,7 @@
 #include "run/kept.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
+#include "show/alarms_in.h"
 #include "show/code_in.h"
 #include "show/panels_in.h"
 #include "show/sample_in.h"
@@ -338,6 +339,7 @@ TEST(what_a_load_would_run_is_told_before_ten_thousand_unknown_classes)
 {
     struct buf pickle = BUF_INIT;
     struct scene s;
+    uint32_t last;
 
     buf_add(&pickle, "\x80\x02}(", 4);
     for (int i = 0; i < 10001; i++)
@@ -351,6 +353,12 @@ TEST(what_a_load_would_run_is_told_before_ten_thousand_unknown_classes)
     CHECK(explorer_next_alarm(&s.explorer));
     CHECK_STR(buf_cstr(&s.explorer.message),
               "! needs the code of mine.Block   2 of 10000");
+    last = sample_place(s.session, "last");
+    CHECK_INT(alarms_at(&s.explorer.alarms, last, last + 1)->severity, SEVERITY_ALARM);
+    CHECK_INT(alarms_at(&s.explorer.alarms, 7, last + 1)->place, 7);
+    CHECK_INT(alarms_at(&s.explorer.alarms, 7, 8)->severity, SEVERITY_WARNING);
+    CHECK(!alarms_at(&s.explorer.alarms, last - 1, last)); /* too many before it */
+    CHECK(!alarms_at(&s.explorer.alarms, last + 1, last + 2));
     scene_end(&s);
     buf_release(&pickle);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "show/alarms_in.h"
 #include "show/below.h"
 #include "show/diff_view.h"
 #include "show/tree_writer_in.h"
@@ -19,20 +20,19 @@ enum mark { MARK_NONE, MARK_SAME, MARK_MATCH, MARK_WARNING, MARK_ALARM };
 /* What was found in the file at this place, or below it if that is folded. */
 static enum mark found_mark(const struct tree_writer *w, const struct row *row)
 {
-    const struct alarms *alarms = &w->explorer->alarms;
+    const struct alarm_place *found;
     uint32_t end = row->place + 1;
 
     if (row->place == 0 || w->explorer->show.pair || row->flags & ROW_MORE)
         return MARK_NONE;
     if (row->flags & ROW_CLOSED)
         end = w->explorer->show.model->end[row->place];
-    for (uint32_t i = 0; i < alarms->n; i++) /* alarms come before warnings */
-        if (alarms->at[i].place >= row->place && alarms->at[i].place < end)
-            return alarms->at[i].place == row->place &&
-                           alarms->at[i].severity == SEVERITY_ALARM
-                       ? MARK_ALARM
-                       : MARK_WARNING;
-    return MARK_NONE;
+    found = alarms_at(&w->explorer->alarms, row->place, end);
+    if (!found)
+        return MARK_NONE;
+    return found->place == row->place && found->severity == SEVERITY_ALARM
+               ? MARK_ALARM
+               : MARK_WARNING;
 }
 
 /* What the gutter says of a row, but for the cursor: the strongest. */
