@@ -305,33 +305,65 @@ void diff_label_make(struct label *label, const struct show *show,
 
 /* ---- title and status ---- */
 
-static void add_title_count(struct buf *to, const char *sign, uint32_t n,
-                            const char *what, bool always)
+/* How much a title says of the counts; the next one is for where there is less room. */
+enum title_form {
+    TITLE_WHOLE, /* "122 tensors   = 45 same   ~ 75 changed   0 only in one" */
+    TITLE_BRIEF, /* "= 45 same   ~ 75 changed" */
+    TITLE_SIGNS, /* "= 45   ~ 75   + 1" */
+    TITLE_FORMS
+};
+
+static void add_title_count(struct buf *to, enum title_form form, const char *sign,
+                            uint32_t n, const char *what)
 {
-    if (n == 0 && !always)
+    if (form == TITLE_SIGNS ? !*sign : !what)
         return;
     buf_printf(to, "   %s", sign);
     text_commas(to, n);
-    buf_printf(to, " %s", what);
+    if (form != TITLE_SIGNS)
+        buf_printf(to, " %s", what);
 }
 
-static void add_title_counts(struct buf *to, const struct diff *diff)
+static void add_title_counts(struct buf *to, const struct diff *diff,
+                             enum title_form form)
 {
     const uint32_t *n = diff->total.states;
+    const struct {
+        const char *sign, *what;
+        uint32_t n;
+        bool always;
+    } counts[] = {
+        {"= ", diff->values ? "same" : "alike", count_alike(diff, &diff->total), true},
+        {"~ ", "changed", diff->values ? n[DIFF_CHANGED] : 0, diff->values},
+        {"~ ", "retyped", n[DIFF_RETYPED], false},
+        {"≠ ", "reshaped", n[DIFF_RESHAPED], true},
+        {"⇉ ", "joined or split", n[DIFF_JOINED], false},
+        {"", "only in one", n[DIFF_LEFT] + n[DIFF_RIGHT], true},
+        {"- ", NULL, n[DIFF_LEFT], false},
+        {"+ ", NULL, n[DIFF_RIGHT], false},
+        {"? ", "not compared", diff->values ? n[DIFF_UNREAD] : 0, false},
+        {"→ ", "renamed", diff->total.renamed, false},
+    };
 
     if (!diff->values)
         buf_text(to, "   values not compared");
-    add_title_count(to, "= ", count_alike(diff, &diff->total),
-                    diff->values ? "same" : "alike", true);
-    if (diff->values)
-        add_title_count(to, "~ ", n[DIFF_CHANGED], "changed", true);
-    add_title_count(to, "~ ", n[DIFF_RETYPED], "retyped", false);
-    add_title_count(to, "≠ ", n[DIFF_RESHAPED], "reshaped", true);
-    add_title_count(to, "⇉ ", n[DIFF_JOINED], "joined or split", false);
-    add_title_count(to, "", n[DIFF_LEFT] + n[DIFF_RIGHT], "only in one", true);
-    if (diff->values)
-        add_title_count(to, "? ", n[DIFF_UNREAD], "not compared", false);
-    add_title_count(to, "→ ", diff->total.renamed, "renamed", false);
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if (counts[i].n > 0 || (counts[i].always && form == TITLE_WHOLE))
+            add_title_count(to, form, counts[i].sign, counts[i].n, counts[i].what);
+}
+
+static void write_title(struct buf *to, const struct diff *diff, enum title_form form)
+{
+    buf_clear(to);
+    buf_char(to, ' ');
+    escape_terminal(to, diff_file(diff, false));
+    buf_text(to, " ⇄ ");
+    escape_terminal(to, diff_file(diff, true));
+    if (form == TITLE_WHOLE) {
+        buf_text(to, "   ");
+        add_count(to, diff->total.tensors, "tensor", "tensors");
+    }
+    add_title_counts(to, diff, form);
 }
 
 void diff_title(struct lines *to, const struct diff *diff, unsigned width)
@@ -344,13 +376,11 @@ void diff_title(struct lines *to, const struct diff *diff, unsigned width)
     size_t room = width > strlen(verdict) + 2 ? width - strlen(verdict) - 2 : 0;
     struct buf left = BUF_INIT, text = BUF_INIT;
 
-    buf_char(&left, ' ');
-    escape_terminal(&left, diff_file(diff, false));
-    buf_text(&left, " ⇄ ");
-    escape_terminal(&left, diff_file(diff, true));
-    buf_text(&left, "   ");
-    add_count(&left, diff->total.tensors, "tensor", "tensors");
-    add_title_counts(&left, diff);
+    for (int form = TITLE_WHOLE; form < TITLE_FORMS; form++) {
+        write_title(&left, diff, (enum title_form)form);
+        if (text_width(buf_span(&left)) <= room)
+            break;
+    }
     text_cut(&text, buf_span(&left), room, glyph(GLYPH_ELLIPSIS, false));
     lines_add(to, COLOUR_NONE, 0, buf_span(&text));
     lines_pad(to, width > strlen(verdict) ? width - strlen(verdict) : 0);

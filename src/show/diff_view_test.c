@@ -124,6 +124,8 @@ TEST(the_title_of_a_pair_fits_and_says_whether_they_differ)
         diff_title(&lines, &seen.pair->diff, width);
         line_plain(&seen.text, &lines, 0);
         CHECK_INT(text_width(buf_span(&seen.text)), width);
+        if (width == 75)
+            CHECK(strstr(buf_cstr(&seen.text), "≠ 1   - 1   + 1  "));
     }
     CHECK(str_ends(buf_span(&seen.text), STR("  DIFFERENT")));
     CHECK(strstr(buf_cstr(&seen.text),
