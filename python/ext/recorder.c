@@ -129,7 +129,8 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
         return false;
     }
     trace_fact_text(recorder->trace, "mode", wishes->mode);
-    return wishes->keep == Py_None || choose_kept(recorder, wishes->keep);
+    return !wishes->keep || wishes->keep == Py_None ||
+           choose_kept(recorder, wishes->keep);
 }
 
 static bool has_clock(PyObject *device)

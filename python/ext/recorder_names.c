@@ -17,23 +17,29 @@ static PyObject *attribute(PyObject *object, const char *name)
 }
 
 /* The function behind methods and decorators (as inspect.signature() has it), and
- * whether its first parameter is the module. */
+ * whether its first parameter is the module. Where that is not known, as of what
+ * decorates a plain function, NULL. */
 static PyObject *function_of(PyObject *module, bool *ret_has_self)
 {
     PyObject *at = attribute(module, "forward"), *inner;
+    bool is_wrapped = false;
 
     *ret_has_self = false;
     for (int i = 0; at && i < MOST_WRAPPERS; i++) {
         inner = attribute(at, "__func__");
-        if (inner)
+        if (inner) {
             *ret_has_self = true;
-        else
+        } else {
             inner = attribute(at, "__wrapped__");
+            is_wrapped |= inner && !*ret_has_self;
+        }
         if (!inner)
             break;
         Py_DECREF(at);
         at = inner;
     }
+    if (is_wrapped && !*ret_has_self)
+        Py_CLEAR(at);
     return at;
 }
 

@@ -272,6 +272,8 @@ class Arguments(unittest.TestCase):
         # As accelerate does it.
         model.forward = functools.update_wrapper(functools.partial(whole), whole)
         self.assertEqual(self.paths(model, X, X), ["x", "rest[0]"])
+        model.forward = functools.wraps(Wide.forward)(lambda *args: args[0])
+        self.assertEqual(self.paths(model, X), ["[0]"])
         model.forward = functools.partial(whole)
         self.assertEqual(self.paths(model, X, X), ["[0]", "[1]"])
 
