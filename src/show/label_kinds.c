@@ -147,7 +147,7 @@ static void dtype_flow(struct buf *to, const struct show *show, const struct row
     size_t begin = to->len;
 
     flow_cell(to, "", "dtype", show, row);
-    if (memchr(to->at + begin, ',', to->len - begin)) {
+    if (to->len > begin && memchr(to->at + begin, ',', to->len - begin)) {
         to->len = begin;
         buf_text(to, "(mixed dtypes)");
     }
