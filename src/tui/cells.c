@@ -188,31 +188,18 @@ void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
                 const struct lines *lines, uint32_t line)
 {
     unsigned column = 0;
-    size_t width = 0, said; /* with and without blanks at the end */
 
-    if (line >= lines->n)
+    if (line >= lines->n || area->columns == 0)
         return;
-    for (uint32_t i = 0; i < lines->at[line].n; i++) {
+    for (uint32_t i = 0; i < lines->at[line].n && column < area->columns; i++) {
         const struct span *span = &lines->spans[lines->at[line].first + i];
-        struct str text = span_text(lines, span);
 
-        if (column < area->columns)
-            column =
-                cells_text(cells, area, column, row, span->colour, span->flags, text);
-        said = width;
-        width += text_width(text);
-        while (text.len > 0 && text.at[text.len - 1] == ' ')
-            text.len--;
-        said += text.len > 0 ? text_width(text) : 0;
-        if (text.len == 0 || said <= area->columns || area->columns == 0)
-            continue;
-        /* More is said than there is room for. */
-        cells_text(cells, area, area->columns - 1, row, COLOUR_DIM, 0,
-                   str_of(glyph(GLYPH_ELLIPSIS, false)));
-        return;
+        column = cells_text(cells, area, column, row, span->colour, span->flags,
+                            span_text(lines, span));
     }
     if (column >= area->columns && line_end(lines, line) > area->columns)
-        cells_text(cells, area, area->columns - 1, row, COLOUR_DIM, 0, STR("…"));
+        cells_text(cells, area, area->columns - 1, row, COLOUR_DIM, 0,
+                   str_of(glyph(GLYPH_ELLIPSIS, false)));
 }
 
 void cells_back(struct cell_grid *cells, const struct area *area, unsigned row,

@@ -111,17 +111,6 @@ TEST(a_message_is_gone_with_the_next_key)
     end_stage(stage);
 }
 
-TEST(a_line_that_is_cut_says_so)
-{
-    struct stage *stage = stage_of_model(40, 10);
-
-    explorer_say(&stage->tui.explorer, "%s",
-                 "one message that is wider than the screen");
-    tui_frame(&stage->tui);
-    SHOWS(stage, "wider than the scr…\n");
-    end_stage(stage);
-}
-
 TEST(escape_closes_the_innermost_first)
 {
     struct stage *stage = stage_of_model(120, 36);
