@@ -1,13 +1,14 @@
 """The terminal explorer through a pseudo-terminal of 160x50: how long until the first
-screen, and from a key to its frame, on files of many modules; and beside rp's explorer on
-models that it can still carry.
+screen, and from a key to its frame, on files of many modules; and beside rp's explorer
+on models that it can still carry.
 
     BENCH_ROUNDS=15 tui_bench.py [MODULES...]      100000 and 1000000 without
 
 Ours ends every frame by the mark of synchronised output, so a frame is known by it. Of
 rp's (Textual) the last byte counts before it neither writes nor works for a second: a
-message of it that vanishes later does not count. Beside the wall time stands the processor time of our main
-thread, which a busy machine changes little. The files are kept in build/bench.
+message of it that vanishes later does not count. Beside the wall time stands how long
+our main thread worked, and how long it waited for a processor because others did. The
+files are kept in build/bench.
 """
 
 import fcntl
@@ -136,11 +137,13 @@ class Terminal:
             pass
 
     def processor(self):
-        """Seconds of its main thread so far; 0 where the system does not say."""
+        """Seconds that its main thread worked, and that it waited for a processor; 0
+        where the system does not say."""
         try:
-            return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
+            words = Path(f"/proc/{self.pid}/schedstat").read_text().split()
         except OSError:
-            return 0
+            return 0, 0
+        return int(words[0]) / 1e9, int(words[1]) / 1e9
 
     def resident(self):
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
@@ -262,25 +265,42 @@ def start(program, path, home):
     return Terminal([program, path], environment)
 
 
+class Times:
+    """How long something takes, from now on."""
+
+    def __init__(self, terminal):
+        self.terminal = terminal
+        self.before = terminal.processor()
+        self.begin = time.perf_counter()
+
+    def until(self, end):
+        """Wall time; what the main thread worked and waited."""
+        self.terminal.settle()
+        worked, waited = self.terminal.processor()
+        return end - self.begin, worked - self.before[0], waited - self.before[1]
+
+
 def timed(terminal, key):
-    """Press a key; how long until its frame came, and what the processor did for it."""
+    """Press a key and wait for its frame."""
     for letter in key[:-1]:
         terminal.press(letter)
         terminal.frame()
     terminal.settle()
-    before = terminal.processor()
-    begin = time.perf_counter()
+    times = Times(terminal)
     terminal.press(key[-1])
-    took = terminal.frame() - begin
-    terminal.settle()
-    return took, terminal.processor() - before
+    return times.until(terminal.frame())
 
 
-def key_line(table, what, pairs, target=None):
-    """Of pairs of wall and processor time."""
-    wall, cpu = zip(*pairs)
-    note = f"processor {milliseconds(bench.spread(cpu)[0])}" if any(cpu) else ""
-    table.line(what, wall, milliseconds, target, note=note)
+def note(worked, waited):
+    if not worked:
+        return ""
+    return f"worked {milliseconds(worked)}, waited {milliseconds(waited)}"
+
+
+def time_line(table, what, found, target=None):
+    wall, worked, waited = zip(*found)
+    middle = (bench.spread(values)[0] for values in (worked, waited))
+    table.line(what, wall, milliseconds, target, note=note(*middle))
 
 
 def first_screens(table, path, home, target):
@@ -288,18 +308,17 @@ def first_screens(table, path, home, target):
     firsts, reads, whole = [], [], []
     for _ in range(max(3, ROUNDS // 5)):
         terminal = start(BUILD / "tests/bench/bench_screen", path, home)
-        read, before = terminal.byte(), terminal.processor()
-        first = terminal.frame() - read
-        terminal.settle()
-        firsts.append((first, terminal.processor() - before))
-        reads.append((read - terminal.began, before))
+        read = terminal.byte()
+        reads.append((read - terminal.began, *terminal.processor()))
+        times = Times(terminal)
+        firsts.append(times.until(terminal.frame()))
         terminal.close()
         terminal = start(bench.PROGRAM, path, home)
         whole.append(terminal.frame() - terminal.began)
         terminal.settle()
         terminal.close()
-    key_line(table, "first screen, once the file is read", firsts, target)
-    key_line(table, "reading it", reads)
+    time_line(table, "first screen, once the file is read", firsts, target)
+    time_line(table, "reading it", reads)
     table.line("first screen, from the start", whole, milliseconds)
 
 
@@ -309,13 +328,13 @@ def press_all(table, terminal, median, most):
     for _ in range(ROUNDS):
         for what, key in KEYS:
             found[what].append(timed(terminal, key))
-    for what, pairs in found.items():
-        key_line(table, what, pairs, median)
-    everything = [pair for pairs in found.values() for pair in pairs]
-    key_line(table, "all of them", everything, median)
-    wall, cpu = (ninety_nine(values) for values in zip(*everything))
-    note = f"processor {milliseconds(cpu)}" if cpu else ""
-    table.line("all of them, 99 %", [wall], milliseconds, most, note=note)
+    for what, times in found.items():
+        time_line(table, what, times, median)
+    everything = sum(found.values(), [])
+    time_line(table, "all of them", everything, median)
+    wall, worked, waited = (ninety_nine(values) for values in zip(*everything))
+    told = note(worked, waited)
+    table.line("all of them, 99 %", [wall], milliseconds, most, note=told)
 
 
 def search_all(table, terminal):
@@ -328,7 +347,7 @@ def search_all(table, terminal):
             terminal.press("\x1b")
             terminal.frame()
             terminal.settle()
-        key_line(table, f"a letter of the search {text}", found, 0.1)
+        time_line(table, f"a letter of the search {text}", found, 0.1)
         table.line("  the slowest", [max(found)[0]], milliseconds, 0.1)
 
 
@@ -388,7 +407,8 @@ def rp_start(table, modules):
     ready = terminal.byte()
     first = terminal.rest()
     table.line("rp: first screen, once there is a model", [first - ready], milliseconds)
-    table.line("rp: first screen, from the start", [first - terminal.began], milliseconds)
+    whole = first - terminal.began
+    table.line("rp: first screen, from the start", [whole], milliseconds)
     return terminal
 
 
@@ -415,7 +435,8 @@ def beside_rp(home):
         table.line(f"ours: {what}", [timed(terminal, key)[0]], milliseconds)
     terminal.close()
     rp_end(theirs)
-    rp_end(rp_start(bench.Table(f"rp's explorer, {really(RP_MANY):,} modules"), RP_MANY))
+    table = bench.Table(f"rp's explorer, {really(RP_MANY):,} modules")
+    rp_end(rp_start(table, RP_MANY))
 
 
 def main():
