@@ -286,6 +286,14 @@ static PyObject *backward_end(PyObject *self, PyObject *unused)
     return see_params(self, false);
 }
 
+static PyObject *spoilt(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    (void)unused;
+    return PyBool_FromLong(recorder->trace && trace_spoilt(recorder->trace));
+}
+
 static PyObject *stopped(void)
 {
     PyErr_SetString(PyExc_RuntimeError, "this recording was stopped");
@@ -500,6 +508,7 @@ static PyMethodDef methods[] = {
     {"raised", FAST(raised), "raised(module, exception): forward raised"},
     {"step", FAST(step), "step(optimizer): before an optimizer's step"},
     {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
+    {"spoilt", spoilt, METH_NOARGS, "was a value seen that is not finite?"},
     {"fact", fact, METH_VARARGS, "fact(key, value): the run will tell it"},
     {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
     {"direct", direct, METH_VARARGS, "direct(name, text): if it was never called"},

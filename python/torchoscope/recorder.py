@@ -157,7 +157,7 @@ class LiveRecording(Recording):
         ending.close()
         core, self._core = self._core, None
         try:
-            if self._options["parameters"] and not self._steps:
+            if self._looks_at_parameters(core):
                 core.step(None)
             if self._budget:
                 self._budget.tell(core)
@@ -175,6 +175,14 @@ class LiveRecording(Recording):
         self._seen = self._model = self._modules = self._notes = None
         self._unseen = None
 
+    def _looks_at_parameters(self, core):
+        """At the end, if no optimizer's step showed them. A summary, which is to be
+        quick, does where something is not finite: they may be why."""
+        wanted = self._options["parameters"]
+        if wanted == "if spoilt":
+            return core.spoilt()
+        return wanted and not self._steps
+
     def _begin(self, stack):
         """Put everything in place; what has to be undone goes onto the stack."""
         core = self._core
@@ -186,7 +194,7 @@ class LiveRecording(Recording):
             stack.callback(hooks.unwrap_compiled, wrapped)
         if self._options["inside"]:
             self._open_fused(stack)
-        if self._options["parameters"]:
+        if self._options["parameters"] not in (False, "if spoilt"):
             self._follow_optimizers(stack)
         self._unseen = Unseen(self._modules)
         listener = hooks.Listener(core.pre, core.post, self._raised)

@@ -142,7 +142,7 @@ def _run_once(model, given, mode, backward, keep):
         model,
         mode=mode,
         gradients=backward,
-        parameters=backward,
+        parameters=backward or "if spoilt",
         keep=keep,
         inside=hasattr(getattr(torch.backends, "mha", None), "set_fastpath_enabled"),
         eager=_is_compiled(model),

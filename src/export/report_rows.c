@@ -160,9 +160,12 @@ void report_text(struct report *r)
 static void add_what(struct buf *to, const struct report *r, const struct label *label,
                      const struct row *row)
 {
-    buf_str(to, buf_span(&label->type));
+    bool named = row->place == 0 && /* not "ResNet ResNet" */
+                 str_eq(buf_span(&label->name), buf_span(&label->type));
+
+    buf_str(to, named ? STR("") : buf_span(&label->type));
     if (label->args.len > 0)
-        buf_char(to, ' ');
+        buf_text(to, named ? "" : " ");
     buf_str(to, buf_span(&label->args));
     buf_str(to, buf_span(&label->tail));
     if (!(row->flags & ROW_RUN) && r->model->kind[row->place] == PLACE_MODULE &&

@@ -28,6 +28,7 @@ struct writing {
     struct map seen; /* hash of a key -> entry */
     uint32_t left_out;
     struct buf told; /* about what is left out */
+    size_t first;    /* bytes in `told` about the first */
 };
 
 /* ---- which tensors ---- */
@@ -69,6 +70,8 @@ static void leave_out(struct writing *w, struct str key, const char *why)
 {
     if (w->left_out++ < MOST_TOLD)
         buf_printf(&w->told, "%s%.*s: %s", w->told.len ? "; " : "", STR_ARG(key), why);
+    if (w->left_out == 1)
+        w->first = w->told.len;
 }
 
 /* Is a tensor of this key there already? Two names may be spelt alike. */
@@ -142,8 +145,9 @@ static int collect(struct writing *w, struct err *err)
         return arena_err(&w->arena, "the list of tensors", err);
     if (w->n == 0)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: it has no tensor that can be copied%s%s", model->path,
-                       w->told.len ? ": " : "", buf_cstr(&w->told));
+                       "%s: it has no tensor that can be copied%s%.*s%s", model->path,
+                       w->told.len ? ": " : "", (int)w->first, buf_cstr(&w->told),
+                       w->left_out > 1 ? ", and so on" : "");
     return 0;
 }
 

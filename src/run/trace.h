@@ -110,6 +110,8 @@ void trace_fact_text(struct trace *trace, const char *key, const char *text);
 
 /* How many calls of an object there were so far. */
 uint32_t trace_calls(const struct trace *trace, uint32_t object);
+/* Is among the values that are still known one that is not finite? */
+bool trace_spoilt(const struct trace *trace);
 /* Changes when numbers of values have become meaningless. */
 uint32_t trace_epoch(const struct trace *trace);
 

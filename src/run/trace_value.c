@@ -190,6 +190,15 @@ void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t v
     trace->params[trace->n_params++] = param;
 }
 
+bool trace_spoilt(const struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->n_values; i++)
+        if (trace->values[i].stats != RUN_NONE &&
+            stats_finite(&trace->stats[i]) < trace->stats[i].count)
+            return true;
+    return false;
+}
+
 /* ---- dropping what nothing refers to ---- */
 
 static void mark(uint32_t *moved, uint32_t value)

@@ -440,6 +440,18 @@ class Tied(unittest.TestCase):
         self.assertEqual([row["trainable"] for row in rows], ["trainable"] * 3)
 
 
+class NotFinite(unittest.TestCase):
+    def test_a_parameter_that_is_nan_is_told_to_be_why(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.assertEqual(summary(model, (2, 4)).recording.parameters(), [])
+        with torch.no_grad():
+            model[0].weight[0, 0] = float("nan")
+        text = str(summary(model, (2, 4)))
+        self.assertIn("0 gave the first NaN", text)
+        self.assertIn("0.weight had some before", text)
+        self.assertNotIn("all that went in was finite", text)
+
+
 class Shown(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
