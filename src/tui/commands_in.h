@@ -25,6 +25,7 @@ void typed_path(struct buf *to, struct str typed);
 
 void complete_names(struct tui *tui, struct str words, struct menu *to);
 void complete_files(struct tui *tui, struct str words, struct menu *to);
+void complete_exports(struct tui *tui, struct str words, struct menu *to);
 void complete_orders(struct tui *tui, struct str words, struct menu *to);
 void complete_flat(struct tui *tui, struct str words, struct menu *to);
 void complete_labels(struct tui *tui, struct str words, struct menu *to);

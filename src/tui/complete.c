@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/folder.h"
+#include "export/exporters.h"
 #include "show/diff_text.h"
 #include "show/labels.h"
 #include "text/escape.h"
@@ -115,6 +116,33 @@ void complete_files(struct tui *tui, struct str words, struct menu *to)
     }
     arena_release(&arena);
     buf_release(&path);
+}
+
+/* A name of the model's in every form there is; once a folder is typed, what is in it.
+ */
+void complete_exports(struct tui *tui, struct str words, struct menu *to)
+{
+    bool live = tui->exploring && link_is_live(&tui->explorer);
+    struct str stem = STR("model");
+    struct buf name = BUF_INIT;
+    ptrdiff_t dot;
+
+    if (!tui->exploring || tui->explorer.pair || str_find_last_char(words, '/') >= 0) {
+        complete_files(tui, words, to);
+        return;
+    }
+    if (!live) {
+        stem = str_of(tui->explorer.session->model->path);
+        stem = str_from(stem, (size_t)(str_find_last_char(stem, '/') + 1));
+        dot = str_find_last_char(stem, '.');
+        stem = dot > 0 ? str_head(stem, (size_t)dot) : stem;
+    }
+    for (size_t i = 0; i < n_exporters; i++) {
+        buf_clear(&name);
+        buf_printf(&name, "%.*s.%s", STR_ARG(stem), exporters[i].suffix);
+        offer(to, words, buf_cstr(&name), exporters[i].about);
+    }
+    buf_release(&name);
 }
 
 /* ---- words ---- */
