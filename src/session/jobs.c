@@ -357,8 +357,15 @@ void jobs_want_all(struct jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
 }
 
-void jobs_stop(struct jobs *jobs)
+bool jobs_stop(struct jobs *jobs)
 {
+    bool any;
+
+    pthread_mutex_lock(&jobs->lock);
+    any = jobs->long_on || jobs->n_wishes > 0;
+    for (uint32_t i = 0; i < jobs->n_workers; i++)
+        any |= jobs->workers[i].busy;
+    pthread_mutex_unlock(&jobs->lock);
     jobs_drop(jobs);
     pthread_mutex_lock(&jobs->lock);
     jobs->at_order = jobs->n_order;
@@ -368,6 +375,7 @@ void jobs_stop(struct jobs *jobs)
         if (jobs->workers[i].busy)
             atomic_store(&jobs->workers[i].work.cancel, 1);
     pthread_mutex_unlock(&jobs->lock);
+    return any;
 }
 
 bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,

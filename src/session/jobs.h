@@ -26,7 +26,8 @@ void jobs_want(struct jobs *jobs, uint32_t tensor);
 void jobs_drop(struct jobs *jobs);
 /* Statistics of many, in the order of the file: a long job; one at a time. */
 void jobs_want_all(struct jobs *jobs);
-void jobs_stop(struct jobs *jobs); /* Esc */
+/* Esc. False: there was nothing to stop. */
+bool jobs_stop(struct jobs *jobs);
 
 /* Take what is done. True: there is something new to show. */
 bool jobs_poll(struct jobs *jobs);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "run/kept.h"
 #include "show/alarms_in.h"
 #include "text/text.h"
 
@@ -97,6 +98,7 @@ void explorer_end(struct explorer *explorer)
     browse_free(explorer->browse);
     buf_release(&explorer->message);
     buf_release(&explorer->in_short);
+    buf_release(&explorer->too_large);
     arena_release(&explorer->arena);
     *explorer = (struct explorer){.session = NULL};
 }
@@ -234,20 +236,49 @@ bool explorer_step(struct explorer *explorer, int by)
 
 /* ---- numbers ---- */
 
+#define KEPT_KEY ((uint64_t)1 << 32) /* of values that were kept, in `asked` */
+
+static bool may_read(struct explorer *explorer, uint64_t key, uint64_t bytes,
+                     const char **ret_why)
+{
+    struct buf *text = &explorer->too_large;
+    uint32_t asked;
+
+    if (bytes <= UNASKED_BYTES || map_find(&explorer->asked, key, &asked))
+        return true;
+    buf_clear(text);
+    buf_text(text, "not measured: ");
+    text_bytes(text, bytes);
+    buf_text(text, " are not read unasked; 4 measures them");
+    *ret_why = buf_cstr(text);
+    return false;
+}
+
 bool explorer_may_read(struct explorer *explorer, uint32_t tensor, const char **ret_why)
 {
     uint64_t bytes = tensor_bytes(&explorer->session->model->tensors[tensor]);
-    uint32_t asked;
-    struct buf text = BUF_INIT;
 
-    if (bytes <= UNASKED_BYTES || map_find(&explorer->asked, tensor, &asked))
-        return true;
-    buf_text(&text, "not measured: ");
-    text_bytes(&text, bytes);
-    buf_text(&text, " are not read unasked; 4 measures them");
-    *ret_why = arena_str(&explorer->arena, buf_span(&text)).at;
-    buf_release(&text);
-    return false;
+    return may_read(explorer, tensor, bytes, ret_why);
+}
+
+bool explorer_may_read_kept(struct explorer *explorer, uint32_t value, uint64_t bytes,
+                            const char **ret_why)
+{
+    return may_read(explorer, KEPT_KEY | value, bytes, ret_why);
+}
+
+bool explorer_stop(struct explorer *explorer)
+{
+    bool any = false;
+
+    for (int i = 0; i < 2; i++)
+        if (jobs_of(explorer, i))
+            any |= jobs_stop(jobs_of(explorer, i));
+    for (int i = 0; i < 2; i++)
+        if (explorer->sides[i])
+            map_init(&explorer->sides[i]->asked, &explorer->sides[i]->arena);
+    map_init(&explorer->asked, &explorer->arena);
+    return any;
 }
 
 /* Without threads: computed now, and kept. */
@@ -334,7 +365,7 @@ void explorer_measure(struct explorer *explorer, uint32_t tensor)
 void explorer_measure_row(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
-    uint32_t place = explorer_place(explorer), n = 0;
+    uint32_t place = explorer_place(explorer), n = 0, call, kept;
 
     for (int i = 0; explorer->pair && i < 2; i++)
         if (explorer_side(explorer, i))
@@ -345,6 +376,10 @@ void explorer_measure_row(struct explorer *explorer)
         explorer_measure(explorer, model->object[place]);
         return;
     }
+    call = explorer_call(explorer, place);
+    kept = call == RUN_NONE ? RUN_NONE : kept_result(explorer->session->run, call);
+    if (kept != RUN_NONE)
+        map_put(&explorer->asked, KEPT_KEY | kept, 1);
     for (uint32_t p = place_first(model, place); p != NO_PLACE && n < MOST_OF_ROW;
          p = place_next(model, p))
         if (model->kind[p] == PLACE_TENSOR && n++ < MOST_OF_ROW)

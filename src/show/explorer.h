@@ -63,6 +63,7 @@ struct explorer {
     /* Private: tensors that were asked for however large they are; without `jobs`, what
      * was computed: an index in `numbers` by tensor. */
     struct map asked, measured;
+    struct buf too_large; /* the sentence of explorer_may_read() */
     struct numbers **numbers;
     uint32_t n_numbers, numbers_room;
 };
@@ -111,10 +112,15 @@ bool explorer_step(struct explorer *explorer, int by);
 const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tensor,
                                        const char **ret_why);
 /* May it be read: is it small, or was it asked for? If not, *ret_why says what to
- * press.
- */
+ * press, until the next call. */
 bool explorer_may_read(struct explorer *explorer, uint32_t tensor,
                        const char **ret_why);
+/* The same of so many bytes of a value that was kept. */
+bool explorer_may_read_kept(struct explorer *explorer, uint32_t value, uint64_t bytes,
+                            const char **ret_why);
+/* Esc, :stop: what is being read is left, and what is large is not asked for any more.
+ * False: nothing was being read. */
+bool explorer_stop(struct explorer *explorer);
 #define EXPLORER_BINS 1000 /* at most; show --hist prints more */
 /* :hist: so many steps from now on, in panel 4; with `jobs`, explorer_numbers() keeps
  * to the usual ones. */

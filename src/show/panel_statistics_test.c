@@ -116,6 +116,19 @@ TEST(other_steps_of_a_large_histogram_are_counted_by_a_thread_in_an_empty_frame)
     scene_end(&s);
 }
 
+TEST(what_was_stopped_is_not_begun_again_by_itself)
+{
+    struct scene s;
+
+    scene_begin(&s, digits(), "t");
+    CHECK(!explorer_stop(&s.explorer));
+    explorer_measure_row(&s.explorer);
+    CHECK(says(&s, " …\n"));
+    CHECK(explorer_stop(&s.explorer));
+    CHECK(comes(&s, "64.8MB are not read unasked; 4 measures them"));
+    scene_end(&s);
+}
+
 /* ---- what was kept ---- */
 
 /* One call of `a`, whose result of 1×8×256×256 was kept: 2 MB. */
@@ -152,7 +165,7 @@ TEST(a_large_kept_value_is_measured_and_pictured_by_a_thread)
     CHECK(says(&s, " …\n"));
     CHECK(comes(&s, " call 1   [0]   channels 0-7 of 8\n"));
     view(&s);
-    CHECK(says(&s, " call 1   [0]   channel 0 of 8\n …\n"));
+    CHECK(says(&s, " call 1   [0]   channel 0 of 8\n")); /* which is small */
     CHECK(comes(&s, "   0 ░░"));
     view(&s);
     CHECK(says(&s, " …\n"));
@@ -161,6 +174,20 @@ TEST(a_large_kept_value_is_measured_and_pictured_by_a_thread)
     explorer_set_bins(&s.explorer, 8);
     CHECK(says(&s, "     … ┤\n"));
     CHECK(comes(&s, "65536 ┤████████\n"));
+    scene_end(&s);
+}
+
+TEST(what_is_large_is_not_read_unasked_also_if_it_was_kept)
+{
+    struct scene s;
+    const char *why = NULL;
+
+    scene_begin(&s, kept(), "a");
+    CHECK(explorer_may_read_kept(&s.explorer, 0, 64 * MIB, &why));
+    CHECK(!explorer_may_read_kept(&s.explorer, 0, 65 * MIB, &why));
+    CHECK_STR(why, "not measured: 65MB are not read unasked; 4 measures them");
+    explorer_measure_row(&s.explorer);
+    CHECK(explorer_may_read_kept(&s.explorer, 0, 65 * MIB, &why));
     scene_end(&s);
 }
 

@@ -130,25 +130,22 @@ static int make_blocks(const struct model *model, const void *question,
 
 /* ---- asking for it ---- */
 
-static uint64_t bytes_of(const struct own *own, const struct explorer *explorer,
-                         const struct whose *whose)
-{
-    return tensor_bytes(whose->value != RUN_NONE
-                            ? &own->kept.tensor
-                            : &explorer->session->model->tensors[whose->tensor]);
-}
-
-/* Every question begins with whose values it is about. */
+/* The bytes that are to be read decide whether it is waited for, and whether it is
+ * read at all unasked. */
 static const void *ask(struct own *own, struct explorer *explorer, int kind,
-                       const struct making *making, const char **ret_why)
+                       const struct making *making, uint64_t bytes,
+                       const char **ret_why)
 {
+    const struct whose *whose = making->question; /* every question begins with it */
     struct made *made = &own->made[kind];
     const void *at;
     bool busy;
 
+    if (whose->value == RUN_NONE
+            ? !explorer_may_read(explorer, whose->tensor, ret_why)
+            : !explorer_may_read_kept(explorer, whose->value, bytes, ret_why))
+        return NULL;
     if (explorer->jobs) {
-        uint64_t bytes = bytes_of(own, explorer, making->question);
-
         at = jobs_made(explorer->jobs, making, bytes > SMALL_BYTES ? 0 : WAIT_MS, &busy,
                        ret_why);
         if (busy)
@@ -164,12 +161,21 @@ static const void *ask(struct own *own, struct explorer *explorer, int kind,
     return *ret_why ? NULL : made->at;
 }
 
+static const struct tensor *tensor_of(const struct own *own,
+                                      const struct explorer *explorer,
+                                      const struct whose *whose)
+{
+    return whose->value != RUN_NONE ? &own->kept.tensor
+                                    : &explorer->session->model->tensors[whose->tensor];
+}
+
 const struct numbers *own_numbers(struct own *own, struct explorer *explorer,
                                   const struct whose *whose, const char **ret_why)
 {
     struct making making = {make_numbers, whose, sizeof *whose};
 
-    return ask(own, explorer, OWN_NUMBERS, &making, ret_why);
+    return ask(own, explorer, OWN_NUMBERS, &making,
+               tensor_bytes(tensor_of(own, explorer, whose)), ret_why);
 }
 
 const uint64_t *own_bins(struct own *own, struct explorer *explorer,
@@ -180,7 +186,8 @@ const uint64_t *own_bins(struct own *own, struct explorer *explorer,
                               numbers->stats->max};
     struct making making = {make_bins, &q, sizeof q};
 
-    return ask(own, explorer, OWN_BINS, &making, ret_why);
+    return ask(own, explorer, OWN_BINS, &making,
+               tensor_bytes(tensor_of(own, explorer, whose)), ret_why);
 }
 
 const struct sheet *own_sheet(struct own *own, struct explorer *explorer,
@@ -189,8 +196,11 @@ const struct sheet *own_sheet(struct own *own, struct explorer *explorer,
 {
     struct sheet_question q = {*whose, item, wide, high};
     struct making making = {make_sheet, &q, sizeof q};
+    const struct tensor *tensor = tensor_of(own, explorer, whose);
+    int64_t items = tensor_shape(&own->kept.model, tensor)[0];
 
-    return ask(own, explorer, OWN_SHEET, &making, ret_why);
+    return ask(own, explorer, OWN_SHEET, &making,
+               tensor_bytes(tensor) / (uint64_t)(items > 0 ? items : 1), ret_why);
 }
 
 const struct blocks *own_blocks(struct own *own, struct explorer *explorer,
@@ -200,9 +210,9 @@ const struct blocks *own_blocks(struct own *own, struct explorer *explorer,
 {
     struct blocks_question q = {*whose, *wanted};
     struct making making = {make_blocks, &q, sizeof q};
+    const struct tensor *tensor = tensor_of(own, explorer, whose);
+    uint64_t of = tensor->numel > 0 ? tensor->numel : 1;
 
-    if (whose->value == RUN_NONE &&
-        !explorer_may_read(explorer, whose->tensor, ret_why))
-        return NULL;
-    return ask(own, explorer, OWN_BLOCKS, &making, ret_why);
+    return ask(own, explorer, OWN_BLOCKS, &making,
+               tensor_bytes(tensor) / of * (wanted->rows * wanted->columns), ret_why);
 }

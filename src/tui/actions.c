@@ -526,7 +526,7 @@ static void escape(struct tui *tui)
     } else if (tui->view.focus != FOCUS_TREE) {
         tui_focus(tui, FOCUS_TREE);
     } else if (tui_job_runs(tui)) {
-        jobs_stop(explorer->jobs);
+        explorer_stop(explorer);
         explorer_say(explorer, "stopped");
     } else {
         explorer_say(explorer, "nothing to close; q quits");

@@ -172,13 +172,11 @@ static int hist_command(struct tui *tui, struct str words, struct err *err)
 
 static int stop_command(struct tui *tui, struct str words, struct err *err)
 {
-    bool runs = tui_job_runs(tui);
+    bool stopped = explorer_stop(&tui->explorer);
 
     (void)words;
     (void)err;
-    if (runs)
-        jobs_stop(tui->explorer.jobs);
-    explorer_say(&tui->explorer, runs ? "stopped" : "nothing is being computed");
+    explorer_say(&tui->explorer, stopped ? "stopped" : "nothing is being computed");
     return 0;
 }
 
