@@ -507,6 +507,7 @@ static bool any_measured(const struct session *session)
 static const char *no_order(const struct browse *b, enum rows_sort sort)
 {
     const struct run *run = b->show->pair ? NULL : b->show->session->run;
+    const struct activities *activity = b->show->activity;
 
     switch (sort) {
     case SORT_FLOPS:
@@ -518,8 +519,12 @@ static const char *no_order(const struct browse *b, enum rows_sort sort)
         return run ? NULL : "nothing was recorded: no calls";
     case SORT_GRAD:
         return run && run->n_params > 0 ? NULL : "no gradients were recorded";
-    case SORT_ZEROS:
     case SORT_NAN:
+        if (run && activity && activity->spoilt_call == RUN_NONE &&
+            !any_measured(b->show->session))
+            return "nothing that was recorded is NaN or Inf";
+        /* fall through */
+    case SORT_ZEROS:
         return run || (!b->show->pair && any_measured(b->show->session))
                    ? NULL
                    : "no values were measured: :stats measures all";
