@@ -250,22 +250,52 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
                        stats);
 }
 
-static void keep_value(struct recorder *recorder, const struct live_tensor *look,
+/* What only a device can read, copied here; a new reference, or NULL. */
+static PyObject *on_host(PyObject *tensor)
+{
+    PyObject *plain =
+        PyObject_CallMethodObjArgs(tensor, torch_find()->names[NAME_detach], NULL);
+    PyObject *host = plain ? PyObject_CallMethod(plain, "cpu", NULL) : NULL;
+
+    ext_swallow();
+    Py_XDECREF(plain);
+    return host;
+}
+
+static void keep_bytes(struct trace *trace, const struct live_tensor *look,
                        uint32_t value)
 {
     size_t size = elements_size((enum dtype)look->dtype, (size_t)look->numel);
     void *copy;
 
-    if (value == RUN_NONE || !(look->flags & LIVE_READABLE) || size == 0)
-        return;
-    if (tensor_in_c_order(look)) {
-        trace_keep(recorder->trace, value, look->at, size);
-        return;
+    if (!(look->flags & LIVE_READABLE)) {
+        trace_gap(trace, RUN_GAP_LIMIT, NO_OBJECT, "tensors like this are not kept: %s",
+                  look->why ? look->why : "they can not be read");
+    } else if (size == 0 || tensor_in_c_order(look)) {
+        trace_keep(trace, value, look->at, size);
+    } else {
+        copy = malloc(size);
+        if (copy && tensor_copy(look, copy, size))
+            trace_keep(trace, value, copy, size);
+        free(copy);
     }
-    copy = malloc(size);
-    if (copy && tensor_copy(look, copy, size))
-        trace_keep(recorder->trace, value, copy, size);
-    free(copy);
+}
+
+static void keep_value(struct recorder *recorder, PyObject *tensor,
+                       const struct live_tensor *look, uint32_t value)
+{
+    struct live_tensor here;
+    PyObject *host = NULL;
+
+    if (value == RUN_NONE || trace_is_kept(recorder->trace, value))
+        return;
+    if (look->flags & LIVE_DEVICE || recorder->force_device)
+        host = on_host(tensor);
+    if (host && tensor_look(host, &here))
+        look = &here;
+    if (recorder->trace)
+        keep_bytes(recorder->trace, look, value);
+    Py_XDECREF(host);
 }
 
 /* Numbers of values have another meaning once the trace dropped some. */
@@ -331,7 +361,7 @@ struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
         }
     }
     if (keep && recorder->trace)
-        keep_value(recorder, &look, to.value);
+        keep_value(recorder, tensor, &look, to.value);
     return to;
 }
 

@@ -234,6 +234,10 @@ class Recording(Shown):
 def tensor_of(data, dtype, shape):
     import torch
 
+    # What is quantised is given as it is stored; two or four of a byte as bytes.
+    dtype = {"qint8": "int8", "quint8": "uint8", "qint32": "int32"}.get(dtype, dtype)
+    if dtype in ("quint4x2", "quint2x4"):
+        dtype, shape = "uint8", [-1]
     kind = getattr(torch, dtype)
     if not len(data):
         return torch.empty(shape, dtype=kind)

@@ -88,6 +88,7 @@ void trace_settle(struct trace *trace);
 /* Copy n dense bytes of a value; false: over the limit (a gap says so, once). A value
  * that only light calls saw is kept all the same, but no call refers to it. */
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);
+bool trace_is_kept(const struct trace *trace, uint32_t value);
 
 void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_t path,
               uint32_t value, uint8_t flags);

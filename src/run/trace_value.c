@@ -84,6 +84,11 @@ void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *
         trace->values[value].flags |= RUN_SAMPLED;
 }
 
+bool trace_is_kept(const struct trace *trace, uint32_t value)
+{
+    return value < trace->n_values && trace->values[value].kept != RUN_NONE;
+}
+
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n)
 {
     void *copy;

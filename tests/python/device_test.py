@@ -50,6 +50,24 @@ def measured(tensor, force, mode="full"):
     return run.calls("")[0]["inputs"][0]
 
 
+class Kept(unittest.TestCase):
+    def test_they_are_fetched_from_their_device(self):
+        model, x, fetched, cpu = nn.Linear(4, 2), torch.randn(3, 4), [], torch.Tensor.cpu
+
+        def fetch(tensor):
+            fetched.append(tensor.shape)
+            return cpu(tensor)
+
+        ops = mock.patch.dict(os.environ, TORCHOSCOPE_DEVICE="ops")
+        with ops, mock.patch.object(torch.Tensor, "cpu", fetch):
+            with torchoscope.record(model, keep="*") as recording:
+                wanted = model(x)
+                self.assertEqual(fetched[:2], [(3, 4), (3, 2)])
+        self.assertTrue(torch.equal(recording.values("")[0], wanted))
+        self.assertTrue(torch.equal(recording.values("", kind="in")[0], x))
+        self.assertFalse([gap for gap in recording.gaps if gap.kind == "limit"])
+
+
 class SameNumbers(unittest.TestCase):
     def agree(self, tensor, mode="full"):
         host, ops = measured(tensor, False, mode), measured(tensor, True, mode)

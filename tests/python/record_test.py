@@ -139,6 +139,31 @@ class Told(Clean):
             with self.assertRaises(KeyError):
                 recording.values("0", call=7)
 
+    def test_of_every_tensor_it_is_kept_or_said(self):
+        model = nn.Identity()
+        quantised = torch.quantize_per_tensor(X, 0.5, 0, torch.qint8)
+        cases = [
+            (torch.zeros(0, 3), torch.zeros(0, 3)),
+            (torch.tensor(2.5), torch.tensor(2.5)),
+            (torch.tensor([1 + 2j, 3j]).conj(), torch.tensor([1 - 2j, -3j])),
+            (quantised, quantised.int_repr()),
+            (X.t(), X.t()),
+            (X.to_sparse(), None),
+            (torch.empty(3, device="meta"), None),
+        ]
+        for x, wanted in cases:
+            with torchoscope.record(model, keep="*") as recording:
+                model(x)
+            said = [gap.text for gap in recording.gaps if gap.kind == "limit"]
+            self.assertEqual(len(said), wanted is None)
+            if wanted is None:
+                continue
+            self.assertTrue(torch.equal(recording.values("")[0], wanted), wanted)
+            with tempfile.TemporaryDirectory() as folder:
+                recording.save(f"{folder}/x.scope")
+                again = torchoscope.open(f"{folder}/x.scope")
+                self.assertTrue(torch.equal(again.values("")[0], wanted), wanted)
+
     def test_what_to_keep_is_found_at_the_beginning(self):
         model = net()
         with self.assertRaisesRegex(ValueError, "a name like '1.x'"):
