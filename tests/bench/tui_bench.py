@@ -12,6 +12,7 @@ files are kept in build/bench.
 """
 
 import fcntl
+import importlib.util
 import io
 import os
 import pickletools
@@ -442,12 +443,16 @@ def beside_rp(home):
 def main():
     sizes = [int(word) for word in sys.argv[1:]] or [100_000, 1_000_000]
     target = "tests/bench/bench_screen"
+    for name in ("torch", "numpy"):
+        if not importlib.util.find_spec(name):
+            print(f"tui_bench: not run (there is no {name})")
+            return
     subprocess.run(["ninja", "-C", BUILD, "--quiet", target], check=True)
     with tempfile.TemporaryDirectory() as home:
-        for modules in sizes:
-            ours(modules, home)
+        short = sum(ours(modules, home) for modules in sizes)
         if peer_is_there():
             beside_rp(home)
+    print(f"\n{short} figures are short of their target" if short else "")
 
 
 if __name__ == "__main__":
