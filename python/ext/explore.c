@@ -259,25 +259,32 @@ static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *want
                        struct words *words)
 {
     static const char *const names[] = {
-        "thing",  "live",      "record",  "at",    "open",       "depth", "flat",
-        "labels", "sort",      "filter",  "panel", "view",       "slice", "call",
-        "theme",  "colour",    "reverse", "zoom",  "ascii",      "plain", "no_mouse",
-        "beside", "structure", "rtol",    "atol",  "hide_equal", NULL};
+        "thing",  "live",      "record",  "at",     "open",       "depth", "flat",
+        "labels", "sort",      "filter",  "panel",  "view",       "slice", "call",
+        "theme",  "colour",    "reverse", "zoom",   "ascii",      "plain", "no_mouse",
+        "beside", "structure", "rtol",    "atol",   "hide_equal", "log",   "expand",
+        "mark",   "left",      "hist",    "layout", "size",       NULL};
     struct link *link = &wanted->link;
     int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0, hide_equal = 0;
+    int log = 0, expand = 0, mark = 0, left = 0;
 
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddp", (char **)(uintptr_t)names,
-            &words->thing, &words->live, &words->record, &link->at, &link->open,
-            &link->depth, &link->flat, &link->labels, &link->sort, &link->filter,
-            &link->panel, &link->view, &link->slice, &link->call, &wanted->look.theme,
-            &wanted->look.colour, &reverse, &zoom, &ascii, &plain, &no_mouse,
-            &words->beside, &words->structure, &words->tolerance.relative,
-            &words->tolerance.absolute, &hide_equal))
+            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddpppppzzz",
+            (char **)(uintptr_t)names, &words->thing, &words->live, &words->record,
+            &link->at, &link->open, &link->depth, &link->flat, &link->labels,
+            &link->sort, &link->filter, &link->panel, &link->view, &link->slice,
+            &link->call, &wanted->look.theme, &wanted->look.colour, &reverse, &zoom,
+            &ascii, &plain, &no_mouse, &words->beside, &words->structure,
+            &words->tolerance.relative, &words->tolerance.absolute, &hide_equal, &log,
+            &expand, &mark, &left, &link->hist, &link->layout, &link->size))
         return false;
     link->reverse = reverse;
     link->zoom = zoom;
     link->hide_equal = hide_equal;
+    link->log = log;
+    link->expand = expand;
+    link->mark = mark;
+    link->left = left;
     wanted->look.ascii = ascii;
     wanted->look.plain = plain;
     wanted->look.no_mouse = no_mouse;

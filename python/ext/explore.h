@@ -6,9 +6,10 @@
  * the run is one of: it answers about values, attributes and code, as far as the module
  * is still what was recorded. `record` runs the model once more and gives (Run, live)
  * for :record. look: the words of show/link.h (at, open, depth, flat, labels, sort,
- * reverse, filter, panel, view, slice, call, zoom) and of struct tui_look (theme,
- * colour, ascii, plain, no_mouse). beside: another Model or Run, with structure, rtol
- * and atol as diff() has them, and hide_equal: what differs is shown then.
+ * reverse, filter, mark, expand, panel, view, log, left, slice, call, hist, zoom,
+ * layout, size) and of struct tui_look (theme, colour, ascii, plain, no_mouse). beside:
+ * another Model or Run, with structure, rtol and atol as diff() has them, and
+ * hide_equal: what differs is shown then.
  *
  * Other threads run while a key is awaited; all questions to live objects are asked by
  * the thread that calls this, which must be the main one. True: it was shown; False:

@@ -123,7 +123,8 @@ def _look_of(options, page):
 
 # What the explorer is told, as python/ext/explore.h names it.
 _LOOK = "at open depth flat labels sort reverse filter panel view slice call zoom theme"
-_LOOK = (*_LOOK.split(), "plain", "no_mouse", "hide_equal")
+_LOOK += " plain no_mouse hide_equal log expand mark left hist layout size"
+_LOOK = tuple(_LOOK.split())
 
 
 def _record(words, options, page):

@@ -215,8 +215,10 @@ class Opens(Explored):
                 return net
         """)
         words = [sys.executable, "-m", "torchoscope", "explore", f"{script}::make"]
-        with terminal.Terminal([*words, "--inputs", "2x3x8x8"]) as screen:
-            self.opened(screen, "Sequential live", "row 1/3", ran=True)
+        look = ["--panel", "1,0", "--layout", "below", "--filter", "0", "--mark"]
+        with terminal.Terminal([*words, "--inputs", "2x3x8x8", *look]) as screen:
+            self.opened(screen, "Sequential live", "1 of 1", "row 2/3", ran=True)
+            self.assertIn("\n── 1 Details ──", screen.text())
             screen.keys("q")
             self.assertEqual(screen.ended(), 0)
         with terminal.Terminal([*words, "--inputs", "2x4"]) as screen:
