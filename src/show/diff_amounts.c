@@ -295,6 +295,18 @@ static void add_class(struct buf *to, const struct model *model, uint32_t place)
     escape_terminal(to, class_short(place_class(model, place)));
 }
 
+/* Two classes of one name are told apart by their modules. */
+static void add_full_class(struct buf *to, const struct model *model, uint32_t place)
+{
+    escape_terminal(to, place_class(model, place));
+}
+
+static bool same_short_class(const struct diff *diff, const struct diff_other *other)
+{
+    return str_eq(class_short(place_class(diff->left, other->left)),
+                  class_short(place_class(diff->right, other->right)));
+}
+
 static uint32_t args_of(const struct model *model, uint32_t place)
 {
     const struct object *object = place_object(model, place);
@@ -383,6 +395,8 @@ static void add_place(struct rows_maker *maker, const struct diff_other *other)
         add_arguments(maker, other);
         return;
     }
+    if (other->kind == DIFF_CLASS && left && right && same_short_class(diff, other))
+        add = add_full_class;
     if (left)
         add(&maker->rest, diff->left, other->left);
     if (left && right)

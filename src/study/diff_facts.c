@@ -160,6 +160,9 @@ static bool worth_telling(const struct others *o, int s, uint32_t place)
 
     if (side->tensors[place] > 0 || side->model->kind[place] == PLACE_TENSOR)
         return false;
+    /* A bias that is None is saved in no state_dict. */
+    if (side->saved_only && side->model->flags[place] & (PLACE_EMPTY | PLACE_ATTRIBUTE))
+        return false;
     if (spot == SPOT_OUTSIDE)
         across = 0; /* what stands beside a state_dict that the other one is */
     if (across == NO_PLACE)

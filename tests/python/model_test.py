@@ -279,11 +279,13 @@ class Parts(WithFile):
 
 
 class Saved(nn.Module):
-    """Its state_dict has neither the buffer, nor the attribute, nor the Dropout."""
+    """Its state_dict has neither the buffer, nor the attribute, nor the Dropout, nor
+    the bias that is None."""
 
     def __init__(self):
         super().__init__()
         self.first = nn.Linear(3, 3)
+        self.last = nn.Linear(3, 3, bias=False)
         self.drop = nn.Dropout()
         self.plain = torch.ones(2)
         self.register_buffer("temporary", torch.ones(1), persistent=False)
@@ -348,7 +350,13 @@ class Differences(WithFile):
             for sides in ((module, path), (path, module)):
                 found = torchoscope.diff(*sides)
                 self.assertTrue(found.equal, str(found))
+                self.assertNotIn("None", str(found))
         self.assertFalse(torchoscope.diff(module, nn.Linear(3, 3)).equal)
+
+    def test_classes_of_one_name_are_told_with_their_modules(self):
+        kinds = [type("Twin", (nn.Linear,), {"__module__": m}) for m in ("one", "two")]
+        found = torchoscope.diff(*(nn.Sequential(kind(1, 1)) for kind in kinds))
+        self.assertIn("one.Twin → two.Twin", str(found))
 
     def test_renamed_weights_come_with_the_code_that_loads_them(self):
         state = {
