@@ -307,19 +307,20 @@ int alarms_find(struct explorer *explorer, struct err *err)
 {
     struct alarms *alarms = &explorer->alarms;
 
-    alarms->n = 0;
-    alarms->spoilt = count_spoilt(explorer);
+    /* The lists so far may be another explorer's, as explorer_again() has them. */
+    *alarms = (struct alarms){.spoilt = count_spoilt(explorer)};
     if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0 ||
         add_spoilt(explorer) < 0)
-        return arena_err(&explorer->arena, "the list of alarms", err);
+        goto fail;
     if (alarms->n > 0)
         qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
     drop_doubles(alarms);
-    if (list_places(explorer) < 0) {
-        alarms->n = 0;
-        return arena_err(&explorer->arena, "the list of alarms", err);
-    }
-    return 0;
+    if (list_places(explorer) == 0)
+        return 0;
+
+fail:
+    alarms->n = 0;
+    return arena_err(&explorer->arena, "the list of alarms", err);
 }
 
 bool explorer_next_alarm(struct explorer *explorer)
