@@ -1,5 +1,7 @@
 /* y: what can be copied, and how it gets to the clipboard. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -7,10 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/base.h"
+#include "base/clock.h"
 #include "export/export.h"
 #include "show/copy.h"
-#include "tui/term_in.h"
 #include "tui/tui_in.h"
 
 #define JSON_BYTES (64 * MIB) /* tensors above this are copied without numbers */
@@ -32,53 +35,103 @@ static const struct {
     {NULL, {(char *)"pbcopy", NULL}, "pbcopy"},
 };
 
+#define COPY_MS 1000 /* what takes longer hangs */
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value;
+}
+
 /* Over ssh the clipboard of that display is not the one before the user. */
 static bool is_remote(void)
 {
-    const char *ssh = getenv("SSH_CONNECTION");
-
-    return ssh && *ssh;
+    return is_set("SSH_CONNECTION") || is_set("SSH_TTY");
 }
 
-static bool feed(char *const argv[], struct str text)
+static int start(char *const argv[], int from, pid_t *ret_child)
 {
     posix_spawn_file_actions_t files;
-    int ends[2], status = -1, failed;
-    pid_t child;
+    int failed;
 
-    if (pipe(ends) < 0)
-        return false;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, ends[0], 0);
-    posix_spawn_file_actions_addclose(&files, ends[0]);
-    posix_spawn_file_actions_addclose(&files, ends[1]);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", 1 /* O_WRONLY */, 0);
-    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", 1, 0);
-    failed = posix_spawnp(&child, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_adddup2(&files, from, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    failed = posix_spawnp(ret_child, argv[0], &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
-    close(ends[0]);
-    if (!failed) {
-        struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    return failed;
+}
 
-        sigemptyset(&ignore.sa_mask);
-        sigaction(SIGPIPE, &ignore, &before); /* it may end before it has read all */
-        term_write(ends[1], text.at, text.len);
-        sigaction(SIGPIPE, &before, NULL);
+/* Write as long as there is time; was it all? */
+static bool write_until(int fd, struct str text, uint64_t end)
+{
+    while (text.len) {
+        ssize_t n = write(fd, text.at, text.len);
+        struct pollfd wait = {.fd = fd, .events = POLLOUT};
+
+        if (n > 0)
+            text = str_from(text, (size_t)n);
+        else if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return false;
+        else if (clock_ns() >= end)
+            return false;
+        else
+            poll(&wait, 1, 50);
     }
-    close(ends[1]);
-    if (failed)
+    return true;
+}
+
+/* Wait as long as there is time, then end it: nothing stays behind. Its status. */
+static int reap_until(pid_t child, uint64_t end)
+{
+    int status = -1;
+    pid_t got;
+
+    while ((got = waitpid(child, &status, WNOHANG)) == 0 && clock_ns() < end)
+        poll(NULL, 0, 2);
+    if (got == 0) {
+        kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    return got < 0 ? -1 : status;
+}
+
+/* Did the program take all of the text, and say so? */
+static bool feed(char *const argv[], struct str text)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    uint64_t end = clock_ns() + COPY_MS * UINT64_C(1000000);
+    int ends[2], status;
+    pid_t child;
+    bool all;
+
+    if (background_pipe(ends, NULL) < 0)
         return false;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    fcntl(ends[0], F_SETFL, 0); /* its standard input waits */
+    if (start(argv, ends[0], &child) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return false;
+    }
+    close(ends[0]);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGPIPE, &ignore, &before); /* it may end before it has read all */
+    all = write_until(ends[1], text, end);
+    sigaction(SIGPIPE, &before, NULL);
+    close(ends[1]);
+    status = reap_until(child, end);
+    return all && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static const char *copy_locally(struct str text)
 {
     for (size_t i = 0; i < COUNT_OF(programs) && !is_remote(); i++) {
-        const char *display = programs[i].needs ? getenv(programs[i].needs) : "here";
+        bool here = !programs[i].needs || is_set(programs[i].needs);
 
-        if (display && *display && feed(programs[i].argv, text))
+        if (here && feed(programs[i].argv, text))
             return programs[i].name;
     }
     return NULL;

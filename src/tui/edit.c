@@ -1,10 +1,10 @@
 /* E: the source of the selected row's class, in the user's editor. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/base.h"
 #include "tui/tui_in.h"
 
 /* Where the code of a place is: a file that can be read, and its line. */
@@ -34,35 +34,69 @@ static bool find_code(struct tui *tui, uint32_t place, struct buf *ret_file,
     return ret_file->len && access(buf_cstr(ret_file), R_OK) == 0;
 }
 
+/* Editors that take the line their own way; all others take +12 FILE, as vi does. */
+static const struct {
+    const char *name, *option; /* before FILE:12; NULL: none */
+} others[] = {{"code", "-g"},   {"code-insiders", "-g"}, {"codium", "-g"},
+              {"cursor", "-g"}, {"subl", NULL},          {"zed", NULL}};
+
 /* "code -w", "emacs -nw": an editor may come with words of its own. */
 #define WORDS_MOST 16
+
+/* What tells the editor where to go. */
+static void place_words(char *words[2], const char *editor, const char *file,
+                        uint32_t line, struct buf *place)
+{
+    const char *slash = strrchr(editor, '/');
+    const char *name = slash ? slash + 1 : editor;
+
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        size_t n = 0;
+
+        if (strcmp(name, others[i].name) != 0)
+            continue;
+        buf_printf(place, "%s:%u", file, line);
+        if (others[i].option)
+            words[n++] = (char *)others[i].option;
+        words[n] = (char *)buf_cstr(place);
+        return;
+    }
+    buf_printf(place, "+%u", line);
+    words[0] = (char *)buf_cstr(place);
+    words[1] = (char *)file;
+}
+
+static void run_words(struct tui *tui, char *const words[])
+{
+    struct err err = {0};
+    int status;
+
+    if (tui->wanted->wait_begin)
+        tui->wanted->wait_begin(tui->wanted->user);
+    status = term_run(tui->term, words, &err);
+    if (tui->wanted->wait_end)
+        tui->wanted->wait_end(tui->wanted->user);
+    if (status < 0 && err.code)
+        tui_trouble(tui, &err, NULL);
+    else if (status)
+        explorer_say(&tui->explorer, "%s ended with status %d", words[0], status);
+}
 
 static void run_editor(struct tui *tui, const char *editor, const char *file,
                        uint32_t line)
 {
     char *copy = strdup(editor), *words[WORDS_MOST + 3] = {0}, *rest = NULL;
-    char plus[16];
-    struct err err = {0};
+    struct buf place = BUF_INIT;
     size_t n = 0;
-    bool failed;
 
-    snprintf(plus, sizeof(plus), "+%u", line);
     for (char *word = copy ? strtok_r(copy, " ", &rest) : NULL; word && n < WORDS_MOST;
          word = strtok_r(NULL, " ", &rest))
         words[n++] = word;
-    if (n == 0) {
-        free(copy);
-        return;
+    if (n > 0) {
+        place_words(words + n, words[0], file, line, &place);
+        run_words(tui, words);
     }
-    words[n++] = plus;
-    words[n++] = (char *)file;
-    if (tui->wanted->wait_begin)
-        tui->wanted->wait_begin(tui->wanted->user);
-    failed = term_run(tui->term, words, &err) < 0 && err.code;
-    if (tui->wanted->wait_end)
-        tui->wanted->wait_end(tui->wanted->user);
-    if (failed)
-        tui_trouble(tui, &err, NULL);
+    buf_release(&place);
     free(copy);
 }
 

@@ -12,6 +12,9 @@
 #define SEQUENCE_MOST 64   /* a control sequence longer than this is none */
 #define STRING_MOST   4096 /* likewise an answer of the terminal */
 #define PARAMETERS    4    /* more than any of ours has */
+#define ESCAPE_MS     25   /* after this long an ESC is a key, not the begin of one */
+#define SEQUENCE_MS   500  /* a sequence that was begun */
+#define PASTE_MS      3000 /* pasted text */
 
 /* A control sequence, CSI: ESC [ < 0 ; 12 ; 7 M */
 struct sequence {
@@ -373,6 +376,23 @@ size_t keys_take(const char *bytes, size_t n, bool last, struct key *ret_key)
     if (taken)
         *ret_key = key;
     return taken;
+}
+
+size_t keys_take_paste(const char *bytes, size_t n, bool last, struct key *ret_key)
+{
+    struct key key = {0};
+    size_t taken = take_paste(bytes, 0, n, last, &key);
+
+    if (taken)
+        *ret_key = key;
+    return taken;
+}
+
+int keys_patience(const char *bytes, size_t n)
+{
+    if (str_starts((struct str){bytes, n}, STR("\033[200~")))
+        return PASTE_MS;
+    return n > 2 && bytes[0] == ESC ? SEQUENCE_MS : ESCAPE_MS;
 }
 
 /* --- Names */

@@ -57,6 +57,13 @@ struct key {
  * to know. `last`: no more will come for now (an ESC alone is the key). */
 size_t keys_take(const char *bytes, size_t n, bool last, struct key *ret_key);
 
+/* The same, behind a part of a pasted text whose end had not come yet. */
+size_t keys_take_paste(const char *bytes, size_t n, bool last, struct key *ret_key);
+/* How long, in milliseconds, what is not complete may wait for its rest before it is
+ * taken for what it is. Nobody types more than the first two bytes of a sequence: where
+ * a slow line brings it in pieces, the rest must not become keys. */
+int keys_patience(const char *bytes, size_t n);
+
 /* "^F", "space", "Enter", "→", "k": as help and the config file write it; and back. */
 void key_name(char name[16], uint32_t code, bool ascii);
 uint32_t key_parse(const char *name); /* KEY_NONE: no key */

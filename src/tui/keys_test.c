@@ -236,6 +236,28 @@ TEST(garbage_never_hangs)
     }
 }
 
+TEST(what_was_begun_is_waited_for_longer_than_an_escape)
+{
+    static const char paste[] = "\033[200~qq";
+
+    CHECK(keys_patience("\033", 1) < 50);
+    CHECK(keys_patience("\033[", 2) < 50); /* Alt and [ */
+    CHECK(keys_patience("\033[<", 3) > 200);
+    CHECK(keys_patience("\033]1", 3) > 200);
+    CHECK(keys_patience(paste, strlen(paste)) > keys_patience("\033[2", 3));
+}
+
+TEST(a_paste_goes_on_behind_its_first_part)
+{
+    struct key key = {0};
+
+    CHECK_INT(keys_take_paste("rest\033[20", 8, false, &key), 0);
+    CHECK_INT(keys_take_paste("rest\033[201~q", 11, false, &key), 10);
+    CHECK_INT(key.code, KEY_PASTE);
+    CHECK_INT(key.text_len, 4);
+    CHECK_INT(keys_take_paste("", 0, true, &key), 0);
+}
+
 TEST(names_of_keys_read_back)
 {
     static const uint32_t codes[] = {

@@ -14,7 +14,7 @@
 #include "tui/terminfo_in.h"
 
 #define THEME_MS  50 /* how long the terminal may take to tell its background */
-#define ESCAPE_MS 25 /* after this long an ESC is a key, not the begin of one */
+#define PASTE_END 6  /* bytes that end a pasted text: ESC [ 2 0 1 ~ */
 
 extern char **environ;
 
@@ -197,13 +197,32 @@ static void forget_taken(struct term *term)
     term->taken = 0;
 }
 
+/* One key off the front, or the next part of a paste that the buffer did not hold. */
+static size_t take_front(struct term *term, bool last, struct key *ret_key)
+{
+    bool full = term->n_in == sizeof(term->in);
+    size_t taken;
+
+    if (term->pasting)
+        taken = keys_take_paste(term->in, term->n_in, last || full, ret_key);
+    else
+        taken = keys_take(term->in, term->n_in, last || full, ret_key);
+    if (taken || last)
+        term->pasting = full && !last && taken && ret_key->code == KEY_PASTE &&
+                        ret_key->text + ret_key->text_len == term->in + taken;
+    if (term->pasting && full) { /* its end may stand across the edge */
+        taken -= PASTE_END - 1;
+        ret_key->text_len -= PASTE_END - 1;
+    }
+    return taken;
+}
+
 /* Is another key complete? */
 static bool take_key(struct term *term, bool last, struct key *ret_key)
 {
-    last = last || term->n_in == sizeof(term->in);
     for (;;) {
         forget_taken(term);
-        term->taken = keys_take(term->in, term->n_in, last, ret_key);
+        term->taken = take_front(term, last, ret_key);
         if (term->taken == 0)
             return false;
         if (ret_key->code != KEY_ANSWER)
@@ -227,11 +246,12 @@ static uint32_t wait_for(struct term *term, const struct term_wait *wait, int ti
                             {.fd = term->wake[0], .events = POLLIN},
                             {.fd = wait->fds[0], .events = POLLIN},
                             {.fd = wait->fds[1], .events = POLLIN}};
-    int n;
+    int n, why;
 
     if (wait->begin)
         wait->begin(wait->user);
     n = poll(fds, 4, timeout);
+    why = errno;
     if (wait->end)
         wait->end(wait->user);
     if (fds[1].revents & POLLIN)
@@ -239,12 +259,20 @@ static uint32_t wait_for(struct term *term, const struct term_wait *wait, int ti
     if (term->hung)
         return KEY_HANGUP;
     if (n < 0)
-        return errno == EINTR ? KEY_RESIZE : KEY_HANGUP;
+        return why == EINTR ? KEY_RESIZE : KEY_HANGUP;
     if (n == 0)
         return KEY_NONE;
     if (fds[0].revents)
         return read_more(term) ? KEY_FIRST : KEY_HANGUP;
     return fds[1].revents ? KEY_RESIZE : KEY_JOBS;
+}
+
+static int patience(const struct term *term)
+{
+    static const char paste[] = "\033[200~";
+
+    return term->pasting ? keys_patience(paste, sizeof(paste) - 1)
+                         : keys_patience(term->in, term->n_in);
 }
 
 struct key term_key(struct term *term, const struct term_wait *wait)
@@ -262,8 +290,8 @@ struct key term_key(struct term *term, const struct term_wait *wait)
             term->whole = true;
             return (struct key){.code = KEY_RESIZE};
         }
-        partial = term->n_in > 0;
-        what = wait_for(term, wait, partial ? ESCAPE_MS : wait->timeout_ms);
+        partial = term->n_in > 0 || term->pasting;
+        what = wait_for(term, wait, partial ? patience(term) : wait->timeout_ms);
         if (what == KEY_HANGUP)
             return (struct key){.code = KEY_HANGUP};
         if (what == KEY_JOBS)
@@ -294,7 +322,8 @@ static void ask_theme(struct term *term)
 
         /* What was typed meanwhile stays; answers are taken out. */
         while ((n = keys_take(term->in + at, term->n_in - at, false, &key)) > 0) {
-            bool end = key.code == KEY_ANSWER && key.text[key.text_len - 1] == 'c';
+            bool end = key.code == KEY_ANSWER && key.text_len &&
+                       key.text[key.text_len - 1] == 'c';
 
             if (key.code != KEY_ANSWER) {
                 at += n;
@@ -422,13 +451,30 @@ void term_suspend(struct term *term)
     term->whole = true;
 }
 
+/* What we ignore or catch is not for the program to inherit. */
+static void plain_signals(posix_spawnattr_t *how)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGQUIT);
+    sigaddset(&ours, SIGTSTP);
+    sigaddset(&ours, SIGPIPE);
+    posix_spawnattr_init(how);
+    posix_spawnattr_setsigdefault(how, &ours);
+    posix_spawnattr_setflags(how, POSIX_SPAWN_SETSIGDEF);
+}
+
 int term_run(struct term *term, char *const argv[], struct err *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
     posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
     int status = -1, failed;
     pid_t child = -1;
 
+    term->lent = 1;
     term_leave(term);
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGINT, &ignore, &interrupt);
@@ -436,18 +482,23 @@ int term_run(struct term *term, char *const argv[], struct err *err)
     posix_spawn_file_actions_init(&files);
     for (int i = 0; i < 3; i++)
         posix_spawn_file_actions_adddup2(&files, term->fd, i);
-    failed = posix_spawnp(&child, argv[0], &files, NULL, argv, environ);
+    plain_signals(&how);
+    failed = posix_spawnp(&child, argv[0], &files, &how, argv, environ);
+    posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
-    if (failed)
-        err_set(err, ERR_IO, "%s: %s", argv[0], strerror(failed));
-    else
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-            ;
+    while (!failed && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGQUIT, &quit, NULL);
+    term->lent = 0;
     term_enter(term);
     term->whole = true;
-    return failed || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+    if (failed)
+        return err_set(err, ERR_IO, "%s: %s", argv[0], strerror(failed));
+    if (WIFSIGNALED(status))
+        return err_set(err, ERR_IO, "%s was ended by signal %d", argv[0],
+                       WTERMSIG(status));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void base64(struct buf *to, struct str text)

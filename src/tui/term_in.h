@@ -17,6 +17,7 @@ struct term {
     struct termios was, raw;    /* its settings before, and ours */
     struct buf enter, leave;    /* what is written when it is taken and given back */
     volatile sig_atomic_t ours; /* it is taken now */
+    volatile sig_atomic_t lent; /* an editor has it: leave it alone */
     int wake[2];                /* a pipe: signals wake whoever waits for a key */
     volatile sig_atomic_t changed, hung;
 
@@ -30,6 +31,7 @@ struct term {
     char in[INPUT_BYTES];
     size_t n_in, taken; /* bytes read; those of the key that was given last */
     bool closed;        /* end of file */
+    bool pasting;       /* the buffer was full before the end of a paste */
 };
 
 /* Take the terminal and give it back: safe in a signal handler. */

@@ -77,7 +77,7 @@ static void on_continue(int number)
     struct term *term = term_open_one;
 
     (void)number;
-    if (!term)
+    if (!term || term->lent)
         return;
     term_enter(term); /* its settings may have changed while we stood still */
     term->changed = 1;

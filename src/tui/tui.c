@@ -337,6 +337,18 @@ static struct key next_key(struct tui *tui, const struct term_wait *wait)
     return key;
 }
 
+/* Others run meanwhile: a terminal far away may take its time. */
+static void draw(struct tui *tui)
+{
+    const struct tui_wanted *wanted = tui->wanted;
+
+    if (wanted->wait_begin)
+        wanted->wait_begin(wanted->user);
+    term_draw(tui->term, &tui->cells);
+    if (wanted->wait_end)
+        wanted->wait_end(wanted->user);
+}
+
 static void loop(struct tui *tui)
 {
     const struct tui_wanted *wanted = tui->wanted;
@@ -351,7 +363,7 @@ static void loop(struct tui *tui)
         struct key key;
 
         tui_frame(tui);
-        term_draw(tui->term, &tui->cells);
+        draw(tui);
         if (tui->files)
             wait.fds[0] = files_fd(tui);
         else if (tui->exploring)
