@@ -187,6 +187,7 @@ static atomic_flag running = ATOMIC_FLAG_INIT;
 struct words {
     PyObject *thing, *live, *record, *beside; /* borrowed */
     int structure;                            /* a truth */
+    unsigned columns, rows;                   /* 0: on the terminal; else one screen */
     struct tolerance tolerance;
 };
 
@@ -214,11 +215,30 @@ static struct pair *compare(struct session *left, struct session *right,
     return NULL;
 }
 
-static PyObject *show(struct tui_wanted *wanted)
+/* One screen of so many cells, as text. */
+static PyObject *print(const struct tui_wanted *wanted, const struct words *words)
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    PyObject *answer = NULL;
+    struct out out;
+
+    out_init_buf(&out, &text);
+    if (tui_print(wanted, words->columns, words->rows, &out, &err) < 0)
+        ext_raise(&err);
+    else if (out_release(&out) == 0 && !PyErr_Occurred())
+        answer = PyUnicode_DecodeUTF8(buf_cstr(&text), (Py_ssize_t)text.len, "replace");
+    buf_release(&text);
+    return answer;
+}
+
+static PyObject *show(struct tui_wanted *wanted, const struct words *words)
 {
     struct err err = {0};
     int status;
 
+    if (words->columns)
+        return print(wanted, words);
     interrupts_of_python(true);
     status = tui_run(wanted, &err);
     interrupts_of_python(false);
@@ -241,12 +261,12 @@ static PyObject *run_explorer(struct exploration *self, const struct words *word
         return NULL;
     if (words->beside == Py_None) {
         wanted->session = left;
-        answer = show(wanted);
+        answer = show(wanted, words);
     } else {
         right = session_for(self, words->beside, Py_None);
         wanted->pair = right ? compare(left, right, words) : NULL;
         if (wanted->pair)
-            answer = show(wanted);
+            answer = show(wanted, words);
         pair_close(wanted->pair);
     }
     session_close(right);
@@ -259,24 +279,26 @@ static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *want
                        struct words *words)
 {
     static const char *const names[] = {
-        "thing",  "live",      "record",  "at",     "open",       "depth", "flat",
-        "labels", "sort",      "filter",  "panel",  "view",       "slice", "call",
-        "theme",  "colour",    "reverse", "zoom",   "ascii",      "plain", "no_mouse",
-        "beside", "structure", "rtol",    "atol",   "hide_equal", "log",   "expand",
-        "mark",   "left",      "hist",    "layout", "size",       NULL};
+        "thing", "live",       "record",   "at",      "open",      "depth",
+        "flat",  "labels",     "sort",     "filter",  "panel",     "view",
+        "slice", "call",       "theme",    "colour",  "reverse",   "zoom",
+        "ascii", "plain",      "no_mouse", "beside",  "structure", "rtol",
+        "atol",  "hide_equal", "log",      "expand",  "mark",      "left",
+        "hist",  "layout",     "size",     "columns", "rows",      NULL};
     struct link *link = &wanted->link;
     int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0, hide_equal = 0;
     int log = 0, expand = 0, mark = 0, left = 0;
 
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddpppppzzz",
+            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddpppppzzzII",
             (char **)(uintptr_t)names, &words->thing, &words->live, &words->record,
             &link->at, &link->open, &link->depth, &link->flat, &link->labels,
             &link->sort, &link->filter, &link->panel, &link->view, &link->slice,
             &link->call, &wanted->look.theme, &wanted->look.colour, &reverse, &zoom,
             &ascii, &plain, &no_mouse, &words->beside, &words->structure,
             &words->tolerance.relative, &words->tolerance.absolute, &hide_equal, &log,
-            &expand, &mark, &left, &link->hist, &link->layout, &link->size))
+            &expand, &mark, &left, &link->hist, &link->layout, &link->size,
+            &words->columns, &words->rows))
         return false;
     link->reverse = reverse;
     link->zoom = zoom;

@@ -9,7 +9,8 @@
  * reverse, filter, mark, expand, panel, view, log, left, slice, call, hist, zoom,
  * layout, size) and of struct tui_look (theme, colour, ascii, plain, no_mouse). beside:
  * another Model or Run, with structure, rtol and atol as diff() has them, and
- * hide_equal: what differs is shown then.
+ * hide_equal: what differs is shown then. columns, rows: one screen of this size, which
+ * is given as text; no terminal is touched.
  *
  * Other threads run while a key is awaited; all questions to live objects are asked by
  * the thread that calls this, which must be the main one. True: it was shown; False:

@@ -4,6 +4,7 @@ model.py::make. The words were understood by src/cli; see docs/python.md, "The s
 import contextlib
 import inspect
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -78,12 +79,13 @@ def _explore(words, options, page):
         if len(words) != 1:
             raise Trouble("usage: torchoscope explore LEFT --diff RIGHT")
         return _explore_diff(words[0], options["diff"], options, page)
-    if page["json"] or page["csv"] or not sys.stdout.isatty():
+    prints = options.get("print") is not None
+    if page["json"] or page["csv"] or not (prints or sys.stdout.isatty()):
         return _summary(words, options, page)
     from torchoscope.explorer import live_core, on_terminal
 
     target = _one(words, "TARGET")
-    model, found, error = _look(target, options, contextlib.nullcontext())
+    model, found, error = _look(target, options, _quiet_if(prints))
 
     def again():
         found, error = _pass(model, target, options)
@@ -95,8 +97,9 @@ def _explore(words, options, page):
     if "columns" in options:
         look["labels"] = look["labels"] or f"name,type,args,{options['columns']}"
     record = again if found.recording else None
-    if not on_terminal(found, model, record, **look):
-        _write(_as_text(found, options, page))
+    screen = on_terminal(found, model, record, **look)
+    if prints or not screen:
+        _write(screen or _as_text(found, options, page))
     return _tell(target, model, found, error)
 
 
@@ -107,18 +110,32 @@ def _explore_diff(left, right, options, page):
     sides = [_side(thing, word) for thing, word in zip(things, (left, right))]
     look = _look_of(options, page)
     structure = options.get("structure", False)
-    if not sys.stdout.isatty() or not terminal.show(
-        sides[0], beside=sides[1], structure=structure, **look
-    ):
-        prints = f"torchoscope diff {shlex.quote(left)} {shlex.quote(right)}"
-        raise Trouble(f"--diff is for the explorer; {prints} prints what differs")
+    prints, screen = options.get("print") is not None, False
+    if prints or sys.stdout.isatty():
+        screen = terminal.show(sides[0], beside=sides[1], structure=structure, **look)
+    if not screen:
+        command = f"torchoscope diff {shlex.quote(left)} {shlex.quote(right)}"
+        raise Trouble(f"--diff is for the explorer; {command} prints what differs")
+    if prints:
+        _write(screen)
     return FINE
 
 
 def _look_of(options, page):
     look = {name: options.get(name.replace("_", "-")) for name in _LOOK}
+    if options.get("print") is not None:
+        look["columns"], look["rows"] = _size(options["print"])
     colour = None if page["colour"] else "never"
     return {**look, "ascii": page["ascii"], "colour": colour}
+
+
+def _size(text):
+    """ "120x36", or "" for the usual one."""
+    found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text or "80x24")
+    size = tuple(map(int, found.groups())) if found else (0, 0)
+    if not all(0 < n <= 2000 for n in size):
+        raise Trouble(f'--print is a size like 120x36, not "{text}"')
+    return size
 
 
 # What the explorer is told, as python/ext/explore.h names it.

@@ -211,6 +211,14 @@ class Summary(Shell):
         facts = json.loads(self.good("summary", *words).stdout)
         self.assertEqual(facts["modules"][0]["in_shape"], [1, 5])
 
+    def test_a_screen_of_a_live_model_is_printed(self):
+        words = ("explore", self.target("net"), "-i", "2x4", "--panel", "5")
+        lines = self.good(*words, "--print=100x24").stdout.splitlines()
+        self.assertEqual(len(lines), 24)
+        self.assertIn("  live  ", lines[0])
+        self.assertIn("── 5 Performance ──", lines[1])
+        self.assertIn("--print is a size", self.bad(*words, "--print=7")[0])
+
     def test_a_file_is_shown_as_tree_shows_it(self):
         self.good("record", self.target("net"), "-i", "2x4", "-o", "x.scope")
         tree = self.good("tree", "x.scope", which=PROGRAM).stdout
