@@ -81,7 +81,8 @@ def _restore_buffers(module, saved):
     # What the pass added goes, and what it replaced comes back, the very same object
     # with the values it had.
     known = {name for name, *_ in saved}
-    for name in [name for name in module._buffers if name not in known]:
+    # Of TorchScript these are no dicts, though they have keys().
+    for name in [name for name in module._buffers.keys() if name not in known]:
         del module._buffers[name]
     for name, buffer, values, requires_grad in saved:
         module._buffers[name] = buffer

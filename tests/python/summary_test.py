@@ -440,6 +440,19 @@ class Tied(unittest.TestCase):
         self.assertEqual([row["trainable"] for row in rows], ["trainable"] * 3)
 
 
+class Scripted(unittest.TestCase):
+    def test_a_scripted_model_is_run_and_left_as_it_was(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)))
+        before = {name: one.clone() for name, one in model.state_dict().items()}
+        text = str(summary(model, (3, 4)))
+        self.assertIn("3×4 3×4 ", text)
+        self.assertIn("2 modules were not seen inside TorchScript: 0, 1", text)
+        for name, one in model.state_dict().items():
+            self.assertTrue(torch.equal(one, before[name]), name)
+
+
 class NotFinite(unittest.TestCase):
     def test_a_parameter_that_is_nan_is_told_to_be_why(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
