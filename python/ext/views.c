@@ -13,13 +13,16 @@ struct wanted {
     int colour, closing;
 };
 
-static bool take_limit(PyObject *object, uint32_t *ret_limit)
+static bool take_limit(PyObject *object, const char *name, uint32_t *ret_limit)
 {
     unsigned long limit;
 
     if (!object || object == Py_None)
         return true;
     limit = PyLong_AsUnsignedLong(object);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s is a number from 0 on, not %R", name,
+                     object);
     if (PyErr_Occurred())
         return false;
     *ret_limit = limit < ALL_ROWS ? (uint32_t)limit : ALL_ROWS;
@@ -34,6 +37,7 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
         "theme",   "totals", "place", "form",  NULL};
     struct printed_wanted *view = &wanted->export.view;
     PyObject *depth = NULL, *top = NULL;
+    const char *theme = NULL;
     int reverse = 0, all = 0, expand = 0, ascii = 0, totals = 0;
 
     *wanted = (struct wanted){.closing = 1};
@@ -42,7 +46,7 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
             args, kwargs, "|$zOOzpzzppIpppzzpIz", (char **)(uintptr_t)names,
             &view->columns, &depth, &top, &view->sort, &reverse, &view->filter,
             &view->flat, &all, &expand, &view->width, &ascii, &wanted->colour,
-            &wanted->closing, &wanted->export.title, &wanted->export.theme, &totals,
+            &wanted->closing, &wanted->export.title, &theme, &totals,
             &wanted->export.place, &wanted->form))
         return false;
     view->reverse = reverse;
@@ -50,7 +54,13 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
     view->expand = expand;
     view->totals = totals;
     wanted->export.ascii = ascii;
-    return take_limit(depth, &view->depth) && take_limit(top, &view->top);
+    if (theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0) {
+        PyErr_Format(PyExc_ValueError, "theme is light or dark, not %s", theme);
+        return false;
+    }
+    wanted->export.theme = theme;
+    return take_limit(depth, "depth", &view->depth) &&
+           take_limit(top, "top", &view->top);
 }
 
 /* What was written to `text`, which is released; `whole`: it was not interrupted. */

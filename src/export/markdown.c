@@ -16,7 +16,10 @@ static void write_header(struct out *out, const struct printed *printed)
 {
     out_text(out, "| module |");
     for (size_t c = 0; c < printed->n_columns; c++)
-        out_printf(out, " %s |", printed->columns[c]->header);
+        out_printf(out, " %s |",
+                   printed->columns[c] == column_find(STR("shapes"))
+                       ? "tensors"
+                       : printed->columns[c]->header);
     out_text(out, "\n| :--- |");
     for (size_t c = 0; c < printed->n_columns; c++)
         out_text(out, printed->columns[c]->right ? " ---: |" : " :--- |");
@@ -28,6 +31,7 @@ static void write_row(struct out *out, const struct printed *printed,
                       struct label *label, const struct row *row)
 {
     struct buf cell = BUF_INIT, spare = BUF_INIT;
+    struct str text;
 
     label_make(label, &printed->show, row,
                printed->view.flat ? LABEL_PATH : LABEL_NAME);
@@ -40,8 +44,11 @@ static void write_row(struct out *out, const struct printed *printed,
     for (size_t c = 0; c < printed->n_columns; c++) {
         buf_clear(&cell);
         printed->columns[c]->cell(&cell, &printed->show, row);
+        text = buf_span(&cell);
+        if (str_starts(text, STR("| "))) /* a line between columns, in a tree of text */
+            text = str_from(text, 2);
         out_char(out, ' ');
-        write_cell(out, &spare, buf_span(&cell));
+        write_cell(out, &spare, text);
         out_text(out, cell.len > 0 ? " |" : "|");
     }
     out_char(out, '\n');

@@ -434,6 +434,13 @@ class Exports(Saved):
         live = torchoscope.open(self.model)
         live.export(to, columns="params", depth=1)
         self.assertIn("head", to.read_text())
+        live.export(to, columns="shapes")
+        self.assertIn("| module | tensors |", to.read_text())
+        self.assertIn("| weight: 2×4, bias: 2 |", to.read_text())
+        self.assertNotIn("\\|", to.read_text())
+        for wrong in ({"depth": -1}, {"theme": "pink"}, {"columns": "nope"}):
+            with self.assertRaisesRegex(ValueError, r"from 0 on|light or dark|no column"):
+                live.export(to, **wrong)
 
     def test_what_can_not_be_written_is_one_sentence_and_leaves_no_file(self):
         for name in ("x.poem", "x", "/no/such/folder/x.txt", "/dev/full"):
