@@ -176,15 +176,36 @@ void term_look(struct term *term, const struct term_wanted *wanted)
 
 /* --- Keys */
 
+static bool in_paste(const struct term *term)
+{
+    return term->pasting ||
+           str_starts((struct str){term->in, term->n_in}, STR("\033[200~"));
+}
+
+/* A ^C that comes alone ends a paste whose end was lost: there must be a way out. */
+static void break_paste(struct term *term, size_t n)
+{
+    if (!in_paste(term))
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (term->in[term->n_in - 1 - i] != KEY_CTRL('C'))
+            return;
+    term->in[0] = KEY_CTRL('C');
+    term->n_in = 1;
+    term->pasting = false;
+}
+
 /* Read what is there; false: nothing more will come. */
 static bool read_more(struct term *term)
 {
     ssize_t n = read(term->fd, term->in + term->n_in, sizeof(term->in) - term->n_in);
 
-    if (n > 0)
+    if (n > 0) {
         term->n_in += (size_t)n;
-    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+        break_paste(term, (size_t)n);
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
         term->closed = true;
+    }
     return !term->closed;
 }
 

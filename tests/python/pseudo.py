@@ -20,7 +20,7 @@ import struct
 import termios
 import time
 
-PATIENCE = 15  # seconds: the machine may be busy
+PATIENCE = 30  # seconds: the machine may be busy
 
 
 class Terminal:
@@ -93,10 +93,14 @@ class Terminal:
 
     def press(self, keys):
         data = keys if isinstance(keys, bytes) else keys.encode()
+        end = time.monotonic() + PATIENCE
         while data:
-            if not select.select([], [self.master], [], PATIENCE)[1]:
+            # It may have to write before it can read.
+            if select.select([], [self.master], [], 0.01)[1]:
+                data = data[os.write(self.master, data[:256]) :]
+                end = time.monotonic() + PATIENCE
+            elif time.monotonic() > end:
                 raise AssertionError("it reads no keys any more")
-            data = data[os.write(self.master, data[:512]) :]
             self.read(0)
 
     def read(self, seconds):

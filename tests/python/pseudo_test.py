@@ -334,6 +334,15 @@ class Odd(Folder):
             screen.press(b"\x1b[200~" + b"q" * 200_000 + b"\x1b[201~")
             self.check_keys_work(screen)
 
+    def test_ctrl_c_leads_out_of_a_paste_that_never_ends(self):
+        with self.explore() as screen:
+            screen.wait("row 1/3")
+            screen.press("\x1b[200~" + "x" * 100)
+            screen.read(0.2)
+            screen.press("\x03")
+            self.assertEqual(screen.ended(), 0)
+            self.assertTrue(screen.is_as_before())
+
     def test_pasted_text_is_typed_into_a_prompt(self):
         with self.explore() as screen:
             screen.wait("row 1/3")

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import scope
 
-SECONDS = float(os.environ.get("KEYS_SECONDS", "4"))
+SECONDS = float(os.environ.get("KEYS_SECONDS", "3"))
 SEED = int(os.environ.get("KEYS_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 SCENARIOS = scope.ROOT / "build" / "scenarios"
 PROGRAM = os.environ.get("TORCHOSCOPE_ASAN") or os.environ.get("TORCHOSCOPE")
@@ -36,7 +36,15 @@ WORDS = [
     "[0, 3:9\r", "[..., -1\r", "[99999\r", "ip", "ir", "i!", "ix", "yc\x1b", "yt\x1b",
     "4+", "+", "Z", "Z", "Z", "F", "F", "X", "L", "?fold\x1b", "1", "2", "3", "5", "6",
     "\x1b[200~pasted\ntext \x1b[201~", "\x1b[<999;999;999M", "\x1b[", "\x1bO", "\xff",
+    "E", "R", "e", "A", "=", "D\t\r",
+    ":set theme light\r", ":set color 16\r", ":set ascii yes\r",
+    ":set ascii no\r", ":set mouse no\r", ":set remember yes\r", ":check\r", ":record\r",
+    ":flat tensors\r", ":filter b*\r", ":stop\r", ":\x1b[A\x1b[A\r", ":go \t\t\r",
+    "\x1b]11;rgb:ffff/ffff/ffff\x1b\\",
+    "/\x1b[200~conv\x1b[201~\r", "y\x1b[Bn", "\x1b[I", "\x1b[106;5u",
+    f":open {SCENARIOS}/resnet50.pth\r",
 ]
+SIGNALS = [signal.SIGWINCH, signal.SIGCONT]  # those that change nothing
 SIZES = [(120, 36), (80, 24), (60, 20), (40, 8), (30, 6), (1, 1), (300, 100), (200, 60)]
 
 
@@ -96,10 +104,15 @@ class Explorer:
 
     def press(self, text):
         data = text.encode("latin1" if text == "\xff" else "utf8")
+        limit = time.monotonic() + 30
         while data:
-            if not select.select([], [self.master], [], 10)[1]:
+            # It may have to write before it can read.
+            writable = select.select([], [self.master], [], 0.01)[1]
+            if writable:
+                data = data[os.write(self.master, data[:256]) :]
+                limit = time.monotonic() + 30
+            elif time.monotonic() > limit:
                 raise AssertionError("it reads no keys any more")
-            data = data[os.write(self.master, data[:256]) :]
             self.drain()
 
     def end(self, seconds=60):
@@ -132,6 +145,9 @@ def press_at_random(explorer, chance, seconds):
         if kind < 0.02:
             explorer.resize(*chance.choice(SIZES))
             continue
+        if kind < 0.025:
+            explorer.process.send_signal(chance.choice(SIGNALS))
+            continue
         table = (
             PLAIN if kind < 0.5 else ARROWS if kind < 0.65 else CONTROL if kind < 0.8 else WORDS
         )
@@ -140,7 +156,7 @@ def press_at_random(explorer, chance, seconds):
         explorer.press(key)
         if chance.random() < 0.3:
             explorer.drain(0.004)
-    return pressed[-60:]
+    return [key[:60] for key in pressed[-60:]]
 
 
 @unittest.skipUnless(PROGRAM, "run by tools/run_tests.py")
@@ -179,6 +195,9 @@ class RandomKeys(unittest.TestCase):
 
     def test_an_unsafe_file(self):
         self.check(self.sample("model_best.pth.tar"))
+
+    def test_two_models(self):
+        self.check(self.sample("resnet50.pth"), "--diff", self.sample("finetuned.pth"))
 
     def test_a_folder(self):
         self.check(SCENARIOS if SCENARIOS.exists() else scope.ROOT)
