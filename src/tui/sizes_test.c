@@ -21,8 +21,7 @@ static const struct {
 static struct session *odd_session(void)
 {
     static const char *const names[] = {
-        "卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷"
-        "积",
+        "卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积卷积",
         "e\xcc\x81tage",
         "שלום.עולם",
         "\x1b[31mred\nline",
