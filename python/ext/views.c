@@ -202,6 +202,8 @@ static PyObject *export_text(struct session *session, const char *form,
 
     if (!exporter)
         return no_form(form);
+    if (exporter_can(exporter, wanted, &err) < 0)
+        return ext_raise(&err);
     long_work_begin(&long_work, views_lock(session));
     wanted->work = &long_work.work;
     out_init_buf(&out, &text);
@@ -237,7 +239,7 @@ static PyObject *export_to(struct session *session, const char *path, const char
 
     if (!exporter && form)
         return no_form(form);
-    if (!exporter)
+    if (!exporter || exporter_can(exporter, wanted, &err) < 0)
         return ext_raise(&err);
     long_work_begin(&long_work, views_lock(session));
     wanted->work = &long_work.work;

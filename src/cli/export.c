@@ -65,6 +65,8 @@ static int write_session(struct cli *cli, struct session *session,
                                    .theme = options->theme,
                                    .work = &cli->work};
 
+    if (exporter_can(form, &wanted, err) < 0)
+        return -1;
     if (to_standard_output(options))
         return form->write(&cli->out, session, &wanted, err);
     return exporter_write(form, options->to, session, &wanted, err);

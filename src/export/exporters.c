@@ -47,16 +47,17 @@ static int export_csv(struct out *out, struct session *session,
 }
 
 const struct exporter exporters[] = {
-    {"txt", "the tree as text", export_text},
-    {"md", "the tree as a table in Markdown", export_markdown},
-    {"json", "all facts (docs/json.md): a recording whole, or the tree", export_json},
-    {"html", "a page that stands by itself: tree, checks, times", export_report},
-    {"csv", "a table of tensors, or of a recording's modules", export_csv},
-    {"safetensors", "all tensors whose values can be read, and nothing else",
+    {"txt", "the tree as text", true, export_text},
+    {"md", "the tree as a table in Markdown", true, export_markdown},
+    {"json", "all facts (docs/json.md): a recording whole, or the tree", false,
+     export_json},
+    {"html", "a page that stands by itself: tree, checks, times", false, export_report},
+    {"csv", "a table of tensors, or of a recording's modules", false, export_csv},
+    {"safetensors", "all tensors whose values can be read, and nothing else", false,
      export_safetensors},
 };
 static const struct exporter notebook = {
-    "notebook", "for the output of a notebook's cell", export_notebook};
+    "notebook", "for the output of a notebook's cell", true, export_notebook};
 const size_t n_exporters = COUNT_OF(exporters);
 
 const struct exporter *exporter_find(struct str suffix)
@@ -85,6 +86,25 @@ const struct exporter *exporter_of(const char *path, struct err *err)
     err_set(err, ERR_USAGE, "%s: its name should end in %s", path, buf_cstr(&names));
     buf_release(&names);
     return NULL;
+}
+
+int exporter_can(const struct exporter *exporter, const struct export_wanted *wanted,
+                 struct err *err)
+{
+    const struct printed_wanted *view = &wanted->view;
+    const char *asked = view->columns             ? "columns"
+                        : view->filter            ? "a filter"
+                        : view->depth != ALL_ROWS ? "a depth"
+                        : view->flat              ? "a flat list"
+                        : view->sort              ? "an order"
+                        : view->top != ALL_ROWS   ? "a number of rows"
+                                                  : NULL;
+
+    if (exporter->chosen || !asked)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "%s: it always has everything; %s can be asked for in txt and md",
+                   exporter->suffix, asked);
 }
 
 int exporter_write(const struct exporter *exporter, const char *path,

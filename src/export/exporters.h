@@ -23,6 +23,7 @@ struct export_wanted {
 struct exporter {
     const char *suffix; /* of the file, without its dot */
     const char *about;  /* one line */
+    bool chosen;        /* it honours `view`; others have all rows and columns */
     int (*write)(struct out *out, struct session *session,
                  const struct export_wanted *wanted, struct err *err);
 };
@@ -35,6 +36,10 @@ extern const size_t n_exporters;
 const struct exporter *exporter_find(struct str suffix);
 /* The same by the end of a path; ERR_USAGE names those there are. */
 const struct exporter *exporter_of(const char *path, struct err *err);
+
+/* Can it do what somebody asked for? ERR_USAGE: it would have to ignore a part. */
+int exporter_can(const struct exporter *exporter, const struct export_wanted *wanted,
+                 struct err *err);
 
 /* To a file at `path`: whole or not at all (base/whole_file.h). */
 int exporter_write(const struct exporter *exporter, const char *path,

@@ -459,6 +459,14 @@ class Exports(Saved):
                 model.export(self.here / name)
         self.assertEqual(list(self.here.glob("*.tmp")), [])
 
+    def test_what_a_form_would_have_to_ignore_is_refused(self):
+        for name in ("less.html", "less.json", "less.csv", "less.safetensors"):
+            done = self.export(self.weights, self.here / name, "-d", "1", status=2)
+            self.assertIn(b"a depth can be asked for in txt and md", done.stderr)
+        with self.assertRaisesRegex(ValueError, "columns can be asked for in txt"):
+            torchoscope.open(self.weights).export(self.here / "less.html", columns="params")
+        self.assertEqual(list(self.here.glob("less.*")), [])
+
     def test_a_failed_export_leaves_the_file_that_was_there(self):
         to = self.here / "kept.txt"
         to.write_text("old")
