@@ -1,4 +1,3 @@
-# flavours: both
 """diff: pairs of models of which it is known what was done to the second one. The diff
 must say it, in JSON, in words and by its exit status; and where names were changed, the
 Python that it prints must make load_state_dict(strict=True) pass, in a model that then
@@ -675,7 +674,6 @@ class Program(Pair):
             self.assertFalse(document["equal"])
             self.assertIn(b"not compared", scope.run("diff", whole, cut).stdout)
 
-    @unittest.skipIf(torch.__version__ < "2", "the same files as under the other torch")
     def test_hostile_files_on_either_side(self):
         good = self.save("good.pth", {"a": torch.ones(2)})
         # Reading all of them under ASan is what damage_test does.
