@@ -268,7 +268,7 @@ def run_job(job, count, broken):
 
 
 def python_tests(count):
-    """Two at a time, and a third of those that mostly wait."""
+    """Two at a time, and two more of those that mostly wait."""
     wanted = "" if ONLY in "Python tests" else ONLY
     jobs = [job for job in python_jobs() if wanted in job[1].name + job[3]]
     jobs.sort(key=lambda job: job[1].stem.removesuffix("_test") not in LONG)
@@ -277,7 +277,7 @@ def python_tests(count):
     broken = []
     with (
         concurrent.futures.ThreadPoolExecutor(max_workers=2) as working,
-        concurrent.futures.ThreadPoolExecutor(max_workers=1) as waiting,
+        concurrent.futures.ThreadPoolExecutor(max_workers=2) as waiting,
     ):
         futures = [
             (waiting if mostly_waits(job[1]) else working).submit(
@@ -317,9 +317,9 @@ def sanitizer_libraries():
 
 
 def run_sanitized(file, python, label, words):
-    """The extension in a Python with torch. Python and torch leave things behind when they end. Only what was taken by our
-    code counts: one of the first frames is ours. A list of exceptions would match any
-    frame, and every stack ends in Python."""
+    """The extension in a Python with torch. Both leave things behind when they end. Only
+    what was taken by our code counts: one of the first frames is ours. A list of
+    exceptions would match any frame, and every stack ends in Python."""
     log = LOGS / f"leaks.{file.stem}"
     options = f"detect_leaks=1:exitcode=0:log_path={log}"
     env = {

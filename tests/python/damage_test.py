@@ -28,11 +28,11 @@ APART = 7
 
 
 def plain_plan(size):
-    return PLAIN, 1 if size <= SMALL else max(APART, size // 200), 40
+    return PLAIN, 1 if size <= SMALL else max(APART, size // 120), 25
 
 
 def sanitized_plan(size):
-    return SANITIZED, 29 if size <= SMALL else max(89, size // 40), 10
+    return SANITIZED, 41 if size <= SMALL else max(89, size // 25), 6
 
 
 def damage(plan, path):
@@ -84,7 +84,7 @@ class Damaged(unittest.TestCase):
                 size = path.stat().st_size
                 jobs.append((plain_plan(size), path))
                 jobs.append((sanitized_plan(size), path))
-        self.assertGreater(self.run_all(jobs), 40_000)
+        self.assertGreater(self.run_all(jobs), 35_000)
 
     def test_hostile_files_survive_as_they_are_and_changed(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -102,8 +102,8 @@ class Damaged(unittest.TestCase):
                     jobs.append(((SANITIZED, 31, 5), path))
                 else:
                     stride = 1 if len(data) <= SMALL else APART
-                    jobs.append(((PLAIN, stride, 100), path))
-                    jobs.append(((SANITIZED, 23, 8), path))
+                    jobs.append(((PLAIN, stride, 50), path))
+                    jobs.append(((SANITIZED, 37, 6), path))
             self.assertGreater(self.run_all(jobs), 5_000)
 
 

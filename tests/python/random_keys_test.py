@@ -21,7 +21,7 @@ from pathlib import Path
 
 import scope
 
-SECONDS = float(os.environ.get("KEYS_SECONDS", "3"))
+SECONDS = float(os.environ.get("KEYS_SECONDS", "1.5"))
 SEED = int(os.environ.get("KEYS_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 SCENARIOS = scope.ROOT / "build" / "scenarios"
 PROGRAM = os.environ.get("TORCHOSCOPE_ASAN") or os.environ.get("TORCHOSCOPE")
