@@ -28,10 +28,10 @@ NAMED = (
 
 # name: (theme, columns, rows, words behind `torchoscope`, keys to press)
 PICTURES = {
-    "explorer": ("dark", 120, 36, "live.scope --at layer1.0 --panel 2,6", ["l", "k"]),
+    "explorer": ("dark", 120, 36, "live.scope --at layer1.0 --panel 2,6", ["Escape", "l"]),
     "unsafe": ("dark", 100, 26, "model_best.pth.tar", ["!"]),
     "statistics": ("dark", 120, 30, "finetuned.pth --at conv1.weight --panel 4 --zoom", []),
-    "diff": ("light", 120, 26, "resnet50.pth --diff finetuned.pth", ["G", "l", "k"]),
+    "diff": ("light", 120, 26, "resnet50.pth --diff finetuned.pth --at layer4", ["l"]),
 }
 
 
