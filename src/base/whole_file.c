@@ -105,6 +105,19 @@ int whole_file_keep(struct whole_file *file, struct err *err)
     return 0;
 }
 
+int whole_file_end(struct whole_file *file, struct out *out, const char *path,
+                   int status, struct err *err)
+{
+    if (out_release(out) < 0 && status == 0) {
+        errno = out->error;
+        status = err_set_errno(err, path);
+    }
+    if (status == 0)
+        return whole_file_keep(file, err);
+    whole_file_drop(file);
+    return status;
+}
+
 void whole_file_drop(struct whole_file *file)
 {
     close(file->fd);

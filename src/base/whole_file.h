@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/out.h"
 
 struct whole_file {
     int fd;           /* to write to */
@@ -19,6 +20,10 @@ struct whole_file {
 int whole_file_begin(struct whole_file *file, const char *path, struct err *err);
 /* Give it its name, once it is on the disk. */
 int whole_file_keep(struct whole_file *file, struct err *err);
+/* End it, and `out`, which wrote to its fd: kept if `status` is 0 and all was written,
+ * else dropped. Returns the status that it comes to; sentences name `path`. */
+int whole_file_end(struct whole_file *file, struct out *out, const char *path,
+                   int status, struct err *err);
 /* Leave all as it was. */
 void whole_file_drop(struct whole_file *file);
 

@@ -1,5 +1,4 @@
 /* How two models differ, as a file: its name tells the form. */
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -35,7 +34,6 @@ int export_diff_file(const char *path, const struct pair *pair, struct err *err)
     const char *dot = strrchr(path, '.'), *suffix = dot ? dot + 1 : "";
     struct whole_file file;
     struct out out;
-    int status;
 
     if (strcasecmp(suffix, "json") != 0 && strcasecmp(suffix, "md") != 0 &&
         strcasecmp(suffix, "txt") != 0)
@@ -44,13 +42,5 @@ int export_diff_file(const char *path, const struct pair *pair, struct err *err)
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
     out_init_fd(&out, file.fd);
-    status = write_form(&out, suffix, pair, err);
-    if (out_release(&out) < 0 && status == 0) {
-        errno = out.error;
-        status = err_set_errno(err, path);
-    }
-    if (status == 0)
-        return whole_file_keep(&file, err);
-    whole_file_drop(&file);
-    return status;
+    return whole_file_end(&file, &out, path, write_form(&out, suffix, pair, err), err);
 }

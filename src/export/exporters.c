@@ -1,6 +1,5 @@
 #include "export/exporters.h"
 
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -113,18 +112,10 @@ int exporter_write(const struct exporter *exporter, const char *path,
 {
     struct whole_file file;
     struct out out;
-    int status;
 
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
     out_init_fd(&out, file.fd);
-    status = exporter->write(&out, session, wanted, err);
-    if (out_release(&out) < 0 && status == 0) {
-        errno = out.error;
-        status = err_set_errno(err, path);
-    }
-    if (status == 0)
-        return whole_file_keep(&file, err);
-    whole_file_drop(&file);
-    return status;
+    return whole_file_end(&file, &out, path,
+                          exporter->write(&out, session, wanted, err), err);
 }

@@ -1,7 +1,6 @@
 /* Views that are kept for each model, where the user asked for it: :set remember yes.
  * $XDG_STATE_HOME/torchoscope/remember says that they are; views/DIGEST holds which
  * model it is (path and size, or class) and the options that give its view again. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,23 +88,13 @@ bool remember_is_on(const struct tui *tui)
 static int write_text(const char *path, struct str text, struct err *err)
 {
     struct whole_file file;
-    size_t done = 0;
+    struct out out;
 
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
-    while (done < text.len) {
-        ssize_t n = write(file.fd, text.at + done, text.len - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            err_set_errno(err, path);
-            whole_file_drop(&file);
-            return -1;
-        }
-        done += (size_t)n;
-    }
-    return whole_file_keep(&file, err);
+    out_init_fd(&out, file.fd);
+    out_str(&out, text);
+    return whole_file_end(&file, &out, path, 0, err);
 }
 
 int remember_switch(struct tui *tui, struct err *err)
