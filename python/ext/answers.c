@@ -268,8 +268,6 @@ static PyObject *get_n_calls(PyObject *self, void *unused)
     return PyLong_FromUnsignedLong(answers_of(self)->n_calls);
 }
 
-#define FAST(function) ((PyCFunction)(void (*)(void))(function)), METH_FASTCALL
-
 static PyMethodDef methods[] = {
     {"calls", FAST(calls), "calls(name=None): the calls, or those of one module"},
     {"places", places, METH_NOARGS, "The tree of the model."},

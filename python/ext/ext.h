@@ -10,6 +10,7 @@
  *   team.h       torch's threads, which measure large tensors too
  *   walk.h       the tensors in nested arguments, each with its path
  *   live.h       a live nn.Module as a struct model, and who answers about its bytes
+ *   hub.h        from torch's hooks to those who listen
  *   recorder.h   hooks, stacks and times; one recorder is one `with record(model)`
  *   seen.h       which value a tensor holds: measured once, however many see it
  *   grads.h      gradients by hooks on autograd's nodes
@@ -31,6 +32,9 @@
 /* In a table of methods: a function that takes keywords. */
 #define KEYWORDS(function)                                                             \
     (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+/* One that takes an array of arguments. */
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 
 /* Forget a Python exception that is set, if any; true if there was one. */
 int ext_swallow(void);

@@ -184,8 +184,6 @@ static PyObject *come_after(PyObject *capsule, PyObject *const *args, Py_ssize_t
     return gradients_come(hook, &hook->after, args[0]);
 }
 
-#define FAST(function) ((PyCFunction)(void (*)(void))(function)), METH_FASTCALL
-
 static PyMethodDef on_before = {"torchoscope_before", FAST(come_before), NULL};
 static PyMethodDef on_after = {"torchoscope_after", FAST(come_after), NULL};
 

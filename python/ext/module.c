@@ -6,6 +6,7 @@
 #include "ext/answers.h"
 #include "ext/budget_type.h"
 #include "ext/explore.h"
+#include "ext/hub.h"
 #include "ext/model_type.h"
 #include "ext/numbers.h"
 #include "ext/pairs.h"
@@ -100,20 +101,19 @@ static int add_error(PyObject *module)
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
-    PyObject *budget_type;
+    PyObject *budget_type, *hub_type;
 
     state->run_type = add_type(module, &run_spec);
     state->recorder_type = add_type(module, &recorder_spec);
     state->model_type = add_type(module, &model_spec);
     budget_type = add_type(module, &budget_spec);
+    hub_type = add_type(module, &hub_spec);
+    Py_XDECREF(budget_type); /* nobody but Python asks for these */
+    Py_XDECREF(hub_type);
     if (!state->run_type || !state->recorder_type || !state->model_type ||
-        !budget_type || PyModule_AddFunctions(module, peek_functions) < 0 ||
-        PyModule_AddFunctions(module, numbers_functions) < 0) {
-        Py_XDECREF(budget_type);
-        return -1;
-    }
-    Py_DECREF(budget_type); /* nobody but Python asks for it */
-    if (add_error(module) < 0)
+        !budget_type || !hub_type ||
+        PyModule_AddFunctions(module, peek_functions) < 0 ||
+        PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
 }

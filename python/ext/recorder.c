@@ -123,8 +123,10 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
     recorder->about = calloc(model->n_objects + 1, 1);
     recorder->n_names = model->n_objects;
     recorder->names = calloc(recorder->n_names + 1, sizeof *recorder->names);
+    recorder->forwards = PyDict_New();
     recorder->trace = trace_new(model, &wanted);
-    if (!recorder->trace || !recorder->about || !recorder->names) {
+    if (!recorder->trace || !recorder->about || !recorder->names ||
+        !recorder->forwards) {
         PyErr_NoMemory();
         return false;
     }
@@ -195,6 +197,7 @@ static int recorder_visit(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((struct recorder_object *)self)->run_type);
+    Py_VISIT(recorder_of(self)->forwards);
     Py_VISIT(recorder_of(self)->device);
     return 0;
 }
@@ -203,6 +206,7 @@ static int recorder_clear(PyObject *self)
 {
     recorder_of(self)->armed = false;
     Py_CLEAR(((struct recorder_object *)self)->run_type);
+    Py_CLEAR(recorder_of(self)->forwards);
     Py_CLEAR(recorder_of(self)->device);
     return 0;
 }
@@ -499,8 +503,6 @@ static PyGetSetDef getters[] = {
     {"mode", get_mode, set_mode, "how tensors are measured from now on", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
-
-#define FAST(function) ((PyCFunction)(void (*)(void))(function)), METH_FASTCALL
 
 static PyMethodDef methods[] = {
     {"pre", FAST(pre), "pre(module, args[, kwargs]): before forward"},

@@ -53,6 +53,7 @@ struct recorder {
     uint8_t *about;      /* what is to be done, and was said, by object: RECORDER_... */
     PyObject **names;    /* of arguments, by object: recorder_names() */
     size_t n_names;
+    PyObject *forwards; /* a dict: of a class -> names of arguments */
     /* Who measures what only a device can read, or NULL. device.add(value, tensor) is
      * called in a hook, under no_grad or not; device.finish() when the outermost call
      * ends and at stop(). It gives a list of rows (value, count, nan, pos_inf, neg_inf,

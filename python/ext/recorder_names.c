@@ -8,9 +8,9 @@
 #define MOST_WRAPPERS 16
 #define HAS_REST      4 /* of co_flags: it takes *rest */
 
-static PyObject *attribute(PyObject *object, const char *name)
+static PyObject *attribute(PyObject *object, enum torch_name name)
 {
-    PyObject *found = PyObject_GetAttrString(object, name);
+    PyObject *found = PyObject_GetAttr(object, torch_find()->names[name]);
 
     ext_swallow();
     return found;
@@ -21,16 +21,16 @@ static PyObject *attribute(PyObject *object, const char *name)
  * decorates a plain function, NULL. */
 static PyObject *function_of(PyObject *module, bool *ret_has_self)
 {
-    PyObject *at = attribute(module, "forward"), *inner;
+    PyObject *at = attribute(module, NAME_forward), *inner;
     bool is_wrapped = false;
 
     *ret_has_self = false;
     for (int i = 0; at && i < MOST_WRAPPERS; i++) {
-        inner = attribute(at, "__func__");
+        inner = attribute(at, NAME___func__);
         if (inner) {
             *ret_has_self = true;
         } else {
-            inner = attribute(at, "__wrapped__");
+            inner = attribute(at, NAME___wrapped__);
             is_wrapped |= inner && !*ret_has_self;
         }
         if (!inner)
@@ -43,27 +43,18 @@ static PyObject *function_of(PyObject *module, bool *ret_has_self)
     return at;
 }
 
-static long number(PyObject *code, const char *name)
-{
-    PyObject *found = attribute(code, name);
-    long n = found ? PyLong_AsLong(found) : -1;
-
-    ext_swallow();
-    Py_XDECREF(found);
-    return n;
-}
-
 /* The positional ones, then *rest or None; NULL: they are not known. */
-static PyObject *names_of(PyObject *code, long first)
+static PyObject *names_of(PyObject *code, int64_t first)
 {
-    PyObject *all = attribute(code, "co_varnames"), *names = NULL;
-    long n = number(code, "co_argcount"), only = number(code, "co_kwonlyargcount");
-    bool has_rest = number(code, "co_flags") & HAS_REST;
+    PyObject *all = attribute(code, NAME_co_varnames), *names = NULL;
+    int64_t n = torch_int(code, NAME_co_argcount, -1);
+    int64_t only = torch_int(code, NAME_co_kwonlyargcount, -1);
+    bool has_rest = torch_int(code, NAME_co_flags, 0) & HAS_REST;
 
     if (all && PyTuple_Check(all) && n >= first && only >= 0 &&
         PyTuple_Size(all) >= n + only + has_rest)
         names = PyTuple_New(n - first + 1);
-    for (long i = first; names && i <= n; i++) {
+    for (int64_t i = first; names && i <= n; i++) {
         PyObject *name = i < n      ? PyTuple_GetItem(all, i)
                          : has_rest ? PyTuple_GetItem(all, n + only)
                                     : Py_None;
@@ -79,26 +70,45 @@ static PyObject *names_of(PyObject *code, long first)
  * inside it tells. Others are not asked: they may have a __getattr__ of their own. */
 static PyObject *module_inside(PyObject *module)
 {
-    PyObject *name = attribute((PyObject *)Py_TYPE(module), "__name__");
+    PyObject *name = attribute((PyObject *)Py_TYPE(module), NAME___name__);
     const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     bool is_compiled = text && strcmp(text, "OptimizedModule") == 0;
 
     ext_swallow();
     Py_XDECREF(name);
-    return is_compiled ? attribute(module, "_orig_mod") : NULL;
+    return is_compiled ? attribute(module, NAME__orig_mod) : NULL;
 }
 
+/* Py_None: they are not known. */
 static PyObject *find_names(PyObject *module)
 {
-    PyObject *inside = module_inside(module), *function, *code, *names;
     bool has_self;
+    PyObject *function = function_of(module, &has_self), *names;
+    PyObject *code = function ? attribute(function, NAME___code__) : NULL;
 
-    function = function_of(inside ? inside : module, &has_self);
-    code = function ? attribute(function, "__code__") : NULL;
     names = code ? names_of(code, has_self) : NULL;
     Py_XDECREF(code);
     Py_XDECREF(function);
-    Py_XDECREF(inside);
+    return names ? names : Py_NewRef(Py_None);
+}
+
+/* As find_names(), but modules that share a forward share its names. */
+static PyObject *shared_names(struct recorder *recorder, PyObject *module)
+{
+    PyObject *forward = torch_class_forward(module), *names = NULL, *inside;
+
+    if (forward)
+        names = Py_XNewRef(PyDict_GetItemWithError(recorder->forwards, forward));
+    ext_swallow();
+    if (!names) {
+        inside = module_inside(module);
+        names = find_names(inside ? inside : module);
+        if (forward && !inside)
+            PyDict_SetItem(recorder->forwards, forward, names);
+        ext_swallow();
+        Py_XDECREF(inside);
+    }
+    Py_XDECREF(forward);
     return names;
 }
 
@@ -106,11 +116,14 @@ PyObject *recorder_names(struct recorder *recorder, PyObject *module, uint32_t o
 {
     PyObject *names;
 
-    if (object >= recorder->n_names)
+    if (object >= recorder->n_names || !recorder->forwards)
         return NULL;
     if (!recorder->names[object]) {
-        names = find_names(module);
-        recorder->names[object] = names ? names : Py_NewRef(Py_None);
+        names = shared_names(recorder, module);
+        if (recorder->names[object]) /* another thread was here meanwhile */
+            Py_DECREF(names);
+        else
+            recorder->names[object] = names;
     }
     names = recorder->names[object];
     return names == Py_None ? NULL : names;

@@ -232,6 +232,20 @@ bool torch_flag(PyObject *object, enum torch_name name)
     return truth_of(PyObject_GetAttr(object, found.names[name]), false);
 }
 
+PyObject *torch_class_forward(PyObject *module)
+{
+    PyObject *name = found.names[NAME_forward];
+    PyObject *state = PyObject_GenericGetDict(module, NULL), *forward = NULL;
+
+    if (state && PyDict_Contains(state, name) == 0)
+        forward = PyObject_GetAttr((PyObject *)Py_TYPE(module), name);
+    ext_swallow();
+    if (forward && !PyCallable_Check(forward)) /* a property */
+        Py_CLEAR(forward);
+    Py_XDECREF(state);
+    return forward;
+}
+
 int64_t torch_int(PyObject *object, enum torch_name name, int64_t otherwise)
 {
     return integer_of(PyObject_GetAttr(object, found.names[name]), otherwise);

@@ -63,6 +63,10 @@ struct dl_tensor {
     X(f_back)                                                                          \
     X(f_lasti)                                                                         \
     X(co_filename)                                                                     \
+    X(co_argcount)                                                                     \
+    X(co_kwonlyargcount)                                                               \
+    X(co_flags)                                                                        \
+    X(co_varnames)                                                                     \
     X(grad_fn)                                                                         \
     X(output_nr)                                                                       \
     X(next_functions)                                                                  \
@@ -83,7 +87,12 @@ struct dl_tensor {
     X(end)                                                                             \
     X(rest)                                                                            \
     X(times)                                                                           \
-    X(forward)
+    X(forward)                                                                         \
+    X(_orig_mod)                                                                       \
+    X(__name__)                                                                        \
+    X(__func__)                                                                        \
+    X(__wrapped__)                                                                     \
+    X(__code__)
 
 #define TORCH_NAME_ENUM(name) NAME_##name,
 enum torch_name { TORCH_NAMES(TORCH_NAME_ENUM) NAME_COUNT };
@@ -143,6 +152,10 @@ bool torch_flag(PyObject *object, enum torch_name name);
 int64_t torch_int(PyObject *object, enum torch_name name, int64_t otherwise);
 int64_t torch_call_int(PyObject *object, enum torch_name name, int64_t otherwise);
 bool torch_call_flag(PyObject *object, enum torch_name name);
+
+/* The forward that a module takes from its class, a new reference. NULL: it has one of
+ * its own, or the class makes it up. Never raises. */
+PyObject *torch_class_forward(PyObject *module);
 
 /* An attribute of an exact tensor: a new reference, or NULL and an exception. */
 PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);

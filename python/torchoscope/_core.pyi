@@ -119,6 +119,23 @@ class Budget:  # run/budget.h
     def told(self, mode: str, user_ns: int, own_ns: int, bytes: int = 0, /) -> None: ...
     def owe(self, own_ns: int, /) -> None: ...
 
+@final
+class Hub:  # python/ext/hub.h
+    def __new__(
+        cls,
+        find_keywords: Callable[[Any, tuple[Any, ...]], dict[str, Any] | None],
+        rare_before: Callable[..., None],
+        rare_after: Callable[..., None],
+        is_tracing: Callable[[], Any],
+        fx: Any,
+        /,
+    ) -> Self: ...
+    rare: bool
+    watched: bool
+    def listen(self, before: tuple[Any, ...], after: tuple[Any, ...], /) -> None: ...
+    def tell_before(self, module: Any, args: tuple[Any, ...], /) -> None: ...
+    def tell_after(self, module: Any, args: tuple[Any, ...], /, *rest: Any) -> None: ...
+
 def explore(
     thing: Model | Run,
     live: Model | None = None,

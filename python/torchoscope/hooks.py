@@ -23,6 +23,8 @@ import weakref
 import torch
 from torch.nn.modules import module as torch_module
 
+from torchoscope import _core
+
 # What is called, as tuples that are replaced, never changed: a hook that runs on
 # another thread sees the old ones or the new ones.
 _before = ()
@@ -51,7 +53,6 @@ if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
 else:
     _is_compiling = _never
 _is_jit_tracing = torch._C._get_tracing_state
-_NO_KEYWORDS = {}
 # A flag that is read where it lies: asking for it by its function writes to the log.
 _fx = sys.modules.get("torch.fx._symbolic_trace") or types.SimpleNamespace()
 if not hasattr(_fx, "_is_fx_tracing_flag"):
@@ -102,6 +103,7 @@ def _publish():
     _before = tuple(one.before for one in _listeners)
     _after = tuple(one.after for one in _listeners)
     _raised = tuple(one.raised for one in _listeners)
+    _hub.listen(_before, _after)
 
 
 def _install():
@@ -167,7 +169,7 @@ def _watch_compiler():
     handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
     with _lock, contextlib.suppress(Exception):
         if not _watching:
-            _watching = True
+            _watching = _hub.watched = True
             handler.register_start_callback(_compiler_begins)
             handler.register_end_callback(_compiler_ends)
 
@@ -176,7 +178,7 @@ def _unwatch_compiler():
     global _watching, _compiling
     if not _watching or _watches:
         return
-    _watching = _compiling = False
+    _watching = _compiling = _hub.watched = False
     handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
     with contextlib.suppress(Exception):  # torch._dynamo.reset() forgets them itself
         handler.remove_start_callback(_compiler_begins)
@@ -186,60 +188,56 @@ def _unwatch_compiler():
 
 # --- what torch calls
 
+# Python between torch and the hub costs, for a call of a real layer leaves nothing of it
+# in the processor's caches. But torch's compiler has to see that nothing happens here.
+
 
 def _hook_before(module, args):
-    if _is_compiling():
-        return
+    if not _is_compiling():
+        _tell_hub_before(module, args)
+
+
+def _hook_after(*call):
+    if not _is_compiling():
+        _tell_hub_after(*call)
+
+
+def _rare_before(module, args):
     if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
         return
     if not _watching and "torch._dynamo" in sys.modules:
         _watch_compiler()
     if _wrapped and _told_by_wrapper(module, False):
         return
-    kwargs = _keywords(module, args) if SEES_KEYWORDS else None
-    call = (module, args) if kwargs is None else (module, args, kwargs)
-    # As _tell_before(), but each frame between here and the caller costs: the line that
-    # called is looked for through all of them.
-    for before in _before:
-        try:
-            before(*call)
-        except Exception:  # never into the user's forward
-            pass
+    kwargs = _keywords(module, args)
+    _tell_before(module, args, *(() if kwargs is None else (kwargs,)))
 
 
 def _keywords(module, args):
     """The keyword arguments of the call that is about to be made, which torch does not
     show to global hooks before it: they stand in its frame. Looking there takes a
     microsecond, so it is done only where there may be some. None: not known."""
-    forward = getattr(type(module), "forward", None)  # TorchScript's classes have none
-    code = getattr(forward, "__code__", None)
-    if (
-        code is not None
-        and len(args) == code.co_argcount - 1
-        and not code.co_kwonlyargcount
-        and not code.co_flags & inspect.CO_VARKEYWORDS
-        and "forward" not in module.__dict__
-    ):
-        return _NO_KEYWORDS
-    frame = sys._getframe(2)
+    if not SEES_KEYWORDS:
+        return None
+    frame = sys._getframe(2)  # above _hook_before, and there may be _rare_before
+    if frame.f_code is _hook_before.__code__:
+        frame = frame.f_back
     if frame.f_code.co_filename != torch_module.__file__:
         return None
     kwargs = frame.f_locals.get("kwargs")
     return kwargs if isinstance(kwargs, dict) else None
 
 
-def _hook_after(module, args, *rest):
+def _rare_after(module, args, *rest):
     # (module, args, kwargs, result) where torch shows keywords. When forward raised,
     # torch passes three arguments all the same, the result being None.
-    if _is_compiling():
-        return
     if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
         return
     if _wrapped and _told_by_wrapper(module, True):
         return
     if len(rest) == 2:
         _tell_after(module, args, rest[0], rest[1])
-    elif rest[0] is None and (error := _error_of(sys._getframe(1))) is not None:
+    elif rest[0] is None and (error := _error_of(sys._getframe(2))) is not None:
         _tell_raised(module, args, error)
     else:
         _tell_after(module, args, None, rest[0])
@@ -283,6 +281,10 @@ def _tell_raised(module, args, error):
             pass
 
 
+_hub = _core.Hub(_keywords, _rare_before, _rare_after, _is_jit_tracing, _fx)
+_tell_hub_before, _tell_hub_after = _hub.tell_before, _hub.tell_after
+
+
 # --- modules that were compiled in place
 
 
@@ -312,6 +314,7 @@ def _wrap(module, inner):
     entry.module, entry.inner, entry.uses = weakref.ref(module), inner, 0
     entry.call = _wrapper(entry.module, inner)
     _wrapped[id(module)] = entry
+    _hub.rare = True
     module.__dict__["_compiled_call_impl"] = entry.call
     return entry
 
@@ -325,6 +328,7 @@ def unwrap_compiled(entries):
             module = entry.module()
             for key in [key for key, one in _wrapped.items() if one is entry]:
                 del _wrapped[key]
+            _hub.rare = bool(_wrapped)
             # Somebody may have compiled it anew: that stays.
             here = {} if module is None else module.__dict__
             if here.get("_compiled_call_impl") is entry.call:

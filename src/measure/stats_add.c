@@ -19,6 +19,7 @@ struct adding {
     int64_t int_min, int_max;
     size_t min_block, max_block; /* the element their block begins at, or NOT_HERE */
     float shift;                 /* what the next run is measured from */
+    bool begun;                  /* a run was measured */
 };
 
 /* Are the sums good enough? Not when an element was not finite or too large, when the
@@ -248,7 +249,8 @@ static bool run_is_sound(const struct block *run, size_t n)
 
 /* A run of whole blocks at once, its histogram included. Weights lie about zero, and so
  * that is the first shift; where it will not do the mean takes its place, for the runs
- * that follow too. What neither serves is done block by block. */
+ * that follow too (the first is a short one, for that). What neither serves is done
+ * block by block. */
 static void add_run(struct adding *adding, enum load load, size_t first, size_t n)
 {
     const struct stats_part *part = adding->part;
@@ -261,6 +263,7 @@ static void add_run(struct adding *adding, enum load load, size_t first, size_t 
         next = at + elements_size(part->dtype, SAMPLED_OF * BLOCK);
     part->kernels->run[load](at, n, next, adding->shift, tally ? tally->counts : NULL,
                              &run);
+    adding->begun = true;
     if (tally)
         tally_counted(tally, n);
     if (!run_is_sound(&run, n) && isfinite(run.squares)) {
@@ -278,13 +281,16 @@ static void add_run(struct adding *adding, enum load load, size_t first, size_t 
 }
 
 /* How many elements from `first` on can be measured as a run; 0 if none. */
-static size_t run_length(const struct stats_part *part, enum load load, size_t left)
+static size_t run_length(const struct adding *adding, enum load load, size_t left)
 {
+    const struct stats_part *part = adding->part;
+    size_t most = adding->begun ? RUN : BLOCK;
+
     if (part->mode == MEASURE_EXACT || part->mode == MEASURE_GUARD ||
         load == LOAD_COUNT || !part->kernels->run[load] ||
         (part->tally && !part->tally->counts))
         return 0;
-    return left < RUN ? left / BLOCK * BLOCK : RUN;
+    return left < most ? left / BLOCK * BLOCK : most;
 }
 
 /* Where in the whole the first element with this value stands, knowing its block. */
@@ -309,7 +315,7 @@ static void add_span(struct adding *adding, enum load load, size_t first, size_t
     size_t n;
 
     for (; first < end; first += n) {
-        n = run_length(part, load, end - first);
+        n = run_length(adding, load, end - first);
         if (n > 0) {
             add_run(adding, load, first, n);
             continue;
@@ -359,9 +365,9 @@ static void add_places(const struct adding *adding)
 
 void stats_add_part(struct stats *stats, const struct stats_part *part)
 {
-    struct adding adding = {part,       stats,          stats->min,
-                            stats->max, stats->int_min, stats->int_max,
-                            NOT_HERE,   NOT_HERE,       0};
+    struct adding adding = {
+        part,           stats,    stats->min, stats->max, stats->int_min,
+        stats->int_max, NOT_HERE, NOT_HERE,   0,          false};
     enum load load = stats_load(part->dtype);
     size_t end;
 

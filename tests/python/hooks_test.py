@@ -68,6 +68,10 @@ class Heard:
         hooks.remove(self.listener)
 
 
+def _ignore(*_):
+    pass
+
+
 class Clean(unittest.TestCase):
     def tearDown(self):
         tables = [name for name in vars(torch_module) if name.startswith("_global_")]
@@ -87,6 +91,42 @@ class Listening(Clean):
         self.assertEqual(len(heard.before), 8)
         self.assertEqual(set(heard.after), set(heard.before))
         self.assertEqual(len(heard.after), 8)
+
+    @unittest.skipUnless(hooks.SEES_KEYWORDS, "this torch does not show keywords")
+    def test_keywords_are_known_before_whatever_forward_the_class_has(self):
+        class Changing(nn.Module):
+            def forward(self, x):
+                return x
+
+        def with_scale(self, x, *, scale=1):
+            return x * scale
+
+        model, known = Changing(), []
+        listener = hooks.Listener(lambda *call: known.append(call[2:]), _ignore, _ignore)
+        hooks.add(listener)
+        try:
+            model(X)
+            Changing.forward = with_scale
+            model(X, scale=2)
+            model(x=X)
+            model.forward = lambda x, more: x
+            model(X, more=3)
+        finally:
+            hooks.remove(listener)
+        wanted = [({},), ({"scale": 2},), ({"x": X},), ({"more": 3},)]
+        self.assertEqual(known, wanted)
+
+    def test_what_is_no_exception_goes_on_to_the_user(self):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        listener = hooks.Listener(interrupted, interrupted, interrupted)
+        hooks.add(listener)
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                net()(X)
+        finally:
+            hooks.remove(listener)
 
     def test_two_listeners_hear_the_same_and_leave_in_any_order(self):
         model = net()
@@ -238,6 +278,19 @@ class Copies(Clean):
             buffer = io.BytesIO()
             torch.jit.save(one, buffer)
         self.assertFalse(any(m is model[0].first for m in heard.after))
+
+    def test_a_module_that_traces_itself_is_heard_once(self):
+        class Tracing(nn.Module):
+            def forward(self, x):
+                if not torch.jit.is_tracing():
+                    torch.jit.trace(self, x, check_trace=False)
+                return x
+
+        model = Tracing()
+        with Heard() as heard:
+            model(X)
+            model(X)
+        self.assertEqual((heard.before, heard.after), ([model] * 2, [model] * 2))
 
     def test_fx_sees_the_same_graph(self):
         model = net()

@@ -242,6 +242,18 @@ class Static(nn.Module):
         return first
 
 
+class MadeUp(nn.Module):
+    """Its class has a forward that is another one for each of its modules."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    @property
+    def forward(self):
+        return self.function
+
+
 class Arguments(unittest.TestCase):
     """They have the names that forward gives them."""
 
@@ -276,6 +288,17 @@ class Arguments(unittest.TestCase):
         self.assertEqual(self.paths(model, X), ["[0]"])
         model.forward = functools.partial(whole)
         self.assertEqual(self.paths(model, X, X), ["[0]", "[1]"])
+
+    def test_modules_of_one_class_with_different_functions(self):
+        one, two, three = Wide(), Wide(), Wide()
+        two.forward = lambda inner: inner
+        made_up = [MadeUp(lambda first: first), MadeUp(lambda second: second)]
+        model = nn.ModuleList([one, two, three, *made_up])
+        with torchoscope.record(model) as recording:
+            for module in model:
+                module(X)
+        paths = [value.path for call in recording.calls() for value in call.inputs]
+        self.assertEqual(paths, ["x", "inner", "x", "first", "second"])
 
     def test_too_many_of_them(self):
         with self.assertRaises(TypeError), torchoscope.record(Pass()) as recording:
