@@ -19,7 +19,10 @@ $(DEMO): tools/demo_model.py | build
 	@python3 tools/demo_model.py $@
 
 test: ## everything that must hold before a commit
-	@tools/setup.sh test
+	@tools/setup.sh compile
+	@# pip and the compiler each have their own core.
+	@tools/build.sh build/c -Dwerror=true & \
+	    tools/setup.sh test; status=$$?; wait; exit $$status
 	@tools/run_tests.py
 
 screens: build $(DEMO) ## write down anew what tests/screens hold; then read the diff

@@ -1,5 +1,6 @@
 #!/bin/sh
 # setup.sh run|test|bench - see that what make needs is there, and install what is not.
+# setup.sh compile - of what `test` needs, only what is not in build/venv.
 #
 # All that is needed stands in one table below; a line adds a need. What is missing
 # comes from Debian in a single apt-get call (as root or with sudo), and from pip into
@@ -20,10 +21,10 @@ cd "$(dirname "$0")/.."
 
 case ${1:-} in
 run) goals='run' version= ;; # of torch; any will do
-test) goals='run test' version=2.13 ;;
+compile | test) goals='run test' version=2.13 ;;
 bench) goals='run test bench' version=2.13 ;;
 *)
-    echo "usage: tools/setup.sh run|test|bench" >&2
+    echo "usage: tools/setup.sh run|compile|test|bench" >&2
     exit 2
     ;;
 esac
@@ -317,7 +318,8 @@ get_needs_from_pip() {
 
 # --- All together
 
-if [ -f "$stamp" ] && [ "$key" = "$(cat "$stamp")" ] && [ -x $venv ]; then
+if [ -f "$stamp" ] && [ "$key" = "$(cat "$stamp")" ] &&
+    { [ "$1" = compile ] || [ -x $venv ]; }; then
     exit 0
 fi
 mkdir -p build
@@ -330,6 +332,11 @@ lack=$(missing debian)
 [ -z "$lack" ] || get_needs_from_debian "$lack"
 if [ -n "${TORCHOSCOPE_PYTHON:-}" ] && ! fit "$TORCHOSCOPE_PYTHON"; then
     fail "TORCHOSCOPE_PYTHON=$TORCHOSCOPE_PYTHON is no Python of 3.11 or later"
+fi
+
+if [ "$1" = compile ]; then
+    printf '%s' "$key" >"$stamp"
+    exit 0
 fi
 
 declined=

@@ -152,7 +152,16 @@ static bool has_no_keywords(const struct hub *hub, PyObject *module, PyObject *a
 
 /* --- telling */
 
-/* NULL: it raised what is no Exception, say KeyboardInterrupt. */
+/* Forget what was raised, but not what is for the user: KeyboardInterrupt. */
+static bool is_interrupted(void)
+{
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return true;
+    PyErr_Clear();
+    return false;
+}
+
+/* NULL: interrupted. */
 static PyObject *tell(PyObject *listeners, PyObject *module, PyObject *args,
                       PyObject *third, PyObject *fourth)
 {
@@ -163,10 +172,9 @@ static PyObject *tell(PyObject *listeners, PyObject *module, PyObject *args,
     for (Py_ssize_t i = 0; i < n; i++) {
         answer = PyObject_CallFunctionObjArgs(PyTuple_GetItem(listeners, i), module,
                                               args, third, fourth, NULL);
-        if (!answer && !PyErr_ExceptionMatches(PyExc_Exception))
-            break;
-        PyErr_Clear();
         Py_XDECREF(answer);
+        if (!answer && is_interrupted())
+            break;
     }
     Py_DECREF(listeners);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
@@ -190,7 +198,8 @@ static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n
         return tell(hub->held[BEFORE], args[0], args[1], hub->held[NO_KEYWORDS], NULL);
     kwargs =
         PyObject_CallFunctionObjArgs(hub->held[FIND_KEYWORDS], args[0], args[1], NULL);
-    ext_swallow();
+    if (!kwargs && is_interrupted())
+        return NULL;
     told = tell(hub->held[BEFORE], args[0], args[1], kwargs == Py_None ? NULL : kwargs,
                 NULL);
     Py_XDECREF(kwargs);
@@ -240,7 +249,8 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"rare", T_BOOL, offsetof(struct hub, rare), 0, "the package looks at each call"},
-    {"watched", T_BOOL, offsetof(struct hub, watched), 0, "so is torch's compiler"},
+    {"watched", T_BOOL, offsetof(struct hub, watched), 0,
+     "torch's compiler tells when it begins"},
     {NULL, 0, 0, 0, NULL},
 };
 

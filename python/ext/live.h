@@ -20,6 +20,9 @@ struct model *live_model(PyObject *object, const char *name, struct live **ret_l
                          struct err *err);
 void live_free(struct live *live); /* NULL is allowed */
 
+/* Is this TorchScript's name for modules, whatever they were made from? */
+bool live_is_scripted(struct str class_name);
+
 /* The object number (index in model->objects) of a module, quickly, by its address; or
  * NO_OBJECT for modules that are not part of the model (another model, a deep copy, a
  * new module at an old address). A replica of DataParallel is its original. */

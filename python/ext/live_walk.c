@@ -45,6 +45,13 @@ bool live_is_module(const struct live_walk *walk, PyObject *object)
     return PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)walk->torch->module_type);
 }
 
+bool live_is_scripted(struct str class_name)
+{
+    return str_is(class_name, "RecursiveScriptModule") ||
+           str_is(class_name, "ScriptModule") ||
+           str_is(class_name, "TopLevelTracedModule");
+}
+
 bool live_is_tensor(const struct live_walk *walk, PyObject *object)
 {
     return PyType_IsSubtype(Py_TYPE(object), walk->torch->tensor);
@@ -486,6 +493,19 @@ static void set_code(struct live_walk *walk, uint32_t class_id, PyObject *code)
         model->classes[class_id].source = source;
 }
 
+/* TorchScript has one class for all modules: what one was made from tells more than the
+ * methods that it has in place of a forward. */
+static void note_original(struct live_walk *walk, PyObject *module)
+{
+    PyObject *name = PyObject_GetAttrString(module, "original_name");
+
+    ext_swallow();
+    walk->args.n = 0;
+    if (name && live_hold(walk, name))
+        note(walk, &walk->args, STR("original_name"), live_value(walk, name));
+    Py_XDECREF(name);
+}
+
 static void unfold_module(struct live_walk *walk, const struct live_task *task,
                           uint32_t index)
 {
@@ -500,6 +520,10 @@ static void unfold_module(struct live_walk *walk, const struct live_task *task,
         add_buffers(walk, task, &dicts);
         add_modules(walk, task, dicts.modules, class_id);
         add_attributes(walk, task, state);
+        if (class_id != NO_CLASS &&
+            live_is_scripted(class_short(model_string(
+                walk->build.model, walk->build.model->classes[class_id].name))))
+            note_original(walk, task->object);
         set_object(walk, task->node, class_id, dicts.training);
         if (dicts.code)
             set_code(walk, class_id, dicts.code);

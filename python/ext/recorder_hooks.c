@@ -116,12 +116,7 @@ static bool is_compiled_class(const struct model *model, uint32_t object)
 
 static uint16_t class_flags(const struct recorder *recorder, uint32_t object)
 {
-    struct str name = class_of(recorder->model, object);
-
-    if (str_is(name, "RecursiveScriptModule") || str_is(name, "ScriptModule") ||
-        str_is(name, "TopLevelTracedModule"))
-        return RUN_SCRIPTED;
-    return 0;
+    return live_is_scripted(class_of(recorder->model, object)) ? RUN_SCRIPTED : 0;
 }
 
 bool recorder_in_backward(struct recorder *recorder)

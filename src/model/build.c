@@ -461,6 +461,29 @@ static void find_first_places(struct model *model)
     }
 }
 
+static bool is_in_module(const struct model *model, uint32_t place)
+{
+    uint32_t up = model->parent[place];
+
+    while (up != NO_PLACE && model->kind[up] != PLACE_MODULE &&
+           !(model->flags[up] & PLACE_STATE_DICT))
+        up = model->parent[up];
+    return up != NO_PLACE;
+}
+
+/* Quantised layers keep their weights packed in an object that is no parameter. */
+static void find_packed_weights(struct model *model)
+{
+    for (uint32_t t = 0; t < model->n_tensors; t++) {
+        struct tensor *tensor = &model->tensors[t];
+
+        if (tensor->role == ROLE_PLAIN && tensor->place != NO_PLACE &&
+            dtype_info((enum dtype)tensor->dtype)->quantised &&
+            is_in_module(model, tensor->place))
+            tensor->role = ROLE_PARAMETER;
+    }
+}
+
 /* Where memory was spent, the tree itself still gets what it needs: it is all there is
  * to show. */
 static void allow(struct arena *arena, size_t more)
@@ -486,6 +509,7 @@ struct model *build_finish(struct build *build, struct err *err)
         return NULL;
     }
     find_first_places(model);
+    find_packed_weights(model);
     build->model = NULL;
     return model;
 }

@@ -344,6 +344,15 @@ static int guess_module(struct guessing *g, uint32_t place)
     }
 }
 
+/* The scale of what a quantised layer gives; its zero point follows. */
+static bool is_scale(const struct model *model, uint32_t place)
+{
+    uint32_t next = place_next(model, place);
+
+    return str_is(place_name(model, place), "scale") && next != NO_PLACE &&
+           str_is(place_name(model, next), "zero_point");
+}
+
 /* Only real numbers are trained: whole numbers that are no packed weight are a buffer.
  */
 static void guess_role(struct model *model, uint32_t place)
@@ -356,6 +365,8 @@ static void guess_role(struct model *model, uint32_t place)
     if ((info->kind == DTYPE_KIND_INT || info->kind == DTYPE_KIND_UINT ||
          info->kind == DTYPE_KIND_BOOL) &&
         !info->quantised && !has_word(place_name(model, place), "weight"))
+        tensor->role = ROLE_BUFFER;
+    if (is_scale(model, place))
         tensor->role = ROLE_BUFFER;
 }
 

@@ -387,7 +387,6 @@ static void trainable_cell(struct buf *to, const struct show *show,
     }
 }
 
-/* Of the values at and below a row that were measured by now. */
 /* What is known of the values at and below a row, added up: zeros and what is not
  * finite; false: nothing. */
 static bool add_up(const struct show *show, const struct row *row, struct stats *sum)

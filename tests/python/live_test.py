@@ -349,6 +349,33 @@ class AgainstTorch(unittest.TestCase):
 FORGOTTEN = () if hasattr(torch.Tensor, "untyped_storage") else ("conj", "extra")
 
 
+class Packed(unittest.TestCase):
+    """Quantised layers hold their weights in an object that torch does not list."""
+
+    def weights(self, found):
+        return {
+            one["name"]: one["numel"]
+            for one in found["tensors"]
+            if one["role"] == "parameter" and "part_of" not in one
+        }
+
+    def test_weights_count_wherever_they_are(self):
+        packed = "0._packed_params._packed_params"
+        want = {f"{packed}.0": 12, f"{packed}.1": 4}
+        model = dynamic()
+        self.assertEqual(self.weights(document(model)), want)
+        self.assertEqual(self.weights(saved(model)), want)
+        found = saved(model.state_dict())
+        self.assertEqual(self.weights(found), want)
+        roles = {one["name"]: one["role"] for one in found["tensors"]}
+        self.assertEqual(roles["0.scale"], "buffer")
+        self.assertEqual(roles["0.zero_point"], "buffer")
+
+    def test_what_is_quantised_outside_of_models_is_no_weight(self):
+        quantised = torch.quantize_per_tensor(torch.rand(3), 0.1, 2, torch.quint8)
+        self.assertEqual(self.weights(saved([quantised])), {})
+
+
 class AgainstFiles(unittest.TestCase):
     maxDiff = None
 

@@ -449,6 +449,7 @@ class Scripted(unittest.TestCase):
         text = str(summary(model, (3, 4)))
         self.assertIn("3×4 3×4 ", text)
         self.assertIn("2 modules were not seen inside TorchScript: 0, 1", text)
+        self.assertIn('0: RecursiveScriptModule(original_name="Linear")', text)
         for name, one in model.state_dict().items():
             self.assertTrue(torch.equal(one, before[name]), name)
 
