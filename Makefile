@@ -65,7 +65,7 @@ test-wheel: wheel ## install that wheel in new venvs and use it
 	    PYTHONPATH=tests/python python3 tests/python/wheel_test.py
 
 clean: ## remove what was compiled; keeps build/venv
-	@rm -rf build/pycache build/c build/asan build/clang build/fuzz build/test build/demo build/wheel
+	@rm -rf build/pycache build/c build/asan build/fuzz build/test build/demo build/wheel
 	@rm -f build/torchoscope
 
 help: ## this list

@@ -1,4 +1,3 @@
-# flavours: both
 """Live models from the shell: the program starts Python for model.py::make, and python -m
 torchoscope does the same by itself."""
 
