@@ -180,6 +180,19 @@ static PyObject *tell(PyObject *listeners, PyObject *module, PyObject *args,
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
+/* A new reference; Py_None: they are not known; NULL: interrupted. */
+static PyObject *find_keywords(const struct hub *hub, PyObject *module, PyObject *args)
+{
+    PyObject *found;
+
+    if (has_no_keywords(hub, module, args))
+        return Py_NewRef(hub->held[NO_KEYWORDS]);
+    found = PyObject_CallFunctionObjArgs(hub->held[FIND_KEYWORDS], module, args, NULL);
+    if (!found && is_interrupted())
+        return NULL;
+    return found ? found : Py_NewRef(Py_None);
+}
+
 static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
@@ -194,25 +207,23 @@ static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n
         hub->traced = true;
         Py_RETURN_NONE;
     }
-    if (has_no_keywords(hub, args[0], args[1]))
-        return tell(hub->held[BEFORE], args[0], args[1], hub->held[NO_KEYWORDS], NULL);
-    kwargs =
-        PyObject_CallFunctionObjArgs(hub->held[FIND_KEYWORDS], args[0], args[1], NULL);
-    if (!kwargs && is_interrupted())
+    kwargs = find_keywords(hub, args[0], args[1]);
+    if (!kwargs)
         return NULL;
     told = tell(hub->held[BEFORE], args[0], args[1], kwargs == Py_None ? NULL : kwargs,
                 NULL);
-    Py_XDECREF(kwargs);
+    Py_DECREF(kwargs);
     return told;
 }
 
-/* When forward raised, torch passes three arguments, the result being None. */
+/* There are three arguments where torch does not show keywords, and when forward
+ * raised, the result being None. */
 static PyObject *tell_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
-    PyObject *kwargs = n_args == 4 ? args[2] : Py_None;
+    PyObject *kwargs, *told;
 
-    if (n_args != 3 && n_args != 4)
+    if ((n_args != 3 && n_args != 4) || !PyTuple_Check(args[1]) || !torch_find())
         Py_RETURN_NONE;
     if (is_rare(hub) || (n_args == 3 && args[2] == Py_None))
         return PyObject_CallFunctionObjArgs(hub->held[RARE_AFTER], args[0], args[1],
@@ -220,7 +231,12 @@ static PyObject *tell_after(PyObject *self, PyObject *const *args, Py_ssize_t n_
                                             NULL);
     if (hub->traced && is_traced(hub)) /* asking takes long */
         Py_RETURN_NONE;
-    return tell(hub->held[AFTER], args[0], args[1], kwargs, args[n_args - 1]);
+    kwargs = n_args == 4 ? Py_NewRef(args[2]) : find_keywords(hub, args[0], args[1]);
+    if (!kwargs)
+        return NULL;
+    told = tell(hub->held[AFTER], args[0], args[1], kwargs, args[n_args - 1]);
+    Py_DECREF(kwargs);
+    return told;
 }
 
 static PyObject *listen(PyObject *self, PyObject *args)

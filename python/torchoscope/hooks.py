@@ -40,7 +40,9 @@ _compiling = False
 _local = threading.local()
 
 _options = inspect.signature(torch_module.register_module_forward_hook).parameters
-SEES_KEYWORDS = "with_kwargs" in _options
+_call = torch.nn.Module._call_impl.__code__
+_shown_keywords = "with_kwargs" in _options  # to hooks after the call
+SEES_KEYWORDS = _shown_keywords or "kwargs" in _call.co_varnames + _call.co_cellvars
 SEES_EXCEPTIONS = "always_call" in _options
 
 
@@ -107,7 +109,7 @@ def _publish():
 
 
 def _install():
-    options = {"with_kwargs": SEES_KEYWORDS, "always_call": SEES_EXCEPTIONS}
+    options = {"with_kwargs": _shown_keywords, "always_call": SEES_EXCEPTIONS}
     options = {name: True for name, there in options.items() if there}
     register = torch_module.register_module_forward_hook
     _handles.append(torch_module.register_module_forward_pre_hook(_hook_before))
@@ -214,13 +216,11 @@ def _rare_before(module, args):
 
 
 def _keywords(module, args):
-    """The keyword arguments of the call that is about to be made, which torch does not
-    show to global hooks before it: they stand in its frame. Looking there takes a
+    """The keyword arguments of a call, which torch does not show to global hooks before
+    it, and before 2.5 to none: they stand in its frame. Looking there takes a
     microsecond, so it is done only where there may be some. None: not known."""
-    if not SEES_KEYWORDS:
-        return None
-    frame = sys._getframe(2)  # above _hook_before, and there may be _rare_before
-    if frame.f_code is _hook_before.__code__:
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename == __file__:
         frame = frame.f_back
     if frame.f_code.co_filename != torch_module.__file__:
         return None
@@ -229,8 +229,8 @@ def _keywords(module, args):
 
 
 def _rare_after(module, args, *rest):
-    # (module, args, kwargs, result) where torch shows keywords. When forward raised,
-    # torch passes three arguments all the same, the result being None.
+    # (module, args, kwargs, result), or (module, args, result) where torch does not show
+    # keywords, and when forward raised, the result being None.
     if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
         return
     if _wrapped and _told_by_wrapper(module, True):
@@ -240,7 +240,7 @@ def _rare_after(module, args, *rest):
     elif rest[0] is None and (error := _error_of(sys._getframe(2))) is not None:
         _tell_raised(module, args, error)
     else:
-        _tell_after(module, args, None, rest[0])
+        _tell_after(module, args, _keywords(module, args), rest[0])
 
 
 def _error_of(frame):

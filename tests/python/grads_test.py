@@ -187,8 +187,6 @@ class Layers(Compared):
         self.compare(Views(True, True), Views(False, True), losses(x))
 
     def test_keywords(self):
-        if not hasattr(torch, "compiler"):
-            self.skipTest("this torch does not show keywords")
         net = Keywords()
         x = torch.randn(3, 4, requires_grad=True)
         found, recording = by_recording(net, lambda net: net(x=x).sum().backward())
@@ -197,8 +195,6 @@ class Layers(Compared):
         self.assertTrue(close(seen(call.grad_inputs[0]), summary(x.grad)))
 
     def test_keywords_that_forward_overwrites(self):
-        if not hasattr(torch, "compiler"):
-            self.skipTest("this torch does not show keywords")
         for how in ("x", "view", "both"):
             told = {}
             for in_place in (True, False):

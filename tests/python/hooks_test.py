@@ -92,7 +92,6 @@ class Listening(Clean):
         self.assertEqual(set(heard.after), set(heard.before))
         self.assertEqual(len(heard.after), 8)
 
-    @unittest.skipUnless(hooks.SEES_KEYWORDS, "this torch does not show keywords")
     def test_keywords_are_known_before_whatever_forward_the_class_has(self):
         class Changing(nn.Module):
             def forward(self, x):
@@ -154,7 +153,6 @@ class Listening(Clean):
         finally:
             hooks.remove(listener)
 
-    @unittest.skipUnless(hooks.SEES_KEYWORDS, "this torch does not show keywords")
     def test_keywords_are_heard(self):
         class Scaled(nn.Module):
             def forward(self, x, scale=1.0):

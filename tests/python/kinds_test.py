@@ -270,7 +270,6 @@ class Arguments(unittest.TestCase):
         attention = nn.MultiheadAttention(4, 1)
         self.assertEqual(self.paths(attention, X, X, X), ["query", "key", "value"])
 
-    @unittest.skipUnless(NEW, "this torch does not show keywords")
     def test_by_keyword_they_are_the_same(self):
         self.assertEqual(self.paths(nn.Linear(4, 2), input=X), ["input"])
         wanted = ["x", "rest[0]", "scale", "more"]
