@@ -217,12 +217,13 @@ def _rare_before(module, args):
 
 def _keywords(module, args):
     """The keyword arguments of a call, which torch does not show to global hooks before
-    it, and before 2.5 to none: they stand in its frame. Looking there takes a
-    microsecond, so it is done only where there may be some. None: not known."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename == __file__:
+    it, and old ones to none: they stand in its frame. Looking there takes a microsecond,
+    so it is done only where there may be some. None: not known."""
+    frame = sys._getframe(0)
+    here = frame.f_code.co_filename
+    while frame is not None and frame.f_code.co_filename == here:
         frame = frame.f_back
-    if frame.f_code.co_filename != torch_module.__file__:
+    if frame is None or frame.f_code.co_filename != torch_module.__file__:
         return None
     kwargs = frame.f_locals.get("kwargs")
     return kwargs if isinstance(kwargs, dict) else None

@@ -3,6 +3,7 @@
 without it. And what it tells is what torch's own hooks see in a second, equal pass."""
 
 import hashlib
+import functools
 import inspect
 import math
 import random
@@ -213,14 +214,31 @@ class Hooked:
             results.update((path, numbers(x)) for path, x in tensors_in(result))
 
         names = {module: name for name, module in model.named_modules()}
-        keywords = {"with_kwargs": True} if NEW else {}
         for module in names:
-            self._ends.append(module.register_forward_pre_hook(before, **keywords))
-            self._ends.append(module.register_forward_hook(after))
+            if NEW:
+                end = module.register_forward_pre_hook(before, with_kwargs=True)
+                self._ends.append(end.remove)
+                self._ends.append(module.register_forward_hook(after).remove)
+            else:  # this torch shows hooks no keywords
+                self._ends.append(wrap_forward(module, before, after))
 
     def remove(self):
         for end in self._ends:
-            end.remove()
+            end()
+
+
+def wrap_forward(module, before, after):
+    inner = module.forward
+
+    @functools.wraps(inner)
+    def forward(*args, **kwargs):
+        before(module, args, kwargs)
+        result = inner(*args, **kwargs)
+        after(module, args, result)
+        return result
+
+    module.forward = forward
+    return lambda: delattr(module, "forward")
 
 
 def two_steps(name, model):

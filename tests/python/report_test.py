@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -255,13 +256,17 @@ class Report(browser.BrowserTest):
             "rgb(244, 245, 247)",
         )
         self.browser.open(path)
+        self.addCleanup(self.browser.run, "localStorage.clear()")
         self.assertEqual(self.ground(), light)
         self.browser.prefer("dark")
         self.assertEqual(self.ground(), dark)
         self.browser.prefer("light")
         self.browser.run("document.getElementById('theme').click()")
         self.assertEqual(self.ground(), dark)
+        end = time.monotonic() + browser.SECONDS  # another process keeps it
         self.browser.open(path)
+        while self.ground() != dark and time.monotonic() < end:
+            self.browser.open(path)
         self.assertEqual(self.ground(), dark, "the choice is kept")
         self.browser.run("document.getElementById('theme').click()")
         self.assertEqual(self.ground(), light)
