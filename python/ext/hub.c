@@ -187,7 +187,7 @@ static PyObject *find_keywords(const struct hub *hub, PyObject *module, PyObject
 
     if (has_no_keywords(hub, module, args))
         return Py_NewRef(hub->held[NO_KEYWORDS]);
-    found = PyObject_CallFunctionObjArgs(hub->held[FIND_KEYWORDS], module, args, NULL);
+    found = PyObject_CallNoArgs(hub->held[FIND_KEYWORDS]);
     if (!found && is_interrupted())
         return NULL;
     return found ? found : Py_NewRef(Py_None);

@@ -3,7 +3,7 @@
  * through is here, for it is done twice a call; what is rare is left to the package.
  *
  * tell_before(module, args) calls each of `before` with (module, args, kwargs), or
- * without kwargs where find_keywords(module, args) does not know them either.
+ * without kwargs where find_keywords() does not know them either.
  * tell_after(module, args[, kwargs], result) calls each of `after` with (module, args,
  * kwargs or None, result). What a listener raises goes no further.
  * rare_before(...) and rare_after(...) are called instead while `rare` is true and as

@@ -47,9 +47,10 @@ bool live_is_module(const struct live_walk *walk, PyObject *object)
 
 bool live_is_scripted(struct str class_name)
 {
-    return str_is(class_name, "RecursiveScriptModule") ||
-           str_is(class_name, "ScriptModule") ||
-           str_is(class_name, "TopLevelTracedModule");
+    struct str name = class_short(class_name);
+
+    return str_is(name, "RecursiveScriptModule") || str_is(name, "ScriptModule") ||
+           str_is(name, "TopLevelTracedModule");
 }
 
 bool live_is_tensor(const struct live_walk *walk, PyObject *object)
@@ -509,6 +510,7 @@ static void note_original(struct live_walk *walk, PyObject *module)
 static void unfold_module(struct live_walk *walk, const struct live_task *task,
                           uint32_t index)
 {
+    const struct model *model = walk->build.model;
     PyObject *state = PyObject_GenericGetDict(task->object, NULL);
     uint32_t class_id = live_class(walk, Py_TYPE(task->object));
     struct module_dicts dicts;
@@ -521,8 +523,7 @@ static void unfold_module(struct live_walk *walk, const struct live_task *task,
         add_modules(walk, task, dicts.modules, class_id);
         add_attributes(walk, task, state);
         if (class_id != NO_CLASS &&
-            live_is_scripted(class_short(model_string(
-                walk->build.model, walk->build.model->classes[class_id].name))))
+            live_is_scripted(model_string(model, model->classes[class_id].name)))
             note_original(walk, task->object);
         set_object(walk, task->node, class_id, dicts.training);
         if (dicts.code)

@@ -116,7 +116,10 @@ static bool is_compiled_class(const struct model *model, uint32_t object)
 
 static uint16_t class_flags(const struct recorder *recorder, uint32_t object)
 {
-    return live_is_scripted(class_of(recorder->model, object)) ? RUN_SCRIPTED : 0;
+    const struct model *model = recorder->model;
+    struct str name = place_class(model, model->objects[object].place);
+
+    return live_is_scripted(name) ? RUN_SCRIPTED : 0;
 }
 
 bool recorder_in_backward(struct recorder *recorder)

@@ -123,7 +123,7 @@ class Budget:  # run/budget.h
 class Hub:  # python/ext/hub.h
     def __new__(
         cls,
-        find_keywords: Callable[[Any, tuple[Any, ...]], dict[str, Any] | None],
+        find_keywords: Callable[[], dict[str, Any] | None],
         rare_before: Callable[..., None],
         rare_after: Callable[..., None],
         is_tracing: Callable[[], Any],

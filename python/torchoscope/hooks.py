@@ -211,11 +211,11 @@ def _rare_before(module, args):
         _watch_compiler()
     if _wrapped and _told_by_wrapper(module, False):
         return
-    kwargs = _keywords(module, args)
+    kwargs = _keywords()
     _tell_before(module, args, *(() if kwargs is None else (kwargs,)))
 
 
-def _keywords(module, args):
+def _keywords():
     """The keyword arguments of a call, which torch does not show to global hooks before
     it, and old ones to none: they stand in its frame. Looking there takes a microsecond,
     so it is done only where there may be some. None: not known."""
@@ -241,7 +241,7 @@ def _rare_after(module, args, *rest):
     elif rest[0] is None and (error := _error_of(sys._getframe(2))) is not None:
         _tell_raised(module, args, error)
     else:
-        _tell_after(module, args, _keywords(module, args), rest[0])
+        _tell_after(module, args, _keywords(), rest[0])
 
 
 def _error_of(frame):

@@ -2,8 +2,8 @@
 """Recording changes nothing: twenty steps of training give the same bits with it and
 without it. And what it tells is what torch's own hooks see in a second, equal pass."""
 
-import hashlib
 import functools
+import hashlib
 import inspect
 import math
 import random
