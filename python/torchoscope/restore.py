@@ -3,6 +3,7 @@
 import contextlib
 import random
 import sys
+import warnings
 
 import torch
 
@@ -45,57 +46,184 @@ def modules_of(holder):
 
 @contextlib.contextmanager
 def state_guard(model):
-    """Buffers, gradients, random state and train/eval mode are the same after the block
-    as before it. Parameters are not copied. Inside, parameters have no gradients."""
-    modules = [module for _, module in modules_of(model)]
-    flags = [module.training for module in modules]
-    buffers = [(module, _saved_buffers(module)) for module in modules]
-    grads = _take_gradients(modules)
+    """Parameters and buffers (which there are, their shapes, the values of buffers),
+    gradients, random state and train/eval mode are the same after the block as before
+    it. The values of parameters are not copied. Inside, parameters have no gradients.
+    What cannot be put back is named in a warning."""
+    saved = [_Saved(name, module) for name, module in modules_of(model)]
+    grads = _take_gradients(saved)
     chance = _saved_random()
     try:
         yield model
     finally:
-        _restore_random(chance)
-        for module, training in zip(modules, flags):
-            module.training = training
-        for module, saved in buffers:
-            _restore_buffers(module, saved)
-        for parameter, grad in grads:
-            parameter.grad = grad
+        failed = _Failed()
+        _restore_random(chance, failed)
+        for one in saved:
+            one.restore(failed)
+        for name, parameter, grad in grads:
+            with failed.noting(f"the gradient of {name}"):
+                parameter.grad = grad
+        failed.warn()
 
 
-def _saved_buffers(module):
-    return [
-        (name, buffer, _copy(buffer), buffer is not None and buffer.requires_grad)
-        for name, buffer in module._buffers.items()
-    ]
+class _Failed:
+    """What could not be put back: one failure does not stop the others."""
+
+    def __init__(self):
+        self._texts = []
+
+    @contextlib.contextmanager
+    def noting(self, what):
+        try:
+            yield
+        except Exception as error:
+            self._texts.append(f"{what} ({type(error).__name__}: {error})")
+
+    def warn(self):
+        if self._texts:
+            text = "; ".join(self._texts)
+            warnings.warn(f"torchoscope could not restore {text}", stacklevel=4)
 
 
-def _copy(buffer):
-    if buffer is None or torch.nn.parameter.is_lazy(buffer):
+class _Saved:
+    """A module as it is now."""
+
+    def __init__(self, name, module):
+        self.name, self._module, self._training = name, module, module.training
+        self.parameters = {
+            key: _SavedTensor(one, copy=False)
+            for key, one in module._parameters.items()
+        }
+        self._buffers = {
+            key: _SavedTensor(one, copy=True) for key, one in module._buffers.items()
+        }
+        self._modules = dict(module._modules.items())
+        self._transient = set(getattr(module, "_non_persistent_buffers_set", ()))
+        # The dict is the module's own; its values are not copied.
+        self._attributes = dict(module.__dict__)
+
+    def restore(self, failed):
+        module = self._module
+        with failed.noting(f"the mode of {self.name or 'the model'}"):
+            module.training = self._training
+        with failed.noting(f"the members of {self.name or 'the model'}"):
+            self._restore_members()
+        for key, one in (*self.parameters.items(), *self._buffers.items()):
+            with failed.noting(f"{self.name}.{key}".lstrip(".")):
+                one.restore()
+
+    def _restore_members(self):
+        module = self._module
+        wanted = (
+            (module._parameters, _objects(self.parameters)),
+            (module._buffers, _objects(self._buffers)),
+            (module._modules, self._modules),
+        )
+        # A layer made in forward often comes with a flag ("built"), and takes the place
+        # of a plain attribute: where members came or went, both are put back.
+        if any(not _same_members(now, was) for now, was in wanted):
+            _set_members(module.__dict__, self._attributes)
+            getattr(module, "_non_persistent_buffers_set", set()).clear()
+            getattr(module, "_non_persistent_buffers_set", set()).update(self._transient)
+        for now, was in wanted:
+            _set_members(now, was)
+
+
+def _objects(saved):
+    return {key: one.tensor for key, one in saved.items()}
+
+
+def _same_members(now, was):
+    """Same names; None where there was None. A tensor that was replaced is the same
+    member."""
+    # Those of TorchScript are no dicts, though they have keys().
+    return list(now.keys()) == list(was) and all(
+        (now[key] is None) == (one is None) for key, one in was.items()
+    )
+
+
+def _set_members(now, was):
+    """The very same objects under the same names, in the same order."""
+    if list(now.keys()) != list(was):
+        now.clear()
+        now.update(was)
+        return
+    for key, one in was.items():
+        if now[key] is not one:
+            now[key] = one
+
+
+class _SavedTensor:
+    """A parameter or buffer: where its values lie, and of a buffer the values too."""
+
+    def __init__(self, tensor, copy):
+        self.tensor = tensor  # may be None
+        self._alias = self._values = self._error = None
+        if tensor is None or torch.nn.parameter.is_lazy(tensor):
+            return
+        self._requires_grad, self._leaf = tensor.requires_grad, tensor.is_leaf
+        try:
+            # Keeps storage, shape and strides, whatever happens to the tensor.
+            alias = tensor.detach()
+            self._stored = _bytes_stored(tensor)
+            self._values = alias.clone() if copy else None
+            self._alias = alias
+        except Exception as error:  # a subclass that implements neither
+            self._error = error if copy else None
+
+    def restore(self):
+        if self._error is not None:
+            raise self._error
+        if self._alias is None:
+            return
+        tensor = self.tensor
+        if _is_cut(self._alias, self._stored):
+            # Its storage was made smaller: nobody has the values of a parameter then.
+            if self._values is None:
+                raise RuntimeError("its storage was made smaller")
+            self._alias = self._values
+        if not _lie_alike(tensor, self._alias):
+            tensor.data = self._alias
+        if self._values is not None:
+            _write(tensor, self._values)
+        if tensor.grad_fn is not None and self._leaf:
+            tensor.detach_()
+        if tensor.requires_grad != self._requires_grad and tensor.is_leaf:
+            tensor.requires_grad_(self._requires_grad)
+
+
+def _lie_alike(a, b):
+    """Same memory, seen in the same way."""
+    if (a.shape, a.dtype, a.device) != (b.shape, b.dtype, b.device):
+        return False
+    if a.layout != torch.strided:
+        return True
+    try:
+        return a.stride() == b.stride() and a.data_ptr() == b.data_ptr()
+    except (RuntimeError, NotImplementedError):  # tensors without memory
+        return True
+
+
+def _bytes_stored(tensor):
+    try:
+        if hasattr(tensor, "untyped_storage"):
+            return tensor.untyped_storage().nbytes()
+        return tensor.storage().nbytes()
+    except (RuntimeError, NotImplementedError):  # sparse, and others without one
         return None
-    return buffer.detach().clone()
 
 
-def _restore_buffers(module, saved):
-    # What the pass added goes, and what it replaced comes back, the very same object
-    # with the values it had.
-    known = {name for name, *_ in saved}
-    # Of TorchScript these are no dicts, though they have keys().
-    for name in [name for name in module._buffers.keys() if name not in known]:
-        del module._buffers[name]
-    for name, buffer, values, requires_grad in saved:
-        module._buffers[name] = buffer
-        if values is None:
-            continue
-        with torch.no_grad():
-            if buffer.is_inference() and not torch.is_inference_mode_enabled():
-                with torch.inference_mode():
-                    buffer.copy_(values)
-            elif not _equal(buffer, values):
+def _is_cut(tensor, stored):
+    return stored is not None and (_bytes_stored(tensor) or 0) < stored
+
+
+def _write(buffer, values):
+    with torch.no_grad():
+        if buffer.is_inference() and not torch.is_inference_mode_enabled():
+            with torch.inference_mode():
                 buffer.copy_(values)
-        if buffer.grad_fn is not None:
-            buffer.detach_().requires_grad_(requires_grad)
+        elif not _equal(buffer, values):
+            buffer.copy_(values)
 
 
 def _equal(a, b):
@@ -107,16 +235,17 @@ def _equal(a, b):
         return False
 
 
-def _take_gradients(modules):
+def _take_gradients(saved):
     taken, seen = [], set()
-    for module in modules:
-        for parameter in module._parameters.values():
+    for module in saved:
+        for key, one in module.parameters.items():
+            parameter = one.tensor
             if parameter is None or id(parameter) in seen:
                 continue
             seen.add(id(parameter))
             if torch.nn.parameter.is_lazy(parameter):
                 continue
-            taken.append((parameter, parameter.grad))
+            taken.append((f"{module.name}.{key}".lstrip("."), parameter, parameter.grad))
             parameter.grad = None
     return taken
 
@@ -139,14 +268,15 @@ def _saved_random():
     return saved
 
 
-def _restore_random(saved):
-    torch.set_rng_state(saved["torch"])
-    random.setstate(saved["python"])
-    if "cuda" in saved:
-        torch.cuda.set_rng_state_all(saved["cuda"])
-    if "mps" in saved:
-        torch.mps.set_rng_state(saved["mps"])
-    if "xpu" in saved:
-        torch.xpu.set_rng_state_all(saved["xpu"])
-    if "numpy" in saved:
-        sys.modules["numpy.random"].set_state(saved["numpy"])
+def _restore_random(saved, failed):
+    restorers = {
+        "torch": torch.set_rng_state,
+        "python": random.setstate,
+        "cuda": torch.cuda.set_rng_state_all,
+        "mps": lambda state: torch.mps.set_rng_state(state),
+        "xpu": lambda state: torch.xpu.set_rng_state_all(state),
+        "numpy": lambda state: sys.modules["numpy.random"].set_state(state),
+    }
+    for name, state in saved.items():
+        with failed.noting(f"the random state of {name}"):
+            restorers[name](state)
