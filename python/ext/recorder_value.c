@@ -233,7 +233,7 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
         .numel = look->numel,
     };
 
-    if (strided && (look->flags & (LIVE_READABLE | LIVE_DEVICE)) &&
+    if (strided && (look->flags & (LIVE_READABLE | LIVE_DEVICE | LIVE_NO_DATA)) &&
         !(look->flags & LIVE_LOCAL))
         value.storage = seen_storage(recorder->seen, tensor, &is_new);
     value.flags = value_flags(recorder, tensor, look, flags);

@@ -216,6 +216,10 @@ static bool look_fast(const struct torch *torch, PyObject *tensor,
 
 /* --- the slow way */
 
+/* Told apart by address. */
+static const char no_data_meta[] = "no data (meta)";
+static const char no_data_fake[] = "no data (fake)";
+
 static bool call_with(PyObject *callable, PyObject *tensor)
 {
     PyObject *answer =
@@ -264,7 +268,7 @@ static const char *odd_kind(const struct torch *torch, PyObject *tensor,
     if (why)
         return why;
     if (!torch_flag(tensor, NAME_is_cpu) && torch_flag(tensor, NAME_is_meta))
-        return "no data (meta)";
+        return no_data_meta;
     if (call_with(torch->is_wrapped, tensor) || call_with(torch->is_batched, tensor) ||
         call_with(torch->is_tracking, tensor))
         return "inside a function transform";
@@ -353,7 +357,7 @@ static const char *odd_class(PyObject *tensor)
     name = PyObject_GetAttrString(type, "__name__");
     text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     if (text && strcmp(text, "FakeTensor") == 0)
-        why = "no data (fake)";
+        why = no_data_fake;
     else if (text && strcmp(text, "AsyncCollectiveTensor") == 0)
         why = "a collective is under way";
     ext_swallow();
@@ -401,10 +405,14 @@ static void look_slow(const struct torch *torch, PyObject *tensor,
     else
         own_device(torch, tensor, to);
     to->why = odd_kind(torch, tensor, to);
+    if (to->why == no_data_meta)
+        to->flags |= LIVE_NO_DATA;
     if (!look_at_shape(torch, tensor, to))
         return;
     if (!to->why && !exact)
         to->why = odd_class(tensor);
+    if (to->why == no_data_fake)
+        to->flags |= LIVE_NO_DATA;
     if (to->why && to->layout == LAYOUT_STRIDED &&
         integers_of(PyObject_CallMethodObjArgs(tensor, torch->names[NAME_stride], NULL),
                     to->strides) != to->rank)

@@ -23,8 +23,9 @@ enum live_flag {
     LIVE_DEVICE = 16,    /* values exist, but only its device can read them */
     LIVE_INFERENCE = 32, /* has no version */
     LIVE_LEAF = 64,
-    LIVE_EXACT = 128, /* a plain Tensor or Parameter, no subclass */
-    LIVE_LOCAL = 256, /* of a DTensor: this is its local part */
+    LIVE_EXACT = 128,   /* a plain Tensor or Parameter, no subclass */
+    LIVE_LOCAL = 256,   /* of a DTensor: this is its local part */
+    LIVE_NO_DATA = 512, /* has a storage, but nothing in it: meta and fake tensors */
 };
 
 /* A tensor, looked at. Good while the object is held and Python is not run. */

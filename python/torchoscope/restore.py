@@ -198,19 +198,25 @@ def _lie_alike(a, b):
         return False
     if a.layout != torch.strided:
         return True
+    if a.stride() != b.stride() or a.storage_offset() != b.storage_offset():
+        return False
+    one, other = _storage_of(a), _storage_of(b)
+    return one is None or other is None or one._cdata == other._cdata
+
+
+def _storage_of(tensor):
+    """None: sparse tensors and wrappers have none."""
     try:
-        return a.stride() == b.stride() and a.data_ptr() == b.data_ptr()
-    except (RuntimeError, NotImplementedError):  # tensors without memory
-        return True
+        if hasattr(tensor, "untyped_storage"):
+            return tensor.untyped_storage()
+        return tensor.storage()
+    except (RuntimeError, NotImplementedError):
+        return None
 
 
 def _bytes_stored(tensor):
-    try:
-        if hasattr(tensor, "untyped_storage"):
-            return tensor.untyped_storage().nbytes()
-        return tensor.storage().nbytes()
-    except (RuntimeError, NotImplementedError):  # sparse, and others without one
-        return None
+    storage = _storage_of(tensor)
+    return None if storage is None else storage.nbytes()
 
 
 def _is_cut(tensor, stored):

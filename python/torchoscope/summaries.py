@@ -189,12 +189,23 @@ def _unlazy(model, given):
     for _, module in modules_of(model):
         own = (*module._parameters.values(), *module._buffers.values())
         if any(one is not None and is_lazy(one) for one in own):
-            model = copy.deepcopy(model)
+            model = copy.deepcopy(model, _lazy_buffers(model))
             with state_guard(model), torch.no_grad(), contextlib.suppress(Exception):
                 args, kwargs = given.make()
                 model(*args, **kwargs)
             return model
     return model
+
+
+def _lazy_buffers(model):
+    """For deepcopy(), by id: torch cannot copy lazy buffers, only lazy parameters."""
+    copies = {}
+    for _, module in modules_of(model):
+        for one in module._buffers.values():
+            if one is not None and torch.nn.parameter.is_lazy(one):
+                kind = {"device": one.device, "dtype": one.dtype}
+                copies[id(one)] = torch.nn.UninitializedBuffer(**kind)
+    return copies
 
 
 def _is_compiled(model):

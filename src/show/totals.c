@@ -19,6 +19,21 @@ uint64_t totals_activations(const struct run *run)
     return sum;
 }
 
+bool totals_activations_known(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->n_ios; i++) {
+        const struct run_io *io = &run->ios[i];
+        const struct run_value *value;
+
+        if (io->kind != RUN_OUT || io->value == RUN_NONE)
+            continue;
+        value = &run->values[io->value];
+        if (value->storage == RUN_NONE && value->numel > 0)
+            return false;
+    }
+    return true;
+}
+
 static void write_params(struct buf *to, const struct counts *total)
 {
     uint64_t tied = total->stored - total->params;
@@ -51,11 +66,31 @@ static void add_memory(struct buf *to, uint64_t *sum, uint64_t bytes, const char
     *sum += bytes;
 }
 
+/* " + 96B of activations"; false: not all of them are known. */
+static bool add_activations(struct buf *to, uint64_t *sum, const struct run *run)
+{
+    uint64_t bytes = totals_activations(run);
+    bool known = totals_activations_known(run);
+
+    if (known) {
+        add_memory(to, sum, bytes, "activations");
+    } else if (bytes == 0) {
+        buf_text(to, *sum > 0 ? " + activations (not known)" : "activations not known");
+    } else {
+        buf_text(to, *sum > 0 ? " + at least " : "at least ");
+        text_bytes(to, bytes);
+        buf_text(to, " of activations");
+        *sum += bytes;
+    }
+    return known;
+}
+
 static void write_memory(struct buf *to, const struct show *show)
 {
     const struct counts *total = &show->session->total;
     const struct run *run = show->session->run;
     uint64_t sum = 0, held;
+    bool known = true;
     const char *what = total->buffers > 0 ? "parameters and buffers" : "parameters";
 
     add_memory(to, &sum, total->bytes, what);
@@ -65,13 +100,13 @@ static void write_memory(struct buf *to, const struct show *show)
 
         if (newest != RUN_NONE)
             add_memory(to, &sum, run_io_bytes(run, newest, RUN_IN), "inputs");
-        add_memory(to, &sum, totals_activations(run), "activations");
+        known = add_activations(to, &sum, run);
     }
     if (sum > held && held > 0) {
-        buf_text(to, " = ");
+        buf_text(to, known ? " = " : " = at least ");
         text_bytes(to, sum);
     }
-    if (sum == 0)
+    if (sum == 0 && known)
         buf_text(to, "none");
 }
 

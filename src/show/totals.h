@@ -14,5 +14,8 @@ void totals_write(const struct pen *pen, const struct show *show);
 /* Bytes of all storages that the calls of a run gave as results for the first time:
  * what a pass makes, if nothing of it is given back on the way. */
 uint64_t totals_activations(const struct run *run);
+/* False: the storage of a result is not known (sparse, nested, wrappers), so that the
+ * sum above is a lower bound. */
+bool totals_activations_known(const struct run *run);
 
 #endif

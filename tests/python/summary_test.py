@@ -234,6 +234,16 @@ class Restored(unittest.TestCase):
         self.assertIn("Linear(6→4)", str(summary(model, (2, 6))))
         self.assertIsInstance(model[0], nn.LazyLinear)
 
+    def test_lazy_buffers(self):
+        model = nn.Sequential(nn.LazyConv2d(4, 1), nn.LazyBatchNorm2d())
+        found = summary(model, (3, 2, 5, 5))
+        self.assertEqual(found.json["counts"]["unique"], 2 * 4 + 4 + 4 + 4)
+        self.assertEqual(found.recording.calls("1")[-1].outputs[0].shape, [3, 4, 5, 5])
+        self.assertTrue(torch.nn.parameter.is_lazy(model[1].running_mean))
+        with torch.no_grad():
+            model(torch.randn(3, 2, 5, 5))
+        self.assertEqual(model[1].num_batches_tracked.item(), 1)
+
     def test_the_model_is_not_held(self):
         model = ResNet()
         gone = weakref.ref(model)
@@ -423,6 +433,41 @@ def shown(*args, **kwargs):
     with contextlib.redirect_stdout(out):
         assert torchoscope.explore(*args, **kwargs) is None
     return out.getvalue()
+
+
+class Sparse(nn.Module):
+    def forward(self, x):
+        return x.to_sparse()
+
+
+class Activations(unittest.TestCase):
+    """Their bytes: those of storages, or a lower bound that says so."""
+
+    def memory(self, model):
+        lines = str(summary(model, (3, 4))).splitlines()
+        return next(line for line in lines if line.startswith("memory"))
+
+    def layers(self):
+        return nn.Sequential(nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Flatten())
+
+    def test_of_a_model_without_data_they_follow_from_shapes(self):
+        meta = self.memory(self.layers().to("meta"))
+        self.assertEqual(meta, self.memory(self.layers()))
+        self.assertIn("96B of activations = 304B", meta)
+
+    @unittest.skipUnless(NEW_TORCH, "fake tensors as of torch 2")
+    def test_of_a_model_of_fake_tensors_too(self):
+        from torch._subclasses import FakeTensorMode
+
+        with FakeTensorMode(), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            text = str(summary(self.layers(), torch.randn(3, 4)))
+        self.assertIn("96B of activations = 304B", text)
+
+    def test_where_a_storage_is_not_known_the_total_is_a_lower_bound(self):
+        text = self.memory(nn.Sequential(nn.Linear(4, 4), Sparse()))
+        self.assertIn("+ at least 48B of activations = at least 176B", text)
+        self.assertIn("48B of inputs + activations (not known)", self.memory(Sparse()))
 
 
 class Tied(unittest.TestCase):
