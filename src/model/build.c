@@ -344,7 +344,8 @@ void build_pickle_event(struct build *build, const struct pickle_event *event)
 }
 
 /* Did the nodes come in pre-order? Most files list what they hold that way. Each must
- * then stand below the one before it, or below one that is above that. */
+ * then stand below the one before it, or below one that is above that; and siblings
+ * must be linked in the order they came. */
 static bool in_order(const struct build *build)
 {
     const uint32_t *parent = build->model->parent;
@@ -355,6 +356,9 @@ static bool in_order(const struct build *build)
         while (above > parent[node])
             above = parent[above];
         if (above != parent[node])
+            return false;
+        above = node_next(build, node);
+        if (above < node)
             return false;
     }
     return true;
@@ -504,6 +508,7 @@ struct model *build_finish(struct build *build, struct err *err)
                       "the file needs more memory than its size allows; what came "
                       "after that is left out");
     }
+    build_sort_siblings(build);
     if ((!in_order(build) && order_nodes(build) < 0) || make_columns(build) < 0) {
         arena_err(&model->arena, model->path, err);
         return NULL;

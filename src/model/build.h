@@ -62,7 +62,8 @@ uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
 uint32_t build_leaf(struct build *build, uint32_t parent, enum place_kind kind,
                     struct str name, bool *ret_again);
 /* The parent below which a tensor with this dotted name stands, with modules made on
- * the way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight". */
+ * the way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight".
+ * build_finish() sorts numbered siblings below such parents by number. */
 uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
                       struct str *ret_last);
 void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);

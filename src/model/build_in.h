@@ -2,6 +2,7 @@
  *
  *   build.c         strings, objects, classes, storages, findings, the pickle log
  *   build_nodes.c   the tree: new nodes, and finding by name those that are there
+ *   build_order.c   numbered siblings in the order of their numbers
  *   build_tensor.c  tensors: checks, shapes, ties */
 #ifndef MODEL_BUILD_IN_H
 #define MODEL_BUILD_IN_H
@@ -15,12 +16,16 @@
  * the first. */
 struct build_node {
     uint8_t kind, flags;
-    uint8_t listed; /* enum listed */
-    bool in_table;  /* it stands in build->by_name */
+    uint8_t listed;    /* enum listed */
+    bool in_table : 1; /* it stands in build->by_name */
+    bool dotted : 1;   /* dotted names led to what stands below it */
 };
 
 /* Can a node be found by its name, and by whom? */
 enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
+
+/* Put numbered siblings below dotted names in order; build_order.c says which. */
+void build_sort_siblings(struct build *build);
 
 /* The first child of a node, or NO_PLACE; the next sibling, or NO_PLACE. */
 static inline uint32_t node_first(const struct build *build, uint32_t node)

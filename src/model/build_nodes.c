@@ -212,11 +212,13 @@ uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
 {
     ptrdiff_t dot;
 
+    build->nodes[parent].dotted = true;
     while ((dot = str_find_char(dotted, '.')) >= 0) {
         parent =
             build_child(build, parent, PLACE_MODULE, str_head(dotted, (size_t)dot));
         if (parent == NO_PLACE)
             return NO_PLACE;
+        build->nodes[parent].dotted = true;
         dotted = str_from(dotted, (size_t)dot + 1);
     }
     *ret_last = dotted;

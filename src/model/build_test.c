@@ -123,6 +123,68 @@ TEST(storages_that_are_numbered_share_one_string)
     build_release(&b);
 }
 
+/* The names of the children of the root, from dotted names given as one text. */
+static void children_of_names(const char *names, struct buf *to)
+{
+    struct str rest = str_of(names), name, last;
+    struct model *model;
+    struct build b;
+    char text[32];
+
+    CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
+    while (str_split(&rest, ' ', &name)) {
+        uint32_t parent = build_dotted(&b, 0, name, &last);
+
+        snprintf(text, sizeof text, "%.*s", STR_ARG(last));
+        add(&b, parent, text, add_storage(&b, 24), 0);
+    }
+    model = build_finish(&b, NULL);
+    buf_clear(to);
+    for (uint32_t p = 1; p < model->n_places; p = model->end[p])
+        buf_printf(to, "%s%.*s", p > 1 ? " " : "", STR_ARG(place_name(model, p)));
+    model_free(model);
+    build_release(&b);
+}
+
+TEST(numbered_siblings_below_dotted_names_are_in_the_order_of_their_numbers)
+{
+    static const char *const names[][2] = {
+        {"0.a 1.a 10.a 11.a 2.a", "0 1 2 10 11"},
+        {"7.a 3.a 5.a", "3 5 7"},
+        {"head 10.a norm.b 2.a 2.c tail", "head 2 norm 10 tail"},
+        {"l_0.a l_1.a l_10.a l_2.a", "l_0 l_1 l_2 l_10"},
+        {"l_0.a l_1.a l_10.a l_2.a l_9.a l_11.a", "l_0 l_1 l_2 l_9 l_10 l_11"},
+        {"fc2.a fc1.a", "fc2 fc1"},
+        {"conv1.a bn1.a conv2.a bn2.a", "conv1 bn1 conv2 bn2"},
+        {"conv10.a bn1.a conv2.a", "conv2 bn1 conv10"},
+        {"b.a a.a", "b a"},
+        {"w0 w1 w10 w2", "w0 w1 w2 w10"},
+        {"1111111111111111111.a 2.a 1.a", "1111111111111111111 1 2"},
+    };
+    struct buf got = BUF_INIT;
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        children_of_names(names[i][0], &got);
+        CHECK_STR(buf_cstr(&got), names[i][1]);
+    }
+    buf_release(&got);
+}
+
+TEST(registered_siblings_keep_their_order)
+{
+    struct model *model;
+    struct build b;
+
+    CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
+    build_node(&b, 0, PLACE_MODULE, STR("10"));
+    build_node(&b, 0, PLACE_MODULE, STR("2"));
+    model = build_finish(&b, NULL);
+    CHECK_STR(path_of(model, 1), "10");
+    CHECK_STR(path_of(model, 2), "2");
+    model_free(model);
+    build_release(&b);
+}
+
 TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
 {
     static const char *const paths[] = {"",    "a",          "a.b", "a.b.weight",

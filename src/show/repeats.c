@@ -97,6 +97,19 @@ static bool equal_to(const struct model *model, const uint64_t *shapes, uint32_t
     return may_repeat(model, place) && shapes[place] == shapes[other];
 }
 
+/* Is the order of what stands below a place only that of a file? So it is with modules
+ * that names alone tell of: where one shard ends and the next begins, a layer has its
+ * parts in another order than its equals. */
+static bool is_unordered(const struct model *model, uint32_t place)
+{
+    const struct object *object;
+
+    if (model->kind[place] != PLACE_MODULE)
+        return false;
+    object = place_object(model, place);
+    return !object || object->class_id == NO_CLASS || object->guessed;
+}
+
 /* A number for each place: equal subtrees have equal numbers. */
 static void find_shapes(const struct show *show, uint64_t *shapes)
 {
@@ -106,7 +119,11 @@ static void find_shapes(const struct show *show, uint64_t *shapes)
         uint32_t parent = model->parent[p];
 
         shapes[p] = hash_mix(own_hash(show, p), shapes[p]);
-        if (parent != NO_PLACE)
+        if (parent == NO_PLACE)
+            continue;
+        if (is_unordered(model, parent))
+            shapes[parent] += hash_mix(hash_mix(1, model->name[p]), shapes[p]);
+        else
             shapes[parent] =
                 hash_mix(hash_mix(shapes[parent], model->name[p]), shapes[p]);
     }
