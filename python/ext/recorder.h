@@ -69,11 +69,16 @@ struct recorder {
     PyObject *device;
 };
 
+enum recorder_wants {
+    RECORDER_WANTS_ELEMENTS = 1, /* kept too */
+    RECORDER_WANTS_ANEW = 2,     /* measured now, and again the next time: it changes in
+                                    ways that neither version nor fingerprint tell */
+};
 /* The value number of a tensor as it is now: known, or measured and entered. RUN_NONE
- * if nothing can be said. Used for arguments, results and gradients alike. `flags` are
- * added to those of a new value (enum run_value_flag). May release the GIL: look at
- * recorder->trace afterwards. Never raises. */
-uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned flags);
+ * if nothing can be said. Used for arguments, results and gradients alike. `wants`:
+ * enum recorder_wants. May release the GIL: look at recorder->trace afterwards. Never
+ * raises. */
+uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants);
 /* The number of this thread's stack. */
 uint32_t recorder_thread(struct recorder *recorder);
 uint64_t recorder_clock(void); /* base/clock.h; TORCHOSCOPE_CLOCK=ticks for tests */

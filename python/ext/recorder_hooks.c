@@ -65,8 +65,8 @@ struct visit {
     uintptr_t depth; /* before forward: where the C stack stands */
     uint32_t next;   /* the argument that is expected next, among those seen before */
     uint32_t index;  /* of the frame */
-    bool keep;
-    bool flows;    /* some tensor that was met requires a gradient */
+    unsigned wants;  /* enum recorder_wants */
+    bool flows;      /* some tensor that was met requires a gradient */
     bool same;     /* after forward: these are the arguments that were seen before it */
     bool compiled; /* the module is what torch.compile() made of one of the model */
 };
@@ -201,7 +201,7 @@ static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
         input = *same;
         input.flags = RUN_IO_SAME;
     } else {
-        struct measured measured = recorder_measure(recorder, tensor, 0, visit->keep);
+        struct measured measured = recorder_measure(recorder, tensor, visit->wants);
 
         if (!recorder->trace)
             return -1;
@@ -263,7 +263,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     visit->frame = visit->stack->frames[visit->stack->n - 1];
     if (call == RUN_NONE)
         return;
-    visit->keep = recorder_keeps(recorder, object, call);
+    visit->wants = recorder_keeps(recorder, object, call) ? RECORDER_WANTS_ELEMENTS : 0;
     visit->flows = false;
     names = recorder_names(recorder, module, object);
     walk_arguments(args, kwargs, names, add_input, visit, &cut);
@@ -407,6 +407,21 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
 
 /* --- after */
 
+/* By its version, and where that says nothing (.data, NumPy, inference mode), by what
+ * it holds. */
+static bool is_overwritten(const struct input *input, PyObject *tensor)
+{
+    struct live_tensor look;
+    uint64_t print;
+
+    if (input->version >= 0 && tensor_version(tensor) != input->version)
+        return true;
+    if (input->print == 0 || !tensor_look(tensor, &look))
+        return false;
+    print = tensor_print(&look);
+    return print && print != input->print;
+}
+
 /* An argument again, after forward: was it overwritten? What is met for the first time
  * (a keyword of an old torch, or what another hook put in) is measured now; but what
  * forward itself put into a list or cache that it was given is no argument. */
@@ -424,8 +439,7 @@ static int check_input(void *user, PyObject *tensor, const char *path, size_t le
             return visit->same ? 0 : add_input(visit, tensor, path, len);
     }
     visit->next = i + 1;
-    if (stack->inputs[i].version >= 0 &&
-        tensor_version(tensor) != stack->inputs[i].version)
+    if (is_overwritten(&stack->inputs[i], tensor))
         stack->inputs[i].flags |= RUN_IO_REPLACED;
     return 0;
 }
@@ -434,36 +448,32 @@ static int add_output(void *user, PyObject *tensor, const char *path, size_t len
 {
     struct visit *visit = user;
     struct recorder *recorder = visit->recorder;
-    struct measured measured = recorder_measure(recorder, tensor, 0, visit->keep);
+    struct measured measured = recorder_measure(recorder, tensor, visit->wants);
     struct stack *stack = visit->stack;
     uint8_t flags = 0;
 
     if (!recorder->trace)
         return -1;
     visit->flows |= measured.grad;
-    for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++) {
-        struct input *input = &stack->inputs[i];
-
-        if (input->tensor != tensor)
-            continue;
-        flags = RUN_IO_SAME;
-        if (input->version < 0 && measured.print && input->print != measured.print)
-            input->flags |= RUN_IO_REPLACED;
-    }
+    for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++)
+        if (stack->inputs[i].tensor == tensor)
+            flags = RUN_IO_SAME;
     trace_io(recorder->trace, visit->frame.call, RUN_OUT,
              trace_string(recorder->trace, path, len), measured.value, flags);
     return 0;
 }
 
-/* Results are entered before the arguments, for what they tell about those: an argument
- * without a version that is a result now may hold something else. */
+/* Arguments are entered when the call ends: only now is known which were overwritten.
+ */
 static void see_results(struct visit *visit, PyObject *module, PyObject *args,
                         PyObject *kwargs, PyObject *result)
 {
     struct recorder *recorder = visit->recorder;
     int cut = 0;
 
-    visit->keep = recorder_keeps(recorder, visit->frame.object, visit->frame.call);
+    visit->wants = recorder_keeps(recorder, visit->frame.object, visit->frame.call)
+                       ? RECORDER_WANTS_ELEMENTS
+                       : 0;
     visit->next = visit->frame.inputs;
     visit->flows = false;
     visit->same = visit->frame.args == args;

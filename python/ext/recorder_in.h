@@ -18,7 +18,7 @@ struct input {
     const void *tensor; /* only compared: it is not held */
     uint32_t path, value;
     int64_t version;
-    uint64_t print; /* of its statistics, where it has no version */
+    uint64_t print; /* its fingerprint */
     uint8_t flags;  /* enum run_io_flag */
 };
 
@@ -90,9 +90,9 @@ struct measured {
     uint64_t print;
     bool grad; /* it requires a gradient */
 };
-/* As recorder_value(); the elements are kept too, if wanted. */
+/* As recorder_value(). */
 struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
-                                 unsigned flags, bool keep);
+                                 unsigned wants);
 /* Ask the device for what it has yet to tell. */
 void recorder_flush(struct recorder *recorder);
 /* The clock of the device: a call begins or ends (NAME_start, NAME_end); work of ours

@@ -1,11 +1,13 @@
-/* Parameters and their gradients, as they are at one moment. */
+/* Parameters and their gradients, as they are at one moment. They are measured each
+ * time: a fused optimizer writes parameters, and an all-reduce gradients, without
+ * raising their version, and perhaps only a few rows of them. */
 #include "ext/recorder_in.h"
 #include "ext/torch.h"
 
 static void record_one(struct recorder *recorder, uint32_t number, PyObject *tensor,
                        bool gradient)
 {
-    uint32_t value = recorder_value(recorder, tensor, 0);
+    uint32_t value = recorder_value(recorder, tensor, RECORDER_WANTS_ANEW);
 
     if (recorder->trace && value != RUN_NONE)
         trace_param(recorder->trace, number, gradient, value);

@@ -201,8 +201,10 @@ static uint32_t class_name(struct trace *trace, PyObject *tensor)
 }
 
 static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
-                           const struct live_tensor *look, unsigned flags)
+                           const struct live_tensor *look)
 {
+    unsigned flags = 0;
+
     if (look->flags & LIVE_GRAD)
         flags |= RUN_REQUIRES_GRAD;
     if (look->flags & LIVE_INFERENCE)
@@ -217,8 +219,7 @@ static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
 
 /* Enter a value of which the statistics are known, or why there are none. */
 static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
-                            const struct live_tensor *look, const struct stats *stats,
-                            unsigned flags)
+                            const struct live_tensor *look, const struct stats *stats)
 {
     struct trace *trace = recorder->trace;
     bool strided = look->layout == LAYOUT_STRIDED, is_new = false;
@@ -236,7 +237,7 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
     if (strided && (look->flags & (LIVE_READABLE | LIVE_DEVICE | LIVE_NO_DATA)) &&
         !(look->flags & LIVE_LOCAL))
         value.storage = seen_storage(recorder->seen, tensor, &is_new);
-    value.flags = value_flags(recorder, tensor, look, flags);
+    value.flags = value_flags(recorder, tensor, look);
     if (is_new)
         value.flags |= RUN_NEW_STORAGE;
     if (stats && stats->sampled)
@@ -309,63 +310,60 @@ static void follow_epoch(struct recorder *recorder)
     seen_clear(recorder->seen);
 }
 
-/* A few bits of the statistics: tells whether a tensor without a version changed. */
-static uint64_t print_of(const struct stats *stats)
+/* Measure a tensor, unless its device does, and enter it; RUN_NONE if it could not be.
+ */
+static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
+                          struct live_tensor *look)
 {
-    uint64_t print = hash_mix(stats->zeros, stats->nan), bits;
-    const double numbers[] = {stats->min, stats->max, stats->mean, stats->m2};
+    bool measured = false, to_device;
+    struct stats stats;
+    uint32_t value;
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        memcpy(&bits, &numbers[i], sizeof bits);
-        print = hash_mix(print, bits);
+    to_device =
+        recorder->device && (recorder->force_device || look->flags & LIVE_DEVICE);
+    if (!to_device) {
+        /* Others may run here; the tensor is held by whoever called us. */
+        measured = tensor_stats(look, recorder->mode, &stats);
+        if (measured)
+            recorder->bytes +=
+                elements_size((enum dtype)look->dtype, (size_t)look->numel);
+        if (!recorder->trace)
+            return RUN_NONE;
+        follow_epoch(recorder);
     }
-    print = hash_mix(hash_mix(print, stats->min_at), stats->max_at);
-    return print ? print : 1;
+    value = enter_value(recorder, tensor, look, measured ? &stats : NULL);
+    if (value != RUN_NONE && to_device && (look->flags & (LIVE_READABLE | LIVE_DEVICE)))
+        leave_to_device(recorder, value, tensor);
+    return value;
 }
 
 struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
-                                 unsigned flags, bool keep)
+                                 unsigned wants)
 {
     struct measured to = {.value = RUN_NONE, .version = -1};
+    bool anew = wants & RECORDER_WANTS_ANEW;
     struct live_tensor look;
-    struct stats stats;
-    bool measured = false, to_device;
 
     if (!recorder->trace || !tensor_look(tensor, &look) || !recorder->trace)
         return to;
     follow_epoch(recorder);
     to.version = look.version;
+    to.print = tensor_print(&look);
     to.grad = look.flags & LIVE_GRAD;
-    to_device =
-        recorder->device && (recorder->force_device || look.flags & LIVE_DEVICE);
-    to.value = seen_find(recorder->seen, &look);
+    if (!anew)
+        to.value = seen_find(recorder->seen, &look, to.print);
     if (to.value == RUN_NONE) {
-        if (!to_device) {
-            /* Others may run here; the tensor is held by whoever called us. */
-            measured = tensor_stats(&look, recorder->mode, &stats);
-            if (measured)
-                recorder->bytes +=
-                    elements_size((enum dtype)look.dtype, (size_t)look.numel);
-            if (!recorder->trace)
-                return to;
-            follow_epoch(recorder);
-        }
-        to.value =
-            enter_value(recorder, tensor, &look, measured ? &stats : NULL, flags);
-        if (measured && look.version < 0)
-            to.print = print_of(&stats);
-        if (to.value != RUN_NONE) {
-            seen_add(recorder->seen, tensor, &look, to.value);
-            if (to_device && (look.flags & (LIVE_READABLE | LIVE_DEVICE)))
-                leave_to_device(recorder, to.value, tensor);
-        }
+        to.value = new_value(recorder, tensor, &look);
+        if (recorder->trace)
+            seen_add(recorder->seen, tensor, &look, to.print,
+                     anew ? RUN_NONE : to.value);
     }
-    if (keep && recorder->trace)
+    if (wants & RECORDER_WANTS_ELEMENTS && recorder->trace)
         keep_value(recorder, tensor, &look, to.value);
     return to;
 }
 
-uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned flags)
+uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants)
 {
-    return recorder_measure(recorder, tensor, flags, false).value;
+    return recorder_measure(recorder, tensor, wants).value;
 }

@@ -14,6 +14,7 @@ struct entry {
     PyObject *weak; /* dead: the entry means nothing any more */
     const void *at;
     int64_t version;
+    uint64_t print;
     uint32_t value;
 };
 
@@ -173,7 +174,7 @@ static bool can_be_known(const struct live_tensor *tensor)
     return tensor->version >= 0 && tensor->at && tensor->layout == LAYOUT_STRIDED;
 }
 
-uint32_t seen_find(struct seen *seen, const struct live_tensor *tensor)
+uint32_t seen_find(struct seen *seen, const struct live_tensor *tensor, uint64_t print)
 {
     struct entry *entry;
     PyObject *object;
@@ -185,13 +186,13 @@ uint32_t seen_find(struct seen *seen, const struct live_tensor *tensor)
     /* Whoever made the entry may since have been given other memory (set_(), .data),
      * and its old memory to this tensor. */
     if (!object || entry->at != tensor->at || entry->version != tensor->version ||
-        tensor_at(object) != entry->at)
+        entry->print != print || tensor_at(object) != entry->at)
         return RUN_NONE;
     return entry->value;
 }
 
 void seen_add(struct seen *seen, PyObject *object, const struct live_tensor *tensor,
-              uint32_t value)
+              uint64_t print, uint32_t value)
 {
     struct entry *entry;
 
@@ -202,6 +203,7 @@ void seen_add(struct seen *seen, PyObject *object, const struct live_tensor *ten
         return;
     entry->at = tensor->at;
     entry->version = tensor->version;
+    entry->print = print;
     entry->value = value;
 }
 

@@ -53,6 +53,10 @@ bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
 bool tensor_in_c_order(const struct live_tensor *tensor);
 /* Copy its elements, dense in C order; a readable one only. */
 bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size);
+/* A fingerprint of a readable one: all of its bytes if they are few, else 64 words
+ * spread over them. Tells that it was written to where its version does not (.data,
+ * fused kernels, NumPy), unless the write missed all 64. 0: not known. */
+uint64_t tensor_print(const struct live_tensor *tensor);
 /* Where its first element lies, and its version (-1: has none), and nothing else. */
 const void *tensor_at(PyObject *tensor);
 int64_t tensor_version(PyObject *tensor);

@@ -1,7 +1,10 @@
-/* The elements of a tensor: measured, copied. */
+/* The elements of a tensor: measured, copied, fingerprinted. */
+#include <string.h>
+
 #include "ext/team.h"
 #include "ext/tensor.h"
 
+#include "base/str.h"
 #include "measure/elements.h"
 #include "measure/memory.h"
 
@@ -127,4 +130,74 @@ bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size)
     struct memory memory = memory_of(tensor);
 
     return (tensor->flags & LIVE_READABLE) && memory_copy(&memory, to, size, NULL) == 0;
+}
+
+/* --- fingerprints */
+
+#define WORDS 64u /* that are looked at */
+
+static uint64_t add_bytes(uint64_t print, const char *at, size_t n)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, at, n);
+    return hash_mix(print, word);
+}
+
+static uint64_t print_dense(const char *at, size_t size)
+{
+    size_t words = size / 8 < WORDS ? size / 8 : WORDS;
+    size_t step = words < WORDS ? 8 : (size - 8) / WORDS;
+    size_t last = size < 8 ? size : 8;
+    uint64_t print = size;
+
+    for (size_t i = 0; i < words; i++)
+        print = add_bytes(print, at + i * step, 8);
+    return add_bytes(print, at + size - last, last);
+}
+
+/* Where an element lies, in elements, by its index in C order. */
+static int64_t offset_of(const struct live_tensor *tensor, uint64_t index)
+{
+    int64_t offset = 0;
+
+    for (int i = tensor->rank - 1; i >= 0; i--) {
+        offset += (int64_t)(index % (uint64_t)tensor->shape[i]) * tensor->strides[i];
+        index /= (uint64_t)tensor->shape[i];
+    }
+    return offset;
+}
+
+static uint64_t print_strided(const struct live_tensor *tensor)
+{
+    size_t item = elements_size((enum dtype)tensor->dtype, 1);
+    uint64_t n = tensor->numel < WORDS ? tensor->numel : WORDS, print = tensor->numel;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t index = n < WORDS ? i : (tensor->numel - 1) / (WORDS - 1) * i;
+        const char *at =
+            (const char *)tensor->at + offset_of(tensor, index) * (int64_t)item;
+
+        print = add_bytes(print, at, item < 8 ? item : 8);
+        if (item > 8) /* complex numbers */
+            print = add_bytes(print, at + item - 8, 8);
+    }
+    return print;
+}
+
+uint64_t tensor_print(const struct live_tensor *tensor)
+{
+    uint64_t print;
+
+    if (!(tensor->flags & LIVE_READABLE) || tensor->numel == 0 ||
+        tensor->layout != LAYOUT_STRIDED)
+        return 0;
+    if (tensor_in_c_order(tensor))
+        print = print_dense(tensor->at, elements_size((enum dtype)tensor->dtype,
+                                                      (size_t)tensor->numel));
+    else if (dtype_info((enum dtype)tensor->dtype)->block == 1)
+        print = print_strided(tensor);
+    else
+        return 0;
+    return print ? print : 1;
 }
