@@ -206,18 +206,23 @@ static void write_other_side(struct two *two, const struct diff_other *other,
     case DIFF_METADATA:
         write_value(&two->side[right], key, model->metadata[at].value);
         break;
+    case DIFF_CODE:
+        if (other->code[0].len + other->code[1].len > 0)
+            json_str(two->json, key, other->code[right]);
+        break;
+    case DIFF_FACT_KINDS:
+        break;
     }
 }
 
 static void write_other(struct two *two, const struct diff_other *other)
 {
-    static const char *const kinds[] = {"value", "args", "class", "metadata"};
     bool right = other->right != NO_PLACE;
     uint32_t at = right ? other->right : other->left;
     const struct model *model = model_of(two, right);
 
     json_object(two->json, NULL);
-    json_text(two->json, "kind", kinds[other->kind]);
+    json_text(two->json, "kind", diff_fact_name(other->kind));
     buf_clear(&two->name);
     if (other->kind == DIFF_METADATA)
         buf_str(&two->name, model_string(model, model->metadata[at].key));

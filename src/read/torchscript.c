@@ -102,6 +102,15 @@ static enum tensor_role flat_role(void *user, struct str class_name,
     return ROLE_PLAIN;
 }
 
+/* Functions and classes that no object of the tree has are code that modules use: the
+ * model keeps them, so that two archives can be compared. */
+static void keep_code(struct script *self)
+{
+    for (uint32_t i = 0; i < self->code.n; i++)
+        if (!str_is(self->code.classes[i].base, "Module"))
+            class_of(self, self->code.classes[i].name);
+}
+
 /* A part that the tree can do without: what is wrong with it is a finding. */
 static void say_lost(struct script *self, const char *record, const struct err *why)
 {
@@ -175,9 +184,11 @@ static int torchscript_read(struct input *input, struct build *build, struct err
         torch_records_pickle(&self.records, "data.pkl", &pickle, err) < 0)
         return -1;
     torch_records_facts(&self.records, &pickle);
-    build_fact(build, "classes", value_int(build_values(build), self.code.n));
+    build_fact(build, "classes",
+               value_int(build_values(build), self.code.n - self.code.n_functions));
     if (torch_fold(build, input->node, &pickle, pickle.result, &dialect, err) < 0)
         return -1;
+    keep_code(&self);
     read_constants(&self);
     read_bytecode(&self);
     torch_records_finish(&self.records);

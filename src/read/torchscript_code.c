@@ -190,11 +190,26 @@ static int read_attributes(struct build *build, struct script_class *class)
     return class->constants == VALUE_ID_FAILED ? -1 : 0;
 }
 
-/* "class Conv2d(Module):" gives its name and base; false: another line. */
+/* "def relu(x: Tensor) -> Tensor:" gives its name. */
+static bool function_line(struct str line, struct str *ret_name)
+{
+    ptrdiff_t open = str_find_char(line, '(');
+
+    if (!str_starts(line, STR("def ")) || open <= 4)
+        return false;
+    *ret_name = str_head(str_from(line, 4), (size_t)open - 4);
+    return true;
+}
+
+/* "class Conv2d(Module):" gives its name and base, and so does the line of a function,
+ * whose base is "def"; false: another line. */
 static bool class_line(struct str line, struct str *ret_name, struct str *ret_base)
 {
     ptrdiff_t open;
 
+    *ret_base = STR("def");
+    if (function_line(line, ret_name))
+        return true;
     if (!str_starts(line, STR("class ")))
         return false;
     line = str_from(line, 6);
@@ -223,6 +238,7 @@ static int add_class(struct script_code *code, struct script_class *class)
     code->classes[code->n] = *class;
     if (script_class_find(code, class->name))
         return 0; /* the same class twice: the first one is meant */
+    code->n_functions += str_is(class->base, "def");
     for (uint64_t hash = str_hash(class->name);; hash++) {
         uint32_t old;
 

@@ -15,7 +15,8 @@
 
 struct script_class {
     struct str name;   /* "__torch__.torch.nn.modules.conv.___torch_mangle_0.Conv2d" */
-    struct str base;   /* "Module", "NamedTuple", "Interface", "Enum"; or empty */
+    struct str base;   /* "Module", "NamedTuple", "Interface", "Enum"; or empty; of a
+                          function "def" */
     struct str source; /* its text */
     struct str record; /* the record it stands in: "code/__torch__/....py" */
     uint32_t line;     /* where it begins there, from 1 */
@@ -28,6 +29,7 @@ struct script_code {
     struct build *build;
     struct script_class *classes;
     uint32_t n, room;
+    uint32_t n_functions; /* of these */
     struct map by_name; /* hash of the name -> index */
 };
 

@@ -7,6 +7,7 @@
 #include "text/text.h"
 
 #define MOST_VALUE 40 /* bytes of a plain value */
+#define MOST_CODE  80 /* bytes of a line of code */
 #define MOST_WHYS  8
 
 void add_relative(struct buf *to, const struct compared *by)
@@ -314,48 +315,71 @@ static uint32_t args_of(const struct model *model, uint32_t place)
     return object ? object->args : VALUE_ID_NONE;
 }
 
-/* Append key=value; the value as text is what is compared. */
-static void add_argument(struct buf *to, const struct model *model, uint32_t args,
+/* Append the value of an argument as text, which is what is compared; false: it has
+ * none of that name. */
+static bool add_argument(struct buf *to, const struct model *model, uint32_t args,
                          struct str key)
 {
     const struct values *values = &model->values;
     const uint32_t *items = value_items(values, args);
 
     if (value_at(values, args)->kind != VALUE_DICT)
-        return;
+        return false;
     for (uint32_t i = 0; i + 1 < value_at(values, args)->n; i += 2)
-        if (str_eq(value_text(values, items[i]), key))
+        if (str_eq(value_text(values, items[i]), key)) {
             value_show(to, model, items[i + 1], MOST_VALUE);
+            return true;
+        }
+    return false;
 }
 
-/* "stride (1, 1) → (2, 2), bias True → False" */
-static void add_arguments(struct rows_maker *maker, const struct diff_other *other)
+static void add_argument_row(struct rows_maker *maker, struct str key, const char *left,
+                             const char *right)
 {
-    const struct diff *diff = maker->diff;
-    uint32_t left = args_of(diff->left, other->left);
-    uint32_t right = args_of(diff->right, other->right);
-    const uint32_t *items = value_items(&diff->left->values, left);
+    buf_text(&maker->rest, maker->rest.len > 0 ? ", " : "");
+    escape_terminal(&maker->rest, key);
+    buf_printf(&maker->rest, " %s → %s", left, right);
+}
+
+/* "stride (1, 1) → (2, 2), bias True → (absent)": the arguments of one side that the
+ * other has otherwise; with `lone`, only those that it does not have. */
+static void add_arguments_of(struct rows_maker *maker, const struct diff_other *other,
+                             bool right, bool lone)
+{
+    const struct model *one = right ? maker->diff->right : maker->diff->left;
+    const struct model *two = right ? maker->diff->left : maker->diff->right;
+    uint32_t args = args_of(one, right ? other->right : other->left);
+    uint32_t others = args_of(two, right ? other->left : other->right);
+    const uint32_t *items = value_items(&one->values, args);
     struct buf a = BUF_INIT, b = BUF_INIT;
 
-    if (value_at(&diff->left->values, left)->kind == VALUE_DICT) {
-        for (uint32_t i = 0; i + 1 < value_at(&diff->left->values, left)->n; i += 2) {
-            struct str key = value_text(&diff->left->values, items[i]);
+    if (value_at(&one->values, args)->kind != VALUE_DICT)
+        return;
+    for (uint32_t i = 0; i + 1 < value_at(&one->values, args)->n; i += 2) {
+        struct str key = value_text(&one->values, items[i]);
+        bool found;
 
-            buf_clear(&a);
-            buf_clear(&b);
-            add_argument(&a, diff->left, left, key);
-            add_argument(&b, diff->right, right, key);
-            if (str_eq(buf_span(&a), buf_span(&b)))
-                continue;
-            buf_text(&maker->rest, maker->rest.len > 0 ? ", " : "");
-            escape_terminal(&maker->rest, key);
-            buf_printf(&maker->rest, " %s → %s", buf_cstr(&a), buf_cstr(&b));
-        }
+        buf_clear(&a);
+        buf_clear(&b);
+        value_show(&a, one, items[i + 1], MOST_VALUE);
+        found = add_argument(&b, two, others, key);
+        if (!found)
+            buf_text(&b, "(absent)");
+        if (found && (lone || str_eq(buf_span(&a), buf_span(&b))))
+            continue;
+        add_argument_row(maker, key, buf_cstr(right ? &b : &a),
+                         buf_cstr(right ? &a : &b));
     }
-    if (maker->rest.len == 0)
-        buf_text(&maker->rest, "other arguments");
     buf_release(&a);
     buf_release(&b);
+}
+
+static void add_arguments(struct rows_maker *maker, const struct diff_other *other)
+{
+    add_arguments_of(maker, other, false, false);
+    add_arguments_of(maker, other, true, true);
+    if (maker->rest.len == 0)
+        buf_text(&maker->rest, "other arguments");
 }
 
 static void add_fact(struct buf *to, const struct model *model, uint32_t index)
@@ -381,6 +405,45 @@ static void add_metadata(struct rows_maker *maker, const struct diff_other *othe
         add_fact(&maker->rest, diff->right, other->right);
 }
 
+/* How much of two lines to leave out, so that what differs is seen. */
+static size_t equal_start(struct str a, struct str b)
+{
+    size_t n = 0;
+
+    while (n < a.len && n < b.len && a.at[n] == b.at[n])
+        n++;
+    if (n <= MOST_CODE / 2)
+        return 0;
+    n -= MOST_CODE / 4;
+    while (n > 0 && ((unsigned char)a.at[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+/* "code: y = torch.relu(x) → y = torch.tanh(x)": the first line that differs. */
+static void add_code(struct rows_maker *maker, const struct diff_other *other)
+{
+    struct buf *rest = &maker->rest, lines[2] = {BUF_INIT, BUF_INIT};
+    size_t skip;
+
+    escape_terminal(&lines[0], other->code[0]);
+    escape_terminal(&lines[1], other->code[1]);
+    skip = equal_start(buf_span(&lines[0]), buf_span(&lines[1]));
+    if (lines[0].len + lines[1].len == 0)
+        buf_text(rest, "code of functions that it calls");
+    else
+        buf_text(rest, "code: ");
+    for (int i = 0; i < 2 && lines[0].len + lines[1].len > 0; i++) {
+        struct str line = str_from(buf_span(&lines[i]), skip);
+
+        buf_text(rest, i == 1 ? " → " : "");
+        buf_text(rest, line.len == 0 ? "(its end)" : skip > 0 ? "…" : "");
+        text_cut(rest, line, MOST_CODE, "…");
+    }
+    buf_release(&lines[0]);
+    buf_release(&lines[1]);
+}
+
 static void add_place(struct rows_maker *maker, const struct diff_other *other)
 {
     const struct diff *diff = maker->diff;
@@ -391,6 +454,12 @@ static void add_place(struct rows_maker *maker, const struct diff_other *other)
     buf_clear(&maker->name);
     diff_name(diff, right, right ? other->right : other->left, &maker->name);
     escape_terminal(&maker->what, buf_span(&maker->name));
+    if (maker->name.len == 0)
+        buf_text(&maker->what, "(root)");
+    if (other->kind == DIFF_CODE) {
+        add_code(maker, other);
+        return;
+    }
     if (other->kind == DIFF_ARGS && left && right) {
         add_arguments(maker, other);
         return;

@@ -243,6 +243,32 @@ static uint32_t count_of(const struct telling *t, enum clause clause)
     return n;
 }
 
+static void add_and(struct buf *to, uint32_t n, const char *one, const char *many,
+                    bool *first)
+{
+    if (n == 0)
+        return;
+    buf_text(to, *first ? "" : " and ");
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+    *first = false;
+}
+
+/* "the code of 2 modules and 1 setting differ." Names are in the rows. */
+static void add_facts(struct buf *to, const struct telling *t)
+{
+    const struct diff_sums *total = &t->diff->total;
+    uint32_t code = total->others[DIFF_CODE], metadata = total->others[DIFF_METADATA];
+    uint32_t n = diff_count_others(total), rest = n - code - metadata;
+    bool first = true;
+
+    buf_text(to, code > 0 ? "the code of " : "");
+    add_and(to, code, "module", "modules", &first);
+    add_and(to, rest, "setting", "settings", &first);
+    add_and(to, metadata, "entry of the metadata", "entries of the metadata", &first);
+    buf_text(to, n == 1 || n == code ? " differs." : " differ.");
+}
+
 static void add_equal(struct buf *to, struct telling *t)
 {
     bool first = to->len == 0, close = t->diff->total.states[DIFF_CLOSE] > 0;
@@ -251,11 +277,15 @@ static void add_equal(struct buf *to, struct telling *t)
 
     add_buffers(&moved, t);
     if (first) {
-        /* Nothing else happened; that buffers moved is the news. */
+        /* Nothing else happened; that buffers moved, or code differs, is the news. */
         if (moved.len > 0) {
             buf_printf(to, "no parameter changed; %s moved", buf_cstr(&moved));
             add_steps(to, t);
             buf_char(to, '.');
+        } else if (diff_count_others(&t->diff->total) > 0) {
+            buf_text(to, close ? "all weights are equal within the tolerance; "
+                               : "all weights are equal bit by bit; ");
+            add_facts(to, t);
         }
         buf_release(&moved);
         return;
@@ -312,6 +342,7 @@ void diff_sentence(struct buf *to, const struct diff *diff)
             add_equal(&text, &t);
         if (text.len > 0 && (str_starts(buf_span(&text), STR("everything")) ||
                              str_starts(buf_span(&text), STR("parts of ")) ||
+                             str_starts(buf_span(&text), STR("all weights ")) ||
                              str_starts(buf_span(&text), STR("no parameter "))))
             text.at[0] = (char)(text.at[0] - 'a' + 'A');
     }

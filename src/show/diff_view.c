@@ -39,6 +39,19 @@ static bool buffers_only(const struct diff *diff, const struct diff_sums *sums)
            sums->buffers_differ == count_different(diff, sums);
 }
 
+/* ", code", ", 3 settings": facts beside tensors, at and below. */
+static void add_facts(struct buf *to, const struct diff_sums *sums)
+{
+    uint32_t code = sums->others[DIFF_CODE], rest = diff_count_others(sums) - code;
+
+    if (code > 0)
+        buf_text(to, ", code");
+    if (rest > 0) {
+        buf_text(to, ", ");
+        add_count(to, rest, "setting", "settings");
+    }
+}
+
 static const char *sign_of(const struct diff *diff, const struct diff_sums *sums)
 {
     static const struct {
@@ -48,7 +61,7 @@ static const char *sign_of(const struct diff *diff, const struct diff_sums *sums
     uint32_t differ = count_different(diff, sums);
 
     if (differ == 0)
-        return sums->renamed > 0 ? "→" : "=";
+        return diff_count_others(sums) > 0 ? "~" : sums->renamed > 0 ? "→" : "=";
     if (sums->states[DIFF_LEFT] == sums->tensors)
         return "-";
     if (sums->states[DIFF_RIGHT] == sums->tensors)
@@ -152,6 +165,7 @@ static void differ_cell(struct buf *to, const struct show *show, const struct ro
         buf_text(to, ", renamed");
     else if (node->sums.renamed > 0)
         buf_printf(to, ", %u renamed", (unsigned)node->sums.renamed);
+    add_facts(to, &node->sums);
 }
 
 static void add_shape(struct buf *to, const struct model *model, uint32_t place)
@@ -420,6 +434,7 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
         text_commas(to, count_different(diff, sums));
         buf_text(to, " of ");
         add_count(to, sums->tensors, "tensor differs", "tensors differ");
+        add_facts(to, sums);
     }
     if (by && by->different > 0) {
         buf_text(to, "   rel ");

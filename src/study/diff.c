@@ -176,6 +176,23 @@ const char *diff_fate_name(enum diff_fate fate)
     return names[fate];
 }
 
+const char *diff_fact_name(enum diff_fact_kind kind)
+{
+    static const char *const names[DIFF_FACT_KINDS] = {"value", "args", "class",
+                                                       "metadata", "code"};
+
+    return names[kind];
+}
+
+uint32_t diff_count_others(const struct diff_sums *sums)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < DIFF_FACT_KINDS; i++)
+        n += sums->others[i];
+    return n;
+}
+
 void diff_name(const struct diff *diff, bool right, uint32_t place, struct buf *to)
 {
     struct str prefix = right ? diff->right_prefix : diff->left_prefix;

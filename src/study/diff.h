@@ -10,6 +10,7 @@
  *   diff_values.c the values of what was matched
  *   diff_tree.c   one tree of both, with sums        diff_parts.c  what happened where
  *   diff_facts.c  plain values, classes, metadata    diff_rules.c  names as rules
+ *   diff_code.c   the code that files hold
  *   rename.h      renamed keys as a few rules
  *
  * "Left" is what came first, "right" what it became. Nothing here writes text. */
@@ -71,12 +72,21 @@ struct diff_join {
     uint8_t dim; /* 0 or 1 */
 };
 
-/* What else differs: plain values, arguments and classes of modules, metadata. */
-enum diff_fact_kind { DIFF_VALUE, DIFF_ARGS, DIFF_CLASS, DIFF_METADATA };
+/* What else differs: plain values; arguments, classes and code of modules; metadata. */
+enum diff_fact_kind {
+    DIFF_VALUE,
+    DIFF_ARGS,
+    DIFF_CLASS,
+    DIFF_METADATA,
+    DIFF_CODE,
+    DIFF_FACT_KINDS
+};
 struct diff_other {
     enum diff_fact_kind kind;
     uint32_t left, right; /* places or NO_PLACE; DIFF_METADATA: indices in metadata or
                              DIFF_NONE */
+    struct str code[2]; /* DIFF_CODE: the first line that differs, left and right; both
+                           empty: only what it calls differs */
 };
 
 struct diff_sums {
@@ -86,9 +96,10 @@ struct diff_sums {
     uint32_t buffers,
         buffers_differ; /* pairs of buffers; those neither same nor close */
     uint32_t params, params_differ;
-    struct compared params_by; /* merged over the parameters that changed */
-    double max_abs;            /* over all that changed, buffers too */
-    uint32_t max_pair;         /* the pair that has it, or DIFF_NONE */
+    struct compared params_by;        /* merged over the parameters that changed */
+    double max_abs;                   /* over all that changed, buffers too */
+    uint32_t max_pair;                /* the pair that has it, or DIFF_NONE */
+    uint32_t others[DIFF_FACT_KINDS]; /* other facts of each kind, at and below */
 };
 
 /* One tree of both, in pre-order as places are: the first child of node n is n + 1, its
@@ -160,8 +171,11 @@ int diff_make(struct diff *diff, const struct model *left, const struct model *r
 /* Are they the same: every tensor same or close, and nothing else differs? */
 bool diff_equal(const struct diff *diff);
 
-const char *diff_state_name(enum diff_state state); /* "same", "only_left", ... */
-const char *diff_fate_name(enum diff_fate fate);    /* "trained", ... */
+const char *diff_state_name(enum diff_state state);   /* "same", "only_left", ... */
+const char *diff_fate_name(enum diff_fate fate);      /* "trained", ... */
+const char *diff_fact_name(enum diff_fact_kind kind); /* "value", "code", ... */
+/* All facts of all kinds in these sums. */
+uint32_t diff_count_others(const struct diff_sums *sums);
 
 /* The name of a place of the left (or right) model as it is compared: without prefix.
  */

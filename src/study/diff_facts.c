@@ -93,6 +93,7 @@ static uint64_t *hash_values(struct diffing *d, int s)
 struct others {
     struct diffing *d;
     uint64_t *hashes[2]; /* by value */
+    struct codes *codes;
 };
 
 static int add_other(struct diffing *d, enum diff_fact_kind kind, uint32_t left,
@@ -103,7 +104,8 @@ static int add_other(struct diffing *d, enum diff_fact_kind kind, uint32_t left,
     if (arena_room(d->arena, &diff->others, diff->n_others, &d->others_room,
                    sizeof *diff->others) < 0)
         return -1;
-    diff->others[diff->n_others++] = (struct diff_other){kind, left, right};
+    diff->others[diff->n_others++] =
+        (struct diff_other){.kind = kind, .left = left, .right = right};
     return 0;
 }
 
@@ -122,7 +124,28 @@ static struct str told_class(const struct side *side, uint32_t place)
     return place_class(side->model, place);
 }
 
-/* Two places of one name: another value, another class, other arguments? */
+static int compare_code(const struct others *o, uint32_t left, uint32_t right)
+{
+    struct diff *diff = o->d->diff;
+    struct str lines[2];
+
+    if (!codes_differ(o->codes, left, right, lines))
+        return 0;
+    if (add_other(o->d, DIFF_CODE, left, right) < 0)
+        return -1;
+    memcpy(diff->others[diff->n_others - 1].code, lines, sizeof lines);
+    return 0;
+}
+
+/* The tops of two models have one name whatever they are: a module and its state_dict
+ * are no other class, and neither is a dict of another kind. */
+static bool both_tops(const struct others *o, uint32_t left, uint32_t right)
+{
+    return left == 0 || right == 0 || left == o->d->side[LEFT].base ||
+           right == o->d->side[RIGHT].base;
+}
+
+/* Two places of one name: another value, another class, other arguments or code? */
 static int compare_places(const struct others *o, uint32_t left, uint32_t right)
 {
     const struct side *l = &o->d->side[LEFT], *r = &o->d->side[RIGHT];
@@ -130,6 +153,9 @@ static int compare_places(const struct others *o, uint32_t left, uint32_t right)
     const struct object *b = place_object(r->model, right);
     bool value = l->model->kind[left] == PLACE_VALUE;
 
+    if (both_tops(o, left, right) && (l->model->kind[left] != r->model->kind[right] ||
+                                      l->model->kind[left] == PLACE_GROUP))
+        return 0;
     if (value != (r->model->kind[right] == PLACE_VALUE))
         return side_tensor(l, left) || side_tensor(r, right)
                    ? 0
@@ -144,9 +170,10 @@ static int compare_places(const struct others *o, uint32_t left, uint32_t right)
         return 0;
     if (!str_eq(told_class(l, left), told_class(r, right)))
         return add_other(o->d, DIFF_CLASS, left, right);
-    if (hash_at(o, LEFT, a->args) != hash_at(o, RIGHT, b->args))
-        return add_other(o->d, DIFF_ARGS, left, right);
-    return 0;
+    if (hash_at(o, LEFT, a->args) != hash_at(o, RIGHT, b->args) &&
+        add_other(o->d, DIFF_ARGS, left, right) < 0)
+        return -1;
+    return compare_code(o, left, right);
 }
 
 /* A place whose name only one side has. Where it holds tensors, they tell; of what is
@@ -178,12 +205,12 @@ static int compare_side_places(const struct others *o, int s)
     const struct side *side = &o->d->side[s];
     uint32_t p;
 
-    for (p = 1; p < side->model->n_places; p++) {
+    for (p = 0; p < side->model->n_places; p++) {
         uint32_t across = o->d->spots[side->spot[p]].place[!s];
 
         if (across != NO_PLACE && s == LEFT && compare_places(o, p, across) < 0)
             return -1;
-        if (across != NO_PLACE || p == side->base || !worth_telling(o, s, p))
+        if (across != NO_PLACE || p == 0 || p == side->base || !worth_telling(o, s, p))
             continue;
         if (add_other(o->d,
                       side->model->kind[p] == PLACE_MODULE ? DIFF_CLASS : DIFF_VALUE,
@@ -225,6 +252,47 @@ static int compare_metadata(const struct others *o)
     return 0;
 }
 
+/* The node of each place of one side, or the one above it: places without tensors have
+ * none. */
+static uint32_t *nodes_of(struct diffing *d, int s)
+{
+    const struct diff *diff = d->diff;
+    uint32_t *nodes =
+        arena_array(&d->scratch, d->side[s].model->n_places, sizeof *nodes);
+
+    for (uint32_t i = 0; nodes && i < diff->n_nodes; i++) {
+        uint32_t place = s == LEFT ? diff->nodes[i].left : diff->nodes[i].right;
+
+        if (place != NO_PLACE)
+            nodes[place] = i;
+    }
+    for (uint32_t p = 1; nodes && p < d->side[s].model->n_places; p++)
+        if (nodes[p] == 0)
+            nodes[p] = nodes[d->side[s].model->parent[p]];
+    return nodes;
+}
+
+/* Count each fact where it stands in the tree, and in all that is above it. */
+static int count_others(struct diffing *d)
+{
+    struct diff *diff = d->diff;
+    uint32_t *left = nodes_of(d, LEFT), *right = nodes_of(d, RIGHT);
+
+    if (!left || !right)
+        return -1;
+    for (uint32_t i = 0; i < diff->n_others; i++) {
+        const struct diff_other *other = &diff->others[i];
+        uint32_t node = other->kind == DIFF_METADATA ? 0
+                        : other->right != NO_PLACE   ? right[other->right]
+                                                     : left[other->left];
+
+        for (; node != DIFF_NONE; node = diff->nodes[node].parent)
+            diff->nodes[node].sums.others[other->kind]++;
+    }
+    diff->total = diff->nodes[0].sums;
+    return 0;
+}
+
 int make_others(struct diffing *d)
 {
     struct others o = {.d = d};
@@ -233,7 +301,9 @@ int make_others(struct diffing *d)
     o.hashes[RIGHT] = hash_values(d, RIGHT);
     if (!o.hashes[LEFT] || !o.hashes[RIGHT])
         return -1;
-    if (compare_side_places(&o, LEFT) < 0 || compare_side_places(&o, RIGHT) < 0)
+    o.codes = codes_make(d);
+    if (!o.codes || compare_side_places(&o, LEFT) < 0 ||
+        compare_side_places(&o, RIGHT) < 0 || compare_metadata(&o) < 0)
         return -1;
-    return compare_metadata(&o);
+    return count_others(d);
 }

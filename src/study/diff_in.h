@@ -109,6 +109,14 @@ uint32_t *find_images(struct diffing *d);
 uint32_t spot_find(const struct diffing *d, uint32_t parent, uint32_t name,
                    uint32_t nth, uint64_t *ret_key);
 
+/* The code of both, read once; NULL when an arena is spent. */
+struct codes;
+struct codes *codes_make(struct diffing *d);
+/* Does the code of the modules at two places differ? Then the first lines that do are
+ * in ret_lines, in the diff's arena. */
+bool codes_differ(struct codes *codes, uint32_t left, uint32_t right,
+                  struct str ret_lines[2]);
+
 /* Each returns 0, or -1 when an arena is spent. */
 int align_names(struct diffing *d);
 int compare_matches(struct diffing *d); /* those that are not known yet */

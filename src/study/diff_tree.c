@@ -307,6 +307,8 @@ void sums_add(struct diff_sums *sums, const struct diff_sums *more)
     sums->buffers_differ += more->buffers_differ;
     sums->params += more->params;
     sums->params_differ += more->params_differ;
+    for (int i = 0; i < DIFF_FACT_KINDS; i++)
+        sums->others[i] += more->others[i];
     if (more->params_by.count > 0)
         compared_merge(&sums->params_by, &more->params_by);
     take_largest(sums, more->max_abs, more->max_pair);
