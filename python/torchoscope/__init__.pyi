@@ -298,6 +298,9 @@ def summary(
     depth: int | None = None,
     columns: str | None = None,
     width: int | None = None,
+    warmup: bool | None = None,
     **kwargs: object,
 ) -> Summary: ...
-def explore(thing: object, *inputs: object, **kwargs: object) -> None: ...
+def explore(
+    thing: object, *inputs: object, warmup: bool | None = None, **kwargs: object
+) -> None: ...

@@ -9,18 +9,18 @@ from torchoscope.differences import Diff
 from torchoscope.shown import Shown, terminal_width
 
 
-def explore(thing, *inputs, **kwargs):
+def explore(thing, *inputs, warmup=None, **kwargs):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
-    summary, a diff or a file: in the terminal explorer, until the user leaves it; in a notebook
-    as HTML; where there is no terminal as text on standard output."""
+    summary, a diff or a file: in the terminal explorer, until the user leaves it; in a
+    notebook as HTML; where there is no terminal as text on standard output."""
     error = live = again = None
     if isinstance(thing, (str, os.PathLike)):
         thing = open_file(thing)
     if not _shows_itself(thing):
         from torchoscope.summaries import look
 
-        live, again = thing, _recorder(thing, inputs, kwargs)
-        thing, error = look(thing, inputs, kwargs)
+        live, again = thing, _recorder(thing, inputs, kwargs, warmup)
+        thing, error = look(thing, inputs, kwargs, warmup=warmup)
     elif inputs or kwargs:
         raise TypeError(f"{type(thing).__name__} is not run: it takes no inputs")
     if in_notebook():
@@ -58,7 +58,7 @@ def live_core(model):
     return None if model is None else _core.Model(model, type(model).__name__)
 
 
-def _recorder(model, inputs, kwargs):
+def _recorder(model, inputs, kwargs, warmup):
     """For the explorer: one more pass of the model, as a _core.Run and what answers
     about the model. None: there is nothing that it could be called with."""
     from torchoscope.inputs import Inputs
@@ -68,7 +68,7 @@ def _recorder(model, inputs, kwargs):
         return None
 
     def again():
-        found, error = look(model, inputs, kwargs)
+        found, error = look(model, inputs, kwargs, warmup=warmup)
         if found.recording is None:
             raise error or RuntimeError("the model can not be run with its own inputs")
         return found._now(), live_core(model)

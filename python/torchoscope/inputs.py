@@ -5,8 +5,10 @@ Random values come from a generator of their own with the seed 0: twice the same
 the user's random state is not touched.
 """
 
+import copy
 import inspect
 import re
+import types
 from collections.abc import Mapping
 
 import torch
@@ -14,6 +16,11 @@ import torch
 from torchoscope.restore import roots_of
 
 _TEXT = re.compile(r"\s*(\d+(?:\s*[x×]\s*\d+)*)\s*(?::\s*(?:torch\.)?(\w+))?\s*")
+_UNCHANGING = (
+    *(type(None), bool, int, float, complex, str, bytes, range, slice, type),
+    *(torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format),
+    *(types.FunctionType, types.BuiltinFunctionType, torch.nn.Module),
+)
 _EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 
@@ -41,9 +48,21 @@ class Inputs:
         if not self.is_empty:
             self._args, self._kwargs = _typed(model, args, kwargs)
 
-    def make(self):
-        """(args, kwargs) for a call: the model may write into them."""
+    def can_repeat(self):
+        """Can a model be called with these more than once? Not if one is an object that
+        a call may change and Python cannot copy: generators, files."""
+        try:
+            for one in _objects([*self._args, *self._kwargs.values()]):
+                copy.deepcopy(one)
+        except Exception:
+            return False
+        return True
+
+    def make(self, with_copies=False):
+        """(args, kwargs) for a call: the model may write into their tensors, and into
+        other objects if it gets copies of these, too."""
         self._made = []
+        self._with_copies = with_copies
         self._generator.manual_seed(0)
         memo = {}
         args = tuple(self._tensor(one, memo) for one in self._args)
@@ -79,6 +98,8 @@ class Inputs:
             made = type(given)(self._tensor(one, memo) for one in given)
         elif type(given) is dict:
             made = {key: self._tensor(one, memo) for key, one in given.items()}
+        elif self._with_copies and not isinstance(given, _UNCHANGING):
+            made = copy.deepcopy(given)
         else:
             return given
         memo[id(given)] = made
@@ -279,6 +300,17 @@ def _tensors(given):
     elif isinstance(given, Mapping):
         for one in given.values():
             yield from _tensors(one)
+
+
+def _objects(given):
+    """What is neither a tensor or a shape nor a plain value."""
+    if type(given) in (list, tuple):
+        for one in given:
+            yield from _objects(one)
+    elif type(given) is dict:
+        yield from _objects(list(given.values()))
+    elif not isinstance(given, (torch.Tensor, Shape, *_UNCHANGING)):
+        yield given
 
 
 def _given_to_embedding(error):

@@ -1,5 +1,6 @@
 """A pass that is only there to look leaves a model as it found it."""
 
+import collections
 import contextlib
 import random
 import sys
@@ -64,6 +65,41 @@ def state_guard(model):
             with failed.noting(f"the gradient of {name}"):
                 parameter.grad = grad
         failed.warn()
+
+
+class Attributes:
+    """The plain attributes of all modules as they are now, and what lists, dicts, sets
+    and deques among them hold: what a forward counts and caches there."""
+
+    def __init__(self, model):
+        self._saved = []
+        for _, module in modules_of(model):
+            own = module.__dict__
+            held = [(one, one.copy()) for one in own.values() if _is_container(one)]
+            self._saved.append((own, own.copy(), held))
+
+    def restore(self):
+        """Make them what they were."""
+        for now, was, held in self._saved:
+            for one, contents in held:
+                if not _same_contents(one, contents):
+                    one.clear()
+                    put = one.extend if hasattr(one, "extend") else one.update
+                    put(contents)
+            _set_members(now, was)
+
+
+def _is_container(value):
+    return type(value) in (list, dict, set, collections.deque, collections.OrderedDict)
+
+
+def _same_contents(a, b):
+    """The same objects; whether they are equal is not asked."""
+    if isinstance(a, dict):
+        return list(a) == list(b) and _same_contents(list(a.values()), list(b.values()))
+    if isinstance(a, set):
+        return a == b
+    return len(a) == len(b) and all(one is other for one, other in zip(a, b))
 
 
 class _Failed:

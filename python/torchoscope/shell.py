@@ -273,6 +273,7 @@ def _pass(model, target, options):
             mode=options.get("mode", "full"),
             backward=options.get("train", False),
             keep=options.get("keep"),
+            warmup=False if options.get("no-warmup") else None,
         )
 
 

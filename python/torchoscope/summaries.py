@@ -2,16 +2,19 @@
 
 import contextlib
 import copy
+import time
+from typing import NamedTuple
 
 import torch
 
 from torchoscope import _core
 from torchoscope.inputs import Inputs
 from torchoscope.recorder import record
-from torchoscope.restore import modules_of, state_guard
+from torchoscope.restore import Attributes, modules_of, state_guard
 from torchoscope.shown import Shown, terminal_width
 
 OUTSIDE_A_TERMINAL = 120  # cells
+WARM_UP_BELOW = 1.0  # seconds that a pass takes: longer ones are run once
 
 
 def summary(
@@ -22,13 +25,15 @@ def summary(
     depth=None,
     columns=None,
     width=None,
+    warmup=None,
     **kwargs,
 ):
-    """Run `model` once and give a Summary of it; the model stays as it was. `inputs`
-    are tensors or shapes; without any, what the model brings along. See docs/python.md.
-    """
+    """Run `model` and give a Summary of one pass; the model stays as it was. `inputs`
+    are tensors or shapes; without any, what the model brings along. `warmup`: a pass
+    before it that is not shown; None: if it takes less than a second. See
+    docs/python.md."""
     view = {"depth": depth, "columns": columns, "width": width}
-    found, error = look(model, inputs, kwargs, mode, backward, view)
+    found, error = look(model, inputs, kwargs, mode, backward, view, warmup=warmup)
     if error is None:
         return found
     try:
@@ -100,7 +105,14 @@ class Summary(Shown):
 
 
 def look(
-    model, inputs=(), kwargs=None, mode="full", backward=False, view=None, keep=None
+    model,
+    inputs=(),
+    kwargs=None,
+    mode="full",
+    backward=False,
+    view=None,
+    keep=None,
+    warmup=None,
 ):
     """(Summary, None), or what was recorded up to there and the error of the pass."""
     view = view or {"depth": None, "columns": None, "width": None}
@@ -112,7 +124,8 @@ def look(
     if given.is_empty:
         why = "give it a tensor or a shape to see it run"
         return _structure(model, f"not run: {why}", view), None
-    recording, error = _run(_unlazy(model, given), given, mode, backward, keep)
+    wanted = _Wanted(mode, backward, keep, warmup)
+    recording, error = _run(_unlazy(model, given), given, wanted)
     if error is not None and given.source:
         # Nobody asked for these: the structure is better than an error.
         why = f"not run: its {given.source} do not fit: {_first_line(error)}"
@@ -128,37 +141,66 @@ def _structure(model, why, view):
     return Summary(core, None, f"{name}{_mode_of(model)}, {why}", view)
 
 
-def _run(model, given, mode, backward, keep):
-    """Until it fits: floats that reach an embedding are made integers."""
+class _Wanted(NamedTuple):
+    mode: str
+    backward: bool
+    keep: object
+    warmup: bool | None
+
+
+def _run(model, given, wanted):
+    """A recording of one pass, and what it raised. The first pass is cold: if another
+    may follow it, it was a warm-up, and leaves nothing behind for the second."""
+    may_repeat = wanted.warmup is not False and given.can_repeat()
+    attributes = Attributes(model) if may_repeat else None
+    first, error, seconds = _run_until_it_fits(model, given, wanted, may_repeat)
+    if error is not None or not may_repeat:
+        return first, error
+    if not wanted.warmup and seconds >= WARM_UP_BELOW:
+        return first, None
+    attributes.restore()
+    took = first.cost["passes_ns"]
+    again, error, _ = _run_once(model, given, wanted, warm_up_ns=took)
+    if error is not None:  # it keeps something elsewhere, and cannot run twice
+        return first, None
+    return again, None
+
+
+def _run_until_it_fits(model, given, wanted, repeated):
+    """Floats that reach an embedding are made integers."""
     while True:
-        recording, error = _run_once(model, given, mode, backward, keep)
-        if error is None or not given.fits_after(error):
-            return recording, error
+        found = _run_once(model, given, wanted, repeated=repeated)
+        if found[1] is None or not given.fits_after(found[1]):
+            return found
 
 
-def _run_once(model, given, mode, backward, keep):
-    args, kwargs = given.make()
+def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
+    """A recording, what the pass raised or None, and the seconds that it took."""
+    args, kwargs = given.make(repeated)
+    backward = wanted.backward
     recording = record(
         model,
-        mode=mode,
+        mode=wanted.mode,
         gradients=backward,
         parameters=backward or "if spoilt",
-        keep=keep,
+        keep=wanted.keep,
         inside=hasattr(getattr(torch.backends, "mha", None), "set_fastpath_enabled"),
         eager=_is_compiled(model),
     )
+    start = time.perf_counter()
     try:
         with contextlib.ExitStack() as stack:
             stack.enter_context(state_guard(model))
             stack.enter_context(recording)
             stack.enter_context(torch.set_grad_enabled(bool(backward)))
             recording._core.fact("input", given.told)
+            recording._core.fact("warm_up_ns", warm_up_ns)
             result = model(*args, **kwargs)
             if backward:
                 _backward(result)
     except Exception as error:
-        return recording, error
-    return recording, None
+        return recording, error, 0.0
+    return recording, None, time.perf_counter() - start
 
 
 def _backward(result):

@@ -21,7 +21,7 @@ struct explore_options {
     struct tui_look look;
     struct option_list inputs;
     const char *mode, *print, *diff;
-    bool train, structure;
+    bool train, cold, structure;
 };
 
 #define AT(member)      offsetof(struct explore_options, member)
@@ -32,6 +32,7 @@ struct explore_options {
 static const struct option options_table[] = {
     {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
     {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
+    {"no-warmup", 0, OPTION_FLAG, NULL, AT(cold), LIVE_COLD_SUMMARY},
     {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
 
     {"at", 0, OPTION_TEXT, "NAME", LINK_AT(at), "begin at this row"},
@@ -84,7 +85,7 @@ static const struct option options_table[] = {
     {"expand", 'x', OPTION_FLAG, NULL, VIEW_AT(expand),
      "show equal siblings one by one"},
 };
-#define LIVE_ONLY 3 /* inputs, train, mode */
+#define LIVE_ONLY 4 /* inputs, train, no-warmup, mode */
 
 /* --- Is this for the explorer? */
 
@@ -233,7 +234,7 @@ static int run(const struct command *command, int argc, char **argv)
                 command->name);
     else if (live_is_code(argv[0]))
         status = STATUS_TROUBLE;
-    else if (options.inputs.n || options.train || options.mode)
+    else if (options.inputs.n || options.train || options.cold || options.mode)
         cli_say("%s: what is in a file is not run; write FILE.py::FUNCTION", argv[0]);
     else
         status = options.diff ? explore_pair(&cli, &options, argv[0])

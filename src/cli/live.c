@@ -14,7 +14,7 @@ struct live_options {
     struct printed_wanted view;
     struct option_list inputs, keep;
     const char *mode, *to;
-    bool train;
+    bool train, cold;
 };
 
 #define AT(member)      offsetof(struct live_options, member)
@@ -27,6 +27,7 @@ static const struct option options_table[] = {
      "keep arguments and results of these modules whole; may be repeated"},
     {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
     {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
+    {"no-warmup", 0, OPTION_FLAG, NULL, AT(cold), LIVE_COLD_SUMMARY},
     {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
     {"columns", 'c', OPTION_TEXT, "LIST", VIEW_AT(columns),
      "which columns, by name; --columns help lists them"},
@@ -50,7 +51,7 @@ static int show_file(struct cli *cli, struct live_options *options, const char *
     options->view.width = cli->columns;
     if (live_is_code(path))
         return STATUS_TROUBLE;
-    if (options->inputs.n || options->train || options->mode)
+    if (options->inputs.n || options->train || options->cold || options->mode)
         cli_say("%s: what is in a file is not run; write FILE.py::FUNCTION", path);
     else
         return tree_file(cli, path, &options->view);

@@ -15,6 +15,7 @@
 #define LIVE_INPUTS_SUMMARY                                                            \
     "1x3x224x224, 8x128:int64 or FILE.py::FUNCTION; may be repeated"
 #define LIVE_TRAIN_SUMMARY "in train mode, and backward from the loss or the sum"
+#define LIVE_COLD_SUMMARY  "run it once: no warm-up pass before the one that is shown"
 #define LIVE_MODE_SUMMARY  "how closely to measure"
 
 /* "model.py" alone does not say what makes the model. True: it was told. */

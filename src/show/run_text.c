@@ -187,6 +187,19 @@ static void add_device(struct buf *to, const struct show *show)
     }
 }
 
+/* Whether the model ran once before, unrecorded; nothing where the run does not say. */
+static void add_warm_up(struct buf *to, const struct run *run)
+{
+    uint64_t ns = run_fact(run, "warm_up_ns", NULL);
+
+    if (ns > 0) {
+        buf_text(to, " after a warm-up of ");
+        text_time(to, (double)ns / 1e9);
+    } else if (run_fact_id(run, "warm_up_ns") != VALUE_ID_NONE) {
+        buf_text(to, " without a warm-up");
+    }
+}
+
 void run_passes(struct buf *to, const struct show *show)
 {
     const struct activities *all = show->activity;
@@ -199,6 +212,7 @@ void run_passes(struct buf *to, const struct show *show)
         text_commas(to, left_out);
         buf_text(to, " more not recorded)");
     }
+    add_warm_up(to, show->session->run);
     buf_text(to, ", forward ");
     text_time(to, (double)all->total_ns / 1e9);
     if (all->backward_ns > 0 || parts > 0) {

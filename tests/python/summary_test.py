@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 import threading
+import time
 import types
 import unittest
 import warnings
@@ -470,6 +471,114 @@ class Activations(unittest.TestCase):
         self.assertIn("48B of inputs + activations (not known)", self.memory(Sparse()))
 
 
+class Seeing(nn.Module):
+    """Notes what each pass could see: its random numbers, buffers, attributes and
+    inputs."""
+
+    def __init__(self, seconds=0):
+        super().__init__()
+        self.norm, self.drop = nn.BatchNorm1d(4), nn.Dropout()
+        self.seconds, self.passes, self.cache, self.last = seconds, 0, [], None
+        self.seen = NOTES  # of another module: nobody puts it back
+
+    def forward(self, x, given=None):
+        self.passes += 1
+        self.cache.append(x)
+        y = self.drop(self.norm(x))
+        mean = self.norm.running_mean.tolist()
+        if given is not None:
+            given.items.append(1)
+        items = None if given is None else len(given.items)
+        seen = (y.tolist(), mean, self.passes, len(self.cache), self.last, items)
+        self.seen.all.append((seen, random.random()))
+        self.last = 7
+        time.sleep(self.seconds)
+        return y
+
+
+class Notes:
+    def __init__(self):
+        self.all, self.items = [], []
+
+
+NOTES = Notes()
+
+
+class WarmUp(unittest.TestCase):
+    def setUp(self):
+        NOTES.all.clear()
+
+    def ran(self, found):
+        lines = str(found).splitlines()
+        return next(line for line in lines if line.startswith("ran"))
+
+    def test_the_second_pass_sees_what_the_first_saw(self):
+        model, given = Seeing(), Notes()
+        torch.manual_seed(1)
+        found = summary(model, (3, 4), given=given)
+        first, second = NOTES.all
+        self.assertEqual(first, second)
+        self.assertEqual((model.passes, len(model.cache), model.last), (1, 1, 7))
+        self.assertEqual(given.items, [1])
+        self.assertEqual(len(found.recording.calls("")), 1)
+        self.assertIn("1 pass after a warm-up of ", self.ran(found))
+        self.assertGreater(found.recording.facts["warm_up_ns"], 0)
+
+    def test_it_is_an_option(self):
+        found = summary(Seeing(), (3, 4), warmup=False)
+        self.assertEqual(len(NOTES.all), 1)
+        self.assertIn("1 pass without a warm-up, forward ", self.ran(found))
+        self.assertEqual(found.recording.facts["warm_up_ns"], 0)
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            torchoscope.explore(Seeing(), (3, 4), warmup=False)
+        self.assertEqual(len(NOTES.all), 2)
+        self.assertIn("without a warm-up", shown.getvalue())
+
+    def test_slow_models_run_once_unless_they_are_told_to(self):
+        with mock.patch("torchoscope.summaries.WARM_UP_BELOW", 0.01):
+            found = summary(Seeing(seconds=0.02), (3, 4))
+            self.assertEqual(len(NOTES.all), 1)
+            self.assertIn("without a warm-up", self.ran(found))
+            summary(Seeing(seconds=0.02), (3, 4), warmup=True)
+            self.assertEqual(len(NOTES.all), 3)
+
+    def test_inputs_that_cannot_be_copied_are_used_once(self):
+        class Takes(nn.Module):
+            def forward(self, batches):
+                return next(batches) * 2
+
+        found = summary(Takes(), iter_of(torch.ones(2)))
+        self.assertIn("without a warm-up", self.ran(found))
+        self.assertEqual(found.recording.calls("")[-1].outputs[0].max, 2)
+
+    def test_a_model_that_can_run_only_once(self):
+        class Once(nn.Module):
+            def forward(self, x):
+                NOTES.all.append(x)
+                if len(NOTES.all) > 1:
+                    raise RuntimeError("again")
+                return x
+
+        found = summary(Once(), (3, 4))
+        self.assertIn("without a warm-up", self.ran(found))
+
+    def test_an_error_is_raised_by_the_first(self):
+        with self.assertRaises(RuntimeError):
+            summary(Seeing(), (3, 5))
+        self.assertEqual(NOTES.all, [])
+
+    def test_record_says_nothing_of_it(self):
+        with torchoscope.record(nn.ReLU()) as recording:
+            nn.ReLU()(torch.ones(1))
+        self.assertNotIn("warm_up_ns", recording.facts)
+        self.assertNotIn("warm-up", str(recording))
+
+
+def iter_of(*items):
+    yield from items
+
+
 class Tied(unittest.TestCase):
     def test_trainable_ones_count_once_in_every_row(self):
         model = nn.ModuleDict({"a": nn.Linear(4, 4, bias=False), "b": nn.Linear(4, 4)})
@@ -529,7 +638,7 @@ class Shown(unittest.TestCase):
         # 21 + 6 floats and an int64; 5 x 4 floats; twice 5 x 3, and ReLU once more
         memory = "116B of parameters and buffers + 80B of inputs + 180B of activations"
         self.assertIn(f"memory     {memory} = 376B", text)
-        self.assertRegex(text, r"ran        1 pass, forward \d")
+        self.assertRegex(text, r"ran        1 pass after a warm-up of \S+, forward \d")
 
     def test_columns_depth_and_width(self):
         text = str(summary(self.model, (5, 4), columns="count,in", depth=0, width=60))
