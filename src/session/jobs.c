@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "session/jobs_in.h"
 
-#define POLL_NS     10000000u /* how long one poll may run errands */
-#define TELL_NS     50000000u /* how often the long job tells what it has */
+#define POLL_NS     10000000u  /* how long one poll may run errands */
+#define TELL_NS     50000000u  /* how often the long job tells what it has */
+#define QUIET_NS    500000000u /* the same where nobody asked for it */
 #define JOBS_MEMORY GIB
 
 /* ---- on the threads; the lock is held unless something else is said ---- */
@@ -38,7 +39,8 @@ static bool take_task(struct worker *worker, struct answer *answer)
         work_init(&worker->work);
         return true;
     }
-    if (!jobs->long_on || jobs->at_order == jobs->n_order)
+    if (!jobs->long_on || jobs->at_order == jobs->n_order ||
+        jobs->n_brief >= JOBS_BRIEF)
         return false;
     for (uint32_t i = 0; i < jobs->n_workers; i++)
         if (jobs->workers[i].with_long)
@@ -88,8 +90,10 @@ static void give(struct jobs *jobs, const struct answer *answer)
     copy->numbers.bins = copy->bins;
     copy->next = jobs->done;
     jobs->done = copy;
+    jobs->n_brief += answer->brief;
     if (answer->brief && jobs->at_order < jobs->n_order &&
-        now - jobs->long_told_ns < TELL_NS)
+        jobs->n_brief < JOBS_BRIEF / 2 &&
+        now - jobs->long_told_ns < (jobs->quiet ? QUIET_NS : TELL_NS))
         return;
     jobs->long_told_ns = now;
     jobs_tell(jobs);
@@ -325,14 +329,18 @@ static bool is_left(const struct jobs *jobs, uint32_t tensor)
            tensor_readable(model, &model->tensors[tensor], NULL);
 }
 
-void jobs_want_all(struct jobs *jobs)
+void jobs_want_all(struct jobs *jobs, enum jobs_voice voice)
 {
     const struct model *model = jobs->session->model;
     uint32_t *order, n = 0;
     uint64_t total = 0;
 
-    if (jobs->long_on)
+    if (jobs->long_on) {
+        pthread_mutex_lock(&jobs->lock);
+        jobs->quiet &= voice == JOBS_QUIET;
+        pthread_mutex_unlock(&jobs->lock);
         return;
+    }
     order = calloc((size_t)model->n_tensors + 1, sizeof *order);
     if (!order)
         return;
@@ -349,11 +357,29 @@ void jobs_want_all(struct jobs *jobs)
     jobs->n_order = n;
     jobs->at_order = 0;
     jobs->long_on = n > 0;
+    jobs->quiet = voice == JOBS_QUIET;
     jobs->long_began_ns = jobs->long_told_ns = clock_ns();
     work_init(&jobs->long_work);
     atomic_store(&jobs->long_work.total, total);
     jobs_start(jobs);
     jobs->long_on &= jobs->n_workers > 0;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+void jobs_forget(struct jobs *jobs)
+{
+    jobs_stop(jobs);
+    for (uint32_t i = 0; i < jobs->session->model->n_tensors; i++) {
+        if (jobs->state[i] != ANSWERED)
+            continue; /* what is asked for will be of the new values, or stopped */
+        free(jobs->answers[i]);
+        jobs->answers[i] = NULL;
+        jobs->state[i] = NOT_ASKED;
+    }
+    pthread_mutex_lock(&jobs->lock);
+    for (int i = 0; i < JOBS_SLOTS; i++)
+        if (jobs->slots[i].state == SLOT_DONE)
+            jobs->slots[i].state = SLOT_NONE;
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -381,12 +407,17 @@ bool jobs_stop(struct jobs *jobs)
 bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
                    uint64_t *ret_began_ns)
 {
-    if (!jobs->long_on)
+    if (!jobs->long_on || jobs->quiet)
         return false;
     *ret_done = atomic_load(&jobs->long_work.done);
     *ret_total = atomic_load(&jobs->long_work.total);
     *ret_began_ns = jobs->long_began_ns;
     return true;
+}
+
+bool jobs_measuring(const struct jobs *jobs)
+{
+    return jobs->long_on;
 }
 
 /* ---- what was found ---- */
@@ -430,6 +461,9 @@ bool jobs_poll(struct jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     done = jobs->done;
     jobs->done = NULL;
+    if (jobs->n_brief >= JOBS_BRIEF)
+        pthread_cond_broadcast(&jobs->more); /* the long job waits for this */
+    jobs->n_brief = 0;
     any |= jobs->slot_new;
     jobs->slot_new = false;
     if (jobs->long_on && jobs->at_order == jobs->n_order) {

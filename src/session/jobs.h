@@ -24,8 +24,15 @@ void jobs_free(struct jobs *jobs); /* stops what is being done; NULL is allowed 
 void jobs_want(struct jobs *jobs, uint32_t tensor);
 /* Forget wishes that nobody began with: the cursor moved on. */
 void jobs_drop(struct jobs *jobs);
-/* Statistics of many, in the order of the file: a long job; one at a time. */
-void jobs_want_all(struct jobs *jobs);
+/* Statistics of all tensors, in the order of the file: the long job; one at a time. A
+ * quiet one, which nobody asked for, reports no progress; asking for it makes it loud.
+ */
+enum jobs_voice { JOBS_LOUD, JOBS_QUIET };
+void jobs_want_all(struct jobs *jobs, enum jobs_voice voice);
+/* Is the long job running, quiet or not? */
+bool jobs_measuring(const struct jobs *jobs);
+/* Forget what was found, so that it can be asked for again: values changed. */
+void jobs_forget(struct jobs *jobs);
 /* Esc. False: there was nothing to stop. */
 bool jobs_stop(struct jobs *jobs);
 
@@ -48,7 +55,8 @@ void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms);
  * none. Good until another of its kind is asked for. */
 const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned ms,
                       bool *ret_busy, const char **ret_why);
-/* The long job, for the status line: bytes done and in all; false: there is none. */
+/* The long job, for the status line: bytes done and in all; false: there is none, or it
+ * is quiet. */
 bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
                    uint64_t *ret_began_ns);
 

@@ -11,6 +11,8 @@
 #define JOBS_THREADS 2
 #define JOBS_WISHES  64
 #define JOBS_SLOTS   4 /* kinds of things that are made besides numbers */
+#define JOBS_BRIEF                                                                     \
+    4096u /* answers of the long job that wait for a poll; then it waits */
 
 /* One question, and what came of it. */
 struct answer {
@@ -74,6 +76,7 @@ struct jobs {
     uint32_t wishes[JOBS_WISHES]; /* the newest last */
     uint32_t n_wishes;
     struct answer *done; /* for jobs_poll() */
+    uint32_t n_brief;    /* answers of the long job among them */
 
     struct slot slots[JOBS_SLOTS];
     bool slot_new; /* nobody polled since one was made */
@@ -84,6 +87,7 @@ struct jobs {
     struct work long_work;
     uint64_t long_began_ns, long_told_ns;
     bool long_on;
+    bool quiet; /* nobody asked for the long job: no progress, and news less often */
 
     /* Of whoever asks; no thread looks at them. */
     uint8_t *state;          /* by tensor: enum asked */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "model/build.h"
+#include "session/jobs_in.h"
 #include "session/sample_session.h"
 
 /* ---- a model whose source may be slow, and counts who asks ---- */
@@ -43,8 +44,8 @@ static void slow_close(struct source *source)
 
 static const struct source_ops slow_ops = {.bytes = slow_bytes, .close = slow_close};
 
-static struct session *slow_session(struct slow *slow, bool any_thread,
-                                    int64_t elements)
+static struct session *slow_session_of(struct slow *slow, bool any_thread,
+                                       int64_t elements, uint32_t n)
 {
     struct build b;
     struct model *model;
@@ -53,7 +54,7 @@ static struct session *slow_session(struct slow *slow, bool any_thread,
 
     CHECK(build_init(&b, "slow.pth", 0, NULL, NULL) == 0);
     b.model->format = "sample";
-    for (uint32_t i = 0; i < TENSORS; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         struct storage storage = {.bytes = (uint64_t)elements * 4};
         struct tensor tensor = {.dtype = DTYPE_FLOAT32,
                                 .storage = build_storage(&b, &storage),
@@ -72,6 +73,12 @@ static struct session *slow_session(struct slow *slow, bool any_thread,
     session = session_of(model, NULL);
     CHECK(session);
     return session;
+}
+
+static struct session *slow_session(struct slow *slow, bool any_thread,
+                                    int64_t elements)
+{
+    return slow_session_of(slow, any_thread, elements, TENSORS);
 }
 
 /* Wait as a terminal does, until the tensor's numbers are there. */
@@ -211,7 +218,7 @@ TEST(the_long_job_tells_how_far_it_is_and_leaves_its_statistics_in_the_session)
 
     CHECK(!jobs_progress(jobs, &done, &total, &began));
     jobs_want(jobs, 7);
-    jobs_want_all(jobs);
+    jobs_want_all(jobs, JOBS_LOUD);
     CHECK(jobs_progress(jobs, &done, &total, &began));
     CHECK_INT(total, TENSORS * ELEMENTS * 4);
     while (jobs_progress(jobs, &done, &total, &began)) {
@@ -237,10 +244,10 @@ TEST(the_long_job_can_be_stopped_and_begun_again)
     struct jobs *jobs = jobs_new(session, NULL);
     uint64_t done, total, began;
 
-    jobs_want_all(jobs);
+    jobs_want_all(jobs, JOBS_LOUD);
     jobs_stop(jobs);
     CHECK(!jobs_progress(jobs, &done, &total, &began));
-    jobs_want_all(jobs);
+    jobs_want_all(jobs, JOBS_LOUD);
     CHECK(jobs_progress(jobs, &done, &total, &began));
     jobs_stop(jobs);
     jobs_poll(jobs);
@@ -318,4 +325,74 @@ TEST(one_thing_of_each_kind_is_made_in_the_background_and_another_takes_its_plac
         jobs_free(jobs);
         session_close(session);
     }
+}
+
+TEST(a_quiet_long_job_reports_no_progress_until_somebody_asks_for_it)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, true, 1 << 20);
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint64_t done, total, began;
+
+    CHECK(jobs);
+    jobs_want_all(jobs, JOBS_QUIET);
+    CHECK(jobs_measuring(jobs));
+    CHECK(!jobs_progress(jobs, &done, &total, &began));
+    jobs_want_all(jobs, JOBS_LOUD);
+    CHECK(jobs_progress(jobs, &done, &total, &began));
+    CHECK_INT(total, (uint64_t)TENSORS << 22);
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(the_long_job_waits_while_nobody_takes_its_answers)
+{
+    enum { MANY = 3 * JOBS_BRIEF };
+    struct slow slow;
+    struct session *session = slow_session_of(&slow, true, 4, MANY);
+    struct jobs *jobs = jobs_new(session, NULL);
+    struct pollfd fd;
+    uint32_t n = 0;
+
+    CHECK(jobs);
+    jobs_want_all(jobs, JOBS_QUIET);
+    fd = (struct pollfd){.fd = jobs_fd(jobs), .events = POLLIN};
+    CHECK(poll(&fd, 1, 10000) == 1);
+    for (int i = 0; i < 1000 && n < JOBS_BRIEF; i++) {
+        pthread_mutex_lock(&jobs->lock);
+        n = jobs->n_brief;
+        pthread_mutex_unlock(&jobs->lock);
+        poll(NULL, 0, 10);
+    }
+    CHECK_INT(n, JOBS_BRIEF);
+    poll(NULL, 0, 50);
+    CHECK_INT(jobs->n_brief, JOBS_BRIEF);
+    while (jobs_measuring(jobs)) {
+        CHECK(poll(&fd, 1, 10000) == 1);
+        jobs_poll(jobs);
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        CHECK(session_known(session, i));
+    jobs_free(jobs);
+    session_close(session);
+}
+
+TEST(what_was_forgotten_is_measured_again)
+{
+    struct session *session = sample_session();
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint32_t tensor = session->model->object[sample_place(session, "a.weight")];
+    const char *why;
+    bool busy;
+
+    CHECK(jobs);
+    jobs_want(jobs, tensor);
+    wait_for(jobs, tensor);
+    session_forget(session);
+    jobs_forget(jobs);
+    CHECK(!jobs_numbers(jobs, tensor, &busy, &why));
+    jobs_want(jobs, tensor);
+    CHECK(wait_for(jobs, tensor));
+    jobs_free(jobs);
+    session_close(session);
 }

@@ -16,8 +16,8 @@ static int add(struct explorer *explorer, enum severity severity, uint64_t time,
 
     if (alarms->n == MOST_ALARMS)
         return 0;
-    if (!text || arena_room(&explorer->arena, &alarms->at, alarms->n, &alarms->room,
-                            sizeof *alarms->at) < 0)
+    if (!text || arena_room(&explorer->alarm_arena, &alarms->at, alarms->n,
+                            &alarms->room, sizeof *alarms->at) < 0)
         return -1;
     alarms->at[alarms->n] =
         (struct alarm){.severity = severity,
@@ -29,10 +29,10 @@ static int add(struct explorer *explorer, enum severity severity, uint64_t time,
     return 0;
 }
 
-/* Text of ours, in the explorer's arena. */
+/* Text of ours, kept as long as the list. */
 static const char *keep(struct explorer *explorer, struct buf *text)
 {
-    const char *kept = arena_str(&explorer->arena, buf_span(text)).at;
+    const char *kept = arena_str(&explorer->alarm_arena, buf_span(text)).at;
 
     buf_release(text);
     return kept;
@@ -149,7 +149,7 @@ static int add_uses(struct explorer *explorer)
 
     if (show->session->verdict.verdict == VERDICT_SAFE || log->n_globals == 0)
         return 0;
-    if (uses_init(&uses, show, &explorer->arena) < 0)
+    if (uses_init(&uses, show, &explorer->alarm_arena) < 0)
         return -1;
     for (size_t i = 0; i < COUNT_OF(told); i++)
         if (uses.any[told[i]] && add_uses_of(explorer, &uses, told[i]) < 0)
@@ -196,23 +196,6 @@ static int add_run(struct explorer *explorer)
 
 /* --- Tensors that were measured meanwhile */
 
-static bool is_spoilt(const struct explorer *explorer, uint32_t tensor)
-{
-    const struct stats *stats = session_known(explorer->session, tensor);
-
-    return stats && stats->nan + stats->pos_inf + stats->neg_inf > 0 &&
-           explorer->show.model->tensors[tensor].place != NO_PLACE;
-}
-
-static uint32_t count_spoilt(const struct explorer *explorer)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < explorer->show.model->n_tensors; i++)
-        n += is_spoilt(explorer, i);
-    return n;
-}
-
 static int add_spoilt(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
@@ -221,7 +204,7 @@ static int add_spoilt(struct explorer *explorer)
         struct buf text = BUF_INIT;
         const struct stats *stats;
 
-        if (!is_spoilt(explorer, i))
+        if (model->tensors[i].place == NO_PLACE || !measured_spoilt(explorer, i))
             continue;
         stats = session_known(explorer->session, i);
         run_place(&text, &explorer->show, model->tensors[i].place);
@@ -270,26 +253,42 @@ static int compare_places(const void *a, const void *b)
     return x->severity > y->severity ? -1 : x->severity < y->severity;
 }
 
-static int list_places(struct explorer *explorer)
+static int add_place(struct explorer *explorer, uint32_t place, enum severity severity)
 {
     struct alarms *alarms = &explorer->alarms;
 
+    if (arena_room(&explorer->alarm_arena, &alarms->places, alarms->n_places,
+                   &alarms->places_room, sizeof *alarms->places) < 0)
+        return -1;
+    alarms->places[alarms->n_places++] = (struct alarm_place){place, severity};
+    return 0;
+}
+
+/* Where the gutter has a mark. A tied tensor is told once and marked everywhere. */
+static int list_places(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    struct alarms *alarms = &explorer->alarms;
+
     for (uint32_t i = 0; i < alarms->n; i++) {
-        if (arena_room(&explorer->arena, &alarms->places, i, &alarms->places_room,
-                       sizeof *alarms->places) < 0)
-            return -1;
-        alarms->places[i] =
-            (struct alarm_place){alarms->at[i].place, alarms->at[i].severity};
+        uint32_t place = alarms->at[i].place;
+        bool tensor = model->kind[place] == PLACE_TENSOR;
+
+        do {
+            if (add_place(explorer, place, alarms->at[i].severity) < 0)
+                return -1;
+            place = tensor ? tensor_next_place(model, place) : NO_PLACE;
+        } while (place != NO_PLACE);
     }
-    if (alarms->n > 0)
-        qsort(alarms->places, alarms->n, sizeof *alarms->places, compare_places);
+    if (alarms->n_places > 0)
+        qsort(alarms->places, alarms->n_places, sizeof *alarms->places, compare_places);
     return 0;
 }
 
 const struct alarm_place *alarms_at(const struct alarms *alarms, uint32_t place,
                                     uint32_t end)
 {
-    uint32_t low = 0, high = alarms->n;
+    uint32_t low = 0, high = alarms->n_places;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -299,16 +298,19 @@ const struct alarm_place *alarms_at(const struct alarms *alarms, uint32_t place,
         else
             high = middle;
     }
-    return low < alarms->n && alarms->places[low].place < end ? &alarms->places[low]
-                                                              : NULL;
+    return low < alarms->n_places && alarms->places[low].place < end
+               ? &alarms->places[low]
+               : NULL;
 }
 
 int alarms_find(struct explorer *explorer, struct err *err)
 {
     struct alarms *alarms = &explorer->alarms;
 
-    /* The lists so far may be another explorer's, as explorer_again() has them. */
-    *alarms = (struct alarms){.spoilt = count_spoilt(explorer)};
+    /* The lists so far may be borrowed, as explorer_again() has them. */
+    arena_release(&explorer->alarm_arena);
+    *alarms = (struct alarms){0};
+    measured_below(&alarms->measured, explorer, 0);
     if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0 ||
         add_spoilt(explorer) < 0)
         goto fail;
@@ -319,8 +321,35 @@ int alarms_find(struct explorer *explorer, struct err *err)
         return 0;
 
 fail:
-    alarms->n = 0;
-    return arena_err(&explorer->arena, "the list of alarms", err);
+    alarms->n = alarms->n_places = 0;
+    return arena_err(&explorer->alarm_arena, "the list of alarms", err);
+}
+
+void alarms_refresh(struct explorer *explorer)
+{
+    struct alarms *alarms = &explorer->alarms;
+    uint32_t next = alarms->next;
+    struct measured now;
+
+    if (explorer->pair)
+        return;
+    measured_below(&now, explorer, 0);
+    if (now.spoilt != alarms->measured.spoilt) {
+        alarms_find(explorer, NULL);
+        /* Whoever goes through them goes on; new ones come in the order of the tree. */
+        alarms->next = next < alarms->n ? next : 0;
+    }
+    alarms->measured = now;
+}
+
+static void say_none(struct explorer *explorer)
+{
+    struct buf values = BUF_INIT;
+
+    measured_text(&values, explorer, &explorer->alarms.measured);
+    explorer_say(explorer, "no findings%s%s", values.len > 0 ? "   values: " : "",
+                 buf_cstr(&values));
+    buf_release(&values);
 }
 
 bool explorer_next_alarm(struct explorer *explorer)
@@ -328,13 +357,13 @@ bool explorer_next_alarm(struct explorer *explorer)
     struct alarms *alarms = &explorer->alarms;
     const struct alarm *alarm;
 
-    /* Values that were measured since may have brought others. */
-    if (!explorer->pair && count_spoilt(explorer) != alarms->spoilt) {
-        alarms_find(explorer, NULL);
-        alarms->next = 0;
+    if (explorer->pair) {
+        explorer_say(explorer, "not available in a diff; q leads back to one file");
+        return false;
     }
-    if (alarms->n == 0 || explorer->pair) {
-        explorer_say(explorer, "no alarms and no findings");
+    alarms_refresh(explorer);
+    if (alarms->n == 0) {
+        say_none(explorer);
         return false;
     }
     alarm = &alarms->at[alarms->next];

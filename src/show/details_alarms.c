@@ -4,6 +4,7 @@
 #include "show/check_text.h"
 #include "show/details_in.h"
 #include "show/run_text.h"
+#include "show/statistics.h"
 #include "show/summary.h"
 #include "text/text.h"
 
@@ -30,6 +31,63 @@ void details_findings(struct details *d, uint32_t place)
                      finding->place == FINDING_NOWHERE ? NO_TARGET : finding->place);
         buf_release(&text);
     }
+}
+
+/* --- Values */
+
+void details_measured(struct details *d, const struct measured *measured)
+{
+    struct buf text = BUF_INIT;
+
+    measured_text(&text, d->explorer, measured);
+    if (text.len > 0)
+        details_line(d, measured->spoilt > 0 ? "✗ values" : "values",
+                     measured->spoilt > 0 ? COLOUR_ALARM : COLOUR_NONE, buf_span(&text),
+                     measured->spoilt > 0 ? measured->first : NO_TARGET);
+    buf_release(&text);
+}
+
+/* "-0.5444 … 0.4808   mean -0.01096   std 0.0888", as far as they were measured. */
+static void add_extremes(struct buf *to, const struct stats *stats)
+{
+    if (!stats_measured(stats))
+        return;
+    buf_text(to, to->len > 0 ? ";   " : "");
+    statistics_extreme(to, stats, false);
+    if (stats_finite(stats) < 2)
+        return;
+    buf_text(to, " … ");
+    statistics_extreme(to, stats, true);
+    buf_text(to, "   mean ");
+    text_real_long(to, stats->mean);
+    buf_text(to, "   std ");
+    text_real_long(to, stats_std(stats));
+}
+
+void details_tensor_values(struct details *d, uint32_t tensor)
+{
+    const struct model *model = d->show->model;
+    const struct stats *stats = session_known(d->show->session, tensor);
+    bool spoilt = measured_spoilt(d->explorer, tensor), busy = false;
+    const char *why = session_why(d->show->session, tensor);
+    struct buf text = BUF_INIT;
+
+    if (stats) {
+        run_not_finite(&text, stats->nan, stats->pos_inf + stats->neg_inf);
+        add_extremes(&text, stats);
+    } else {
+        if (!why && d->explorer->jobs)
+            jobs_numbers(d->explorer->jobs, tensor, &busy, &why);
+        if (!why && tensor_readable(model, &model->tensors[tensor], &why)) {
+            busy |= d->explorer->jobs && jobs_measuring(d->explorer->jobs);
+            why = busy ? "being measured" : "not measured; 4 measures them";
+        }
+        buf_text(&text, why ? why : "");
+    }
+    if (text.len > 0)
+        details_line(d, spoilt ? "✗ values" : "values",
+                     spoilt ? COLOUR_ALARM : COLOUR_NONE, buf_span(&text), NO_TARGET);
+    buf_release(&text);
 }
 
 /* --- What raised */

@@ -10,44 +10,14 @@ static void tell(struct facts *facts, const char *label, enum colour role)
     buf_clear(&facts->line);
 }
 
-/* "not measured; 4 measures this row, :stats all (97.7MB)": how much is known of the
- * values, and how to know the rest. */
-static void tell_values(struct facts *facts)
+/* How much is known of the values, and how to know the rest. Enter goes to the first
+ * that is not finite. */
+static void tell_values(struct details *d)
 {
-    const struct session *session = facts->show->session;
-    const struct model *model = session->model;
-    uint32_t known = 0, spoilt = 0, left = 0;
-    uint64_t bytes = 0;
+    struct measured measured;
 
-    for (uint32_t i = 0; i < model->n_tensors; i++) {
-        const struct stats *stats = session_known(session, i);
-
-        known += stats != NULL;
-        spoilt += stats && stats->nan + stats->pos_inf + stats->neg_inf > 0;
-        if (stats || !tensor_readable(model, &model->tensors[i], NULL))
-            continue;
-        left++;
-        bytes += tensor_bytes(&model->tensors[i]);
-    }
-    if (known + left == 0)
-        return;
-    if (known == 0) {
-        buf_text(&facts->line, "not measured");
-    } else {
-        facts_number(&facts->line, known, "tensor", "tensors");
-        buf_text(&facts->line, " measured");
-    }
-    if (spoilt > 0) {
-        buf_text(&facts->line, ", NaN or Inf in ");
-        text_commas(&facts->line, spoilt);
-    }
-    if (left > 0) {
-        buf_text(&facts->line, known == 0 ? "; 4 measures this row, :stats all ("
-                                          : "; :stats measures all (");
-        text_bytes(&facts->line, bytes);
-        buf_char(&facts->line, ')');
-    }
-    facts->tell(facts, "values", spoilt > 0 ? COLOUR_ALARM : COLOUR_NONE);
+    measured_below(&measured, d->explorer, 0);
+    details_measured(d, &measured);
 }
 
 /* What raised and who made the first NaN, or what was not seen. */
@@ -97,7 +67,7 @@ void details_file(struct details *d)
     if (judged && safe)
         facts_safety(&facts);
     facts_trained(&facts);
-    tell_values(&facts);
+    tell_values(d);
     if (d->roomy)
         facts_memory(&facts);
     if (d->show->activity)

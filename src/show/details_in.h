@@ -27,6 +27,10 @@ void details_text(struct details *d, struct str text, uint32_t target);
 void details_file(struct details *d);
 /* What a load would run, every global and its uses. */
 void details_safety(struct details *d);
+/* What is known of the values below: one line, or none where there are no tensors. */
+void details_measured(struct details *d, const struct measured *measured);
+/* Of one tensor: its extremes, whether they are finite, or why that is not known. */
+void details_tensor_values(struct details *d, uint32_t tensor);
 /* What was found at this place: by the reader, and in a run. */
 void details_findings(struct details *d, uint32_t place);
 void details_alarms(struct details *d, uint32_t place);

@@ -72,7 +72,7 @@ int explorer_again(struct explorer *explorer, const struct explorer *of,
     map_init(&explorer->measured, &explorer->arena);
     map_init(&explorer->asked, &explorer->arena);
     explorer->show = of->show;
-    explorer->alarms = of->alarms;
+    explorer->alarms = of->alarms; /* borrowed */
     explorer->alarms.next = 0;
     explorer->browse = browse_new(&explorer->show, err);
     if (!explorer->browse) {
@@ -99,6 +99,7 @@ void explorer_end(struct explorer *explorer)
     buf_release(&explorer->message);
     buf_release(&explorer->in_short);
     buf_release(&explorer->too_large);
+    arena_release(&explorer->alarm_arena);
     arena_release(&explorer->arena);
     *explorer = (struct explorer){.session = NULL};
 }
@@ -165,6 +166,8 @@ bool explorer_poll(struct explorer *explorer)
     for (int i = 0; i < 2; i++)
         if (jobs_of(explorer, i))
             any |= jobs_poll(jobs_of(explorer, i));
+    if (any)
+        alarms_refresh(explorer);
     return any;
 }
 
@@ -350,7 +353,7 @@ void explorer_measure(struct explorer *explorer, uint32_t tensor)
         map_put(&explorer->asked, tensor, 1);
         explorer_numbers(explorer, tensor, &why);
     } else if (explorer->jobs) {
-        jobs_want_all(explorer->jobs);
+        jobs_want_all(explorer->jobs, JOBS_LOUD);
     } else {
         uint32_t n = explorer->session->model->n_tensors;
         uint32_t *all = arena_array(&explorer->arena, (size_t)n + 1, sizeof *all);
@@ -360,6 +363,16 @@ void explorer_measure(struct explorer *explorer, uint32_t tensor)
         if (all)
             session_stats_many(explorer->session, all, n, NULL, NULL);
     }
+    alarms_refresh(explorer);
+}
+
+void explorer_forget(struct explorer *explorer)
+{
+    session_forget(explorer->session);
+    if (explorer->jobs)
+        jobs_forget(explorer->jobs);
+    map_init(&explorer->measured, &explorer->arena);
+    alarms_refresh(explorer);
 }
 
 void explorer_measure_row(struct explorer *explorer)

@@ -16,6 +16,7 @@
 #include "session/session.h"
 #include "show/browse.h"
 #include "show/label_set.h"
+#include "show/measured.h"
 #include "show/panels.h"
 #include "show/show.h"
 
@@ -30,13 +31,13 @@ struct alarm {
 struct alarms {
     struct alarm *at; /* alarms before warnings, in order of time, then of the tree */
     uint32_t n, room;
-    struct alarm_place { /* as many, by place; of one the worst first */
+    struct alarm_place { /* for the gutter, by place; of one the worst first */
         uint32_t place;
         enum severity severity;
-    } * places;
-    uint32_t places_room;
-    uint32_t next;   /* which of them comes next */
-    uint32_t spoilt; /* tensors with values that are not finite, when they were found */
+    } * places; /* more than `n`: a tied tensor has several */
+    uint32_t n_places, places_room;
+    uint32_t next;            /* which of them comes next */
+    struct measured measured; /* of the whole model, when they were found */
 };
 
 struct explorer {
@@ -58,6 +59,8 @@ struct explorer {
     bool plain;         /* for screen readers: no bars, no heat maps */
     struct buf message; /* for the status line, until the next key */
     struct alarms alarms;
+    struct arena alarm_arena; /* what `alarms` holds, unless it is borrowed */
+    bool measured_once;       /* measured_start() was here */
     struct buf in_short; /* of a pair: what happened; empty until it is asked for */
 
     /* Private: tensors that were asked for however large they are; without `jobs`, what
@@ -125,13 +128,16 @@ bool explorer_stop(struct explorer *explorer);
 /* :hist: so many steps from now on, in panel 4; with `jobs`, explorer_numbers() keeps
  * to the usual ones. */
 void explorer_set_bins(struct explorer *explorer, uint32_t bins);
+/* Forget all numbers: the values of a live model changed. */
+void explorer_forget(struct explorer *explorer);
 /* :stats: read it however large it is; of all tensors with NO_TENSOR. */
 #define NO_TENSOR UINT32_MAX
 void explorer_measure(struct explorer *explorer, uint32_t tensor);
 /* 4: the tensor of the selected row, or those of the module itself. */
 void explorer_measure_row(struct explorer *explorer);
 
-/* Go to the next alarm or finding, then to warnings: !. False: there are none. */
+/* Go to the next alarm or finding, then to warnings: !. False: there are none, and
+ * explorer_say() says so, and what was not looked at. */
 bool explorer_next_alarm(struct explorer *explorer);
 
 #endif

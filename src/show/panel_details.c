@@ -179,9 +179,14 @@ static void module_lines(struct details *d, uint32_t place)
     const struct model *model = d->show->model;
     const struct object *object = place_object(model, place);
     struct buf text = BUF_INIT;
+    struct measured measured;
     struct str rest, line;
 
     details_alarms(d, place);
+    measured_below(&measured, d->explorer, place);
+    /* The root of a file has this line among its own. */
+    if (place > 0 ? measured.spoilt > 0 : model->live && !d->show->session->run)
+        details_measured(d, &measured);
     details_head(&text, d->show, place);
     rest = buf_span(&text);
     str_split(&rest, '\n', &line);
@@ -249,17 +254,15 @@ static void tensor_lines(struct details *d, uint32_t place)
     const struct model *model = d->show->model;
     const struct tensor *tensor = place_tensor(model, place);
     struct buf text = BUF_INIT;
-    const char *why = NULL;
 
     shape_lines(d, place, tensor);
+    details_tensor_values(d, model->object[place]);
     details_tensor(&text, d->show, place, true);
     labelled(d, buf_span(&text), own);
     tied_lines(d, place);
     for (uint32_t p = place_first(model, place); p != NO_PLACE;
          p = place_next(model, p))
         place_line(d, "part", "", p);
-    if (!tensor_readable(model, tensor, &why) && why)
-        details_line(d, "values", COLOUR_NONE, str_of(why), NO_TARGET);
     buf_release(&text);
 }
 

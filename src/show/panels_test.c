@@ -420,11 +420,12 @@ TEST(details_of_a_module_and_its_tensors_say_where_enter_leads)
               "── b.weight\n"
               " shape      2×3   6 values   24B\n"
               " dtype      float32\n"
+              " values     not measured; 4 measures them\n"
               " role       parameter, requires grad\n"
               " strides    [3, 1]  offset 0  storage 0, 24B\n"
               " saved from cpu\n"
               " tied       to a.weight\n");
-    state->cursor = 5;
+    state->cursor = 6;
     CHECK(act(&s, PANEL_DETAILS, ACT_ENTER));
     CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a.weight"));
     state->cursor = 0;
@@ -623,7 +624,9 @@ TEST(what_is_found_while_values_are_measured_is_an_alarm_too)
 
     scene_begin(&s, sample_session());
     CHECK(!explorer_next_alarm(&s.explorer));
-    CHECK_STR(buf_cstr(&s.explorer.message), "no alarms and no findings");
+    CHECK_STR(buf_cstr(&s.explorer.message),
+              "no findings   values: not measured; :stats measures all (40B); "
+              "1 tensor without readable values");
     explorer_measure(&s.explorer, NO_TENSOR);
     CHECK(explorer_next_alarm(&s.explorer));
     CHECK_STR(buf_cstr(&s.explorer.message), "✗ a.bias has NaN 1   1 of 1");

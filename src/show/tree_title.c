@@ -181,16 +181,21 @@ static void add_title_left(struct facts *left, const struct explorer *explorer)
                total->bytes + (total->params > 0 ? 0 : total->other_bytes));
 }
 
-/* "✗ first NaN", "✗ raised": what a run met. */
-static void add_run_alarm(struct facts *right, const struct activities *activity)
+/* "✗ NaN", "✗ raised": what a run met, or what was measured in tensors. */
+static void add_alarm(struct facts *right, const struct explorer *explorer)
 {
-    uint32_t producer = activity->first_producer;
+    const struct activities *activity = explorer->show.activity;
+    const struct measured *measured = &explorer->alarms.measured;
+    uint32_t producer = activity ? activity->first_producer : NO_PLACE;
 
-    if (activity->raised != NO_PLACE)
+    if (activity && activity->raised != NO_PLACE)
         buf_text(fact(right, COLOUR_ALARM), "✗ raised");
-    else if (producer != NO_PLACE)
+    else if (producer != NO_PLACE || measured->spoilt > 0)
         buf_printf(fact(right, COLOUR_ALARM), "✗ %s",
-                   activity->at[producer].nan > 0 ? "NaN" : "Inf");
+                   measured->nan ||
+                           (producer != NO_PLACE && activity->at[producer].nan > 0)
+                       ? "NaN"
+                       : "Inf");
 }
 
 static void add_title_right(struct facts *right, const struct explorer *explorer)
@@ -210,8 +215,7 @@ static void add_title_right(struct facts *right, const struct explorer *explorer
         buf_text(fact(right, COLOUR_NONE), "forward ");
         run_time(&right->at[right->n - 1].text, show->activity->total_ns);
     }
-    if (show->activity)
-        add_run_alarm(right, show->activity);
+    add_alarm(right, explorer);
     if (show->model->partial)
         buf_text(fact(right, COLOUR_WARNING), "incomplete");
     if (session_judged(show->session) && !show->model->live)

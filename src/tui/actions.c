@@ -484,8 +484,7 @@ static void search_class(struct tui *tui)
 
 static void alarm_key(struct tui *tui)
 {
-    if (!explorer_next_alarm(&tui->explorer))
-        explorer_say(&tui->explorer, "no alarms, no findings, no warnings");
+    explorer_next_alarm(&tui->explorer);
     for (unsigned i = 1; i < PANEL_COUNT; i++) /* it may have opened one */
         if (tui->explorer.panels[i].open && tui->opened[i] == 0)
             tui->opened[i] = ++tui->clock;

@@ -119,7 +119,8 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
                        "q leads back to one file, which can be read "
                        "again");
     if (link_is_live(&tui->explorer)) {
-        session_forget(tui->explorer.session);
+        explorer_forget(&tui->explorer);
+        tui_changed(tui);
         explorer_say(&tui->explorer, "values will be read again");
         return 0;
     }

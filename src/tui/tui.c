@@ -364,6 +364,10 @@ static void loop(struct tui *tui)
 
         tui_frame(tui);
         draw(tui);
+        if (tui->exploring && measured_start(&tui->explorer)) {
+            tui_changed(tui); /* the first frame came first; now it says so */
+            continue;
+        }
         if (tui->files)
             wait.fds[0] = files_fd(tui);
         else if (tui->exploring)
@@ -437,6 +441,8 @@ int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
         err_set(err, ERR_LIMIT, "no memory for a screen of %ux%u", columns, rows);
         goto out;
     }
+    if (tui->exploring)
+        measured_start(&tui->explorer);
     tui_frame(tui);
     cells_print(&tui->cells, &text);
     out_str(out, buf_span(&text));

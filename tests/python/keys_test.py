@@ -256,6 +256,8 @@ class Player:
         if step.start:
             self.screen.wait(" row ")
         text = self.screen.settle()
+        while re.search("being measured|measuring the rest", text):
+            text = self.screen.settle()
         if not self.screen.lines()[self.screen.size[1] - 1] and "✗" not in text:
             self.screen.wait("[stopped]" if step.about == "suspend" else "[ended ")
         step.shown, self.lines = self.now(step)

@@ -279,7 +279,7 @@ class TheTen(Scenario):
 
     def test_10_sizes(self):
         t = self.file("resnet50.pth")
-        first = t.wait("row 1/11")
+        t.wait("row 1/11", "320 tensors measured")
         t.settle()
         first = t.text()
         t.resize(60, 20)

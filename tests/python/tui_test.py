@@ -2,10 +2,15 @@
 """The explorer on a real terminal: it opens, answers keys, survives sizes and signals,
 and gives the terminal back."""
 
+import json
+import math
 import os
 import signal
+import struct
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 import scope
 import terminal
@@ -43,9 +48,30 @@ class Opening(unittest.TestCase):
         done = subprocess.run([scope.PROGRAM, model, "--print=120x36"], text=True,
                               capture_output=True, check=True)
         with explore() as screen:
-            screen.wait("row 1/11")
+            screen.wait("row 1/11", "122 tensors measured")
             now = [line.rstrip() for line in screen.lines()[:36]]
         self.assertEqual(done.stdout.rstrip("\n").split("\n"), now)
+
+
+class Measured(unittest.TestCase):
+    """A small file is measured when it is opened; nobody has to ask."""
+
+    def test_nan_is_seen_without_a_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "broken.safetensors")
+            header = {"a.weight": [0, 16], "b.weight": [16, 32]}
+            header = json.dumps({name: {"dtype": "F32", "shape": [4], "data_offsets": at}
+                                 for name, at in header.items()}).encode()
+            path.write_bytes(struct.pack("<Q", len(header)) + header
+                             + struct.pack("<8f", 1, 2, 3, 4, 5, math.nan, 7, math.inf))
+            with terminal.Terminal([scope.PROGRAM, path], columns=80, rows=24) as screen:
+                screen.wait("✗ NaN", "2 tensors measured: NaN or Inf in 1", "! goes to it")
+                self.assertTrue(any(line.startswith("!└ ▸ b") for line in screen.lines()),
+                                screen.text())
+                screen.type("!")
+                screen.wait("✗ b.weight has NaN 1 Inf 1", "✗ values NaN 1 Inf 1;")
+                screen.type("4")
+                screen.wait("NaN 1 +Inf 1 -Inf 0")
 
 
 class Manual(unittest.TestCase):
@@ -62,7 +88,7 @@ class Manual(unittest.TestCase):
 class Panels(unittest.TestCase):
     def test_panels_open_close_and_change_size(self):
         with explore() as screen:
-            screen.wait("1 Details")
+            screen.wait("1 Details", "122 tensors measured")
             first = screen.text()
             self.assertEqual(first.split("\n")[5].index("│"), 65)
             screen.keys("1", "1")
@@ -94,7 +120,7 @@ class Panels(unittest.TestCase):
 class Sizes(unittest.TestCase):
     def test_the_first_screen_comes_back(self):
         with explore() as screen:
-            screen.wait("row 1/11")
+            screen.wait("row 1/11", "122 tensors measured")
             screen.keys("j", "j", "j")
             first = screen.settle()
             screen.resize(60, 20)
