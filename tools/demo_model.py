@@ -213,8 +213,9 @@ def main():
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     root = os.path.splitext(os.path.basename(path))[0]
     state = state_dict()
-    write(path + ".part", root, fine_tuned(state) if tuned else state)
-    os.replace(path + ".part", path)
+    part = f"{path}.{os.getpid()}.part"  # another process may be making the same file
+    write(part, root, fine_tuned(state) if tuned else state)
+    os.replace(part, path)
 
 
 main()

@@ -104,6 +104,14 @@ class DemoModel(TemporaryFolder):
         self.assertTrue(all(torch.isfinite(t).all() for t in state.values()))
         self.assertGreater(min(state["layer4.1.bn2.running_var"]), 0)
 
+    def test_two_may_make_the_same_file_at_once(self):
+        path = self.folder / "resnet18.pth"
+        command = [sys.executable, ROOT / "tools/demo_model.py", path]
+        makers = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+        said = [maker.communicate()[1] for maker in makers]
+        self.assertEqual([maker.returncode for maker in makers], [0, 0], said)
+        self.assertEqual(list(self.folder.iterdir()), [path])
+
 
 def is_buffer(name):
     return name.split(".")[-1] in ("running_mean", "running_var", "num_batches_tracked")
