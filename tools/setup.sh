@@ -13,7 +13,9 @@
 #
 #   TORCHOSCOPE_NO_INSTALL=1   fetch nothing; name what is missing and stop
 #   TORCHOSCOPE_YES=1          do not ask on a terminal (elsewhere it never asks)
-#   TORCHOSCOPE_PYTHON=...     the user's own Python; python3 unless told
+#   TORCHOSCOPE_PYTHON=...     the user's own Python; default python3
+#   TORCHOSCOPE_TORCH_INDEX=...  a pip index, or a folder of wheels, that has
+#                              torch==2.13.0+cpu; plain PyPI does not have it
 #
 # When everything was found, a stamp in build/ makes the next call end at once.
 set -eu
@@ -71,7 +73,8 @@ venv=build/venv/bin/python3
 stamp=build/.setup-$1
 # Torch is large: what is compiled of it here serves the tests as well.
 export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
-key="$needs$PATH $PWD ${TORCHOSCOPE_PYTHON:-}"
+index=${TORCHOSCOPE_TORCH_INDEX:-}
+key="$needs$PATH $PWD ${TORCHOSCOPE_PYTHON:-} $index"
 
 say() {
     echo "torchoscope: $*" >&2
@@ -140,14 +143,16 @@ found() {
     esac >/dev/null 2>&1
 }
 
-# missing debian|venv - what brings the needs that were not found.
+# missing debian|torch|venv - what brings the needs that were not found.
 missing() {
     echo "$needs" | while read -r goal where what brings; do
         case " $goals " in *" ${goal:-none} "*) ;; *) continue ;; esac
-        case $1:$where in
-        venv:venv | venv:venv_torch) ;;
-        venv:* | debian:venv | debian:venv_torch) continue ;;
+        case $where in
+        venv) from=venv ;;
+        venv_torch) from=torch ;;
+        *) from=debian ;;
         esac
+        [ $from = "$1" ] || continue
         found "$where" "$what" || printf ' %s' "$brings"
     done
 }
@@ -225,7 +230,9 @@ get_needs_from_debian() {
     if ! command -v apt-get >/dev/null; then
         fail "this is not Debian; install the equivalents of:$1"
     elif ! may_install_from_debian; then
-        fail "ask an administrator for: apt-get install$1"
+        who='ask an administrator to run'
+        [ "$(id -u)" != 0 ] || who='packages are missing; run'
+        fail "$who: apt-get install --no-install-recommends$1"
     fi
     install_from_debian "$1" || fail "what is missing:$1"
     lack=$(missing debian)
@@ -246,35 +253,53 @@ venv_stays() {
         [ "$TORCHOSCOPE_PYTHON" = "$(cat build/venv/.made-with 2>/dev/null)" ]
 }
 
+site_packages() {
+    $venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+}
+
 # The package comes straight from the build folder. A build/venv that is a link is
 # somebody else's.
 show_package_to_venv() {
     [ ! -L build/venv ] || return 0
-    site=$($venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    echo "$PWD/build/c/python" >"$site/torchoscope.pth"
+    echo "$PWD/build/c/python" >"$(site_packages)/torchoscope.pth"
 }
 
 # borrow_torch PYTHON [VERSION] - a build/venv that sees all packages of that Python.
 # --system-site-packages would not do: of a Python in a venv it shows those below it.
 borrow_torch() {
     fit "$1" && has_torch "$1" "${2:-}" && make_venv "$1" || return 1
-    site=$($venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     "$1" -c 'import site
 user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
 for folder in site.getsitepackages() + user:
-    print(f"import site; site.addsitedir({folder!r})")' >"$site/borrowed.pth"
+    print(f"import site; site.addsitedir({folder!r})")' >"$(site_packages)/borrowed.pth"
     say "build/venv uses the torch of $(command -v "$1"), as it is"
 }
 
-# shellcheck disable=SC2086 # the requirements are several words
+# pip_install REQUIREMENTS [OPTION VALUE] - into build/venv.
 pip_install() {
+    requirements=$1
+    shift
     has_module $venv pip || $venv -m ensurepip >build/pip.log 2>&1 || return 1
+    # shellcheck disable=SC2086 # the requirements are several words
     $venv -m pip install -q --no-compile --retries 1 --timeout 15 \
-        --disable-pip-version-check $1 >build/pip.log 2>&1
+        --disable-pip-version-check "$@" $requirements >build/pip.log 2>&1
 }
 
-# pip must never choose a torch by itself: it would bring gigabytes of CUDA. The exact
-# name of a CPU build either exists within reach of the user's pip settings or does not.
+# why_not REQUIREMENT - says why pip failed. A package that no index offers may be done
+# without. One that is there and did not come may not be skipped under CI.
+why_not() {
+    say "pip does not find $1: $(tail -n 1 build/pip.log)"
+    [ -n "${CI:-}" ] || return 0
+    if ! grep -q 'No matching distribution found' build/pip.log ||
+        grep -q 'Retrying (Retry' build/pip.log; then
+        fail "$1 may exist, and under CI no test may be skipped for lack of it;" \
+            "the whole story is in build/pip.log"
+    fi
+}
+
+# pip must never choose a torch by itself: PyPI's torch==2.13.0 for Linux brings
+# gigabytes of CUDA. The exact name of a CPU build either exists in the indexes of the
+# user's pip settings and in TORCHOSCOPE_TORCH_INDEX, or it does not.
 torch_from_pip() {
     [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ] || return 1
     if ! venv_stays; then
@@ -282,9 +307,20 @@ torch_from_pip() {
         say "making build/venv with $maker"
         make_venv "$maker" || return 1
     fi
+    set --
+    case $index in
+    '') ;;
+    *://*) set -- --extra-index-url "$index" ;;
+    *) set -- --find-links "$index" ;;
+    esac
+    # What another Python lends must not count as installed: torch needs newer packages.
+    [ ! -e "$(site_packages)/borrowed.pth" ] || set -- --ignore-installed "$@"
     say "will install into build/venv: torch==2.13.0+cpu numpy"
-    pip_install 'torch==2.13.0+cpu numpy' && return 0
-    say "pip does not find torch==2.13.0+cpu: $(tail -n 1 build/pip.log)"
+    pip_install 'torch==2.13.0+cpu numpy' "$@" && return 0
+    [ -z "$index" ] ||
+        fail "TORCHOSCOPE_TORCH_INDEX=$index does not bring torch==2.13.0+cpu:" \
+            "$(tail -n 1 build/pip.log)"
+    why_not torch==2.13.0+cpu
     return 1
 }
 
@@ -304,15 +340,15 @@ get_venv() {
     fi
     say "no torch was found, so model files can be explored but nothing recorded" \
         "(TORCHOSCOPE_PYTHON may name a Python that has one," \
-        "PIP_EXTRA_INDEX_URL PyTorch's own CPU index)"
+        "TORCHOSCOPE_TORCH_INDEX a pip index of CPU builds)"
 }
 
-# What only the tests need. One that is not to be had leaves the others alone.
+# What only the tests need. One that pip does not find leaves the others alone.
 get_needs_from_pip() {
     say "will install into build/venv:$1"
     pip_install "$1" && return 0
     for one in $1; do
-        pip_install "$one" || say "pip does not find $one: $(tail -n 1 build/pip.log)"
+        pip_install "$one" || why_not "$one"
     done
 }
 
@@ -342,16 +378,21 @@ fi
 declined=
 get_venv
 show_package_to_venv
+no_torch=$(missing torch)
 lack=$(missing venv)
-if [ -n "$lack" ] && [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ]; then
+# The tests that need the other packages need this torch too; a bench may not.
+if [ -n "$lack" ] && [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ] &&
+    { [ -z "$no_torch" ] || [ "$1" = bench ]; }; then
     get_needs_from_pip "$lack"
     lack=$(missing venv)
 fi
+lack=$no_torch$lack
 if [ -n "$lack" ]; then
     # No stamp, so that the next call looks again.
-    [ -z "${CI:-}" ] || fail "build/venv lacks$lack; under CI no test may be skipped"
+    [ -z "${CI:-}" ] || [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ] ||
+        fail "build/venv lacks$lack; under CI no test may be skipped"
     say "build/venv lacks$lack: tests that need it will be skipped" \
-        "(PIP_EXTRA_INDEX_URL may name PyTorch's own CPU index)"
+        "${no_torch:+(TORCHOSCOPE_TORCH_INDEX may name a pip index of CPU builds)}"
     exit 0
 fi
 [ -n "$declined" ] || has_module $venv torch || exit 0 # the next call looks again

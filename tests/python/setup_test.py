@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,7 +43,9 @@ class Setup(TemporaryFolder):
     def test_told_to_install_nothing_it_names_the_packages_and_stops(self):
         done = self.run_setup("apt-get", TORCHOSCOPE_NO_INSTALL="1")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("apt-get install gcc libc6-dev", done.stderr)
+        line = "run: apt-get install --no-install-recommends gcc libc6-dev"
+        self.assertIn(line, done.stderr)
+        self.assertEqual("administrator" in done.stderr, os.geteuid() != 0)
         self.assertEqual(done.stderr.count("\n"), 1)
 
 
@@ -61,6 +64,8 @@ class Venv(TemporaryFolder):
         text = text.replace("debian=/usr/bin/python3", f"debian={self.debian}")
         # The Pythons made here have no headers of their own.
         text = text.replace("run     python_header", "none    python_header")
+        # Of what the tests need, only the torch and one more package from pip.
+        text = re.sub(r"(?m)^test +(?! |venv_torch|venv +safetensors)", "none ", text)
         self.write("tools/setup.sh", text)
         self.program("apt-get", "echo apt-get $* >>apt; exit 100")
 
@@ -99,7 +104,7 @@ class Venv(TemporaryFolder):
         """Make it the user's python3."""
         self.program("python3", f'exec {python} "$@"')
 
-    def set_up(self, status=0, **env):
+    def set_up(self, status=0, goal="run", **env):
         """What is said on stderr."""
         env = {
             "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
@@ -110,7 +115,7 @@ class Venv(TemporaryFolder):
             **env,
         }
         done = subprocess.run(
-            ["/bin/sh", self.folder / "tools/setup.sh", "run"],
+            ["/bin/sh", self.folder / "tools/setup.sh", goal],
             env=env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -198,6 +203,63 @@ class Venv(TemporaryFolder):
         self.assertEqual(said.count("nothing recorded"), 1, said)
         self.assertIsNone(self.torch_in_venv())
         self.assertFalse(self.stamped(), "the next call has to look again")
+
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    def test_the_tests_do_without_a_cpu_build_that_nobody_offers(self):
+        self.wheel("torch", "2.13.0")
+        self.wheel("safetensors", "0.6.0")
+        self.use(self.python("own"))
+        self.give_torch(self.folder / "debian", "1.13.0a0")
+        said = self.set_up(goal="test", CI="1")
+        self.assertIn("No matching distribution found for torch==2.13.0+cpu", said)
+        self.assertIn("tests that need it will be skipped (TORCHOSCOPE_TORCH", said)
+        self.assertNotIn("install into build/venv: safetensors", said)
+        self.assertEqual(self.torch_in_venv(), "1.13.0a0")
+        self.assertFalse((self.folder / "build/.setup-test").exists())
+
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    def test_under_ci_a_cpu_build_that_does_not_come_ends_it(self):
+        self.wheel("torch", "2.13.0+cpu")
+        self.wheel("numpy", "2.0.0")
+        (self.folder / "wheels/torch-2.13.0+cpu-py3-none-any.whl").write_text("cut")
+        self.use(self.python("own"))
+        self.give_torch(self.folder / "debian", "1.13.0a0")
+        said = self.set_up(status=1, goal="test", CI="1")
+        self.assertIn("under CI no test may be skipped for lack of it", said)
+        # No index answers.
+        self.wheel("torch", "2.13.0+cpu")
+        away = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_INDEX": ""}
+        said = self.set_up(status=1, goal="test", CI="1", PIP_FIND_LINKS="", **away)
+        self.assertIn("under CI no test may be skipped for lack of it", said)
+
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    def test_the_cpu_build_comes_from_the_index_that_is_named(self):
+        self.wheel("torch", "2.13.0+cpu")
+        self.wheel("numpy", "2.0.0")
+        wheels, other = self.folder / "wheels", self.folder / "other"
+        self.use(self.python("own"))
+        self.give_torch(self.folder / "debian", "1.13.0a0")
+        env = {"PIP_FIND_LINKS": "", "goal": "test"}
+        self.set_up(TORCHOSCOPE_NO_INSTALL="1")
+        self.assertEqual(self.torch_in_venv(), "1.13.0a0")
+        # A name that brings nothing is a mistake, not a reason to skip.
+        other.mkdir()
+        said = self.set_up(status=1, TORCHOSCOPE_TORCH_INDEX=str(other), **env)
+        self.assertIn(f"TORCHOSCOPE_TORCH_INDEX={other} does not bring torch", said)
+        # The venv that borrows Debian's torch gets its own.
+        said = self.set_up(TORCHOSCOPE_TORCH_INDEX=str(wheels), **env)
+        self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
+        self.assertIn("lacks safetensors: tests that need it will be skipped", said)
+        # An index, as PyTorch's own is.
+        shutil.rmtree(self.folder / "build/venv")
+        for path in wheels.glob("*.whl"):
+            name = path.name.partition("-")[0]
+            link = f'<a href="{path.as_uri()}">{path.name}</a>'
+            self.write(f"simple/{name}/index.html", f"<!DOCTYPE html><body>{link}</body>")
+        env.update(PIP_NO_INDEX="", PIP_INDEX_URL=other.as_uri())
+        simple = (self.folder / "simple").as_uri()
+        self.set_up(TORCHOSCOPE_TORCH_INDEX=simple, **env)
+        self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
 
     def test_told_to_install_nothing_it_asks_neither_pip_nor_apt(self):
         self.wheel("torch", "2.13.0+cpu")
