@@ -6,8 +6,8 @@
 With a WORD ("unit", "Python", "tools_", "ASan") only the steps and Python test files run
 that have it in their name.
 Steps run one after the other, each under a heading, and the first that fails ends the
-run. At the end stands what took longest, and in the last line how many tests passed,
-failed and were skipped. Logs are kept in build/test/.
+run. At the end it lists what took longest, what was skipped and why; the last line counts
+the tests that passed, failed and were skipped. Logs are kept in build/test/.
 """
 
 import concurrent.futures
@@ -34,6 +34,8 @@ LOG_NAMES = {"": "", UNDER_DEBIAN: ".debian", UNDER_ASAN: ".asan"}
 
 LOCK = threading.Lock()
 TOOK = {}  # seconds, of steps and of test files
+SKIPPED = {}  # {reason: {name of the test file: how many tests}}
+NO_TORCH = "whole file: build/venv has no torch 2.13 (TORCHOSCOPE_TORCH_INDEX, README.md)"
 
 
 class Failure(Exception):
@@ -230,6 +232,7 @@ def run_python(file, python, label, words=(), env=None):
     """(passed, failed, skipped, text to show) of one test file under one Python; of the
     classes and tests that are named, or of all."""
     if python is None:
+        SKIPPED.setdefault(NO_TORCH, {})[file.stem + label] = 1
         return 0, 0, 1, "skipped: no CPU torch 2.13"
     env = {
         "TORCHOSCOPE": str(ROOT / "build/torchoscope"),
@@ -245,21 +248,35 @@ def run_python(file, python, label, words=(), env=None):
         **(env or {}),
     }
     start = time.monotonic()
-    status, text = run(python, file, *words, env=env, seconds=FILE_SECONDS)
+    status, text = run(python, file, "-v", *words, env=env, seconds=FILE_SECONDS)
     (LOGS / f"{file.stem}{LOG_NAMES[label]}.log").write_text(text)
     ran = sum(map(int, re.findall(r"^Ran (\d+) tests?", text, re.M)))
     last = "".join(re.findall(r"^(?:OK|FAILED)(?: \(.*\))?$", text, re.M)[-1:])
     skipped = sum(map(int, re.findall(r"skipped=(\d+)", last)))
     bad = sum(map(int, re.findall(r"(?:failures|errors|successes)=(\d+)", last)))
+    not_run = note_skipped(text, skipped, file.stem + label)
     if status == 0 and not ran and not skipped:
         status, text = 1, text + "no test ran: does the file end in unittest.main()?"
     if status != 0:
         bad = max(bad, 1)
-        return max(0, ran - bad - skipped), bad, skipped, text
+        text = re.sub(r"^.* \.\.\. ok\n", "", text, flags=re.M)
+        return max(0, ran - bad - not_run), bad, skipped, text
     took = f"{time.monotonic() - start:.1f} s"
-    passed = max(0, ran - skipped)
+    passed = max(0, ran - not_run)
     more = f", {skipped} skipped" if skipped else ""
     return passed, 0, skipped, f"{passed} passed{more}, {took}"
+
+
+def note_skipped(text, count, name):
+    """Notes the reason of each skipped test. How many of them unittest counts as run:
+    not the parts of a test, which are indented, nor a class that set-up skips."""
+    lines = re.findall(r"""^(  |setUp)?.*\bskipped (['"])(.*)\2$""", text, re.M)
+    reasons = [reason for _, _, reason in lines]
+    with LOCK:
+        for reason in (reasons + ["no reason given"] * count)[:count]:
+            files = SKIPPED.setdefault(reason, {})
+            files[name] = files.get(name, 0) + 1
+    return sum(not part for part, _, _ in lines)
 
 
 # These go first, so that none of them is left to run alone at the end.
@@ -384,6 +401,15 @@ def what_took_longest():
         print(f"   {seconds:6.1f} s  {name}")
 
 
+def what_was_skipped():
+    """The commonest reasons first."""
+    if SKIPPED:
+        print("== what was skipped, and why", flush=True)
+    for reason, files in sorted(SKIPPED.items(), key=lambda one: -sum(one[1].values())):
+        where = [f"{name} {n}" if n > 1 else name for name, n in sorted(files.items())]
+        print(f"   {sum(files.values()):3}  {reason}: {', '.join(where)}")
+
+
 def main():
     LOGS.mkdir(parents=True, exist_ok=True)
     # In the background of a script SIGINT is ignored, and tests could not send it.
@@ -404,6 +430,7 @@ def main():
             TOOK[f"== {name}"] = time.monotonic() - start
     print("== what took longest", flush=True)
     what_took_longest()
+    what_was_skipped()
     print(count)
     sys.exit(1 if count.failed else 0)
 

@@ -42,8 +42,12 @@ def document(*arguments, seconds=60, **options):
     return json.loads(done.stdout)
 
 
-def has_torch(python):
+@functools.lru_cache
+def has_torch(python, version=""):
+    """Whether a Python has a torch, of a version that begins so."""
     find = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
+    if version:
+        find = f"import sys, torch as t; sys.exit(not t.__version__.startswith('{version}'))"
     return subprocess.run([python, "-c", find], capture_output=True).returncode == 0
 
 

@@ -1,10 +1,14 @@
 # flavours: both
-"""The project's own tools: the include check and the demos."""
+"""The project's own tools: the include check, the demos, what make test tells."""
 
+import contextlib
+import importlib.util
+import io
 import subprocess
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import scope
 import torch
@@ -111,6 +115,64 @@ class DemoModel(TemporaryFolder):
         said = [maker.communicate()[1] for maker in makers]
         self.assertEqual([maker.returncode for maker in makers], [0, 0], said)
         self.assertEqual(list(self.folder.iterdir()), [path])
+
+
+SOME_TEST = """
+import unittest
+
+class Some(unittest.TestCase):
+    def test_passes(self):
+        pass
+    @unittest.skipIf(True, "it isn't here")
+    def test_one(self):
+        pass
+    def test_parts(self):
+        for i in range(3):
+            with self.subTest(i=i):
+                self.skipTest("no part") if i else None
+
+@unittest.skip("no class")
+class Class(unittest.TestCase):
+    def test_a(self):
+        pass
+    def test_b(self):
+        pass
+
+class Late(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise unittest.SkipTest("too late")
+    def test_a(self):
+        pass
+
+unittest.main()
+"""
+
+
+class RunTests(TemporaryFolder):
+    def setUp(self):
+        super().setUp()
+        path = ROOT / "tools" / "run_tests.py"
+        spec = importlib.util.spec_from_file_location("run_tests", path)
+        self.tool = importlib.util.module_from_spec(spec)
+        with mock.patch.object(sys, "argv", [str(path)]):
+            spec.loader.exec_module(self.tool)
+        self.tool.LOGS = self.folder
+
+    def test_what_is_skipped_is_counted_and_listed_with_its_reason(self):
+        self.write("some_test.py", SOME_TEST)
+        file = self.folder / "some_test.py"
+        done = self.tool.run_python(file, Path(sys.executable), "")
+        self.assertEqual(done[:3], (2, 0, 6), done[3])
+        done = self.tool.run_python(file, None, "")
+        self.assertEqual(done[:3], (0, 0, 1), done[3])
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            self.tool.what_was_skipped()
+        for line in ("     2  no part: some_test 2\n", "     2  no class: some_test 2\n",
+                     "     1  it isn't here: some_test\n", "     1  too late: some_test\n"):
+            self.assertIn(line, shown.getvalue())
+        self.assertRegex(shown.getvalue(), r"  1  whole file: .* no torch 2.13 .*: some_test")
 
 
 def is_buffer(name):
