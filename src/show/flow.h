@@ -6,10 +6,12 @@
  *     ├─╮       conv1  Conv2d      1×64×56×56    306.22μs
  *     │ ●       bn1  BatchNorm2d   1×64×56×56    124.24μs
  *
- * Operations between modules are not recorded, so a value may come from nobody that is
- * known. An edge is drawn only where it is certain: the same value came out there and
- * went in here, or one that lies in the same storage (a view, or overwritten in place).
- * Nothing is concluded from shapes. */
+ * Only module calls are recorded. What is certain from them: the same value came out
+ * there and went in here. What is not: that nothing else uses a value, and what happens
+ * between modules. A value in the same storage as a result was viewed or changed in
+ * place by an operation (`out += identity`), which may have taken other values too:
+ * such an edge ends in `?`, as does a row with an input whose producer was not
+ * recorded. Nothing is concluded from shapes. */
 #ifndef SHOW_FLOW_H
 #define SHOW_FLOW_H
 
@@ -28,12 +30,11 @@ enum flow_kind { FLOW_INPUT, FLOW_CALL, FLOW_RESULT };
 
 /* How it is known where a value comes from. */
 enum flow_source {
-    FROM_ROW,     /* the same value came out there */
-    FROM_STORAGE, /* one in the same storage did: a view of it, or overwritten in place
-                   */
-    FROM_OUTSIDE, /* it came out of a call before this one; not drawn */
+    FROM_ROW,       /* the same value came out there */
+    FROM_STORAGE,   /* one in the same storage did; an operation viewed or changed it */
+    FROM_OUTSIDE,   /* it came out of a call before this one; not drawn */
     FROM_PARAMETER, /* it is a parameter or buffer of the model */
-    FROM_OPERATION, /* nobody that was recorded gave it out */
+    FROM_OPERATION, /* no recorded call gave it out */
 };
 
 /* A tensor that goes into a row. */
@@ -59,7 +60,7 @@ struct flow_row {
 
 /* Who uses the result first. */
 enum flow_next {
-    NEXT_UNKNOWN, /* an operation, or nobody */
+    NEXT_UNKNOWN, /* no module call takes it; an operation may */
     NEXT_CALL,    /* flow->next */
     NEXT_RESULT,  /* it is the result of the call around, flow->next */
     NEXT_CALLER,  /* there is no call around it */
@@ -86,6 +87,10 @@ int flow_make(struct flow *ret_flow, const struct run *run, uint32_t call,
 /* The call to show for a module that was called: its own if other modules were called
  * in it, else the one around it (of which *ret_inner is the part that was meant). */
 uint32_t flow_block(const struct run *run, uint32_t call, uint32_t *ret_inner);
+
+/* Went an input of this row through an operation that was not recorded? Drawn as `?`.
+ */
+bool flow_loose(const struct flow *flow, uint32_t row);
 
 /* The rails of a row, `flow->columns * 2` cells wide. */
 void flow_rails(struct buf *to, const struct flow *flow, uint32_t row);

@@ -190,16 +190,29 @@ static const char *const signs[16] = {
     [WAY_UP | WAY_DOWN | WAY_LEFT | WAY_RIGHT] = "┼",
 };
 
+bool flow_loose(const struct flow *flow, uint32_t row)
+{
+    const struct flow_row *r = &flow->rows[row];
+
+    for (uint32_t i = r->from; i < r->from + r->n_from; i++)
+        if (flow->from[i].source == FROM_STORAGE ||
+            flow->from[i].source == FROM_OPERATION)
+            return true;
+    return false;
+}
+
 void flow_rails(struct buf *to, const struct flow *flow, uint32_t row)
 {
     const uint8_t *ways = flow->rows[row].ways;
-    bool across = false;
+    bool across = false, loose = flow_loose(flow, row);
 
     for (unsigned i = 0; i < flow->columns; i++) {
         if (i > 0)
             buf_text(to, across ? "─" : " ");
         if (i == FLOW_RAILS)
             buf_text(to, ways[i] ? "…" : " ");
+        else if (loose && i == flow->rows[row].column)
+            buf_char(to, '?');
         else
             buf_text(to, ways[i] & WAY_NODE ? "●" : signs[ways[i] & 15]);
         /* A rail that the line passes behind has no part in it. */

@@ -172,6 +172,28 @@ TEST(three_rails_meet_and_others_pass_by)
     end(&s);
 }
 
+TEST(a_residual_added_in_place_is_not_drawn_as_a_chain)
+{
+    struct scene s;
+    uint32_t x, a, sum, b;
+
+    begin(&s, 2);
+    x = value(&s, 0, 16);
+    a = value(&s, 1, 16);
+    sum = value(&s, 1, 16); /* a += x: a new value in the storage of a */
+    b = value(&s, 3, 16);
+    io(&s, s.root, RUN_IN, x, 0);
+    CALL(&s, 1, a, x);
+    CALL(&s, 2, b, sum);
+    io(&s, s.root, RUN_OUT, b, 0);
+    finish(&s);
+    CHECK_STR(drawn(&s), "●\n●\n?\n●\n");
+    CHECK_INT(s.flow.from[s.flow.rows[2].from].source, FROM_STORAGE);
+    CHECK_INT(s.flow.from[s.flow.rows[2].from].row, 1);
+    CHECK(flow_loose(&s.flow, 2) && !flow_loose(&s.flow, 1));
+    end(&s);
+}
+
 TEST(what_came_from_an_operation_is_joined_to_nothing)
 {
     struct scene s;
@@ -190,7 +212,7 @@ TEST(what_came_from_an_operation_is_joined_to_nothing)
     /* not below the rail that ended: it would seem to go on */
     CHECK_STR(drawn(&s), "●\n"
                          "●\n"
-                         "  ●\n"
+                         "  ?\n"
                          "  ●\n");
     CHECK_INT(s.flow.from[s.flow.rows[2].from].source, FROM_OPERATION);
     CHECK_INT(s.flow.from[s.flow.rows[2].from].row, NO_FLOW);

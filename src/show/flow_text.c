@@ -71,38 +71,42 @@ static void add_next(struct buf *to, const struct show *show, const struct flow 
         buf_text(to, "result");
         break;
     case NEXT_UNKNOWN:
-        buf_text(to, "an operation, or nobody");
+        buf_text(to, "taken by no module call");
         break;
     }
 }
 
 /* --- Cells */
 
-/* What came from nobody that has a row: "from an operation", "and encoder.norm". */
+/* What the rails cannot show: "after an operation" on a value that a row gave out,
+ * "from encoder.norm" outside, "producer not recorded". */
 static void add_note(struct buf *to, const struct show *show, const struct flow *flow,
                      const struct flow_row *row)
 {
-    bool known = false, operation = false;
+    bool known = false, changed = false, unknown = false;
     uint32_t outside = RUN_NONE;
 
     for (uint32_t i = row->from; i < row->from + row->n_from; i++) {
         const struct flow_edge *edge = &flow->from[i];
 
         known |= edge->row != NO_FLOW;
-        operation |= edge->source == FROM_OPERATION;
+        changed |= edge->source == FROM_STORAGE;
+        unknown |= edge->source == FROM_OPERATION;
         if (edge->source == FROM_OUTSIDE && outside == RUN_NONE)
             outside = edge->call;
     }
+    if (changed)
+        buf_text(to, flow->missing_ns > 0 ? "after an operation or a merged call"
+                                          : "after an operation");
     if (outside != RUN_NONE) {
+        buf_text(to, to->len > 0 ? ", " : "");
         buf_text(to, known ? "and from " : "from ");
         run_place(to, show, flow->run->calls[outside].place);
         known = true;
     }
-    if (operation) {
+    if (unknown) {
         buf_text(to, to->len > 0 ? ", " : "");
-        buf_text(to, known ? "and an operation" : "from an operation");
-        if (flow->missing_ns > 0)
-            buf_text(to, " or a merged call");
+        buf_text(to, known ? "and a producer not recorded" : "producer not recorded");
     }
 }
 
@@ -316,9 +320,18 @@ static void row_line(struct lines *to, const struct flow_text *text, uint32_t r,
 void flow_text_lines(struct lines *to, const struct flow_text *text, unsigned width)
 {
     struct buf say = BUF_INIT;
+    bool loose = false;
 
-    for (uint32_t r = 0; r < text->flow.n; r++)
+    for (uint32_t r = 0; r < text->flow.n; r++) {
         row_line(to, text, r, width);
+        loose |= flow_loose(&text->flow, r);
+    }
+    lines_text(to, COLOUR_NONE, " ");
+    lines_wrap(to, COLOUR_DIM,
+               loose ? STR("? an operation came before: operations outside modules "
+                           "are not recorded")
+                     : STR("operations outside modules are not recorded"),
+               width, 1);
     if (text->flow.missing_ns > 0) {
         buf_text(&say, "not shown: calls that were merged with others, ");
         text_time(&say, (double)text->flow.missing_ns / 1e9);
@@ -330,13 +343,13 @@ void flow_text_lines(struct lines *to, const struct flow_text *text, unsigned wi
 
 /* --- One row */
 
-static void fact_line(struct lines *to, const char *name, struct str text)
+static void fact_line(struct lines *to, const char *name, struct str text,
+                      unsigned width)
 {
     lines_text(to, COLOUR_NONE, " ");
     lines_text(to, COLOUR_DIM, name);
     lines_pad(to, 1 + FACT_CELLS);
-    lines_add(to, COLOUR_NONE, 0, text);
-    lines_end(to);
+    lines_wrap(to, COLOUR_NONE, text, width, 1 + FACT_CELLS);
 }
 
 /* "1×64×56×56 float32" */
@@ -357,7 +370,7 @@ static void add_source(struct buf *to, const struct show *show, const struct flo
     case FROM_STORAGE:
         buf_text(to, "from ");
         add_row_name(to, show, flow, edge->row);
-        buf_text(to, ", in its storage: a view, or overwritten in place");
+        buf_text(to, ", viewed or changed in place by an operation (not recorded)");
         break;
     case FROM_OUTSIDE:
         buf_text(to, "from ");
@@ -368,7 +381,9 @@ static void add_source(struct buf *to, const struct show *show, const struct flo
         buf_text(to, "a parameter or buffer");
         break;
     case FROM_OPERATION:
-        buf_text(to, "from an operation, which was not recorded");
+        buf_text(to, flow->missing_ns > 0
+                         ? "producer not recorded: an operation or a merged call"
+                         : "producer not recorded: an operation, not a module");
         break;
     }
 }
@@ -376,7 +391,7 @@ static void add_source(struct buf *to, const struct show *show, const struct flo
 /* "in    x  1×64×56×56 float32   from conv1" for the first few, then how many more.
  */
 static void in_lines(struct lines *to, const struct show *show, const struct flow *flow,
-                     const struct flow_row *row)
+                     const struct flow_row *row, unsigned width)
 {
     struct buf text = BUF_INIT;
 
@@ -399,30 +414,32 @@ static void in_lines(struct lines *to, const struct show *show, const struct flo
                   i > 0                      ? ""
                   : row->kind == FLOW_RESULT ? "is"
                                              : "in",
-                  buf_span(&text));
+                  buf_span(&text), width);
     }
     if (row->n_from == 0 && row->kind == FLOW_CALL)
-        fact_line(to, "in", STR("no tensor"));
+        fact_line(to, "in", STR("no tensor"), width);
     buf_release(&text);
 }
 
-/* "used by attn, mlp"; "used by nobody that was recorded" */
+/* "used by attn, mlp; operations are not recorded": module calls that take it. Who else
+ * does is not known. */
 static void add_users(struct buf *to, const struct show *show, const struct flow *flow,
                       const struct flow_row *row)
 {
     if (row->n_to == 0)
-        buf_text(to, flow->missing_ns > 0 ? "used by a merged call, or nobody"
-                                          : "used by nobody that was recorded");
+        buf_text(to, flow->missing_ns > 0 ? "used by no module call that was kept"
+                                          : "used by no module call");
     for (uint32_t i = 0; i < row->n_to && i < MOST_USERS; i++) {
-        buf_text(to, i > 0 ? ", " : row->n_to == 1 ? "used once, by " : "used by ");
+        buf_text(to, i > 0 ? ", " : "used by ");
         add_row_name(to, show, flow, flow->to[row->to + i]);
     }
     if (row->n_to > MOST_USERS)
         buf_printf(to, ", … %u more", row->n_to - MOST_USERS);
+    buf_text(to, "; operations are not recorded");
 }
 
 static void out_line(struct lines *to, const struct show *show, const struct flow *flow,
-                     const struct flow_row *row)
+                     const struct flow_row *row, unsigned width)
 {
     struct buf text = BUF_INIT;
 
@@ -439,7 +456,7 @@ static void out_line(struct lines *to, const struct show *show, const struct flo
         buf_text(&text, "   ");
         add_users(&text, show, flow, row);
     }
-    fact_line(to, row->kind == FLOW_INPUT ? "is" : "out", buf_span(&text));
+    fact_line(to, row->kind == FLOW_INPUT ? "is" : "out", buf_span(&text), width);
     buf_release(&text);
 }
 
@@ -471,20 +488,21 @@ static void title_line(struct lines *to, const struct show *show,
     buf_release(&args);
 }
 
-static void code_line(struct lines *to, const struct run *run, const struct run_call *c)
+static void code_line(struct lines *to, const struct run *run, const struct run_call *c,
+                      unsigned width)
 {
     struct buf text = BUF_INIT;
 
     if (c->flags & RUN_RAISED && c->error) {
         escape_terminal(&text, run_string(run, c->error));
-        fact_line(to, "✗", buf_span(&text));
+        fact_line(to, "✗", buf_span(&text), width);
         buf_clear(&text);
     }
     if (c->line)
         escape_terminal(&text, run_string(run, c->line));
     else
         buf_text(&text, "the line that called it is not known");
-    fact_line(to, "code", buf_span(&text));
+    fact_line(to, "code", buf_span(&text), width);
     buf_release(&text);
 }
 
@@ -495,16 +513,15 @@ void flow_text_row(struct lines *to, const struct show *show,
     const struct flow_row *r = &text->flow.rows[row];
     uint32_t first = to->n;
 
-    (void)width;
     if (most > 6)
         lines_end(to);
     if (most > 4)
         title_line(to, show, text, row);
     if (r->kind != FLOW_INPUT)
-        in_lines(to, show, &text->flow, r);
-    out_line(to, show, &text->flow, r);
+        in_lines(to, show, &text->flow, r, width);
+    out_line(to, show, &text->flow, r, width);
     if (r->kind == FLOW_CALL)
-        code_line(to, text->flow.run, &text->flow.run->calls[r->call]);
+        code_line(to, text->flow.run, &text->flow.run->calls[r->call], width);
     if (to->n - first > most)
         to->n = first + most;
 }

@@ -57,7 +57,8 @@ TEST(a_flow_has_a_line_for_each_call_with_its_shape)
     CHECK_STR(said(&s), " ●     [0]                               4×3\n"
                         " ●     a  Linear                         4×2\n"
                         "   ●   list.0  Block                     4×2\n"
-                        "   ●   → result                          4×2\n");
+                        "   ●   → result                          4×2\n"
+                        " operations outside modules are not recorded\n");
     scene_end(&s);
 }
 
@@ -70,10 +71,12 @@ TEST(one_row_says_what_goes_in_and_who_uses_what_comes_out)
     CHECK_STR(said(&s), "\n"
                         " a  Linear\n"
                         " in    4×3 float32   from [0]\n"
-                        " out   4×2   used by nobody that was recorded\n"
+                        " out   4×2   used by no module call; operations are not\n"
+                        "       recorded\n"
                         " code  net.py:12\n");
     flow_text_row(&s.lines, &s.show, &s.text, 0, 60, 2);
-    CHECK_STR(said(&s), " is    4×3 float32   used once, by a\n");
+    CHECK_STR(said(&s),
+              " is    4×3 float32   used by a; operations are not recorded\n");
     flow_text_row(&s.lines, &s.show, &s.text, 3, 60, 3);
     CHECK_STR(said(&s), " is    4×2 float32   from list.0\n"
                         " out   4×2   → result\n");
@@ -89,7 +92,10 @@ TEST(a_narrow_flow_keeps_its_names)
     CHECK_STR(said(&s), " ●     [0]\n"
                         " ●     a  Linear\n"
                         "   ●   list.0  Block\n"
-                        "   ●   → result\n");
+                        "   ●   → result\n"
+                        " operations outside\n"
+                        " modules are not\n"
+                        " recorded\n");
     scene_end(&s);
 }
 

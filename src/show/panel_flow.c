@@ -85,7 +85,7 @@ static void flow_subject(struct buf *to, struct explorer *explorer)
 
     if (call != RUN_NONE) {
         flow_text_subject(to, &explorer->show, call);
-        buf_text(to, ", rows");
+        buf_text(to, ", module calls");
     } else if (explorer_place(explorer) != NO_PLACE) {
         run_place(to, &explorer->show, explorer_place(explorer));
     }
@@ -189,7 +189,7 @@ static bool enter(struct explorer *explorer, const struct flow *flow,
         return go_to(explorer, flow->next);
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
-                               : "nobody that was recorded uses it");
+                               : "no module call takes it");
     return false;
 }
 
@@ -216,7 +216,7 @@ static bool to_producer(struct explorer *explorer, struct panel_state *state,
         }
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
-                               : "it comes from nobody that has a row here");
+                               : "no module call here gave it out");
     return false;
 }
 
@@ -226,7 +226,7 @@ static bool to_consumer(struct explorer *explorer, struct panel_state *state,
     if (row->kind == FLOW_RESULT)
         return enter(explorer, flow, row);
     if (row->n_to == 0) {
-        explorer_say(explorer, "it is used by nobody that was recorded");
+        explorer_say(explorer, "used by no module call; operations are not recorded");
         return false;
     }
     state->cursor = flow->to[row->to];

@@ -101,7 +101,7 @@ TEST(panel_6_shows_a_module_without_calls_inside_in_the_flow_around_it)
     CHECK(says(&s, PANEL_FLOW, "act  ReLU"));
     CHECK_INT(s.explorer.panels[PANEL_FLOW].cursor, 0); /* Block has no arguments */
     flow_panel.subject(&subject, &s.explorer);
-    CHECK_STR(buf_cstr(&subject), "list.0 Block, rows");
+    CHECK_STR(buf_cstr(&subject), "list.0 Block, module calls");
     go(&s, "list");
     CHECK(says(&s, PANEL_FLOW, " has no forward of its own\n"));
     CHECK_INT(s.explorer.panels[PANEL_FLOW].foot, 0);
@@ -122,7 +122,7 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     CHECK(act(&s, ACT_NEXT)); /* [0] goes into a, and that is all that is known */
     CHECK_INT(state->cursor, 1);
     CHECK(!act(&s, ACT_NEXT));
-    CHECK(str_find(buf_span(&s.explorer.message), STR("nobody")) >= 0);
+    CHECK(str_find(buf_span(&s.explorer.message), STR("no module call")) >= 0);
     CHECK(act(&s, ACT_PREVIOUS));
     CHECK_INT(state->cursor, 0);
     CHECK(!act(&s, ACT_PREVIOUS));
@@ -150,14 +150,14 @@ TEST(panel_6_shows_the_call_that_was_chosen)
     go(&s, "");
     s.explorer.call = 3;
     flow_panel.subject(&subject, &s.explorer);
-    CHECK_STR(buf_cstr(&subject), "Net, call 4 of 73, rows");
+    CHECK_STR(buf_cstr(&subject), "Net, call 4 of 73, module calls");
     CHECK(says(&s, PANEL_FLOW, "list.0  Block"));
     s.explorer.call = RUN_KEEP_CALLS + 2;
     CHECK_STR(said(&s, PANEL_FLOW), " call 67 was merged with others\n");
     s.explorer.call = RUN_NONE;
     buf_clear(&subject);
     flow_panel.subject(&subject, &s.explorer);
-    CHECK_STR(buf_cstr(&subject), "Net, call 73 of 73, rows");
+    CHECK_STR(buf_cstr(&subject), "Net, call 73 of 73, module calls");
     buf_release(&subject);
     scene_end(&s);
 }

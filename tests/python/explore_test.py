@@ -274,6 +274,41 @@ class Prints(Explored):
         self.assertIn("all trainable", done.stdout)
 
 
+class Flow(Explored):
+    """What panel 6 says of operations that nobody recorded."""
+
+    def test_a_residual_added_in_place_claims_neither_a_chain_nor_a_count(self):
+        import torch
+        import torchoscope
+
+        class Residual(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv1 = torch.nn.Conv2d(3, 3, 1)
+                self.norm = torch.nn.BatchNorm2d(3)
+                self.relu = torch.nn.ReLU()
+
+            def forward(self, x):
+                out = self.norm(self.conv1(x))
+                out += x
+                return self.relu(out)
+
+        net = torch.nn.Sequential(Residual(), torch.nn.Flatten())
+        path = self.folder / "net.scope"
+        with torch.no_grad(), torchoscope.record(net) as recording:
+            net(torch.randn(2, 3, 4, 4))
+        recording.save(path)
+        shown = subprocess.run([os.environ["TORCHOSCOPE"], path, "--at", "0", "--panel", "6",
+                                "--print=160x36"], capture_output=True, text=True, check=True)
+        panel = [line.rpartition("│")[2].rstrip() for line in shown.stdout.splitlines()]
+        rows = {line.split()[1]: line for line in panel if len(line.split()) > 2}
+        self.assertTrue(rows["norm"].startswith(" ●"), shown.stdout)
+        self.assertTrue(rows["relu"].startswith(" ?"), shown.stdout)
+        self.assertIn("after an operation", rows["relu"])
+        self.assertIn("used by conv1; operations are not recorded", shown.stdout)
+        self.assertNotIn("once", shown.stdout)
+
+
 class Lives(Explored):
     """Inside a program that goes on."""
 
