@@ -2,9 +2,12 @@
 # build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing is
 # new.
 #
-# Meson does not notice a room or a fuzz target that was added, so the list of them is
-# kept in DIR and looked at each time; the same goes for the options. With none given, a
-# DIR keeps those it has. One build at a time for each DIR: a second one waits.
+# Meson does not notice a room or a fuzz target that was added, nor a library that set-up
+# installed since, so the list of them is kept in DIR and looked at each time; the same
+# goes for the options. With none given, a DIR keeps those it has. A new one gets
+# -Dwerror=true, so that make run and make test share one build; if this compiler
+# warns, it is compiled again without. One build at a time for each DIR: a second one
+# waits.
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
@@ -17,40 +20,53 @@ if command -v flock >/dev/null; then
 fi
 
 configure() {
-    if [ -f "$dir/build.ninja" ]; then
-        set -- --reconfigure "$@"
-    fi
+    echo "torchoscope: configuring $dir" >&2
+    # Meson remembers headers that it did not find. Without this file it begins anew, and
+    # ninja compiles only what has another command than before.
+    rm -f "$dir/.parts" "$dir/meson-private/coredata.dat"
     if ! meson setup "$dir" "$@" >"$dir/configure.log" 2>&1; then
         cat "$dir/configure.log" >&2
         rm -f build/.setup-* # what set-up found may be gone: let it look again
         exit 1
     fi
-}
-
-# shellcheck disable=SC2046 # one option is one word
-if [ $# = 0 ] && [ -f "$dir/.options" ]; then
-    set -- $(cat "$dir/.options")
-fi
-parts=$(ls src/*/meson.build tests/fuzz/fuzz_*.c 2>/dev/null || :)
-if [ ! -f "$dir/.parts" ] || [ "$parts" != "$(cat "$dir/.parts")" ] ||
-    [ "$*" != "$(cat "$dir/.options")" ]; then
-    echo "torchoscope: configuring $dir" >&2
-    configure "$@"
     echo "$*" >"$dir/.options"
     echo "$parts" >"$dir/.parts" # last: it says that all of this went well
-fi
+}
 
-case $(ninja -C "$dir" -n) in
-*'no work to do'*) ;;
-*)
+compile() {
+    case $(ninja -C "$dir" -n) in
+    *'no work to do'*) return 0 ;;
+    esac
     echo "torchoscope: compiling $dir" >&2
     if [ -t 2 ]; then
         ninja -C "$dir" >&2 # its progress, on one line
     else
         ninja -C "$dir" --quiet >&2
     fi
-    ;;
-esac
+}
+
+strict=-Dwerror=true
+asked=$*
+# shellcheck disable=SC2046 # one option is one word
+if [ $# = 0 ]; then
+    set -- $(cat "$dir/.options" 2>/dev/null || echo "$strict")
+fi
+parts=$(ls src/*/meson.build tests/fuzz/fuzz_*.c build/.setup-compile 2>/dev/null || :)
+if [ ! -f "$dir/.parts" ] || [ "$parts" != "$(cat "$dir/.parts")" ] ||
+    [ "$*" != "$(cat "$dir/.options")" ]; then
+    configure "$@"
+fi
+
+if ! compile; then
+    [ -z "$asked" ] && [ "$*" = "$strict" ] || exit 1
+    case $(ninja -C "$dir" --quiet 2>&1) in
+    *'[-Werror'*) ;;
+    *) exit 1 ;;
+    esac
+    echo "torchoscope: this compiler warns; compiling again, warnings are no errors now" >&2
+    configure -Dwerror=false
+    compile
+fi
 
 # The program stands at DIR/torchoscope, whatever folder Meson puts it in.
 if [ -f "$dir/src/torchoscope" ]; then

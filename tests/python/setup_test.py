@@ -1,4 +1,5 @@
-"""tools/setup.sh: what it asks for, and which torch build/venv gets."""
+"""tools/setup.sh: what it asks for, and which torch build/venv gets; tools/build.sh: when
+it compiles; make clean and make install."""
 
 import importlib.util
 import os
@@ -276,6 +277,72 @@ class Venv(TemporaryFolder):
         shutil.rmtree(self.folder / "build/venv")
         self.set_up()
         self.assertEqual(self.torch_in_venv(), "2.4.1")
+
+
+MESON = """
+project('small', 'c', default_options: ['warning_level=2'])
+here = '-I' + meson.project_source_root()
+if meson.get_compiler('c').has_header('later.h', args: here)
+  add_project_arguments(here, '-DLATER', language: 'c')
+endif
+executable('small', 'main.c')
+"""
+MAIN = """
+#ifdef LATER
+#include <later.h>
+#endif
+int main(void)
+{
+    %s
+    return 0;
+}
+"""
+
+
+@unittest.skipUnless(shutil.which("meson") and shutil.which("gcc"), "needs Meson and gcc")
+class Build(TemporaryFolder):
+    """tools/build.sh, of a small program."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tools").mkdir()
+        shutil.copy(ROOT / "tools/build.sh", self.folder / "tools")
+        self.write("meson.build", MESON)
+        self.write("main.c", MAIN % "")
+
+    def build(self, *options, status=0):
+        """What it says on stderr."""
+        command = ["/bin/sh", self.folder / "tools/build.sh", "build/c", *options]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def test_make_run_and_make_test_share_one_build(self):
+        self.assertIn("compiling build/c", self.build())
+        self.assertEqual(self.build("-Dwerror=true"), "")
+        self.assertEqual(self.build(), "")
+        # Set-up installed what the tests need: it is found, though it was looked for before.
+        self.write("later.h", "#error found later")
+        self.assertEqual(self.build(), "")
+        self.write("build/.setup-compile", "")
+        self.assertIn("found later", self.build(status=1))
+
+    def test_where_the_compiler_warns_it_is_compiled_without_errors(self):
+        self.write("main.c", MAIN % "int unused;")
+        said = self.build()
+        self.assertIn("[-Werror=unused-variable]", said)
+        self.assertIn("this compiler warns; compiling again", said)
+        self.assertTrue((self.folder / "build/c/small").exists())
+        self.assertEqual(self.build(), "")
+        self.assertIn("[-Werror=unused-variable]", self.build("-Dwerror=true", status=1))
+
+    def test_an_error_is_told_once(self):
+        self.write("main.c", MAIN % "return unknown;")
+        self.assertNotIn("compiling again", self.build(status=1))
+        self.write("main.c", MAIN % "")
+        self.assertNotIn("configuring", self.build("-Dwerror=true"))
 
 
 if __name__ == "__main__":
