@@ -64,11 +64,14 @@ test-wheel: wheel ## install that wheel in new venvs and use it
 	@TORCHOSCOPE_WHEEL=$$(ls $(CURDIR)/build/wheel/*.whl) \
 	    PYTHONPATH=tests/python python3 tests/python/wheel_test.py
 
-clean: ## remove what was compiled; keeps build/venv
-	@rm -rf build/pycache build/c build/asan build/fuzz build/test build/demo build/wheel
-	@rm -f build/torchoscope
+clean: ## remove what was compiled and made; keeps what was downloaded
+	@tools/clean.sh
+
+distclean: ## remove build with all that it holds
+	@tools/clean.sh all
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: build run test screens pictures bench fuzz soak format install wheel test-wheel clean help
+.PHONY: build run test screens pictures bench fuzz soak format install wheel test-wheel clean distclean \
+    help

@@ -13,16 +13,24 @@ put() {
     install -D -m "$1" "$2" "$root/$3"
 }
 
-put 755 build/torchoscope bin/torchoscope
+# put_binary MODE FILE PLACE - without symbols for a debugger.
+put_binary() {
+    put "$@"
+    [ ! -e "$2" ] || ! command -v strip >/dev/null || strip "$root/$3"
+}
+
+put_binary 755 build/torchoscope bin/torchoscope
 put 644 docs/torchoscope.1 share/man/man1/torchoscope.1
 put 644 completions/torchoscope.bash share/bash-completion/completions/torchoscope
 put 644 completions/_torchoscope share/zsh/site-functions/_torchoscope
 put 644 completions/torchoscope.fish share/fish/vendor_completions.d/torchoscope.fish
 
-package=build/c/python/torchoscope
-if [ -e $package/_core.abi3.so ]; then
-    for file in $package/*.py $package/py.typed $package/_core.abi3.so; do
-        put 644 "$file" "lib/torchoscope/torchoscope/${file##*/}"
+if [ -e build/c/python/torchoscope/_core.abi3.so ]; then
+    package=lib/torchoscope/torchoscope
+    put_binary 644 build/c/python/torchoscope/_core.abi3.so $package/_core.abi3.so
+    (cd python/torchoscope && find . -name '*.py' -o -name '*.pyi' -o -name py.typed) |
+        sort | while read -r file; do
+        put 644 "python/torchoscope/$file" "$package/${file#./}"
     done
     echo "to import torchoscope: PYTHONPATH=$root/lib/torchoscope" >&2
 fi

@@ -2,6 +2,7 @@
 it compiles; make clean and make install."""
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -343,6 +344,61 @@ class Build(TemporaryFolder):
         self.assertNotIn("compiling again", self.build(status=1))
         self.write("main.c", MAIN % "")
         self.assertNotIn("configuring", self.build("-Dwerror=true"))
+
+
+class Clean(TemporaryFolder):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tools").mkdir()
+        shutil.copy(ROOT / "tools/clean.sh", self.folder / "tools")
+        for name in ("c/a.o", "samples/b.pth", ".setup-run", "venv/bin/python3", "pip.log"):
+            self.write(f"build/{name}", "")
+
+    def clean(self, *words):
+        command = ["/bin/sh", self.folder / "tools/clean.sh", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_it_keeps_what_was_downloaded_and_says_so(self):
+        self.assertRegex(self.clean(), "^torchoscope: kept build/venv, .*distclean")
+        left = {one.name for one in (self.folder / "build").iterdir()}
+        self.assertEqual(left, {"venv", ".setup-run"})
+        self.assertTrue((self.folder / "build/venv/bin/python3").exists())
+
+    def test_of_a_venv_that_is_a_link_only_the_link_goes(self):
+        (self.folder / "build/venv").rename(self.folder / "other")
+        (self.folder / "build/venv").symlink_to(self.folder / "other")
+        self.assertIn("Debian's packages", self.clean("all"))
+        self.assertFalse((self.folder / "build").exists())
+        self.assertTrue((self.folder / "other/bin/python3").exists())
+        self.assertEqual(self.clean(), "")
+
+
+@unittest.skipUnless((ROOT / "build/c/meson-info").is_dir(), "make test builds this")
+class Install(TemporaryFolder):
+    def test_all_of_the_package_is_there_and_stripped(self):
+        command = [ROOT / "tools/install.sh", self.folder]
+        subprocess.run(command, check=True, capture_output=True)
+        # What Meson puts into the wheel.
+        page = (ROOT / "build/c/meson-info/intro-installed.json").read_text()
+        wanted = {path.split("/torchoscope/", 1)[1] for path in json.loads(page).values()
+                  if "-packages/torchoscope/" in path}
+        self.assertGreater(len(wanted), 20)
+        package = self.folder / "lib/torchoscope/torchoscope"
+        found = {str(path.relative_to(package)) for path in package.rglob("*")
+                 if path.is_file()}
+        self.assertEqual(found, wanted)
+        for path in (package / "_core.abi3.so", self.folder / "bin/torchoscope"):
+            said = subprocess.run(["readelf", "-S", path], capture_output=True, text=True)
+            self.assertIn(".text", said.stdout)
+            self.assertNotIn(".debug_info", said.stdout)
+        for words in ([self.folder / "bin/torchoscope", "--version"],
+                      [sys.executable, "-c", "import torchoscope.compat.rp"]):
+            env = {**os.environ, "PYTHONPATH": str(package.parent)}
+            done = subprocess.run(words, env=env, cwd=self.folder, capture_output=True)
+            if words[0] != sys.executable or b"No module named 'torch'" not in done.stderr:
+                self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,12 @@ class Wheel(TemporaryFolder):
         command = [python, "-m", "pip", "install", "--no-index", "--quiet"]
         self.must(*command, "--disable-pip-version-check", *options, WHEEL)
 
+    def install_into(self, folder):
+        """By the pip of a venv: Debian's Python has none unless python3-pip is there."""
+        venv = self.folder / "venv"
+        self.must(next(iter(pythons().values())), "-m", "venv", venv)
+        self.install(venv / "bin/python3", "--target", folder)
+
     def test_its_name_says_where_it_runs(self):
         tag = re.search(r"-cp311-abi3-manylinux_2_(\d+)_x86_64\.whl$", WHEEL)
         self.assertTrue(tag, WHEEL)
@@ -109,7 +115,7 @@ class Wheel(TemporaryFolder):
 
     def test_it_brings_its_libraries(self):
         folder = self.folder / "target"
-        self.install(next(iter(pythons().values())), "--target", folder)
+        self.install_into(folder)
         usual = {"linux-vdso", "libc", "libm", "ld-linux-x86-64"}
         for file in ("torchoscope/_core.abi3.so", "bin/torchoscope"):
             said = self.must("/usr/bin/ldd", folder / file, PATH="/usr/bin:/bin")
@@ -121,7 +127,7 @@ class Wheel(TemporaryFolder):
 
     def test_it_records_where_there_is_a_torch(self):
         folder = self.folder / "target"
-        self.install(next(iter(pythons().values())), "--target", folder)
+        self.install_into(folder)
         with_torch = [one for one in (scope.VENV, scope.DEBIAN) if scope.has_torch(one)]
         if not with_torch:
             self.skipTest("no torch")

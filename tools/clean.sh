@@ -1,0 +1,32 @@
+#!/bin/sh
+# clean.sh [all] - remove what was compiled and made below build, and say what stays there:
+# what was downloaded. With `all`, remove build itself.
+set -eu
+cd "$(dirname "$0")/.."
+downloaded='venv peers scanners'
+
+say() {
+    echo "torchoscope: $*" >&2
+}
+
+if [ "${1:-}" = all ]; then
+    rm -rf build
+    say "removed build; Debian's packages that set-up installed stay"
+    exit 0
+fi
+[ -d build ] || exit 0
+for path in build/* build/.[!.]*; do
+    case " $downloaded " in
+    *" ${path#build/} "*) ;;
+    *)
+        case $path in
+        build/.setup-*) ;; # what set-up found is still there
+        *) rm -rf "$path" ;;
+        esac
+        ;;
+    esac
+done
+for name in $downloaded; do
+    [ -e "build/$name" ] || continue
+    say "kept build/$name, $(du -sh "build/$name" | cut -f 1); make distclean removes it"
+done
