@@ -217,8 +217,7 @@ static void write_figures(struct notebook *n)
     if (notebook_shows(n, "memory")) {
         text_bytes(&n->spare, total->bytes);
         begin_figure(n);
-        buf_text(&n->spare,
-                 total->buffer_tensors > 0 ? "with buffers" : "of parameters");
+        summary_bytes(&n->spare, total);
         end_figure(n);
     }
     if (n->printed.show.activity && notebook_shows(n, "time"))

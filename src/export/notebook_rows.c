@@ -30,12 +30,12 @@ struct notebook_column {
 
 static const struct notebook_column model_columns[] = {
     {"params", "parameters", "tied ones once", 'p', 0},
-    {"memory", "memory", "parameters and buffers", 0, 0},
+    {"memory", "memory", "all tensors below, tied ones once", 0, 0},
     {"shapes", "tensors", "shapes of its own tensors", 0, 0},
 };
 static const struct notebook_column run_columns[] = {
     {"params", "parameters", "tied ones once", 'p', 0},
-    {"memory", "memory", "parameters and buffers", 0, 0},
+    {"memory", "memory", "all tensors below, tied ones once", 0, 0},
     {"in", "input", "shape of its first tensor; *: it varied", 0, 0},
     {"out", "output", "shape of its first tensor; *: it varied", 0, 0},
     {"calls", "calls", "how often it was called", 0, 0},

@@ -243,7 +243,7 @@ static void write_figures(struct report *r)
     end_figure(r);
     text_bytes(&r->spare, total->bytes);
     begin_figure(r);
-    buf_text(&r->spare, total->buffer_tensors > 0 ? "with buffers" : "of parameters");
+    summary_bytes(&r->spare, total);
     end_figure(r);
     if (r->show.activity)
         write_run_figures(r);

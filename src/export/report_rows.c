@@ -99,12 +99,14 @@ static uint64_t row_time(const struct show *show, const struct row *row)
 
 static const struct report_column file_columns[] = {
     {CELL_PARAMS, "parameters", "tied ones once", true, true, true, row_params},
-    {CELL_MEMORY, "memory", "parameters and buffers", true, false, true, row_bytes},
+    {CELL_MEMORY, "memory", "all tensors below, tied ones once", true, false, true,
+     row_bytes},
     {CELL_SHAPES, "tensors", "shapes of its own tensors", false, false, false, NULL},
 };
 static const struct report_column run_columns[] = {
     {CELL_PARAMS, "parameters", "tied ones once", true, true, true, row_params},
-    {CELL_MEMORY, "memory", "parameters and buffers", true, false, false, row_bytes},
+    {CELL_MEMORY, "memory", "all tensors below, tied ones once", true, false, false,
+     row_bytes},
     {CELL_OUT, "output", "shape of its first result; *: it varied", false, false, false,
      NULL},
     {CELL_CALLS, "calls", "how often it was called", true, false, false, row_calls},

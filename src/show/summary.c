@@ -108,6 +108,16 @@ void summary_trainable(struct buf *to, const struct counts *counts)
     }
 }
 
+void summary_bytes(struct buf *to, const struct counts *counts)
+{
+    buf_text(to, counts->buffer_tensors > 0 ? "with buffers" : "of parameters");
+    if (counts->other_bytes == 0)
+        return;
+    buf_text(to, ", ");
+    text_bytes(to, counts->other_bytes);
+    buf_text(to, " of other tensors");
+}
+
 const char *summary_finding_sign(enum severity severity)
 {
     switch (severity) {

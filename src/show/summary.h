@@ -21,6 +21,8 @@ void summary_counts(struct buf *to, const struct show *show);
 /* "all trainable", "0.8M of 7.2B trainable", "all frozen"; nothing if the file does not
  * say. */
 void summary_trainable(struct buf *to, const struct counts *counts);
+/* What is said beside counts->bytes: "with buffers, 89.2MB of other tensors". */
+void summary_bytes(struct buf *to, const struct counts *counts);
 
 /* The sign of a finding: "✗", "!" or "-". */
 const char *summary_finding_sign(enum severity severity);

@@ -94,6 +94,7 @@ static void write_memory(struct buf *to, const struct show *show)
     const char *what = total->buffers > 0 ? "parameters and buffers" : "parameters";
 
     add_memory(to, &sum, total->bytes, what);
+    add_memory(to, &sum, total->other_bytes, "other tensors");
     held = sum;
     if (show->activity) {
         uint32_t newest = show->activity->at[0].newest;

@@ -177,8 +177,7 @@ static void add_title_left(struct facts *left, const struct explorer *explorer)
         add_count(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
     add_params(fact(left, COLOUR_NONE), total);
     left->at[left->n - 1].keep = MOST_FACTS; /* more than the format */
-    text_bytes(fact(left, COLOUR_NONE),
-               total->bytes + (total->params > 0 ? 0 : total->other_bytes));
+    text_bytes(fact(left, COLOUR_NONE), counts_bytes(&show->session->places, 0));
 }
 
 /* "✗ NaN", "✗ raised": what a run met, or what was measured in tensors. */

@@ -147,10 +147,9 @@ void counts_total(const struct model *model, struct counts *ret_counts)
 /* Sums over the places before a mark. They are wide enough for any file: a difference
  * is exact, and stays at the top only when it is given out. */
 struct counts_mark {
-    unsigned __int128 params, bytes, others;
+    unsigned __int128 params, bytes;
     uint32_t tensors;
     uint32_t end; /* the places below the last whole tensor end here */
-    uint8_t role; /* of that tensor: its parts count as it does */
 };
 
 /* Go past a place that may be a tensor; true: it is a whole one, not a part. */
@@ -160,7 +159,6 @@ static inline bool pass_place(struct counts_mark *sum, const struct model *model
     if (model->kind[place] != PLACE_TENSOR || place < sum->end)
         return false;
     sum->end = model->end[place];
-    sum->role = model->tensors[model->object[place]].role;
     return true;
 }
 
@@ -176,19 +174,17 @@ static inline void add_place(struct counts_mark *sum, const struct model *model,
     here = tensor->place == place;
     if (whole) {
         sum->tensors++;
-        if (here && sum->role == ROLE_PARAMETER)
+        if (here && tensor->role == ROLE_PARAMETER)
             sum->params += counts_elements(model, place);
     }
-    if (here && is_counted_role(sum->role))
+    if (here)
         sum->bytes += own_bytes(tensor);
-    else if (here)
-        sum->others += own_bytes(tensor);
 }
 
 int counts_places(const struct model *model, struct arena *arena,
                   struct place_counts *ret_counts, struct err *err)
 {
-    struct counts_mark sum = {.role = ROLE_PLAIN}, *marks;
+    struct counts_mark sum = {0}, *marks;
 
     marks = arena_array(arena, model->n_places / STEP + 1, sizeof *marks);
     if (!marks)
@@ -219,7 +215,7 @@ static struct counts_mark sum_near(const struct place_counts *counts, uint32_t p
 {
     const struct model *model = counts->model;
     const struct counts_mark *mark = &counts->marks[place / STEP];
-    struct counts_mark sum = {.end = mark->end, .role = mark->role};
+    struct counts_mark sum = {.end = mark->end};
     uint32_t p;
 
     for (p = place - place % STEP; p < place; p++)
@@ -239,7 +235,6 @@ static struct counts_mark sum_of(const struct place_counts *counts, uint32_t pla
     sum = sum_before(counts, counts->model->end[place]);
     sum.params -= before.params;
     sum.bytes -= before.bytes;
-    sum.others -= before.others;
     sum.tensors -= before.tensors;
     return sum;
 }
@@ -256,9 +251,7 @@ uint64_t counts_params(const struct place_counts *counts, uint32_t place)
 
 uint64_t counts_bytes(const struct place_counts *counts, uint32_t place)
 {
-    struct counts_mark sum = sum_of(counts, place);
-
-    return at_most(sum.bytes ? sum.bytes : sum.others);
+    return at_most(sum_of(counts, place).bytes);
 }
 
 uint32_t counts_tensors(const struct place_counts *counts, uint32_t place)

@@ -4,8 +4,8 @@
  *   unique   tied ones once: this is `params`
  *   logical  unique, with packed elements expanded to the values they stand for
  * A tied tensor is counted where it is met first. Only ROLE_PARAMETER counts as a
- * parameter; bytes are those of parameters and buffers; optimizer state and plain
- * tensors are counted apart. */
+ * parameter. The whole model's bytes are told by role: parameters and buffers, and
+ * all else (optimizer state, plain tensors). */
 #ifndef STUDY_COUNTS_H
 #define STUDY_COUNTS_H
 
@@ -43,8 +43,8 @@ int counts_places(const struct model *model, struct arena *arena,
                   struct place_counts *ret_counts, struct err *err);
 /* Unique parameters first met there. */
 uint64_t counts_params(const struct place_counts *counts, uint32_t place);
-/* Bytes of parameters and buffers first met there; for places outside any module or
- * state_dict (optimizers, plain tensors): their own. */
+/* Bytes of all tensors first met there, whatever their role: those of a place hold those
+ * of its children, and those of place 0 are `bytes` and `other_bytes` together. */
 uint64_t counts_bytes(const struct place_counts *counts, uint32_t place);
 /* Places of tensors. */
 uint32_t counts_tensors(const struct place_counts *counts, uint32_t place);

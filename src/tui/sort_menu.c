@@ -12,7 +12,7 @@ static const struct {
 } orders[] = {
     {'n', SORT_NAME, "name", "as people count: layer2 before layer10", "name"},
     {'p', SORT_PARAMS, "params", "biggest first by parameters", "params"},
-    {'m', SORT_BYTES, "memory", "biggest first, parameters and buffers", "memory"},
+    {'m', SORT_BYTES, "memory", "biggest first, all tensors below", "memory"},
     {'r', SORT_TIME, "time", "slowest first, inclusive", "time"},
     {'s', SORT_SELF, "self", "slowest first, without what it calls", "self"},
     {'f', SORT_FLOPS, "FLOPs", "most work first", "flops"},
