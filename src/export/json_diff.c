@@ -1,5 +1,7 @@
 #include "export/export_in.h"
 
+#include <math.h>
+
 #include "base/base.h"
 #include "show/diff_text.h"
 
@@ -65,6 +67,14 @@ static void write_sentence(struct two *two)
     buf_release(&text);
 }
 
+static void write_correlation(struct json *json, const struct compared *by)
+{
+    double correlation = compared_correlation(by);
+
+    if (!isnan(correlation))
+        json_real(json, "correlation", correlation);
+}
+
 /* ---- parts ---- */
 
 static void write_part(struct two *two, const struct diff_part *part)
@@ -84,6 +94,7 @@ static void write_part(struct two *two, const struct diff_part *part)
     json_u64(json, "differ", sums->tensors - equal);
     if (sums->params_by.different > 0)
         json_real(json, "rel", compared_relative(&sums->params_by));
+    write_correlation(json, &sums->params_by);
     if (sums->max_pair != DIFF_NONE)
         json_real(json, "max_abs", sums->max_abs);
     json_object_end(json);
@@ -124,6 +135,7 @@ static void write_compared(struct two *two, const struct diff_pair *pair)
         write_index(json, "max_at", by->max_at, (enum dtype)left->dtype,
                     tensor_shape(two->diff->left, left), left->rank);
         json_real(json, "rel", compared_relative(by));
+        write_correlation(json, by);
     }
     write_flag(json, "rounding", by->rounding);
 }

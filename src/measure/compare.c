@@ -281,6 +281,15 @@ static uint64_t index_of(const struct comparing *c, double distance, unsigned pe
     return least;
 }
 
+static void add_sums(struct compared *all, const struct compared *part)
+{
+    all->left_squares += part->left_squares;
+    all->right_squares += part->right_squares;
+    all->left_sum += part->left_sum;
+    all->right_sum += part->right_sum;
+    all->finite += part->finite;
+}
+
 static void add_part(struct comparing *c, const struct compared *part, unsigned per)
 {
     struct compared *all = &c->all;
@@ -290,7 +299,7 @@ static void add_part(struct comparing *c, const struct compared *part, unsigned 
     all->beyond += part->beyond;
     all->one_sided += part->one_sided;
     all->squares += part->squares;
-    all->left_squares += part->left_squares;
+    add_sums(all, part);
     /* Where the order is not C order, an equal one may still stand before. */
     if (part->max_abs == 0 || part->max_abs < all->max_abs ||
         (part->max_abs == all->max_abs && c->left.elements->in_order))
@@ -380,7 +389,7 @@ static int add_equal_squares(struct comparing *c, struct err *err)
             compare_complex(&c->chunk, c->tolerance, &part);
         else
             compare_reals(&c->chunk, c->tolerance, &part);
-        c->all.left_squares += part.left_squares;
+        add_sums(&c->all, &part);
         left->next += n;
         c->done += n;
     }
@@ -388,6 +397,23 @@ static int add_equal_squares(struct comparing *c, struct err *err)
 }
 
 /* ---- the doors ---- */
+
+/* Squares about the means, from those about 0: a b = (a^2 + b^2 - (a - b)^2) / 2. */
+static void find_spreads(struct compared *all)
+{
+    double n = (double)all->finite;
+    double product = (all->left_squares + all->right_squares - all->squares) / 2;
+
+    if (all->finite == 0)
+        return;
+    all->left_spread = all->left_squares - all->left_sum * all->left_sum / n;
+    all->right_spread = all->right_squares - all->right_sum * all->right_sum / n;
+    all->joint_spread = product - all->left_sum * all->right_sum / n;
+    /* What rounding leaves of a constant is none. */
+    if (!(all->left_spread > 1e-12 * all->left_squares) ||
+        !(all->right_spread > 1e-12 * all->right_squares))
+        all->left_spread = all->right_spread = all->joint_spread = 0;
+}
 
 /* Each pair stands for `times` equal ones. */
 static void finish(struct comparing *c)
@@ -401,8 +427,16 @@ static void finish(struct comparing *c)
     all->one_sided *= c->times;
     all->squares *= (double)c->times;
     all->left_squares *= (double)c->times;
-    if (all->different == 0)
-        all->left_squares = 0;
+    all->right_squares *= (double)c->times;
+    all->left_sum *= (double)c->times;
+    all->right_sum *= (double)c->times;
+    all->finite *= c->times;
+    if (all->different > 0) {
+        find_spreads(all);
+        return;
+    }
+    all->finite = 0;
+    all->left_squares = all->right_squares = all->left_sum = all->right_sum = 0;
 }
 
 static int compare(struct comparing *c, struct err *err)
@@ -552,6 +586,22 @@ double compared_relative(const struct compared *compared)
     return isnan(relative) ? INFINITY : relative;
 }
 
+double compared_correlation(const struct compared *compared)
+{
+    double both = sqrt(compared->left_spread) * sqrt(compared->right_spread);
+
+    return both > 0 && isfinite(both) ? compared->joint_spread / both : NAN;
+}
+
+bool compared_unrelated(const struct compared *compared)
+{
+    double correlation = compared_correlation(compared);
+    double least = 3 / sqrt((double)compared->finite);
+
+    least = fmax(0.1, fmin(least, 0.75));
+    return !isnan(correlation) && correlation < least;
+}
+
 void compared_merge(struct compared *into, const struct compared *more)
 {
     if (into->count == 0)
@@ -564,7 +614,10 @@ void compared_merge(struct compared *into, const struct compared *more)
     into->beyond += more->beyond;
     into->one_sided += more->one_sided;
     into->squares += more->squares;
-    into->left_squares += more->left_squares;
+    add_sums(into, more);
+    into->left_spread += more->left_spread;
+    into->right_spread += more->right_spread;
+    into->joint_spread += more->joint_spread;
     if (more->max_abs > into->max_abs) {
         into->max_abs = more->max_abs;
         into->max_at = more->max_at;

@@ -83,6 +83,16 @@ static long double absolute(long double real, long double imaginary)
     return imaginary == 0 ? fabsl(real) : hypotl(real, imaginary);
 }
 
+static void add_finite(struct compared *by, struct number l, struct number r)
+{
+    long double size = absolute(l.real, l.imaginary);
+    long double right = absolute(r.real, r.imaginary);
+
+    by->left_squares += (double)(size * size);
+    by->right_squares += (double)(right * right);
+    by->finite++;
+}
+
 static void add_naively(struct compared *by, struct number l, struct number r,
                         struct tolerance tolerance, uint64_t index)
 {
@@ -95,7 +105,7 @@ static void add_naively(struct compared *by, struct number l, struct number r,
 
     if ((l_nan && r_nan) || (l.real == r.real && l.imaginary == r.imaginary)) {
         if (finite)
-            by->left_squares += (double)(size * size);
+            add_finite(by, l, r);
         return;
     }
     by->different++;
@@ -107,7 +117,7 @@ static void add_naively(struct compared *by, struct number l, struct number r,
     by->beyond +=
         away > (long double)tolerance.absolute + (long double)tolerance.relative * size;
     by->squares += (double)(away * away);
-    by->left_squares += (double)(size * size);
+    add_finite(by, l, r);
     if ((double)away > by->max_abs) {
         by->max_abs = (double)away;
         by->max_at = index;
@@ -122,7 +132,7 @@ struct compared compare_naively(const struct sample *left, const struct sample *
     for (uint64_t i = 0; i < left->tensor.numel; i++)
         add_naively(&by, element(left, i), element(right, i), tolerance, i);
     if (by.different == 0)
-        by.left_squares = 0;
+        by.left_squares = by.right_squares = by.finite = 0;
     return by;
 }
 
@@ -142,6 +152,8 @@ void check_compared(const struct compared *got, const struct compared *expected)
     CHECK_INT(got->max_at, expected->max_at);
     check_sum(got->squares, expected->squares);
     check_sum(got->left_squares, expected->left_squares);
+    check_sum(got->right_squares, expected->right_squares);
+    CHECK_INT(got->finite, expected->finite);
     CHECK(!got->cut);
 }
 

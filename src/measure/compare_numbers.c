@@ -14,7 +14,7 @@ typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alia
 typedef int64_t masks __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 struct sums {
-    lanes squares, left_squares, max;
+    lanes squares, left_squares, right_squares, left, right, max;
     masks different, beyond; /* minus how many */
 };
 
@@ -31,6 +31,9 @@ INLINE void add_lanes(struct sums *sums, const double *left_at, const double *ri
 
     sums->squares += d * d;
     sums->left_squares += left * left;
+    sums->right_squares += right * right;
+    sums->left += left;
+    sums->right += right;
     sums->max = (lanes)(((masks)a & more) | ((masks)sums->max & ~more));
     sums->different += a != 0;
     sums->beyond += a > tolerance.absolute + tolerance.relative * size;
@@ -87,6 +90,9 @@ static void join_sums(const struct sums *sums, struct compared *part)
     for (int i = 0; i < LANES; i++) {
         part->squares += sums->squares[i];
         part->left_squares += sums->left_squares[i];
+        part->right_squares += sums->right_squares[i];
+        part->left_sum += sums->left[i];
+        part->right_sum += sums->right[i];
         part->different += (uint64_t)-sums->different[i];
         part->beyond += (uint64_t)-sums->beyond[i];
         part->max_abs = fmax(part->max_abs, sums->max[i]);
@@ -103,6 +109,10 @@ static double add_pair(struct compared *part, double left, double right, double 
     if (isfinite(left) && isfinite(right)) {
         part->squares += distance * distance;
         part->left_squares += left * left;
+        part->right_squares += right * right;
+        part->left_sum += left;
+        part->right_sum += right;
+        part->finite++;
         part->max_abs = fmax(part->max_abs, distance);
         part->different += distance != 0;
         part->beyond += distance > tolerance.absolute + tolerance.relative * fabs(left);
@@ -134,6 +144,7 @@ void compare_reals(struct compare_chunk *chunk, struct tolerance tolerance,
 
     for (int k = 0; k < SUMS; k++)
         join_sums(&sums[k], &part);
+    part.finite = done;
     if (!isfinite(part.squares) || !isfinite(part.left_squares)) {
         part = (struct compared){0};
         done = 0;
@@ -167,6 +178,8 @@ static double add_complex(struct compared *part, const double *left,
         distance = complex_absolute(left[0] - right[0], left[1] - right[1]);
         part->squares += distance * distance;
         part->left_squares += left[0] * left[0] + left[1] * left[1];
+        part->right_squares += right[0] * right[0] + right[1] * right[1];
+        part->finite++;
         part->max_abs = fmax(part->max_abs, distance);
         part->different += distance != 0;
         part->beyond += distance > tolerance.absolute +

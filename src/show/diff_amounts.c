@@ -138,7 +138,8 @@ static bool buffers_only(const struct diff_sums *sums)
            sums->states[DIFF_CHANGED] <= sums->buffers_differ;
 }
 
-static void add_changed(struct rows_maker *maker, uint32_t node)
+/* `unrelated`: it is a part of the model that has unrelated values, or in one. */
+static void add_changed(struct rows_maker *maker, uint32_t node, bool unrelated)
 {
     const struct diff *diff = maker->diff;
     const struct diff_sums *sums = &diff->nodes[node].sums;
@@ -156,6 +157,9 @@ static void add_changed(struct rows_maker *maker, uint32_t node)
     add_up(diff, node, &sum);
     buf_text(rest, "rel ");
     add_relative(rest, &sum.by);
+    if (unrelated || (sums->params_differ > 0 && sum.by.finite >= COMPARED_FEW &&
+                      compared_unrelated(&sum.by)))
+        buf_text(rest, ", unrelated values");
     if (sum.max_pair != DIFF_NONE && sum.by.max_abs > 0) {
         buf_text(rest, "  max ");
         text_real(rest, sum.by.max_abs);
@@ -199,21 +203,22 @@ static bool is_state_dict(const struct diff *diff, uint32_t node)
 
 /* The whole model, and the state_dict in a checkpoint, are shown by their children:
  * what they are called says nothing. */
-static void add_part(struct rows_maker *maker, uint32_t node)
+static void add_part(struct rows_maker *maker, const struct diff_part *part)
 {
     const struct diff *diff = maker->diff;
-    uint32_t end = diff->nodes[node].end, c;
+    uint32_t node = part->node, end = diff->nodes[node].end, c;
+    bool unrelated = part->fate == FATE_UNRELATED;
 
     if (node == 0)
         node = only_child(diff, node);
     else if (!is_state_dict(diff, node) || buffers_only(&diff->nodes[node].sums)) {
-        add_changed(maker, node);
+        add_changed(maker, node, unrelated);
         return;
     }
     for (c = node + 1; c < end; c++) {
         if (is_state_dict(diff, c))
             continue;
-        add_changed(maker, c);
+        add_changed(maker, c, unrelated && diff->nodes[c].sums.params_differ > 0);
         c = diff->nodes[c].end - 1;
     }
 }
@@ -279,7 +284,7 @@ void add_value_rows(struct rows_maker *maker)
 {
     list_begin(maker);
     for (uint32_t i = 0; i < maker->diff->n_parts; i++)
-        add_part(maker, maker->diff->parts[i].node);
+        add_part(maker, &maker->diff->parts[i]);
     list_end(maker);
     add_buffers(maker);
 }

@@ -9,6 +9,7 @@
 /* What is said of a part; the order is that of the sentence. */
 enum clause {
     CLAUSE_TRAINED,
+    CLAUSE_UNRELATED,
     CLAUSE_REPLACED,
     CLAUSE_ADDED,
     CLAUSE_REMOVED,
@@ -17,7 +18,8 @@ enum clause {
     CLAUSE_SPLIT,
     CLAUSE_CAST,
     CLAUSE_PARTLY, /* some of it was trained */
-    CLAUSE_STATE,  /* optimizer and the like: it changed */
+    CLAUSE_PARTLY_UNRELATED,
+    CLAUSE_STATE, /* optimizer and the like: it changed */
     CLAUSE_MIXED,
     CLAUSE_EQUAL, /* the second sentence: parameters are equal */
     CLAUSE_NONE,
@@ -54,7 +56,7 @@ static enum clause mixed(const struct diff *diff, const struct diff_sums *sums)
     if (n[DIFF_JOINED] > 0 && quiet + n[DIFF_JOINED] == sums->tensors)
         return joined(diff);
     if (n[DIFF_CHANGED] > 0 && quiet + n[DIFF_CHANGED] == sums->tensors)
-        return CLAUSE_PARTLY;
+        return sums->unrelated > 0 ? CLAUSE_PARTLY_UNRELATED : CLAUSE_PARTLY;
     return CLAUSE_MIXED;
 }
 
@@ -68,6 +70,8 @@ static enum clause clause_of(const struct diff *diff, const struct diff_part *pa
         return sums->params > 0 || sums->buffers > 0 ? CLAUSE_EQUAL : CLAUSE_NONE;
     case FATE_TRAINED:
         return sums->params > 0 || sums->buffers > 0 ? CLAUSE_TRAINED : CLAUSE_STATE;
+    case FATE_UNRELATED:
+        return CLAUSE_UNRELATED;
     case FATE_RETYPED:
         return CLAUSE_CAST;
     case FATE_REPLACED:
@@ -137,6 +141,7 @@ static void add_clause(struct buf *to, struct telling *t, enum clause clause,
 {
     static const char *const words[] = {
         [CLAUSE_TRAINED] = "trained",
+        [CLAUSE_UNRELATED] = "unrelated values",
         [CLAUSE_REPLACED] = "replaced",
         [CLAUSE_ADDED] = "added",
         [CLAUSE_REMOVED] = "removed",
@@ -145,18 +150,22 @@ static void add_clause(struct buf *to, struct telling *t, enum clause clause,
         [CLAUSE_SPLIT] = "split",
         [CLAUSE_CAST] = NULL,
         [CLAUSE_PARTLY] = "trained",
+        [CLAUSE_PARTLY_UNRELATED] = "unrelated values",
         [CLAUSE_STATE] = "changed",
         [CLAUSE_MIXED] = "changed in several ways",
     };
     uint32_t n = list_names(t, clause);
-    bool some =
-        clause == CLAUSE_PARTLY || ((clause == CLAUSE_FUSED || clause == CLAUSE_SPLIT));
+    bool unrelated = clause == CLAUSE_UNRELATED || clause == CLAUSE_PARTLY_UNRELATED;
+    bool some = clause == CLAUSE_PARTLY || clause == CLAUSE_PARTLY_UNRELATED ||
+                clause == CLAUSE_FUSED || clause == CLAUSE_SPLIT;
 
     buf_text(to, first ? "" : ", ");
     buf_text(to, some ? "parts of " : "");
     names_write(to, t->names, n, &names_in_prose);
     if (clause == CLAUSE_STATE || clause == CLAUSE_MIXED)
         buf_char(to, ' ');
+    else if (unrelated)
+        buf_text(to, n > 1 || some ? " have " : " has ");
     else
         buf_text(to, !first ? " " : n > 1 || some ? " were " : " was ");
     if (clause == CLAUSE_CAST)

@@ -137,6 +137,8 @@ static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
         escape_terminal(to, str_of(pair->why));
     else
         buf_text(to, words[pair->state]);
+    if (diff_unrelated(pair))
+        buf_text(to, ", unrelated");
     if (pair->flags & DIFF_TRANSPOSED)
         buf_text(to, ", transposed");
     if (pair->state == DIFF_RETYPED && pair->by.rounding)

@@ -147,6 +147,12 @@ int diff_make(struct diff *diff, const struct model *left, const struct model *r
 
 /* ---- asking ---- */
 
+bool diff_unrelated(const struct diff_pair *pair)
+{
+    return (pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED) &&
+           pair->by.finite >= COMPARED_FEW && compared_unrelated(&pair->by);
+}
+
 bool diff_equal(const struct diff *diff)
 {
     const struct diff_sums *total = &diff->total;
@@ -169,9 +175,9 @@ const char *diff_state_name(enum diff_state state)
 
 const char *diff_fate_name(enum diff_fate fate)
 {
-    static const char *const names[] = {"same",     "buffers", "trained", "retyped",
-                                        "replaced", "added",   "removed", "renamed",
-                                        "joined",   "mixed"};
+    static const char *const names[] = {"same",     "buffers", "trained",  "retyped",
+                                        "replaced", "added",   "removed",  "renamed",
+                                        "joined",   "mixed",   "unrelated"};
 
     return names[fate];
 }

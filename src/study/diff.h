@@ -96,6 +96,7 @@ struct diff_sums {
     uint32_t buffers,
         buffers_differ; /* pairs of buffers; those neither same nor close */
     uint32_t params, params_differ;
+    uint32_t unrelated; /* parameters whose values have nothing to do with each other */
     struct compared params_by;        /* merged over the parameters that changed */
     double max_abs;                   /* over all that changed, buffers too */
     uint32_t max_pair;                /* the pair that has it, or DIFF_NONE */
@@ -116,16 +117,18 @@ struct diff_node {
  * together they hold all tensors, and as few as say it all (layer1 and not its blocks,
  * if all of them fared alike). */
 enum diff_fate {
-    FATE_SAME,     /* all equal (in shape and dtype, if values were not asked for) */
-    FATE_BUFFERS,  /* parameters are equal, some buffers differ */
-    FATE_TRAINED,  /* parameters differ, shapes and dtypes do not */
-    FATE_RETYPED,  /* another dtype, by rounding only */
-    FATE_REPLACED, /* other shapes */
-    FATE_ADDED,    /* only on the right */
-    FATE_REMOVED,  /* only on the left */
-    FATE_RENAMED,  /* equal or trained, some under other names */
-    FATE_JOINED,   /* some fused or split, the rest equal or renamed */
-    FATE_MIXED,    /* several of these, or not known: some could not be read */
+    FATE_SAME,      /* all equal (in shape and dtype, if values were not asked for) */
+    FATE_BUFFERS,   /* parameters are equal, some buffers differ */
+    FATE_TRAINED,   /* parameters differ, shapes and dtypes do not */
+    FATE_RETYPED,   /* another dtype, by rounding only */
+    FATE_REPLACED,  /* other shapes */
+    FATE_ADDED,     /* only on the right */
+    FATE_REMOVED,   /* only on the left */
+    FATE_RENAMED,   /* equal or trained, some under other names */
+    FATE_JOINED,    /* some fused or split, the rest equal or renamed */
+    FATE_MIXED,     /* several of these, or not known: some could not be read */
+    FATE_UNRELATED, /* as FATE_TRAINED, but the values have nothing to do with each
+                       other: see compared_unrelated() */
 };
 struct diff_part {
     uint32_t node;
@@ -167,6 +170,10 @@ struct diff_wanted {
 int diff_make(struct diff *diff, const struct model *left, const struct model *right,
               const struct diff_wanted *wanted, struct arena *arena, struct work *work,
               struct err *err);
+
+/* Has this tensor values that have nothing to do with those of the other side? It is
+ * large enough to tell. */
+bool diff_unrelated(const struct diff_pair *pair);
 
 /* Are they the same: every tensor same or close, and nothing else differs? */
 bool diff_equal(const struct diff *diff);

@@ -7,8 +7,16 @@
 #define MOST_FIRST 24
 
 /* Buffers alone say little about the module that they stand in: they are quiet (equal)
- * or not, until a parameter tells. */
-enum { QUIET = FATE_MIXED + 1, NOISY };
+ * or not, until a parameter tells. Parameters that changed and are too small to tell
+ * whether they were trained follow those around them. */
+enum { QUIET = FATE_UNRELATED + 1, NOISY, VAGUE };
+
+static int changed_fate(const struct diff_pair *pair)
+{
+    if (diff_unrelated(pair))
+        return FATE_UNRELATED;
+    return pair->by.finite < COMPARED_FEW ? VAGUE : FATE_TRAINED;
+}
 
 static int pair_fate(const struct diff_pair *pair)
 {
@@ -31,11 +39,14 @@ static int pair_fate(const struct diff_pair *pair)
     if (pair->flags & DIFF_RENAMED)
         return FATE_RENAMED;
     if (pair->state == DIFF_CHANGED)
-        return buffer ? NOISY : FATE_TRAINED;
+        return buffer ? NOISY : changed_fate(pair);
     if (pair->state == DIFF_RETYPED) {
         bool rounded = pair->by.rounding || pair->by.different == 0;
 
-        return rounded ? FATE_RETYPED : buffer ? NOISY : FATE_MIXED;
+        return rounded                ? FATE_RETYPED
+               : buffer               ? NOISY
+               : diff_unrelated(pair) ? FATE_UNRELATED
+                                      : FATE_MIXED;
     }
     return buffer ? QUIET : FATE_SAME;
 }
@@ -46,7 +57,7 @@ static int pair_fate(const struct diff_pair *pair)
  * which something was renamed or fused, and else little happened, is told as that. */
 enum near { APART, PART, CLOSE };
 
-static int fate_of_two(int a, int b, enum near near)
+static int fate_of_plain(int a, int b, enum near near)
 {
     bool close = near == CLOSE;
     int low = a < b ? a : b, high = a < b ? b : a;
@@ -71,6 +82,39 @@ static int fate_of_two(int a, int b, enum near near)
         (low <= FATE_BUFFERS || low == FATE_RENAMED))
         return FATE_JOINED;
     return FATE_MIXED;
+}
+
+static bool is_changed(int fate)
+{
+    return fate == FATE_TRAINED || fate == FATE_UNRELATED || fate == VAGUE;
+}
+
+/* How something changed matters only beside something else that changed. */
+static int fate_of_two(int a, int b, enum near near)
+{
+    int fate, how = is_changed(a) ? a : b;
+
+    if (is_changed(a) && is_changed(b))
+        return a == b || b == VAGUE ? a : a == VAGUE ? b : FATE_MIXED;
+    fate = fate_of_plain(is_changed(a) ? FATE_TRAINED : a,
+                         is_changed(b) ? FATE_TRAINED : b, near);
+    return fate == FATE_TRAINED ? how : fate;
+}
+
+/* What is said of a node in the end. */
+static uint8_t final_fate(const struct diff_node *node, uint8_t fate)
+{
+    switch (fate) {
+    case QUIET:
+        return FATE_SAME;
+    case NOISY:
+        return FATE_BUFFERS;
+    case VAGUE:
+        return compared_unrelated(&node->sums.params_by) ? FATE_UNRELATED
+                                                         : FATE_TRAINED;
+    default:
+        return fate;
+    }
 }
 
 /* The last of those that hold everything: the root, or its only child, and so on. */
@@ -119,8 +163,7 @@ static void find_fates(struct fates *f)
         *to = (uint8_t)fate_of_two(*to, f->fate[i], near);
     }
     for (i = 0; i < diff->n_nodes; i++)
-        if (f->fate[i] > FATE_MIXED)
-            f->fate[i] = f->fate[i] == QUIET ? FATE_SAME : FATE_BUFFERS;
+        f->fate[i] = final_fate(&diff->nodes[i], f->fate[i]);
 }
 
 /* How many runs of children that fared alike a node has. */

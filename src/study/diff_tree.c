@@ -290,6 +290,7 @@ void sums_add_pair(struct diff_sums *sums, const struct diff_pair *pair, uint32_
     } else if (!(pair->flags & DIFF_OTHER)) {
         sums->params++;
         sums->params_differ += pair_differs(pair);
+        sums->unrelated += diff_unrelated(pair);
         if (moved)
             compared_merge(&sums->params_by, &pair->by);
     }
@@ -307,6 +308,7 @@ void sums_add(struct diff_sums *sums, const struct diff_sums *more)
     sums->buffers_differ += more->buffers_differ;
     sums->params += more->params;
     sums->params_differ += more->params_differ;
+    sums->unrelated += more->unrelated;
     for (int i = 0; i < DIFF_FACT_KINDS; i++)
         sums->others[i] += more->others[i];
     if (more->params_by.count > 0)

@@ -115,5 +115,103 @@ class Script(Pair):
         self.assertTrue(document["equal"])
 
 
+def network():
+    return nn.Sequential(
+        nn.Linear(32, 64), nn.LayerNorm(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
+        nn.Linear(64, 10),
+    )
+
+
+def convolutions():
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 32, 3),
+        nn.BatchNorm2d(32), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Linear(32, 10),
+    )
+
+
+def seeded(make, seed):
+    torch.manual_seed(seed)
+    return make()
+
+
+def learn_by_heart(model, shape, steps, **options):
+    """Random labels, with steps that are large: as far from its start as it gets."""
+    torch.set_num_threads(1)
+    torch.manual_seed(5)
+    inputs, labels = torch.randn(256, *shape), torch.randint(0, 10, (256,))
+    optimizer = torch.optim.AdamW(model.parameters(), **options)
+    for _ in range(steps):
+        some = torch.randint(0, 256, (64,))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs[some]), labels[some]).backward()
+        optimizer.step()
+    return model
+
+
+class Related(Pair):
+    """Trained, or values that have nothing to do with each other."""
+
+    def check(self, left, right, fate, words):
+        document, text = self.diff(left.state_dict(), right.state_dict())
+        fates = set(self.fates(document).values())
+        self.assertEqual(fates - {"same"}, {fate}, document["parts"])
+        self.assertIn(words, text)
+        self.assertEqual("unrelated" in text, fate == "unrelated", text)
+        return document
+
+    def test_trained_far_away_is_trained(self):
+        for make, shape in ((network, (32,)), (convolutions, (1, 7, 7))):
+            for lr, steps in ((1e-3, 10), (1e-2, 400)):
+                start = seeded(make, 0)
+                end = learn_by_heart(seeded(make, 0), shape, steps, lr=lr)
+                document = self.check(start, end, "trained", "Everything was trained.")
+                self.assertGreater(document["parts"][0]["rel"], 1 if steps > 10 else 0)
+
+    def test_another_seed_is_unrelated(self):
+        for make, shape in ((network, (32,)), (convolutions, (1, 7, 7))):
+            one, two = seeded(make, 0), seeded(make, 1)
+            self.check(one, two, "unrelated", " have unrelated values.")
+            two = learn_by_heart(two, shape, 100, lr=1e-3)
+            self.check(one, two, "unrelated", "Everything has unrelated values.")
+
+    def test_small_ones_are_told_by_all_of_them(self):
+        def tiny():
+            return nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 10))
+
+        one = seeded(tiny, 0)
+        for seed in range(1, 5):
+            two = seeded(tiny, seed)
+            self.check(one, two, "unrelated", "Everything has unrelated values.")
+        end = learn_by_heart(seeded(tiny, 0), (8,), 200, lr=1e-3)
+        self.check(one, end, "trained", "Everything was trained.")
+
+    def test_one_layer_was_initialised_again(self):
+        start = seeded(network, 0)
+        end = learn_by_heart(seeded(network, 0), (32,), 50, lr=1e-3)
+        torch.manual_seed(9)
+        end[3].reset_parameters()
+        document, text = self.diff(start.state_dict(), end.state_dict())
+        fates = self.fates(document)
+        self.assertEqual(fates.pop("3"), "unrelated")
+        self.assertEqual(set(fates.values()), {"trained"})
+        self.assertIn("3 has unrelated values", text)
+        (row,) = [line for line in text.splitlines() if line.startswith("~ 3 ")]
+        self.assertIn(", unrelated values", row)
+
+    def test_correlation_is_that_of_numpy(self):
+        torch.manual_seed(0)
+        left = torch.randn(40, 50, dtype=torch.float64) + 3
+        right = left * 0.5 + torch.randn(40, 50, dtype=torch.float64)
+        left[3, 4] = float("nan")
+        document, _ = self.diff({"a": left}, {"a": right})
+        finite = left.isfinite()
+        expected = torch.corrcoef(torch.stack([left[finite], right[finite]]))[0, 1]
+        (tensor,) = document["tensors"]
+        self.assertAlmostEqual(tensor["correlation"], expected.item(), places=9)
+        document, _ = self.diff({"a": torch.zeros(9)}, {"a": torch.randn(9)})
+        self.assertNotIn("correlation", document["tensors"][0])
+
+
 if __name__ == "__main__":
     unittest.main()
