@@ -70,7 +70,7 @@ static void end(void)
 /* Wait until all is found and judged. */
 static void wait_for_all(struct file_list *list)
 {
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 5000; round++) {
         struct pollfd ready = {file_list_fd(list), POLLIN, 0};
         bool done = true;
 

@@ -1,8 +1,8 @@
 #include "show/flow.h"
 
 #include <string.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "base/test.h"
 #include "run/sample_run.h"
 
@@ -374,7 +374,7 @@ TEST(ten_thousand_calls_are_laid_out_at_once)
 {
     uint32_t n = 10000, x, before = 0, took;
     struct scene s;
-    uint64_t began;
+    clock_t began;
 
     begin(&s, n);
     x = value(&s, 0, 16);
@@ -389,9 +389,9 @@ TEST(ten_thousand_calls_are_laid_out_at_once)
     }
     finish(&s);
     CHECK_INT(s.flow.n, n + 2);
-    began = clock_ns();
+    began = clock();
     CHECK(flow_make(&s.flow, s.run, 0, &s.arena, NULL) == 0);
-    took = (uint32_t)((clock_ns() - began) / 1000000);
+    took = (uint32_t)((clock() - began) * 1000 / CLOCKS_PER_SEC);
     CHECK(took < 500);
     end(&s);
 }

@@ -50,7 +50,7 @@ static bool comes(struct scene *s, const char *part)
     while (!says(s, part)) {
         struct pollfd fd = {.fd = jobs_fd(s->explorer.jobs), .events = POLLIN};
 
-        if (poll(&fd, 1, 10000) != 1)
+        if (poll(&fd, 1, 250000) != 1)
             return false;
         jobs_poll(s->explorer.jobs);
     }
