@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "export/export.h"
 #include "run/run_file.h"
+#include "session/session.h"
 
 struct run_object {
     PyObject_HEAD struct run *run;
@@ -40,9 +41,28 @@ static void run_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* The object that a name or the place's number stands for; NO_OBJECT and an exception
- * if there is none. */
-static uint32_t object_called(const struct run *run, PyObject *name)
+/* The place that a name means, as on the command line; an exception names the nearest.
+ */
+static uint32_t place_named(struct run *run, struct str name)
+{
+    uint32_t place = name.len == 0 ? 0 : place_find(run->model, name);
+    struct session *session;
+    struct err err = {0};
+
+    if (place != NO_PLACE)
+        return place;
+    session = session_on_run(run, &err);
+    if (!session || session_find(session, name, &place, &err) < 0) {
+        ext_raise(&err);
+        place = NO_PLACE;
+    }
+    session_close(session);
+    return place;
+}
+
+/* The place of the module that a name or a place's number stands for; NO_PLACE and an
+ * exception if there is none. */
+static uint32_t module_called(struct run *run, PyObject *name)
 {
     const struct model *model = run->model;
     uint32_t place = NO_PLACE;
@@ -51,45 +71,47 @@ static uint32_t object_called(const struct run *run, PyObject *name)
         Py_ssize_t len;
         const char *text = PyUnicode_AsUTF8AndSize(name, &len);
 
-        if (!text)
-            return NO_OBJECT;
-        place = len == 0 ? 0 : place_find(model, str_span(text, (size_t)len));
+        place = text ? place_named(run, str_span(text, (size_t)len)) : NO_PLACE;
     } else if (PyLong_Check(name)) {
         unsigned long number = PyLong_AsUnsignedLong(name);
 
-        if (PyErr_Occurred())
-            return NO_OBJECT;
-        place = number < model->n_places ? (uint32_t)number : NO_PLACE;
+        if (!PyErr_Occurred() && number < model->n_places)
+            place = (uint32_t)number;
     }
-    if (place == NO_PLACE || model->kind[place] > PLACE_GROUP ||
-        model->object[place] == NO_OBJECT) {
-        PyErr_Format(PyExc_KeyError, "no module is called %R", name);
-        return NO_OBJECT;
-    }
-    return model->object[place];
+    if (place != NO_PLACE && model->kind[place] <= PLACE_GROUP &&
+        model->object[place] != NO_OBJECT)
+        return place;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_KeyError, "%R is not a module", name);
+    return NO_PLACE;
 }
 
-/* calls(name=None) */
+/* calls(name=None, everywhere=False) */
 static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
-    uint32_t object = all ? NO_OBJECT : object_called(run, args[0]), call;
+    bool everywhere = n_args > 1 && PyObject_IsTrue(args[1]) == 1;
+    uint32_t place = all ? NO_PLACE : module_called(run, args[0]), n = run->n_calls;
+    uint32_t *calls = NULL;
+    struct arena arena;
     struct dicts dicts;
 
-    if (!all && object == NO_OBJECT)
+    if (!all && place == NO_PLACE)
         return NULL;
+    arena_init(&arena, 0);
+    if (!all)
+        calls = run_calls_at(run, place, everywhere, &arena, &n);
+    if (!all && !calls) {
+        arena_release(&arena);
+        return PyErr_NoMemory();
+    }
     dicts_begin(&dicts);
     json_array(&dicts.json, NULL);
-    call = all ? (run->n_calls ? 0 : RUN_NONE) : run_first_call(run, object);
-    while (call != RUN_NONE && !dicts.failed) {
-        export_call(&dicts.json, run, call);
-        if (all)
-            call = call + 1 < run->n_calls ? call + 1 : RUN_NONE;
-        else
-            call = run_next_call(run, call);
-    }
+    for (uint32_t i = 0; i < n && !dicts.failed; i++)
+        export_call(&dicts.json, run, all ? i : calls[i]);
     json_array_end(&dicts.json);
+    arena_release(&arena);
     return dicts_end(&dicts);
 }
 
@@ -113,7 +135,7 @@ static PyObject *place_dict(struct run *run, uint32_t place)
     if (kind <= PLACE_GROUP &&
         (!dict_text(dict, "class", place_class(model, place)) ||
          (model->object[place] != NO_OBJECT &&
-          !dict_number(dict, "calls", run_count_calls(run, model->object[place])))))
+          !dict_number(dict, "calls", run_count_calls_at(run, place)))))
         goto fail;
     if ((model->flags[place] & PLACE_AGAIN) &&
         !dict_put(dict, "same_as",
@@ -182,12 +204,13 @@ static PyObject *facts(PyObject *self, PyObject *unused)
 /* merged(name=None) */
 static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    const struct run *run = answers_of(self);
+    struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
-    uint32_t object = all ? NO_OBJECT : object_called(run, args[0]);
+    uint32_t place = all ? NO_PLACE : module_called(run, args[0]);
+    uint32_t object = place == NO_PLACE ? NO_OBJECT : run->model->object[place];
     struct dicts dicts;
 
-    if (!all && object == NO_OBJECT)
+    if (!all && place == NO_PLACE)
         return NULL;
     dicts_begin(&dicts);
     json_array(&dicts.json, NULL);
@@ -227,15 +250,15 @@ static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
     const char *kind = "out", *path = NULL;
     unsigned int number = 0;
     PyObject *name;
-    uint32_t object, call;
+    uint32_t place, call;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Isz:kept", names, &name, &number,
                                      &kind, &path))
         return NULL;
-    object = object_called(run, name);
-    if (object == NO_OBJECT)
+    place = module_called(run, name);
+    if (place == NO_PLACE)
         return NULL;
-    call = run_first_call(run, object);
+    call = run_first_call(run, run->model->object[place]);
     while (call != RUN_NONE && run->calls[call].number != number)
         call = run_next_call(run, call);
     for (uint32_t i = 0; call != RUN_NONE && i < run->calls[call].n_ios; i++) {
@@ -269,7 +292,7 @@ static PyObject *get_n_calls(PyObject *self, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"calls", FAST(calls), "calls(name=None): the calls, or those of one module"},
+    {"calls", FAST(calls), "calls(name=None, everywhere=False): all, or those of one"},
     {"places", places, METH_NOARGS, "The tree of the model."},
     {"gaps", gaps, METH_NOARGS, "What could not be seen."},
     {"params", params, METH_NOARGS, "Parameters and gradients, step by step."},

@@ -224,6 +224,17 @@ static void say_cut(struct recorder *recorder, uint32_t object, const char *what
                   what, WALK_MOST, WALK_DEPTH);
 }
 
+/* What to do with the tensors of the call, enum recorder_wants. */
+static unsigned wants_of(const struct visit *visit)
+{
+    const struct frame *frame = &visit->frame;
+
+    return !frame->recomputed &&
+                   recorder_keeps(visit->recorder, frame->object, frame->call)
+               ? RECORDER_WANTS_ELEMENTS
+               : 0;
+}
+
 static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
                        PyObject *args, PyObject *kwargs)
 {
@@ -253,6 +264,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
                                   .call = call,
                                   .object = object,
                                   .line = line,
+                                  .recomputed = flags & RUN_RECOMPUTED,
                                   .depth = visit->depth};
     if (!stack_push(visit->stack, &visit->frame)) {
         recorder_failed(recorder);
@@ -263,7 +275,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     visit->frame = visit->stack->frames[visit->stack->n - 1];
     if (call == RUN_NONE)
         return;
-    visit->wants = recorder_keeps(recorder, object, call) ? RECORDER_WANTS_ELEMENTS : 0;
+    visit->wants = wants_of(visit);
     visit->flows = false;
     names = recorder_names(recorder, module, object);
     walk_arguments(args, kwargs, names, add_input, visit, &cut);
@@ -471,9 +483,7 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
     struct recorder *recorder = visit->recorder;
     int cut = 0;
 
-    visit->wants = recorder_keeps(recorder, visit->frame.object, visit->frame.call)
-                       ? RECORDER_WANTS_ELEMENTS
-                       : 0;
+    visit->wants = wants_of(visit);
     visit->next = visit->frame.inputs;
     visit->flows = false;
     visit->same = visit->frame.args == args;

@@ -35,6 +35,7 @@ struct frame {
     uintptr_t depth; /* of the C stack when it began. Each call of a module takes some
                         of it: one that does not stand below is not inside this one */
     bool has_inner;  /* some call inside it was seen */
+    bool recomputed; /* by checkpointing: nothing of it is kept */
     bool compiled;   /* the module is what torch.compile() gave, and that which is
                         inside it was not heard so far */
 };

@@ -61,7 +61,7 @@ class _Descriptor:
             raise AttributeError(
                 f"{type(module).__name__!r} object has no attribute {NAME!r}"
             )
-        return entry[1].forward_stats(entry[2])
+        return entry[1].module_stats(entry[2])
 
     def __set__(self, module, value):
         module.__dict__[NAME] = value
@@ -105,7 +105,7 @@ def recorded(module):
 def told(module):
     """Its forward_stats, if they are ours; else None. Asks nothing of the module."""
     found = recorded(module)
-    return found and found[0].forward_stats(found[1])
+    return found and found[0].module_stats(found[1])
 
 
 def detach(recording):

@@ -110,7 +110,7 @@ class LiveRecording(Recording):
         self._ending = None  # an ExitStack: what is undone when the recording ends
         self._steps = 0
         self._seen = None  # the newest snapshot, and when it was made
-        self._stats = {}  # name -> (number of calls, list)
+        self._stats = None, {}  # (at which moment, name -> list)
         self._lock = threading.RLock()
 
     # --- beginning and end
@@ -290,19 +290,27 @@ class LiveRecording(Recording):
             core = self._core
             if core is None:
                 return super()._now()
-            moment = core.hook_calls, core.cost_ns
+            moment = self._moment()
             if self._seen is None or self._seen[0] != moment:
                 self._seen = moment, core.snapshot()
             return self._seen[1]
 
-    def forward_stats(self, name):
-        """The same list each time, as long as nothing new was recorded."""
-        rows = self.calls(name)
-        kept = self._stats.get(name)
-        if kept is None or kept[0] != len(rows):
-            stats = [forward_stats.stats_of(call) for call in rows]
-            kept = self._stats[name] = (len(rows), stats)
-        return kept[1]
+    def _moment(self):
+        """What changes when something is recorded; None once it ended."""
+        core = self._core
+        return None if core is None else (core.hook_calls, core.cost_ns)
+
+    def module_stats(self, name):
+        """module.forward_stats: all calls of the module that is called `name`, by
+        whatever name it was called. The same list as long as nothing is recorded."""
+        with self._lock:
+            moment = self._moment()
+            if self._stats[0] != moment:
+                self._stats = moment, {}
+            kept = self._stats[1]
+            if name not in kept:
+                kept[name] = self._stats_of(self._now().calls(name, True))
+            return kept[name]
 
     def __repr__(self):
         if self._core is None:

@@ -134,7 +134,8 @@ class Gap(Row):
     _known = frozenset("kind name text".split())
 
     def __repr__(self):
-        return f"<{self.kind}: {self.text}>"
+        name = "" if self.name is None else f" {self.name or '(root)'}"
+        return f"<{self.kind}{name}: {self.text}>"
 
 
 class Recording(Shown):
@@ -153,7 +154,8 @@ class Recording(Shown):
         return self._run
 
     def calls(self, name=None):
-        """The calls in the order in which they began: all, or those of one module."""
+        """All calls in the order in which they began, recomputations too; or those of
+        one module, without recomputations, the newest last."""
         return [Call(row) for row in self._now().calls(name)]
 
     def values(self, name, call=-1, kind="out"):
@@ -187,9 +189,12 @@ class Recording(Shown):
 
     def forward_stats(self, name):
         """As module.forward_stats, by the name of a module."""
+        return self._stats_of(self._now().calls(name))
+
+    def _stats_of(self, rows):
         from torchoscope.forward_stats import stats_of
 
-        return [stats_of(call) for call in self.calls(name)]
+        return [stats_of(Call(row)) for row in rows]
 
     @property
     def gaps(self):

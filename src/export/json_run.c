@@ -32,9 +32,11 @@ static uint64_t count_calls(const struct run *run)
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < run->n_calls; i++)
-        n += !(run->calls[i].flags & RUN_LIGHT);
+        n += !(run->calls[i].flags & (RUN_LIGHT | RUN_RECOMPUTED));
     for (uint32_t i = 0; i < run->n_merged; i++)
-        n += run->merged[i].calls;
+        if (run->merged[i].newest == RUN_NONE ||
+            !(run->calls[run->merged[i].newest].flags & RUN_RECOMPUTED))
+            n += run->merged[i].calls;
     return n;
 }
 
@@ -170,18 +172,21 @@ void write_activity(struct document *doc, uint32_t place)
 
 void write_calls(struct document *doc, uint32_t place)
 {
-    uint32_t object = doc->model->object[place], call;
+    uint32_t object = doc->model->object[place], *calls, n = 0;
+    struct arena arena;
 
     if (!doc->run || doc->model->kind[place] != PLACE_MODULE || object == NO_OBJECT)
         return;
+    arena_init(&arena, 0);
+    calls = run_calls_at(doc->session->run, place, false, &arena, &n);
     json_array(doc->json, "calls");
-    for (call = run_first_call(doc->session->run, object); call != RUN_NONE;
-         call = run_next_call(doc->session->run, call)) {
+    for (uint32_t i = 0; calls && i < n; i++) {
         json_object(doc->json, NULL);
-        write_call(doc, call, VALUES_WHOLE);
+        write_call(doc, calls[i], VALUES_WHOLE);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
+    arena_release(&arena);
     json_array(doc->json, "merged");
     for (uint32_t i = 0; i < doc->run->n_merged; i++) {
         if (doc->run->merged[i].object != object)

@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "run/run_in.h"
 
@@ -81,7 +82,7 @@ static int make_index(struct run *run)
         uint32_t object = run->calls[i].object;
 
         run->next_call[i] = object < n_objects ? run->by_object[object] : RUN_NONE;
-        if (object < n_objects)
+        if (object < n_objects && !(run->calls[i].flags & RUN_RECOMPUTED))
             run->by_object[object] = i;
     }
     return 0;
@@ -118,12 +119,18 @@ static uint32_t first_merged(const struct run *run, uint32_t object)
     return low;
 }
 
+static bool is_recomputed(const struct run *run, uint32_t call)
+{
+    return call < run->n_calls && run->calls[call].flags & RUN_RECOMPUTED;
+}
+
 static uint32_t merged_calls(const struct run *run, uint32_t object)
 {
     uint32_t i = first_merged(run, object), n = 0;
 
     for (; i < run->n_merged && run->merged[i].object == object; i++)
-        n += run->merged[i].calls;
+        if (!is_recomputed(run, run->merged[i].newest))
+            n += run->merged[i].calls;
     return n;
 }
 
@@ -146,6 +153,77 @@ uint32_t run_count_calls(struct run *run, uint32_t object)
     return n + merged_calls(run, object);
 }
 
+uint32_t run_count_calls_at(struct run *run, uint32_t place)
+{
+    uint32_t object = run->model->object[place], n = 0, call, i;
+
+    for (call = run_first_call(run, object); call != RUN_NONE;
+         call = run_next_call(run, call))
+        n += run->calls[call].place == place && !(run->calls[call].flags & RUN_LIGHT);
+    for (i = first_merged(run, object);
+         i < run->n_merged && run->merged[i].object == object; i++) {
+        uint32_t newest = run->merged[i].newest;
+
+        if (newest < run->n_calls && run->calls[newest].place == place &&
+            !is_recomputed(run, newest))
+            n += run->merged[i].calls;
+    }
+    return n;
+}
+
+/* ---- the newest ---- */
+
+bool run_is_newer(const struct run *run, uint32_t a, uint32_t b)
+{
+    const struct run_call *x = &run->calls[a], *y = &run->calls[b];
+
+    if (is_recomputed(run, a) != is_recomputed(run, b))
+        return is_recomputed(run, b);
+    if (x->end_ns != y->end_ns)
+        return x->end_ns > y->end_ns;
+    /* Both ended in the same nanosecond: the outer one began earlier. */
+    return x->start_ns != y->start_ns ? x->start_ns < y->start_ns : a > b;
+}
+
+struct ended {
+    const struct run *run;
+    uint32_t call;
+};
+
+static int compare_ended(const void *a, const void *b)
+{
+    const struct ended *x = a, *y = b;
+
+    if (x->call == y->call)
+        return 0;
+    return run_is_newer(x->run, x->call, y->call) ? 1 : -1;
+}
+
+uint32_t *run_calls_at(struct run *run, uint32_t place, bool everywhere,
+                       struct arena *arena, uint32_t *ret_n)
+{
+    uint32_t object = run->model->object[place], n = 0, here = 0, call;
+    struct ended *ended = arena_array(arena, (size_t)run->n_calls + 1, sizeof *ended);
+    uint32_t *calls;
+
+    if (!ended)
+        return NULL;
+    for (call = run_first_call(run, object); call != RUN_NONE;
+         call = run_next_call(run, call)) {
+        ended[n++] = (struct ended){run, call};
+        here += run->calls[call].place == place;
+    }
+    calls = arena_array(arena, (size_t)n + 1, sizeof *calls);
+    if (!calls)
+        return NULL;
+    qsort(ended, n, sizeof *ended, compare_ended);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (everywhere || here == 0 || run->calls[ended[i].call].place == place)
+            calls[(*ret_n)++] = ended[i].call;
+    return calls;
+}
+
 /* ---- what passes took ---- */
 
 /* Is the backward of a call part of that of a call around it? */
@@ -159,42 +237,57 @@ static bool is_in_backward(const struct run *run, const struct run_call *call)
     return false;
 }
 
-uint64_t run_passes_ns(const struct run *run)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < run->n_calls; i++) {
-        const struct run_call *call = &run->calls[i];
-
-        if (call->flags & RUN_LIGHT)
-            continue;
-        /* What is recomputed is part of a backward. */
-        if (call->parent == RUN_NONE && !(call->flags & RUN_RECOMPUTED))
-            sum += run_inclusive(call);
-        if (call->backward_ns && !is_in_backward(run, call))
-            sum += call->backward_ns;
-    }
-    for (uint32_t i = 0; i < run->n_merged; i++) {
-        const struct run_merged *merged = &run->merged[i];
-        const struct run_call *newest =
-            merged->newest < run->n_calls ? &run->calls[merged->newest] : NULL;
-
-        if (!newest)
-            continue;
-        if (newest->parent == RUN_NONE && !(newest->flags & RUN_RECOMPUTED))
-            sum += merged->inclusive_ns;
-        if (merged->backward_ns && !is_in_backward(run, newest))
-            sum += merged->backward_ns;
-    }
-    return sum;
-}
-
 uint32_t run_fact_id(const struct run *run, const char *key)
 {
     for (uint32_t i = 0; i < run->n_facts; i++)
         if (str_is(run_string(run, run->facts[i].key), key))
             return run->facts[i].value;
     return VALUE_ID_NONE;
+}
+
+static bool is_root(const struct run *run, uint32_t call)
+{
+    return call < run->n_calls && run->calls[call].parent == RUN_NONE &&
+           !is_recomputed(run, call);
+}
+
+uint64_t run_forward_ns(const struct run *run)
+{
+    uint32_t fact = run_fact_id(run, RUN_FORWARD_FACT);
+    uint64_t sum = 0;
+
+    if (fact != VALUE_ID_NONE && value_at(&run->plain, fact)->kind == VALUE_INT &&
+        value_at(&run->plain, fact)->integer >= 0)
+        return (uint64_t)value_at(&run->plain, fact)->integer;
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        if (is_root(run, i) && !(run->calls[i].flags & RUN_LIGHT))
+            sum += run_inclusive(&run->calls[i]);
+    /* A file without that fact: as far as the newest of them tells. */
+    for (uint32_t i = 0; i < run->n_merged; i++)
+        if (is_root(run, run->merged[i].newest))
+            sum += run->merged[i].inclusive_ns;
+    return sum;
+}
+
+uint64_t run_passes_ns(const struct run *run)
+{
+    uint64_t sum = run_forward_ns(run);
+
+    for (uint32_t i = 0; i < run->n_calls; i++) {
+        const struct run_call *call = &run->calls[i];
+
+        if (!(call->flags & RUN_LIGHT) && call->backward_ns &&
+            !is_in_backward(run, call))
+            sum += call->backward_ns;
+    }
+    for (uint32_t i = 0; i < run->n_merged; i++) {
+        const struct run_merged *merged = &run->merged[i];
+
+        if (merged->newest < run->n_calls && merged->backward_ns &&
+            !is_in_backward(run, &run->calls[merged->newest]))
+            sum += merged->backward_ns;
+    }
+    return sum;
 }
 
 double run_cost_share(const struct run *run)

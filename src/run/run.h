@@ -81,7 +81,8 @@ struct run_io {
 enum run_call_flag {
     RUN_RAISED = 1,     /* forward raised; or it never came back (RUN_ABORTED) */
     RUN_ABORTED = 2,    /* no end was seen: an interrupt, an early stop */
-    RUN_RECOMPUTED = 4, /* by activation checkpointing, during backward */
+    RUN_RECOMPUTED = 4, /* by activation checkpointing, during backward: not counted
+                           among the calls of its module, nor in forward time */
     RUN_TRAINING = 8,   /* module.training */
     RUN_GRAD_MODE = 16, /* gradients were recorded by torch */
     RUN_COMPILED = 32,  /* compiled code ran: nothing inside it was seen */
@@ -101,7 +102,8 @@ struct run_call {
     uint32_t place;  /* the place it was called at, as far as the calls around it tell;
                         else the object's first */
     uint32_t parent; /* the call around it, or RUN_NONE */
-    uint32_t number; /* the how-manieth call of its object, from 0 */
+    uint32_t number; /* call index of its object, from 0; recomputations have their own
+                        numbers */
     uint32_t step;   /* counted by calls without a parent */
     uint32_t thread; /* 0: the first that was seen */
     uint32_t line;   /* string id of "net.py:12", which called it; or 0 */
@@ -119,15 +121,17 @@ struct run_call {
 };
 
 /* The calls of one object at one of its places, that of the newest, beyond those that
- * are kept, together. In the order of objects and of the newest. */
+ * are kept, together; its recomputations are merged apart from them. In the order of
+ * objects and of the newest. */
 struct run_merged {
     uint32_t object;
     uint32_t calls;
-    uint64_t inclusive_ns, exclusive_ns; /* of all */
-    uint64_t least_ns, most_ns;          /* inclusive */
-    uint64_t backward_ns, device_ns;     /* of those for which they are known */
-    uint64_t out_bytes, new_bytes;       /* of all */
-    uint32_t ios, n_ios;                 /* in run->merged_ios */
+    uint64_t inclusive_ns; /* of all but those inside another call of the same place */
+    uint64_t exclusive_ns; /* of all */
+    uint64_t least_ns, most_ns;      /* inclusive */
+    uint64_t backward_ns, device_ns; /* of those for which they are known */
+    uint64_t out_bytes, new_bytes;   /* of all */
+    uint32_t ios, n_ios;             /* in run->merged_ios */
     uint32_t newest; /* the newest of them, which is kept in full; or RUN_NONE */
 };
 struct run_merged_io {
@@ -220,7 +224,11 @@ void run_free(struct run *run); /* with its model; NULL is allowed */
 struct str run_string(const struct run *run, uint32_t id);
 uint64_t run_inclusive(const struct run_call *call);
 uint64_t run_exclusive(const struct run_call *call);
-/* What all passes took: the calls without a parent, and backward as far as it is known.
+/* What the calls without a parent took, recomputations left out; merged ones too, by
+ * this fact. */
+#define RUN_FORWARD_FACT "forward_ns"
+uint64_t run_forward_ns(const struct run *run);
+/* What all passes took: run_forward_ns(), and backward as far as it is known.
  * This is what our own cost is held against: whatever else went on between the
  * beginning of a recording and its end is neither ours nor the model's. */
 uint64_t run_passes_ns(const struct run *run);
@@ -230,11 +238,23 @@ uint64_t run_passes_ns(const struct run *run);
 double run_cost_share(const struct run *run);
 /* A fact of the run, a value of run->plain; VALUE_ID_NONE if it does not tell. */
 uint32_t run_fact_id(const struct run *run, const char *key);
-/* The calls of an object in order: the first, and the next after `call`; or RUN_NONE.
- * Linear once, then quick: an index is made when it is first asked for. */
+/* The calls of an object in the order in which they began, without recomputations: the
+ * first, and the next after `call`; or RUN_NONE. Linear once, then quick: an index is
+ * made when it is first asked for. */
 uint32_t run_first_call(struct run *run, uint32_t object);
 uint32_t run_next_call(struct run *run, uint32_t call);
 uint32_t run_count_calls(struct run *run, uint32_t object); /* merged ones too */
+/* Those that were made at a place, merged ones too: what its row says. */
+uint32_t run_count_calls_at(struct run *run, uint32_t place);
+/* Which of two calls of a module is the newer one, the one that stands for the module?
+ * The one that ended last; so of calls inside each other the outermost. A recomputation
+ * is never newer than a call. */
+bool run_is_newer(const struct run *run, uint32_t a, uint32_t b);
+/* The calls made at a place, the newest last (run_is_newer); if there are none, those
+ * of its module by its other names. `everywhere`: all calls of its module. In `arena`;
+ * NULL without memory. */
+uint32_t *run_calls_at(struct run *run, uint32_t place, bool everywhere,
+                       struct arena *arena, uint32_t *ret_n);
 /* The merged calls of which this one is the newest, or NULL. */
 const struct run_merged *run_merged_with(const struct run *run, uint32_t newest);
 

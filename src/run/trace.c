@@ -35,8 +35,11 @@ static int index_places(struct trace *trace)
         objects[o].n_places = 0;
     }
     trace->places = arena_array(&trace->arena, (size_t)total + 1, sizeof(uint32_t));
-    if (!trace->places)
+    trace->uses = arena_array(&trace->arena, (size_t)total + 1, sizeof *trace->uses);
+    if (!trace->places || !trace->uses)
         return -1;
+    for (p = 0; p < total; p++)
+        trace->uses[p].around = NO_SERIAL;
     for (p = 0; p < model->n_places; p++) {
         if (!is_module_place(model, p))
             continue;
@@ -137,21 +140,70 @@ static uint32_t place_between(const struct trace *trace, uint32_t object,
     return low < o->n_places && places[low] < end ? places[low] : NO_PLACE;
 }
 
-/* Of an object with several places, that below the place of the call around it counts.
+/* Is a place called by the module at `around`, as far as the tree tells? Between them
+ * stand only lists of modules, which are not called. */
+static bool is_direct(const struct model *model, uint32_t place, uint32_t around)
+{
+    for (place = model->parent[place]; place != around; place = model->parent[place]) {
+        struct str name = class_short(place_class(model, place));
+
+        if (place == NO_PLACE ||
+            (model->kind[place] == PLACE_MODULE && !str_is(name, "ModuleList") &&
+             !str_is(name, "ModuleDict")))
+            return false;
+    }
+    return true;
+}
+
+/* Of the places of an object below that of the call around it, the one that is called
+ * there directly and was used least so far in that call, the first of these. So a
+ * Sequential with one ReLU at two places uses both in turn. */
+static uint32_t use_place(struct trace *trace, uint32_t object, uint32_t around,
+                          uint64_t serial)
+{
+    const struct model *model = trace->model;
+    const struct trace_object *o = &trace->objects[object];
+    uint32_t least = UINT32_MAX, best = NO_PLACE;
+    bool direct = false;
+
+    for (uint32_t i = o->places; i < o->places + o->n_places; i++) {
+        uint32_t place = trace->places[i];
+        struct place_use *use = &trace->uses[i];
+        bool is = place > around && place < model->end[around] &&
+                  is_direct(model, place, around);
+
+        if (place <= around || place >= model->end[around] || (direct && !is))
+            continue;
+        if (use->around != serial)
+            *use = (struct place_use){.around = serial};
+        if ((is && !direct) || use->calls < least) {
+            least = use->calls;
+            best = i;
+        }
+        direct |= is;
+    }
+    if (best == NO_PLACE)
+        return NO_PLACE;
+    trace->uses[best].calls++;
+    return trace->places[best];
+}
+
+/* Of an object with several places, one below the place of the call around it counts.
  * Nothing stands below a place where a shared module is met again: what is inside is
  * found below its first place. */
-static uint32_t place_of_call(const struct trace *trace, uint32_t object,
-                              uint32_t around)
+static uint32_t place_of_call(struct trace *trace, uint32_t object,
+                              const struct frame *frame)
 {
     const struct model *model = trace->model;
     uint32_t first = model->objects[object].place, place = NO_PLACE;
+    uint32_t around = frame ? frame->place : NO_PLACE;
 
     if (around >= model->n_places || trace->objects[object].n_places < 2)
         return first;
     if (model->flags[around] & PLACE_AGAIN)
         around = model->objects[model->object[around]].place;
     if (around < model->n_places)
-        place = place_between(trace, object, around + 1, model->end[around]);
+        place = use_place(trace, object, around, frame->serial);
     return place == NO_PLACE ? first : place;
 }
 
@@ -193,7 +245,7 @@ void trace_under(struct trace *trace, uint32_t thread, uint32_t other)
 }
 
 static uint32_t keep_call(struct trace *trace, const struct run_call *call,
-                          uint64_t parent_serial)
+                          uint64_t parent_serial, struct repeated repeats)
 {
     uint32_t n = trace->n_calls;
 
@@ -203,11 +255,14 @@ static uint32_t keep_call(struct trace *trace, const struct run_call *call,
         arena_room(&trace->arena, &trace->serials, n, &trace->serials_room,
                    sizeof *trace->serials) < 0 ||
         arena_room(&trace->arena, &trace->parents, n, &trace->parents_room,
-                   sizeof *trace->parents) < 0)
+                   sizeof *trace->parents) < 0 ||
+        arena_room(&trace->arena, &trace->repeats, n, &trace->repeats_room,
+                   sizeof *trace->repeats) < 0)
         return RUN_NONE;
     trace->calls[n] = *call;
     trace->serials[n] = trace->serial;
     trace->parents[n] = parent_serial;
+    trace->repeats[n] = repeats;
     return trace->n_calls++;
 }
 
@@ -218,12 +273,42 @@ static struct run_call new_call(struct trace *trace, const struct frame *around,
 {
     struct run_call call = {.object = object, .flags = flags};
 
-    call.number = trace->objects[object].calls;
-    call.place = place_of_call(trace, object, around ? around->place : NO_PLACE);
+    call.number = flags & RUN_RECOMPUTED ? trace->objects[object].recomputed
+                                         : trace->objects[object].calls;
+    call.place = place_of_call(trace, object, around);
     if (!around && !(flags & RUN_RECOMPUTED))
         trace->step++;
     call.step = trace->step ? trace->step - 1 : 0;
     return call;
+}
+
+/* Which call does a recomputation repeat? It is known where only one waits for it. */
+static struct repeated take_pending(struct trace_object *object)
+{
+    struct repeated found = {.call = RUN_NONE};
+
+    if (object->pending == 1 && !object->mixed)
+        found = object->last;
+    object->mixed = object->pending > 1;
+    object->pending -= object->pending > 0;
+    return found;
+}
+
+/* A call has begun: count it. */
+static void count_call(struct trace *trace, const struct stack *stack,
+                       const struct frame *frame)
+{
+    struct trace_object *object = &trace->objects[frame->object];
+
+    if (frame->flags & RUN_RECOMPUTED) {
+        object->recomputed++;
+        return;
+    }
+    object->calls++;
+    if (frame->flags & RUN_GRAD_MODE || !(stack->frames[0].flags & RUN_GRAD_MODE))
+        return;
+    object->pending++;
+    object->last = (struct repeated){frame->call, frame->serial};
 }
 
 static void look_at_clock(struct trace *trace, uint64_t ns)
@@ -238,6 +323,7 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
     struct stack *stack = stack_of(trace, thread);
     uint32_t id = RUN_NONE;
     uint64_t parent_serial;
+    struct repeated repeats = {.call = RUN_NONE};
     const struct frame *around;
     struct run_call call;
     struct frame frame;
@@ -256,24 +342,28 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
     call.thread = thread;
     call.line = line;
     call.start_ns = start_ns;
+    if (flags & RUN_RECOMPUTED)
+        repeats = take_pending(&trace->objects[object]);
     if (call.number < trace->keep_calls)
-        id = keep_call(trace, &call, parent_serial);
+        id = keep_call(trace, &call, parent_serial, repeats);
     /* What cannot be kept can perhaps still be merged. */
     if (id == RUN_NONE)
-        id = light_begin(trace, object, &call, parent_serial);
+        id = light_begin(trace, &call, parent_serial, repeats);
     if (id == RUN_NONE) {
         trace->lost_calls++;
         return RUN_NONE;
     }
-    trace->objects[object].calls++;
     look_at_clock(trace, start_ns);
     frame = (struct frame){.call = id,
                            .object = object,
                            .place = call.place,
+                           .flags = flags,
+                           .is_root = parent_serial == NO_SERIAL,
                            .serial = trace->serial++,
                            .own_before = stack->own_ns,
                            .start_ns = start_ns};
     stack->frames[stack->n++] = frame;
+    count_call(trace, stack, &frame);
     trace->n_open++;
     return id;
 }
@@ -286,6 +376,15 @@ static struct run_call *record_of(struct trace *trace, uint32_t call, uint64_t s
     if (call & TRACE_LIGHT)
         return light_record(trace, call, serial);
     return call < trace->n_calls ? &trace->calls[call] : NULL;
+}
+
+/* Is a call of this place under way? */
+static bool is_open(const struct stack *stack, uint32_t place)
+{
+    for (uint32_t i = stack->n; i > 0; i--)
+        if (stack->frames[i - 1].place == place)
+            return true;
+    return false;
 }
 
 /* The topmost call of a stack ends; what it took is taken off the one around it. */
@@ -306,8 +405,10 @@ static void end_top(struct trace *trace, struct stack *stack, uint16_t flags,
     call->children_ns = frame.children_ns;
     if (stack->n)
         stack->frames[stack->n - 1].children_ns += run_inclusive(call);
+    if (frame.is_root && !(frame.flags & RUN_RECOMPUTED))
+        trace->forward_ns += run_inclusive(call);
     if (frame.call & TRACE_LIGHT)
-        light_end(trace, frame.call);
+        light_end(trace, frame.call, is_open(stack, frame.place));
 }
 
 void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t flags,
@@ -398,12 +499,31 @@ uint64_t trace_own_ns(const struct trace *trace, uint32_t thread)
     return thread < trace->n_stacks ? trace->stacks[thread].own_ns : 0;
 }
 
+void trace_repeated(struct trace *trace, uint32_t *call, uint64_t *serial)
+{
+    struct repeated found = {.call = RUN_NONE};
+
+    if (*call == RUN_NONE)
+        return;
+    if (*call & TRACE_LIGHT)
+        found = light_repeats(trace, *call, *serial);
+    else if (*call < trace->n_calls)
+        found = trace->repeats[*call];
+    if (found.call == RUN_NONE)
+        return;
+    *call = found.call;
+    *serial = found.serial;
+}
+
 void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
                     uint16_t flags)
 {
-    struct run_call *record = record_of(trace, call, serial);
-    const struct light_slot *slot = call & TRACE_LIGHT ? light_slot(trace, call) : NULL;
+    struct run_call *record;
+    const struct light_slot *slot;
 
+    trace_repeated(trace, &call, &serial);
+    record = record_of(trace, call, serial);
+    slot = call & TRACE_LIGHT ? light_slot(trace, call) : NULL;
     if (record) {
         record->backward_ns += ns;
         record->flags |= flags;
@@ -429,7 +549,9 @@ void trace_device_call(struct trace *trace, uint32_t call, uint64_t serial, uint
 
 uint32_t trace_calls(const struct trace *trace, uint32_t object)
 {
-    return object < trace->model->n_objects ? trace->objects[object].calls : 0;
+    return object < trace->model->n_objects
+               ? trace->objects[object].calls + trace->objects[object].recomputed
+               : 0;
 }
 
 uint32_t trace_epoch(const struct trace *trace)

@@ -234,6 +234,32 @@ static void close_open(struct finish *f)
     }
 }
 
+/* Of merged calls it is not known one by one which had a parent: what those without
+ * one took together is a fact of its own. */
+static int tell_forward(struct finish *f)
+{
+    const struct trace *trace = f->trace;
+    struct run *run = f->run;
+    uint64_t ns = trace->forward_ns;
+    struct fact fact;
+
+    if (f->n_order == 0)
+        return 0;
+    for (uint32_t s = 0; s < trace->n_stacks; s++) {
+        const struct stack *stack = &trace->stacks[s];
+
+        if (stack->n > 0 && stack->frames[0].is_root &&
+            !(stack->frames[0].flags & RUN_RECOMPUTED))
+            ns += open_ns(trace, stack, 0);
+    }
+    fact.key = intern_add(&run->strings, str_of(RUN_FORWARD_FACT));
+    fact.value = value_int(&run->plain, (int64_t)ns);
+    if (fact.key == INTERN_NONE || fact.value == VALUE_ID_FAILED)
+        return -1;
+    run->facts[run->n_facts++] = fact; /* copy_tables() left room for one */
+    return 0;
+}
+
 /* ---- ios ---- */
 
 /* Where the ios of each call begin, by counting them. */
@@ -394,6 +420,11 @@ static bool has_tensors(const struct model *model, uint32_t place)
     return false;
 }
 
+static bool was_called(const struct trace *trace, uint32_t object)
+{
+    return trace->objects[object].calls || trace->objects[object].recomputed;
+}
+
 /* The nearest module around a place about which no gap says why it was not called
  * (containers are not); or NO_OBJECT. */
 static uint32_t module_around(const struct trace *trace, const bool *said,
@@ -413,7 +444,7 @@ static unsigned flags_around(const struct trace *trace, uint32_t place)
     const struct model *model = trace->model;
 
     for (place = model->parent[place]; place != NO_PLACE; place = model->parent[place])
-        if (is_module(model, place) && trace->objects[model->object[place]].calls)
+        if (is_module(model, place) && was_called(trace, model->object[place]))
             return trace->objects[model->object[place]].flags;
     return 0;
 }
@@ -448,11 +479,10 @@ static void find_not_called(struct finish *f, const bool *said)
         uint32_t object = model->object[p], around;
 
         if (!is_module(model, p) || (model->flags[p] & PLACE_AGAIN) || said[object] ||
-            trace->objects[object].calls)
+            was_called(trace, object))
             continue;
         around = module_around(trace, said, p);
-        if (around == NO_OBJECT || trace->objects[around].calls ||
-            has_tensors(model, p))
+        if (around == NO_OBJECT || was_called(trace, around) || has_tensors(model, p))
             say_not_called(f, object, flags_around(trace, p));
     }
 }
@@ -513,7 +543,8 @@ static int fill(struct finish *f)
         copy_values(f) < 0 || order_lights(f) < 0 || merge_calls(f) < 0)
         return -1;
     close_open(f);
-    if (sort_ios(f) < 0 || copy_dims(f) < 0 || add_merged(f) < 0 || add_gaps(f) < 0)
+    if (tell_forward(f) < 0 || sort_ios(f) < 0 || copy_dims(f) < 0 ||
+        add_merged(f) < 0 || add_gaps(f) < 0)
         return -1;
     return 0;
 }

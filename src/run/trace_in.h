@@ -15,10 +15,17 @@
 
 #define NO_SERIAL UINT64_MAX
 
+/* The call that a recomputation repeats, or RUN_NONE: not known. */
+struct repeated {
+    uint32_t call;
+    uint64_t serial;
+};
+
 /* How a light call is held: the record, and its ios with values by number. */
 struct light_call {
     struct run_call call; /* parent: see parent_serial */
     uint64_t serial, parent_serial;
+    struct repeated repeats;
     struct run_io *ios;
     uint32_t n_ios, ios_room;
 };
@@ -46,9 +53,10 @@ struct light_wait {
     uint32_t light, io, value; /* io: among those of the light */
 };
 
-/* The light calls of one object at one of its places. */
+/* The light calls of one object at one of its places, or its recomputations there. */
 struct light {
     uint32_t place;
+    bool recomputed;
     uint32_t next; /* of the same object at another place: index + 1, or 0 */
     struct run_merged merged;
     struct light_io *ios;
@@ -60,6 +68,8 @@ struct light {
 
 struct frame {
     uint32_t call, object, place;
+    uint16_t flags; /* of the call, when it began */
+    bool is_root;   /* it has no parent */
     uint64_t serial;
     uint64_t own_before; /* of the stack, when it began */
     uint64_t start_ns, children_ns;
@@ -74,12 +84,23 @@ struct stack {
 };
 
 struct trace_object {
-    uint32_t calls;
-    uint16_t flags;  /* of all its calls together */
-    uint32_t direct; /* string id: see trace_direct(); or 0 */
-    uint32_t light;  /* the first: index + 1 in trace->lights, or 0 */
-    uint32_t places; /* where its places begin in trace->places, sorted */
+    uint32_t calls, recomputed; /* so far; the one does not hold the other */
+    /* Calls without gradients in a pass that has them: reentrant checkpointing will
+     * repeat them in the backward, and only then are there nodes. */
+    uint32_t pending;
+    bool mixed;           /* several are pending: which one is repeated is not known */
+    struct repeated last; /* the newest of them */
+    uint16_t flags;       /* of all its calls together */
+    uint32_t direct;      /* string id: see trace_direct(); or 0 */
+    uint32_t light;       /* the first: index + 1 in trace->lights, or 0 */
+    uint32_t places;      /* where its places begin in trace->places, sorted */
     uint32_t n_places;
+};
+
+/* How often the call around used a place of an object that has several. */
+struct place_use {
+    uint64_t around; /* its serial */
+    uint32_t calls;
 };
 
 /* Whose turn it is among the values of a parameter that are kept. */
@@ -106,6 +127,7 @@ struct trace {
 
     struct trace_object *objects; /* by object of the model */
     uint32_t *places;
+    struct place_use *uses;        /* by index in `places` */
     struct trace_param *by_tensor; /* by tensor of the model */
     struct stack *stacks;          /* by thread */
     uint32_t n_stacks, stacks_room;
@@ -113,13 +135,15 @@ struct trace {
     uint64_t serial; /* of the next call */
     uint32_t step;   /* of the next call without a parent */
     uint64_t own_ns;
-    uint64_t latest_ns; /* the latest time that was told */
+    uint64_t forward_ns; /* of calls without a parent, recomputations left out */
+    uint64_t latest_ns;  /* the latest time that was told */
     uint32_t epoch;
 
     struct run_call *calls;
-    uint64_t *serials; /* of calls */
-    uint64_t *parents; /* the serial of the call around each, or NO_SERIAL */
-    uint32_t n_calls, calls_room, serials_room, parents_room;
+    uint64_t *serials;        /* of calls */
+    uint64_t *parents;        /* the serial of the call around each, or NO_SERIAL */
+    struct repeated *repeats; /* what each repeats */
+    uint32_t n_calls, calls_room, serials_room, parents_room, repeats_room;
     struct run_io *ios;
     uint32_t n_ios, ios_room;
     struct run_value *values; /* by number; their `stats` is 0: measured */
@@ -155,9 +179,10 @@ struct trace {
 void trace_sweep(struct trace *trace);
 
 /* trace_light.c */
-uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call *call,
-                     uint64_t parent_serial);
-void light_end(struct trace *trace, uint32_t call);
+uint32_t light_begin(struct trace *trace, const struct run_call *call,
+                     uint64_t parent_serial, struct repeated repeats);
+/* `nested`: another call of the same place is around it. */
+void light_end(struct trace *trace, uint32_t call, bool nested);
 /* Of the call with this serial; NO_SERIAL: of that under way. */
 void light_io(struct trace *trace, uint32_t call, uint64_t serial,
               const struct run_io *io);
@@ -165,6 +190,9 @@ struct light_slot *light_slot(struct trace *trace, uint32_t call);
 /* The record of a light call: under way (NO_SERIAL), or the newest that ended if it has
  * this serial; or NULL. */
 struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t serial);
+/* Of a recomputation, the call that it repeats takes what comes of its backward. */
+void trace_repeated(struct trace *trace, uint32_t *call, uint64_t *serial);
+struct repeated light_repeats(struct trace *trace, uint32_t call, uint64_t serial);
 
 /* What an io says of the bytes of its call; it marks the value as seen. */
 struct io_bytes {

@@ -9,13 +9,17 @@
 
 /* The light calls of an object at a place, from now on: their index in trace->lights,
  * or RUN_NONE: spent. Few objects have several places. */
-static uint32_t make_light(struct trace *trace, uint32_t object, uint32_t place)
+static uint32_t make_light(struct trace *trace, const struct run_call *call)
 {
-    struct light light = {.place = place, .slots = RUN_NONE};
+    uint32_t object = call->object;
+    struct light light = {.place = call->place,
+                          .recomputed = call->flags & RUN_RECOMPUTED,
+                          .slots = RUN_NONE};
 
     for (uint32_t at = trace->objects[object].light; at;
          at = trace->lights[at - 1].next)
-        if (trace->lights[at - 1].place == place)
+        if (trace->lights[at - 1].place == light.place &&
+            trace->lights[at - 1].recomputed == light.recomputed)
             return at - 1;
     if (arena_room(&trace->arena, &trace->lights, trace->n_lights, &trace->lights_room,
                    sizeof *trace->lights) < 0)
@@ -49,11 +53,11 @@ static uint32_t free_slot(struct trace *trace, uint32_t index)
     return slot;
 }
 
-uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call *call,
-                     uint64_t parent_serial)
+uint32_t light_begin(struct trace *trace, const struct run_call *call,
+                     uint64_t parent_serial, struct repeated repeats)
 {
     struct light_slot *slot;
-    uint32_t light = make_light(trace, object, call->place);
+    uint32_t light = make_light(trace, call);
     uint32_t id = light == RUN_NONE ? RUN_NONE : free_slot(trace, light);
 
     if (id == RUN_NONE)
@@ -64,6 +68,7 @@ uint32_t light_begin(struct trace *trace, uint32_t object, const struct run_call
     slot->now.call.flags |= RUN_LIGHT;
     slot->now.serial = trace->serial;
     slot->now.parent_serial = parent_serial;
+    slot->now.repeats = repeats;
     slot->now.n_ios = 0;
     return TRACE_LIGHT | id;
 }
@@ -98,7 +103,14 @@ struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t seria
     return found ? &found->call : NULL;
 }
 
-void light_end(struct trace *trace, uint32_t call)
+struct repeated light_repeats(struct trace *trace, uint32_t call, uint64_t serial)
+{
+    struct light_call *found = call_of(trace, call, serial);
+
+    return found ? found->repeats : (struct repeated){.call = RUN_NONE};
+}
+
+void light_end(struct trace *trace, uint32_t call, bool nested)
 {
     struct light_slot *slot = light_slot(trace, call);
     struct light *light = &trace->lights[slot->light];
@@ -107,7 +119,7 @@ void light_end(struct trace *trace, uint32_t call)
     struct light_call before = light->newest;
 
     merged->calls++;
-    merged->inclusive_ns += inclusive;
+    merged->inclusive_ns += nested ? 0 : inclusive;
     merged->exclusive_ns += run_exclusive(&slot->now.call);
     if (inclusive < merged->least_ns)
         merged->least_ns = inclusive;
@@ -116,12 +128,8 @@ void light_end(struct trace *trace, uint32_t call)
     merged->out_bytes += slot->now.call.out_bytes;
     merged->new_bytes += slot->now.call.new_bytes;
     slot->open = false;
-    /* It takes the place of the newest so far, whose memory serves the next call. Of
-     * calls inside each other the outer one began earlier and ends later. */
-    if (before.serial != NO_SERIAL && before.serial > slot->now.serial) {
-        slot->now.n_ios = 0;
-        return;
-    }
+    /* It takes the place of the newest so far, whose memory serves the next call. The
+     * newest is the one that ended last: see run_is_newer(). */
     light->newest = slot->now;
     slot->now = before;
     slot->now.n_ios = 0;

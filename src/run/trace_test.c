@@ -260,9 +260,85 @@ TEST(a_module_inside_itself_has_several_light_calls_at_once)
     trace_end(trace, 0, inner, 0, 300);
     trace_end(trace, 0, outer, 0, 500);
     CHECK_INT(trace->lights[0].merged.calls, 2);
-    CHECK_INT(trace->lights[0].merged.inclusive_ns, 400 + 100);
+    CHECK_INT(trace->lights[0].merged.inclusive_ns, 400);
     CHECK_INT(trace->lights[0].merged.exclusive_ns, 400);
-    CHECK_INT(trace->lights[0].newest.call.start_ns, 200);
+    CHECK_INT(trace->lights[0].newest.call.start_ns, 100);
+    trace_free(trace);
+}
+
+TEST(the_newest_call_is_the_outermost_that_ended_last)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint32_t outer = trace_begin(trace, 0, SAMPLE_A, 0, 0, 100), n = 0, *calls;
+    struct arena arena;
+    struct run *run;
+
+    trace_end(trace, 0, trace_begin(trace, 0, SAMPLE_A, 0, 0, 200), 0, 300);
+    trace_end(trace, 0, outer, 0, 300);
+    trace_end(trace, 0, trace_begin(trace, 0, SAMPLE_A, RUN_RECOMPUTED, 0, 400), 0,
+              500);
+    run = trace_finish(trace, 0, 0);
+    arena_init(&arena, 0);
+    calls = run_calls_at(run, run->calls[0].place, false, &arena, &n);
+    CHECK(calls);
+    CHECK_INT(n, 2);
+    CHECK_INT(calls[0], 1);
+    CHECK_INT(calls[1], 0);
+    CHECK(run_is_newer(run, 0, 1) && run_is_newer(run, 1, 2));
+    CHECK_INT(run_count_calls(run, SAMPLE_A), 2);
+    CHECK_INT(run_count_calls_at(run, run->calls[0].place), 2);
+    CHECK_INT(run_forward_ns(run), 200);
+    arena_release(&arena);
+    run_free(run);
+}
+
+TEST(recomputations_are_numbered_and_merged_apart)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint64_t ns = 0;
+    struct run *run;
+
+    for (uint32_t i = 0; i < RUN_KEEP_CALLS + 10; i++) {
+        uint32_t call = trace_begin(trace, 0, SAMPLE_A, RUN_GRAD_MODE, 0, ns);
+
+        trace_end(trace, 0, call, 0, ns + 10);
+        call = trace_begin(trace, 0, SAMPLE_A, RUN_RECOMPUTED, 0, ns + 100);
+        trace_end(trace, 0, call, 0, ns + 900);
+        ns += 1000;
+    }
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run_count_calls(run, SAMPLE_A), RUN_KEEP_CALLS + 10);
+    CHECK_INT(run_forward_ns(run), (RUN_KEEP_CALLS + 10) * 10);
+    CHECK_INT(run->n_merged, 2);
+    CHECK_INT(run->merged[0].calls, 10);
+    CHECK_INT(run->merged[1].calls, 10);
+    CHECK_INT(run->calls[run->n_calls - 1].number, RUN_KEEP_CALLS + 9);
+    CHECK_INT(run->calls[run->n_calls - 2].number, RUN_KEEP_CALLS + 9);
+    run_free(run);
+}
+
+TEST(gradients_of_a_recomputation_belong_to_the_call_that_it_repeats)
+{
+    struct trace *trace = new_trace(sample_model());
+    uint32_t pass, call, again, value;
+
+    for (int times = 1; times <= 2; times++) {
+        pass = trace_begin(trace, 0, SAMPLE_NET, RUN_GRAD_MODE, 0, 1);
+        for (int i = 0; i < times; i++) {
+            call = trace_begin(trace, 0, SAMPLE_A, 0, 0, 2);
+            trace_end(trace, 0, call, 0, 3);
+        }
+        trace_end(trace, 0, pass, 0, 4);
+        again = trace_begin(trace, 0, SAMPLE_A, RUN_RECOMPUTED | RUN_GRAD_MODE, 0, 5);
+        trace_end(trace, 0, again, 0, 6);
+        value = sample_value(trace, 1, 8, 1);
+        trace_gradient(trace, again, trace_serial(trace, again), RUN_GRAD_OUT, 0, value,
+                       0);
+        trace_backward(trace, again, trace_serial(trace, again), 70, 0);
+        /* Of two calls it is not known which one is repeated. */
+        CHECK_INT(trace->ios[trace->n_ios - 1].call, times == 1 ? call : again);
+        CHECK_INT(trace->calls[times == 1 ? call : again].backward_ns, 70);
+    }
     trace_free(trace);
 }
 

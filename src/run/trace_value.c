@@ -145,15 +145,17 @@ void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_
 void trace_gradient(struct trace *trace, uint32_t call, uint64_t serial,
                     enum run_io_kind kind, uint32_t path, uint32_t value, uint8_t flags)
 {
-    struct run_io io = {.call = call,
-                        .kind = (uint8_t)kind,
+    struct run_io io = {.kind = (uint8_t)kind,
                         .flags = flags,
                         .path = path,
                         .value = value < trace->n_values ? value : RUN_NONE};
     struct io_bytes bytes;
 
+    if (kind >= RUN_GRAD_OUT)
+        trace_repeated(trace, &call, &serial);
     if (call == RUN_NONE)
         return;
+    io.call = call;
     if (call & TRACE_LIGHT) {
         light_io(trace, call, serial, &io);
         return;

@@ -233,7 +233,7 @@ bool explorer_step(struct explorer *explorer, int by)
     }
     explorer->call = run->calls[call].number;
     explorer_say(explorer, "call %u of %u", (unsigned)explorer->call + 1,
-                 (unsigned)explorer->show.activity->at[place].calls);
+                 (unsigned)run_count_calls(run, run->calls[call].object));
     return true;
 }
 

@@ -8,10 +8,14 @@ uint64_t totals_activations(const struct run *run)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < run->n_calls; i++)
-        sum += run->calls[i].new_bytes;
+        if (!(run->calls[i].flags & RUN_RECOMPUTED))
+            sum += run->calls[i].new_bytes;
     for (uint32_t i = 0; i < run->n_merged; i++) {
         const struct run_merged *merged = &run->merged[i];
 
+        if (merged->newest != RUN_NONE &&
+            run->calls[merged->newest].flags & RUN_RECOMPUTED)
+            continue;
         sum += merged->new_bytes; /* the newest of them is among the calls, too */
         if (merged->newest != RUN_NONE)
             sum -= run->calls[merged->newest].new_bytes;

@@ -113,10 +113,16 @@ static void add_call(struct work_on *on, uint32_t c)
     const struct run_call *call = &on->run->calls[c];
     struct activity *at = &all->at[call->place];
 
-    at->newest = c;
-    at->out_bytes = call->out_bytes;
+    if (at->newest == RUN_NONE || run_is_newer(on->run, c, at->newest)) {
+        at->newest = c;
+        at->out_bytes = call->out_bytes;
+    }
     if (call->flags & RUN_LIGHT)
         return;
+    if (call->flags & RUN_RECOMPUTED) {
+        at->recomputed++;
+        return;
+    }
     at->calls++;
     at->total_ns += on->nested[c] ? 0 : run_inclusive(call);
     at->self_ns += run_exclusive(call);
@@ -124,7 +130,6 @@ static void add_call(struct work_on *on, uint32_t c)
     at->device_ns += on->nested[c] ? 0 : call->device_ns;
     add_results(at, on->run, call);
     if (call->parent == RUN_NONE) {
-        all->total_ns += run_inclusive(call);
         all->backward_ns += call->backward_ns;
         all->device_ns += call->device_ns;
     } else {
@@ -150,8 +155,8 @@ static void count_passes(struct work_on *on)
     on->all->passes = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
 }
 
-/* What merged calls without a parent took. Of a module that was called inside others
- * too it is known of the newest call only. */
+/* What the backward of merged calls without a parent took. Of a module that was called
+ * inside others too it is known of the newest call only. */
 static void add_roots(struct work_on *on, const struct run_merged *merged,
                       const struct run_call *newest)
 {
@@ -159,7 +164,6 @@ static void add_roots(struct work_on *on, const struct run_merged *merged,
 
     if (newest->parent != RUN_NONE)
         return;
-    on->all->total_ns += all_of_them ? merged->inclusive_ns : run_inclusive(newest);
     on->all->backward_ns += all_of_them ? merged->backward_ns : newest->backward_ns;
     on->all->device_ns += all_of_them ? merged->device_ns : newest->device_ns;
 }
@@ -176,6 +180,10 @@ static void add_merged(struct work_on *on, const struct run_merged *merged)
     if (place == NO_PLACE)
         return;
     at = &all->at[place];
+    if (newest && newest->flags & RUN_RECOMPUTED) {
+        at->recomputed += merged->calls;
+        return;
+    }
     at->calls += merged->calls;
     at->total_ns += merged->inclusive_ns;
     at->self_ns += merged->exclusive_ns;
@@ -230,6 +238,8 @@ static void find_varying(struct work_on *on)
     for (i = 0; i < run->n_calls; i++) {
         struct activity *at = &on->all->at[run->calls[i].place];
 
+        if (run->calls[i].flags & RUN_RECOMPUTED)
+            continue;
         if (call_varies(run, at->newest, i, RUN_IN))
             at->flags |= ACTIVITY_IN_VARIES;
         if (call_varies(run, at->newest, i, RUN_OUT))
@@ -421,7 +431,7 @@ static int find_gaps(struct work_on *on)
 static bool run_raised(const struct run *run)
 {
     for (uint32_t c = run->n_calls; c-- > 0;)
-        if (run->calls[c].parent == RUN_NONE)
+        if (run->calls[c].parent == RUN_NONE && !(run->calls[c].flags & RUN_RECOMPUTED))
             return run->calls[c].flags & RUN_RAISED;
     return false;
 }
@@ -466,6 +476,7 @@ static int put_together(struct work_on *on)
     if (!on->inside || find_nested(on) < 0)
         return -1;
     count_passes(on);
+    on->all->total_ns = run_forward_ns(on->run);
     for (i = 0; i < on->run->n_calls; i++)
         add_call(on, i);
     for (i = 0; i < on->run->n_merged; i++)

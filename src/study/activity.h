@@ -3,7 +3,8 @@
  * A module that stands at several places has its calls where they were made; its merged
  * calls, of which that is not known one by one, stand where the newest of them was.
  * Times are sums over all calls, merged ones too; a module that is called inside itself
- * counts the outer call only in total_ns. */
+ * counts the outer call only in total_ns. Recomputations are no calls: their time is
+ * part of a backward. */
 #ifndef STUDY_ACTIVITY_H
 #define STUDY_ACTIVITY_H
 
@@ -28,7 +29,8 @@ enum activity_flag {
 
 struct activity {
     uint32_t calls;
-    uint32_t newest;            /* call, or RUN_NONE */
+    uint32_t recomputed;        /* how often calls were repeated in a backward */
+    uint32_t newest;            /* call by run_is_newer(), or RUN_NONE */
     uint64_t total_ns, self_ns; /* inclusive and exclusive, of all calls */
     uint64_t backward_ns;       /* of the calls of which it is known; 0: of none */
     uint64_t device_ns;         /* likewise, by the clock of a device */
