@@ -15,6 +15,25 @@ struct str str_span(const void *at, size_t len)
     return (struct str){at, len};
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool str_starts_word(struct str s, struct str head)
+{
+    size_t i = 0;
+
+    while (i < head.len && i < s.len && lower(s.at[i]) == lower(head.at[i]))
+        i++;
+    return i == head.len;
+}
+
+bool str_is_word(struct str s, const char *word)
+{
+    return s.len == str_of(word).len && str_starts_word(s, str_of(word));
+}
+
 int str_cmp(struct str a, struct str b)
 {
     size_t len = a.len < b.len ? a.len : b.len;

@@ -56,6 +56,9 @@ static inline bool str_starts(struct str s, struct str head)
 }
 
 struct str str_span(const void *at, size_t len);
+/* The same as str_is() and str_starts(), whatever the case of ASCII letters. */
+bool str_is_word(struct str s, const char *word);
+bool str_starts_word(struct str s, struct str head);
 int str_cmp(struct str a, struct str b); /* by bytes, the shorter first */
 bool str_ends(struct str s, struct str tail);
 struct str str_trim(struct str s); /* without ASCII blanks at both ends */

@@ -127,6 +127,15 @@ TEST(a_locale_with_commas_changes_nothing)
     setlocale(LC_NUMERIC, "C");
 }
 
+TEST(words_are_compared_whatever_their_case)
+{
+    CHECK(str_is_word(STR("Flow"), "flow") && str_is_word(STR("FLOW"), "flow"));
+    CHECK(!str_is_word(STR("flows"), "flow") && !str_is_word(STR("flo"), "flow"));
+    CHECK(str_starts_word(STR("sort"), STR("So")) &&
+          !str_starts_word(STR("s"), STR("so")));
+    CHECK(str_starts_word(STR(""), STR("")) && !str_is_word(STR("["), "{"));
+}
+
 TEST(equal_texts_have_equal_hashes_wherever_they_lie)
 {
     char text[] = "xlayers.0.weight";

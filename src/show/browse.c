@@ -341,14 +341,36 @@ bool browse_move(struct browse *browse, int64_t rows)
     return false;
 }
 
+void browse_remember(struct browse *browse, uint32_t place)
+{
+    if (browse->n_jumps > 0 &&
+        (browse->jumps[browse->n_jumps - 1] & ~BY_SEARCH) == (place & ~BY_SEARCH))
+        return;
+    if (browse->n_jumps == JUMPS) {
+        memmove(browse->jumps, browse->jumps + 1, (JUMPS - 1) * sizeof(*browse->jumps));
+        browse->n_jumps--;
+    }
+    browse->jumps[browse->n_jumps++] = place;
+}
+
+bool browse_jump(struct browse *browse, uint32_t row)
+{
+    uint32_t before = browse->place;
+
+    if (!browse_select(browse, row))
+        return false;
+    browse_remember(browse, before);
+    return true;
+}
+
 bool browse_first(struct browse *browse)
 {
-    return choose(browse, 0);
+    return browse_jump(browse, 0);
 }
 
 bool browse_last(struct browse *browse)
 {
-    return choose(browse, browse->rows.n - 1);
+    return browse_jump(browse, browse->rows.n - 1);
 }
 
 bool browse_select(struct browse *browse, uint32_t row)
@@ -473,22 +495,24 @@ bool browse_go(struct browse *browse, uint32_t place)
     if (place >= browse->of.outline.n)
         return false;
     moved = land_on(browse, place);
-    if (!moved)
-        return false;
-    if (browse->n_jumps == JUMPS) {
-        memmove(browse->jumps, browse->jumps + 1, (JUMPS - 1) * sizeof(*browse->jumps));
-        browse->n_jumps--;
-    }
-    browse->jumps[browse->n_jumps++] = before;
-    return true;
+    if (moved)
+        browse_remember(browse, before);
+    return moved;
 }
 
 bool browse_back(struct browse *browse)
 {
     buf_clear(&browse->message);
-    while (browse->n_jumps > 0)
-        if (land_on(browse, browse->jumps[--browse->n_jumps]))
+    while (browse->n_jumps > 0) {
+        uint32_t to = browse->jumps[--browse->n_jumps];
+
+        if (to & BY_SEARCH && browse->filtered) {
+            browse_unfilter(browse);
+            browse_remake(browse);
+        }
+        if (land_on(browse, to & ~BY_SEARCH))
             return true;
+    }
     browse_say(browse, "no jump to go back from");
     return false;
 }

@@ -43,9 +43,11 @@ void browse_resize(struct browse *browse, uint32_t rows);
 /* --- Moving. All are true if something changed. */
 
 bool browse_move(struct browse *browse, int64_t rows);
+bool browse_select(struct browse *browse, uint32_t row); /* a click */
+/* Far away: Backspace leads back, as it does from what a search finds. */
+bool browse_jump(struct browse *browse, uint32_t row);
 bool browse_first(struct browse *browse);
 bool browse_last(struct browse *browse);
-bool browse_select(struct browse *browse, uint32_t row); /* a click */
 bool browse_scroll(struct browse *browse, int64_t rows); /* the cursor stays in sight */
 bool browse_sibling(struct browse *browse, int by);      /* J K */
 bool browse_parent(struct browse *browse);
@@ -95,6 +97,9 @@ int browse_search(struct browse *browse, struct str text, struct err *err);
 /* The pattern, "" if there is none; its matches, and which of them the cursor is on:
  * from 1, 0 if on none. */
 struct str browse_filter(const struct browse *browse);
+/* What found them, for letters that are to stand out; NULL: there is no filter. */
+struct search;
+struct search *browse_found(const struct browse *browse);
 uint32_t browse_matches(const struct browse *browse);
 uint32_t browse_match_number(const struct browse *browse);
 /* Esc: no filter; the selected row stays selected, and what leads to it is opened. */

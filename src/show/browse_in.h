@@ -7,7 +7,8 @@
 #include "show/browse.h"
 #include "show/rows_in.h"
 
-#define JUMPS 64 /* so many Backspace leads back */
+#define JUMPS     64                  /* so many Backspace leads back */
+#define BY_SEARCH ((uint32_t)1 << 31) /* of a jump: its filter goes with it */
 
 struct browse {
     const struct show *show; /* borrowed */
@@ -66,6 +67,8 @@ void browse_remake(struct browse *browse);
 uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_exact);
 /* Put the cursor on a row, in sight. */
 void browse_put(struct browse *browse, uint32_t row);
+/* Backspace leads back to this place; with BY_SEARCH it takes the filter off. */
+void browse_remember(struct browse *browse, uint32_t place);
 /* A search that is typed now begins here. */
 void browse_settle(struct browse *browse);
 /* Show the rows above the cursor, from the first on if that is near. */

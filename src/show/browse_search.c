@@ -163,6 +163,8 @@ int browse_search(struct browse *browse, struct str text, struct err *err)
     if (browse->matches > 0) {
         buf_str(&browse->pattern, text);
         browse->place = match_from(browse, browse->origin);
+        if (browse->place != browse->origin)
+            browse_remember(browse, browse->origin | BY_SEARCH);
     } else {
         browse_unfilter(browse);
         if (any)
@@ -179,6 +181,11 @@ int browse_search(struct browse *browse, struct str text, struct err *err)
 struct str browse_filter(const struct browse *browse)
 {
     return buf_span(&browse->pattern);
+}
+
+struct search *browse_found(const struct browse *browse)
+{
+    return browse->pattern.len > 0 ? browse->last : NULL;
 }
 
 bool browse_filtering(const struct browse *browse)

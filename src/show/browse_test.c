@@ -614,6 +614,31 @@ TEST(the_cursor_stays_in_sight_and_on_its_line)
     end_walk(&w);
 }
 
+TEST(backspace_leads_back_from_the_last_row_and_from_a_search)
+{
+    struct walk w;
+
+    begin_resnet(&w);
+    browse_move(w.b, 2);
+    CHECK_INT(browse_place(w.b), place_of(&w, "bn1"));
+    CHECK(browse_last(w.b));
+    CHECK(browse_back(w.b));
+    CHECK_INT(browse_place(w.b), place_of(&w, "bn1"));
+    search(&w, "f"); /* letter by letter is one jump */
+    search(&w, "fc");
+    CHECK_INT(browse_place(w.b), place_of(&w, "fc"));
+    CHECK(browse_back(w.b));
+    CHECK_INT(browse_place(w.b), place_of(&w, "bn1"));
+    CHECK(!browse_filtering(w.b));
+    CHECK(!browse_back(w.b));
+    browse_first(w.b);
+    search(&w, "fc");
+    CHECK(browse_back(w.b));
+    CHECK_INT(browse_place(w.b), 0); /* the root, which the filter does not hide */
+    CHECK(!browse_filtering(w.b));
+    end_walk(&w);
+}
+
 TEST(going_somewhere_takes_off_what_hides_it)
 {
     struct walk w;

@@ -236,7 +236,7 @@ int label_kind_find(struct str id)
     if (str_is(id, "%"))
         id = STR("percent");
     for (size_t i = 0; i < n_label_kinds; i++)
-        if (str_is(id, label_kinds[i].id))
+        if (str_is_word(id, label_kinds[i].id))
             return (int)i;
     return -1;
 }

@@ -124,7 +124,7 @@ int label_set_parse(struct label_set *set, struct str list, struct err *err)
         word = str_trim(word);
         if (word.len == 0)
             continue;
-        if (str_is(word, "flowing")) {
+        if (str_is_word(word, "flowing")) {
             made.flowing = true;
             continue;
         }

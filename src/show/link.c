@@ -43,10 +43,10 @@ int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err)
     char text[32];
     const char *nearest;
 
-    if (str_is(word, "bytes"))
+    if (str_is_word(word, "bytes"))
         word = STR("memory");
     for (int i = 0; i < SORT_COUNT; i++)
-        if (sort_names_table[i].word && str_is(word, sort_names_table[i].word)) {
+        if (sort_names_table[i].word && str_is_word(word, sort_names_table[i].word)) {
             *ret_sort = (enum rows_sort)i;
             return 0;
         }
@@ -165,8 +165,8 @@ static int apply_order(const struct link *link, struct explorer *explorer,
     struct browse *browse = explorer->browse;
     enum rows_sort sort = browse_view(browse)->sort;
 
-    if (link->flat && *link->flat && strcmp(link->flat, "tensors") != 0 &&
-        strcmp(link->flat, "leaves") != 0)
+    if (link->flat && *link->flat && !str_is_word(str_of(link->flat), "tensors") &&
+        !str_is_word(str_of(link->flat), "leaves"))
         return err_set(err, ERR_USAGE, "--flat=%s: leaves or tensors", link->flat);
     if (link->sort && sort_by_word(str_of(link->sort), &sort, err) < 0)
         return -1;
@@ -175,8 +175,8 @@ static int apply_order(const struct link *link, struct explorer *explorer,
     if (link->hide_equal && !browse_view(browse)->changed)
         browse_hide_equal(browse);
     if (link->flat)
-        browse_flat(browse,
-                    strcmp(link->flat, "tensors") == 0 ? FLAT_TENSORS : FLAT_LEAVES);
+        browse_flat(browse, str_is_word(str_of(link->flat), "tensors") ? FLAT_TENSORS
+                                                                       : FLAT_LEAVES);
     if ((link->sort || link->reverse) && !browse_sort(browse, sort, link->reverse) &&
         browse_message(browse).len > 0)
         return err_set(err, ERR_USAGE, "%.*s", STR_ARG(browse_message(browse)));
@@ -299,11 +299,11 @@ static int apply_screen(const struct link *link, struct explorer *explorer,
 {
     uint64_t bins;
 
-    if (link->layout && strcmp(link->layout, "right") != 0 &&
-        strcmp(link->layout, "below") != 0)
+    if (link->layout && !str_is_word(str_of(link->layout), "right") &&
+        !str_is_word(str_of(link->layout), "below"))
         return err_set(err, ERR_USAGE, "--layout %.40s: right or below", link->layout);
     if (link->layout)
-        screen->below = strcmp(link->layout, "below") == 0;
+        screen->below = str_is_word(str_of(link->layout), "below");
     if (link->size && apply_size(link->size, screen, err) < 0)
         return -1;
     if (link->hist &&

@@ -16,7 +16,7 @@ const struct panel *panel_find(struct str id)
     for (int i = 0; i < PANEL_COUNT; i++) {
         char number[2] = {(char)('0' + i), '\0'};
 
-        if (panels[i] && (str_is(id, panels[i]->id) || str_is(id, number)))
+        if (panels[i] && (str_is_word(id, panels[i]->id) || str_is(id, number)))
             return panels[i];
     }
     return NULL;

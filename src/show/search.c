@@ -26,7 +26,7 @@ static int compile(struct search *search, struct err *err)
     PCRE2_SIZE at;
     int code;
 
-    if (!search->types)
+    if (!search->exact)
         options |= PCRE2_CASELESS;
     search->regex = pcre2_compile((PCRE2_SPTR)search->text.at, search->text.len,
                                   options, &code, &at, NULL);
@@ -50,10 +50,32 @@ static int compile(struct search *search, struct err *err)
     return 0;
 }
 
-struct search *search_new(struct str text, struct err *err)
+/* What is looked at follows from the letters that were typed. */
+static void look_where(struct search *search, bool regex)
+{
+    struct str text = search->text;
+
+    search->exact = has_capital(text);
+    search->paths = str_find_char(text, '.') >= 0;
+    search->types =
+        search->exact || str_find(text, STR("×")) >= 0 ||
+        (!regex && (str_find_char(text, '(') >= 0 || str_find_char(text, '=') >= 0));
+    search->glob =
+        !regex && (str_find_char(text, '*') >= 0 || str_find_char(text, '?') >= 0);
+    search->whole = text.len > 0 && !regex && !search->glob && !search->types &&
+                    !search->paths && search->word == WORD_NONE;
+}
+
+static bool is_regex(struct str text)
+{
+    return text.len > 2 && text.at[0] == '/' && text.at[text.len - 1] == '/';
+}
+
+/* One choice: what was typed, or a part of it between bars. */
+static struct search *new_choice(struct str text, bool inverse, struct err *err)
 {
     struct search *search = calloc(1, sizeof(*search));
-    bool regex;
+    bool regex = is_regex(text);
 
     if (search)
         search->copy = malloc(text.len + 1);
@@ -64,29 +86,50 @@ struct search *search_new(struct str text, struct err *err)
     }
     if (text.len > 0)
         memcpy(search->copy, text.at, text.len);
-    text = str_span(search->copy, text.len);
-    search->inverse = text.len > 0 && text.at[0] == '!';
-    if (search->inverse)
-        text = str_from(text, 1);
+    search->inverse = inverse;
     if (str_is(text, "trainable"))
         search->word = WORD_TRAINABLE;
     else if (str_is(text, "frozen"))
         search->word = WORD_FROZEN;
-    regex = text.len > 2 && text.at[0] == '/' && text.at[text.len - 1] == '/';
-    if (regex)
-        text = str_span(text.at + 1, text.len - 2);
-    search->text = text;
-    search->paths = str_find_char(text, '.') >= 0;
-    search->types =
-        has_capital(text) || str_find(text, STR("×")) >= 0 ||
-        (!regex && (str_find_char(text, '(') >= 0 || str_find_char(text, '=') >= 0));
-    search->glob =
-        !regex && (str_find_char(text, '*') >= 0 || str_find_char(text, '?') >= 0);
+    search->text = regex ? str_span(search->copy + 1, text.len - 2)
+                         : str_span(search->copy, text.len);
+    look_where(search, regex);
     if (regex && compile(search, err) < 0) {
         search_free(search);
         return NULL;
     }
     return search;
+}
+
+/* "conv1|bn1". A choice that is empty, as while it is not typed yet, is none. */
+static struct search *new_choices(struct str text, bool inverse, struct err *err)
+{
+    struct search *first = NULL, **next = &first;
+    struct str choice;
+
+    while (text.len > 0 && str_split(&text, '|', &choice)) {
+        choice = str_trim(choice);
+        if (choice.len == 0)
+            continue;
+        *next = new_choice(choice, inverse, err);
+        if (!*next) {
+            search_free(first);
+            return NULL;
+        }
+        next = &(*next)->other;
+    }
+    return first ? first : new_choice(STR(""), inverse, err);
+}
+
+struct search *search_new(struct str text, struct err *err)
+{
+    bool inverse = text.len > 0 && text.at[0] == '!';
+
+    if (inverse)
+        text = str_from(text, 1);
+    if (!is_regex(text) && str_find_char(text, '|') >= 0)
+        return new_choices(text, inverse, err);
+    return new_choice(text, inverse, err);
 }
 
 bool search_narrows(const struct search *search, const struct search *before)
@@ -95,7 +138,11 @@ bool search_narrows(const struct search *search, const struct search *before)
 
     if (search->regex || before->regex || search->glob || before->glob ||
         search->word != WORD_NONE || before->word != WORD_NONE ||
-        search->paths != before->paths || search->types != before->types)
+        search->paths != before->paths || search->types != before->types ||
+        search->exact != before->exact || search->other || before->other)
+        return false;
+    /* A type that is just the text was no match while a letter was missing. */
+    if (search->whole || before->by_type)
         return false;
     /* "layer1." does not touch the name of layer1.0, but "layer1.0" does. */
     return old.len > 0 && str_starts(search->text, old) &&
@@ -104,15 +151,18 @@ bool search_narrows(const struct search *search, const struct search *before)
 
 void search_free(struct search *search)
 {
-    if (!search)
-        return;
-    pcre2_code_free(search->regex);
-    pcre2_match_data_free(search->found);
-    pcre2_match_context_free(search->limits);
-    pcre2_jit_stack_free(search->stack);
-    buf_release(&search->about);
-    free(search->copy);
-    free(search);
+    while (search) {
+        struct search *other = search->other;
+
+        pcre2_code_free(search->regex);
+        pcre2_match_data_free(search->found);
+        pcre2_match_context_free(search->limits);
+        pcre2_jit_stack_free(search->stack);
+        buf_release(&search->about);
+        free(search->copy);
+        free(search);
+        search = other;
+    }
 }
 
 /* --- Matching one text; it must end behind `own`, where the row's own name begins */
@@ -124,7 +174,7 @@ static char lower(char c)
 
 bool search_same_char(const struct search *search, char a, char b)
 {
-    return search->types ? a == b : lower(a) == lower(b);
+    return search->exact ? a == b : lower(a) == lower(b);
 }
 
 static bool contains(const struct search *search, struct str s, size_t own)
@@ -211,6 +261,19 @@ bool search_text(struct search *search, struct str s, size_t own)
     if (search->glob)
         return matches_glob(search, s);
     return contains(search, s, own);
+}
+
+bool search_may_fall_back(const struct search *search)
+{
+    return !search->by_type && !search->types && !search->paths && !search->regex &&
+           search->word == WORD_NONE && search->text.len > 0;
+}
+
+bool search_class(struct search *search, struct str name)
+{
+    if (search->by_type)
+        return search_text(search, name, 0);
+    return search->whole && name.len == search->text.len && contains(search, name, 0);
 }
 
 void search_library(struct buf *to)

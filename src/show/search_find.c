@@ -86,6 +86,15 @@ static struct str about(struct search *search, const struct model *model,
     return buf_span(to);
 }
 
+/* Is its class what was typed, or has it that? */
+static bool class_matches(struct search *search, const struct model *model,
+                          uint32_t place)
+{
+    if (model->kind[place] == PLACE_VALUE || model->kind[place] == PLACE_TENSOR)
+        return false;
+    return search_class(search, class_short(place_class(model, place)));
+}
+
 /* What decides about such a text, as a number; 0: none. */
 static uint64_t about_key(const struct model *model, uint32_t place)
 {
@@ -185,7 +194,11 @@ static bool matches(struct finder *f, uint32_t at, bool hit)
         return true;
     if (!search->paths ? name_matches(f, at) : !f->path && path_matches(f, at))
         return true;
-    return search->types && place != NO_PLACE && type_matches(f, model, place);
+    if (place == NO_PLACE)
+        return false;
+    return search->types ? type_matches(f, model, place)
+                         : (search->whole || search->by_type) &&
+                               class_matches(search, model, place);
 }
 
 /* --- All of them */
@@ -250,9 +263,9 @@ static int look_at_all(struct finder *f, const uint8_t *among, uint8_t *match,
     return 0;
 }
 
-int search_find(struct search *search, const struct outline *outline,
-                const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
-                struct err *err)
+static int find_choice(struct search *search, const struct outline *outline,
+                       const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
+                       struct err *err)
 {
     struct finder f = {.search = search, .outline = outline};
     uint32_t count = 0;
@@ -273,6 +286,54 @@ int search_find(struct search *search, const struct outline *outline,
     if (status == 0)
         *ret_matches = count;
     finder_end(&f);
+    return status;
+}
+
+/* One of several choices; types, if no name has it. */
+static int find_either(struct search *search, const struct outline *outline,
+                       const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
+                       struct err *err)
+{
+    search->by_type = false;
+    if (find_choice(search, outline, among, match, ret_matches, err) < 0)
+        return -1;
+    if (*ret_matches > 0 || !search_may_fall_back(search))
+        return 0;
+    search->by_type = true;
+    return find_choice(search, outline, NULL, match, ret_matches, err);
+}
+
+static uint32_t count_bits(const uint8_t *bits, uint32_t n)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < bit_bytes(n); i++)
+        count += (uint32_t)__builtin_popcount(bits[i]);
+    return count;
+}
+
+int search_find(struct search *search, const struct outline *outline,
+                const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
+                struct err *err)
+{
+    uint32_t n = 0;
+    uint8_t *more = NULL;
+    int status = find_either(search, outline, among, match, &n, err);
+
+    if (status == 0 && search->other) {
+        more = malloc(bit_bytes(outline->n) + 1);
+        if (!more)
+            return err_set(err, ERR_LIMIT, "no memory for a search");
+    }
+    for (struct search *other = search->other; other && status == 0;
+         other = other->other) {
+        status = find_either(other, outline, NULL, more, &n, err);
+        for (uint32_t i = 0; status == 0 && i < bit_bytes(outline->n); i++)
+            match[i] |= more[i];
+    }
+    if (status == 0)
+        *ret_matches = search->other ? count_bits(match, outline->n) : n;
+    free(more);
     return status;
 }
 

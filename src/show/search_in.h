@@ -19,15 +19,23 @@ struct search {
     bool inverse;
     bool glob;         /* has * or ? */
     bool paths;        /* looks at full names */
-    bool types;        /* looks at types, arguments and shapes too; case counts */
+    bool types;        /* looks at types, arguments and shapes too */
+    bool exact;        /* case counts */
+    bool whole;        /* finds the type that is just the text */
+    bool by_type;      /* no name has the text: finds types that do */
     pcre2_code *regex; /* or NULL */
     pcre2_match_data *found;
     pcre2_match_context *limits;
     pcre2_jit_stack *stack;
-    bool gave_up;     /* a name took too many steps */
-    struct buf about; /* type, arguments or shape of the place being looked at */
+    struct search *other; /* "a|b": the next choice, or NULL */
+    bool gave_up;         /* a name took too many steps */
+    struct buf about;     /* type, arguments or shape of the place being looked at */
 };
 
+/* May types be looked at because no name has the text? */
+bool search_may_fall_back(const struct search *search);
+/* Is it, or does it contain, the short name of a class, as the search has it? */
+bool search_class(struct search *search, struct str name);
 /* Does it match a text? It must end behind `own`, where the row's own name begins. */
 bool search_text(struct search *search, struct str s, size_t own);
 /* Are they the same letter, as far as case counts? */

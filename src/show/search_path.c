@@ -297,7 +297,7 @@ static bool read_either(struct reader *in, struct piece *ret_piece)
 static bool read_regex(struct path_search *path, const struct search *search,
                        struct piece *ret_piece)
 {
-    struct reader in = {path, search->text, !search->types, 0};
+    struct reader in = {path, search->text, !search->exact, 0};
 
     path->plain_names = true;
     path->at_begin = next_char(&in) == '^';
@@ -321,7 +321,7 @@ static bool read_letters(struct path_search *path, const struct search *search,
         if (star || (search->glob && c == '?'))
             turn(&atom);
         else
-            take_range(&atom, c, c, !search->types);
+            take_range(&atom, c, c, !search->exact);
         if (!add_atom(path, &atom, &piece))
             return false;
         if (star)

@@ -53,7 +53,37 @@ TEST(small_letters_look_at_names)
     CHECK_STR(found(&s, "conv2"), "layer1.conv2 layer2.conv2 ");
     CHECK_STR(found(&s, "LAYER"), ""); /* a capital: case counts */
     CHECK_STR(found(&s, "ias"), "layer1.conv2.bias layer2.conv2.bias ");
-    CHECK_STR(found(&s, "conv2d"), "");
+    sample_release(&s);
+}
+
+TEST(small_letters_find_types_whatever_their_case)
+{
+    struct sample s;
+
+    begin(&s);
+    CHECK_STR(found(&s, "conv2d"), "layer1.conv2 layer2.conv2 "); /* just that */
+    CHECK_STR(found(&s, "block"), "layer1 layer2 ");
+    CHECK_STR(found(&s, "bloc"), "layer1 layer2 "); /* no name has it */
+    CHECK_STR(found(&s, "blo*"), "layer1 layer2 ");
+    CHECK_STR(found(&s, "ns"), "");
+    CHECK_STR(found(&s, "conv2d("), "layer1.conv2 layer2.conv2 ");
+    sample_release(&s);
+}
+
+TEST(a_bar_means_either_each_by_the_same_rules)
+{
+    struct sample s;
+
+    begin(&s);
+    CHECK_STR(found(&s, "bias|block"),
+              "layer1 layer1.conv2.bias layer2 layer2.conv2.bias ");
+    CHECK_STR(found(&s, "bias|"), "layer1.conv2.bias layer2.conv2.bias ");
+    CHECK_STR(found(&s, "|"), found(&s, ""));
+    CHECK_STR(found(&s, " ias | nothing "), "layer1.conv2.bias layer2.conv2.bias ");
+    CHECK_STR(found(&s, "layer1.conv2|2.conv2.w"), "layer1.conv2 layer2.conv2.weight ");
+    CHECK_STR(found(&s, "b*s|lay*1"), "layer1 layer1.conv2.bias layer2.conv2.bias ");
+    CHECK_STR(found(&s, "Conv2d(|bias"),
+              "layer1.conv2 layer1.conv2.bias layer2.conv2 layer2.conv2.bias ");
     sample_release(&s);
 }
 

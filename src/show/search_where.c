@@ -45,7 +45,7 @@ static bool find_text(struct search *search, struct str s, size_t from,
     return span[1] > span[0];
 }
 
-bool search_in_name(struct search *search, struct str path, size_t own, size_t from,
+static bool in_name(struct search *search, struct str path, size_t own, size_t from,
                     size_t *ret_begin, size_t *ret_end)
 {
     size_t before = path.len - own, at = before + from;
@@ -64,8 +64,58 @@ bool search_in_name(struct search *search, struct str path, size_t own, size_t f
     return false;
 }
 
+/* In "Conv2d(64→64, 3×3)", or in the type alone. */
+static bool in_type(struct search *search, struct str about, size_t from,
+                    size_t *ret_begin, size_t *ret_end)
+{
+    size_t type = 0;
+
+    if (search->types)
+        return find_text(search, about, from, ret_begin, ret_end);
+    while (type < about.len && about.at[type] != '(' && about.at[type] != ' ')
+        type++;
+    about.len = type;
+    if (search->whole && !search->by_type && about.len != search->text.len)
+        return false;
+    return (search->whole || search->by_type) &&
+           find_text(search, about, from, ret_begin, ret_end);
+}
+
+typedef bool find_in(struct search *search, struct str s, size_t own, size_t from,
+                     size_t *ret_begin, size_t *ret_end);
+
+static bool in_type_of(struct search *search, struct str about, size_t own, size_t from,
+                       size_t *ret_begin, size_t *ret_end)
+{
+    (void)own;
+    return in_type(search, about, from, ret_begin, ret_end);
+}
+
+/* The first of what all choices find. */
+static bool first_of(find_in *find, struct search *search, struct str s, size_t own,
+                     size_t from, size_t *ret_begin, size_t *ret_end)
+{
+    size_t begin, end;
+    bool any = false;
+
+    for (; search; search = search->other) {
+        if (!find(search, s, own, from, &begin, &end) || (any && begin >= *ret_begin))
+            continue;
+        *ret_begin = begin;
+        *ret_end = end;
+        any = true;
+    }
+    return any;
+}
+
+bool search_in_name(struct search *search, struct str path, size_t own, size_t from,
+                    size_t *ret_begin, size_t *ret_end)
+{
+    return first_of(in_name, search, path, own, from, ret_begin, ret_end);
+}
+
 bool search_in_type(struct search *search, struct str about, size_t from,
                     size_t *ret_begin, size_t *ret_end)
 {
-    return search->types && find_text(search, about, from, ret_begin, ret_end);
+    return first_of(in_type_of, search, about, 0, from, ret_begin, ret_end);
 }

@@ -356,8 +356,7 @@ void tree_lines(struct lines *to, struct explorer *explorer,
         below_index(&explorer->show, &explorer->arena);
     w.tree = browse_view(explorer->browse)->flat == FLAT_NO;
     w.label.ascii = w.ascii;
-    if (browse_filter(explorer->browse).len > 0)
-        w.search = search_new(browse_filter(explorer->browse), NULL);
+    w.search = browse_found(explorer->browse);
     tree_layout_make(&w.layout, explorer, room);
     put_header(&w);
     end_line(&w, NO_TARGET);
@@ -373,7 +372,6 @@ void tree_lines(struct lines *to, struct explorer *explorer,
     buf_release(&w.cell);
     buf_release(&w.cut);
     buf_release(&w.path);
-    search_free(w.search);
 }
 
 /* --- For the mouse */

@@ -35,11 +35,11 @@ static int flat_command(struct tui *tui, struct str words, struct err *err)
 {
     struct browse *browse = tui->explorer.browse;
 
-    if (words.len == 0 || str_is(words, "leaves"))
+    if (words.len == 0 || str_is_word(words, "leaves"))
         browse_flat(browse, browse_view(browse)->flat ? FLAT_NO : FLAT_LEAVES);
-    else if (str_is(words, "tensors"))
+    else if (str_is_word(words, "tensors"))
         browse_flat(browse, FLAT_TENSORS);
-    else if (str_is(words, "off"))
+    else if (str_is_word(words, "off"))
         browse_flat(browse, FLAT_NO);
     else
         return err_set(err, ERR_USAGE, ":flat takes leaves, tensors or off");
@@ -54,7 +54,7 @@ static int sort_command(struct tui *tui, struct str words, struct err *err)
 
     str_split(&words, ' ', &key);
     words = str_trim(words);
-    reverse = str_is(words, "reverse");
+    reverse = str_is_word(words, "reverse");
     if (words.len > 0 && !reverse)
         return err_set(err, ERR_USAGE, ":sort KEY, or :sort KEY reverse");
     if (sort_by_word(key, &sort, err) < 0)
@@ -87,7 +87,7 @@ static int panel_command(struct tui *tui, struct str words, struct err *err)
 {
     const struct panel *panel = panel_find(words);
 
-    if (str_is(words, "7") || str_is(words, "training"))
+    if (str_is(words, "7") || str_is_word(words, "training"))
         return err_set(err, ERR_UNSUPPORTED, TRAINING_NOT_YET);
     if (!panel)
         return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 6 are",
@@ -114,7 +114,7 @@ static int set_command(struct tui *tui, struct str words, struct err *err)
                        ":set NAME VALUE: theme, ascii, mouse, color, remember");
     if (config_set(&tui->config, name, words, err) < 0)
         return -1;
-    if (str_is(name, "remember"))
+    if (str_is_word(name, "remember"))
         return remember_switch(tui, err);
     tui->explorer.ascii = tui->config.ascii;
     if (tui->term)
@@ -276,7 +276,7 @@ const struct tui_command *command_of(struct str line, struct str *ret_words)
     if (!str_split(&line, ' ', &name))
         return NULL;
     for (size_t i = 0; i < n_tui_commands; i++)
-        if (str_is(name, tui_commands[i].name)) {
+        if (str_is_word(name, tui_commands[i].name)) {
             *ret_words = str_trim(line);
             return &tui_commands[i];
         }
@@ -314,7 +314,7 @@ static int go_to(struct tui *tui, struct str line, struct err *err)
         if (number == 0 || number > browse_rows(browse)->n)
             return err_set(err, ERR_USAGE, "there are rows 1 to %u",
                            (unsigned)browse_rows(browse)->n);
-        browse_select(browse, (uint32_t)number - 1);
+        browse_jump(browse, (uint32_t)number - 1);
         return 0;
     }
     if (link_find(&tui->explorer, line, &place, &why) == 0)
@@ -339,8 +339,13 @@ int tui_command(struct tui *tui, struct str line, struct err *err)
     if (line.len == 0)
         return 0;
     command = command_of(line, &words);
-    if (str_is(line, "quit"))
+    if (str_is_word(line, "quit"))
         command = command_of(STR("q"), &words);
+    /* A name that only differs in case from a command is a name. */
+    if (command && tui->exploring && !tui->explorer.pair &&
+        !str_starts(line, str_of(command->name)) &&
+        place_find(tui->explorer.session->model, line) != NO_PLACE)
+        command = NULL;
     if (!tui->exploring && (!command || needs_model(command)))
         return err_set(err, ERR_USAGE, "no model is open: choose one, or :open FILE");
     if (!command)

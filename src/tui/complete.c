@@ -18,7 +18,7 @@
 static void offer(struct menu *to, struct str typed, const char *word,
                   const char *about)
 {
-    if (str_starts(str_of(word), typed))
+    if (str_starts_word(str_of(word), typed))
         menu_add(to, 0, str_of(word), str_of(about));
 }
 
@@ -174,7 +174,7 @@ void complete_labels(struct tui *tui, struct str words, struct menu *to)
 
     (void)tui;
     for (size_t i = 0; i < n_label_kinds; i++) {
-        if (!str_starts(str_of(label_kinds[i].id), tail))
+        if (!str_starts_word(str_of(label_kinds[i].id), tail))
             continue;
         buf_clear(&line);
         buf_str(&line, head);

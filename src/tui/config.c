@@ -13,10 +13,10 @@ static int set_word(char *to, size_t room, struct str name, struct str value,
     struct str rest = str_of(allowed), word;
 
     while (str_split(&rest, '|', &word))
-        if (str_eq(word, value)) {
+        if (word.len == value.len && str_starts_word(value, word)) {
             memset(to, 0, room);
-            if (!str_is(value, "auto"))
-                memcpy(to, value.at, value.len);
+            if (!str_is(word, "auto"))
+                memcpy(to, word.at, word.len);
             return 0;
         }
     return err_set(err, ERR_USAGE, "%.*s is one of %s, not \"%.*s\"", STR_ARG(name),
@@ -30,8 +30,8 @@ static int set_bool(bool *to, struct str name, struct str value, bool yes,
     static const char *const off[] = {"no", "false", "off", "0"};
 
     for (size_t i = 0; i < COUNT_OF(on); i++) {
-        if (str_is(value, on[i]) || str_is(value, off[i])) {
-            *to = str_is(value, on[i]) == yes;
+        if (str_is_word(value, on[i]) || str_is_word(value, off[i])) {
+            *to = str_is_word(value, on[i]) == yes;
             return 0;
         }
     }
@@ -42,19 +42,19 @@ static int set_bool(bool *to, struct str name, struct str value, bool yes,
 int config_set(struct config *config, struct str name, struct str value,
                struct err *err)
 {
-    if (str_is(name, "theme"))
+    if (str_is_word(name, "theme"))
         return set_word(config->theme, sizeof(config->theme), name, value,
                         "auto|dark|light", err);
-    if (str_is(name, "color"))
+    if (str_is_word(name, "color"))
         return set_word(config->colour, sizeof(config->colour), name, value,
                         "auto|never|always|16|256|true", err);
-    if (str_is(name, "ascii"))
+    if (str_is_word(name, "ascii"))
         return set_bool(&config->ascii, name, value, true, err);
-    if (str_is(name, "plain"))
+    if (str_is_word(name, "plain"))
         return set_bool(&config->plain, name, value, true, err);
-    if (str_is(name, "mouse"))
+    if (str_is_word(name, "mouse"))
         return set_bool(&config->no_mouse, name, value, false, err);
-    if (str_is(name, "remember"))
+    if (str_is_word(name, "remember"))
         return set_bool(&config->remember, name, value, true, err);
     return err_set(err, ERR_USAGE,
                    "there is no setting \"%.*s\"; there are theme, color, ascii, "

@@ -40,6 +40,14 @@ static void run_command(struct tui *tui, struct str line)
     buf_release(&copy);
 }
 
+static void offer(struct tui *tui)
+{
+    menu_clear(&tui->menu);
+    tui->menu_of = ACTION_COMMAND;
+    tui_complete(tui, buf_span(&tui->prompt.text), &tui->menu);
+    tui->menu.title = tui->menu.n ? ": Command" : NULL;
+}
+
 void tui_slice(struct tui *tui, struct str text)
 {
     struct panel_state *state = &tui->explorer.panels[PANEL_STATISTICS];
@@ -57,34 +65,83 @@ void tui_slice(struct tui *tui, struct str text)
     tui_changed(tui);
 }
 
+/* The choice that is highlighted, if the line is not that already; else empty. */
+static void highlighted(const struct tui *tui, struct buf *to)
+{
+    struct str choice = STR("");
+
+    if (tui->menu_of == ACTION_COMMAND && tui->menu.n > 0)
+        choice = menu_text(&tui->menu, tui->menu.selected);
+    for (uint32_t i = 0; i < tui->menu.n; i++)
+        if (str_eq(str_trim(menu_text(&tui->menu, i)),
+                   str_trim(buf_span(&tui->prompt.text))))
+            return;
+    buf_str(to, choice);
+}
+
+/* A choice that leads on to others: "sort ", "models/". */
+static bool leads_on(struct str choice)
+{
+    return str_ends(choice, STR(" ")) || str_ends(choice, STR("/"));
+}
+
+/* What is typed is run if it means something; else the highlighted choice is. */
+static void run_line(struct tui *tui, struct str line, struct str choice)
+{
+    struct err err = {0};
+
+    if (tui_command(tui, line, &err) == 0)
+        ;
+    else if (choice.len == 0)
+        tui_trouble(tui, &err, NULL);
+    else if (leads_on(choice)) {
+        tui_prompt(tui, PROMPT_COMMAND, choice);
+    } else {
+        prompt_set(&tui->prompt, choice);
+        prompt_remember(&tui->prompt);
+        run_command(tui, choice);
+    }
+    tui_changed(tui);
+}
+
+/* Enter on a choice that was taken into the line and leads on. */
+static bool goes_on(struct tui *tui)
+{
+    struct str line = buf_span(&tui->prompt.text);
+
+    if (tui->prompt.kind != PROMPT_COMMAND || tui->menu.n == 0 || !leads_on(line) ||
+        !str_eq(line, menu_text(&tui->menu, tui->menu.selected)))
+        return false;
+    offer(tui);
+    return tui->menu.n > 0 &&
+           !str_eq(buf_span(&tui->prompt.text), menu_text(&tui->menu, 0));
+}
+
 static void enter_typed(struct tui *tui)
 {
     enum prompt_kind kind = tui->prompt.kind;
-    struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT, choice = BUF_INIT;
 
+    if (goes_on(tui))
+        return;
     if (kind == PROMPT_SEARCH && tui->prompt.bad) {
         search_typed(tui); /* it says again what is wrong */
         return;
     }
     buf_str(&text, buf_span(&tui->prompt.text));
-    if (kind == PROMPT_COMMAND)
+    if (kind == PROMPT_COMMAND) {
         prompt_remember(&tui->prompt);
+        highlighted(tui, &choice);
+    }
     end_prompt(tui);
     if (kind == PROMPT_SEARCH && !tui->files)
         tui_focus(tui, FOCUS_TREE);
     if (kind == PROMPT_COMMAND && text.len)
-        run_command(tui, buf_span(&text));
+        run_line(tui, buf_span(&text), buf_span(&choice));
     else if (kind == PROMPT_SLICE)
         tui_slice(tui, str_trim(buf_span(&text)));
     buf_release(&text);
-}
-
-static void offer(struct tui *tui)
-{
-    menu_clear(&tui->menu);
-    tui->menu_of = ACTION_COMMAND;
-    tui_complete(tui, buf_span(&tui->prompt.text), &tui->menu);
-    tui->menu.title = tui->menu.n ? ": Command" : NULL;
+    buf_release(&choice);
 }
 
 void tui_prompt(struct tui *tui, enum prompt_kind kind, struct str text)
@@ -121,6 +178,21 @@ static void complete(struct tui *tui, int by)
     prompt_set(&tui->prompt, choice);
 }
 
+/* The arrows: on an empty line, and in what they brought, older lines; else they choose
+ * among what completes the line. */
+static void choose_or_recall(struct tui *tui, int by)
+{
+    struct prompt *prompt = &tui->prompt;
+    bool recalls = prompt->text.len == 0 || prompt->at_history != prompt->n_history;
+
+    if (recalls && prompt_history(prompt, by)) {
+        offer(tui);
+    } else if (tui->menu.n > 0 && (!recalls || by > 0)) {
+        menu_move(&tui->menu, by);
+        prompt_set(prompt, menu_text(&tui->menu, tui->menu.selected));
+    }
+}
+
 static void leave_prompt(struct tui *tui)
 {
     if (tui->prompt.kind == PROMPT_SEARCH && tui->files)
@@ -144,8 +216,8 @@ static void type_key(struct tui *tui, const struct key *key)
         if (command)
             complete(tui, key->code == '\t' ? 1 : -1);
     } else if (key->code == KEY_UP || key->code == KEY_DOWN) {
-        if (command && prompt_history(&tui->prompt, key->code == KEY_UP ? -1 : 1))
-            offer(tui);
+        if (command)
+            choose_or_recall(tui, key->code == KEY_UP ? -1 : 1);
         else if (tui->prompt.kind == PROMPT_SEARCH && tui->files)
             files_act(tui, key->code == KEY_UP ? ACTION_UP : ACTION_DOWN);
         else if (tui->prompt.kind == PROMPT_SEARCH) /* look around while typing */

@@ -43,7 +43,7 @@ const struct binding bindings[] = {
     {ACTION_FIRST, ALL, "first", {'g', KEY_HOME}, "first row", "first", false},
     {ACTION_LAST, ALL, "last", {'G', KEY_END}, "last row", "last", false},
     {ACTION_BACK, ALL, "back", {KEY_BACKSPACE},
-     "back to the place before the last jump", "back", false},
+     "back to the place before the last jump, search, g or G", "back", false},
 
     {ACTION_FOLD, IN_TREES, "fold", {' '}, "fold or unfold this row", "fold", false},
     {ACTION_FOLD_SUBTREE, IN_TREES, "fold-subtree", {'z'},
@@ -130,7 +130,7 @@ const struct binding bindings[] = {
     {ACTION_RELOAD, EVERYWHERE, "reload", {'R'}, "read the source again", NULL, false},
 
     {ACTION_COMMAND, ALL, "command", {':'},
-     "command, with completion; Tab, and history by the arrows", NULL, false},
+     "command; Tab and the arrows choose a completion, Enter takes it", NULL, false},
     {ACTION_HELP, ALL, "help", {'?'}, "help for what has the focus", "help", false},
     {ACTION_ESCAPE, ALL, "escape", {KEY_ESCAPE},
      "close menu, prompt, zoom, help, filter; then focus the tree; then stop the job",

@@ -193,8 +193,8 @@ enum action hint_at(const struct tui *tui, unsigned column)
 static const struct {
     const char *before, *hint;
 } prompts[] = {
-    [PROMPT_SEARCH] = {" search: ", "Enter keep  Esc clear"},
-    [PROMPT_COMMAND] = {" :", "Tab complete  Esc close"},
+    [PROMPT_SEARCH] = {" search: ", "a|b either  /re/ pattern  Enter keep  Esc clear"},
+    [PROMPT_COMMAND] = {" :", "Tab, arrows choose  Enter run  Esc close"},
     [PROMPT_SLICE] = {" slice: ", "[80:86, 220:240:2]  [..., 0]  [83]"},
 };
 

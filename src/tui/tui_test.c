@@ -140,6 +140,45 @@ TEST(escape_closes_the_innermost_first)
     end_stage(stage);
 }
 
+TEST(enter_takes_the_highlighted_completion_where_the_line_means_nothing)
+{
+    struct stage *stage = stage_of_model(80, 24);
+
+    press(stage, ":sor");
+    press(stage, "\r"); /* it leads on to what it takes */
+    SHOWS(stage, "sort name");
+    CHECK_INT(stage->tui.prompt.kind, PROMPT_COMMAND);
+    press(stage, "para\r");
+    SHOWS(stage, "params▾");
+    CHECK(!stage->tui.prompt.kind);
+    press(stage, ":b\r"); /* what is typed means something */
+    CHECK_INT(browse_place(stage->tui.explorer.browse),
+              sample_place(stage->session, "b"));
+    press(stage, ":Panel Flow\r");
+    CHECK_INT(stage->tui.view.focus, PANEL_FLOW);
+    press(stage, ":nothing\r");
+    CHECK(stage->tui.trouble.len > 0);
+    end_stage(stage);
+}
+
+TEST(the_arrows_choose_a_completion_and_on_an_empty_line_bring_back_older_ones)
+{
+    struct stage *stage = stage_of_model(80, 24);
+
+    press(stage, ":flat \033[B\r");
+    CHECK_INT(browse_view(stage->tui.explorer.browse)->flat, FLAT_TENSORS);
+    press(stage, ":\033[A");
+    CHECK_STR(buf_cstr(&stage->tui.prompt.text), "flat tensors");
+    press(stage, "\033[A"); /* there is none older */
+    CHECK_STR(buf_cstr(&stage->tui.prompt.text), "flat tensors");
+    press(stage, "\033[B"); /* the empty line again */
+    CHECK_STR(buf_cstr(&stage->tui.prompt.text), "");
+    press(stage, "\033[B");
+    CHECK_STR(buf_cstr(&stage->tui.prompt.text), "open ");
+    press(stage, "\033");
+    end_stage(stage);
+}
+
 TEST(a_bad_pattern_turns_the_prompt_red_and_keeps_the_result)
 {
     struct stage *stage = stage_of_model(80, 24);

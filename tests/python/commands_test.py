@@ -63,6 +63,22 @@ class Command(unittest.TestCase):
             screen.keys("Tab", "Enter")
             screen.wait("DIFFERENT")
 
+    def test_enter_takes_what_is_highlighted(self):
+        with explore(demo("resnet18.pth"), folder=scope.demo_folder()) as screen:
+            screen.wait("row 1/11")
+            screen.type("Dfine")
+            screen.wait("finetuned.pth")
+            screen.keys("Enter")
+            screen.wait("DIFFERENT", gone=["No such file"])
+
+    def test_searches_find_types_and_take_either(self):
+        with explore(demo("resnet18.pth")) as screen:
+            screen.wait("row 1/11")
+            screen.type("/conv1|fc")
+            screen.wait("a|b either", "1 of 10 matches")
+            screen.keys("Enter", "BSpace")
+            screen.wait("row 1/11", gone=["matches"])
+
     def test_export_writes_and_asks_before_it_replaces(self):
         with tempfile.TemporaryDirectory() as folder:
             to = Path(folder) / "x.csv"
