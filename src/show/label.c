@@ -32,6 +32,7 @@ static void clear(struct label *label)
     label->brackets = true;
     label->is_class = label->always = label->is_shape = label->is_path = false;
     label->keep_tail = false;
+    label->times = 0;
     label->sign_colour = COLOUR_TENSOR;
 }
 
@@ -250,6 +251,33 @@ static void add_class(struct buf *to, const struct model *model, uint32_t place)
     escape_terminal(to, class_short(place_class(model, place)));
 }
 
+static size_t digits(struct str s)
+{
+    size_t n = 0;
+
+    while (n < s.len && s.at[n] >= '0' && s.at[n] <= '9')
+        n++;
+    return n;
+}
+
+/* "-11": the last name of a run behind its first. Of names that differ in one number,
+ * such as encoder_layer_0 and encoder_layer_11, that number alone. */
+static void add_last(struct buf *to, struct str first, struct str last)
+{
+    size_t same = 0, a, b;
+
+    while (same < first.len && same < last.len && first.at[same] == last.at[same])
+        same++;
+    while (same > 0 && digits(str_from(first, same - 1)) > 0)
+        same--;
+    a = digits(str_from(first, same));
+    b = digits(str_from(last, same));
+    buf_char(to, '-');
+    if (a > 0 && a == first.len - same && b > 0 && b == last.len - same)
+        last = str_from(last, same);
+    escape_terminal(to, last);
+}
+
 /* "0-11: 12 × GPT2Block, 7.1M each". */
 static void make_run(struct label *label, const struct show *show,
                      const struct row *row)
@@ -260,9 +288,9 @@ static void make_run(struct label *label, const struct show *show,
     const struct object *object = place_object(model, row->place);
     uint64_t each = counts_params(&show->session->places, row->place);
 
-    buf_char(&label->name, '-');
-    escape_terminal(&label->name,
-                    place_name(model, below_last(show, row->place, row->count)));
+    add_last(&label->name, place_name(model, row->place),
+             place_name(model, below_last(show, row->place, row->count)));
+    label->times = times;
     text_commas(&label->type, times);
     if (pairs) {
         each += counts_params(&show->session->places, model->end[row->place]);

@@ -3,9 +3,11 @@
 
 #include "show/labels.h"
 #include "text/glyph.h"
+#include "text/number.h"
 #include "text/width.h"
 
 #define LEAST_TYPE  4  /* cells; a type with less room goes */
+#define LEAST_RUN   10 /* cells; a run's type with less room is its count alone */
 #define LEAST_LABEL 12 /* cells; where there are fewer before it, any tail goes */
 
 /* Where the last argument of args[0 .. len) begins, with the comma before it; 0 if
@@ -131,6 +133,35 @@ static void fit_name(struct label_parts *to, const struct label *label, size_t c
     end_part(to, PART_NAME);
 }
 
+/* "encoder_l…r_0-11: 12 ×": how many there are stays, whatever the room. */
+static bool fit_run(struct label_parts *to, const struct label *label, size_t cells)
+{
+    struct buf count = BUF_INIT, name = BUF_INIT;
+    size_t room;
+
+    text_commas(&count, label->times);
+    buf_printf(&count, " %s", glyph(GLYPH_TIMES, label->ascii));
+    room = text_width(buf_span(&label->sign)) + strlen(label->joint) +
+           text_width(buf_span(&count));
+    if (label->times == 0 || room + LEAST_TYPE > cells) {
+        buf_release(&count);
+        return false;
+    }
+    room = cells - room;
+    if (label->is_path)
+        text_cut_front(&name, buf_span(&label->name), room, ellipsis(label));
+    else
+        text_cut_middle(&name, buf_span(&label->name), room, ellipsis(label));
+    clear(to);
+    add_part(to, PART_SIGN, buf_span(&label->sign));
+    add_part(to, PART_NAME, buf_span(&name));
+    add_part(to, PART_JOINT, str_of(label->joint));
+    add_part(to, PART_TYPE, buf_span(&count));
+    buf_release(&count);
+    buf_release(&name);
+    return true;
+}
+
 /* Name and type, with a … for what is missing. */
 static void fit_short(struct label_parts *to, const struct label *label, size_t cells)
 {
@@ -138,8 +169,9 @@ static void fit_short(struct label_parts *to, const struct label *label, size_t 
                     text_width(buf_span(&label->name)) + strlen(label->joint);
     struct buf type = BUF_INIT;
 
-    if (before + LEAST_TYPE > cells) {
-        fit_name(to, label, cells);
+    if (before + (label->times > 0 ? LEAST_RUN : LEAST_TYPE) > cells) {
+        if (!fit_run(to, label, cells))
+            fit_name(to, label, cells);
         return;
     }
     clear(to);

@@ -31,6 +31,7 @@ struct label {
     bool ascii;      /* asked for: ASCII only, before it is made */
     bool keep_tail;  /* the tail is worth more than the end of the rest */
     struct buf tail; /* "  tied to transformer.wte.weight" */
+    uint32_t times;  /* of a run: how many rows it stands for; it is never cut. Or 0 */
 };
 
 enum label_name { LABEL_NAME, LABEL_PATH }; /* in a tree, in a flat list */
