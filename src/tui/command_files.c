@@ -38,10 +38,7 @@ static void tell(struct work *work)
         buf_printf(&text, "%s …   ", busy->what);
     }
     buf_text(&text, "Esc stops");
-    if (tui->files)
-        files_say(tui, buf_span(&text));
-    else if (tui->exploring)
-        explorer_say(&tui->explorer, "%s", buf_cstr(&text));
+    tui_say(tui, "%s", buf_cstr(&text));
     buf_release(&text);
     tui_frame(tui);
     term_draw(tui->term, &tui->cells);

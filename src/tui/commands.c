@@ -122,7 +122,7 @@ static int set_command(struct tui *tui, struct str words, struct err *err)
                                                    .colour = tui->config.colour,
                                                    .mouse = !tui->config.no_mouse,
                                                    .ascii = tui->config.ascii});
-    explorer_say(&tui->explorer, "%.*s: %.*s", STR_ARG(name), STR_ARG(words));
+    tui_say(tui, "%.*s: %.*s", STR_ARG(name), STR_ARG(words));
     return 0;
 }
 

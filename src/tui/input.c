@@ -316,10 +316,7 @@ static void plain_key(struct tui *tui, const struct key *key)
     } else if (key->code != KEY_UNKNOWN && key->code != KEY_PASTE) {
         key_name(name, key->code, tui->config.ascii);
         buf_printf(&text, "%s does nothing here; ? tells what does", name);
-        if (tui->files)
-            files_say(tui, buf_span(&text));
-        else
-            explorer_say(&tui->explorer, "%s", buf_cstr(&text));
+        tui_say(tui, "%s", buf_cstr(&text));
     }
     buf_release(&text);
 }

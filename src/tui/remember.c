@@ -110,10 +110,10 @@ int remember_switch(struct tui *tui, struct err *err)
     } else {
         unlink(buf_cstr(&path));
     }
-    if (status == 0 && tui->exploring)
-        explorer_say(&tui->explorer, "%s",
-                     tui->config.remember ? "views will be kept, from now on"
-                                          : "views are not kept any more");
+    if (status == 0)
+        tui_say(tui, "%s",
+                tui->config.remember ? "views will be kept, from now on"
+                                     : "views are not kept any more");
     buf_release(&path);
     return status;
 }

@@ -1,6 +1,7 @@
 /* The loop: a key, what it does, a frame. And what is opened, shown and closed. */
 #include "tui/tui.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +204,21 @@ bool tui_leave(struct tui *tui)
     files_poll(tui);
     tui_changed(tui);
     return true;
+}
+
+void tui_say(struct tui *tui, const char *format, ...)
+{
+    struct buf text = BUF_INIT;
+    va_list args;
+
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    if (tui->files)
+        files_say(tui, buf_span(&text));
+    else if (tui->exploring)
+        explorer_say(&tui->explorer, "%s", buf_cstr(&text));
+    buf_release(&text);
 }
 
 void tui_changed(struct tui *tui)

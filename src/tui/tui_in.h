@@ -132,6 +132,9 @@ void tui_frame(struct tui *tui);
 void tui_trouble(struct tui *tui, const struct err *err, const char *retry);
 /* Something changed that panels show. */
 void tui_changed(struct tui *tui);
+/* A sentence in the status line, of the model or of the list of files. */
+void tui_say(struct tui *tui, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 bool tui_job_runs(const struct tui *tui); /* something is being computed */
 
 /* --- input.c */

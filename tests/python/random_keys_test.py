@@ -161,6 +161,11 @@ def press_at_random(explorer, chance, seconds):
 
 @unittest.skipUnless(PROGRAM, "run by tools/run_tests.py")
 class RandomKeys(unittest.TestCase):
+    def check_complaints(self, explorer, story):
+        """All of the report: assertEqual() would cut it."""
+        if explorer.complaints():
+            self.fail(f"{story}\n{explorer.complaints()}")
+
     def check(self, *words):
         chance = random.Random(SEED)
         limit = time.monotonic() + SECONDS
@@ -174,7 +179,7 @@ class RandomKeys(unittest.TestCase):
                     story = f"seed {SEED}, {words}, last keys {last}"
                     status = explorer.end()
                     explorer.drain()
-                    self.assertEqual(explorer.complaints(), "", story)
+                    self.check_complaints(explorer, story)
                     self.assertIn(status, (0, 1, -signal.SIGINT), story)
                     after = termios.tcgetattr(explorer.slave)
                     self.assertEqual(after, explorer.before, story)
@@ -201,6 +206,20 @@ class RandomKeys(unittest.TestCase):
 
     def test_a_folder(self):
         self.check(SCENARIOS if SCENARIOS.exists() else scope.ROOT)
+
+    def test_settings_before_a_file_is_opened(self):
+        with tempfile.TemporaryDirectory() as folder:
+            explorer = Explorer([folder], folder)
+            try:
+                explorer.drain(0.5)
+                explorer.press(":set theme light\r")
+                self.assertIn(b"theme: light", explorer.drain(1))
+                explorer.press(":set remember no\r")
+                self.assertIn(b"views are not kept", explorer.drain(1))
+                self.assertIn(explorer.end(), (0, 1, -signal.SIGINT))
+                self.check_complaints(explorer, "settings")
+            finally:
+                explorer.close()
 
     def test_without_colours_in_ascii(self):
         self.check(self.sample("nan.scope"), "--ascii", "--color=never")
