@@ -28,7 +28,7 @@ FLAGS = [
     "--disable-component-update",
     "--hide-scrollbars=false",
 ]
-SECONDS = 60
+SECONDS = 300  # until it hangs
 AVAILABLE = bool(shutil.which("chromium") and shutil.which("chromedriver"))
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004"}
 KEYS |= {"Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}

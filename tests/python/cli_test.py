@@ -11,7 +11,6 @@ import signal
 import struct
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -210,7 +209,7 @@ class Statuses(Folder):
     def test_what_is_no_regular_file_is_not_waited_for(self):
         os.mkfifo(self.folder / "pipe")
         for path in (self.folder / "pipe", "/dev/zero", "/dev/null"):
-            done = scope.run("tree", path, seconds=10)
+            done = scope.run("tree", path)
             self.assertEqual(done.returncode, 2)
         self.assertEqual(scope.run("tree", self.folder).returncode, 2)
 
@@ -240,7 +239,7 @@ class Statuses(Folder):
 
     def test_ctrl_c_stops_statistics_with_what_there_is(self):
         path = self.folder / "big.safetensors"
-        size, count = 64 << 20, 48
+        size, count = 1 << 30, 1024  # measuring all of it would take minutes
         header = {
             f"t{i}": hostile.entry(shape=(size // 4,), place=(i * size, (i + 1) * size))
             for i in range(count)
@@ -253,17 +252,12 @@ class Statuses(Folder):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        time.sleep(0.25)
-        child.send_signal(signal.SIGINT)
-        begin = time.monotonic()
-        out, err = child.communicate(timeout=20)
-        self.assertLess(time.monotonic() - begin, 2)
+        out, _ = scope.interrupt(child, worked=0.03)
         document = json.loads(out)
-        if not document["complete"]:  # a fast machine may be done by then
-            self.assertNotEqual(child.returncode, 0)
-            counted = [t for t in document["tensors"] if t.get("count")]
-            self.assertLess(len(counted), count)
-        self.assertNotIn(b"Traceback", err)
+        self.assertIs(document["complete"], False)
+        self.assertEqual(child.returncode, 2)
+        counted = [t for t in document["tensors"] if t.get("count")]
+        self.assertLess(len(counted), count)
 
     def test_a_file_cut_while_it_is_measured_is_told(self):
         path = self.write("shrinking.safetensors", plain_safetensors(2000))
@@ -271,7 +265,7 @@ class Statuses(Folder):
             [scope.PROGRAM, "stats", path, "--json"], stdout=subprocess.PIPE
         )
         os.truncate(path, 100)
-        out, _ = child.communicate(timeout=20)
+        out, _ = child.communicate(timeout=scope.PATIENCE)
         self.assertIn(child.returncode, (0, 1, 2))
         if out:
             json.loads(out)
@@ -538,7 +532,7 @@ class Alone(Folder):
             "trace=%process,%network,%file",
         ]
         command += ["env", "-i", "PATH=", scope.PROGRAM, *map(str, words)]
-        done = subprocess.run(command, capture_output=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, timeout=scope.PATIENCE)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         lines = [line.split(None, 1)[1] for line in log.read_text().splitlines()]
         starts = [i for i, line in enumerate(lines) if line.startswith("execve(")]

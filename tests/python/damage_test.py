@@ -1,6 +1,6 @@
 """Files cut at every byte, larger ones at every few, and with bytes changed: no crash,
-no leak, at most 10 s and 64 MB + 8 times the file. The work is done by the C program
-tests/damage, which is built with ASan and UBSan; this file chooses what it is given."""
+no leak, at most 10 s of processor time and 64 MB + 8 times the file. The C program
+tests/damage, built with ASan and UBSan, does the work; this file chooses its input."""
 
 import concurrent.futures
 import os
@@ -117,7 +117,7 @@ class Limits(unittest.TestCase):
             resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
             resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
 
-        return scope.run(*arguments, seconds=30, preexec_fn=limit)
+        return scope.run(*arguments, preexec_fn=limit)
 
     def test_hostile_files_stay_within_time_and_memory(self):
         with tempfile.TemporaryDirectory() as folder:

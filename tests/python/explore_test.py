@@ -14,8 +14,6 @@ import unittest
 
 import terminal
 
-terminal.PATIENCE = 40  # torch is imported again and again, maybe on a busy machine
-
 PRELUDE = '''
 import os, signal, sys, threading, time
 import torch
@@ -36,6 +34,7 @@ class Block(torch.nn.Module):
 
     @property
     def endless(self):
+        began("endless")
         while True:
             pass
 
@@ -49,6 +48,11 @@ x = torch.randn(2, 3, 8, 8)
 
 def say(*words):
     print(">", *words, flush=True)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+def began(name):
+    open(os.path.join(HERE, name), "w").close()
 '''
 
 
@@ -71,6 +75,13 @@ class Explored(unittest.TestCase):
         words = words or ["sh", "-c", line]
         with terminal.Terminal(words, **wanted) as screen:
             yield screen
+
+    def wait_for(self, name):
+        """Until the script made this file."""
+        end = time.monotonic() + terminal.PATIENCE
+        while not (self.folder / name).exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertTrue((self.folder / name).exists(), name)
 
     def opened(self, screen, *texts, ran=None):
         """Wait for an explorer with these texts; `ran`: does its title tell a time?"""
@@ -351,23 +362,24 @@ class Lives(Explored):
 
     def test_other_threads_run_on_and_print_afterwards(self):
         with self.on_terminal("""
-            count, over = 0, False
+            over = False
 
             def work():
-                global count
+                while not os.path.exists(os.path.join(HERE, "opened")):
+                    time.sleep(0.01)
+                print("> noise", flush=True)
+                print("> trouble", file=sys.stderr)
+                for _ in range(50):
+                    time.sleep(0.01)
+                began("told")
                 while not over:
-                    count += 1
-                    if count == 50:
-                        print("> noise", flush=True)
-                        print("> trouble", file=sys.stderr)
                     time.sleep(0.01)
 
             before = sys.stdout, sys.stderr
             thread = threading.Thread(target=work)
             thread.start()
-            began = count
             torchoscope.explore(net)
-            say(count - began > 60, (sys.stdout, sys.stderr) == before)
+            say((sys.stdout, sys.stderr) == before)
             over = True
             thread.join()
 
@@ -379,7 +391,8 @@ class Lives(Explored):
                 torchoscope.explore(opened["0.conv.weight"])
         """) as screen:
             self.opened(screen, "row 1/3")
-            time.sleep(2.5)
+            (self.folder / "opened").touch()
+            self.wait_for("told")
             screen.keys("j")
             shown = screen.wait("row 2/3")
             self.assertNotIn("noise", shown)
@@ -390,7 +403,7 @@ class Lives(Explored):
                 screen.wait(f"min {value} at")
                 screen.keys("C-c")
             self.assertEqual(screen.ended(), 0)
-            screen.wait("> noise", "> trouble", "> True True")
+            screen.wait("> noise", "> trouble", "> True")
 
 
 class Panels(Explored):
@@ -409,7 +422,7 @@ class Panels(Explored):
             screen.keys("3", "G", "k", "l")
             screen.wait("ValueError: not today")
             screen.keys("G", "l")
-            time.sleep(0.5)
+            self.wait_for("endless")
             screen.keys("C-c")
             screen.wait("KeyboardInterrupt", "q quit")
             # Nothing of it is left: keys are keys again.
@@ -429,6 +442,7 @@ class Panels(Explored):
                 def forward(self, x):
                     self.passes += 1
                     if self.passes == 3:
+                        began("third")
                         while True:
                             pass
                     if self.passes == 4:
@@ -456,7 +470,7 @@ class Panels(Explored):
             screen.keys("g")
             screen.wait("passes: 2", "row 1/2")
             record()
-            time.sleep(1)
+            self.wait_for("third")
             screen.keys("C-c")
             screen.wait("KeyboardInterrupt")
             screen.keys("j")
@@ -500,12 +514,6 @@ class Signals(Explored):
         script = str(self.folder / "script.py")
         found = subprocess.run(["pgrep", "-f", script], capture_output=True, text=True)
         os.kill(int(found.stdout.split()[-1]), number)
-
-    def wait_for(self, name):
-        end = time.monotonic() + terminal.PATIENCE
-        while not (self.folder / name).exists() and time.monotonic() < end:
-            time.sleep(0.05)
-        self.assertTrue((self.folder / name).exists(), name)
 
     def test_handlers_run_while_it_waits_and_what_they_raise_ends_it(self):
         with self.on_terminal("""

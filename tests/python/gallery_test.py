@@ -109,7 +109,7 @@ def run_shell(lines):
         dollar, program, *words = shlex.split(line)
         if (dollar, program) != ("$", "torchoscope"):
             raise ValueError(f"not understood: {line}")
-        said += scope.run(*words, seconds=60).stdout.decode()
+        said += scope.run(*words).stdout.decode()
     return said
 
 

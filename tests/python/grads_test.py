@@ -418,12 +418,14 @@ class NothingChanges(unittest.TestCase):
                 if step % 5 == 0:
                     made = net(x)  # of which there is no backward
                 del made
-                if step in (499, 999):
+                if step in (399, 699, 999):
                     gc.collect()
                     left.append((sys.getallocatedblocks(), sys.getrefcount(x)))
         blocks, references = zip(*left)
-        self.assertLess(blocks[1] - blocks[0], 250)
-        self.assertEqual(*references)
+        # One a step would be 300 each time. At a single look some may still be in use.
+        grown = [after - before for before, after in zip(blocks, blocks[1:])]
+        self.assertLess(min(grown), 150, grown)
+        self.assertEqual(len(set(references)), 1, references)
         self.assertEqual(recording.facts.get("errors", 0), 0)
 
     def test_a_backward_after_the_end(self):

@@ -239,8 +239,7 @@ class Player:
         """Play a step; the screen as it should be comes soon, or never. None or what
         is wrong."""
         self.play(step)
-        # A Python may have to import much before its first screen.
-        end = time.monotonic() + terminal.PATIENCE * (5 if step.start else 1)
+        end = time.monotonic() + terminal.PATIENCE
         while True:
             shown, lines = self.now(step)
             if shown == step.shown or time.monotonic() > end:

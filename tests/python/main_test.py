@@ -36,7 +36,7 @@ class Main(TemporaryFolder):
     def same(self, *words, status):
         """Both say the same, and end with this status."""
         first, second = (
-            subprocess.run([*which, *words], capture_output=True, timeout=60)
+            subprocess.run([*which, *words], capture_output=True, timeout=scope.PATIENCE)
             for which in (PROGRAM, MODULE)
         )
         self.assertEqual(first.returncode, status, first.stderr)
@@ -85,14 +85,14 @@ class Main(TemporaryFolder):
                     break
                 except subprocess.TimeoutExpired:
                     pass
-            self.assertEqual(child.wait(timeout=20), -signal.SIGINT, which)
+            self.assertEqual(child.wait(timeout=scope.PATIENCE), -signal.SIGINT, which)
             self.assertEqual(child.stderr.read(), b"")
 
     def test_it_ends_when_nobody_reads_any_more(self):
         for which in (PROGRAM, MODULE):
             child = self.blocked(which)
             child.stdout.close()
-            self.assertEqual(child.wait(timeout=20), -signal.SIGPIPE, which)
+            self.assertEqual(child.wait(timeout=scope.PATIENCE), -signal.SIGPIPE, which)
             self.assertEqual(child.stderr.read(), b"")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 import browser
+import scope
 import torchoscope
 
 MOST = 300_000
@@ -154,7 +155,7 @@ def run_notebook():
     cells = [nbformat.v4.new_code_cell(source) for source in (SETTING, *CELLS.values())]
     notebook = nbformat.v4.new_notebook(cells=cells)
     client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", allow_errors=True
+        notebook, timeout=scope.PATIENCE, kernel_name="python3", allow_errors=True
     )
     client.execute()
     return dict(zip(("setting", *CELLS), (cell.outputs for cell in notebook.cells)))

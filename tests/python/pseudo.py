@@ -20,7 +20,7 @@ import struct
 import termios
 import time
 
-PATIENCE = 30  # seconds: the machine may be busy
+PATIENCE = 120  # seconds: the machine may be busy
 
 
 class Terminal:

@@ -104,18 +104,18 @@ class Explorer:
 
     def press(self, text):
         data = text.encode("latin1" if text == "\xff" else "utf8")
-        limit = time.monotonic() + 30
+        limit = time.monotonic() + scope.PATIENCE
         while data:
             # It may have to write before it can read.
             writable = select.select([], [self.master], [], 0.01)[1]
             if writable:
                 data = data[os.write(self.master, data[:256]) :]
-                limit = time.monotonic() + 30
+                limit = time.monotonic() + scope.PATIENCE
             elif time.monotonic() > limit:
                 raise AssertionError("it reads no keys any more")
             self.drain()
 
-    def end(self, seconds=60):
+    def end(self, seconds=scope.PATIENCE):
         """Ask it to go until it goes; its status."""
         limit = time.monotonic() + seconds
         while self.process.poll() is None:

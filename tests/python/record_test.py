@@ -23,6 +23,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
+import scope
 import torchoscope
 from torchoscope import hooks, recorder
 
@@ -451,7 +452,7 @@ class Together(Clean):
         child = os.fork()
         if child == 0:
             os._exit(0 if self.look(2)["nan"] == 1 else 1)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + scope.PATIENCE
         while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
             if time.monotonic() > deadline:
                 os.kill(child, signal.SIGKILL)

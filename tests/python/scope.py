@@ -3,8 +3,10 @@
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +16,8 @@ PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
 MODELS = ROOT.parent / "shared" / "models"
 VENV = ROOT / "build" / "venv" / "bin" / "python3"
 DEBIAN = Path("/usr/bin/python3")
+# Seconds until something hangs. No test depends on how fast the machine is.
+PATIENCE = 300
 # ASan does not give memory back at once: it grows, and no address is used again.
 UNDER_ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
 
@@ -26,20 +30,35 @@ def built(name, program=PROGRAM):
     return (build.parent if build.name == "src" else build) / name
 
 
-def run(*arguments, seconds=60, **options):
+def run(*arguments, seconds=PATIENCE, **options):
     """The finished program: returncode, stdout and stderr as bytes."""
     command = [PROGRAM, *map(str, arguments)]
     options.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.run(command, capture_output=True, timeout=seconds, **options)
 
 
-def document(*arguments, seconds=60, **options):
+def document(*arguments, seconds=PATIENCE, **options):
     """What the program says with --json. Its exit status may be 0 or 1, never 2."""
     done = run(*arguments, "--json", seconds=seconds, **options)
     if done.returncode not in (0, 1):
         said = done.stderr.decode(errors="replace")
         raise AssertionError(f"{arguments}: status {done.returncode}: {said}")
     return json.loads(done.stdout)
+
+
+def interrupt(child, worked=0.0):
+    """Send SIGINT once the program has a handler for it, which would else be killed, and
+    used some seconds of processor time. What it wrote to stdout and stderr."""
+    ticks = worked * os.sysconf("SC_CLK_TCK")
+    while child.poll() is None:
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+        used = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+        if caught >> (signal.SIGINT - 1) & 1 and int(used[11]) + int(used[12]) >= ticks:
+            break
+        time.sleep(0.001)
+    child.send_signal(signal.SIGINT)
+    return child.communicate(timeout=PATIENCE)
 
 
 @functools.lru_cache

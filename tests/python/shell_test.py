@@ -111,7 +111,7 @@ class Shell(TemporaryFolder):
             [*which, *words],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=scope.PATIENCE,
             cwd=self.folder,
             env={key: value for key, value in env.items() if value is not None},
         )
@@ -410,7 +410,7 @@ class Mistakes(Shell):
             self.addCleanup(child.stderr.close)
             self.assertTrue(any("waiting" in line for line in child.stdout))
             child.send_signal(signal.SIGINT)
-            self.assertEqual(child.wait(timeout=60), 130)
+            self.assertEqual(child.wait(timeout=scope.PATIENCE), 130)
             self.assertNotIn("Traceback", child.stderr.read())
 
 

@@ -21,7 +21,7 @@ import unittest
 
 TMUX = shutil.which("tmux")
 TSTP = 128 + signal.SIGTSTP  # how a shell says that its job was stopped
-PATIENCE = 20  # seconds: the machine may be busy
+PATIENCE = 120  # seconds: the machine may be busy
 
 
 class Terminal:

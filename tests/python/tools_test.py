@@ -4,6 +4,7 @@
 import contextlib
 import importlib.util
 import io
+import os
 import subprocess
 import sys
 import unittest
@@ -173,6 +174,18 @@ class RunTests(TemporaryFolder):
                      "     1  it isn't here: some_test\n", "     1  too late: some_test\n"):
             self.assertIn(line, shown.getvalue())
         self.assertRegex(shown.getvalue(), r"  1  whole file: .* no torch 2.13 .*: some_test")
+
+    def test_tests_write_into_a_home_of_their_own(self):
+        code = "open(os.path.expanduser('~/mark'), 'w').close()"
+        self.write("mark_test.py", SOME_TEST.replace("pass\n", f"import os; {code}\n", 1))
+        with mock.patch.dict(os.environ, HOME=str(self.folder / "user")):
+            (self.folder / "user").mkdir()
+            done = self.tool.run_python(
+                self.folder / "mark_test.py", Path(sys.executable), ""
+            )
+        self.assertEqual(done[1], 0, done[3])
+        self.assertEqual(list((self.folder / "user").iterdir()), [])
+        self.assertTrue((self.folder / "home" / "mark").exists())
 
 
 def is_buffer(name):
