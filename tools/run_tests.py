@@ -229,7 +229,7 @@ def python_jobs():
     for file in sorted(ROOT.glob("tests/python/*_test.py")):
         text = file.read_text()
         both = "# flavours: both" in "".join(text.splitlines()[:5])
-        if venv_torch or not re.search(r"\btorch\b", text):
+        if venv_torch or not re.search(r"^\s*(?:import|from) torch\b", text, re.M):
             yield run_python, file, VENV if VENV.exists() else DEBIAN, ""
         else:
             yield run_python, file, None, ""
