@@ -36,8 +36,7 @@ struct option {
     const char *name; /* without its dashes */
     char letter;      /* its short form, or 0 */
     enum option_kind kind;
-    const char
-        *value;          /* what help calls its value: "N"; or the words that it may be,
+    const char *value;   /* what help calls its value: "N"; or the words that it may be,
                             "params|bytes|name", which are then checked; NULL for a flag */
     size_t at;           /* where in the command's struct the answer goes */
     const char *summary; /* for help */

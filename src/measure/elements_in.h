@@ -7,9 +7,8 @@
 #define ELEMENTS_BLOCK  ((size_t)256 * 1024)  /* bytes given out at once, when copied */
 #define ELEMENTS_DIRECT ((size_t)1024 * 1024) /* the same, when they lie in memory */
 #define ELEMENTS_WINDOW ((size_t)512 * 1024)  /* of the storage, held for gathering */
-#define ELEMENTS_TILE                                                                  \
-    ((size_t)32 * 1024 * 1024) /* most held of a transposed tensor                     \
-                                */
+/* Most bytes held of a transposed tensor. */
+#define ELEMENTS_TILE ((size_t)32 * 1024 * 1024)
 #define ELEMENTS_RANK 255
 
 /* One dimension of what is walked, after those of size 1 are gone and neighbours that

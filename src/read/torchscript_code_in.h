@@ -30,7 +30,7 @@ struct script_code {
     struct script_class *classes;
     uint32_t n, room;
     uint32_t n_functions; /* of these */
-    struct map by_name; /* hash of the name -> index */
+    struct map by_name;   /* hash of the name -> index */
 };
 
 /* Read all code of the archive; texts live in the model. What is damaged is a finding.

@@ -1,13 +1,15 @@
 /* search.h - which rows a person means by a few letters.
  *
- *   conv2              names that contain it, whatever their case; modules whose type
- * is just that; if there are none, types that contain it Conv2d, 7×7        with a
- * capital, ( = or ×: types, arguments, shapes; a capital makes case count conv1|bn1
- * either, each by the same rules layer1.0           with a dot: full names conv*,
- * *.bias      with * or ?: whole names, or whole full names /re/               a
- * Perl-compatible regular expression, by the same rules trainable, frozen  parameters
- * of which the file says so !text              all that does not match, and does not
- * stand below a match
+ *   conv2              names that contain it, whatever their case; also modules whose
+ *                      type is exactly that; if there are none, types that contain it
+ *   Conv2d, 7×7        with a capital, ( = or ×: also types, arguments, shapes; a
+ *                      capital makes case count
+ *   conv1|bn1          either, each by the same rules
+ *   layer1.0           with a dot: full names
+ *   conv*, *.bias      with * or ?: whole names, or whole full names
+ *   /re/               a Perl-compatible regular expression, by the same rules
+ *   trainable, frozen  parameters that the file marks so
+ *   !text              rows that do not match and are not below a match
  *
  * A match must touch the row's own name: one in its parent's part does not count. */
 #ifndef SHOW_SEARCH_H
