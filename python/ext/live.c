@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "read/read.h"
 
 /* ---- making ---- */
 
@@ -131,7 +132,8 @@ static int find_roots(struct live *live, const struct model *model)
     return 0;
 }
 
-static int finish_live(struct live *live, const struct model *model, struct err *err)
+static int finish_live(struct live *live, const struct model *model, bool checkpoint,
+                       struct err *err)
 {
     live->module_of = numbered(live, live->modules, live->n_modules, model->n_objects);
     live->tensor_of = numbered(live, live->tensors, live->n_tensors, model->n_tensors);
@@ -141,8 +143,10 @@ static int finish_live(struct live *live, const struct model *model, struct err 
     live->n_tensor_of = model->n_tensors;
     if (find_roots(live, model) < 0)
         return arena_err(&live->arena, model->path, err);
-    if (live->n_roots == 0)
+    if (live->n_roots == 0 && !checkpoint)
         return err_set(err, ERR_USAGE, "%s holds no module", model->path);
+    if (live->n_roots == 0 && model->n_tensors == 0)
+        return err_set(err, ERR_USAGE, "%s holds no module and no tensor", model->path);
     return 0;
 }
 
@@ -159,11 +163,15 @@ struct model *live_model(PyObject *object, const char *name, struct live **ret_l
 
     if (walk_init(&walk, name, &local) == 0) {
         quiet = quiet_begin(walk.torch, true);
+        if (PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object))
+            walk.build.model->format = "tensors in memory";
         if (live_walk(&walk, object, &local) == 0)
             model = build_finish(&walk.build, &local);
+        if (model && walk.is_checkpoint)
+            read_guess(model); /* without memory for guesses, it does without */
         quiet_end(quiet);
     }
-    if (model && finish_live(walk.live, model, &local) < 0) {
+    if (model && finish_live(walk.live, model, walk.is_checkpoint, &local) < 0) {
         model_free(model);
         model = NULL;
     }

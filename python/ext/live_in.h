@@ -2,6 +2,7 @@
  *
  *   live.c         the door: which object of the model is which Python object
  *   live_walk.c    modules, and what holds them, from the root down
+ *   live_state.c   state_dicts and checkpoints in memory
  *   live_tensor.c  one tensor into the build, with its storage
  *   live_parts.c   tensors made of tensors, or of none: sparse, quantised, wrapped, ...
  *   live_value.c   plain values, and the names of classes and functions
@@ -119,6 +120,7 @@ struct live_task {
     PyObject *object; /* held */
     uint32_t node;
     uint32_t depth; /* of lists and dicts around it, since the last module */
+    uint8_t role;   /* of tensors in lists and dicts: ROLE_PLAIN, ROLE_STATE */
 };
 
 /* Value ids under way into a DICT: key, value, ... */
@@ -149,7 +151,9 @@ struct live_walk {
     PyObject *inside[4]; /* the objects whose attributes are being looked into */
     uint32_t n_inside;
     uint32_t parameter_class;
-    bool is_bad; /* Python has no memory left: an exception is set */
+    bool is_checkpoint;   /* the root is a dict or list: its dicts may be state_dicts */
+    bool role_is_guessed; /* of the tensor that is being added */
+    bool is_bad;          /* Python has no memory left: an exception is set */
 };
 
 /* Hold an object until the model is built. False: it cannot be, stop. */
@@ -161,6 +165,16 @@ bool live_is_tensor(const struct live_walk *walk, PyObject *object);
 struct str live_text(struct live_walk *walk, PyObject *text);
 /* live_walk.c: the object and all that stands below it. */
 int live_walk(struct live_walk *walk, PyObject *object, struct err *err);
+
+/* A node for `object` below the task's, settled or pushed. */
+void live_add(struct live_walk *walk, const struct live_task *task, struct str name,
+              PyObject *object, enum tensor_role role, unsigned flags);
+/* live_state.c: does what a checkpoint holds beside tensors have rows of its own, as in
+ * a file: a dict, or a list of dicts? */
+bool live_has_entries(const struct live_walk *walk, PyObject *object);
+/* Unfold a dict that is a state_dict; false: it is none. If it is the
+ * state of an optimizer, the task's role says so from now on. */
+bool live_unfold_state(struct live_walk *walk, struct live_task *task);
 
 /* An object of TorchScript's in Python, such as packed weights; what it is made of, a
  * new tuple, and the name of its class; NULL, no exception: it does not say. */

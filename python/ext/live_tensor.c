@@ -63,14 +63,17 @@ static void look_device(struct live_walk *walk, struct live_spec *spec)
     Py_XDECREF(device);
 }
 
-static void look_flags(const struct torch *torch, struct live_spec *spec)
+static void look_flags(const struct live_walk *walk, struct live_spec *spec)
 {
     const struct dtype_info *info = dtype_info(spec->tensor.dtype);
-    unsigned flags = TENSOR_GRAD_KNOWN;
+    bool grad = torch_flag(spec->object, NAME_requires_grad);
+    unsigned flags = grad ? TENSOR_GRAD_KNOWN | TENSOR_GRAD : TENSOR_GRAD_KNOWN;
 
-    (void)torch;
-    if (torch_flag(spec->object, NAME_requires_grad))
-        flags |= TENSOR_GRAD;
+    /* A state_dict detaches: what it holds may well be trained. */
+    if (walk->role_is_guessed && !grad && Py_TYPE(spec->object) == walk->torch->tensor)
+        flags = 0;
+    if (walk->role_is_guessed)
+        flags |= TENSOR_ROLE_GUESSED;
     if (info->kind == DTYPE_KIND_COMPLEX && torch_call_flag(spec->object, NAME_is_conj))
         flags |= TENSOR_CONJ;
     if (torch_call_flag(spec->object, NAME_is_neg))
@@ -203,7 +206,7 @@ static void look(struct live_walk *walk, struct live_spec *spec)
     look_class(walk, spec);
     look_dtype(torch, spec);
     look_device(walk, spec);
-    look_flags(torch, spec);
+    look_flags(walk, spec);
     live_look_special(walk, spec);
     if (spec->rank < 0)
         look_shape(torch, spec);

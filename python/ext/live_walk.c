@@ -199,12 +199,12 @@ static bool has_places(const struct live_walk *walk, PyObject *object)
 /* ---- nodes ---- */
 
 static void push(struct live_walk *walk, PyObject *object, uint32_t node,
-                 uint32_t depth)
+                 uint32_t depth, uint8_t role)
 {
     if (live_hold(walk, object) &&
         arena_room(&walk->build.scratch, &walk->tasks, walk->n_tasks, &walk->tasks_room,
                    sizeof *walk->tasks) == 0)
-        walk->tasks[walk->n_tasks++] = (struct live_task){object, node, depth};
+        walk->tasks[walk->n_tasks++] = (struct live_task){object, node, depth, role};
 }
 
 static void put_value(struct live_walk *walk, uint32_t node, PyObject *object)
@@ -215,9 +215,8 @@ static void put_value(struct live_walk *walk, uint32_t node, PyObject *object)
     build_set_object(&walk->build, node, value == VALUE_ID_FAILED ? 0 : value);
 }
 
-/* A node for `object` below the task's, settled or pushed. */
-static void add(struct live_walk *walk, const struct live_task *task, struct str name,
-                PyObject *object, enum tensor_role role, unsigned flags)
+void live_add(struct live_walk *walk, const struct live_task *task, struct str name,
+              PyObject *object, enum tensor_role role, unsigned flags)
 {
     bool module = live_is_module(walk, object);
     uint32_t node;
@@ -229,12 +228,13 @@ static void add(struct live_walk *walk, const struct live_task *task, struct str
     if (flags)
         build_set_flags(&walk->build, node, flags);
     if (module)
-        push(walk, object, node, 0);
+        push(walk, object, node, 0, ROLE_PLAIN);
     else if (live_is_tensor(walk, object))
         live_add_tensor(walk, node, object, role);
     else if (live_is_script_object(walk, object) ||
-             (is_nest(object) && task->depth < NEST_DEPTH && has_places(walk, object)))
-        push(walk, object, node, task->depth + 1);
+             (is_nest(object) && task->depth < NEST_DEPTH &&
+              (has_places(walk, object) || live_has_entries(walk, object))))
+        push(walk, object, node, task->depth + 1, task->role);
     else
         put_value(walk, node, object);
 }
@@ -298,8 +298,8 @@ static void add_parameters(struct live_walk *walk, const struct live_task *task,
     pairs_begin(&pairs, dict);
     while (go_on(walk) && pairs_next(&pairs))
         if (live_hold(walk, pairs.value))
-            add(walk, task, live_text(walk, pairs.key), pairs.value, ROLE_PARAMETER,
-                pairs.value == Py_None ? PLACE_EMPTY : 0);
+            live_add(walk, task, live_text(walk, pairs.key), pairs.value,
+                     ROLE_PARAMETER, pairs.value == Py_None ? PLACE_EMPTY : 0);
     pairs_end(&pairs);
 }
 
@@ -317,8 +317,8 @@ static void add_buffers(struct live_walk *walk, const struct live_task *task,
         if (dicts->temporary)
             temporary = PySequence_Contains(dicts->temporary, pairs.key);
         ext_swallow();
-        add(walk, task, live_text(walk, pairs.key), pairs.value, ROLE_BUFFER,
-            temporary > 0 ? PLACE_BUFFER_TEMP : 0);
+        live_add(walk, task, live_text(walk, pairs.key), pairs.value, ROLE_BUFFER,
+                 temporary > 0 ? PLACE_BUFFER_TEMP : 0);
     }
     pairs_end(&pairs);
 }
@@ -341,7 +341,7 @@ static void add_modules(struct live_walk *walk, const struct live_task *task,
         else if (class_id != NO_CLASS &&
                  class_wraps(model_string(model, model->classes[class_id].name), name))
             flags = PLACE_PREFIX;
-        add(walk, task, name, pairs.value, ROLE_PLAIN, flags);
+        live_add(walk, task, name, pairs.value, ROLE_PLAIN, flags);
     }
     pairs_end(&pairs);
 }
@@ -396,7 +396,7 @@ static void add_attribute(struct live_walk *walk, const struct live_task *task,
                           enum live_key_kind kind, struct str name, PyObject *value)
 {
     if (has_places(walk, value))
-        add(walk, task, name, value, ROLE_PLAIN, PLACE_ATTRIBUTE);
+        live_add(walk, task, name, value, ROLE_PLAIN, PLACE_ATTRIBUTE);
     else
         note(walk, kind == KEY_HIDDEN ? &walk->hidden : &walk->args, name,
              live_value(walk, value));
@@ -553,8 +553,8 @@ static void unfold_dict(struct live_walk *walk, const struct live_task *task)
                 continue;
             Py_DECREF(text);
         }
-        add(walk, task, live_text(walk, text ? text : pairs.key), pairs.value,
-            ROLE_PLAIN, 0);
+        live_add(walk, task, live_text(walk, text ? text : pairs.key), pairs.value,
+                 (enum tensor_role)task->role, 0);
     }
     pairs_end(&pairs);
 }
@@ -573,7 +573,7 @@ static void unfold_items(struct live_walk *walk, const struct live_task *task)
             break;
         }
         PyOS_snprintf(name, sizeof name, "%zd", i);
-        add(walk, task, str_of(name), item, ROLE_PLAIN, 0);
+        live_add(walk, task, str_of(name), item, (enum tensor_role)task->role, 0);
         Py_DECREF(item);
     }
 }
@@ -604,7 +604,7 @@ static uint32_t unfold_packed(struct live_walk *walk, const struct live_task *ta
 
         PyOS_snprintf(text, sizeof text, "%zd", i);
         if (!live_is_tensor(walk, part)) {
-            add(walk, task, str_of(text), part, ROLE_PLAIN, 0);
+            live_add(walk, task, str_of(text), part, ROLE_PLAIN, 0);
             continue;
         }
         node = build_node(&walk->build, task->node, PLACE_TENSOR, str_of(text));
@@ -642,6 +642,7 @@ static uint32_t enter(struct live_walk *walk, const struct live_task *task, bool
 static void unfold_nest(struct live_walk *walk, const struct live_task *task)
 {
     uint32_t class_id = NO_CLASS;
+    struct live_task inner = *task;
     struct object *object;
 
     if (PyDict_CheckExact(task->object))
@@ -652,8 +653,10 @@ static void unfold_nest(struct live_walk *walk, const struct live_task *task)
         class_id = build_class(&walk->build, STR("tuple"));
     else
         class_id = live_class(walk, Py_TYPE(task->object));
-    if (PyDict_Check(task->object))
-        unfold_dict(walk, task);
+    if (live_unfold_state(walk, &inner))
+        ;
+    else if (PyDict_Check(task->object))
+        unfold_dict(walk, &inner);
     else if (is_nest(task->object))
         unfold_items(walk, task);
     else if (live_is_script_object(walk, task->object))
@@ -701,7 +704,8 @@ int live_walk(struct live_walk *walk, PyObject *object, struct err *err)
 {
     if (live_is_module(walk, object))
         build_set_kind(&walk->build, 0, PLACE_MODULE);
-    push(walk, object, 0, 0);
+    walk->is_checkpoint = is_nest(object);
+    push(walk, object, 0, 0, ROLE_PLAIN);
     while (walk->n_tasks > 0 && go_on(walk)) {
         struct live_task task = walk->tasks[--walk->n_tasks];
 

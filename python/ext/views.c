@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/base.h"
 #include "export/export.h"
 #include "export/exporters.h"
 #include "ext/answers_in.h"
@@ -29,6 +30,27 @@ static bool take_limit(PyObject *object, const char *name, uint32_t *ret_limit)
     return true;
 }
 
+/* As --flat: True is a flag without a value, which means the leaves. */
+static bool take_flat(PyObject *flat, const char **ret_flat)
+{
+    static const char *const kinds[] = {"leaves", "tensors"};
+
+    if (!flat || flat == Py_None || flat == Py_False)
+        return true;
+    if (flat == Py_True) {
+        *ret_flat = kinds[0];
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (PyUnicode_Check(flat) &&
+            PyUnicode_CompareWithASCIIString(flat, kinds[i]) == 0) {
+            *ret_flat = kinds[i];
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError, "flat is True, 'leaves' or 'tensors', not %R", flat);
+    return false;
+}
+
 static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
 {
     static const char *const names[] = {
@@ -36,18 +58,18 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
         "all",     "expand", "width", "ascii", "colour",  "closing", "title",
         "theme",   "totals", "place", "form",  NULL};
     struct printed_wanted *view = &wanted->export.view;
-    PyObject *depth = NULL, *top = NULL;
+    PyObject *depth = NULL, *top = NULL, *flat = NULL;
     const char *theme = NULL;
     int reverse = 0, all = 0, expand = 0, ascii = 0, totals = 0;
 
     *wanted = (struct wanted){.closing = 1};
     *view = (struct printed_wanted)PRINTED_WANTED_INIT;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|$zOOzpzzppIpppzzpIz", (char **)(uintptr_t)names,
-            &view->columns, &depth, &top, &view->sort, &reverse, &view->filter,
-            &view->flat, &all, &expand, &view->width, &ascii, &wanted->colour,
-            &wanted->closing, &wanted->export.title, &theme, &totals,
-            &wanted->export.place, &wanted->form))
+            args, kwargs, "|$zOOzpzOppIpppzzpIz", (char **)(uintptr_t)names,
+            &view->columns, &depth, &top, &view->sort, &reverse, &view->filter, &flat,
+            &all, &expand, &view->width, &ascii, &wanted->colour, &wanted->closing,
+            &wanted->export.title, &theme, &totals, &wanted->export.place,
+            &wanted->form))
         return false;
     view->reverse = reverse;
     view->all = all;
@@ -59,7 +81,7 @@ static bool take_wanted(struct wanted *wanted, PyObject *args, PyObject *kwargs)
         return false;
     }
     wanted->export.theme = theme;
-    return take_limit(depth, "depth", &view->depth) &&
+    return take_flat(flat, &view->flat) && take_limit(depth, "depth", &view->depth) &&
            take_limit(top, "top", &view->top);
 }
 

@@ -44,7 +44,7 @@ class _View(TypedDict, total=False):
     sort: str | None
     reverse: bool
     filter: str | None
-    flat: Literal["leaves", "tensors"] | None
+    flat: Literal["leaves", "tensors"] | bool | None
     all: bool
     expand: bool
     width: int | None
@@ -59,6 +59,9 @@ class _Page(_View, total=False):
 class _Shown:
     def tree(self, **wanted: Unpack[_View]) -> str: ...
     def rows(self, **wanted: Unpack[_View]) -> list[dict[str, Any]]: ...
+    def to_pandas(
+        self, table: Literal["tensors", "modules", "calls", "parameters"] | None = None
+    ) -> Any: ...
     @property
     def json(self) -> dict[str, Any]: ...
     @property

@@ -61,7 +61,8 @@ class Diff:
 
 
 def diff(a, b, *, structure=False, rtol=0.0, atol=0.0):
-    """How `a` became `b`: each a module, the name of a file, a Model or a Recording.
+    """How `a` became `b`: each a module, a state_dict, a file's name, a Model or a
+    Recording.
     structure=True: names, shapes and dtypes only. Values are close if
     |a - b| <= atol + rtol |a|."""
     sides = _side(a, "a"), _side(b, "b")

@@ -11,10 +11,11 @@ from torchoscope.shown import Shown, terminal_width
 
 def explore(thing, *inputs, warmup=None, **kwargs):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
-    summary, a diff or a file: in the terminal explorer, until the user leaves it; in a
-    notebook as HTML; where there is no terminal as text on standard output."""
+    summary, a diff, a state_dict or a file: in the terminal explorer, until the user
+    leaves it; in a notebook as HTML; where there is no terminal as text on standard
+    output."""
     error = live = again = None
-    if isinstance(thing, (str, os.PathLike)):
+    if isinstance(thing, (str, os.PathLike, dict, list, tuple)):
         thing = open_file(thing)
     if not _shows_itself(thing):
         from torchoscope.summaries import look

@@ -197,7 +197,7 @@ class Model(Shown):
 
     def __repr__(self):
         counts = self._model.show(0)
-        kind = "live module" if self._model.live else counts["format"]
+        kind = counts["format"]
         n = counts["counts"]
         return (
             f"<torchoscope.Model {counts['path']}: {kind}, {n['tensors']:,} tensors, "
@@ -206,8 +206,8 @@ class Model(Shown):
 
 
 def open(what):
-    """A Recording of a .scope file; a Model of any other file (or folder), and of a
-    live module or an object that holds some."""
+    """A Recording of a .scope file; a Model of any other file (or folder), of a live
+    module or an object that holds some, and of a state_dict or checkpoint in memory."""
     if isinstance(what, (Model, Recording)):
         return what
     if isinstance(what, (str, bytes, os.PathLike)) and _core.is_run(what):

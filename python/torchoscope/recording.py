@@ -142,6 +142,7 @@ class Recording(Shown):
     """A recorded execution of a model, from a file or from record()."""
 
     _document = "run"
+    _tables = ("modules", "calls", "parameters", "tensors")
 
     def __init__(self, run=None, source=None):
         self._run = run

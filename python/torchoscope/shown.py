@@ -18,10 +18,11 @@ class Shown(Displayed):
     """str() is the tree. `_now()` gives what answers: a _core.Model or _core.Run."""
 
     _document = "tree"
+    _tables = ("tensors", "modules")  # the first is what to_pandas() gives
 
     def tree(self, **wanted):
         """The tree as text. By keywords: columns ("params,memory"), depth, top, sort,
-        reverse, filter, flat ("leaves", "tensors"), all, expand, width, ascii, colour,
+        reverse, filter, flat (True or "leaves", "tensors"), all, expand, width, ascii, colour,
         closing (False: without the lines below it)."""
         return self._now().text(**wanted).rstrip("\n")
 
@@ -38,6 +39,13 @@ class Shown(Displayed):
     def rows(self, **wanted):
         """The rows of tree(**wanted), as a list of dicts of texts."""
         return self._now().rows(**wanted)
+
+    def to_pandas(self, table=None):
+        """A table as a pandas.DataFrame, with the names of docs/json.md: "tensors",
+        "modules"; of a recording or summary also "calls", "parameters"."""
+        from torchoscope.tables import frame
+
+        return frame(self._now(), table or self._tables[0], self._tables)
 
     @property
     def json(self):

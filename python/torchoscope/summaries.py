@@ -10,6 +10,7 @@ import torch
 from torchoscope import _core
 from torchoscope.inputs import Inputs
 from torchoscope.recorder import record
+from torchoscope.recording import Recording
 from torchoscope.restore import Attributes, modules_of, state_guard
 from torchoscope.shown import Shown, terminal_width
 
@@ -52,6 +53,10 @@ class Summary(Shown):
 
     def _now(self):
         return self._core
+
+    @property
+    def _tables(self):
+        return Recording._tables if self.recording else ("modules", "tensors")
 
     def _alive(self):
         return self.recording and self.recording._alive()

@@ -33,6 +33,12 @@ struct model *read_model(const char *path, struct work *work, struct err *err);
 struct model *read_model_memory(const void *at, size_t size, const char *name,
                                 struct work *work, struct err *err);
 
+/* What a state_dict does not say, for makers of models elsewhere: is a tensor with this
+ * last name a buffer, and, once the model is built, which kinds of layers it has. -1:
+ * memory is spent (what was guessed stays). */
+bool read_is_buffer(struct str last_name);
+int read_guess(struct model *model);
+
 /* Look at what opening leaves out: where entries of a zip archive hold tensor data, at
  * their own headers and, with `data`, at the checksums of all bytes. What is found may
  * repeat what the model of the same file says; nothing is found in other files, and in

@@ -198,3 +198,13 @@ struct model *read_model_memory(const void *at, size_t size, const char *name,
 
     return blob ? read_blob(blob, name, false, work, err) : NULL;
 }
+
+bool read_is_buffer(struct str last_name)
+{
+    return guess_is_buffer(last_name);
+}
+
+int read_guess(struct model *model)
+{
+    return guess_layers(model);
+}

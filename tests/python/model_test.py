@@ -3,6 +3,7 @@
 
 import contextlib
 import gc
+import importlib.util
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import torch
 from torch import nn
@@ -413,6 +415,138 @@ class Differences(WithFile):
 def resident():
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class InMemory(unittest.TestCase):
+    """State_dicts and checkpoints that were loaded, or not saved yet."""
+
+    def setUp(self):
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8))
+        self.state = self.model.state_dict()
+
+    def saved(self, thing):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "OrderedDict"
+            torch.save(thing, path)
+            return torchoscope.open(path)
+
+    def lines(self, opened):
+        return [
+            line.partition("│")[0].split(": ", 1)[-1]
+            for line in opened.tree(columns="params,memory", closing=False).splitlines()
+        ]
+
+    def test_a_state_dict_shows_what_its_file_shows(self):
+        opened = torchoscope.open(self.state)
+        self.assertEqual(self.lines(opened)[1:], self.lines(self.saved(self.state))[1:])
+        self.assertIn("~linear 4→8", str(opened))
+        self.assertEqual(opened["0.weight"].role, "parameter")
+        self.assertEqual(opened["1.running_mean"].role, "buffer")
+        self.assertEqual(opened["1.num_batches_tracked"].role, "buffer")
+        self.assertEqual(opened["0"].params, 40)
+        self.assertNotIn("frozen", str(opened))  # a state_dict does not say
+        with torch.no_grad():
+            self.model[0].weight.fill_(3)
+        self.assertEqual(opened["0.weight"].mean, 3)
+
+    def test_a_checkpoint(self):
+        optimizer = torch.optim.Adam(self.model.parameters())
+        self.model(torch.randn(3, 4)).sum().backward()
+        optimizer.step()
+        whole = {"epoch": 3, "model": self.state, "optimizer": optimizer.state_dict()}
+        opened = torchoscope.open(whole)
+        self.assertEqual(opened["epoch"], 3)
+        self.assertEqual(opened.json["counts"]["unique"], 56)
+        state = "optimizer.state.0.exp_avg"
+        self.assertEqual(opened[state].role, self.saved(whole)[state].role)
+        self.assertTrue(torchoscope.diff(whole, self.saved(whole)).equal)
+
+    def test_diff_and_explore_take_it(self):
+        self.assertTrue(torchoscope.diff(self.state, self.model).equal)
+        other = {**self.state, "0.weight": self.state["0.weight"] + 1}
+        self.assertFalse(torchoscope.diff(self.state, other).equal)
+        self.assertIn("0.weight", str(torchoscope.diff(self.model, other)))
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            torchoscope.explore(dict(self.state))
+        self.assertIn("~batchnorm 8", shown.getvalue())
+        with self.assertRaisesRegex(TypeError, "takes no inputs"):
+            torchoscope.explore(self.state, (3, 4))
+
+    def test_odd_dicts(self):
+        for thing in ({}, {"a": 1}, [], [1, 2], ((), {"a": []})):
+            with self.assertRaisesRegex(TypeError, "no module and no tensor"):
+                torchoscope.open(thing)
+        deep = "a." * 100 + "weight"
+        odd = {deep: torch.ones(1), "": torch.ones(2), "x.": torch.ones(3), 5: None}
+        self.assertEqual(torchoscope.open(odd).json["counts"]["tensors"], 3)
+        self.assertEqual(torchoscope.open([torch.ones(2)])["0"].shape, [2])
+        with self.assertRaises(TypeError):
+            torchoscope.record(self.state).__enter__()
+
+    def test_flat_is_a_flag_too(self):
+        opened = torchoscope.open(self.model)
+        self.assertEqual(opened.tree(flat=True), opened.tree(flat="leaves"))
+        self.assertEqual(opened.tree(flat=False), opened.tree())
+        self.assertEqual(len(opened.rows(flat="tensors")), 7)
+        with self.assertRaisesRegex(ValueError, "'leaves' or 'tensors', not 'all'"):
+            opened.tree(flat="all")
+
+
+class FakePandas:
+    """As much of pandas as to_pandas() uses."""
+
+    class DataFrame:
+        def __init__(self, rows, columns):
+            self.rows, self.columns = rows, columns
+
+        def __getitem__(self, name):
+            return [row.get(name) for row in self.rows]
+
+
+class Pandas(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+        self.fake = mock.patch.dict(sys.modules, {"pandas": FakePandas})
+
+    def test_of_a_model(self):
+        with self.fake:
+            frame = torchoscope.open(self.model).to_pandas()
+            self.assertEqual(frame["name"], ["0.weight", "0.bias"])
+            self.assertEqual(frame["numel"], [32, 8])
+            frame = torchoscope.open(self.model).to_pandas("modules")
+            self.assertEqual(frame["params"], [40, 40, 0])
+            with self.assertRaisesRegex(ValueError, "one of tensors, modules, not"):
+                torchoscope.open(self.model).to_pandas("calls")
+
+    def test_of_a_recording_and_a_summary(self):
+        found = torchoscope.summary(self.model, (3, 4), backward=True)
+        with self.fake:
+            for one in (found, found.recording):
+                frame = one.to_pandas()
+                self.assertEqual(frame["calls"], [1, 1, 1])
+                self.assertEqual(frame["out_shape"], [[3, 8]] * 3)
+                frame = one.to_pandas("calls")
+                self.assertEqual(frame["name"], ["", "0", "1"])
+                self.assertEqual(frame["out_min"][2], 0)
+                frame = one.to_pandas("parameters")
+                self.assertIn("std", frame.columns)
+                self.assertEqual(len(one.to_pandas("tensors")["name"]), 2)
+            frame = torchoscope.summary(self.model).to_pandas()
+            self.assertEqual(frame["name"], ["", "0", "1"])
+
+    def test_without_pandas_it_says_what_to_do(self):
+        with mock.patch.dict(sys.modules, {"pandas": None}):
+            with self.assertRaisesRegex(ImportError, "pip install pandas"):
+                torchoscope.open(self.model).to_pandas()
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "there is no pandas")
+    def test_real_frames(self):
+        found = torchoscope.summary(self.model, (3, 4))
+        self.assertEqual(found.to_pandas("calls").shape[0], 3)
+        self.assertEqual(found.to_pandas()["params"].sum(), 80)
 
 
 if __name__ == "__main__":
