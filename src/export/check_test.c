@@ -51,7 +51,7 @@ TEST(a_check_is_said_in_sentences)
     sentence(&s, CHECK_PICKLE, 0, &text);
     CHECK_STR(buf_cstr(&text), "none: the format holds no code");
     sentence(&s, CHECK_TENSORS, 0, &text);
-    CHECK_STR(buf_cstr(&text), "3 of 4 lie inside their storages");
+    CHECK_STR(buf_cstr(&text), "4 of 5 lie inside their storages");
     sentence(&s, CHECK_VALUES, 0, &text);
     CHECK_STR(buf_cstr(&text), "a.bias holds 1 NaN among 2 values");
     sentence(&s, CHECK_VALUES, 1, &text);

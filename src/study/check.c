@@ -215,19 +215,42 @@ static bool has_data(const struct tensor *tensor)
     return !(tensor->flags & (TENSOR_META | TENSOR_SHAPE_ONLY));
 }
 
+static bool lies_inside(const struct model *model, const struct tensor *tensor)
+{
+    return tensor->dtype == DTYPE_UNKNOWN || model->no_values ||
+           tensor_readable(model, tensor, NULL);
+}
+
+/* The tensor at a place with its parts, which are not counted by themselves. */
+static void look_at_tensor(struct making *self, uint32_t place)
+{
+    const struct model *model = self->model;
+    bool data = false, inside = true;
+
+    for (uint32_t p = place; p < model->end[place]; p++) {
+        if (model->kind[p] != PLACE_TENSOR || !has_data(place_tensor(model, p)))
+            continue;
+        data = true;
+        inside &= lies_inside(model, place_tensor(model, p));
+    }
+    self->check->tensors += data;
+    self->check->inside += data && inside;
+}
+
 static int look_at_tensors(struct making *self)
 {
+    const struct model *model = self->model;
     struct check *check = self->check;
 
-    for (uint32_t i = 0; i < self->model->n_tensors; i++) {
-        const struct tensor *tensor = &self->model->tensors[i];
-
-        if (!has_data(tensor))
-            continue;
-        check->tensors++;
-        check->inside += tensor->dtype == DTYPE_UNKNOWN || self->model->no_values ||
-                         tensor_readable(self->model, tensor, NULL);
-    }
+    for (uint32_t p = 0; p < model->n_places;
+         p = model->kind[p] == PLACE_TENSOR ? model->end[p] : p + 1)
+        if (model->kind[p] == PLACE_TENSOR)
+            look_at_tensor(self, p);
+    /* Those in attributes have no place: they count where they are amiss. */
+    for (uint32_t i = 0; i < model->n_tensors; i++)
+        check->tensors += model->tensors[i].place == NO_PLACE &&
+                          has_data(&model->tensors[i]) &&
+                          !lies_inside(model, &model->tensors[i]);
     if (check->inside < check->tensors)
         return add(self, CHECK_TENSORS, CHECK_ALARM, CHECK_SAYS_COUNT, 0);
     if (is_fine(check, CHECK_TENSORS))

@@ -54,14 +54,15 @@ struct check {
     uint32_t n, room;
     struct finding *findings; /* the model's and those made here */
     uint32_t n_findings, findings_room;
-    uint32_t allowed;         /* globals that only the user's patterns make known */
-    uint64_t entries;         /* of an archive; files of a sharded model */
-    bool data_verified;       /* the checksums of all its bytes were compared */
-    uint32_t tensors, inside; /* unique ones that have data; those that can be read */
-    uint64_t values;          /* looked at */
-    uint32_t unread;          /* tensors whose values were not */
-    bool stopped;             /* ... because somebody asked to stop */
-    uint32_t expected;        /* tensors */
+    uint32_t allowed;   /* globals that only the user's patterns make known */
+    uint64_t entries;   /* of an archive; files of a sharded model */
+    bool data_verified; /* the checksums of all its bytes were compared */
+    uint32_t tensors;   /* places of those that have data, as info counts them */
+    uint32_t inside;    /* of them, those that can be read */
+    uint64_t values;    /* looked at */
+    uint32_t unread;    /* tensors whose values were not */
+    bool stopped;       /* ... because somebody asked to stop */
+    uint32_t expected;  /* tensors */
 };
 
 /* What is known of values: by tensor, NULL where it is not known. */
