@@ -88,10 +88,7 @@ static int walk_init(struct live_walk *walk, const char *name, struct err *err)
 
 static void walk_release(struct live_walk *walk)
 {
-    if (walk->build.model)
-        build_release(&walk->build);
-    else
-        arena_release(&walk->build.scratch);
+    build_release(&walk->build);
     live_free(walk->live);
     Py_XDECREF(walk->held);
     Py_XDECREF(walk->function_types);

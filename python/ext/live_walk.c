@@ -60,8 +60,7 @@ bool live_is_tensor(const struct live_walk *walk, PyObject *object)
 
 static bool go_on(const struct live_walk *walk)
 {
-    return !walk->is_bad && !walk->build.model->arena.spent &&
-           !walk->build.scratch.spent;
+    return !walk->is_bad && !build_spent(&walk->build);
 }
 
 struct str live_text(struct live_walk *walk, PyObject *text)

@@ -190,6 +190,11 @@ void arena_drop_part(void *at, size_t from, size_t to)
     HIDE((char *)at + from, to - from);
 }
 
+void arena_reuse_part(void *at, size_t from, size_t to)
+{
+    SHOW((char *)at + from, to - from);
+}
+
 void arena_drop(void *at, size_t n)
 {
     arena_drop_part(at, 0, n);

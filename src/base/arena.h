@@ -35,6 +35,9 @@ void arena_drop(void *at, size_t n);
 /* The same for the bytes from `from` up to `to`. */
 void arena_drop_part(void *at, size_t from, size_t to);
 
+/* Use such bytes again, for something else: what they are now is not known. */
+void arena_reuse_part(void *at, size_t from, size_t to);
+
 /* Copies that end in NUL as well. `at` is NULL when the arena is spent. */
 struct str arena_str(struct arena *arena, struct str s);
 char *arena_printf(struct arena *arena, const char *format, ...)

@@ -73,6 +73,8 @@ static int make_room(struct map *map)
     }
     if (map->n < map->mask / 2)
         return 0;
+    if (map->arena->spent) /* a flood of keys is not to copy the table each time */
+        return -1;
     if (map->mask >= UINT32_MAX / 4) {
         map->arena->spent = true;
         return -1;

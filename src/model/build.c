@@ -21,6 +21,7 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     memset(build, 0, sizeof *build);
     build->work = work;
     arena_init(&build->scratch, limit);
+    arena_init(&build->own, limit);
     arena_init(&arena, limit);
     model = arena_alloc(&arena, sizeof *model);
     if (!model)
@@ -31,10 +32,10 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     copy = arena_str(&model->arena, str_of(path));
     model->path = copy.at;
     model->format = "";
-    map_init(&build->by_dims, &build->scratch);
-    map_init(&build->by_class, &build->scratch);
-    map_init(&build->by_tensor, &build->scratch);
-    map_init(&build->by_global, &build->scratch);
+    map_init(&build->by_dims, &build->own);
+    map_init(&build->by_class, &build->own);
+    map_init(&build->by_tensor, &build->own);
+    map_init(&build->by_global, &build->own);
     /* The sizes of a scalar are an address in `dims` too: let there be one. */
     if (!copy.at ||
         arena_room(&model->arena, &model->dims, 0, &model->dims_room,
@@ -58,6 +59,28 @@ void build_release(struct build *build)
     model_free(build->model);
     build->model = NULL;
     arena_release(&build->scratch);
+    arena_release(&build->own);
+}
+
+bool build_spent(const struct build *build)
+{
+    return build->model->arena.spent || build->scratch.spent || build->own.spent;
+}
+
+struct arena build_scratch_begin(struct build *build)
+{
+    struct arena before = build->scratch;
+
+    arena_init(&build->scratch,
+               before.limit > before.used ? before.limit - before.used : 1);
+    return before;
+}
+
+void build_scratch_end(struct build *build, struct arena before)
+{
+    before.spent |= build->scratch.spent;
+    arena_release(&build->scratch);
+    build->scratch = before;
 }
 
 /* A tensor often has a module of its own. */
@@ -69,7 +92,7 @@ void build_reserve(struct build *build, size_t n)
                   sizeof *model->tensors);
     arena_reserve(&model->arena, &model->storages, n, &model->storages_room,
                   sizeof *model->storages);
-    arena_reserve(&build->scratch, &build->firsts, n, &build->firsts_room,
+    arena_reserve(&build->own, &build->firsts, n, &build->firsts_room,
                   sizeof *build->firsts);
 }
 
@@ -398,7 +421,7 @@ static int order_nodes(struct build *build)
     uint32_t n = build->n_nodes, *place_of, i;
     struct pickle_log *log = &model->pickle;
 
-    place_of = arena_array(&build->scratch, n, sizeof *place_of);
+    place_of = arena_array(&build->own, n, sizeof *place_of);
     if (!place_of)
         return -1;
     number_nodes(build, place_of);
@@ -501,8 +524,8 @@ struct model *build_finish(struct build *build, struct err *err)
     struct model *model = build->model;
     size_t n = build->n_nodes;
 
-    if (model->arena.spent || build->scratch.spent) {
-        allow(&build->scratch, n * sizeof(uint32_t) + 64 * KIB);
+    if (build_spent(build)) {
+        allow(&build->own, n * sizeof(uint32_t) + 64 * KIB);
         allow(&model->arena, n * 2 + 512 * KIB);
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, 0,
                       "the file needs more memory than its size allows; what came "

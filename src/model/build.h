@@ -19,6 +19,7 @@ struct build {
     struct model *model;  /* being made; owned until build_finish() */
     struct work *work;    /* borrowed, may be NULL */
     struct arena scratch; /* for the reader; released with the build */
+    struct arena own;     /* for the build: its nodes, and what finds things in it */
     struct build_node *nodes;
     uint32_t *next; /* by node: its next sibling */
     uint32_t n_nodes, nodes_room;
@@ -32,7 +33,8 @@ struct build {
 };
 
 /* Begin a model. `path` is what the user gave, `limit` the memory that the model (and,
- * apart from it, the scratch arena) may take. The root node is 0, a group. */
+ * apart from it, each of the build's two arenas) may take. The root node is 0, a group.
+ */
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err);
 /* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs
@@ -43,6 +45,14 @@ struct model *build_finish(struct build *build, struct err *err);
 void model_seal(struct model *model);
 /* Drop what build_finish() did not hand out. Always call it. */
 void build_release(struct build *build);
+/* Was some request for memory refused? */
+bool build_spent(const struct build *build);
+
+/* A reader that reads one of many small files inside a file: what it takes from the
+ * scratch arena in between goes back at the end. Nothing of it may be looked at
+ * afterwards, and what was there before is out of reach until then. */
+struct arena build_scratch_begin(struct build *build);
+void build_scratch_end(struct build *build, struct arena before);
 
 /* Say about how many tensors are to come, each in a storage of its own. */
 void build_reserve(struct build *build, size_t n_tensors);
@@ -104,6 +114,9 @@ uint32_t build_storage_part(struct build *build, struct storage *storage,
  * (inside an attribute); its number is still returned, or NO_OBJECT. */
 uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
                       const int64_t *shape, const int64_t *strides, int rank);
+/* Take back the tensor that was made last, for the sake of its storage: `node`, where it
+ * stands, is empty again. False: others may refer to it, and it stays. */
+bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor);
 /* A further place of a tensor made before. */
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);
 uint16_t build_device(struct build *build, struct str name);

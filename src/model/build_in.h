@@ -11,9 +11,9 @@
 
 /* The nodes of the tree under way are columns of one length. Of these the model has
  * `parent`, `name` and `object` already, which become those of its places, and `end`,
- * which until then says what the last child of a node is; the others are in scratch
- * memory. Children hang in a ring, in the order they came: the last of them leads to
- * the first. */
+ * which until then says what the last child of a node is; the others are in the
+ * build's own memory. Children hang in a ring, in the order they came: the last of them
+ * leads to the first. */
 struct build_node {
     uint8_t kind, flags;
     uint8_t listed;    /* enum listed */

@@ -18,7 +18,7 @@ static int more_nodes(struct build *build)
     } columns[] = {
         {&model->arena, &model->parent}, {&model->arena, &model->name},
         {&model->arena, &model->object}, {&model->arena, &model->end},
-        {&build->scratch, &build->next}, {&build->scratch, &build->nodes},
+        {&build->own, &build->next},     {&build->own, &build->nodes},
     };
     uint32_t n = build->nodes_room, room = n;
 
@@ -116,7 +116,7 @@ static int grow_table(struct build *build)
 {
     uint32_t before = build->by_name_room;
 
-    if (arena_double(&build->scratch, &build->by_name, &build->by_name_room,
+    if (arena_double(&build->own, &build->by_name, &build->by_name_room,
                      sizeof *build->by_name) < 0)
         return -1;
     memset(build->by_name, 0, before * sizeof *build->by_name);
@@ -130,8 +130,7 @@ static int grow_table(struct build *build)
 static int reserve_table(struct build *build)
 {
     if (!build->by_name) {
-        build->by_name =
-            arena_array(&build->scratch, FIRST_SLOTS, sizeof *build->by_name);
+        build->by_name = arena_array(&build->own, FIRST_SLOTS, sizeof *build->by_name);
         build->by_name_room = build->by_name ? FIRST_SLOTS : 0;
         return build->by_name ? 0 : -1;
     }

@@ -154,7 +154,7 @@ void build_sort_siblings(struct build *build)
     for (uint32_t node = 0; node < build->n_nodes; node++) {
         if (!build->nodes[node].dotted || is_ascending(build, node, &n))
             continue;
-        arena_init(&arena, build->scratch.limit);
+        arena_init(&arena, build->own.limit);
         sort_children(build, node, n, &arena);
         arena_release(&arena);
     }

@@ -132,7 +132,7 @@ static bool can_be_tied(const struct tensor *tensor)
 static uint32_t *first_of_storage(struct build *build, uint32_t storage)
 {
     while (build->n_firsts <= storage) {
-        if (arena_room(&build->scratch, &build->firsts, build->n_firsts,
+        if (arena_room(&build->own, &build->firsts, build->n_firsts,
                        &build->firsts_room, sizeof *build->firsts) < 0)
             return NULL;
         build->firsts[build->n_firsts++] = NO_OBJECT;
@@ -217,6 +217,25 @@ uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
     if (id != NO_OBJECT && node != NO_PLACE)
         build_tensor_again(build, node, id);
     return id;
+}
+
+bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor)
+{
+    struct model *model = build->model;
+    uint32_t storage;
+
+    if (tensor + 1 != model->n_tensors || build_tensor_at(build, node) != tensor)
+        return false;
+    storage = model->tensors[tensor].storage;
+    if (can_be_tied(&model->tensors[tensor])) {
+        if (build->firsts[storage] != tensor)
+            return false;
+        build->firsts[storage] = NO_OBJECT;
+    }
+    build_set_kind(build, node, PLACE_VALUE);
+    build_set_object(build, node, VALUE_ID_NONE);
+    model->n_tensors--;
+    return true;
 }
 
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor)

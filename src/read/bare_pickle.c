@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "read/input_in.h"
+#include "read/pickle_load_in.h"
 #include "read/pickle_value_in.h"
 #include "read/torch_fold_in.h"
 
@@ -9,9 +10,8 @@
  * training_args, models of other libraries. Several may follow one another in one file.
  */
 
-#define PICKLE_MOST_BYTES (1 * GIB)
-#define PICKLES_MOST      64
-#define SURE_PICKLE       30 /* every torch file begins like one, too */
+#define PICKLES_MOST 64
+#define SURE_PICKLE  30 /* every torch file begins like one, too */
 
 static int bare_pickle_knows(const struct input *input)
 {
@@ -25,15 +25,6 @@ static uint32_t no_storage(void *user, const struct pickle *pickle, node_id pers
 {
     (void)user, (void)pickle, (void)persistent;
     return NO_STORAGE;
-}
-
-/* Fold what the pickle made into `place`. */
-static int fold(struct input *input, struct build *build, const struct pickle *pickle,
-                uint32_t place, struct err *err)
-{
-    const struct torch_dialect dialect = {.storage = no_storage, .input = input};
-
-    return torch_fold(build, place, pickle, pickle->result, &dialect, err);
 }
 
 /* A value alone has no room for others below it. */
@@ -51,6 +42,42 @@ struct bare {
     struct bytes in;
     uint32_t n; /* pickles so far */
 };
+
+/* What the pickle has as it stands in the file. */
+static bool where(void *user, struct str bytes, uint64_t *ret_at)
+{
+    const struct bare *bare = user;
+    uintptr_t at = (uintptr_t)bytes.at, begin = (uintptr_t)bare->all.at;
+
+    if (at < begin || at - begin > bare->all.len ||
+        bytes.len > bare->all.len - (at - begin))
+        return false;
+    *ret_at = at - begin;
+    return true;
+}
+
+static int load(void *user, struct str bytes, struct err *err)
+{
+    const struct bare *bare = user;
+    uint64_t at;
+
+    if (!where(user, bytes, &at))
+        return 0;
+    return pickle_load_rest(bare->input->blob, bare->all, bytes, err);
+}
+
+/* Fold what the pickle made into `place`. */
+static int fold(struct bare *bare, const struct pickle *pickle, uint32_t place,
+                struct err *err)
+{
+    const struct torch_dialect dialect = {.storage = no_storage,
+                                          .where = where,
+                                          .load = load,
+                                          .user = bare,
+                                          .input = bare->input};
+
+    return torch_fold(bare->build, place, pickle, pickle->result, &dialect, err);
+}
 
 /* Does another pickle begin where the last one ended? */
 static bool another_follows(const struct bare *bare)
@@ -81,7 +108,7 @@ static int read_next(struct bare *bare, struct pickle *pickle, struct err *err)
         place = build_node(build, place, PLACE_GROUP, str_of(title));
     if (place == NO_PLACE)
         return arena_err(&build->model->arena, bare->input->path, err);
-    return fold(bare->input, build, pickle, place, err);
+    return fold(bare, pickle, place, err);
 }
 
 /* What lies behind the STOP is no part of the pickle, but somebody put it there. */
@@ -113,7 +140,7 @@ static int bare_pickle_read(struct input *input, struct build *build, struct err
 
     if (!pickle)
         return arena_err(&build->scratch, input->path, err);
-    if (input_load(input, build, PICKLE_MOST_BYTES, &bare.all, err) < 0)
+    if (pickle_load(input->blob, build, &bare.all, err) < 0)
         return -1;
     bare.in = bytes_of(bare.all.at, bare.all.len);
     if (read_next(&bare, pickle, err) < 0)

@@ -14,13 +14,25 @@ static size_t grown(size_t limit, unsigned times, uint64_t size)
     return limit + times * (size_t)size;
 }
 
+int input_build(struct build *build, const char *path, struct work *work,
+                struct err *err)
+{
+    if (build_init(build, path, INPUT_MODEL_LIMIT, work, err) < 0)
+        return -1;
+    build->scratch.limit = INPUT_SCRATCH_LIMIT;
+    build->own.limit = INPUT_OWN_LIMIT;
+    build->model->table.limit = INPUT_TABLE_LIMIT;
+    return 0;
+}
+
 /* What is read on the way takes more than what is kept: a pickle's nodes are a few
  * times its bytes, and most of a model's size is data that is not read at all. */
 void input_allow(struct build *build, uint64_t size)
 {
     build->model->arena.limit = grown(build->model->arena.limit, 2, size);
     build->model->table.limit = grown(build->model->table.limit, 1, size);
-    build->scratch.limit = grown(build->scratch.limit, 5, size);
+    build->own.limit = grown(build->own.limit, 1, size);
+    build->scratch.limit = grown(build->scratch.limit, 4, size);
 }
 
 int input_look(struct input *input, struct build *build, struct err *err)

@@ -64,8 +64,12 @@ int input_load(struct input *input, struct build *build, uint64_t limit,
  * MB that are left are for what tables copy while they grow, and for who looks at the
  * model. */
 #define INPUT_MODEL_LIMIT   (28 * MIB)
-#define INPUT_SCRATCH_LIMIT (12 * MIB)
+#define INPUT_SCRATCH_LIMIT (8 * MIB)
+#define INPUT_OWN_LIMIT     (4 * MIB)
 #define INPUT_TABLE_LIMIT   (4 * MIB)
+/* Begin a build for files with these limits. */
+int input_build(struct build *build, const char *path, struct work *work,
+                struct err *err);
 void input_allow(struct build *build, uint64_t size);
 
 /* Look at a file whose blob is set: its head and, if it is a zip, its directory. */

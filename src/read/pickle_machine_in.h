@@ -14,6 +14,7 @@
  *   pickle_text.c     numbers and strings that protocol 0 writes as text
  *   pickle_salvage.c  a pickle that broke off: what can still be shown
  *   pickle_look.c     does this look like a pickle?
+ *   pickle_load.c     a pickle out of a file, but for torch files inside it
  *   pickle_nodes.c    looking at the nodes afterwards
  *
  * A step that fails returns -1 after setting `fault` (the pickle is wrong: one clause

@@ -1,3 +1,4 @@
+#include "read/pickle_load_in.h"
 #include "read/pickle_value_in.h"
 #include "read/zip_in.h"
 
@@ -26,14 +27,6 @@ struct search {
     bool said_more;
 };
 
-/* A torch file of the old kind begins with a pickle of this number. */
-static bool is_torch_file(struct str bytes)
-{
-    static const char magic[] = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
-
-    return str_find(str_head(bytes, 32), str_span(magic, sizeof magic - 1)) >= 0;
-}
-
 static void add(struct search *search, struct nested nested)
 {
     if (search->n < NESTED_MOST && nested.depth <= NESTED_DEPTH) {
@@ -54,7 +47,7 @@ static void add(struct search *search, struct nested nested)
 
 static void add_bytes(struct search *search, struct nested nested)
 {
-    if (nested.bytes.len >= NESTED_MIN && !is_torch_file(nested.bytes) &&
+    if (nested.bytes.len >= NESTED_MIN && !pickle_is_torch_file(nested.bytes) &&
         pickle_is_inside(nested.bytes))
         add(search, nested);
 }
@@ -160,7 +153,7 @@ static bool run_zip(struct search *search, const struct nested *nested, struct s
 static bool run_row(struct search *search, const struct nested *nested, struct str name)
 {
     struct bytes in = bytes_of(nested->bytes.at, nested->bytes.len);
-    bool legacy = is_torch_file(nested->bytes);
+    bool legacy = pickle_is_torch_file(nested->bytes);
     int most = legacy ? 5 : FILE_PICKLES, n = 0;
 
     while (n < most && bytes_left(&in) > 0) {

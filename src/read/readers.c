@@ -83,8 +83,7 @@ const char *read_format(const char *path)
 
     if (!blob)
         return NULL;
-    if (build_init(&build, path, INPUT_MODEL_LIMIT, NULL, NULL) == 0) {
-        build.scratch.limit = INPUT_SCRATCH_LIMIT;
+    if (input_build(&build, path, NULL, NULL) == 0) {
         if (input_look(&input, &build, NULL) == 0 &&
             reader_for(&input) != &not_a_model_reader)
             format = reader_for(&input)->name;
@@ -129,8 +128,8 @@ static struct model *finish(struct input *input, struct build *build, struct err
     }
     model = build_finish(build, err);
     if (model) {
-        arena_release(&build->scratch); /* before guesses take as much again */
-        guess_layers(model); /* without memory for guesses, the model does without */
+        build_release(build); /* before guesses take as much again */
+        guess_layers(model);  /* without memory for guesses, the model does without */
         model_seal(model);
     }
     return model;
@@ -145,12 +144,10 @@ static struct model *read_blob(struct blob *takes_blob, const char *path, bool o
     struct model *model = NULL;
     struct build build;
 
-    if (build_init(&build, path, INPUT_MODEL_LIMIT, work, err) < 0) {
+    if (input_build(&build, path, work, err) < 0) {
         blob_close(takes_blob);
         goto out;
     }
-    build.scratch.limit = INPUT_SCRATCH_LIMIT;
-    build.model->table.limit = INPUT_TABLE_LIMIT;
     input_allow(&build, takes_blob->size);
     if (file_source_keep_file(&build, takes_blob, err) == 0)
         model = finish(&input, &build, err);
@@ -167,10 +164,8 @@ static struct model *read_folder(const char *path, struct work *work, struct err
     struct model *model = NULL;
     struct build build;
 
-    if (build_init(&build, path, INPUT_MODEL_LIMIT, work, err) < 0)
+    if (input_build(&build, path, work, err) < 0)
         goto out;
-    build.scratch.limit = INPUT_SCRATCH_LIMIT;
-    build.model->table.limit = INPUT_TABLE_LIMIT;
     if (folder_open(&folder, path, &build.scratch, err) < 0)
         goto out;
     model = finish(&input, &build, err);

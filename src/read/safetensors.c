@@ -433,7 +433,7 @@ static int read_members(struct reading *r, struct err *err)
         if (!work_step(build->work, 0))
             return err_set(err, ERR_CANCELLED, "%s: stopped", path);
     } while (status == 0);
-    if (build->model->arena.spent || build->scratch.spent)
+    if (build_spent(build))
         return r->n ? 0 : arena_err(&build->model->arena, path, err);
     if (status < 0) {
         if (r->n == 0)

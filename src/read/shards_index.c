@@ -153,7 +153,7 @@ int shards_read_index(struct shards *self, struct str text, struct err *err)
     json_read_init(&json, text, arena);
     if (read_document(self, &json) == 0)
         return 0;
-    if (arena->spent || self->build->model->arena.spent)
+    if (build_spent(self->build))
         return arena_err(arena, self->input->path, err);
     if (self->n == 0)
         return err_set(err, ERR_FORMAT, "%s: the index is not JSON at byte %zu: %s",

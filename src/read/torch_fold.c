@@ -9,12 +9,13 @@
 #include "read/torch_fold_state_in.h"
 #include "read/torch_tensor_in.h"
 
-#define LOOKS     4096 /* items between two looks at the work */
-#define LONG_TEXT 64   /* texts from this length on are not made into values twice */
+#define LOOKS      4096 /* items between two looks at the work */
+#define INNER_NAME "a torch file in a pickle"
+#define LONG_TEXT  64 /* texts from this length on are not made into values twice */
 
 bool fold_spent(const struct torch_fold *fold)
 {
-    return fold->build->model->arena.spent || fold->build->scratch.spent;
+    return build_spent(fold->build);
 }
 
 bool fold_go_on(struct torch_fold *fold)
@@ -207,30 +208,51 @@ static void fold_file(struct torch_fold *fold, const struct fold_task *task)
                       "a torch file inside the pickle cannot be read: %s", err.text);
 }
 
-int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
-                    struct err *err)
+/* The bytes that the call `node` is given, as a file: a part of the file they lie in,
+ * or a copy, since the pickle's bytes go away and the model's arena stays. */
+static struct blob *open_bytes(struct torch_fold *fold, node_id node, struct err *err)
 {
+    const struct torch_dialect *dialect = fold->dialect;
     node_id argument = pickle_arg(fold->pickle, node, 0);
     struct str bytes;
-    struct blob *blob;
-    uint32_t seen;
+    uint64_t at;
 
     /* Python 2 has no bytes but texts. */
     if (!pickle_bytes(fold->pickle, argument, &bytes))
         bytes = pickle_text(fold->pickle, argument);
-    if (!bytes.at)
-        return err_set(err, ERR_FORMAT, "there are no bytes");
-    if (!fold->dialect->input)
-        return err_set(err, ERR_UNSUPPORTED, "it is not opened here");
-    /* The pickle's bytes may go away; the model's arena stays as long as its source. */
+    if (!bytes.at) {
+        err_set(err, ERR_FORMAT, "there are no bytes");
+        return NULL;
+    }
+    if (!dialect->input) {
+        err_set(err, ERR_UNSUPPORTED, "it is not opened here");
+        return NULL;
+    }
+    if (dialect->where && dialect->where(dialect->user, bytes, &at))
+        return blob_open_part(dialect->input->blob, at, bytes.len, INNER_NAME, err);
     bytes = arena_str(&fold->build->model->arena, bytes);
-    if (!bytes.at)
-        return arena_err(&fold->build->model->arena, "a torch file in a pickle", err);
-    blob = blob_open_memory(bytes.at, bytes.len, "a torch file in a pickle", err);
+    if (!bytes.at) {
+        arena_err(&fold->build->model->arena, INNER_NAME, err);
+        return NULL;
+    }
+    return blob_open_memory(bytes.at, bytes.len, INNER_NAME, err);
+}
+
+int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
+                    struct err *err)
+{
+    struct blob *blob = open_bytes(fold, node, err);
+    struct arena before;
+    uint32_t seen;
+    int status;
+
     if (!blob)
         return -1;
-    if (input_read_inner(fold->dialect->input, blob, "a torch file in a pickle", place,
-                         fold->build, err) < 0)
+    before = build_scratch_begin(fold->build);
+    status = input_read_inner(fold->dialect->input, blob, INNER_NAME, place,
+                              fold->build, err);
+    build_scratch_end(fold->build, before);
+    if (status < 0)
         return -1;
     if (!map_find(&fold->opened, node, &seen) &&
         map_put(&fold->opened, node, place) == 0)
@@ -238,18 +260,33 @@ int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
     return 0;
 }
 
+/* Run what a file in bytes would do that nothing in the tree is read from. */
+static void run_other_file(struct torch_fold *fold, node_id call)
+{
+    const struct torch_dialect *dialect = fold->dialect;
+    node_id argument = pickle_arg(fold->pickle, call, 0);
+    struct arena before;
+    struct str bytes;
+
+    /* What cannot be had stays zero, and is no pickle that ends. */
+    if (dialect->load && pickle_bytes(fold->pickle, argument, &bytes))
+        dialect->load(dialect->user, bytes, NULL);
+    before = build_scratch_begin(fold->build);
+    if (pickle_run_file(fold->build, fold->pickle, call))
+        note_file_read(fold->build);
+    build_scratch_end(fold->build, before);
+}
+
 /* Files whose tensors stand nowhere in the tree are loaded by torch all the same. */
 static void run_other_files(struct torch_fold *fold)
 {
-    for (node_id id = 0; id < fold->n_nodes; id++) {
-        uint32_t seen;
+    uint32_t seen;
 
+    for (node_id id = 0; id < fold->n_nodes; id++)
         if (fold_is(fold, id, NODE_CALL) &&
             fold_callee_name(fold, id) == NAME_LOAD_FROM_BYTES &&
-            !map_find(&fold->opened, id, &seen) &&
-            pickle_run_file(fold->build, fold->pickle, id))
-            note_file_read(fold->build);
-    }
+            !map_find(&fold->opened, id, &seen))
+            run_other_file(fold, id);
 }
 
 /* Unfold one thing below its place, unless it stands elsewhere already. */
@@ -371,7 +408,6 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
     map_init(&fold.values, &build->scratch);
     map_init(&fold.files, &build->scratch);
     map_init(&fold.opened, &build->scratch);
-    fold.bare = NO_OBJECT;
     fold.parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
     fold_root(&fold, place, root);
     while (fold.n_tasks > 0 && !fold_spent(&fold)) {

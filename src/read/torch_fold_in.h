@@ -22,6 +22,12 @@ struct torch_dialect {
      * *tensor, sizes and strides; rank, or -1: not one. May be NULL. */
     int (*tensor)(void *user, const struct pickle *pickle, node_id persistent,
                   struct tensor *tensor, int64_t shape[64], int64_t strides[64]);
+    /* Bytes of the pickle as they stand in input->blob: where, so that they need no
+     * copy; false: they do not stand there. May be NULL. */
+    bool (*where)(void *user, struct str bytes, uint64_t *ret_at);
+    /* See that all of such bytes is in memory: of torch files it may be only their
+     * beginning. Goes with where(). */
+    int (*load)(void *user, struct str bytes, struct err *err);
     void *user;
     struct input *input; /* what is being read: files inside bytes are read through it;
                             NULL: they are named and left closed */

@@ -139,7 +139,6 @@ struct torch_fold {
     uint32_t n_plain;                       /* places made for plain values */
     uint32_t parameter_class;
     node_id mesh;  /* of the last DTensor, or NO_NODE */
-    uint32_t bare; /* the tensor that stands for a storage in a torch file in bytes */
     /* What the last persistent id began with; almost all are alike. */
     node_id storage_word, storage_class;
     enum dtype storage_dtype;

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/utf8.h"
 #include "read/file_source_in.h"
+#include "read/input_in.h"
 #include "read/pickle_value_in.h"
 #include "read/torch_tensor_in.h"
 
@@ -139,6 +140,7 @@ static struct str data_bytes(struct torch_fold *fold, node_id data)
 static uint32_t data_storage(struct torch_fold *fold, node_id data, struct str bytes,
                              const struct array_dtype *dtype)
 {
+    const struct torch_dialect *dialect = fold->dialect;
     struct storage storage = {.bytes = bytes.len, .dtype = (uint8_t)dtype->dtype};
     uint32_t id;
 
@@ -146,7 +148,11 @@ static uint32_t data_storage(struct torch_fold *fold, node_id data, struct str b
         return id;
     if (dtype->order == '>')
         storage.flags |= STORAGE_BIG_ENDIAN;
-    id = file_source_bytes(fold->build, bytes, &storage);
+    if (dialect->where && dialect->input &&
+        dialect->where(dialect->user, bytes, &storage.at))
+        id = file_source_plain(fold->build, dialect->input->blob, &storage);
+    else
+        id = file_source_bytes(fold->build, bytes, &storage);
     if (id != NO_STORAGE)
         map_put(&fold->files, data, id);
     return id;
@@ -246,15 +252,19 @@ uint32_t numpy_value(struct torch_fold *fold, node_id node)
     struct array_parts parts = {NO_NODE, NO_NODE, NO_NODE, false};
     struct array_dtype dtype;
     uint32_t items[6], n = 0;
+    struct str bytes;
 
     read_parts(fold, node, &parts);
     dtype = read_dtype(fold, parts.dtype);
+    bytes = data_bytes(fold, parts.data);
+    if (fold->dialect->load && bytes.len > 0)
+        fold->dialect->load(fold->dialect->user, bytes, NULL);
     items[n++] = value_str(values, STR("shape"));
     items[n++] = fold_value(fold, parts.shape);
     items[n++] = value_str(values, STR("dtype"));
     items[n++] = value_str(values, dtype.code);
     items[n++] = value_str(values, STR("values"));
-    items[n] = texts_value(fold, &dtype, data_bytes(fold, parts.data));
+    items[n] = texts_value(fold, &dtype, bytes);
     if (items[n] != VALUE_ID_NONE)
         n++;
     else

@@ -154,7 +154,7 @@ static const struct persistent *file_storage(struct torch_fold *fold,
 {
     struct model *model = fold->build->model;
     struct persistent made = {.kind = PERSISTENT_STORAGE};
-    uint32_t before = model->n_tensors, index;
+    uint32_t before = model->n_tensors, nodes = fold->build->n_nodes, index;
     struct err err = {0};
 
     if (map_find(&fold->files, node, &index))
@@ -169,10 +169,15 @@ static const struct persistent *file_storage(struct torch_fold *fold,
         spec_bad(fold, spec, "the torch file it refers to holds no storage");
         return NULL;
     }
-    fold->bare = before;
     made.id = model->tensors[before].storage;
     made.dtype = model->tensors[before].dtype;
     made.device = model->tensors[before].device;
+    /* It was only made to get at the storage. */
+    if (fold->build->n_nodes != nodes ||
+        !build_tensor_undo(fold->build, spec->place, before)) {
+        spec_bad(fold, spec, "the torch file it refers to holds more than a storage");
+        return NULL;
+    }
     map_put(&fold->files, node, fold->n_persistents);
     fold->persistents[fold->n_persistents] = made;
     return &fold->persistents[fold->n_persistents++];

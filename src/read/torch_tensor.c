@@ -296,8 +296,4 @@ void fold_tensor(struct torch_fold *fold, const struct fold_task *up, uint32_t p
         return;
     if (call)
         fold->mark[node] = id + 1;
-    if (id == fold->bare) { /* it was only made to get at the storage */
-        spec.tensor.place = fold->build->model->tensors[id].place;
-        fold->build->model->tensors[id] = spec.tensor;
-    }
 }

@@ -153,10 +153,8 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
 
     if (!blob)
         return -1;
-    if (build_init(&build, path, INPUT_MODEL_LIMIT, work, err) < 0)
+    if (input_build(&build, path, work, err) < 0)
         goto out;
-    build.scratch.limit = INPUT_SCRATCH_LIMIT;
-    build.model->table.limit = INPUT_TABLE_LIMIT;
     input_allow(&build, blob->size);
     self.build = &build;
     self.zip = open_directory(blob, &build, &why);

@@ -1,10 +1,16 @@
 """Files that other programs wrote: the order of their layers, their names, what is said
 of those that are no models, and the exit status of every command."""
 
+import hashlib
+import io
 import json
+import pickle
 import struct
+import subprocess
+import sys
 import unittest
 
+import numpy
 import torch
 
 import scope  # first: it knows where hostile is
@@ -84,6 +90,92 @@ class Order(Files):
         text = json.dumps({"metadata": {}, "weight_map": index})
         self.file("model.safetensors.index.json", text.encode())
         self.assertIn(" 0-15: 16 equal modules", self.tree(self.folder))
+
+
+MB = 1 << 20
+# A child inherits the peak of the process it was made from: let that be a small one.
+PEAK = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(status, usage.ru_maxrss, file=sys.stderr)
+"""
+
+
+class Plain(Files):
+    """pickle.dump() of tensors: the data of each is a torch file in a byte string."""
+
+    def dump(self, state, protocol=None):
+        path = self.folder / "plain.pkl"
+        with open(path, "wb") as file:
+            pickle.dump(state, file, protocol=protocol)
+        return path
+
+    def check_sound(self, path, state):
+        done = scope.run("check", "--values", path)
+        text = done.stdout.decode()
+        self.assertEqual(done.returncode, 0, text)
+        self.assertIn(": ✓ SAFE\n", text)
+        n = len(state)
+        self.assertIn(f" {n} of {n} lie inside their storages\n", text)
+        numbers = sum(tensor.numel() for tensor in state.values())
+        self.assertIn(f" in {numbers:,} values\n", text)
+
+    def test_hundreds_of_tensors_in_every_protocol(self):
+        torch.manual_seed(0)
+        state = {f"{i}.weight": torch.randn(3, i % 50 + 1) for i in range(300)}
+        for protocol in range(2, 6):
+            path = self.dump(state, protocol)
+            self.check_sound(path, state)
+            document = scope.document("stats", path)
+            self.assertEqual(document["findings"], [])
+            for found, (name, tensor) in zip(document["tensors"], state.items()):
+                self.assertEqual(found["name"], name)
+                self.assertEqual(found["shape"], list(tensor.shape))
+                mean = tensor.double().mean().item()
+                self.assertAlmostEqual(found["mean"], mean, places=7)
+
+    def test_what_is_shown_of_a_large_one_is_what_was_saved(self):
+        state = {f"l{i}.w": torch.arange(i, i + 200_000.0) for i in range(5)}
+        state["view"] = state["l0.w"][7::1000]
+        path = self.dump({**state, "again": state["l3.w"]})
+        text = scope.run("check", path).stdout.decode()
+        self.assertIn(" 7 of 7 lie inside their storages\n", text)
+        for name, tensor in state.items():
+            found = scope.document("show", path, name, "--sha256")["tensor"]
+            data = tensor.contiguous().numpy().tobytes()
+            self.assertEqual(found["sha256"], hashlib.sha256(data).hexdigest())
+
+    def test_a_large_one_takes_little_memory(self):
+        state = {f"{i}.w": torch.zeros(MB // 2) for i in range(16)}  # 32 MB
+        arrays = {f"a{i}": numpy.zeros(MB) for i in range(4)}  # 32 MB
+        for content, most in ((state, 24 * MB), (arrays, 56 * MB)):
+            path = self.dump(content)
+            command = [sys.executable, "-ISc", PEAK, scope.PROGRAM, "stats", path]
+            done = subprocess.run(command, capture_output=True, check=True, text=True)
+            status, kilobytes = map(int, done.stderr.split())
+            self.assertEqual(status, 0)
+            self.assertLess(kilobytes * 1024, most)
+
+    def test_what_a_torch_file_in_bytes_does_is_judged(self):
+        evil = hostile.whole(hostile.SYSTEM)
+        for size in (0, MB):  # a large one is not read into memory
+            inner = legacy_file(evil + bytes(size))
+            body = hostile.named("torch.storage", "_load_from_bytes")
+            body += hostile.raw(inner) + b"\x85R"
+            for name, data in (("shown", body), ("thrown", body + b"0N")):
+                path = self.file(f"{name}.pkl", hostile.whole(data))
+                done = scope.run("check", path)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("UNSAFE", done.stdout.decode())
+
+
+def legacy_file(body):
+    """What torch.save() wrote before 1.6, with this as its object."""
+    head = io.BytesIO()
+    for value in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+        pickle.dump(value, head, protocol=2)
+    return head.getvalue() + body
 
 
 if __name__ == "__main__":

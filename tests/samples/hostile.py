@@ -33,6 +33,7 @@ from safety.by_hand import (
     dictionary,
     named,
     number,
+    raw,
     storage,
     tensor,
     text,
