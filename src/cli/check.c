@@ -5,6 +5,7 @@
 #include "base/folder.h"
 #include "cli/check_in.h"
 #include "read/read.h"
+#include "session/file_list.h"
 
 static const struct option options_table[] = {
     {"values", 'V', OPTION_FLAG, NULL, offsetof(struct check_options, values),
@@ -146,7 +147,7 @@ static int refuse(struct check_run *run, const struct check_target *target,
     if (target->no_file)
         kind = "no file";
     if (kind && strcmp(kind, "model") != 0 && why->code != ERR_LIMIT &&
-        !check_is_model_name(path)) {
+        !file_is_model_name(path)) {
         if (str_starts(sentence, path))
             sentence = str_from(sentence, path.len);
         if (str_starts(sentence, STR(": ")))

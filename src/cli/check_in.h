@@ -77,8 +77,6 @@ int check_add_target(struct check_run *run, struct check_target target,
 /* Add all that is to be looked at in a folder, and below it. A folder that cannot be
  * read is told as an error of its own. */
 int check_walk(struct check_run *run, const char *folder, struct err *err);
-/* Is this the name of a file that must not be skipped: model.bin, x.pth? */
-bool check_is_model_name(struct str name);
 
 /* The files of a model that was read as a whole are not looked at again. */
 int check_cover(struct check_run *run, const struct model *model, struct err *err);

@@ -5,7 +5,9 @@
 #include "base/base.h"
 #include "cli/check_in.h"
 #include "cli/speak.h"
+#include "session/file_list.h"
 #include "show/check_text.h"
+#include "show/files_text.h"
 #include "show/summary.h"
 #include "text/text.h"
 
@@ -222,24 +224,15 @@ static void say_skipped(struct check_run *run)
 /* "12 files: 9 safe, 2 need code, 1 unsafe, 0 inconclusive; 3 skipped (…)" */
 static void text_end(struct check_run *run)
 {
-    const uint32_t *n = run->n_verdicts;
-    uint32_t all = n[VERDICT_SAFE] + n[VERDICT_NEEDS_CODE] + n[VERDICT_UNSAFE] +
-                   n[VERDICT_INCONCLUSIVE];
+    struct file_counts counts = {.safe_findings = run->n_safe};
     struct buf line = BUF_INIT;
 
     if (run->single || (run->options->quiet && run->sum.status == STATUS_FINE))
         return;
     if (run->options->verbose)
         say_skipped(run);
-    text_commas(&line, all);
-    buf_printf(&line, " %s: %" PRIu32 " safe", all == 1 ? "file" : "files",
-               n[VERDICT_SAFE]);
-    if (run->n_safe > 0)
-        buf_printf(&line, " (%" PRIu32 " with findings)", run->n_safe);
-    buf_printf(&line,
-               ", %" PRIu32 " %s code, %" PRIu32 " unsafe, %" PRIu32 " inconclusive",
-               n[VERDICT_NEEDS_CODE], n[VERDICT_NEEDS_CODE] == 1 ? "needs" : "need",
-               n[VERDICT_UNSAFE], n[VERDICT_INCONCLUSIVE]);
+    memcpy(counts.verdicts, run->n_verdicts, sizeof counts.verdicts);
+    files_counts(&line, &counts);
     add_skipped(&line, run);
     buf_char(&line, '\n');
     speak_text(run->cli, &line, COLOUR_NONE);

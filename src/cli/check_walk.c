@@ -8,46 +8,7 @@
 #include "base/base.h"
 #include "base/folder.h"
 #include "cli/check_in.h"
-
-/* Files that people take for models by their names: they are never skipped. */
-bool check_is_model_name(struct str name)
-{
-    static const char *const tails[] = {
-        ".pt",         ".pth",    ".bin",    ".ckpt",       ".pkl",     ".pickle",
-        ".joblib",     ".dill",   ".th",     ".t7",         ".tar",     ".safetensors",
-        ".zip",        ".7z",     ".gz",     ".tgz",        ".bz2",     ".xz",
-        ".zst",        ".rar",    ".npy",    ".npz",        ".onnx",    ".gguf",
-        ".ggml",       ".h5",     ".hdf5",   ".keras",      ".pt2",     ".pte",
-        ".ptl",        ".ptc",    ".mar",    ".nemo",       ".model",   ".distcp",
-        ".pb",         ".tflite", ".params", ".caffemodel", ".mlmodel", ".msgpack",
-        ".index.json", ".torch",  ".pyt",    ".weights",    ".p",       ".checkpoint",
-    };
-    char lower[32];
-    struct str end = str_from(name, name.len > 31 ? name.len - 31 : 0);
-
-    for (size_t i = 0; i < end.len; i++)
-        lower[i] =
-            (char)(end.at[i] >= 'A' && end.at[i] <= 'Z' ? end.at[i] + 32 : end.at[i]);
-    for (size_t i = 0; i < COUNT_OF(tails); i++)
-        if (str_ends(str_span(lower, end.len), str_of(tails[i])))
-            return true;
-    return false;
-}
-
-/* "model-00002-of-00005.safetensors" */
-static bool is_shard_name(struct str name)
-{
-    ptrdiff_t of = str_find(name, STR("-of-"));
-    struct str rest = str_from(name, (size_t)(of + 4));
-
-    return of > 0 && name.at[of - 1] >= '0' && name.at[of - 1] <= '9' && rest.len > 0 &&
-           rest.at[0] >= '0' && rest.at[0] <= '9';
-}
-
-static bool is_index_name(struct str name)
-{
-    return str_ends(name, STR(".index.json"));
-}
+#include "session/file_list.h"
 
 static bool is_hidden_folder(const struct folder_entry *entry)
 {
@@ -105,8 +66,8 @@ static int add_files(struct walk *walk, const char *path, const struct folder *f
 
         if (entry->is_folder)
             continue;
-        shards |= is_shard_name(entry->name);
-        if (!is_index_name(entry->name))
+        shards |= file_is_shard(entry->name);
+        if (!file_is_index(entry->name))
             continue;
         index = true;
         if (add_file(walk, path, entry) < 0)
@@ -117,7 +78,7 @@ static int add_files(struct walk *walk, const char *path, const struct folder *f
     for (uint32_t i = 0; i < folder->n; i++) {
         const struct folder_entry *entry = &folder->entries[i];
 
-        if (!entry->is_folder && !is_index_name(entry->name) &&
+        if (!entry->is_folder && !file_is_index(entry->name) &&
             add_file(walk, path, entry) < 0)
             return -1;
     }

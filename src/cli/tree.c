@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/folder.h"
+#include "cli/folder.h"
 #include "cli/progress.h"
 #include "cli/speak.h"
 #include "export/export.h"
@@ -123,8 +125,13 @@ int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wa
 {
     struct err err = {0};
     struct session *session = session_open(path, &cli->work, &err);
-    int status = session ? write_session(cli, session, wanted) : cli_fail(&err);
+    int status;
 
+    /* A folder that is not one model is a list of files. */
+    if (!session && path_is_folder(path) && err.code != ERR_CANCELLED && !cli->json &&
+        !cli->csv)
+        return folder_list(cli, path, &err);
+    status = session ? write_session(cli, session, wanted) : cli_fail(&err);
     session_close(session);
     return status;
 }

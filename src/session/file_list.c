@@ -11,6 +11,7 @@
 #include "base/folder.h"
 #include "session/file_list_in.h"
 #include "session/session.h"
+#include "study/check.h"
 
 #define TELL_NS 50000000u /* how often news are told while many come */
 
@@ -93,22 +94,53 @@ static uint32_t next_to_judge(struct file_list *list)
     return best;
 }
 
+/* What `check` says of it, but for checksums: these take reading all of it. Of the row
+ * only what is judged is set; `why` is the session's. */
+static struct file_row judge(const struct session *session)
+{
+    struct file_row row = {.verdict = (uint8_t)session->verdict.verdict,
+                           .params = counts_params(&session->places, 0)};
+    struct check_ask ask = {0};
+    struct check check;
+    struct arena arena;
+
+    arena_init(&arena, GIB);
+    if (check_make(session->model, &ask, &arena, &check, NULL) == 0) {
+        row.findings = check.status != 0;
+        for (uint32_t i = 0; i < check.n; i++)
+            row.damaged |= check.items[i].topic != CHECK_PICKLE &&
+                           check.items[i].mark == CHECK_ALARM;
+    }
+    for (uint32_t i = 0; row.damaged && !row.why && i < session->model->n_findings; i++)
+        if (session->model->findings[i].severity == SEVERITY_ALARM)
+            row.why = session->model->findings[i].text;
+    arena_release(&arena);
+    return row;
+}
+
 static void judge_row(struct file_list *list, uint32_t number)
 {
     const char *path = list->rows[number].path;
     struct err err = {0};
     struct session *session;
-    struct file_row *row;
+    struct file_row *row, judged;
 
     pthread_mutex_unlock(&list->lock);
     session = session_open(path, &list->work, &err);
+    judged = session ? judge(session) : (struct file_row){.state = FILE_TROUBLE};
     pthread_mutex_lock(&list->lock);
     row = &list->rows[number]; /* the list may have moved */
     if (session) {
         row->state = FILE_JUDGED;
-        row->verdict = (uint8_t)session->verdict.verdict;
+        row->verdict = judged.verdict;
+        row->findings = judged.findings;
+        row->damaged = judged.damaged;
+        row->params = judged.params;
+        row->why = judged.why ? arena_str(&list->arena, str_of(judged.why)).at : NULL;
     } else if (err.code != ERR_CANCELLED) {
         row->state = FILE_TROUBLE;
+        row->verdict = VERDICT_INCONCLUSIVE;
+        row->findings = true;
         row->why = arena_str(&list->arena, str_of(err.text)).at;
     }
     file_list_tell(list, true);
@@ -320,6 +352,23 @@ uint32_t file_list_row(const struct file_list *list, uint32_t number)
         if (list->shown[i].number == number)
             return i;
     return UINT32_MAX;
+}
+
+struct file_counts file_list_counts(const struct file_list *list)
+{
+    struct file_counts counts = {0};
+
+    for (uint32_t i = 0; i < list->n_shown; i++) {
+        const struct file_row *row = &list->shown[i];
+
+        counts.pending += row->state == FILE_PENDING;
+        if (row->state == FILE_PENDING)
+            continue;
+        counts.verdicts[row->verdict]++;
+        counts.safe_findings += row->verdict == VERDICT_SAFE && row->findings;
+        counts.damaged += row->damaged;
+    }
+    return counts;
 }
 
 void file_list_want(struct file_list *list, uint32_t first, uint32_t n)

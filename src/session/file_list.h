@@ -23,14 +23,17 @@ enum file_state {
 struct file_row {
     const char *path;   /* for session_open() */
     struct str name;    /* the same below the folder; of a folder it ends in '/' */
-    const char *format; /* "torch zip" */
+    const char *format; /* "torch zip"; "": none that is known */
     uint64_t size;      /* of all its files */
     int64_t mtime_ns;   /* of the newest of them */
     uint32_t shards;    /* of a folder that is one model; else 0 */
     uint8_t state;      /* enum file_state */
-    uint8_t verdict;    /* enum verdict */
-    const char *why;
-    uint32_t number; /* by which it is known while the list grows */
+    uint8_t verdict;    /* enum verdict; of FILE_TROUBLE: inconclusive */
+    bool findings;      /* `check` has something to say of it, whatever the verdict */
+    bool damaged;       /* among that: it is cut short, or tensors cannot be read */
+    uint64_t params;    /* if it is FILE_JUDGED */
+    const char *why;    /* of FILE_TROUBLE; of a damaged one the first such finding */
+    uint32_t number;    /* by which it is known while the list grows */
 };
 
 struct file_list;
@@ -61,10 +64,27 @@ void file_list_want(struct file_list *list, uint32_t first, uint32_t n);
 struct file_list_facts {
     uint32_t folders;    /* looked into */
     uint32_t unreadable; /* folders that could not be */
-    uint32_t found;      /* models, whatever the filter says */
+    uint32_t found;      /* rows, whatever the filter says */
+    uint32_t skipped;    /* other files, neither by name nor by content a model */
     bool walking;        /* more may be found */
     bool full;           /* there are more than we list */
 };
 struct file_list_facts file_list_facts(const struct file_list *list);
+
+/* How many files are of which verdict; as `check` of the folder counts them. */
+struct file_counts {
+    uint32_t verdicts[4];   /* by enum verdict */
+    uint32_t safe_findings; /* safe ones that have findings */
+    uint32_t pending;       /* not judged yet */
+    uint32_t damaged;
+};
+/* Of the rows that are shown. */
+struct file_counts file_list_counts(const struct file_list *list);
+
+/* Is it a file that people take for a model by its name? Such are never skipped. */
+bool file_is_model_name(struct str name);
+/* "model-00002-of-00005.safetensors", "model.safetensors.index.json" */
+bool file_is_shard(struct str name);
+bool file_is_index(struct str name);
 
 #endif

@@ -45,8 +45,4 @@ void file_list_found(struct file_list *list, const char *path,
  * every one is told: the last is. */
 void file_list_tell(struct file_list *list, bool at_once);
 
-/* "model-00002-of-00005.safetensors", "model.safetensors.index.json" */
-bool file_is_shard(struct str name);
-bool file_is_index(struct str name);
-
 #endif

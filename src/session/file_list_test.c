@@ -29,15 +29,20 @@ static void put(const char *name, const void *bytes, size_t n)
     fclose(file);
 }
 
-/* One tensor of two bytes. */
-static void put_model(const char *name)
+/* One tensor of two bytes, of which some may be missing. */
+static void put_part(const char *name, size_t missing)
 {
     static const char header[] =
         "{\"w\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}  ";
     char bytes[8 + sizeof header + 1] = {(char)(sizeof header - 1)};
 
     memcpy(bytes + 8, header, sizeof header - 1);
-    put(name, bytes, sizeof bytes);
+    put(name, bytes, sizeof bytes - missing);
+}
+
+static void put_model(const char *name)
+{
+    put_part(name, 0);
 }
 
 static void begin(void)
@@ -55,6 +60,7 @@ static void begin(void)
     put_model("shards/m-00002-of-00002.safetensors");
     put("notes.txt", "plain text\n", 11);
     put("empty.pth", "", 0);
+    put_part("cut.safetensors", 1);
     CHECK(symlink(here, path_of("sub/loop")) == 0);
 }
 
@@ -96,18 +102,30 @@ TEST(the_models_below_a_folder_are_found_and_judged)
 {
     struct file_list *list;
     const struct file_row *row;
+    struct file_counts counts;
     struct err err = {0};
 
     begin();
     list = file_list_new(here, &err);
     CHECK(list);
     wait_for_all(list);
-    CHECK_INT(file_list_n(list), 3);
+    CHECK_INT(file_list_n(list), 5);
+    CHECK_INT(file_list_facts(list).skipped, 1);
     row = find(list, "sub/b.safetensors");
     CHECK(row);
     CHECK_STR(row->format, "safetensors");
     CHECK_INT(row->state, FILE_JUDGED);
     CHECK_INT(row->verdict, VERDICT_SAFE);
+    CHECK(!row->damaged && !row->findings);
+    row = find(list, "cut.safetensors");
+    CHECK(row && row->state == FILE_JUDGED && row->damaged && row->findings && row->why);
+    row = find(list, "empty.pth");
+    CHECK(row && row->state == FILE_TROUBLE && row->why);
+    CHECK_INT(row->verdict, VERDICT_INCONCLUSIVE);
+    counts = file_list_counts(list);
+    CHECK_INT(counts.verdicts[VERDICT_SAFE], 4);
+    CHECK_INT(counts.verdicts[VERDICT_INCONCLUSIVE], 1);
+    CHECK_INT(counts.safe_findings, 2); /* and the shards, which both hold w */
     row = find(list, "shards/");
     CHECK(row);
     CHECK_INT(row->shards, 2);
@@ -119,7 +137,7 @@ TEST(the_models_below_a_folder_are_found_and_judged)
     CHECK_INT(file_list_n(list), 1);
     CHECK_INT(file_list_row(list, file_list_at(list, 0)->number), 0);
     file_list_filter(list, STR(""));
-    CHECK_INT(file_list_n(list), 3);
+    CHECK_INT(file_list_n(list), 5);
     file_list_free(list);
     end();
 }
@@ -134,7 +152,7 @@ TEST(a_list_of_files_is_newest_first)
     list = file_list_new(here, NULL);
     CHECK(list);
     wait_for_all(list);
-    CHECK(str_is(file_list_at(list, 2)->name, "a.safetensors"));
+    CHECK(str_is(file_list_at(list, 4)->name, "a.safetensors"));
     CHECK(file_list_at(list, 0)->mtime_ns >= file_list_at(list, 1)->mtime_ns);
     file_list_free(list);
     end();

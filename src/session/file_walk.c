@@ -1,4 +1,6 @@
 /* The thread that looks into folders. */
+#include <string.h>
+
 #include "base/base.h"
 #include "base/folder.h"
 #include "read/read.h"
@@ -31,6 +33,30 @@ bool file_is_shard(struct str name)
 bool file_is_index(struct str name)
 {
     return str_ends(name, STR(".index.json"));
+}
+
+bool file_is_model_name(struct str name)
+{
+    static const char *const tails[] = {
+        ".pt",         ".pth",    ".bin",    ".ckpt",       ".pkl",     ".pickle",
+        ".joblib",     ".dill",   ".th",     ".t7",         ".tar",     ".safetensors",
+        ".zip",        ".7z",     ".gz",     ".tgz",        ".bz2",     ".xz",
+        ".zst",        ".rar",    ".npy",    ".npz",        ".onnx",    ".gguf",
+        ".ggml",       ".h5",     ".hdf5",   ".keras",      ".pt2",     ".pte",
+        ".ptl",        ".ptc",    ".mar",    ".nemo",       ".model",   ".distcp",
+        ".pb",         ".tflite", ".params", ".caffemodel", ".mlmodel", ".msgpack",
+        ".index.json", ".torch",  ".pyt",    ".weights",    ".p",       ".checkpoint",
+    };
+    char lower[32];
+    struct str end = str_from(name, name.len > 31 ? name.len - 31 : 0);
+
+    for (size_t i = 0; i < end.len; i++)
+        lower[i] =
+            (char)(end.at[i] >= 'A' && end.at[i] <= 'Z' ? end.at[i] + 32 : end.at[i]);
+    for (size_t i = 0; i < COUNT_OF(tails); i++)
+        if (str_ends(str_span(lower, end.len), str_of(tails[i])))
+            return true;
+    return false;
 }
 
 static char *join(struct arena *arena, const char *folder, struct str name)
@@ -84,14 +110,23 @@ static void add_file(struct walk *walk, const char *path,
     struct file_row row = {.size = entry->size, .mtime_ns = entry->mtime_ns};
     const char *file;
 
-    if (entry->size == 0)
-        return;
     file = join(scratch, path, entry->name);
     if (!file)
         return;
     row.format = run_file_is(file) ? "recording" : read_format(file);
-    if (row.format)
-        file_list_found(walk->list, file, &row);
+    if (!row.format && !file_is_model_name(entry->name)) {
+        const char *kind = read_kind(file);
+
+        /* What is no model is only counted; what cannot be opened has a row. */
+        if (kind && strcmp(kind, "model") != 0) {
+            pthread_mutex_lock(&walk->list->lock);
+            walk->list->facts.skipped++;
+            pthread_mutex_unlock(&walk->list->lock);
+            return;
+        }
+    }
+    row.format = row.format ? row.format : "";
+    file_list_found(walk->list, file, &row);
 }
 
 static void look_into(struct walk *walk, struct waiting at)

@@ -8,26 +8,55 @@
 #include "text/text.h"
 
 #define FORMAT_CELLS  14
-#define SIZE_CELLS    9
+#define SIZE_CELLS    7
+#define PARAMS_CELLS  6
 #define CHANGED_CELLS 17 /* 2024-05-01 12:30 */
-#define SAFETY_CELLS  14 /* ! NEEDS CODE */
+#define SAFETY_CELLS  16 /* ✗ UNSAFE damaged */
 #define LEAST_NAME    20
+#define MOST_NAME     60 /* longer ones drive no column away */
 
-/* Which columns there is room for: the format goes first, then the date, the size. */
+/* Which columns there is room for: the date goes first, then parameters and format. */
 struct room {
-    size_t name, format, size, changed, safety;
+    size_t name, format, size, params, changed, safety;
 };
 
-static struct room measure(unsigned width)
+static size_t longest_name(const struct file_list *list)
+{
+    struct buf text = BUF_INIT;
+    size_t most = LEAST_NAME;
+
+    for (uint32_t i = 0; i < file_list_n(list); i++) {
+        size_t cells;
+
+        buf_clear(&text);
+        escape_terminal(&text, file_list_at(list, i)->name);
+        cells = text_width(buf_span(&text));
+        most = cells > most ? cells : most;
+    }
+    buf_release(&text);
+    return most;
+}
+
+static struct room measure(const struct file_list *list, unsigned width)
 {
     struct room room = {.format = FORMAT_CELLS,
                         .size = SIZE_CELLS,
+                        .params = PARAMS_CELLS,
                         .changed = CHANGED_CELLS,
                         .safety = SAFETY_CELLS};
-    size_t *const columns[] = {&room.format, &room.changed, &room.size, &room.safety};
-    size_t used = FORMAT_CELLS + SIZE_CELLS + CHANGED_CELLS + SAFETY_CELLS + 4;
+    size_t *const columns[] = {&room.changed, &room.params, &room.format, &room.size,
+                               &room.safety};
+    size_t used = 5, wanted = longest_name(list);
 
-    for (size_t i = 0; i < COUNT_OF(columns) && used + LEAST_NAME + 1 > width; i++) {
+    if (wanted > MOST_NAME)
+        wanted = MOST_NAME;
+    for (size_t i = 0; i < COUNT_OF(columns); i++)
+        used += *columns[i];
+    for (size_t i = 0; i < COUNT_OF(columns) && used + wanted + 1 > width; i++) {
+        if (i == 3) /* the size and the verdict stay as long as they can */
+            wanted = LEAST_NAME;
+        if (used + wanted + 1 <= width)
+            break;
         used -= *columns[i] + 1;
         *columns[i] = 0;
     }
@@ -62,6 +91,7 @@ static void add_header(struct lines *to, const struct room *room)
     lines_add(to, COLOUR_DIM, 0, buf_span(&name));
     add_cell(to, COLOUR_DIM, STR("format"), room->format, false);
     add_cell(to, COLOUR_DIM, STR("size"), room->size, true);
+    add_cell(to, COLOUR_DIM, STR("params"), room->params, true);
     add_cell(to, COLOUR_DIM, STR("changed▾"), room->changed, false);
     add_cell(to, COLOUR_DIM, STR("safety"), room->safety, false);
     buf_release(&name);
@@ -78,25 +108,30 @@ static void add_date(struct buf *to, int64_t mtime_ns)
         buf_text(to, text);
 }
 
-static const char *safety_of(const struct file_row *row, enum colour *ret_colour)
+/* The verdict, and whether the file is whole: one says nothing about the other. */
+static void add_safety(struct lines *to, const struct file_row *row, size_t cells)
 {
-    *ret_colour = COLOUR_DIM;
-    if (row->state == FILE_PENDING)
-        return "…";
-    if (row->state == FILE_TROUBLE) {
-        *ret_colour = COLOUR_ALARM;
-        return "✗ damaged";
+    enum verdict verdict = (enum verdict)row->verdict;
+    struct buf text = BUF_INIT;
+
+    if (row->state == FILE_PENDING) {
+        add_cell(to, COLOUR_DIM, STR("…"), cells, false);
+        return;
     }
-    *ret_colour = summary_verdict_colour((enum verdict)row->verdict);
-    return summary_verdict_word((enum verdict)row->verdict);
+    if (verdict == VERDICT_NEEDS_CODE && row->damaged)
+        buf_text(&text, "! CODE"); /* in the same room */
+    else
+        buf_text(&text, summary_verdict_word(verdict));
+    buf_text(&text, row->damaged ? " damaged" : "");
+    add_cell(to, row->damaged ? COLOUR_ALARM : summary_verdict_colour(verdict),
+             buf_span(&text), cells, false);
+    buf_release(&text);
 }
 
 static void add_row(struct lines *to, const struct file_row *row, bool cursor,
                     const struct room *room)
 {
     struct buf text = BUF_INIT, cut = BUF_INIT;
-    enum colour colour;
-    const char *safety = safety_of(row, &colour);
 
     lines_text(to, COLOUR_NONE, cursor ? glyph(GLYPH_CURSOR, false) : " ");
     escape_terminal(&text, row->name);
@@ -107,15 +142,19 @@ static void add_row(struct lines *to, const struct file_row *row, bool cursor,
     if (row->shards)
         buf_printf(&text, "%u shards", (unsigned)row->shards);
     else
-        buf_text(&text, row->format);
+        buf_text(&text, row->format[0] ? row->format : "unknown");
     add_cell(to, COLOUR_TYPE, buf_span(&text), room->format, false);
     buf_clear(&text);
     text_bytes(&text, row->size);
     add_cell(to, COLOUR_NONE, buf_span(&text), room->size, true);
     buf_clear(&text);
+    if (row->state == FILE_JUDGED)
+        text_count(&text, row->params);
+    add_cell(to, COLOUR_NONE, buf_span(&text), room->params, true);
+    buf_clear(&text);
     add_date(&text, row->mtime_ns);
     add_cell(to, COLOUR_DIM, buf_span(&text), room->changed, false);
-    add_cell(to, colour, str_of(safety), room->safety, false);
+    add_safety(to, row, room->safety);
     buf_release(&text);
     buf_release(&cut);
 }
@@ -123,7 +162,7 @@ static void add_row(struct lines *to, const struct file_row *row, bool cursor,
 void files_lines(struct lines *to, const struct file_list *list, uint32_t top,
                  uint32_t cursor, unsigned width, unsigned height)
 {
-    struct room room = measure(width);
+    struct room room = measure(list, width);
     struct file_list_facts facts = file_list_facts(list);
 
     add_header(to, &room);
@@ -142,6 +181,30 @@ void files_lines(struct lines *to, const struct file_list *list, uint32_t top,
     lines_end(to);
 }
 
+void files_counts(struct buf *to, const struct file_counts *counts)
+{
+    const uint32_t *n = counts->verdicts;
+    uint32_t all = counts->pending;
+
+    for (int i = 0; i < 4; i++)
+        all += n[i];
+    text_commas(to, all);
+    buf_printf(to, " %s: %u safe", all == 1 ? "file" : "files", n[VERDICT_SAFE]);
+    if (counts->safe_findings > 0)
+        buf_printf(to, " (%u with findings)", counts->safe_findings);
+    buf_printf(to, ", %u %s code, %u unsafe, %u inconclusive", n[VERDICT_NEEDS_CODE],
+               n[VERDICT_NEEDS_CODE] == 1 ? "needs" : "need", n[VERDICT_UNSAFE],
+               n[VERDICT_INCONCLUSIVE]);
+    if (counts->pending > 0)
+        buf_printf(to, ", %u not judged yet", counts->pending);
+}
+
+unsigned files_width(const struct file_list *list)
+{
+    return (unsigned)(longest_name(list) + FORMAT_CELLS + SIZE_CELLS + PARAMS_CELLS +
+                      CHANGED_CELLS + SAFETY_CELLS + 6);
+}
+
 void files_title(struct lines *to, const struct file_list *list, const char *folder,
                  unsigned width)
 {
@@ -152,13 +215,19 @@ void files_title(struct lines *to, const struct file_list *list, const char *fol
     escape_terminal(&text, str_of(folder));
     buf_text(&text, "   ");
     text_commas(&text, facts.found);
-    buf_text(&text, facts.found == 1 ? " model in " : " models in ");
+    buf_text(&text, facts.found == 1 ? " file in " : " files in ");
     text_commas(&text, facts.folders);
     buf_text(&text, facts.folders == 1 ? " folder" : " folders");
     if (facts.walking)
         buf_text(&text, ", looking for more …");
     if (facts.full)
         buf_text(&text, ", and there are more");
+    if (facts.skipped > 0) {
+        buf_text(&text, "   ");
+        text_commas(&text, facts.skipped);
+        buf_text(&text,
+                 facts.skipped == 1 ? " other file skipped" : " other files skipped");
+    }
     if (facts.unreadable > 0) {
         buf_text(&text, "   ");
         text_commas(&text, facts.unreadable);

@@ -217,7 +217,7 @@ class Files(unittest.TestCase):
 
     def test_a_folder_is_a_list_to_choose_from(self):
         with explore(self.folder.name) as screen:
-            screen.wait("3 models in", "below/deep/net.pth", "sharded/", "3 shards",
+            screen.wait("3 files in", "below/deep/net.pth", "sharded/", "3 shards",
                         "✓ SAFE", gone=["notes", "…", "loop"])
             self.assertIn("small.safetensors", screen.lines()[4])
             screen.type("/deep")
@@ -225,7 +225,7 @@ class Files(unittest.TestCase):
             screen.keys("Enter", "Enter")
             screen.wait("net.pth torch zip 122 tensors")
             screen.keys("q")
-            screen.wait("3 models in", "row 1/1")
+            screen.wait("3 files in", "row 1/1")
             escape(screen)
             screen.wait("small.safetensors")
             screen.keys("G", "Enter")
@@ -242,13 +242,13 @@ class Files(unittest.TestCase):
     def test_nothing_said_lists_what_is_here(self):
         words = ["sh", "-c", f"cd {self.folder.name} && exec {scope.PROGRAM}"]
         with terminal.Terminal(words) as screen:
-            screen.wait("3 models in", "below/deep/net.pth")
+            screen.wait("3 files in", "below/deep/net.pth")
             screen.keys("q")
             self.assertEqual(screen.ended(), 0)
 
     def test_a_folder_that_is_one_model_is_opened(self):
         with explore(Path(self.folder.name) / "sharded") as screen:
-            screen.wait("sharded", "tensors", "row 1/", gone=["models in"])
+            screen.wait("sharded", "tensors", "row 1/", gone=["files in"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,11 @@
+/* folder.h - the model files of a folder as text. */
+#ifndef CLI_FOLDER_H
+#define CLI_FOLDER_H
+
+#include "cli/cli.h"
+
+/* List them, with their verdicts; the exit status. `why` says why the folder is not one
+ * model: that is said where there is nothing to list. */
+int folder_list(struct cli *cli, const char *folder, const struct err *why);
+
+#endif
