@@ -9,11 +9,14 @@
 #include "base/base.h"
 #include "base/buf.h"
 #include "ext/tensor.h"
+#include "measure/elements.h"
 #include "text/number.h"
 
 #define TEXT_MOST   160 /* characters of a str that are shown */
 #define BYTES_MOST  24
-#define INLINE_MOST 8 /* items of a list that is shown whole: (3, 3) */
+#define VALUES_MOST 6    /* of a tensor */
+#define COPY_MOST   4096 /* bytes of a tensor that is not in C order */
+#define INLINE_MOST 8    /* items of a list that is shown whole: (3, 3) */
 
 /* ---- names of classes ---- */
 
@@ -260,6 +263,35 @@ static bool add_container(struct buf *to, PyObject *object)
 
 /* ---- torch's, classes and functions, all else ---- */
 
+/* "  [1, 2.5, …]": its first values, where they can be read at once. */
+static void add_values(struct buf *to, const struct live_tensor *tensor)
+{
+    const struct dtype_info *info = dtype_info((enum dtype)tensor->dtype);
+    uint64_t bytes = tensor->numel * info->bytes, n;
+    char copy[COPY_MOST];
+    double values[VALUES_MOST];
+    const void *at = tensor->at;
+
+    n = tensor->numel < VALUES_MOST ? tensor->numel : VALUES_MOST;
+    if (!(tensor->flags & LIVE_READABLE) || tensor->layout != LAYOUT_STRIDED ||
+        info->kind == DTYPE_KIND_NONE || info->kind == DTYPE_KIND_COMPLEX ||
+        info->block != 1 || info->values != 1 || info->quantised || n == 0)
+        return;
+    if (!tensor_in_c_order(tensor)) {
+        if (bytes > sizeof copy || !tensor_copy(tensor, copy, sizeof copy))
+            return;
+        at = copy;
+    }
+    if (!elements_decode((enum dtype)tensor->dtype, at, 0, n, values))
+        return;
+    buf_text(to, tensor->rank > 0 ? "  [" : "  ");
+    for (uint64_t i = 0; i < n; i++) {
+        buf_text(to, i > 0 ? ", " : "");
+        text_real(to, values[i]);
+    }
+    buf_text(to, tensor->rank == 0 ? "" : n < tensor->numel ? ", …]" : "]");
+}
+
 static void add_tensor(struct buf *to, PyObject *tensor)
 {
     struct live_tensor look;
@@ -277,6 +309,7 @@ static void add_tensor(struct buf *to, PyObject *tensor)
     buf_printf(to, " %s", dtype_name((enum dtype)look.dtype));
     if (strcmp(look.device, "cpu") != 0)
         buf_printf(to, " %s", look.device);
+    add_values(to, &look);
 }
 
 /* torch.float32, device(type='cpu') as cpu: types of torch's own, in C. */

@@ -221,6 +221,22 @@ static bool made_anew(struct browse *b)
     return b->rows.n != n || b->place != place;
 }
 
+/* Scroll so that what was unfolded below the cursor is seen, as far as the cursor stays
+ * in sight. */
+static void show_below(struct browse *b)
+{
+    const struct row_cell *cells = b->rows.cells;
+    uint32_t last = b->cursor, top;
+
+    while (last + 1 < b->rows.n && cells[last + 1].depth > cells[b->cursor].depth)
+        last++;
+    if (b->height == 0 || last < b->top + b->height)
+        return;
+    top = last + 1 - b->height;
+    b->top = top < b->cursor ? top : b->cursor;
+    b->line = b->cursor - b->top;
+}
+
 bool browse_fold(struct browse *browse, enum fold what)
 {
     unsigned flags;
@@ -235,8 +251,11 @@ bool browse_fold(struct browse *browse, enum fold what)
     }
     flags = browse->rows.cells[browse->cursor].flags;
     done = what == FOLD_ROW ? fold_row(browse, flags) : fold_many(browse, what, flags);
-    if (done && made_anew(browse))
+    if (done && made_anew(browse)) {
+        if (what == FOLD_ROW || what == FOLD_SUBTREE)
+            show_below(browse);
         return true;
+    }
     say_why(browse, what);
     return false;
 }

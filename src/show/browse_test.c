@@ -614,6 +614,25 @@ TEST(the_cursor_stays_in_sight_and_on_its_line)
     end_walk(&w);
 }
 
+TEST(what_is_unfolded_on_the_last_row_scrolls_into_sight)
+{
+    struct walk w;
+
+    begin_resnet(&w);
+    browse_resize(w.b, 8);
+    browse_last(w.b);
+    CHECK_INT(browse_place(w.b), place_of(&w, "fc"));
+    CHECK(browse_open(w.b)); /* weight and bias */
+    CHECK_INT(browse_top(w.b), browse_rows(w.b)->n - 8);
+    CHECK_INT(browse_cursor(w.b), browse_rows(w.b)->n - 3);
+    browse_go(w.b, place_of(&w, "layer3"));
+    browse_scroll(w.b, -2);
+    CHECK(browse_open(w.b)); /* more than fit: the cursor is the first row */
+    CHECK(browse_fold(w.b, FOLD_ROW) && browse_fold(w.b, FOLD_SUBTREE));
+    CHECK_INT(browse_top(w.b), browse_cursor(w.b));
+    end_walk(&w);
+}
+
 TEST(backspace_leads_back_from_the_last_row_and_from_a_search)
 {
     struct walk w;

@@ -18,20 +18,6 @@ static bool contains(const char *text, const char *part)
     return n == 0;
 }
 
-/* A line of help: one binding and those joined to it. */
-struct entry {
-    struct buf keys, about;
-    struct buf names; /* of its actions: words that may be looked for */
-    unsigned n;       /* of keys */
-};
-
-static void release_entry(struct entry *entry)
-{
-    buf_release(&entry->keys);
-    buf_release(&entry->about);
-    buf_release(&entry->names);
-}
-
 static unsigned count_keys(const struct tui *tui, size_t binding)
 {
     const uint32_t *keys = keymap_keys(tui->keymap, binding);
@@ -40,25 +26,6 @@ static unsigned count_keys(const struct tui *tui, size_t binding)
     while (n < KEYS_MOST && keys[n])
         n++;
     return n;
-}
-
-/* The entry that begins at a binding; behind its last one. */
-static size_t make_entry(const struct tui *tui, size_t at, struct entry *entry)
-{
-    size_t next = at;
-
-    do {
-        if (next > at) {
-            buf_char(&entry->keys, ' ');
-            buf_text(&entry->about, "; ");
-        }
-        keymap_names(tui->keymap, next, tui->config.ascii, &entry->keys);
-        buf_text(&entry->about, bindings[next].about);
-        buf_printf(&entry->names, "%s ", bindings[next].name);
-        entry->n += count_keys(tui, next);
-        next++;
-    } while (next < n_bindings && bindings[next].joined);
-    return next;
 }
 
 static void add_entry(struct lines *to, const char *keys, const char *about,
@@ -75,28 +42,28 @@ static unsigned list_keys(struct tui *tui, struct lines *to, const char *filter,
 {
     unsigned where = tui_where(tui), listed = 0;
     const char *part = NULL;
+    struct buf keys = BUF_INIT;
 
-    for (size_t at = 0; at < n_bindings;) {
-        struct entry entry = {.n = 0};
-        size_t next = make_entry(tui, at, &entry);
+    for (size_t at = 0; at < n_bindings; at++) {
+        unsigned n = count_keys(tui, at);
 
+        buf_clear(&keys);
+        keymap_names(tui->keymap, at, tui->config.ascii, &keys);
         if (keymap_part(at))
             part = keymap_part(at);
-        if (((bindings[at].where & where) != 0) == here && entry.n > 0 &&
-            (contains(buf_cstr(&entry.about), filter) ||
-             contains(buf_cstr(&entry.names), filter) ||
-             contains(buf_cstr(&entry.keys), filter))) {
-            if (part) {
-                lines_printf(to, COLOUR_TYPE, " %s%s", part, here ? "" : ", elsewhere");
-                lines_end(to);
-                part = NULL;
-            }
-            add_entry(to, buf_cstr(&entry.keys), buf_cstr(&entry.about), width);
-            listed += entry.n;
+        if (((bindings[at].where & where) != 0) != here || n == 0 ||
+            !(contains(bindings[at].about, filter) ||
+              contains(bindings[at].name, filter) || contains(buf_cstr(&keys), filter)))
+            continue;
+        if (part) {
+            lines_printf(to, COLOUR_TYPE, " %s%s", part, here ? "" : ", elsewhere");
+            lines_end(to);
+            part = NULL;
         }
-        release_entry(&entry);
-        at = next;
+        add_entry(to, buf_cstr(&keys), bindings[at].about, width);
+        listed += n;
     }
+    buf_release(&keys);
     return listed;
 }
 

@@ -13,132 +13,129 @@
 /* Of several that have a key, the first that works where the focus is does it. */
 /* clang-format off */
 const struct binding bindings[] = {
-    {ACTION_UP, ALL, "up", {KEY_UP, 'k'}, "one row up", NULL, false},
-    {ACTION_DOWN, ALL, "down", {KEY_DOWN, 'j'}, "one row down", NULL, false},
+    {ACTION_UP, ALL, "up", {KEY_UP, 'k'}, "one row up", NULL},
+    {ACTION_DOWN, ALL, "down", {KEY_DOWN, 'j'}, "one row down", NULL},
     {ACTION_LEFT, ALL, "left", {KEY_LEFT, 'h'},
-     "fold; on a folded row go to the parent", NULL, false},
+     "fold; on a folded row go to the parent", NULL},
     {ACTION_RIGHT, ALL, "right", {KEY_RIGHT, 'l'},
-     "unfold; then first child; then the panel", NULL, false},
+     "unfold; then first child; then the panel", NULL},
     {ACTION_LABEL_TOGGLE, IN_LABELS, "label-toggle", {' ', '\r'},
-     "in Labels: on or off", "on/off", false},
+     "in Labels: on or off", "on/off"},
     {ACTION_ENTER, ALL, "enter", {'\r'},
      "module: fold or unfold; tensor: Statistics, zoomed; finding: what explains it; "
-     "tied: the other place; flat list: its place", NULL, false},
+     "tied: the other place; flat list: its place", NULL},
     {ACTION_LABEL_DOWN, IN_LABELS, "label-down", {'J'},
-     "in Labels: move the component down", "move", false},
-    {ACTION_LABEL_UP, IN_LABELS, "label-up", {'K'}, "up", NULL, true},
+     "in Labels: move the component down", "move"},
+    {ACTION_LABEL_UP, IN_LABELS, "label-up", {'K'},
+     "in Labels: move the component up", NULL},
     {ACTION_LABEL_TOP, IN_LABELS, "label-top", {'T'},
-     "in Labels: move it to the top", "ends", false},
-    {ACTION_LABEL_BOTTOM, IN_LABELS, "label-bottom", {'B'}, "bottom", NULL, true},
-    {ACTION_NEXT_SIBLING, IN_TREES, "next-sibling", {'J'}, "next sibling", NULL, false},
+     "in Labels: move it to the top", "ends"},
+    {ACTION_LABEL_BOTTOM, IN_LABELS, "label-bottom", {'B'},
+     "in Labels: move it to the bottom", NULL},
+    {ACTION_NEXT_SIBLING, IN_TREES, "next-sibling", {'J'}, "next sibling", NULL},
     {ACTION_PREVIOUS_SIBLING, IN_TREES, "previous-sibling", {'K'}, "previous sibling",
-     NULL, true},
-    {ACTION_PAGE_UP, ALL, "page-up", {KEY_PAGE_UP, KEY_CTRL('B')}, "a page up", NULL,
-     false},
+     NULL},
+    {ACTION_PAGE_UP, ALL, "page-up", {KEY_PAGE_UP, KEY_CTRL('B')}, "a page up", NULL},
     {ACTION_PAGE_DOWN, ALL, "page-down", {KEY_PAGE_DOWN, KEY_CTRL('F')}, "a page down",
-     NULL, false},
-    {ACTION_HALF_UP, ALL, "half-page-up", {KEY_CTRL('U')}, "half a page up", NULL,
-     false},
-    {ACTION_HALF_DOWN, ALL, "half-page-down", {KEY_CTRL('D')}, "down", NULL, true},
-    {ACTION_FIRST, ALL, "first", {'g', KEY_HOME}, "first row", "first", false},
-    {ACTION_LAST, ALL, "last", {'G', KEY_END}, "last row", "last", false},
+     NULL},
+    {ACTION_HALF_UP, ALL, "half-page-up", {KEY_CTRL('U')}, "half a page up", NULL},
+    {ACTION_HALF_DOWN, ALL, "half-page-down", {KEY_CTRL('D')}, "half a page down", NULL},
+    {ACTION_FIRST, ALL, "first", {'g', KEY_HOME}, "first row", "first"},
+    {ACTION_LAST, ALL, "last", {'G', KEY_END}, "last row", "last"},
     {ACTION_BACK, ALL, "back", {KEY_BACKSPACE},
-     "back to the place before the last jump, search, g or G", "back", false},
+     "back to the place before the last jump, search, g or G", "back"},
 
-    {ACTION_FOLD, IN_TREES, "fold", {' '}, "fold or unfold this row", "fold", false},
+    {ACTION_FOLD, IN_TREES, "fold", {' '}, "fold or unfold this row", "fold"},
     {ACTION_FOLD_SUBTREE, IN_TREES, "fold-subtree", {'z'},
-     "fold or unfold the subtree", NULL, false},
-    {ACTION_FOLD_ALL, IN_TREES, "fold-all", {'Z'}, "everything", NULL, true},
+     "fold or unfold the subtree", NULL},
+    {ACTION_FOLD_ALL, IN_TREES, "fold-all", {'Z'}, "fold or unfold everything", NULL},
     {ACTION_FOLD_SIBLINGS, IN_TREES, "fold-siblings", {'s'},
-     "fold or unfold siblings", NULL, false},
+     "fold or unfold siblings", NULL},
     {ACTION_FOLD_SIBLINGS_BELOW, IN_TREES, "fold-siblings-below", {'S'},
-     "and all below them", NULL, true},
-    {ACTION_FOLD_CLASS, IN_TREES, "fold-class", {'o'}, "fold or unfold same class", NULL,
-     false},
-    {ACTION_FOLD_CLASS_BELOW, IN_TREES, "fold-class-below", {'O'}, "and all below them",
-     NULL, true},
+     "fold or unfold siblings and all below them", NULL},
+    {ACTION_FOLD_CLASS, IN_TREES, "fold-class", {'o'}, "fold or unfold same class", NULL},
+    {ACTION_FOLD_CLASS_BELOW, IN_TREES, "fold-class-below", {'O'},
+     "fold or unfold same class and all below them", NULL},
     {ACTION_RUNS, IN_TREES, "repeats", {'X'},
-     "fold repeated blocks into one row, on or off", NULL, false},
+     "fold repeated blocks into one row, on or off", NULL},
     {ACTION_FLAT, IN_TREES, "flat", {'F'},
-     "flat list: leaves, tensors, back to the tree", "flat list", false},
+     "flat list: leaves, tensors, back to the tree", "flat list"},
 
-    {ACTION_SHAPES, IN_TREES, "label-shapes", {'t'}, "labels: shapes", NULL, false},
-    {ACTION_MEMORY, IN_TREES, "label-memory", {'b', 'm'}, "memory", NULL, true},
-    {ACTION_COUNTS, IN_TREES, "label-counts", {'p'}, "counts and trainable", NULL, true},
-    {ACTION_DEVICE, IN_TREES, "label-device", {'d'}, "labels: device and dtypes", NULL,
-     false},
-    {ACTION_FORWARD, IN_TREES, "label-forward", {'f'}, "in, out, calls", "in/out", true},
-    {ACTION_TIMES, IN_TREES, "label-times", {'r'}, "times", "times", true},
+    {ACTION_SHAPES, IN_TREES, "label-shapes", {'t'}, "labels: shapes", NULL},
+    {ACTION_MEMORY, IN_TREES, "label-memory", {'b', 'm'}, "labels: memory", NULL},
+    {ACTION_COUNTS, IN_TREES, "label-counts", {'p'}, "labels: counts and trainable",
+     NULL},
+    {ACTION_DEVICE, IN_TREES, "label-device", {'d'}, "labels: device and dtypes", NULL},
+    {ACTION_FORWARD, IN_TREES, "label-forward", {'f'}, "labels: in, out, calls",
+     "in/out"},
+    {ACTION_TIMES, IN_TREES, "label-times", {'r'}, "labels: times", "times"},
     {ACTION_ALIGN, IN_TREES | IN_LABELS, "align", {'A'},
-     "aligned columns or flowing labels", NULL, false},
-    {ACTION_LABELS, EVERYWHERE, "labels", {'L'}, "label panel", "labels", false},
+     "aligned columns or flowing labels", NULL},
+    {ACTION_LABELS, EVERYWHERE, "labels", {'L'}, "label panel", "labels"},
 
     {ACTION_CODE, EVERYWHERE, "code", {'c'},
-     "code, on or off; the focus stays in the tree", NULL, false},
-    {ACTION_ATTRIBUTES, EVERYWHERE, "attributes", {'a'}, "attributes", NULL, true},
+     "code, on or off; the focus stays in the tree", NULL},
+    {ACTION_ATTRIBUTES, EVERYWHERE, "attributes", {'a'},
+     "attributes, on or off; the focus stays in the tree", NULL},
     {ACTION_PANEL_1, EVERYWHERE, "panel-1", {'1'},
-     "Details: closed, open and focus it; open, focus it; focused, close it", "panel",
-     false},
-    {ACTION_PANEL_1 + 1, EVERYWHERE, "panel-2", {'2'}, "Code, likewise", NULL, false},
-    {ACTION_PANEL_1 + 2, EVERYWHERE, "panel-3", {'3'}, "Attributes", NULL, true},
-    {ACTION_PANEL_1 + 3, EVERYWHERE, "panel-4", {'4'}, "Statistics, likewise", NULL,
-     false},
-    {ACTION_PANEL_1 + 4, EVERYWHERE, "panel-5", {'5'}, "Performance", NULL, true},
-    {ACTION_PANEL_1 + 5, EVERYWHERE, "panel-6", {'6'}, "Flow, likewise", NULL, false},
-    {ACTION_PANEL_7, EVERYWHERE, "panel-7", {'7'}, "Training", NULL, true},
-    {ACTION_NEXT_PANEL, EVERYWHERE, "next-panel", {'\t'}, "focus the next panel", NULL,
-     false},
+     "Details: closed, open and focus it; open, focus it; focused, close it", "panel"},
+    {ACTION_PANEL_1 + 1, EVERYWHERE, "panel-2", {'2'}, "Code, likewise", NULL},
+    {ACTION_PANEL_1 + 2, EVERYWHERE, "panel-3", {'3'}, "Attributes, likewise", NULL},
+    {ACTION_PANEL_1 + 3, EVERYWHERE, "panel-4", {'4'}, "Statistics, likewise", NULL},
+    {ACTION_PANEL_1 + 4, EVERYWHERE, "panel-5", {'5'}, "Performance, likewise", NULL},
+    {ACTION_PANEL_1 + 5, EVERYWHERE, "panel-6", {'6'}, "Flow, likewise", NULL},
+    {ACTION_PANEL_7, EVERYWHERE, "panel-7", {'7'}, "Training, likewise", NULL},
+    {ACTION_NEXT_PANEL, EVERYWHERE, "next-panel", {'\t'}, "focus the next panel", NULL},
     {ACTION_PREVIOUS_PANEL, EVERYWHERE, "previous-panel", {KEY_BACK_TAB},
-     "the previous", NULL, true},
-    {ACTION_LARGER, EVERYWHERE, "panels-larger", {'<'}, "panels larger", NULL, false},
-    {ACTION_SMALLER, EVERYWHERE, "panels-smaller", {'>'}, "smaller", NULL, true},
+     "focus the previous panel", NULL},
+    {ACTION_LARGER, EVERYWHERE, "panels-larger", {'<'}, "panels larger", NULL},
+    {ACTION_SMALLER, EVERYWHERE, "panels-smaller", {'>'}, "panels smaller", NULL},
     {ACTION_BELOW, EVERYWHERE, "panels-below", {'\\'}, "panels right or below",
-     "right/below", false},
+     "right/below"},
     {ACTION_ZOOM, EVERYWHERE, "zoom", {'+'}, "zoom the focused part; again: back",
-     "zoom", false},
+     "zoom"},
     {ACTION_PREVIOUS_CALL, EVERYWHERE, "previous-call", {'('},
-     "previous call or step; in Flow: to the producer", "call", false},
+     "previous call or step; in Flow: to the producer", "call"},
     {ACTION_NEXT_CALL, EVERYWHERE, "next-call", {')'},
-     "next call or step; in Flow: to the consumer", NULL, false},
-    {ACTION_VIEW, EVERYWHERE, "view", {'v'}, "next view of this panel", "view", false},
-    {ACTION_LOG, EVERYWHERE, "log", {'x'}, "linear or log", "linear/log", false},
-    {ACTION_SLICE, EVERYWHERE, "slice", {'['}, "type a slice", "slice", false},
-    {ACTION_OUT, IN_PANEL | IN_FLOW, "out", {'-'}, "Flow: out of this block", "out",
-     false},
+     "next call or step; in Flow: to the consumer", NULL},
+    {ACTION_VIEW, EVERYWHERE, "view", {'v'}, "next view of this panel", "view"},
+    {ACTION_LOG, EVERYWHERE, "log", {'x'}, "linear or log", "linear/log"},
+    {ACTION_SLICE, EVERYWHERE, "slice", {'['}, "type a slice", "slice"},
+    {ACTION_OUT, IN_PANEL | IN_FLOW, "out", {'-'}, "Flow: out of this block", "out"},
 
-    {ACTION_SEARCH, ALL, "search", {'/'}, "search", "search", false},
+    {ACTION_SEARCH, ALL, "search", {'/'}, "search", "search"},
     {ACTION_NEXT_MATCH, ALL, "next-match", {'n'}, "next match, in a diff difference",
-     "next", false},
-    {ACTION_PREVIOUS_MATCH, ALL, "previous-match", {'N'}, "the previous", NULL, true},
+     "next"},
+    {ACTION_PREVIOUS_MATCH, ALL, "previous-match", {'N'},
+     "previous match, in a diff difference", NULL},
     {ACTION_ONLY_MATCHES, EVERYWHERE, "only-matches", {'&'},
-     "only matches, or all rows with matches marked", NULL, false},
+     "only matches, or all rows with matches marked", NULL},
     {ACTION_SEARCH_CLASS, EVERYWHERE, "search-class", {'*'}, "search this row's class",
-     NULL, false},
+     NULL},
     {ACTION_ALARM, EVERYWHERE, "alarm", {'!'},
-     "next alarm or finding, then next warning", "next alarm", false},
+     "next alarm or finding, then next warning", "next alarm"},
     {ACTION_SORT, EVERYWHERE, "sort", {'i'},
-     "order by; then n p m r s f c g z ! x; the same again: reversed", "sort", false},
+     "order by; then n p m r s f c g z ! x; the same again: reversed", "sort"},
     {ACTION_HIDE_EQUAL, IN_DIFF, "hide-equal", {'='}, "diff: hide equal rows",
-     "hide equal", false},
+     "hide equal"},
 
     {ACTION_COPY, EVERYWHERE, "copy", {'y'},
-     "copy; then n p k t j c: name, path, key, text, JSON, command", "copy", false},
-    {ACTION_EXPORT, EVERYWHERE, "export", {'e'}, "export this view", "export", false},
-    {ACTION_EDIT, EVERYWHERE, "edit", {'E'}, "open the source in the editor", "editor",
-     false},
-    {ACTION_DIFF, EVERYWHERE, "diff", {'D'}, "diff with another file", "diff", false},
-    {ACTION_RELOAD, EVERYWHERE, "reload", {'R'}, "read the source again", NULL, false},
+     "copy; then n p k t j c: name, path, key, text, JSON, command", "copy"},
+    {ACTION_EXPORT, EVERYWHERE, "export", {'e'}, "export this view", "export"},
+    {ACTION_EDIT, EVERYWHERE, "edit", {'E'}, "open the source in the editor", "editor"},
+    {ACTION_DIFF, EVERYWHERE, "diff", {'D'}, "diff with another file", "diff"},
+    {ACTION_RELOAD, EVERYWHERE, "reload", {'R'}, "read the source again", NULL},
 
     {ACTION_COMMAND, ALL, "command", {':'},
-     "command; Tab and the arrows choose a completion, Enter takes it", NULL, false},
-    {ACTION_HELP, ALL, "help", {'?'}, "help for what has the focus", "help", false},
+     "command; Tab and the arrows choose a completion, Enter takes it", NULL},
+    {ACTION_HELP, ALL, "help", {'?'}, "help for what has the focus", "help"},
     {ACTION_ESCAPE, ALL, "escape", {KEY_ESCAPE},
      "close menu, prompt, zoom, help, filter; then focus the tree; then stop the job",
-     "close", false},
-    {ACTION_QUIT, ALL, "quit", {'q'}, "close help or zoom, else quit", "quit", false},
-    {ACTION_QUIT_NOW, ALL, "quit-now", {KEY_CTRL('C')}, "quit at once", NULL, false},
-    {ACTION_REDRAW, ALL, "redraw", {KEY_CTRL('L')}, "draw anew", NULL, false},
-    {ACTION_SUSPEND, ALL, "suspend", {KEY_CTRL('Z')}, "suspend", NULL, true},
+     "close"},
+    {ACTION_QUIT, ALL, "quit", {'q'}, "close help or zoom, else quit", "quit"},
+    {ACTION_QUIT_NOW, ALL, "quit-now", {KEY_CTRL('C')}, "quit at once", NULL},
+    {ACTION_REDRAW, ALL, "redraw", {KEY_CTRL('L')}, "draw anew", NULL},
+    {ACTION_SUSPEND, ALL, "suspend", {KEY_CTRL('Z')}, "suspend", NULL},
 };
 /* clang-format on */
 const size_t n_bindings = COUNT_OF(bindings);
@@ -299,42 +296,26 @@ static void mdoc_word(struct out *out, const char *word)
             out_char(out, *word);
 }
 
-static void mdoc_keys(struct out *out, size_t binding, bool first)
+static void mdoc_item(struct out *out, const struct binding *binding)
 {
-    for (size_t k = 0; k < KEYS_MOST && bindings[binding].keys[k]; k++) {
+    out_text(out, ".It");
+    for (size_t k = 0; k < KEYS_MOST && binding->keys[k]; k++) {
         char name[16];
 
-        key_name(name, bindings[binding].keys[k], true);
-        out_text(out, first && k == 0 ? " Ic " : " , Ic ");
+        key_name(name, binding->keys[k], true);
+        out_text(out, k == 0 ? " Ic " : " , Ic ");
         mdoc_word(out, name);
     }
-}
-
-/* One item: a binding and those joined to it. */
-static size_t mdoc_item(struct out *out, size_t at)
-{
-    size_t end = at + 1;
-
-    while (end < n_bindings && bindings[end].joined)
-        end++;
-    out_text(out, ".It");
-    for (size_t i = at; i < end; i++)
-        mdoc_keys(out, i, i == at);
-    for (size_t i = at; i < end; i++)
-        out_printf(out, "%s%s", i == at ? "\n" : ";\n", bindings[i].about);
-    out_text(out, "\n.Pq");
-    for (size_t i = at; i < end; i++)
-        out_printf(out, " %s%s", bindings[i].name, i + 1 < end ? "," : "\n");
-    return end;
+    out_printf(out, "\n%s\n.Pq %s\n", binding->about, binding->name);
 }
 
 void keymap_manual(struct out *out)
 {
-    for (size_t i = 0; i < n_bindings;) {
+    for (size_t i = 0; i < n_bindings; i++) {
         if (keymap_part(i))
             out_printf(out, "%s.Ss Keys: %s\n.Bl -tag -width Ds\n",
                        i > 0 ? ".El\n" : "", keymap_part(i));
-        i = mdoc_item(out, i);
+        mdoc_item(out, &bindings[i]);
     }
     out_text(out, ".El\n");
 }

@@ -115,8 +115,6 @@ struct binding {
     uint32_t keys[KEYS_MOST]; /* as it comes; 0 ends */
     const char *about;        /* "fold or unfold the subtree" */
     const char *hint;         /* "fold": for the hints line; NULL: never there */
-    bool joined; /* help has it on the line of the one before: "z Z   the subtree; ..."
-                  */
 };
 
 /* The table as it comes; help and the man page are in its order. */

@@ -166,10 +166,25 @@ class Attributes(unittest.TestCase):
         self.assertLess(len(self.texts(big=10**5000)["big"]), 200)
         self.assertLess(len(self.texts(text="x" * 10**6)["text"]), 200)
 
+    def test_tensors_show_their_first_values(self):
+        found = self.texts(turned=torch.arange(6).reshape(2, 3).T, empty=torch.zeros(0),
+                           half=torch.tensor([1.5, float("nan")], dtype=torch.bfloat16),
+                           flags=torch.tensor([True, False]), long=torch.arange(9.0),
+                           wide=torch.zeros(4000, 4000).T, pairs=torch.zeros(2) * 1j,
+                           meta=torch.zeros(2, device="meta"))
+        self.assertEqual(found["turned"], "Tensor 3×2 int64  [0, 3, 1, 4, 2, 5]")
+        self.assertEqual(found["half"], "Tensor 2 bfloat16  [1.5, NaN]")
+        self.assertEqual(found["flags"], "Tensor 2 bool  [1, 0]")
+        self.assertEqual(found["long"], "Tensor 9 float32  [0, 1, 2, 3, 4, 5, …]")
+        self.assertEqual(found["wide"], "Tensor 4000×4000 float32")
+        self.assertEqual(found["empty"], "Tensor 0 float32")
+        self.assertEqual(found["pairs"], "Tensor 2 complex64")
+        self.assertEqual(found["meta"], "Tensor 2 float32 meta")
+
     def test_tensors_and_modules_tell_where_they_stand(self):
         found = self.open(plain=torch.zeros(3), scalar=torch.tensor(1))
-        self.assertEqual(found["plain"]["text"], "Tensor 3 float32")
-        self.assertEqual(found["scalar"]["text"], "Tensor scalar int64")
+        self.assertEqual(found["plain"]["text"], "Tensor 3 float32  [0, 0, 0]")
+        self.assertEqual(found["scalar"]["text"], "Tensor scalar int64  1")
         modules = self.unfold(found["_modules"])
         self.assertEqual(modules["conv"]["text"], "Conv2d")
         self.assertEqual(modules["conv"]["flags"], ["item"])
@@ -177,7 +192,7 @@ class Attributes(unittest.TestCase):
         self.assertEqual(names[modules["conv"]["place"]], "conv")
         self.assertEqual(names[found["plain"]["place"]], "plain")
         weight = self.unfold(self.below("conv")["_parameters"])["weight"]
-        self.assertEqual(weight["text"], "Parameter 8×3×3×3 float32")
+        self.assertRegex(weight["text"], r"^Parameter 8×3×3×3 float32  \[-?0\.\d+, .*, …\]$")
         self.assertEqual(names[weight["place"]], "conv.weight")
         self.assertEqual(self.unfold(weight)["requires_grad"]["text"], "True")
 
@@ -250,7 +265,7 @@ class Attributes(unittest.TestCase):
     def test_lists_and_dicts_of_the_tree_are_found_in_what_holds_them(self):
         self.open(parts=[{"a": torch.zeros(2), 3: 4}])
         self.assertEqual(self.below("parts")["0"]["text"], "dict with 2 keys")
-        self.assertEqual(self.below("parts.0")["a"]["text"], "Tensor 2 float32")
+        self.assertEqual(self.below("parts.0")["a"]["text"], "Tensor 2 float32  [0, 0]")
         self.net.parts = None
         with self.assertRaisesRegex(_core.Error, "deleted"):
             self.below("parts")
