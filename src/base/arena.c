@@ -180,6 +180,19 @@ void *arena_array(struct arena *arena, size_t n, size_t item)
     return arena_alloc(arena, size);
 }
 
+void *arena_sparse(struct arena *arena, size_t size)
+{
+    void *at = arena_alloc(arena, size);
+    struct arena_block *block;
+
+    assert(size >= LARGE);
+    if (!at)
+        return NULL;
+    block = (struct arena_block *)at - 1;
+    pages_sparse(block, sizeof *block + block->size);
+    return at;
+}
+
 void arena_drop_part(void *at, size_t from, size_t to)
 {
     struct arena_block *block = (struct arena_block *)at - 1;

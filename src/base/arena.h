@@ -29,6 +29,10 @@ void arena_release(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_array(struct arena *arena, size_t n, size_t item); /* checks n * item */
 
+/* The same for a thing of 64 KiB or more of which only parts will be touched: what is
+ * not costs nothing. */
+void *arena_sparse(struct arena *arena, size_t size);
+
 /* The first `n` bytes of a thing of 64 KiB or more are not needed any longer: what of
  * them is whole pages goes back to the system. They may not be looked at again. */
 void arena_drop(void *at, size_t n);

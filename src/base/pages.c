@@ -58,6 +58,11 @@ static void unmap_pages(void *at, size_t size)
     munmap(at, size);
 }
 
+static void sparse_pages(void *at, size_t size)
+{
+    madvise(at, size, MADV_NOHUGEPAGE);
+}
+
 /* A mapping begins at a page: only whole ones go. */
 static void drop_pages(char *at, size_t from, size_t to)
 {
@@ -69,6 +74,12 @@ static void drop_pages(char *at, size_t from, size_t to)
         madvise(at + from, to - from, MADV_DONTNEED);
 }
 #else
+static void sparse_pages(void *at, size_t size)
+{
+    (void)at;
+    (void)size;
+}
+
 static void *map_pages(size_t size)
 {
     return calloc(1, size);
@@ -128,6 +139,12 @@ void pages_free(void *at, size_t size)
         unmap_pages(at, size);
     else
         free(at);
+}
+
+void pages_sparse(void *at, size_t size)
+{
+    if (size >= MAPPED)
+        sparse_pages(at, size);
 }
 
 void pages_drop(void *at, size_t size, size_t from, size_t to)

@@ -11,6 +11,8 @@ void *pages_alloc(size_t size); /* NULL: there is none */
 /* At least as large as before; what is new is zeroed. NULL: the old block stays. */
 void *pages_grow(void *at, size_t before, size_t size);
 void pages_free(void *at, size_t size);
+/* Only parts of a block will be touched: no huge pages. */
+void pages_sparse(void *at, size_t size);
 /* What stands from byte `from` up to `to` of a block is not needed any longer. */
 void pages_drop(void *at, size_t size, size_t from, size_t to);
 

@@ -166,7 +166,7 @@ int pickle_load(struct blob *blob, struct build *build, struct str *ret_bytes,
                        blob->name, blob->size, (uint64_t)SIZE_MOST);
     if (blob->size < LEAST)
         return blob_load(blob, 0, blob->size, &build->scratch, ret_bytes, err);
-    l.bytes = arena_alloc(&build->scratch, (size_t)blob->size + 16);
+    l.bytes = arena_sparse(&build->scratch, (size_t)blob->size + 16);
     if (!l.bytes)
         return arena_err(&build->scratch, blob->name, err);
     if (walk(&l, err) < 0 || load_to(&l, blob->size, err) < 0)
