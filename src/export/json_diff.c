@@ -80,6 +80,7 @@ static void write_correlation(struct json *json, const struct compared *by)
 static void write_part(struct two *two, const struct diff_part *part)
 {
     const struct diff_sums *sums = &two->diff->nodes[part->node].sums;
+    const struct compared *by = diff_apart(sums);
     struct json *json = two->json;
     uint32_t equal = sums->states[DIFF_SAME] + sums->states[DIFF_CLOSE];
 
@@ -92,9 +93,10 @@ static void write_part(struct two *two, const struct diff_part *part)
     json_text(json, "fate", diff_fate_name(part->fate));
     json_u64(json, "tensors", sums->tensors);
     json_u64(json, "differ", sums->tensors - equal);
-    if (sums->params_by.different > 0)
-        json_real(json, "rel", compared_relative(&sums->params_by));
-    write_correlation(json, &sums->params_by);
+    if (by && by->different > 0)
+        json_real(json, "rel", compared_relative(by));
+    if (by)
+        write_correlation(json, by);
     if (sums->max_pair != DIFF_NONE)
         json_real(json, "max_abs", sums->max_abs);
     json_object_end(json);
@@ -315,6 +317,12 @@ static void write_all(struct two *two, const struct tolerance *tolerance, bool a
     write_sentence(two);
     write_lists(two, all);
     json_bool(json, "loads", diff->loads);
+    json_object(json, "load");
+    json_u64(json, "missing", diff->load.missing);
+    json_u64(json, "unexpected", diff->load.unexpected);
+    json_u64(json, "reshaped", diff->load.reshaped);
+    json_u64(json, "packed", diff->load.packed);
+    json_object_end(json);
     write_text_or_null(two, "python", python);
     json_object_end(json);
 }

@@ -107,7 +107,7 @@ TEST(two_models_are_searched_and_sorted)
     CHECK(browse_sort(sides.b, SORT_PARAMS, false));
     CHECK_STR(names(&sides), " layer1 0 [1] conv1 fc bn1 ");
     CHECK(browse_sort(sides.b, SORT_DELTA, false));
-    CHECK_STR(names(&sides), " layer1 [1] 0 conv1 bn1 fc ");
+    CHECK_STR(names(&sides), " bn1 layer1 [1] 0 conv1 fc ");
     CHECK(browse_flat(sides.b, FLAT_TENSORS));
     CHECK_INT(browse_rows(sides.b)->n, 6);
     end_sides(&sides);

@@ -134,7 +134,7 @@ static void add_up(const struct diff *diff, uint32_t node, struct changed *sum)
 
 static bool buffers_only(const struct diff_sums *sums)
 {
-    return sums->buffers_differ > 0 && sums->params_differ == 0 &&
+    return sums->states[DIFF_CHANGED] > 0 && sums->params_differ == 0 &&
            sums->states[DIFF_CHANGED] <= sums->buffers_differ;
 }
 

@@ -74,6 +74,14 @@ int diff_markdown(struct buf *to, const struct diff *diff, bool all, struct err 
         escape_markdown(to, buf_span(&text));
         buf_char(to, '\n');
     }
+    buf_clear(&text);
+    if (!diff_equal(diff) && python.len == 0)
+        diff_load_sentence(&text, diff);
+    if (text.len > 0) {
+        buf_char(to, '\n');
+        escape_markdown(to, buf_span(&text));
+        buf_char(to, '\n');
+    }
     if (rows.n > 0)
         buf_text(to, "\n| | what | tensors | how |\n| --- | --- | --- | --- |\n");
     for (uint32_t i = 0; i < rows.n; i++)

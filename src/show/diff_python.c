@@ -312,7 +312,8 @@ int diff_python(struct buf *to, const struct diff *diff, struct err *err)
     arena_init(&arena, 4 * GIB);
     if (diff_moves_find(&moves, diff, &arena) < 0)
         status = arena_err(&arena, "the Python", err);
-    else if (moves.renames || moves.n_joins > 0 || moves.n_transpose > 0)
+    else if (diff->load.packed == 0 &&
+             (moves.renames || moves.n_joins > 0 || moves.n_transpose > 0))
         status = write_all(&writer) < 0 ? arena_err(&arena, "the Python", err) : 0;
     if (status == 0)
         to_ascii(to, buf_span(&lines));

@@ -37,6 +37,12 @@ void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to)
     size_t begin = to->len, end;
     uint32_t up;
 
+    /* What is only on the left stands in the tree where its neighbours went, but it was
+     * never called so. */
+    if (node != 0 && diff->nodes[node].right == NO_PLACE) {
+        diff_name(diff, false, diff->nodes[node].left, to);
+        return;
+    }
     /* Room for all of it first, then the parts from the last to the first. */
     for (up = node; up != 0; up = diff->nodes[up].parent)
         buf_fill(to, '.', diff->nodes[up].name.len + (up != node));

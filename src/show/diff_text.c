@@ -76,6 +76,23 @@ static void add_prefixes(struct buf *to, const struct diff *diff)
     }
 }
 
+void diff_load_sentence(struct buf *to, const struct diff *diff)
+{
+    const struct diff_load *load = &diff->load;
+
+    if (diff->loads || diff->total.tensors == 0)
+        return;
+    escape_terminal(to, diff_file(diff, false));
+    buf_text(to, " does not load where ");
+    escape_terminal(to, diff_file(diff, true));
+    buf_text(to, " is expected (load_state_dict(strict=True)): ");
+    add_state(to, load->missing, load->missing == 1 ? "key missing" : "keys missing",
+              false);
+    add_state(to, load->unexpected, "unexpected", false);
+    add_state(to, load->reshaped, "of another shape", false);
+    add_state(to, load->packed, "quantised or packed: renaming is not enough", false);
+}
+
 void diff_same(struct buf *to, const struct diff *diff)
 {
     escape_terminal(to, diff_file(diff, false));
@@ -256,6 +273,11 @@ static int write_all(struct lines *lines, struct arena *arena, struct err *err)
     }
     if (python.len > 0)
         write_python(lines, buf_span(&python));
+    buf_clear(&text);
+    if (python.len == 0 && !diff_equal(what->diff))
+        diff_load_sentence(&text, what->diff);
+    if (text.len > 0)
+        write_wrapped(lines, buf_span(&text), "");
     if (!diff_equal(what->diff)) {
         buf_clear(&text);
         diff_counts(&text, what->diff);

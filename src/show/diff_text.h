@@ -48,6 +48,10 @@ void diff_sentence(struct buf *to, const struct diff *diff);
  * turned round. Fit for any names, and for a terminal. */
 int diff_python(struct buf *to, const struct diff *diff, struct err *err);
 
+/* "load_state_dict() of left.pth where right.pth is expected fails: 4 keys missing, 2
+ * unexpected": appends nothing where it loads, perhaps renamed. */
+void diff_load_sentence(struct buf *to, const struct diff *diff);
+
 /* "320 tensors: 129 same, 189 changed, 2 reshaped, 0 only in one". */
 void diff_counts(struct buf *to, const struct diff *diff);
 

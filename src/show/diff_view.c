@@ -35,7 +35,7 @@ static uint32_t count_different(const struct diff *diff, const struct diff_sums 
 
 static bool buffers_only(const struct diff *diff, const struct diff_sums *sums)
 {
-    return sums->buffers_differ > 0 && sums->params > 0 &&
+    return sums->states[DIFF_CHANGED] > 0 && sums->params > 0 &&
            sums->buffers_differ == count_different(diff, sums);
 }
 
@@ -106,16 +106,14 @@ static const struct compared *compared_at(const struct diff *diff, uint32_t node
         return pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED ? &pair->by
                                                                           : NULL;
     }
-    return at->sums.params_by.count > 0 ? &at->sums.params_by : NULL;
+    return diff_apart(&at->sums);
 }
 
 double diff_distance(const struct diff *diff, uint32_t node)
 {
     const struct compared *by = compared_at(diff, node);
 
-    if (by)
-        return compared_relative(by);
-    return buffers_only(diff, &diff->nodes[node].sums) ? 0 : -1;
+    return by ? compared_relative(by) : -1;
 }
 
 /* ---- columns ---- */
@@ -232,8 +230,6 @@ static void relative_cell(struct buf *to, const struct show *show,
         return;
     if (by)
         add_relative(to, by);
-    else if (buffers_only(diff, &node_of(show, row)->sums))
-        buf_char(to, '0');
 }
 
 static void largest_cell(struct buf *to, const struct show *show, const struct row *row)
@@ -251,8 +247,8 @@ const struct column diff_columns[] = {
      left_cell},
     {"right", "right", "the right one's shape, dtype or parameters", true, 2, CUT_SHAPE,
      right_cell},
-    {"rel", "rel Δ", "‖left - right‖ / ‖left‖ of the parameters that changed", true, 5,
-     CUT_NEVER, relative_cell},
+    {"rel", "rel Δ", "‖left - right‖ / ‖left‖ of parameters that changed, else buffers",
+     true, 5, CUT_NEVER, relative_cell},
     {"max", "max |Δ|", "the largest difference of two values", true, 3, CUT_NEVER,
      largest_cell},
 };

@@ -120,10 +120,10 @@ static void find_deltas(double *column, const struct outline *outline)
     for (uint32_t i = 0; i < outline->n; i++) {
         const struct diff_node *node = &diff->nodes[i];
         const struct compared *by = node->pair == DIFF_NONE
-                                        ? &node->sums.params_by
+                                        ? diff_apart(&node->sums)
                                         : &diff->pairs[node->pair].by;
 
-        if (by->count > 0)
+        if (by && by->count > 0)
             column[i] = compared_relative(by);
     }
 }

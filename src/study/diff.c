@@ -190,6 +190,13 @@ const char *diff_fact_name(enum diff_fact_kind kind)
     return names[kind];
 }
 
+const struct compared *diff_apart(const struct diff_sums *sums)
+{
+    if (sums->params_by.count > 0)
+        return &sums->params_by;
+    return sums->rest_by.count > 0 ? &sums->rest_by : NULL;
+}
+
 uint32_t diff_count_others(const struct diff_sums *sums)
 {
     uint32_t n = 0;

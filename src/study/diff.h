@@ -47,10 +47,11 @@ enum diff_flag {
     DIFF_RENAMED = 1,    /* its name differs, once prefixes are taken off */
     DIFF_BY_CONTENT = 2, /* so found, because the values are equal */
     DIFF_TRANSPOSED = 4,
-    DIFF_UNTIED = 8,  /* tied to another tensor on the left, by itself on the right */
-    DIFF_TIED = 16,   /* the other way round */
-    DIFF_BUFFER = 32, /* a buffer (of the left one, if it is there) */
-    DIFF_OTHER = 64,  /* neither parameter nor buffer: optimizer state, plain tensors */
+    DIFF_UNTIED = 8,    /* tied to another tensor on the left, by itself on the right */
+    DIFF_TIED = 16,     /* the other way round */
+    DIFF_BUFFER = 32,   /* a buffer (of the left one, if it is there) */
+    DIFF_INTEGER = 128, /* its values are integers, perhaps a counter */
+    DIFF_OTHER = 64, /* neither parameter nor buffer: optimizer state, plain tensors */
 };
 
 /* One tensor and what became of it. */
@@ -97,9 +98,10 @@ struct diff_sums {
         buffers_differ; /* pairs of buffers; those neither same nor close */
     uint32_t params, params_differ;
     uint32_t unrelated; /* parameters whose values have nothing to do with each other */
-    struct compared params_by;        /* merged over the parameters that changed */
-    double max_abs;                   /* over all that changed, buffers too */
-    uint32_t max_pair;                /* the pair that has it, or DIFF_NONE */
+    struct compared params_by; /* merged over the parameters that changed */
+    struct compared rest_by;   /* over all else that changed and holds no counters */
+    double max_abs;            /* over all that changed, buffers too */
+    uint32_t max_pair;         /* the pair that has it, or DIFF_NONE */
     uint32_t others[DIFF_FACT_KINDS]; /* other facts of each kind, at and below */
 };
 
@@ -135,6 +137,14 @@ struct diff_part {
     enum diff_fate fate;
 };
 
+/* Why the left one's keys do not load where the right one's are expected. */
+struct diff_load {
+    uint32_t missing, unexpected; /* keys of the right one, of the left one alone */
+    uint32_t reshaped;
+    uint32_t packed; /* one side is quantised, or packed with others into one value:
+                        another name does not make one of the other */
+};
+
 struct diff {
     const struct model *left, *right;
     struct str left_prefix, right_prefix; /* taken off: "module."; "" */
@@ -157,6 +167,7 @@ struct diff {
     struct diff_sums total;    /* the root's */
     bool
         loads; /* rules and joins alone give all keys of the right one, in its shapes */
+    struct diff_load load; /* if not: why */
 };
 
 struct diff_wanted {
@@ -181,6 +192,9 @@ bool diff_equal(const struct diff *diff);
 const char *diff_state_name(enum diff_state state);   /* "same", "only_left", ... */
 const char *diff_fate_name(enum diff_fate fate);      /* "trained", ... */
 const char *diff_fact_name(enum diff_fact_kind kind); /* "value", "code", ... */
+/* How far what changed at and below is apart: its parameters, or if none of them
+ * changed, the rest without counters. NULL: nothing of these changed. */
+const struct compared *diff_apart(const struct diff_sums *sums);
 /* All facts of all kinds in these sums. */
 uint32_t diff_count_others(const struct diff_sums *sums);
 

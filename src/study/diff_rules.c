@@ -82,21 +82,57 @@ static int find_rules(struct diffing *d, const uint32_t *scope)
     return rename_find(pairs, n, d->arena, &d->diff->rules, NULL);
 }
 
+/* Does it stand inside a value of the state_dict, as weights of quantised layers stand
+ * in a tuple? Then it has no key of its own. */
+static bool is_packed(const struct model *model, uint32_t place, uint32_t root)
+{
+    for (place = model->parent[place]; place > root; place = model->parent[place])
+        if (model->kind[place] == PLACE_GROUP)
+            return true;
+    return false;
+}
+
+/* Quantised on one side only, or packed on one side only? */
+static bool packs(const struct diffing *d, const struct diff_pair *pair,
+                  const uint32_t *scope)
+{
+    const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
+
+    return dtype_info((enum dtype)side_at(l, pair->left)->dtype)->quantised !=
+               dtype_info((enum dtype)side_at(r, pair->right)->dtype)->quantised ||
+           is_packed(l->model, pair->left, scope[LEFT]) !=
+               is_packed(r->model, pair->right, scope[RIGHT]);
+}
+
+/* A part of another tensor has no key. */
+static bool is_part(const struct side *side, uint32_t place)
+{
+    return side_tensor(side, side->model->parent[place]);
+}
+
 /* Is there a source of equal shape for every key on the right, and a use for every one
  * on the left? */
-static bool can_load(const struct diffing *d, const uint32_t *scope)
+static void find_load(struct diffing *d, const uint32_t *scope)
 {
-    const struct diff *diff = d->diff;
+    struct diff *diff = d->diff;
+    struct diff_load *load = &diff->load;
 
     for (uint32_t i = 0; i < diff->n_pairs; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
 
-        if (in_scope(d, pair, scope) &&
-            (pair->state == DIFF_LEFT || pair->state == DIFF_RIGHT ||
-             pair->state == DIFF_RESHAPED))
-            return false;
+        if (!in_scope(d, pair, scope))
+            continue;
+        if (pair->state == DIFF_LEFT)
+            load->unexpected += !is_part(&d->side[LEFT], pair->left);
+        else if (pair->state == DIFF_RIGHT)
+            load->missing += !is_part(&d->side[RIGHT], pair->right);
+        else if (pair->state == DIFF_RESHAPED)
+            load->reshaped++;
+        else if (pair->left != NO_PLACE && pair->right != NO_PLACE)
+            load->packed += packs(d, pair, scope);
     }
-    return diff->n_pairs > 0;
+    diff->loads = diff->n_pairs > 0 &&
+                  load->missing + load->unexpected + load->reshaped + load->packed == 0;
 }
 
 /* Without a difference in names nothing needs to be written out. */
@@ -112,7 +148,7 @@ int make_rules(struct diffing *d)
 
     if (scope[LEFT] == NO_PLACE || scope[RIGHT] == NO_PLACE)
         scope[LEFT] = scope[RIGHT] = 0;
-    d->diff->loads = can_load(d, scope);
+    find_load(d, scope);
     if (!any_renamed(d))
         return 0;
     return find_rules(d, scope);

@@ -182,6 +182,14 @@ static struct str branch_name(const struct growing *g, const struct branch *bran
     return place_name(g->d->side[s].model, branch->place[s]);
 }
 
+static bool is_integer(const struct side *side, uint32_t place)
+{
+    const struct dtype_info *info = dtype_info((enum dtype)side_at(side, place)->dtype);
+
+    return !info->quantised &&
+           (info->kind == DTYPE_KIND_INT || info->kind == DTYPE_KIND_UINT);
+}
+
 static void put_pair(struct growing *g, const struct branch *branch,
                      struct diff_node *node)
 {
@@ -210,6 +218,8 @@ static void put_pair(struct growing *g, const struct branch *branch,
         pair->flags |= DIFF_BUFFER;
     else if (role != ROLE_PARAMETER)
         pair->flags |= DIFF_OTHER;
+    if (is_integer(&d->side[s], place))
+        pair->flags |= DIFF_INTEGER;
     pair->join = d->side[s].join[place];
     if (pair->left != NO_PLACE && pair->right != NO_PLACE) {
         pair->flags |= d->flags[pair->left];
@@ -294,6 +304,9 @@ void sums_add_pair(struct diff_sums *sums, const struct diff_pair *pair, uint32_
         if (moved)
             compared_merge(&sums->params_by, &pair->by);
     }
+    if (moved && pair->flags & (DIFF_BUFFER | DIFF_OTHER) &&
+        !(pair->flags & DIFF_INTEGER))
+        compared_merge(&sums->rest_by, &pair->by);
     if (moved)
         take_largest(sums, pair->by.max_abs, index);
 }
@@ -313,6 +326,8 @@ void sums_add(struct diff_sums *sums, const struct diff_sums *more)
         sums->others[i] += more->others[i];
     if (more->params_by.count > 0)
         compared_merge(&sums->params_by, &more->params_by);
+    if (more->rest_by.count > 0)
+        compared_merge(&sums->rest_by, &more->rest_by);
     take_largest(sums, more->max_abs, more->max_pair);
 }
 

@@ -213,5 +213,72 @@ class Related(Pair):
         self.assertNotIn("correlation", document["tensors"][0])
 
 
+class Quantised(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant = torch.quantization.QuantStub()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.bn = nn.BatchNorm2d(8)
+        self.fc = nn.Linear(8, 4)
+        self.dequant = torch.quantization.DeQuantStub()
+
+    def forward(self, x):
+        x = self.bn(self.conv(self.quant(x))).mean((2, 3))
+        return self.dequant(self.fc(x))
+
+
+class Load(Pair):
+    """Where one does not load as the other, the text says so and offers no Python that
+    would not do it."""
+
+    def check(self, left, right):
+        document, text = self.diff(left, right)
+        self.assertFalse(document["loads"])
+        self.assertNotEqual(sum(document["load"].values()), 0)
+        self.assertNotIn("buffers only: \n", text)
+        for line in text.splitlines():  # names are those that a file has
+            if line.startswith("- "):
+                self.assertIn(line.split()[1].split("-")[0], " ".join(left), text)
+        return document, text
+
+    def test_dynamically_quantised(self):
+        engine = torch.backends.quantized.supported_engines[-1]
+        torch.backends.quantized.engine = engine
+        model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4))
+        right = torch.quantization.quantize_dynamic(model, {nn.Linear}).state_dict()
+        document, text = self.check(model.state_dict(), right)
+        self.assertGreater(document["load"]["packed"], 0)
+        self.assertIsNone(document["python"])
+        self.assertNotIn("state = ", text)
+        self.assertIn("left.pth does not load where right.pth is expected", text)
+        self.assertIn("quantised or packed", text)
+
+    def test_statically_quantised(self):
+        engine = "fbgemm"
+        if engine not in torch.backends.quantized.supported_engines:
+            self.skipTest("no fbgemm")
+        torch.backends.quantized.engine = engine
+        model = Quantised().eval()
+        left = model.state_dict()
+        model.qconfig = torch.quantization.get_default_qconfig(engine)
+        fused = torch.quantization.fuse_modules(model, [["conv", "bn"]])
+        prepared = torch.quantization.prepare(fused)
+        prepared(torch.randn(4, 3, 8, 8))
+        observed = prepared.state_dict()
+        right = torch.quantization.convert(prepared).state_dict()
+        for state in (left, observed):
+            document, text = self.check(state, right)
+            self.assertIsNone(document["python"])
+            self.assertIn("quantised or packed", text)
+
+    def test_keys_that_are_missing(self):
+        left = {"a.weight": torch.ones(2), "b.weight": torch.ones(3)}
+        right = {"a.weight": torch.ones(2), "c.weight": torch.ones(4)}
+        document, text = self.check(left, right)
+        self.assertEqual(document["load"]["missing"], 1)
+        self.assertEqual(document["load"]["unexpected"], 1)
+        self.assertIn("1 key missing, 1 unexpected", text)
+
+
 if __name__ == "__main__":
     unittest.main()
