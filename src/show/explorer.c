@@ -148,6 +148,7 @@ struct explorer *explorer_side(struct explorer *explorer, bool right)
     side->call = explorer->call;
     side->ascii = explorer->ascii;
     side->plain = explorer->plain;
+    side->heat = explorer->heat;
     return side;
 }
 

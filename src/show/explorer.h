@@ -15,6 +15,7 @@
 #include "session/pair.h"
 #include "session/session.h"
 #include "show/browse.h"
+#include "show/heatmap.h"
 #include "show/label_set.h"
 #include "show/measured.h"
 #include "show/panels.h"
@@ -52,12 +53,13 @@ struct explorer {
     bool background;   /* as it was begun */
     struct explorer *sides[2]; /* of a pair: each model by itself, once it is asked for
                                 */
-    uint32_t call;      /* which call of the selected module is shown: its number; or
-                           RUN_NONE: the newest */
-    uint32_t bins;      /* of histograms; 0: as many as usual */
-    bool ascii;         /* of what measures itself, as bars do */
-    bool plain;         /* for screen readers: no bars, no heat maps */
-    struct buf message; /* for the status line, until the next key */
+    uint32_t call;        /* which call of the selected module is shown: its number; or
+                             RUN_NONE: the newest */
+    uint32_t bins;        /* of histograms; 0: as many as usual */
+    bool ascii;           /* of what measures itself, as bars do */
+    enum heat_style heat; /* of heat maps: halves where there are true colours */
+    bool plain;           /* for screen readers: no bars, no heat maps */
+    struct buf message;   /* for the status line, until the next key */
     struct alarms alarms;
     struct arena alarm_arena; /* what `alarms` holds, unless it is borrowed */
     bool measured_once;       /* measured_start() was here */

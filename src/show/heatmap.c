@@ -81,6 +81,34 @@ void heat_row(struct lines *to, const struct blocks *blocks, uint32_t row,
     buf_release(&run);
 }
 
+static const char *shade_of(const struct heat_scale *scale, double value)
+{
+    if (!isfinite(value))
+        return isnan(value) ? "×" : "∞";
+    return glyph_shade(1 + step_of(scale, value) * SHADES / HEAT_STEPS, false);
+}
+
+void heat_rows(struct lines *to, const struct blocks *blocks, uint32_t row,
+               const struct heat_scale *scale)
+{
+    const double *above = blocks->at + (size_t)row * blocks->columns;
+    const double *below = above + blocks->columns;
+
+    if (row + 1 >= blocks->rows) {
+        heat_row(to, blocks, row, scale);
+        return;
+    }
+    for (uint32_t i = 0; i < blocks->columns; i++) {
+        double odd = isfinite(above[i]) ? below[i] : above[i];
+
+        if (isfinite(odd))
+            lines_add_halves(to, colour_of(scale, above[i]), colour_of(scale, below[i]),
+                             str_of(shade_of(scale, above[i])));
+        else
+            lines_text(to, COLOUR_ALARM, shade_of(scale, odd));
+    }
+}
+
 void heat_legend(struct lines *to, const struct heat_scale *scale)
 {
     for (int i = 0; i < SHADES; i++) {
@@ -100,9 +128,12 @@ void heat_legend(struct lines *to, const struct heat_scale *scale)
 
 /* ---- a whole picture ---- */
 
-void heatmap_fit(struct blocks_wanted *wanted, unsigned width, unsigned height)
+void heatmap_fit(struct blocks_wanted *wanted, unsigned width, unsigned height,
+                 enum heat_style style)
 {
-    blocks_fit(wanted, height > 2 ? height - 1 : 1,
+    unsigned rows = height > 2 ? height - 1 : 1;
+
+    blocks_fit(wanted, style == HEAT_HALVES ? rows * 2 : rows,
                width > HEATMAP_MARGIN + 1 ? width - HEATMAP_MARGIN : 1);
 }
 
@@ -121,15 +152,16 @@ void heatmap_title(struct buf *to, const struct blocks_wanted *wanted)
 }
 
 void heatmap_lines(struct lines *to, const struct blocks *blocks,
-                   const struct blocks_wanted *wanted)
+                   const struct blocks_wanted *wanted, enum heat_style style)
 {
+    bool halves = style == HEAT_HALVES;
     struct heat_scale scale;
 
     heat_scale(&scale, blocks);
-    for (uint32_t row = 0; row < blocks->rows; row++) {
+    for (uint32_t row = 0; row < blocks->rows; row += halves ? 2 : 1) {
         lines_printf(to, COLOUR_DIM, "%*llu ", HEATMAP_MARGIN - 1,
                      (unsigned long long)(row * wanted->block_rows));
-        heat_row(to, blocks, row, &scale);
+        (halves ? heat_rows : heat_row)(to, blocks, row, &scale);
         lines_end(to);
     }
     lines_pad(to, HEATMAP_MARGIN);

@@ -28,13 +28,19 @@ void heat_row(struct lines *to, const struct blocks *blocks, uint32_t row,
               const struct heat_scale *scale);
 /* "░ 0.05  ▒ 0.08  ▓ 0.11  █ 0.14     NaN ×   Inf ∞" */
 void heat_legend(struct lines *to, const struct heat_scale *scale);
+/* Two rows of blocks on one line, in half blocks: for terminals with true colours.
+ * Where one of the two is not finite, the cell says so. */
+void heat_rows(struct lines *to, const struct blocks *blocks, uint32_t row,
+               const struct heat_scale *scale);
 
 /* How a matrix is cut to fit into this room, which loses one line to the legend. */
-void heatmap_fit(struct blocks_wanted *wanted, unsigned width, unsigned height);
+enum heat_style { HEAT_SHADES, HEAT_HALVES };
+void heatmap_fit(struct blocks_wanted *wanted, unsigned width, unsigned height,
+                 enum heat_style style);
 /* "rms of 12×8 cells, rows 0-119, columns 0-399" */
 void heatmap_title(struct buf *to, const struct blocks_wanted *wanted);
 /* All rows with their numbers, and the legend. */
 void heatmap_lines(struct lines *to, const struct blocks *blocks,
-                   const struct blocks_wanted *wanted);
+                   const struct blocks_wanted *wanted, enum heat_style style);
 
 #endif

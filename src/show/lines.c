@@ -62,6 +62,16 @@ void lines_add(struct lines *lines, enum colour colour, unsigned flags, struct s
     }
 }
 
+void lines_add_halves(struct lines *lines, enum colour above, enum colour below,
+                      struct str text)
+{
+    uint32_t n = lines->n_spans;
+
+    lines_add(lines, above, 0, text);
+    if (lines->n_spans > n)
+        lines->spans[n].below = (uint8_t)below;
+}
+
 void lines_text(struct lines *lines, enum colour colour, const char *text)
 {
     lines_add(lines, colour, 0, str_of(text));

@@ -22,6 +22,8 @@ enum span_flag {
 struct span {
     uint32_t at, len;      /* in lines->text */
     uint8_t colour, flags; /* enum colour, enum span_flag */
+    uint8_t below; /* not COLOUR_NONE: each cell is drawn in two halves, the upper in
+                      `colour` and the lower in this; the text is for those who copy */
 };
 
 struct line {
@@ -46,6 +48,9 @@ void lines_clear(struct lines *lines); /* keeps its memory */
 /* Append to the line that is being written; newlines are not allowed in it. */
 void lines_add(struct lines *lines, enum colour colour, unsigned flags,
                struct str text);
+/* The same, drawn in two halves. */
+void lines_add_halves(struct lines *lines, enum colour above, enum colour below,
+                      struct str text);
 void lines_text(struct lines *lines, enum colour colour, const char *text);
 void lines_printf(struct lines *lines, enum colour colour, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -229,12 +229,12 @@ static void heat_part(struct lines *to, struct buf *title, struct drawing *d,
         return;
     }
     blocks_whole(&wanted, d->subject.model, d->subject.tensor);
-    heatmap_fit(&wanted, width, height);
+    heatmap_fit(&wanted, width, height, d->explorer->heat);
     buf_text(title, "heat map, ");
     heatmap_title(title, &wanted);
     blocks = own_blocks(d->own, d->explorer, &d->subject.whose, &wanted, &why);
     if (blocks)
-        heatmap_lines(to, blocks, &wanted);
+        heatmap_lines(to, blocks, &wanted, d->explorer->heat);
     else
         sentence(to, why ? why : "…", width);
 }
@@ -381,13 +381,14 @@ static void channel_part(struct lines *to, struct drawing *d,
     if (d->own->channel >= channels)
         d->own->channel = (uint32_t)channels - 1;
     wanted.first = (item * channels + d->own->channel) * wanted.rows * wanted.columns;
-    heatmap_fit(&wanted, room->width, room->height > 2 ? room->height - 1 : 2);
+    heatmap_fit(&wanted, room->width, room->height > 2 ? room->height - 1 : 2,
+                d->explorer->heat);
     d->own->columns = 1;
     d->own->more = d->own->channel + 1 < channels;
     channels_head(to, d, item, d->own->channel, d->own->channel);
     blocks = own_blocks(d->own, d->explorer, &d->subject.whose, &wanted, &why);
     if (blocks)
-        heatmap_lines(to, blocks, &wanted);
+        heatmap_lines(to, blocks, &wanted, d->explorer->heat);
     else
         sentence(to, why ? why : "…", room->width);
 }

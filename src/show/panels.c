@@ -48,7 +48,12 @@ static void copy_line(struct lines *to, const struct lines *from, uint32_t line)
     for (uint32_t i = 0; i < from->at[line].n; i++) {
         const struct span *span = &from->spans[from->at[line].first + i];
 
-        lines_add(to, (enum colour)span->colour, span->flags, span_text(from, span));
+        if (span->below != COLOUR_NONE)
+            lines_add_halves(to, (enum colour)span->colour, (enum colour)span->below,
+                             span_text(from, span));
+        else
+            lines_add(to, (enum colour)span->colour, span->flags,
+                      span_text(from, span));
     }
 }
 

@@ -126,12 +126,12 @@ TEST(the_heat_map_of_a_weight_stands_as_the_design_draws_it)
 
     arena_init(&arena, 0);
     blocks_whole(&wanted, session->model, &session->model->tensors[tensor]);
-    heatmap_fit(&wanted, 59, 11);
+    heatmap_fit(&wanted, 59, 11, HEAT_SHADES);
     CHECK(blocks_measure(session->model, &session->model->tensors[tensor], &wanted,
                          &arena, NULL, &blocks, NULL) == 0);
     heatmap_title(&title, &wanted);
     CHECK_STR(buf_cstr(&title), "rms of 12×8 cells, rows 0-119, columns 0-399");
-    heatmap_lines(&lines, &blocks, &wanted);
+    heatmap_lines(&lines, &blocks, &wanted, HEAT_SHADES);
     CHECK_STR(plain(&lines),
               "    0 ▒░░▒░▒░░░▒▒▒▓░░░░░▒▒░▒▒▒▒▒░▒▒▒▒▒▒▒░▒▒▒░░▒░░▒▒░░░░▒\n"
               "   12 ░▒▒▒░░▒▒▒▒▒▒▒▒░▒▒▒▒▒▒▒▒▒▒▓▓▓▒▒▒▒▒▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▓▓\n"
@@ -221,6 +221,28 @@ TEST(heat_marks_nan_and_infinity_and_tells_signs_by_colour)
     CHECK_NEAR(scale.base, 3, 0);
     heat_scale_of(&scale, NAN, NAN, false);
     CHECK_NEAR(scale.step, 1, 0);
+}
+
+TEST(halves_have_two_rows_on_a_line_and_mark_what_is_not_finite)
+{
+    double values[] = {1, 2, 3, 4, NAN, 1, 4, 2, 3};
+    struct blocks blocks = {
+        .rows = 3, .columns = 3, .at = values, .least = 1, .most = 4};
+    struct blocks_wanted wanted = {
+        .rows = 3, .columns = 3, .block_rows = 1, .block_columns = 1};
+    struct lines lines = {0};
+
+    heatmap_lines(&lines, &blocks, &wanted, HEAT_HALVES);
+    CHECK_INT(lines.n, 3); /* two rows, the third, the legend */
+    CHECK_INT(lines.spans[1].colour, COLOUR_HEAT);
+    CHECK_INT(lines.spans[1].below, COLOUR_HEAT + 7);
+    CHECK_INT(lines.spans[2].colour, COLOUR_ALARM);
+    CHECK_INT(lines.spans[2].below, COLOUR_NONE);
+    CHECK(str_find(span_text(&lines, &lines.spans[2]), STR("×")) >= 0);
+    lines_release(&lines);
+    wanted = (struct blocks_wanted){.rows = 100, .columns = 100};
+    heatmap_fit(&wanted, 59, 11, HEAT_HALVES);
+    CHECK_INT(wanted.block_rows, 5); /* twenty on ten lines */
 }
 
 TEST(a_histogram_that_just_does_not_fit_has_a_narrower_margin)

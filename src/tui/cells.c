@@ -184,6 +184,22 @@ static size_t line_end(const struct lines *lines, uint32_t line)
     return end;
 }
 
+/* Cells in two halves: the upper one is the letter, the lower one what is behind it. */
+static unsigned put_halves(struct cell_grid *cells, const struct area *area,
+                           unsigned column, unsigned row, const struct span *span,
+                           size_t n)
+{
+    unsigned end;
+    struct cell *at = row_of(cells, area, row, &end);
+
+    for (; n > 0; n--) {
+        if (at && column < end)
+            at[column].back = span->below;
+        column = cells_text(cells, area, column, row, span->colour, 0, STR("▀"));
+    }
+    return column;
+}
+
 void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
                 const struct lines *lines, uint32_t line)
 {
@@ -194,8 +210,11 @@ void cells_line(struct cell_grid *cells, const struct area *area, unsigned row,
     for (uint32_t i = 0; i < lines->at[line].n && column < area->columns; i++) {
         const struct span *span = &lines->spans[lines->at[line].first + i];
 
-        column = cells_text(cells, area, column, row, span->colour, span->flags,
-                            span_text(lines, span));
+        column = span->below != COLOUR_NONE
+                     ? put_halves(cells, area, column, row, span,
+                                  text_width(span_text(lines, span)))
+                     : cells_text(cells, area, column, row, span->colour, span->flags,
+                                  span_text(lines, span));
     }
     if (column >= area->columns && line_end(lines, line) > area->columns)
         cells_text(cells, area, area->columns - 1, row, COLOUR_DIM, 0,

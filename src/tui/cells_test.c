@@ -153,3 +153,23 @@ TEST(a_line_of_spans_keeps_their_roles)
     lines_release(&lines);
     cells_release(&cells);
 }
+
+TEST(halves_are_drawn_by_a_letter_and_what_is_behind_it)
+{
+    struct cell_grid cells;
+    struct area area = {0, 0, 4, 1};
+    struct lines lines = {0};
+
+    CHECK_INT(cells_init(&cells, 4, 1), 0);
+    lines_text(&lines, COLOUR_NONE, "a");
+    lines_add_halves(&lines, COLOUR_HEAT, COLOUR_HEAT + 3, STR("░▒"));
+    lines_end(&lines);
+    cells_line(&cells, &area, 0, &lines, 0);
+    CHECK_STR(cells.at[1].text, "▀");
+    CHECK_STR(cells.at[2].text, "▀");
+    CHECK_INT(cells.at[2].colour, COLOUR_HEAT);
+    CHECK_INT(cells.at[2].back, COLOUR_HEAT + 3);
+    CHECK_INT(cells.at[0].back, COLOUR_NONE);
+    lines_release(&lines);
+    cells_release(&cells);
+}

@@ -356,12 +356,21 @@ static void draw_body(struct tui *tui)
             draw_panel(tui, &tui->frame.panels[i]);
 }
 
+static enum heat_style heat_style(const struct tui *tui)
+{
+    return tui->term && term_colours(tui->term) == TERM_TRUE && !tui->config.ascii &&
+                   !tui->config.plain
+               ? HEAT_HALVES
+               : HEAT_SHADES;
+}
+
 void tui_frame(struct tui *tui)
 {
     struct lines title = {0};
 
     cells_clear(&tui->cells);
     tui->cells.ascii = tui->config.ascii;
+    tui->explorer.heat = heat_style(tui);
     tui->view.columns = tui->cells.columns;
     tui->view.rows = tui->cells.rows;
     tui->view.files = tui->files != NULL;
