@@ -37,8 +37,9 @@ pictures: build ## draw the README's pictures of the explorer anew, from a real 
 
 bench: build ## measure speed, beside other tools
 	@tools/setup.sh bench
-	@set -e; for bench in tests/bench/*_bench.py; do test ! -e "$$bench" || \
-	    TORCHOSCOPE=$(CURDIR)/build/torchoscope build/venv/bin/python3 "$$bench"; done
+	@status=0; for bench in tests/bench/*_bench.py; do \
+	    TORCHOSCOPE=$(CURDIR)/build/torchoscope build/venv/bin/python3 "$$bench" || \
+	    status=1; done; exit $$status
 
 fuzz: ## look for inputs that upset a reader, SECONDS=60 for each
 	@tools/setup.sh test

@@ -12,6 +12,26 @@ ROOT = HERE.parents[1]
 PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
 
 
+class NotRun(Exception):
+    """A peer that failed, and why: the time that it took says nothing."""
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["it says nothing"])[-1].strip()[:200]
+
+
+def prove(command, says):
+    """Run a peer once: it has to succeed and its output to hold this text."""
+    try:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    except OSError as problem:
+        raise NotRun(str(problem)) from None
+    if done.returncode != 0:
+        raise NotRun(f"status {done.returncode}: {last_line(done.stderr)}")
+    if says not in done.stdout:
+        raise NotRun(f"its output lacks {says!r}")
+
+
 class Run:
     """What one run of a program took."""
 
@@ -29,26 +49,53 @@ class Peak:
         self.path = Path(self.folder.name, "peak")
         subprocess.run(["cc", "-O1", HERE / "peak.c", "-o", self.path], check=True)
 
-    def run(self, *command):
+    def run(self, *command, status=0):
+        """A run that ends with this status. Any other is an error of ours, or a peer
+        that can not be measured."""
         words = [str(word) for word in (self.path, *command)]
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
         run = Run(done.stdout)
-        if run.status not in (0, 1):
-            raise RuntimeError(f"{command}: status {run.status}")
+        if run.status != status:
+            why = f"status {run.status}: {last_line(done.stderr)}"
+            if words[1] == PROGRAM:
+                raise RuntimeError(f"{command}: {why}")
+            raise NotRun(why)
         return run
+
+    def peer(self, command, says):
+        """A function that measures a peer. Its first call, which in_turn() leaves out,
+        looks at what it prints instead."""
+        calls = []
+
+        def measure():
+            calls.append(None)
+            return prove(command, says) if len(calls) == 1 else self.run(*command)
+
+        return measure
 
 
 def in_turn(variants, rounds):
     """Run each of {name: function} in every round, so that a busy moment meets all of
-    them; {name: [result of each round]}. The first round only warms up."""
+    them; {name: [result of each round]}, or NotRun for a peer that failed. The first
+    round only warms up."""
     results = {name: [] for name in variants}
     for turn in range(rounds + 1):
         for name, call in variants.items():
-            result = call()
+            if isinstance(results[name], NotRun):
+                continue
+            try:
+                result = call()
+            except NotRun as why:
+                results[name] = why
+                continue
             if turn > 0:
                 results[name].append(result)
         print(f"  round {turn} of {rounds}", file=sys.stderr, end="\r")
     return results
+
+
+def seconds(runs):
+    return runs if isinstance(runs, NotRun) else [run.seconds for run in runs]
 
 
 def spread(values):
@@ -70,6 +117,10 @@ class Table:
         print(f"  {'':44} {'median':>10}   {'least - greatest':22} target")
 
     def line(self, what, values, text, target=None, least=False, note=""):
+        """`values` may be NotRun."""
+        if isinstance(values, NotRun):
+            print(f"  {what:44} {'not run':>10}   ({values})", flush=True)
+            return
         middle, low, high = spread(values)
         between = f"{text(low)} - {text(high)}"
         verdict = ""
@@ -82,13 +133,15 @@ class Table:
         print(line.rstrip(), flush=True)
 
     def time(self, what, runs, target=None):
-        self.line(what, [run.seconds for run in runs], seconds_text, target)
+        self.line(what, seconds(runs), seconds_text, target)
 
     def memory(self, what, runs, target=None):
-        peaks = [run.megabytes for run in runs]
+        failed = isinstance(runs, NotRun)
+        peaks = runs if failed else [run.megabytes for run in runs]
         self.line(what, peaks, lambda value: f"{value:.1f} MB", target)
 
     def ratio(self, what, over, under, target=None, least=False):
         """Of two variants that ran in turn, round by round."""
-        ratios = [a / b for a, b in zip(over, under)]
+        failed = [one for one in (over, under) if isinstance(one, NotRun)]
+        ratios = failed[0] if failed else [a / b for a, b in zip(over, under)]
         self.line(what, ratios, lambda value: f"{value:.2f} x", target, least)

@@ -7,6 +7,7 @@ other so that both stay in memory, removes them, and prints medians with the lea
 greatest. cmp stops at the first difference: it stands in the last tensor.
 """
 
+import importlib.util
 import os
 import sys
 import tempfile
@@ -45,17 +46,17 @@ def compare(peak, folder, kind, what, rounds):
     if not left.exists():
         make_file(peak, left, "nothing")
     make_file(peak, right, what)
-    calls = {"diff": lambda: peak.run(bench.PROGRAM, "diff", left, right)}
+    calls = {"diff": lambda: peak.run(bench.PROGRAM, "diff", left, right, status=1)}
     if what == "one":  # else cmp would stop at once
-        calls["cmp"] = lambda: peak.run("cmp", left, right)
+        calls["cmp"] = lambda: peak.run("cmp", left, right, status=1)
     return bench.in_turn(calls, rounds)
 
 
-def seconds(runs):
-    return [run.seconds for run in runs]
-
-
 def main():
+    for name in ("torch", "safetensors"):
+        if not importlib.util.find_spec(name):
+            print(f"diff_bench: not run (there is no {name} to make the files with)")
+            return
     peak = bench.Peak()
     size = TENSORS * ROWS * COLUMNS * 4 / 1e9
     runs = {}
@@ -73,10 +74,10 @@ def main():
         table.time(f"cmp, {kind}", cmp)
         table.time(f"diff, {kind}, one tensor differs", diff)
         table.memory("  its peak memory", diff)
-        table.ratio("  its speed, of cmp's", seconds(cmp), seconds(diff), 0.7, True)
+        table.ratio("  its speed, of cmp's", bench.seconds(cmp), bench.seconds(diff), 0.7, True)
     table.time("diff, all tensors differ", runs["all"]["diff"])
     cmp, diff = runs["safetensors"]["cmp"], runs["all"]["diff"]
-    table.ratio("  its speed, of cmp's", seconds(cmp), seconds(diff), 0.5, True)
+    table.ratio("  its speed, of cmp's", bench.seconds(cmp), bench.seconds(diff), 0.5, True)
     short = table.short
     print(
         f"\n{short} figures are short of their target" if short else "\nall targets met"

@@ -1,11 +1,12 @@
 """Opening and measuring large files, beside torch and safetensors on the same files.
 
-    BENCH_GB=4 files_bench.py
+    BENCH_GB=4 BENCH_MANY=100000 files_bench.py
 
 Makes its files in a temporary folder (BENCH_GB gigabytes twice, and two files of
-100,000 small tensors), removes them, and prints medians with the least and greatest.
+BENCH_MANY small tensors), removes them, and prints medians with the least and greatest.
 """
 
+import importlib.util
 import os
 import struct
 import subprocess
@@ -20,7 +21,7 @@ import bench  # noqa: E402
 GIGABYTES = float(os.environ.get("BENCH_GB", "4"))
 ROWS, COLUMNS = 3495, 1024
 TENSORS = max(1, int(300 * GIGABYTES / 4))
-MANY = 100_000
+MANY = int(os.environ.get("BENCH_MANY", "100000"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 
 MAKE = """
@@ -64,7 +65,7 @@ for tensor in state.values():
     for value in (tensor.min(), tensor.max(), tensor.mean(), tensor.std(),
                   tensor.isnan().sum(), tensor.isinf().sum(), (tensor == 0).sum()):
         value.item()
-sys.stderr.write(str(time.monotonic() - begin))
+print("took", time.monotonic() - begin)
 """
 
 
@@ -105,22 +106,26 @@ def make_files(folder):
 def list_files(peak, paths):
     python = [sys.executable, "-c"]
     program = [bench.PROGRAM, "tree"]
-    ways = {
+    big, many = f"layer{TENSORS - 1}.weight", f"block{MANY - 1}.w"
+    ours = {
         "torchoscope big.pth": [*program, paths["big.pth"]],
         "torchoscope big.safetensors": [*program, paths["big.safetensors"]],
         "torchoscope many.pth": [*program, paths["many.pth"]],
         "torchoscope many.safetensors": [*program, paths["many.safetensors"]],
         "torchoscope --help": [bench.PROGRAM, "--help"],
-        "torch big.pth": [*python, TORCH_LIST, paths["big.pth"]],
-        "safetensors big": [*python, SAFE_LIST, paths["big.safetensors"]],
-        "json.loads big": [*python, JSON_LIST, paths["big.safetensors"]],
-        "safetensors many": [*python, SAFE_LIST, paths["many.safetensors"]],
-        "json.loads many": [*python, JSON_LIST, paths["many.safetensors"]],
     }
-    calls = {name: lambda words=words: peak.run(*words) for name, words in ways.items()}
+    peers = {  # and what they print
+        "torch big.pth": ([*python, TORCH_LIST, paths["big.pth"]], big),
+        "safetensors big": ([*python, SAFE_LIST, paths["big.safetensors"]], big),
+        "json.loads big": ([*python, JSON_LIST, paths["big.safetensors"]], big),
+        "safetensors many": ([*python, SAFE_LIST, paths["many.safetensors"]], many),
+        "json.loads many": ([*python, JSON_LIST, paths["many.safetensors"]], many),
+    }
+    calls = {name: lambda words=words: peak.run(*words) for name, words in ours.items()}
+    calls |= {name: peak.peer(*how) for name, how in peers.items()}
     runs = bench.in_turn(calls, ROUNDS)
-    slow = [*python, TORCH_LIST, paths["many.pth"]]
-    runs["torch many.pth"] = [peak.run(*slow)]  # ten seconds: once will do
+    slow = peak.peer([*python, TORCH_LIST, paths["many.pth"]], many)
+    runs |= bench.in_turn({"torch many.pth": slow}, 1)  # ten seconds: once will do
     return runs
 
 
@@ -148,8 +153,10 @@ def listing_table(runs):
 
 def torch_seconds(path):
     command = [sys.executable, "-c", TORCH_STATS, path]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
-    return float(done.stderr.split()[-1])
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0 or not done.stdout.startswith("took "):
+        raise bench.NotRun(f"status {done.returncode}: {bench.last_line(done.stderr)}")
+    return float(done.stdout.split()[-1])
 
 
 def statistics_table(peak, paths):
@@ -167,16 +174,19 @@ def statistics_table(peak, paths):
         table.time(f"cat big.{kind} > /dev/null", cat)
         table.time(f"torchoscope stats big.{kind}", stats)
         table.memory(f"torchoscope stats big.{kind}, peak memory", stats)
-        over, under = [r.seconds for r in stats], [r.seconds for r in cat]
+        over, under = bench.seconds(stats), bench.seconds(cat)
         table.ratio("  as a multiple of cat", over, under, 2)
-    torch_took = [torch_seconds(paths["big.pth"]) for _ in range(2)]
+    calls = {"torch": lambda: torch_seconds(paths["big.pth"])}
+    torch_took = bench.in_turn(calls, 1)["torch"]
     table.line("torch, tensor by tensor, 1 thread", torch_took, bench.seconds_text)
-    cats = [run.seconds for run in runs["cat pth"]][:2]
-    table.ratio("  as a multiple of cat", torch_took, cats)
+    table.ratio("  as a multiple of cat", torch_took, bench.seconds(runs["cat pth"]))
     return table.short
 
 
 def main():
+    if not importlib.util.find_spec("torch"):
+        print("files_bench: not run (there is no torch to make the files with)")
+        return
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as folder:
         print(f"making {2 * GIGABYTES:g} GB of files in {folder}", file=sys.stderr)
         paths = make_files(Path(folder))

@@ -210,9 +210,10 @@ def write_chain(path, folder):
 
 
 def record(path):
-    """A recording of a chain; False where there is no torch to make it with."""
+    """A recording of a chain; what kept it from being made, or None."""
     command = [sys.executable, "-c", RECORD, str(MODULES // 10), str(path)]
-    return subprocess.run(command).returncode == 0
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    return bench.NotRun(bench.last_line(done.stderr)) if done.returncode else None
 
 
 def main():
@@ -224,7 +225,10 @@ def main():
         write_safetensors(paths[0])
         write_chain(paths[1], folder)
         scope = folder / "chain.scope"
-        if record(scope):
+        failed = record(scope)
+        if failed:
+            table.memory(scope.name, failed)
+        else:
             paths.append(scope)
         for path in paths:
             for words in (["info", "--short"], ["tree", "--depth", "1"]):

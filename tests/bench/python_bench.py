@@ -14,12 +14,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import bench  # noqa: E402
-from record_bench import as_ratio, beside  # noqa: E402
 
-import torch  # noqa: E402
-import torchoscope  # noqa: E402
+try:
+    import torch
+    import torchoscope
 
-import record_models  # noqa: E402
+    import record_models
+    from record_bench import as_ratio, beside
+except ImportError as problem:
+    print(f"python_bench: not run ({problem})")
+    sys.exit(0)
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 # In a process of its own each time, with torch there already.

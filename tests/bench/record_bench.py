@@ -100,6 +100,8 @@ def rp_hooks():
         with contextlib.redirect_stdout(io.StringIO()):
             with torch_hooks.stats_collection(model) as found:
                 yield found
+        if not getattr(model, "forward_stats", None):
+            raise bench.NotRun("it collected nothing")
 
     return collect
 
@@ -124,13 +126,15 @@ class Torchlens:
         return False
 
     def run(self, given):
-        self.torchlens.record(
+        found = self.torchlens.record(
             self.model,
             given,
             default_op=True,
             activation_transform=four_at_once,
             save_raw_activations=False,
         )
+        if found is None:
+            raise bench.NotRun("it recorded nothing")
 
 
 def peers():
@@ -165,8 +169,8 @@ def timed(clock, call):
 
 
 def beside(bare, variants, clock, goals=(), rounds=ROUNDS):
-    """{name: [ratio]} of {name: (context, step)} to the step bare(). The first round
-    only warms up."""
+    """{name: [ratio]} of {name: (context, step)} to the step bare(), or NotRun for a
+    peer that failed. The first round only warms up."""
     ratios = {name: [] for name in variants}
     end = None
     for turn in itertools.count():
@@ -178,8 +182,17 @@ def beside(bare, variants, clock, goals=(), rounds=ROUNDS):
         gc.collect()
         before = timed(clock, bare)
         for name, (context, step) in variants.items():
-            with context() as inside:
-                took = timed(clock, lambda: step(inside))
+            if isinstance(ratios[name], bench.NotRun):
+                continue
+            try:
+                with context() as inside:
+                    took = timed(clock, lambda: step(inside))
+            except Exception as problem:
+                if name not in PACKAGES:
+                    raise
+                ratios[name] = bench.NotRun(f"{type(problem).__name__}: {problem}")
+                before = timed(clock, bare)
+                continue
             after = timed(clock, bare)
             if turn:
                 ratios[name].append(2 * took / (before + after))
@@ -192,7 +205,7 @@ def as_ratio(value):
 
 
 def of(found):
-    return f"of {len(found)}"
+    return "" if isinstance(found, bench.NotRun) else f"of {len(found)}"
 
 
 def as_share(value):
@@ -222,7 +235,7 @@ def forward(model, given, table, others, goals, clock):
         table.line(f"forward, {name}", found, as_ratio, goals.get(name), note=of(found))
     for name, make in (others or {}).items():
         if make is None:
-            print(f"  forward, {name}: not installed")
+            table.line(f"forward, {name}", bench.NotRun("not installed"), as_ratio)
 
 
 class Trainer:

@@ -451,7 +451,10 @@ def main():
     with tempfile.TemporaryDirectory() as home:
         short = sum(ours(modules, home) for modules in sizes)
         if peer_is_there():
-            beside_rp(home)
+            try:
+                beside_rp(home)
+            except RuntimeError as why:  # it ended, or came to no rest
+                print(f"  rp: not run ({bench.last_line(str(why))})")
     print(f"\n{short} figures are short of their target" if short else "")
 
 
