@@ -12,7 +12,7 @@ sys.exit(find_spec("torch") is None)' 2>/dev/null; then
     $python tools/demo_record.py $file
 else
     file=build/demo/resnet18.pth
-    if ! [ $file -nt tools/demo_model.py ]; then
+    if [ -z "$(find "$file" -newer tools/demo_model.py 2>/dev/null)" ]; then
         echo "torchoscope: making $file" >&2
         python3 tools/demo_model.py $file
     fi
