@@ -1,22 +1,26 @@
-/* Around a call: which edges its arguments have before forward, and after it hooks on
- * the nodes between them and the results.
- *
- * The gradient of a result is what a hook sees before the node that made it runs. The
- * gradient of an argument via this call alone is what the nodes inside the call send
- * along the argument's edge: they are found by walking from the results, and their
- * parts are summed. Special cases:
+/* Around a call: which edges its arguments have before forward and its results after
+ * it. They are marked, and grads_search.c finds the gradients when a backward begins.
+ * Special cases:
  * - A leaf has an edge as well, to the node that accumulates its gradient.
- * - A result with the edge of an argument was passed on: what reaches it is a part.
- * That is all that reaches the tensor, for the graph knows no difference.
+ * - A result that the call did not make (Identity, Dropout in eval mode, an argument
+ *   that is handed on) has the edge that its tensor had before. The graph does not tell
+ *   who uses the result and who the tensor that the caller still has:
+ * torchoscope.handed looks whether the caller can use it, and where it can there is a
+ * gap.
  * - Arguments with the same edge (q = k = v) share one gradient: RUN_IO_SUMMED.
  * - An argument that is a view and was written in place: its old edge is dead, the
  *   gradient flows through its base. Then the edges of the base count, and of its
  *   gradient the window that the view shows.
- * - Where keywords are not shown before forward their edges are those after it. One
- * that is a result as well may have been overwritten, and is left out.
- * - What a module kept of earlier calls is not walked: nodes have numbers (torch 2).
  * - A recomputation in a backward makes nodes that gradients do not pass, if the first
- *   call had nodes: then these have the hooks. */
+ *   call had nodes: then these have the marks.
+ *
+ * An old torch does not number its nodes, and numbers of several threads mean nothing
+ * to each other. There the nodes of a call are found when it ends, by walking from its
+ * results, and hooked at once:
+ * - The gradient of a result is what a hook sees before the node that made it runs,
+ *   if the call does not use that result itself; else there is a gap.
+ * - Where keywords are not shown before forward their edges are those after it. One
+ *   that is a result as well may have been overwritten, and is left out. */
 #include "ext/grads_in.h"
 
 #include <stdlib.h>
@@ -26,11 +30,6 @@
 #include "ext/walk.h"
 
 #define THREADS 4096
-
-enum object_flag {
-    HAD_NODES = 1, /* its newest call that was no recomputation made nodes */
-    TOO_LARGE = 2, /* the walk met too many nodes, a gap says so */
-};
 
 /* --- made and freed */
 
@@ -79,6 +78,12 @@ static void clear_scratch(struct thread *thread)
         Py_DECREF(thread->nodes[--thread->n_nodes]);
 }
 
+static void drop_leaves(struct thread *thread)
+{
+    while (thread->n_leaves > 0)
+        Py_DECREF(thread->leaves[--thread->n_leaves]);
+}
+
 static void release_threads(struct grads *grads)
 {
     for (uint32_t i = 0; i < grads->n_threads; i++) {
@@ -88,6 +93,10 @@ static void release_threads(struct grads *grads)
             continue;
         cut_arguments(thread, 0);
         clear_scratch(thread);
+        while (thread->n_calls > 0)
+            passage_drop(thread->calls[--thread->n_calls].passage);
+        drop_leaves(thread);
+        free(thread->leaves);
         free(thread->arguments);
         free(thread->calls);
         free(thread->results);
@@ -110,6 +119,14 @@ void grads_drop_user(struct grads *grads)
     Py_DECREF(grads->key);
     free(grads->objects);
     free(grads);
+}
+
+void grads_end(struct grads *grads)
+{
+    if (grads->waiting_calls && grads->recorder && grads->recorder->trace)
+        trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, grads->waiting_object,
+                  "No backward reached its results before the recording ended: a later "
+                  "one is not recorded.");
 }
 
 void grads_free(struct grads *grads)
@@ -200,36 +217,33 @@ static int add_argument(void *user, PyObject *tensor, const char *path, size_t l
     return 0;
 }
 
-/* Of the next node that this thread makes; 0: not known. */
-static uint64_t next_number(void)
-{
-    PyObject *ask = torch_find()->sequence_nr;
-    PyObject *answer = ask ? PyObject_CallNoArgs(ask) : NULL;
-    uint64_t number = answer ? PyLong_AsUnsignedLongLong(answer) : 0;
-
-    if (ext_swallow())
-        number = 0;
-    Py_XDECREF(answer);
-    return number;
-}
-
-void grads_before(struct grads *grads, uint32_t number, PyObject *args,
+void grads_before(struct grads *grads, uint32_t number, uint32_t call, PyObject *args,
                   PyObject *kwargs, PyObject *names, bool flows)
 {
     struct thread *thread = thread_of(grads, number);
     struct meeting meeting = {.grads = grads, .thread = thread};
     struct outline *outline;
+    struct passage *passage;
 
     if (!thread || !recorder_grow(&thread->calls, thread->n_calls, &thread->calls_room,
                                   sizeof *thread->calls))
         return;
+    passage = passage_new(
+        number, thread->n_calls ? thread->calls[thread->n_calls - 1].passage : NULL);
+    if (!passage)
+        return;
     go_in(grads);
+    passage->call = call;
+    passage->serial = trace_serial(grads->recorder->trace, call);
+    passage->object = trace_object(grads->recorder->trace, call);
     meeting.outline.first = thread->n;
     if (flows)
         walk_arguments(args, kwargs, names, add_argument, &meeting, NULL);
     outline = &thread->calls[thread->n_calls++];
+    passage->begin = number_next();
     *outline = (struct outline){.first = meeting.outline.first,
-                                .number = next_number(),
+                                .number = passage->begin,
+                                .passage = passage,
                                 .others = grads->ended - thread->ended,
                                 .keywords = kwargs != NULL};
     go_out(grads);
@@ -243,6 +257,7 @@ void grads_drop(struct grads *grads, uint32_t number)
         return;
     go_in(grads);
     cut_arguments(thread, thread->calls[--thread->n_calls].first);
+    passage_drop(thread->calls[thread->n_calls].passage);
     go_out(grads);
 }
 
@@ -279,19 +294,75 @@ static int check_view(void *user, PyObject *tensor, const char *path, size_t len
     return 0;
 }
 
+/* Set how the arguments with an edge are handed on; false: there are none. */
+static bool set_handed(const struct meeting *meeting, const struct edge *edge,
+                       enum handed handed)
+{
+    bool found = false;
+
+    for (uint32_t i = meeting->outline.first; i < meeting->thread->n; i++)
+        if (edge_same(&meeting->thread->arguments[i].edge, edge)) {
+            meeting->thread->arguments[i].handed = (uint8_t)handed;
+            found = true;
+        }
+    return found;
+}
+
+/* Is a result one that the call did not make? */
+static bool is_handed(const struct meeting *meeting, const struct edge *edge)
+{
+    return set_handed(meeting, edge, HANDED_UNKNOWN) ||
+           (meeting->outline.number && number_of(edge->node) < meeting->outline.number);
+}
+
+static bool keep_result(struct meeting *meeting, struct result *result,
+                        const char *path, size_t len)
+{
+    struct thread *thread = meeting->thread;
+
+    for (uint32_t i = 0; i < thread->n_results; i++)
+        if (edge_same(&thread->results[i].edge, &result->edge)) {
+            thread->results[i].flags |= RUN_IO_SUMMED;
+            edge_drop(&result->edge);
+            return true;
+        }
+    if (!meeting->grads->recorder ||
+        !recorder_grow(&thread->results, thread->n_results, &thread->results_room,
+                       sizeof *thread->results)) {
+        edge_drop(&result->edge);
+        return false;
+    }
+    if (result->window)
+        result->window->users++;
+    result->path = trace_string(meeting->grads->recorder->trace, path, len);
+    thread->results[thread->n_results++] = *result;
+    return true;
+}
+
+/* Has somebody beside the caller a reference to a result? A bare one is held by torch
+ * and by us: so often as one that nobody keeps, and none is held less. */
+static bool is_kept(struct grads *grads, PyObject *tensor, const char *path, size_t len)
+{
+    Py_ssize_t n = Py_REFCNT(tensor);
+
+    /* Where C++ holds it as well, that counts as one. */
+    n -= torch_call_int(tensor, NAME__use_count, 1) > 1;
+    if (len > 0)
+        return path[0] == '[' && path[len - 1] == ']' && n > 1;
+    if (grads->references == 0 || n < grads->references)
+        grads->references = n;
+    return n > grads->references;
+}
+
 static int add_result(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct meeting *meeting = user;
-    struct thread *thread = meeting->thread;
     const struct argument *argument = argument_of(meeting, tensor);
     struct recorder *recorder = meeting->grads->recorder;
-    struct result result = {.edge = {NULL, 0}};
+    struct result result = {.edge = edge_of(tensor), .tensor = tensor};
 
-    /* The node of a parameter lives longer than the call. */
-    if (!recorder || live_tensor_number(recorder->live, tensor) != NO_OBJECT)
-        return 0;
-    result.edge = edge_of(tensor);
     if (result.edge.node && argument && argument->window) {
+        result.own = number_of(result.edge.node);
         edge_drop(&result.edge);
         result.edge = edge_of_base(tensor);
         if (result.edge.node)
@@ -299,23 +370,136 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
     }
     if (!result.edge.node)
         return 0;
-    for (uint32_t i = 0; i < thread->n_results; i++)
-        if (edge_same(&thread->results[i].edge, &result.edge)) {
-            thread->results[i].flags |= RUN_IO_SUMMED;
-            edge_drop(&result.edge);
-            return 0;
-        }
-    if (!meeting->grads->recorder ||
-        !recorder_grow(&thread->results, thread->n_results, &thread->results_room,
-                       sizeof *thread->results)) {
+    if (!recorder) {
         edge_drop(&result.edge);
         return -1;
     }
-    if (result.window)
-        result.window->users++;
-    result.path = trace_string(meeting->grads->recorder->trace, path, len);
-    thread->results[thread->n_results++] = result;
-    return 0;
+    if (live_tensor_number(recorder->live, tensor) != NO_OBJECT)
+        result.tensor = NULL; /* a parameter: its module always has it */
+    if (is_handed(meeting, &result.edge) || !result.tensor)
+        result.handed = HANDED_UNKNOWN;
+    else
+        result.kept = meeting->hooked || is_kept(meeting->grads, tensor, path, len);
+    return keep_result(meeting, &result, path, len) ? 0 : -1;
+}
+
+/* --- marks */
+
+void grads_tell_handed(struct grads *grads, uint32_t object)
+{
+    if (!grads->recorder || !grads->recorder->trace ||
+        grads->objects[object] & TOLD_HANDED)
+        return;
+    grads->objects[object] |= TOLD_HANDED;
+    trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
+              "Not all of its gradients are recorded: it passes a tensor on or a hook "
+              "keeps one, and the graph does not tell who uses it afterwards.");
+}
+
+/* Who uses a tensor that the call gave back as it was? The code of the call around it
+ * tells. */
+static enum handed ask_handed(const struct meeting *meeting,
+                              const struct result *result)
+{
+    const struct grads *grads = meeting->grads;
+    const struct passage *around = meeting->outline.passage->parent;
+    bool again = mark_handed_before(meeting->grads, &result->edge);
+    PyObject *package = torch_imported("torchoscope.handed"), *answer = NULL;
+    PyObject *module =
+        around ? live_module(grads->recorder->live, around->object) : NULL;
+    long handed = 0;
+
+    if (package)
+        answer =
+            PyObject_CallMethod(package, "verdict", "OOO", result->tensor,
+                                module ? module : Py_None, again ? Py_True : Py_False);
+    if (answer)
+        handed = PyLong_AsLong(answer);
+    ext_swallow();
+    Py_XDECREF(answer);
+    Py_XDECREF(module);
+    Py_XDECREF(package);
+    return handed == HANDED_ALONE || handed == HANDED_DROPPED ? (enum handed)handed
+                                                              : HANDED_UNKNOWN;
+}
+
+static void find_handed(struct meeting *meeting)
+{
+    struct thread *thread = meeting->thread;
+
+    for (uint32_t i = 0; i < thread->n_results; i++) {
+        struct result *result = &thread->results[i];
+
+        if (result->handed == HANDED_NOT || !result->tensor)
+            continue;
+        result->handed = (uint8_t)ask_handed(meeting, result);
+        set_handed(meeting, &result->edge, (enum handed)result->handed);
+    }
+}
+
+static void put_mark(struct meeting *meeting, PyObject *node, const struct mark *mark)
+{
+    if (!mark_put(meeting->grads, node, mark) && meeting->grads->recorder)
+        recorder_failed(meeting->grads->recorder);
+}
+
+/* A leaf that the call gave back: see struct thread. */
+static void hold_leaf(struct meeting *meeting, const struct passage *passage,
+                      const struct result *result)
+{
+    struct thread *thread = meeting->thread;
+
+    if (result->handed == HANDED_NOT ||
+        (PyObject *)Py_TYPE(result->edge.node) != torch_find()->accumulate)
+        return;
+    if (!passage->parent)
+        grads_tell_handed(meeting->grads, passage->object);
+    else if (recorder_grow(&thread->leaves, thread->n_leaves, &thread->leaves_room,
+                           sizeof *thread->leaves))
+        thread->leaves[thread->n_leaves++] = Py_NewRef(result->edge.node);
+}
+
+static void mark_call(struct meeting *meeting, struct passage *passage)
+{
+    struct thread *thread = meeting->thread;
+
+    find_handed(meeting);
+    passage->end = number_next();
+    for (uint32_t i = 0; i < thread->n_results; i++) {
+        const struct result *result = &thread->results[i];
+        struct mark mark = {.passage = passage,
+                            .window = result->window,
+                            .path = result->path,
+                            .nr = result->edge.nr,
+                            .kind = RUN_GRAD_OUT,
+                            .flags = result->flags,
+                            .handed = result->handed,
+                            .kept = result->kept,
+                            .own = result->own};
+
+        put_mark(meeting, result->edge.node, &mark);
+        hold_leaf(meeting, passage, result);
+    }
+    for (uint32_t i = meeting->outline.first; i < thread->n; i++) {
+        const struct argument *argument = &thread->arguments[i];
+        struct mark mark = {.passage = passage,
+                            .window = argument->window,
+                            .path = argument->path,
+                            .nr = argument->edge.nr,
+                            .kind = RUN_GRAD_IN,
+                            .flags = argument->flags,
+                            .handed = argument->handed,
+                            .kept = meeting->hooked};
+
+        if (!argument->dead)
+            put_mark(meeting, argument->edge.node, &mark);
+    }
+}
+
+/* Do the numbers of nodes tell which of them are the call's? */
+static bool is_numbered(const struct meeting *meeting)
+{
+    return meeting->outline.number && meeting->grads->ended == meeting->thread->ended;
 }
 
 /* --- hooks put on */
@@ -326,15 +510,8 @@ static void put(struct meeting *meeting, PyObject *node, const struct part *part
         recorder_failed(meeting->grads->recorder);
 }
 
-/* Did the call make this node of a result? Such nodes are the first of those walked. */
-static bool is_inside(const struct thread *thread, const PyObject *node)
-{
-    for (uint32_t i = 0; i < thread->n_nodes && i < thread->n_results; i++)
-        if (thread->nodes[i] == node)
-            return true;
-    return false;
-}
-
+/* What reaches a result that the call did not make, or that it uses itself, is more
+ * than its gradient. */
 static void hook_results(struct meeting *meeting, struct passage *passage)
 {
     struct thread *thread = meeting->thread;
@@ -345,9 +522,10 @@ static void hook_results(struct meeting *meeting, struct passage *passage)
                             .spot = {result->path, RUN_GRAD_OUT, result->flags, 0},
                             .window = result->window,
                             .nr = result->edge.nr,
-                            .kind = is_inside(thread, result->edge.node) ? PART_RESULT
-                                                                         : PART_PASSED};
+                            .kind = PART_RESULT};
 
+        if (result->handed != HANDED_NOT || result->used)
+            part.kind = PART_UNKNOWN;
         put(meeting, result->edge.node, &part);
     }
 }
@@ -363,8 +541,11 @@ static void hook_ways(struct meeting *meeting, struct passage *passage)
                             .spot = {argument->path, RUN_GRAD_IN, argument->flags, 0},
                             .window = argument->window,
                             .nr = way->nr,
-                            .kind = way->before ? PART_PASSED : PART_ARGUMENT};
+                            .kind = PART_ARGUMENT,
+                            .after = true};
 
+        if (argument->handed != HANDED_NOT)
+            continue;
         if (argument->parts > 1 && !argument->sum)
             argument->sum = sum_new(passage, &part.spot, argument->parts);
         part.sum = argument->sum;
@@ -383,33 +564,43 @@ static void tell_too_large(struct grads *grads, uint32_t object)
                   NODES_MOST);
 }
 
-/* Hooks for a call of which all edges are known. */
-static void hook_call(struct meeting *meeting, uint32_t call, uint32_t object)
+/* Without numbers: hooks, at once. */
+static void hook_nodes(struct meeting *meeting, struct passage *passage)
 {
     struct grads *grads = meeting->grads;
-    struct trace *trace = grads->recorder->trace;
-    struct passage *passage =
-        passage_new(call, trace_serial(trace, call), meeting->number);
-    bool walked;
+    uint8_t *about = &grads->objects[passage->object];
+    bool walked = !(*about & TOO_LARGE) && find_ways(meeting);
 
-    if (!passage) {
-        recorder_failed(grads->recorder);
-        return;
-    }
-    walked = !(grads->objects[object] & TOO_LARGE) && find_ways(meeting);
     passage->mixed = meeting->mixed;
     passage->timed = walked && (meeting->last || meeting->mixed);
     hook_results(meeting, passage);
     if (walked)
         hook_ways(meeting, passage);
     else
-        trace_backward(trace, call, passage->serial, 0, RUN_BACKWARD_GAP);
+        trace_backward(grads->recorder->trace, passage->call, passage->serial, 0,
+                       RUN_BACKWARD_GAP);
     if (walked && meeting->last)
         put(meeting, meeting->last,
-            &(struct part){.passage = passage, .kind = PART_LAST});
-    if (!walked && !(grads->objects[object] & TOO_LARGE))
-        tell_too_large(grads, object);
-    passage_drop(passage);
+            &(struct part){.passage = passage, .kind = PART_LAST, .after = true});
+    if (!walked && !(*about & TOO_LARGE))
+        tell_too_large(grads, passage->object);
+}
+
+/* Has the module hooks of the user's, which may keep what they are shown? They run
+ * after ours. */
+static bool has_hooks(struct grads *grads, uint32_t object)
+{
+    PyObject *module = live_module(grads->recorder->live, object);
+    PyObject *hooks = NULL;
+    bool some;
+
+    if (module)
+        hooks = PyObject_GetAttr(module, torch_find()->names[NAME__forward_hooks]);
+    some = hooks && PyDict_Check(hooks) && PyDict_Size(hooks) > 0;
+    ext_swallow();
+    Py_XDECREF(hooks);
+    Py_XDECREF(module);
+    return some;
 }
 
 /* Find the edges of a call that ended, and put hooks there. */
@@ -423,6 +614,7 @@ static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
     if (object >= grads->recorder->model->n_objects ||
         (recomputed && grads->objects[object] & HAD_NODES))
         return;
+    meeting->hooked = has_hooks(grads, object);
     walk_arguments(args, kwargs, NULL, check_view, meeting, NULL);
     walk_result(result, add_result, meeting, NULL);
     if (!recomputed)
@@ -434,8 +626,12 @@ static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
     meeting->late = true;
     if (kwargs && !meeting->outline.keywords)
         walk_arguments(NULL, kwargs, NULL, add_argument, meeting, NULL);
-    if (grads->recorder && grads->recorder->trace)
-        hook_call(meeting, call, object);
+    if (!grads->recorder || !grads->recorder->trace)
+        return;
+    if (is_numbered(meeting))
+        mark_call(meeting, meeting->outline.passage);
+    else
+        hook_nodes(meeting, meeting->outline.passage);
 }
 
 static void end_call(struct grads *grads, struct thread *thread,
@@ -445,6 +641,11 @@ static void end_call(struct grads *grads, struct thread *thread,
     grads->ended++;
     clear_scratch(thread);
     cut_arguments(thread, outline->first);
+    if (outline->passage->users > 1 && !outline->passage->end)
+        outline->passage->end = number_next();
+    passage_drop(outline->passage);
+    if (thread->n_calls == 0)
+        drop_leaves(thread);
 }
 
 void grads_none(struct grads *grads, uint32_t number, uint32_t call)

@@ -1,9 +1,9 @@
 /* grads.h - gradients without touching autograd's graph.
- * A prehook on the node that made a result gives the gradient of that result; hooks on
- * the nodes through which a call's inputs leave give the gradient via this call alone.
- * Rules for leaves, inputs that are passed on, equal arguments and views written in
- * place are in grads.c. Hooks hold numbers only, never tensors or modules: nothing
- * leaks. */
+ * Nodes of autograd's graph are marked as results and arguments of calls; when a
+ * backward begins, hooks are put on the nodes that send gradients across the borders of
+ * calls. Rules for leaves, arguments that are passed on, equal arguments and views
+ * written in place are in grads.c. Hooks hold numbers only, never tensors or modules:
+ * nothing leaks. */
 #ifndef EXT_GRADS_H
 #define EXT_GRADS_H
 
@@ -17,12 +17,14 @@ struct grads;
 
 struct grads *grads_new(struct recorder *recorder);
 void grads_free(struct grads *grads);
+/* The recording ends: say what a later backward could have told. */
+void grads_end(struct grads *grads);
 
 /* Around a call: what its inputs' edges are (before forward), and hooks on its outputs'
  * nodes (after it). Never raise. `call` is the trace's number; kwargs may be NULL: not
  * shown. `names` as for walk_arguments(). `flows`: does any of the arguments require a
  * gradient? */
-void grads_before(struct grads *grads, uint32_t thread, PyObject *args,
+void grads_before(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
                   PyObject *kwargs, PyObject *names, bool flows);
 void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result);
@@ -30,6 +32,9 @@ void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *
 void grads_none(struct grads *grads, uint32_t thread, uint32_t call);
 /* Forget what grads_before() kept, where forward did not come back. */
 void grads_drop(struct grads *grads, uint32_t thread);
+/* A backward begins: `roots` is the tuple of tensors that it starts from, `gradients`
+ * that of theirs. Never raises. */
+void grads_begin(struct grads *grads, PyObject *roots, PyObject *gradients);
 /* Is a backward under way on this thread (a recomputation, then)? */
 int grads_in_backward(struct grads *grads);
 

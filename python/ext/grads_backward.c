@@ -75,6 +75,13 @@ static PyObject *without_graph(PyObject *gradient)
     return PyObject_CallMethodObjArgs(gradient, torch_find()->names[NAME_detach], NULL);
 }
 
+void sum_begin(struct sum *sum, PyObject *gradient)
+{
+    sum->total = without_graph(gradient);
+    ext_swallow();
+    sum->arrived = 1;
+}
+
 void sum_add(struct grads *grads, struct recorder *recorder,
              const struct backward *backward, struct sum *sum, PyObject *gradient)
 {
@@ -120,23 +127,28 @@ static void end_sums(struct grads *grads, struct recorder *recorder, int64_t tas
 
 /* --- times */
 
-struct passage *passage_new(uint32_t call, uint64_t serial, uint32_t maker)
+struct passage *passage_new(uint32_t maker, struct passage *parent)
 {
     struct passage *passage = calloc(1, sizeof *passage);
 
     if (!passage)
         return NULL;
     passage->users = 1;
-    passage->call = call;
-    passage->serial = serial;
     passage->maker = maker;
+    passage->parent = parent;
+    if (parent)
+        parent->users++;
     return passage;
 }
 
 void passage_drop(struct passage *passage)
 {
-    if (passage && --passage->users == 0)
+    while (passage && --passage->users == 0) {
+        struct passage *parent = passage->parent;
+
         free(passage);
+        passage = parent;
+    }
 }
 
 static void tell(struct grads *grads, const struct passage *passage, uint64_t ns,
@@ -186,7 +198,7 @@ void backward_meets(struct grads *grads, struct backward *backward,
 {
     struct passage *passage = part->passage, **at = &grads->open;
 
-    if (!passage->timed || !backward)
+    if (!passage->timed || !backward || part->kind == PART_UNKNOWN)
         return;
     if (!passage->open && part->kind == PART_RESULT)
         open_passage(grads, backward, passage, thread, now_ns);

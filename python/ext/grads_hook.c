@@ -12,20 +12,6 @@
 
 #include "ext/torch.h"
 
-#define BACKWARDS_MOST 64 /* of one call that are entered */
-
-/* Parts of one of the two. */
-struct side {
-    struct part *parts;
-    uint32_t n, room;
-};
-
-struct hook {
-    struct grads *grads;
-    uint32_t maker; /* the thread that put it first */
-    struct side before, after;
-};
-
 static const char name[] = "torchoscope.hook";
 
 /* --- holding */
@@ -120,14 +106,36 @@ static struct hook *hook_of(PyObject *capsule)
     return hook;
 }
 
+static void drop_part(struct part *part)
+{
+    sum_drop(part->sum);
+    window_drop(part->window);
+    passage_drop(part->passage);
+}
+
 static void free_parts(struct side *side)
 {
-    for (uint32_t i = 0; i < side->n; i++) {
-        sum_drop(side->parts[i].sum);
-        window_drop(side->parts[i].window);
-        passage_drop(side->parts[i].passage);
-    }
+    for (uint32_t i = 0; i < side->n; i++)
+        drop_part(&side->parts[i]);
     free(side->parts);
+}
+
+static void clear_parts(struct side *side)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < side->n; i++)
+        if (side->parts[i].walk)
+            drop_part(&side->parts[i]);
+        else
+            side->parts[left++] = side->parts[i];
+    side->n = left;
+}
+
+void hook_clear(struct hook *hook)
+{
+    clear_parts(&hook->before);
+    clear_parts(&hook->after);
 }
 
 static void free_hook(PyObject *capsule)
@@ -136,6 +144,7 @@ static void free_hook(PyObject *capsule)
 
     free_parts(&hook->before);
     free_parts(&hook->after);
+    marks_free(hook);
     grads_drop_user(hook->grads);
     free(hook);
 }
@@ -157,7 +166,9 @@ static PyObject *gradients_come(struct hook *hook, struct side *side,
     backward = backward_find(hook->grads);
     for (uint32_t i = 0; i < side->n; i++) {
         backward_meets(hook->grads, backward, &side->parts[i], thread, now_ns);
-        if (side->parts[i].kind != PART_LAST)
+        if (side->parts[i].kind == PART_UNKNOWN)
+            grads_tell_handed(hook->grads, side->parts[i].passage->object);
+        else if (side->parts[i].kind != PART_LAST)
             take(hook, side, i, recorder, backward, gradients);
     }
     ext_swallow();
@@ -190,7 +201,7 @@ static PyMethodDef on_after = {"torchoscope_after", FAST(come_after), NULL};
 /* --- putting */
 
 /* The capsule of the hook that we have on a node; a new reference, or NULL. */
-static PyObject *find_hook(struct grads *grads, PyObject *node)
+static PyObject *find_capsule(struct grads *grads, PyObject *node)
 {
     PyObject *known = PyObject_GetAttr(node, torch_find()->names[NAME_metadata]);
     PyObject *capsule = known && PyDict_Check(known)
@@ -202,17 +213,24 @@ static PyObject *find_hook(struct grads *grads, PyObject *node)
     return capsule;
 }
 
-bool hook_of_other(struct grads *grads, PyObject *node, uint32_t thread)
+struct hook *hook_find(struct grads *grads, PyObject *node)
 {
-    PyObject *capsule = find_hook(grads, node);
-    bool other = capsule && hook_of(capsule)->maker != thread;
+    PyObject *capsule = find_capsule(grads, node);
+    struct hook *hook = capsule ? hook_of(capsule) : NULL;
 
     Py_XDECREF(capsule);
-    return other;
+    return hook;
+}
+
+bool hook_of_other(struct grads *grads, PyObject *node, uint32_t thread)
+{
+    const struct hook *hook = hook_find(grads, node);
+
+    return hook && hook->maker != thread;
 }
 
 /* A hook without parts, known to the node. A new reference, or NULL. */
-static PyObject *new_hook(struct grads *grads, PyObject *node, uint32_t maker)
+static PyObject *new_capsule(struct grads *grads, PyObject *node, uint32_t maker)
 {
     struct hook *hook = calloc(1, sizeof *hook);
     PyObject *capsule = hook ? PyCapsule_New(hook, name, NULL) : NULL;
@@ -226,19 +244,39 @@ static PyObject *new_hook(struct grads *grads, PyObject *node, uint32_t maker)
     grads->users++;
     PyCapsule_SetDestructor(capsule, free_hook);
     known = PyObject_GetAttr(node, torch_find()->names[NAME_metadata]);
-    if (known && PyDict_Check(known))
-        PyDict_SetItem(known, grads->key, capsule);
+    if (!known || !PyDict_Check(known) ||
+        PyDict_SetItem(known, grads->key, capsule) < 0)
+        Py_CLEAR(capsule);
     ext_swallow();
     Py_XDECREF(known);
     return capsule;
 }
 
+static PyObject *need_capsule(struct grads *grads, PyObject *node, uint32_t maker)
+{
+    PyObject *capsule = find_capsule(grads, node);
+
+    return capsule ? capsule : new_capsule(grads, node, maker);
+}
+
+struct hook *hook_need(struct grads *grads, PyObject *node, uint32_t maker)
+{
+    PyObject *capsule = need_capsule(grads, node, maker);
+    struct hook *hook = capsule ? hook_of(capsule) : NULL;
+
+    Py_XDECREF(capsule);
+    return hook;
+}
+
 /* Have torch call us on this side. */
 static bool listen(PyObject *node, PyObject *capsule, bool before)
 {
-    PyObject *bound = PyCFunction_New(before ? &on_before : &on_after, capsule);
-    PyObject *handle = NULL;
+    bool *listens = &hook_of(capsule)->listens[before];
+    PyObject *bound, *handle = NULL;
 
+    if (*listens)
+        return true;
+    bound = PyCFunction_New(before ? &on_before : &on_after, capsule);
     if (bound)
         handle = PyObject_CallMethodObjArgs(
             node,
@@ -246,6 +284,7 @@ static bool listen(PyObject *node, PyObject *capsule, bool before)
             bound, NULL);
     Py_XDECREF(bound);
     Py_XDECREF(handle);
+    *listens = handle;
     return handle;
 }
 
@@ -267,16 +306,14 @@ static bool grow(struct side *side)
 
 bool hook_put(struct grads *grads, PyObject *node, const struct part *part)
 {
-    bool before = part->kind <= PART_PASSED, ok = false;
-    PyObject *capsule = find_hook(grads, node);
+    PyObject *capsule = need_capsule(grads, node, part->passage->maker);
     struct side *side;
+    bool ok = false;
 
-    if (!capsule)
-        capsule = new_hook(grads, node, part->passage->maker);
-    if (!capsule)
+    if (!capsule || !listen(node, capsule, !part->after))
         goto out;
-    side = before ? &hook_of(capsule)->before : &hook_of(capsule)->after;
-    if (!grow(side) || (side->n == 0 && !listen(node, capsule, before)))
+    side = part->after ? &hook_of(capsule)->after : &hook_of(capsule)->before;
+    if (!grow(side))
         goto out;
     if (part->sum)
         part->sum->users++;

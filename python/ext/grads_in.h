@@ -1,6 +1,8 @@
 /* grads_in.h - what the files of gradients share.
- *   grads.c           around a call: its edges, hooks put on
- *   grads_walk.c      the nodes between them
+ *   grads.c           around a call: its edges, marked or hooked
+ *   grads_mark.c      marks on nodes: these edges are results and arguments of calls
+ *   grads_search.c    a backward begins: who sends gradients across the marked edges
+ *   grads_walk.c      without numbered nodes: the nodes of a call, when it ends
  *   grads_edge.c      the edges of tensors in autograd's graph
  *   grads_hook.c      hooks on nodes: gradients are entered
  *   grads_backward.c  a backward under way: its sums, and what each call took */
@@ -49,7 +51,15 @@ PyObject *window_cut(const struct window *window, PyObject *gradient);
 struct passage {
     unsigned users;
     uint32_t call;
+    uint32_t object;
     uint64_t serial;              /* of the trace */
+    uint64_t begin, end;          /* numbers of its nodes: begin <= number < end; an
+                                     end of 0: it did not come back */
+    unsigned results;             /* marks on nodes that it made and that live */
+    uint32_t walk;                /* the newest search that reached a result */
+    uint32_t ended;               /* the newest search that hooked its last node */
+    bool met;                     /* some backward reached it */
+    struct passage *parent;       /* the call around it; NULL: none */
     uint32_t maker;               /* the thread that made its nodes */
     bool mixed;                   /* several did */
     bool timed;                   /* the node that it made first is hooked */
@@ -81,10 +91,11 @@ struct sum {
 };
 
 enum part_kind {
-    PART_RESULT,   /* the gradient of a result: before the node runs */
+    PART_RESULT,   /* the gradient of a result, or a part of it */
     PART_PASSED,   /* likewise, of a result that the call did not make */
-    PART_ARGUMENT, /* what leaves through an argument: after it */
+    PART_ARGUMENT, /* what leaves through an argument */
     PART_LAST,     /* no gradient: the node is the last of the call */
+    PART_UNKNOWN,  /* more than the gradient of a result: say that it is not known */
 };
 
 /* What a hook is to do. */
@@ -94,11 +105,59 @@ struct part {
     struct window *window; /* or NULL */
     struct spot spot;      /* of a sum: not used */
     uint8_t kind;          /* enum part_kind */
+    bool after;            /* the hook runs after the node, else before it */
     uint32_t nr;           /* which of the gradients that the hook is shown */
+    uint32_t walk;         /* the search that put it: the next one removes it. 0: it
+                              stays */
 };
 
-#define NODES_MOST  4096  /* between the results and the arguments of a call */
-#define NODES_TABLE 16384 /* slots of the table of those that were met */
+/* How a result relates to an argument that has the same edge. */
+enum handed {
+    HANDED_NOT,     /* the call made the result; the argument is no result */
+    HANDED_ALONE,   /* the caller uses the tensor by way of the result, from then on */
+    HANDED_DROPPED, /* nobody uses the result */
+    HANDED_UNKNOWN, /* the argument may be used beside the result */
+};
+
+/* An edge that is a result or an argument of a call. It stands at the node that the
+ * edge leads to, and dies with it. */
+struct mark {
+    struct passage *passage;
+    struct window *window; /* or NULL */
+    uint32_t path, nr;
+    uint8_t kind;   /* RUN_GRAD_OUT or RUN_GRAD_IN */
+    uint8_t flags;  /* enum run_io_flag */
+    uint8_t handed; /* enum handed */
+    uint8_t fired;  /* backwards that were entered */
+    bool kept;    /* somebody beside the caller was given the result: a hook, a list */
+    uint64_t own; /* with a window: number of the node that cuts it out */
+    /* In the search number `walk`: */
+    uint32_t walk;
+    uint32_t crossings; /* edges by which gradients cross the border of the call here */
+    uint32_t others;    /* edges by which they reach the tensor otherwise */
+    uint32_t doubts;    /* edges of which that is not known */
+    struct sum *sum;    /* while hooks are put */
+};
+
+/* Parts of a hook on one side of a node. */
+struct side {
+    struct part *parts;
+    uint32_t n, room;
+};
+
+/* What we know of a node: held by a capsule in the dict that it carries. */
+struct hook {
+    struct grads *grads;
+    uint32_t maker; /* the thread that put it first */
+    struct side before, after;
+    bool listens[2]; /* torch calls us after the node; before it */
+    struct mark *marks;
+    uint32_t n_marks, marks_room;
+};
+
+#define BACKWARDS_MOST 64    /* of one call that are entered */
+#define NODES_MOST     4096  /* between the results and the arguments of a call */
+#define NODES_TABLE    16384 /* slots of the table of those that were met */
 
 /* An argument of a call under way. */
 struct argument {
@@ -108,23 +167,28 @@ struct argument {
     const void *tensor; /* only compared */
     struct sum *sum;
     uint32_t path, parts;
-    uint8_t flags; /* enum run_io_flag */
-    bool dead;     /* stands for nothing: equal to an earlier one, or not known */
+    uint8_t flags;  /* enum run_io_flag */
+    uint8_t handed; /* enum handed: it is a result too */
+    bool dead;      /* stands for nothing: equal to an earlier one, or not known */
 };
 
 /* Where gradients leave through an argument. */
 struct way {
     PyObject *node; /* held */
     uint32_t nr, argument;
-    bool before;
 };
 
 /* A result. */
 struct result {
     struct edge edge;
     struct window *window;
+    PyObject *tensor; /* borrowed, until it is marked; NULL: a parameter */
+    uint64_t own;     /* see struct mark */
     uint32_t path;
     uint8_t flags;
+    uint8_t handed; /* enum handed */
+    bool kept;      /* see struct mark */
+    bool used;      /* in the call, as far as the walk of grads_walk.c tells */
 };
 
 /* A call under way. */
@@ -132,7 +196,8 @@ struct outline {
     uint32_t first;  /* of its arguments */
     uint64_t number; /* of the first node that it may make; 0: not known */
     uint64_t others; /* calls that ended on other threads, when it began */
-    bool keywords;   /* arguments by keyword were shown */
+    struct passage *passage;
+    bool keywords; /* arguments by keyword were shown */
 };
 
 /* A node that a walk met. */
@@ -156,6 +221,16 @@ struct thread {
     uint32_t n_nodes;
     struct seen_node *table;
     uint32_t walk;
+    /* Nodes of leaves that calls handed on, held until the outermost call ends: nobody
+     * else may hold them until something is computed from the leaf. */
+    PyObject **leaves;
+    uint32_t n_leaves, leaves_room;
+};
+
+enum object_flag {
+    HAD_NODES = 1,   /* its newest call that was no recomputation made nodes */
+    TOO_LARGE = 2,   /* the walk met too many nodes, a gap says so */
+    TOLD_HANDED = 4, /* a gap says that what it passes on is not known */
 };
 
 /* Hooks may outlive the recording, so this is counted: by the recorder, by each hook,
@@ -166,7 +241,13 @@ struct grads {
     struct recorder *recorder; /* NULL once it ended */
     struct thread **threads;
     uint32_t n_threads;
-    uint8_t *objects;           /* by object: enum object_flag of grads.c */
+    uint8_t *objects;           /* by object: enum object_flag */
+    uint32_t walk;              /* number of the newest search */
+    unsigned searches;          /* under way */
+    bool leaves;                /* leaves are marked */
+    Py_ssize_t references;      /* to a bare result that nobody keeps; 0: not known */
+    uint32_t waiting_calls;     /* outermost, alive, reached by no backward */
+    uint32_t waiting_object;    /* of the newest of them */
     uint64_t ended;             /* calls, on all threads */
     PyObject *key;              /* of ours among what is known of a node */
     struct backward *backwards; /* under way */
@@ -180,6 +261,7 @@ struct meeting {
     struct thread *thread;
     struct outline outline;
     uint32_t number; /* of the thread */
+    bool hooked;     /* the module has forward hooks of the user's */
     bool late;       /* after forward: keywords that were not shown before */
     bool mixed;      /* other threads made nodes of the call */
     PyObject *last;  /* the node that the call made first; borrowed from the nodes */
@@ -189,8 +271,30 @@ struct meeting {
  * first; false: too many nodes. */
 bool find_ways(struct meeting *meeting);
 
-void grads_drop_user(struct grads *grads);
+/* The number of a node: those that one thread makes are numbered as they come; 0: not
+ * known. */
+uint64_t number_of(PyObject *node);
+uint64_t number_next(void); /* of the next node that this thread makes */
 
+void grads_drop_user(struct grads *grads);
+/* Say once of an object that gradients of what it passes on are not known. */
+void grads_tell_handed(struct grads *grads, uint32_t object);
+
+/* Mark an edge. Takes users of what the mark refers to. False: it could not be. Never
+ * raises. */
+bool mark_put(struct grads *grads, PyObject *node, const struct mark *mark);
+/* Does a mark say that another call passed this edge on? */
+bool mark_handed_before(struct grads *grads, const struct edge *edge);
+void marks_free(struct hook *hook);
+/* A backward reaches a result of the call. */
+void passage_meet(struct grads *grads, struct passage *passage, uint32_t walk);
+
+/* The hook of a node, borrowed: it is there as long as the node is. NULL: none. */
+struct hook *hook_find(struct grads *grads, PyObject *node);
+/* The same, made where there is none; NULL: it could not be. */
+struct hook *hook_need(struct grads *grads, PyObject *node, uint32_t maker);
+/* Remove what earlier searches put. */
+void hook_clear(struct hook *hook);
 /* Put a hook on a node, or add to that which is there. Takes a copy of *part and users
  * of what it refers to. False: it could not be. Never raises. */
 bool hook_put(struct grads *grads, PyObject *node, const struct part *part);
@@ -207,10 +311,12 @@ PyObject *hook_bind(PyMethodDef *method, void *user, const char *name,
 struct recorder *hook_hold(struct grads *grads);
 void hook_let_go(struct recorder *recorder, uint64_t began_ns);
 
-struct passage *passage_new(uint32_t call, uint64_t serial, uint32_t maker);
+struct passage *passage_new(uint32_t maker, struct passage *parent);
 void passage_drop(struct passage *passage);
 struct sum *sum_new(struct passage *passage, const struct spot *spot, uint32_t parts);
 void sum_drop(struct sum *sum);
+/* The first part, which is known before the backward begins. */
+void sum_begin(struct sum *sum, PyObject *gradient);
 /* Add a part (NULL: it is zero) in the backward that is under way. */
 void sum_add(struct grads *grads, struct recorder *recorder,
              const struct backward *backward, struct sum *sum, PyObject *gradient);

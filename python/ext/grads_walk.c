@@ -1,4 +1,5 @@
-/* The walk from a call's results to the edges of its arguments. */
+/* The walk from a call's results to the edges of its arguments, where nodes have no
+ * numbers or several threads made them: see grads.c. */
 #include "ext/grads_in.h"
 
 #include "ext/torch.h"
@@ -18,17 +19,30 @@ static bool meet_node(struct thread *thread, const void *node)
     return true;
 }
 
-/* The number of a node: those that one thread makes are numbered as they come. */
-static uint64_t number_of(PyObject *node)
+/* torch counts from 0, which stands for "not known" here. */
+static uint64_t number_in(PyObject *answer)
 {
-    PyObject *answer =
-        PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr], NULL);
     uint64_t number = answer ? PyLong_AsUnsignedLongLong(answer) : 0;
 
-    if (ext_swallow())
-        number = 0;
+    bool known = !ext_swallow() && answer;
+
     Py_XDECREF(answer);
-    return number;
+    if (!known)
+        return 0;
+    return number == UINT64_MAX ? number : number + 1;
+}
+
+uint64_t number_of(PyObject *node)
+{
+    return number_in(
+        PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr], NULL));
+}
+
+uint64_t number_next(void)
+{
+    PyObject *ask = torch_find()->sequence_nr;
+
+    return number_in(ask ? PyObject_CallNoArgs(ask) : NULL);
 }
 
 /* Was it made before the call? Then the walk ends here: what a module kept of earlier
@@ -83,7 +97,7 @@ static void note_end(struct meeting *meeting, PyObject *node, bool arguments)
 }
 
 static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
-                    struct argument *argument, bool before)
+                    struct argument *argument)
 {
     struct thread *thread = meeting->thread;
 
@@ -96,15 +110,14 @@ static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
     thread->ways[thread->n_ways++] =
         (struct way){.node = Py_NewRef(node),
                      .nr = nr,
-                     .argument = (uint32_t)(argument - thread->arguments),
-                     .before = before};
+                     .argument = (uint32_t)(argument - thread->arguments)};
     return true;
 }
 
 /* Gradients that leave along an edge are those of all arguments with it: more than one
  * only where views of one base were written. *ret_found if there are any. */
 static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
-                     const struct edge *edge, bool before, bool *ret_found)
+                     const struct edge *edge, bool *ret_found)
 {
     struct thread *thread = meeting->thread;
     bool ok = true;
@@ -113,9 +126,16 @@ static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
     for (uint32_t i = meeting->outline.first; ok && i < thread->n; i++)
         if (edge_same(&thread->arguments[i].edge, edge)) {
             *ret_found = true;
-            ok = add_way(meeting, node, nr, &thread->arguments[i], before);
+            ok = add_way(meeting, node, nr, &thread->arguments[i]);
         }
     return ok;
+}
+
+/* The call uses a tensor that is one of its results, too. */
+static void note_use(struct thread *thread, const struct edge *edge)
+{
+    for (uint32_t i = 0; thread->n_results > 1 && i < thread->n_results; i++)
+        thread->results[i].used |= edge_same(&thread->results[i].edge, edge);
 }
 
 /* One node: its edges end at arguments, or lead on. */
@@ -137,7 +157,8 @@ static bool walk_node(struct meeting *meeting, PyObject *node)
             continue;
         nr = PyTuple_GetItem(pair, 1);
         edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
-        ok = add_ways(meeting, node, (uint32_t)i, &edge, false, &found) &&
+        note_use(meeting->thread, &edge);
+        ok = add_ways(meeting, node, (uint32_t)i, &edge, &found) &&
              (found || push_node(meeting, edge.node, &inside));
         arguments |= found;
     }
@@ -156,10 +177,10 @@ static bool walk(struct meeting *meeting)
     thread->walk++;
     for (uint32_t i = 0; ok && i < thread->n_results; i++) {
         const struct edge *edge = &thread->results[i].edge;
-        bool found, inside = false;
+        bool inside = false;
 
-        ok = add_ways(meeting, edge->node, edge->nr, edge, true, &found) &&
-             (found || push_node(meeting, edge->node, &inside));
+        if (thread->results[i].handed == HANDED_NOT)
+            ok = push_node(meeting, edge->node, &inside);
     }
     for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
         ok = walk_node(meeting, thread->nodes[i]);

@@ -18,6 +18,7 @@ enum held {
     FX,
     BEFORE,
     AFTER,
+    BACKWARDS,
     FORWARDS,    /* a dict: forward of a class -> arguments it has, or -1 */
     NO_KEYWORDS, /* {} */
     FX_FLAG,     /* names */
@@ -80,6 +81,7 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         held[i] = Py_NewRef(given[i]);
     held[BEFORE] = PyTuple_New(0);
     held[AFTER] = PyTuple_New(0);
+    held[BACKWARDS] = PyTuple_New(0);
     held[FORWARDS] = PyDict_New();
     held[NO_KEYWORDS] = PyDict_New();
     held[FX_FLAG] = PyUnicode_InternFromString("_is_fx_tracing_flag");
@@ -239,25 +241,54 @@ static PyObject *tell_after(PyObject *self, PyObject *const *args, Py_ssize_t n_
     return told;
 }
 
+/* Stands for the method of torch's engine; its first argument is that method. No frame
+ * of Python is added to what the user sees when a backward raises. */
+static PyObject *run_backward(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    PyObject *rest, *told, *answer = NULL;
+
+    if (n < 1) {
+        PyErr_SetString(PyExc_TypeError, "run_backward() takes the engine's method");
+        return NULL;
+    }
+    rest = PyTuple_GetSlice(args, 1, n);
+    if (!rest)
+        return NULL;
+    if (n > 2) {
+        told = tell(hub_of(self)->held[BACKWARDS], PyTuple_GetItem(args, 1),
+                    PyTuple_GetItem(args, 2), NULL, NULL);
+        if (!told)
+            goto out;
+        Py_DECREF(told);
+    }
+    answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, kwargs);
+
+out:
+    Py_DECREF(rest);
+    return answer;
+}
+
 static PyObject *listen(PyObject *self, PyObject *args)
 {
-    PyObject **held = hub_of(self)->held, *before, *after, *old;
+    PyObject **held = hub_of(self)->held, *given[3], *old;
 
-    if (!PyArg_ParseTuple(args, "O!O!:listen", &PyTuple_Type, &before, &PyTuple_Type,
-                          &after))
+    if (!PyArg_ParseTuple(args, "O!O!O!:listen", &PyTuple_Type, &given[0],
+                          &PyTuple_Type, &given[1], &PyTuple_Type, &given[2]))
         return NULL;
     PyDict_Clear(held[FORWARDS]);
-    old = held[BEFORE];
-    held[BEFORE] = Py_NewRef(before);
-    Py_DECREF(old);
-    old = held[AFTER];
-    held[AFTER] = Py_NewRef(after);
-    Py_DECREF(old);
+    for (int i = 0; i < 3; i++) {
+        old = held[BEFORE + i];
+        held[BEFORE + i] = Py_NewRef(given[i]);
+        Py_DECREF(old);
+    }
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
-    {"listen", listen, METH_VARARGS, "listen(before, after): who is told"},
+    {"listen", listen, METH_VARARGS, "listen(before, after, backwards): who is told"},
+    {"run_backward", (PyCFunction)(void (*)(void))run_backward,
+     METH_VARARGS | METH_KEYWORDS, "run_backward(method, roots, gradients, ...)"},
     {"tell_before", FAST(tell_before), "tell_before(module, args)"},
     {"tell_after", FAST(tell_after), "tell_after(module, args[, kwargs], result)"},
     {NULL, NULL, 0, NULL},

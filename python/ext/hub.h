@@ -9,7 +9,9 @@
  * rare_before(...) and rare_after(...) are called instead while `rare` is true and as
  * long as torch's compiler is there but not `watched`; the latter also where forward
  * may have raised. While torch traces (is_tracing() is not None, or
- * fx._is_fx_tracing_flag is true) nobody is told. */
+ * fx._is_fx_tracing_flag is true) nobody is told.
+ * run_backward(method, roots, gradients, ...) calls each of `backwards` with (roots,
+ * gradients), and then what stands for: method(roots, gradients, ...). */
 #ifndef EXT_HUB_H
 #define EXT_HUB_H
 

@@ -284,6 +284,22 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     return see_params(self, true);
 }
 
+/* backward(roots, gradients): a backward begins */
+static PyObject *backward(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint64_t began = recorder_clock(), own;
+
+    if (n_args < 2 || !recorder->grads || !recorder_ready(recorder))
+        Py_RETURN_NONE;
+    grads_begin(recorder->grads, args[0], args[1]);
+    own = recorder_clock() - began;
+    recorder->own_ns += own;
+    if (recorder->trace)
+        trace_own(recorder->trace, recorder_thread(recorder), own);
+    Py_RETURN_NONE;
+}
+
 static PyObject *backward_end(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -415,6 +431,8 @@ static PyObject *stop(PyObject *self, PyObject *unused)
         recorder_times(recorder);
     }
     recorder_unwind(recorder);
+    if (recorder->grads)
+        grads_end(recorder->grads);
     trace = recorder->trace;
     recorder->trace = NULL;
     recorder->model = NULL;
@@ -509,6 +527,7 @@ static PyMethodDef methods[] = {
     {"post", FAST(post), "post(module, args, kwargs, result): after forward"},
     {"raised", FAST(raised), "raised(module, exception): forward raised"},
     {"step", FAST(step), "step(optimizer): before an optimizer's step"},
+    {"backward", FAST(backward), "backward(roots, gradients): a backward begins"},
     {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
     {"spoilt", spoilt, METH_NOARGS, "was a value seen that is not finite?"},
     {"fact", fact, METH_VARARGS, "fact(key, value): the run will tell it"},

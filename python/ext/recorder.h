@@ -96,6 +96,7 @@ void recorder_failed(struct recorder *recorder);
  *   post(module, args, kwargs, result)   after it; also post(module, args, result)
  *   raised(module, exception or None)    forward raised
  *   step(optimizer)        parameters and their gradients, before an optimizer's step
+ *   backward(roots, gradients)           a backward begins
  *   backward_end()         the same at the end of a backward
  *   fact(key, value)       a str, int, float or bool that the run will tell
  *   gap(kind, name or None, sentence)    what the package knows was not seen

@@ -282,7 +282,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     if (cut)
         say_cut(recorder, object, "arguments");
     if (recorder->trace && recorder->grads)
-        grads_before(recorder->grads, visit->stack->number, args, kwargs, names,
+        grads_before(recorder->grads, visit->stack->number, call, args, kwargs, names,
                      visit->flows);
     recorder_mark(recorder, NAME_start, call);
 }

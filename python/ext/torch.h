@@ -71,6 +71,8 @@ struct dl_tensor {
     X(output_nr)                                                                       \
     X(next_functions)                                                                  \
     X(metadata)                                                                        \
+    X(_forward_hooks)                                                                  \
+    X(_use_count)                                                                      \
     X(_sequence_nr)                                                                    \
     X(register_prehook)                                                                \
     X(register_hook)                                                                   \

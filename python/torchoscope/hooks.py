@@ -12,6 +12,7 @@ or copies a module.
 """
 
 import contextlib
+import functools
 import gc
 import inspect
 import sys
@@ -23,7 +24,7 @@ import weakref
 import torch
 from torch.nn.modules import module as torch_module
 
-from torchoscope import _core
+from torchoscope import _core, handed  # noqa: F401 (handed is asked by the core)
 
 # What is called, as tuples that are replaced, never changed: a hook that runs on
 # another thread sees the old ones or the new ones.
@@ -65,13 +66,14 @@ class Listener:
     """Who wants to hear of calls: before(module, args), with kwargs as well where
     they are known; after(module, args, kwargs or None, result); raised(module, args,
     exception); compiled(module, True): the call that just began is that of a module
-    compiled in place, False: but it runs as plain Python."""
+    compiled in place, False: but it runs as plain Python; backward(roots, gradients):
+    a backward begins."""
 
-    __slots__ = ("before", "after", "raised", "compiled")
+    __slots__ = ("before", "after", "raised", "compiled", "backward")
 
     def __init__(self, before, after, raised):
         self.before, self.after, self.raised = before, after, raised
-        self.compiled = _never
+        self.compiled = self.backward = _never
 
 
 def add(listener):
@@ -80,6 +82,7 @@ def add(listener):
         if not (_handles or _compiling):
             _install()
         _publish()
+        _engine.watch()
 
 
 def remove(listener):
@@ -92,6 +95,7 @@ def remove(listener):
         if not _listeners:
             _take_off()
             _unwatch_compiler()
+            _engine.leave()
 
 
 def changed():
@@ -105,7 +109,34 @@ def _publish():
     _before = tuple(one.before for one in _listeners)
     _after = tuple(one.after for one in _listeners)
     _raised = tuple(one.raised for one in _listeners)
-    _hub.listen(_before, _after)
+    _hub.listen(_before, _after, tuple(one.backward for one in _listeners))
+
+
+class _Engine:
+    """torch says nowhere that a backward begins. All of them, Tensor.backward() and
+    torch.autograd.grad() alike, ask Variable for its engine: for the time of recordings
+    that is one which tells us and does the same."""
+
+    def __init__(self):
+        self._real = self._ours = None
+
+    def watch(self):
+        variable = torch.autograd.Variable
+        if self._real is None:
+            self._real = variable._execution_engine
+            run = functools.partial(_hub.run_backward, self._real.run_backward)
+            members = {"run_backward": staticmethod(run), "__module__": __name__}
+            self._ours = type("Engine", (type(self._real),), members)()
+            variable._execution_engine = self._ours
+
+    def leave(self):
+        variable = torch.autograd.Variable
+        if variable._execution_engine is self._ours:
+            variable._execution_engine = self._real
+        self._real = self._ours = None
+
+
+_engine = _Engine()
 
 
 def _install():

@@ -2,6 +2,7 @@
 
 import contextlib
 import fnmatch
+import functools
 import importlib
 import os
 import re
@@ -199,6 +200,8 @@ class LiveRecording(Recording):
         self._unseen = Unseen(self._modules)
         listener = hooks.Listener(core.pre, core.post, self._raised)
         listener.compiled = core.compiled
+        if self._wanted["gradients"]:
+            listener.backward = core.backward
         if self._budget:
             self._budget.begin(core, listener, stack)
             self._budget.device = self._device
@@ -249,16 +252,26 @@ class LiveRecording(Recording):
         register = getattr(module, "register_optimizer_step_pre_hook", None)
         if register is None:
             return
-        core = self._core
-
         def before_step(optimizer, args, kwargs):
-            with contextlib.suppress(Exception):
-                core.step(optimizer)
-                if not self._steps:  # the gradients may be gone at the end
-                    self._unseen.tell(core)
-                self._steps += 1
+            found = _closure_of(args, kwargs)
+            if found is None:
+                self._look_at_parameters(optimizer)
+                return None
+            # The gradients are computed inside step(): they and the weights that they
+            # are of are there when the closure returns for the first time.
+            closure = _then(found, functools.partial(self._look_at_parameters, optimizer))
+            if "closure" in kwargs:
+                return args, {**kwargs, "closure": closure}
+            return (args[0], closure, *args[2:]), kwargs
 
         stack.callback(register(before_step).remove)
+
+    def _look_at_parameters(self, optimizer):
+        with contextlib.suppress(Exception):
+            self._core.step(optimizer)
+            if not self._steps:  # the gradients may be gone at the end
+                self._unseen.tell(self._core)
+            self._steps += 1
 
     def _tell_facts(self):
         core = self._core
@@ -316,6 +329,26 @@ class LiveRecording(Recording):
         if self._core is None:
             return super().__repr__()
         return f"<torchoscope.Recording of {self._name}: under way>"
+
+
+def _closure_of(args, kwargs):
+    """What an optimizer's step(closure) was given, or None."""
+    closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+    return closure if callable(closure) else None
+
+
+def _then(closure, look):
+    """The closure, with look() after its first call."""
+    waiting = [look]
+
+    @functools.wraps(closure)
+    def call(*args, **kwargs):
+        result = closure(*args, **kwargs)
+        if waiting:
+            waiting.pop()()
+        return result
+
+    return call
 
 
 def _weak_reference(model):

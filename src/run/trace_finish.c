@@ -289,6 +289,83 @@ static void put_io(struct run *run, uint32_t call, const struct run_io *io)
     to->call = call;
 }
 
+/* A gradient, while those of a call are sorted. */
+struct gradient {
+    uint64_t key;
+    uint32_t at; /* as it came */
+    struct run_io io;
+};
+
+/* What is before a gradient in the list of its call: those of earlier backwards, and of
+ * the same one those of earlier arguments (results). */
+static uint64_t gradient_key(const struct run_io *ios, uint32_t n, uint32_t at)
+{
+    uint8_t about = ios[at].kind == RUN_GRAD_IN ? RUN_IN : RUN_OUT;
+    uint32_t position = 0, earlier = 0;
+
+    for (uint32_t i = 0; i < at; i++)
+        earlier += ios[i].kind == ios[at].kind && ios[i].path == ios[at].path;
+    for (uint32_t i = 0; i < n; i++) {
+        if (ios[i].kind != about)
+            continue;
+        if (ios[i].path == ios[at].path)
+            break;
+        position++;
+    }
+    return (uint64_t)earlier << 32 | position;
+}
+
+static bool is_gradient(const struct run_io *io)
+{
+    return io->kind == RUN_GRAD_IN || io->kind == RUN_GRAD_OUT;
+}
+
+static int compare_gradients(const void *a, const void *b)
+{
+    const struct gradient *one = a, *other = b;
+
+    if (one->io.kind != other->io.kind)
+        return (one->io.kind > other->io.kind) - (one->io.kind < other->io.kind);
+    if (one->key != other->key)
+        return (one->key > other->key) - (one->key < other->key);
+    return (one->at > other->at) - (one->at < other->at);
+}
+
+static void sort_call(struct run_io *ios, uint32_t total, struct gradient *sorted)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < total; i++)
+        if (is_gradient(&ios[i]))
+            sorted[n++] = (struct gradient){gradient_key(ios, total, i), i, ios[i]};
+    if (n < 2)
+        return;
+    qsort(sorted, n, sizeof *sorted, compare_gradients);
+    n = 0;
+    for (uint32_t i = 0; i < total; i++)
+        if (is_gradient(&ios[i]))
+            ios[i] = sorted[n++].io;
+}
+
+/* Gradients come as the backward meets them; they are told in the order of the
+ * arguments and results that they are of. */
+static int sort_gradients(struct finish *f)
+{
+    struct run *run = f->run;
+    struct gradient *sorted;
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        if (run->calls[i].n_ios > most)
+            most = run->calls[i].n_ios;
+    sorted = arena_array(&f->scratch, (size_t)most + 1, sizeof *sorted);
+    if (!sorted)
+        return -1;
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        sort_call(run->ios + run->calls[i].ios, run->calls[i].n_ios, sorted);
+    return 0;
+}
+
 static int sort_ios(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -543,8 +620,8 @@ static int fill(struct finish *f)
         copy_values(f) < 0 || order_lights(f) < 0 || merge_calls(f) < 0)
         return -1;
     close_open(f);
-    if (tell_forward(f) < 0 || sort_ios(f) < 0 || copy_dims(f) < 0 ||
-        add_merged(f) < 0 || add_gaps(f) < 0)
+    if (tell_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
+        copy_dims(f) < 0 || add_merged(f) < 0 || add_gaps(f) < 0)
         return -1;
     return 0;
 }

@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from torchoscope import record
 
 torch.set_num_threads(1)
+NUMBERED = hasattr(torch._C._autograd, "_get_sequence_nr")
 
 
 def summary(gradient):
@@ -124,7 +125,14 @@ class Layers(Compared):
             nn.Linear(5, 2),
         ).eval()
         x = torch.randn(3, 5, requires_grad=True)
-        self.compare(net, copy.deepcopy(net), losses(x))
+        if NUMBERED:
+            self.compare(net, copy.deepcopy(net), losses(x))
+            return
+        found, recording = by_recording(net, losses(x))
+        gaps = [gap.name for gap in recording.gaps if gap.kind == "gradient"]
+        self.assertEqual(sorted(gaps), ["1", "1.0", "1.1", "2"])
+        for name in gaps:
+            self.assertEqual(found[name], [([], [])])
 
     def test_a_module_called_four_times(self):
         torch.manual_seed(4)
@@ -487,15 +495,16 @@ class NothingChanges(unittest.TestCase):
         self.assertEqual(recording.facts.get("errors", 0), 0)
         self.assertTrue(recording.calls("layer")[0].grad_outputs)
 
-    def test_a_large_graph_is_a_gap(self):
+    def test_a_large_graph(self):
+        """Where torch does not number its nodes it is a gap."""
         net = Long()
         with record(net) as recording:
             for _ in range(2):
                 net(torch.randn(2, requires_grad=True)).sum().backward()
         gaps = [gap for gap in recording.gaps if gap.kind == "gradient"]
-        self.assertEqual(len(gaps), 1)
+        self.assertEqual(len(gaps), 0 if NUMBERED else 1)
         for call in recording.calls(""):
-            self.assertEqual(call.grad_inputs, [])
+            self.assertEqual(len(call.grad_inputs), 1 if NUMBERED else 0)
             self.assertEqual(len(call.grad_outputs), 1)
 
 
