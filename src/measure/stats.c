@@ -30,18 +30,55 @@ bool stats_measured(const struct stats *stats)
     return stats_finite(stats) > 0 && !isnan(stats->mean);
 }
 
+/* Numbers beyond 2^512 have squares that are no doubles: these are summed made smaller,
+ * by powers of two, so that nothing is rounded by it. */
+double stats_m2_small(double m2)
+{
+    return m2 < 0 ? -m2 : m2 * STATS_SMALLER * STATS_SMALLER;
+}
+
+double stats_m2_of_small(double small)
+{
+    double m2 = small / STATS_SMALLER / STATS_SMALLER;
+
+    return isinf(m2) && isfinite(small) ? -small : m2;
+}
+
 double stats_std(const struct stats *stats)
 {
     uint64_t n = stats_finite(stats);
 
-    return n < 2 ? NAN : sqrt(stats->m2 / (double)(n - 1));
+    if (n < 2)
+        return NAN;
+    if (stats->m2 < 0)
+        return sqrt(-stats->m2 / (double)(n - 1)) / STATS_SMALLER;
+    return sqrt(stats->m2 / (double)(n - 1));
 }
 
 double stats_l2(const struct stats *stats)
 {
     uint64_t n = stats_finite(stats);
+    double squares = stats->m2 + (double)n * stats->mean * stats->mean, mean;
 
-    return n == 0 ? 0 : sqrt(stats->m2 + (double)n * stats->mean * stats->mean);
+    if (n == 0)
+        return 0;
+    if (stats->m2 >= 0 && isfinite(squares))
+        return sqrt(squares);
+    mean = stats->mean * STATS_SMALLER;
+    return sqrt(stats_m2_small(stats->m2) + (double)n * mean * mean) / STATS_SMALLER;
+}
+
+/* As stats_join(), for numbers that are too large for it. */
+static void join_huge(struct stats *stats, uint64_t n, double mean, double m2)
+{
+    uint64_t before = stats_finite(stats);
+    double share = (double)n / (double)(before + n);
+    double old = stats->mean * STATS_SMALLER, delta = mean * STATS_SMALLER - old;
+    double small = stats_m2_small(stats->m2) + stats_m2_small(m2) +
+                   delta * delta * share * (double)before;
+
+    stats->mean = (old + delta * share) / STATS_SMALLER;
+    stats->m2 = stats_m2_of_small(small);
 }
 
 /* Chan, Golub and LeVeque: the sums of two parts about their own means give those of
@@ -49,7 +86,7 @@ double stats_l2(const struct stats *stats)
 void stats_join(struct stats *stats, uint64_t n, double mean, double m2)
 {
     uint64_t before = stats_finite(stats);
-    double share, delta;
+    double share, delta, squares;
 
     if (n == 0)
         return;
@@ -60,8 +97,13 @@ void stats_join(struct stats *stats, uint64_t n, double mean, double m2)
     }
     share = (double)n / (double)(before + n);
     delta = mean - stats->mean;
+    squares = stats->m2 + (m2 + delta * delta * share * (double)before);
+    if (stats->m2 < 0 || m2 < 0 || isinf(squares)) {
+        join_huge(stats, n, mean, m2);
+        return;
+    }
     stats->mean += delta * share;
-    stats->m2 += m2 + delta * delta * share * (double)before;
+    stats->m2 = squares;
 }
 
 bool stats_below(enum stats_kind kind, double a, int64_t int_a, double b, int64_t int_b)

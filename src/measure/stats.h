@@ -31,7 +31,8 @@ struct stats {
     int64_t int_min, int_max; /* STATS_INT: exact (STATS_UINT: cast to uint64_t) */
     uint64_t min_at, max_at;  /* index in C order of the first such element */
     double mean;              /* NaN when there are none */
-    double m2;                /* sum of squared distances from the mean */
+    double m2;                /* sum of squared distances from the mean; where that is
+                                 beyond a double, less than 0: -m2 is it times 2^-1080 */
     bool sampled;             /* not every element was looked at */
 };
 

@@ -57,6 +57,8 @@ static double block_m2(const struct block *block, size_t n)
 {
     double m2 = block->squares - block->sum * (block->sum / (double)n);
 
+    if (block->squares < 0) /* see sum_huge() */
+        return block->squares;
     if (!isfinite(block->squares))
         return INFINITY;
     return m2 > 0 ? m2 : 0;
@@ -134,18 +136,21 @@ static void sum_from_middle(const struct kernels *kernels, double *reals, size_t
     kernels->sums[LOAD_F64](reals, n, block);
 }
 
-/* Finite doubles whose squares are not: sum them made smaller by 2^540. */
+/* Finite doubles whose squares are not: sum them made smaller by 2^540. What the
+ * squares of their distances come to is then written as in struct stats. */
 static void sum_huge(const struct kernels *kernels, double *reals, size_t n,
                      struct block *block)
 {
     struct block small;
 
     for (size_t i = 0; i < n; i++)
-        reals[i] *= 0x1p-540;
+        reals[i] *= STATS_SMALLER;
     kernels->sums[LOAD_F64](reals, n, &small);
-    block->shift = (small.shift + small.sum / (double)n) * 0x1p540;
+    if (!is_sound(&small, LOAD_F64, block_m2(&small, n)))
+        sum_from_middle(kernels, reals, n, &small);
+    block->shift = (small.shift + small.sum / (double)n) / STATS_SMALLER;
     block->sum = 0;
-    block->squares = block_m2(&small, n) * 0x1p540 * 0x1p540;
+    block->squares = stats_m2_of_small(block_m2(&small, n));
 }
 
 /* The block in doubles. `ranged` is what a kernel for 64-bit integers made of it

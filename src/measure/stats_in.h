@@ -33,6 +33,11 @@ void stats_add_codes(struct stats *stats, const struct stats_part *part);
 /* How kernels load such elements; LOAD_COUNT: not at all. */
 enum load stats_load(enum dtype dtype);
 
+/* An m2 (see struct stats) times 2^-1080, and back. */
+#define STATS_SMALLER 0x1p-540
+double stats_m2_small(double m2);
+double stats_m2_of_small(double small);
+
 /* Join `n` further finite elements with this mean and m2 to those that stats holds;
  * to be called before they are counted. */
 void stats_join(struct stats *stats, uint64_t n, double mean, double m2);

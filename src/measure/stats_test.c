@@ -295,7 +295,8 @@ TEST(doubles_of_any_size_are_counted_and_ranged)
     expected = by_definition(DTYPE_FLOAT64, x, COUNT_OF(x), &std);
     check_counts(&got, &expected);
     CHECK_NEAR(got.mean, expected.mean, fabs(expected.mean) * 1e-12);
-    CHECK(isinf(got.m2)); /* it is too large for a double */
+    CHECK(got.m2 < 0); /* it is too large for a double, and its root is not */
+    CHECK_NEAR(stats_std(&got), (double)std, (double)std * 1e-12);
 }
 
 TEST(sixty_four_bit_integers_keep_every_digit)
@@ -398,6 +399,33 @@ TEST(nothing_finite_leaves_nothing_but_counts)
     CHECK(isnan(stats.min) && isnan(stats.max) && isnan(stats.mean));
     CHECK_INT(stats_finite(&stats), 0);
     CHECK(isnan(stats_std(&stats)) && stats_l2(&stats) == 0);
+}
+
+/* Numbers made larger by a power of two have statistics that are larger by it. */
+TEST(huge_doubles_have_the_std_and_norm_of_small_ones)
+{
+    static double huge[5000], small[5000];
+    struct stats all, first, rest, want;
+
+    for (size_t i = 0; i < COUNT_OF(huge); i++) {
+        small[i] = (double)(i * 7919 % 5003) * (i % 2 ? -1 : 1) + 100;
+        huge[i] = small[i] * 0x1p1005;
+    }
+    stats_init(&all, DTYPE_FLOAT64);
+    first = rest = want = all;
+    stats_add(&want, NULL, DTYPE_FLOAT64, small, COUNT_OF(small), 0, MEASURE_EXACT);
+    stats_add(&all, NULL, DTYPE_FLOAT64, huge, COUNT_OF(huge), 0, MEASURE_EXACT);
+    stats_add(&first, NULL, DTYPE_FLOAT64, huge, 1234, 0, MEASURE_FULL);
+    stats_add(&rest, NULL, DTYPE_FLOAT64, huge + 1234, COUNT_OF(huge) - 1234, 0,
+              MEASURE_FULL);
+    stats_merge(&first, &rest, 1234);
+    for (int k = 0; k < 2; k++) {
+        const struct stats *got = k ? &first : &all;
+
+        CHECK(fabs(got->mean * 0x1p-1005 / want.mean - 1) < 1e-12);
+        CHECK(fabs(stats_std(got) * 0x1p-1005 / stats_std(&want) - 1) < 1e-12);
+        CHECK(fabs(stats_l2(got) * 0x1p-1005 / stats_l2(&want) - 1) < 1e-12);
+    }
 }
 
 TEST(the_norm_and_std_of_a_few_numbers_are_right)

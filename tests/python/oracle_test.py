@@ -4,8 +4,12 @@ strides, offsets, ties, the digest of the elements, statistics."""
 
 import hashlib
 import math
+import os
 import sys
+import tempfile
 import unittest
+from fractions import Fraction
+from pathlib import Path
 
 import torch
 
@@ -263,6 +267,49 @@ class RealFiles(Oracle):
                 self.assertIn(done.returncode, (0, 1, 2), path.name)
                 if done.returncode == 2:
                     self.assertIn(path.name.encode(), done.stderr)
+
+
+def exact(values):
+    """(mean, std, l2) in rational numbers; the roots to 60 binary digits."""
+    fractions = [Fraction(value) for value in values]
+    mean = sum(fractions) / len(fractions)
+    spread = sum((value - mean) ** 2 for value in fractions) / (len(fractions) - 1)
+    return mean, root(spread), root(sum(value * value for value in fractions))
+
+
+def root(square):
+    shift = 60 + 1100
+    return Fraction(math.isqrt(int(square * 4**shift)), 2**shift)
+
+
+class Huge(unittest.TestCase):
+    """Doubles whose squares are no doubles, by every kernel and in several blocks."""
+
+    def test_std_and_norm_are_those_of_exact_arithmetic(self):
+        torch.manual_seed(0)
+        base = torch.randn(9001, dtype=torch.float64)
+        ones = torch.ones(4096, dtype=torch.float64)
+        tensors = {
+            "1e300": base * 1e300,
+            "near_the_end": base[:3000] / base[:3000].abs().max() * 1.7e308 / 64,
+            "both_ends": torch.stack([ones, -ones]).flatten() * 1e306,
+            "far_mean": base * 1e296 + 1e300,
+            "small_then_huge": torch.cat([base[:5000], base[:4000] * 1e200]),
+            "two": torch.tensor([1e308, -0.5e308], dtype=torch.float64),
+            "plain": base,
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "huge.pt"
+            torch.save(tensors, path)
+            for kernel in ("plain", "sse2", "avx2", "avx512"):
+                env = {**os.environ, "TORCHOSCOPE_SIMD": kernel}
+                for got in scope.document("stats", path, env=env)["tensors"]:
+                    want = exact(tensors[got["name"]].tolist())
+                    for key, value in zip(("mean", "std", "l2"), want):
+                        with self.subTest(kernel=kernel, name=got["name"], key=key):
+                            scale = max(abs(value), abs(want[1])) * Fraction(1e-9)
+                            self.assertNotIsInstance(got[key], str)
+                            self.assertLess(abs(Fraction(got[key]) - value), scale)
 
 
 if __name__ == "__main__":
