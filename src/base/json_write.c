@@ -11,19 +11,42 @@
 
 #define SHORT 256u /* bytes of text that is written in one piece if it is plain */
 
-static void write_control(struct out *out, unsigned char c)
+/* \uXXXX; `code` is below 0x10000. */
+static void write_code(struct out *out, uint32_t code)
 {
     static const char hex[] = "0123456789abcdef";
+    char escape[6] = {'\\',
+                      'u',
+                      hex[code >> 12 & 15],
+                      hex[code >> 8 & 15],
+                      hex[code >> 4 & 15],
+                      hex[code & 15]};
+
+    out_add(out, escape, sizeof escape);
+}
+
+static void write_control(struct out *out, unsigned char c)
+{
     static const char letters[] = "bfnrt", meanings[] = "\b\f\n\r\t";
     const char *meaning = c ? strchr(meanings, c) : NULL;
-    char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    char escape[2] = {'\\'};
 
     if (!meaning) {
-        out_add(out, escape, 6);
+        write_code(out, c);
         return;
     }
     escape[1] = letters[meaning - meanings];
-    out_add(out, escape, 2);
+    out_add(out, escape, sizeof escape);
+}
+
+/* Would a terminal do something with it rather than show it? DEL and the controls of
+ * Latin-1, line and paragraph separators, and what turns the direction of text or is
+ * not seen at all. */
+static bool is_unseen(uint32_t code)
+{
+    return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c ||
+           (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
 }
 
 /* Write the character at the front of `s`, which is not plain; returns its length. */
@@ -46,7 +69,10 @@ static size_t write_special(struct out *out, struct str s)
         out_str(out, STR("\xef\xbf\xbd")); /* U+FFFD */
         return 1;
     }
-    out_add(out, s.at, (size_t)len);
+    if (is_unseen(code))
+        write_code(out, code);
+    else
+        out_add(out, s.at, (size_t)len);
     return (size_t)len;
 }
 

@@ -121,9 +121,28 @@ TEST(text_is_escaped_and_what_is_not_utf8_replaced)
     json_text(json, "d", NULL);
     json_object_end(json);
     sheet_end(&sheet,
-              "{\"a\": \"\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u001f\x7f/\", "
+              "{\"a\": \"\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f/\", "
               "\"b\": \"x\\u0000y\", \"c\": \"caf\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd "
               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd.\", \"d\": \"\"}\n");
+}
+
+TEST(what_a_terminal_would_obey_or_hide_is_written_as_a_number)
+{
+    struct sheet sheet;
+    struct json *json = sheet_begin(&sheet);
+
+    json_object(json, NULL);
+    json_str(json, "del", STR("eight and\x7f more, \x7f"));
+    json_str(json, "c1", STR("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0"));
+    json_str(json, "bidi", STR("a\xe2\x80\xaegpj.exe\xe2\x81\xa6"));
+    json_str(json, "unseen", STR("\xe2\x80\x8b\xef\xbb\xbf\xe2\x80\xa8"));
+    json_str(json, "plain", STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
+    json_object_end(json);
+    sheet_end(&sheet, "{\"del\": \"eight and\\u007f more, \\u007f\", "
+                      "\"c1\": \"\\u0080\\u009b\\u009f\xc2\xa0\", "
+                      "\"bidi\": \"a\\u202egpj.exe\\u2066\", "
+                      "\"unseen\": \"\\u200b\\ufeff\\u2028\", "
+                      "\"plain\": \"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"}\n");
 }
 
 TEST(a_key_may_hold_anything)

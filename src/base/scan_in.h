@@ -14,19 +14,21 @@
 #define SCAN_TOPS   0x8080808080808080u
 #define SCAN_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-/* Does JSON text hold this byte as it is: ASCII, no control, no quote, no backslash? */
+/* Is this byte written as it is in JSON text: ASCII, no control, no DEL, no quote, no
+ * backslash? */
 static inline bool scan_is_plain(char c)
 {
-    return (signed char)c >= 0x20 && c != '"' && c != '\\';
+    return (signed char)c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
 
 static inline uint64_t scan_marks(uint64_t eight)
 {
     uint64_t quote = eight ^ SCAN_ONES * '"';
     uint64_t slash = eight ^ SCAN_ONES * '\\';
+    uint64_t del = eight ^ SCAN_ONES * 0x7f;
 
-    return ((quote - SCAN_ONES) | (slash - SCAN_ONES) | (eight - SCAN_ONES * 0x20) |
-            eight) &
+    return ((quote - SCAN_ONES) | (slash - SCAN_ONES) | (del - SCAN_ONES) |
+            (eight - SCAN_ONES * 0x20) | eight) &
            SCAN_TOPS;
 }
 
