@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "read/file_source_in.h"
 #include "read/input_in.h"
 #include "read/pickle_load_in.h"
 #include "read/pickle_value_in.h"
@@ -20,13 +21,6 @@ static int bare_pickle_knows(const struct input *input)
     return pickle_looks_like(input->head) ? SURE_PICKLE : 0;
 }
 
-/* Outside of a torch file, a persistent id can mean anything. */
-static uint32_t no_storage(void *user, const struct pickle *pickle, node_id persistent)
-{
-    (void)user, (void)pickle, (void)persistent;
-    return NO_STORAGE;
-}
-
 /* A value alone has no room for others below it. */
 static bool holds_others(const struct pickle *pickle)
 {
@@ -40,8 +34,35 @@ struct bare {
     struct build *build;
     struct str all;
     struct bytes in;
-    uint32_t n; /* pickles so far */
+    uint32_t n;        /* pickles so far */
+    struct map by_key; /* hash of a storage's key -> the storage, which is not here */
 };
+
+/* Outside of a torch file a persistent id can mean anything, but this is what it means
+ * in the data.pkl that somebody took out of one: the storage is elsewhere. */
+static uint32_t missing_storage(void *user, const struct pickle *pickle,
+                                node_id persistent)
+{
+    struct bare *bare = user;
+    struct torch_storage_id id;
+    struct storage storage = {0};
+    uint64_t bytes;
+    uint32_t made;
+
+    if (!torch_storage_id(pickle, persistent, &id))
+        return NO_STORAGE;
+    if (map_find(&bare->by_key, str_hash(id.key), &made))
+        return made;
+    bytes = torch_storage_bytes(id.dtype, id.untyped, id.numel < 0 ? 0 : id.numel);
+    storage.bytes = bytes == UINT64_MAX ? 0 : bytes;
+    storage.dtype = (uint8_t)id.dtype;
+    if (build_storage_name(bare->build, &storage, id.key) < 0)
+        return NO_STORAGE;
+    made = file_source_missing(bare->build, &storage);
+    if (made == NO_STORAGE || map_put(&bare->by_key, str_hash(id.key), made) < 0)
+        return NO_STORAGE;
+    return made;
+}
 
 /* What the pickle has as it stands in the file. */
 static bool where(void *user, struct str bytes, uint64_t *ret_at)
@@ -70,7 +91,7 @@ static int load(void *user, struct str bytes, struct err *err)
 static int fold(struct bare *bare, const struct pickle *pickle, uint32_t place,
                 struct err *err)
 {
-    const struct torch_dialect dialect = {.storage = no_storage,
+    const struct torch_dialect dialect = {.storage = missing_storage,
                                           .where = where,
                                           .load = load,
                                           .user = bare,
@@ -143,9 +164,15 @@ static int bare_pickle_read(struct input *input, struct build *build, struct err
     if (pickle_load(input->blob, build, &bare.all, err) < 0)
         return -1;
     bare.in = bytes_of(bare.all.at, bare.all.len);
+    map_init(&bare.by_key, &build->scratch);
     if (read_next(&bare, pickle, err) < 0)
         return -1;
     read_rest(&bare, pickle);
+    if (bare.by_key.n > 0)
+        build_finding(build, FINDING_MISSING_RECORD, SEVERITY_ALARM, input->node,
+                      "%.*s is the data.pkl of a PyTorch zip file without the rest: "
+                      "the data of its tensors is missing. Open the whole file",
+                      STR_ARG(input->name));
     build_fact(build, "protocol",
                value_int(build_values(build), log->streams[stream].protocol));
     if (bare.n > 1)

@@ -110,7 +110,19 @@ static bool take_varint(struct bytes *in, uint64_t *ret_value)
     return false;
 }
 
-/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length. */
+/* Is the beginning of this field text, as far as it is in the head? */
+static bool begins_as_text(const struct bytes *in, uint64_t len)
+{
+    size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);
+
+    for (size_t i = 0; i < n; i++)
+        if (in->at[i] < 32 && in->at[i] != '\n' && in->at[i] != '\t')
+            return false;
+    return true;
+}
+
+/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length.
+ * Who wrote it, and its description, are text. */
 static bool is_onnx_key(uint64_t key)
 {
     static const uint32_t known = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 |
@@ -120,6 +132,13 @@ static bool is_onnx_key(uint64_t key)
 
     return field < 32 && (known >> field & 1) &&
            wire == (field == 1 || field == 5 ? 0 : 2);
+}
+
+static bool is_onnx_text(uint64_t key)
+{
+    uint64_t field = key >> 3;
+
+    return field == 2 || field == 3 || field == 4 || field == 6;
 }
 
 static bool looks_like_onnx(const struct input *input)
@@ -140,7 +159,7 @@ static bool looks_like_onnx(const struct input *input)
         fields++;
         if ((key & 7) == 0)
             continue;
-        if (value > left)
+        if (value > left || (is_onnx_text(key) && !begins_as_text(&in, value)))
             return false;
         if (value >= bytes_left(&in))
             return fields > 1;
@@ -148,6 +167,44 @@ static bool looks_like_onnx(const struct input *input)
         left -= value;
     }
     return fields > 1;
+}
+
+/* ---- TensorFlow, which has no magic either ---- */
+
+/* The field with this key byte and a length is next: its length. */
+static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
+{
+    return bytes_u8(in) == key && take_varint(in, ret_len);
+}
+
+/* A NodeDef: a name and an operation, both text. */
+static bool is_node(struct bytes *in)
+{
+    uint64_t len;
+
+    if (!take_field(in, 0x0a, &len) || len == 0 || len >= bytes_left(in) ||
+        !begins_as_text(in, len))
+        return false;
+    bytes_skip(in, len);
+    return take_field(in, 0x12, &len) && len > 0 && len <= bytes_left(in) &&
+           begins_as_text(in, len);
+}
+
+/* A SavedModel is a version and a MetaGraphDef, a frozen graph a row of NodeDefs.
+ * Which of them, or NULL. */
+static const char *tensorflow_format(const struct input *input)
+{
+    struct bytes in = bytes_of(input->head.at, input->head.len), graph = in;
+    uint64_t len, inner;
+
+    if (bytes_u8(&in) == 8 && bytes_u8(&in) == 1 && take_field(&in, 0x12, &len) &&
+        len > 1 && len <= input->blob->size && bytes_left(&in) > 2 &&
+        (in.at[0] == 0x0a || in.at[0] == 0x12) && !begins_as_text(&in, len))
+        return "TensorFlow SavedModel";
+    if (take_field(&graph, 0x0a, &inner) && inner > 4 && inner <= input->blob->size &&
+        is_node(&graph))
+        return "TensorFlow graph";
+    return NULL;
 }
 
 /* ---- archives ---- */
@@ -211,6 +268,39 @@ static const char *archive_kind(const struct zip *zip)
     return NULL;
 }
 
+/* Would unpacking it write outside of the folder where that is done? */
+static bool leads_out(const struct zip *zip)
+{
+    for (uint32_t i = 0; i < zip->n; i++) {
+        struct str rest = zip->entries[i].name, part;
+
+        if (str_starts(rest, STR("/")) || str_find_char(rest, '\\') >= 0 ||
+            (rest.len > 1 && rest.at[1] == ':'))
+            return true;
+        while (str_split(&rest, '/', &part))
+            if (str_is(part, ".."))
+                return true;
+    }
+    return false;
+}
+
+/* Records of tensors as torch.save() writes them: "archive/data/0", "archive/version"
+ */
+static bool lacks_its_pickle(const struct zip *zip)
+{
+    uint64_t number;
+
+    for (uint32_t i = 0; i < zip->n; i++) {
+        struct str name = zip->entries[i].name;
+        ptrdiff_t at = str_find(name, STR("/data/"));
+
+        if (at > 0 && str_find_char(name, '/') == at &&
+            str_to_u64(str_from(name, (size_t)at + 6), &number))
+            return true;
+    }
+    return false;
+}
+
 static int name_archive(const struct input *input, struct err *err)
 {
     const struct zip *zip = input->zip;
@@ -219,6 +309,16 @@ static int name_archive(const struct input *input, struct err *err)
 
     if (format)
         return say_later(input, format, err);
+    if (leads_out(zip))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s is a zip archive, but not a model. Do not unpack it: a name "
+                       "in it leads out of the folder it would be unpacked in",
+                       input->path);
+    if (lacks_its_pickle(zip))
+        return err_set(err, ERR_FORMAT,
+                       "%s is a PyTorch zip file without its data.pkl, which says what "
+                       "its %" PRIu32 " records are. Save or download it again",
+                       input->path, zip->n);
     if (kind)
         return err_set(err, ERR_UNSUPPORTED, "%s is %s, not a model", input->path,
                        kind);
@@ -321,7 +421,8 @@ static int knows(const struct input *input)
         return SURE_NOTHING;
     if (input->zip)
         return SURE_ZIP;
-    if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input))
+    if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input) ||
+        tensorflow_format(input))
         return SURE_NAMED;
     return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
 }
@@ -354,13 +455,16 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return err_set(err, ERR_FORMAT,
                        "%s is empty: the download or the copy did not finish",
                        input->path);
-    if (input->zip)
-        return name_archive(input, err);
-    magic = find_magic(input->head);
+    /* A zip may stand behind anything: TFLite keeps its metadata so. */
+    magic = zip_looks_like(input->head) ? NULL : find_magic(input->head);
     if (magic)
         return name_magic(input, magic, err);
+    if (input->zip)
+        return name_archive(input, err);
     if (looks_like_onnx(input))
         return say_later(input, "ONNX", err);
+    if (tensorflow_format(input))
+        return say_later(input, tensorflow_format(input), err);
     if (zip_looks_like(input->head))
         return err_set(err, ERR_FORMAT,
                        "%s begins like a zip archive, but not one entry of it can be "
@@ -408,7 +512,7 @@ static const char *kind_of_input(const struct input *input)
         return kind_of_magic(magic);
     if (zip_looks_like(input->head))
         return "archive";
-    if (looks_like_onnx(input))
+    if (looks_like_onnx(input) || tensorflow_format(input))
         return "model";
     return is_text(input->head) ? "text" : "other";
 }

@@ -90,8 +90,10 @@ static enum check_topic topic_of(enum finding_code code, const struct model *mod
     case FINDING_MISSING_SHARD:
     case FINDING_SHARD_MISMATCH:
         return CHECK_SHARDS;
-    case FINDING_BAD_TENSOR:
     case FINDING_MISSING_RECORD:
+        /* A plain file of which something is missing is not whole. */
+        return container(model) == CHECK_FILE ? CHECK_FILE : CHECK_TENSORS;
+    case FINDING_BAD_TENSOR:
     case FINDING_SIZE_MISMATCH:
     case FINDING_BIG_ENDIAN:
         return CHECK_TENSORS;
