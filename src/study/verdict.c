@@ -1,5 +1,7 @@
 #include "study/verdict.h"
 
+#include <stdio.h>
+
 #include "base/base.h"
 #include "study/verdict_in.h"
 
@@ -234,6 +236,78 @@ static struct judgement judge_computed(const struct model *model, uint32_t index
     return (struct judgement){TRUST_DANGER, "calls what another call returned"};
 }
 
+/* ---- dill's way to name things ---- */
+
+#define DILL_NAME 512 /* bytes of a dotted name; a longer one is not trusted */
+
+/* dill writes "import M" and "M.name" as calls. With constant names they do no more
+ * than a GLOBAL does, if nothing on the way is dangerous, hidden or another module. */
+static bool path_is_plain(struct str module, struct str name)
+{
+    char text[DILL_NAME];
+    int n = snprintf(text, sizeof text, "%.*s.%.*s", STR_ARG(module), STR_ARG(name));
+    struct str path = str_span(text, n < 0 ? 0 : (size_t)n), rest = path;
+
+    if (n < 0 || (size_t)n >= sizeof text || module.len == 0 || has_magic(path))
+        return false;
+    next_part(&rest);
+    return !verdict_dangerous(module) && !verdict_dangerous(path) &&
+           !passes_through_module(rest);
+}
+
+/* _import_module("M"), _import_module("M", True): what it names, or nothing. */
+static struct str imported(const struct model *model, const uint32_t *items, uint32_t n)
+{
+    const struct values *values = &model->values;
+
+    if (n < 1 || n > 2 || value_at(values, items[0])->kind != VALUE_STR ||
+        (n == 2 && value_at(values, items[1])->kind != VALUE_BOOL))
+        return STR("");
+    return value_text(values, items[0]);
+}
+
+static bool import_is_plain(const struct model *model, uint32_t args)
+{
+    const struct value *value = value_at(&model->values, args);
+
+    return value->kind == VALUE_TUPLE &&
+           path_is_plain(imported(model, value_items(&model->values, args), value->n),
+                         STR("x"));
+}
+
+/* _get_attr(_import_module("M"), "name") */
+static bool member_of_import_is_plain(const struct model *model, uint32_t args)
+{
+    const struct values *values = &model->values;
+    const struct value *value = value_at(values, args), *owner;
+    const uint32_t *items = value_items(values, args);
+
+    if (value->kind != VALUE_TUPLE || value->n != 2 ||
+        value_at(values, items[1])->kind != VALUE_STR)
+        return false;
+    owner = value_at(values, items[0]);
+    if (owner->kind != VALUE_CALL ||
+        !str_is(value_text(values, items[0]), "dill._dill._import_module"))
+        return false;
+    return path_is_plain(imported(model, value_items(values, items[0]), owner->n),
+                         value_text(values, items[1]));
+}
+
+/* False: it does more than that. */
+static bool judge_dill(const struct model *model, uint32_t index, struct str name,
+                       struct judgement *ret)
+{
+    bool plain = false;
+
+    if (str_is(name, "dill._dill._import_module"))
+        plain = all_uses(model, index, import_is_plain);
+    else if (str_is(name, "dill._dill._get_attr"))
+        plain = all_uses(model, index, member_of_import_is_plain);
+    if (plain)
+        *ret = (struct judgement){TRUST_UNKNOWN, "imports what it names"};
+    return plain;
+}
+
 /* ---- one global ---- */
 
 /* A name on neither list. What belongs to Python, torch or numpy and is not allowed has
@@ -299,7 +373,7 @@ static bool judge_special(const struct model *model, uint32_t index, struct str 
     else if (str_is(name, "operator.getitem") || str_is(name, "_operator.getitem"))
         *ret = (struct judgement){TRUST_UNKNOWN, "takes an item"};
     else
-        return false;
+        return judge_dill(model, index, name, ret);
     return true;
 }
 
