@@ -286,7 +286,7 @@ static int show_file(struct showing *s, const char *path, const char *name,
         return -1;
     if (s->session->run && s->cli->json && !name) {
         write_recording(s);
-        return 0;
+        return show_init(&s->show, s->session, &s->arena, err);
     }
     if (s->options->exact)
         s->session->mode = MEASURE_EXACT;
@@ -320,6 +320,8 @@ static int show_run(int argc, char **argv)
     arena_init(&s.arena, GIB);
     if (show_file(&s, argv[0], argc > 1 ? argv[1] : NULL, &err) < 0)
         status = cli_fail(&err);
+    else
+        status = speak_status(&s.show);
     session_close(s.session);
     arena_release(&s.arena);
     return cli_end(&cli, status);

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/speak.h"
 #include "export/export.h"
 #include "show/rows.h"
 #include "show/search.h"
@@ -270,6 +271,8 @@ static int stats_run(int argc, char **argv)
     arena_init(&job.arena, 4 * GIB);
     if (stats_file(&job, argv[0], &err) < 0)
         status = cli_fail(&err);
+    else
+        status = speak_status(&job.show);
     session_close(job.session);
     arena_release(&job.arena);
     return cli_end(&cli, status);

@@ -29,8 +29,9 @@ const char *document_unsaid(const struct document *doc);
 
 /* "verdict"; null and why where there is none. */
 void write_verdict(struct json *json, const struct session *session);
-/* "findings": the list. */
-void write_findings(struct document *doc, const struct finding *findings, uint32_t n);
+/* "findings": the list. A verdict other than safe is one of them. */
+void write_findings(struct document *doc, const struct finding *findings, uint32_t n,
+                    enum verdict verdict);
 /* The members of a global of the pickle log: name, trust, about, uses. */
 void write_global(struct document *doc, uint32_t index);
 

@@ -87,7 +87,7 @@ void export_check_model(struct json *json, const struct session *session,
     json_i64(json, "status", check->status);
     write_items(&doc, check);
     write_globals(&doc, check);
-    write_findings(&doc, check->findings, check->n_findings);
+    write_findings(&doc, check->findings, check->n_findings, check->verdict.verdict);
     json_object_end(json);
     buf_release(&doc.path);
     arena_release(&doc.arena);

@@ -63,9 +63,33 @@ static void write_counts(struct document *doc)
     json_object_end(json);
 }
 
-void write_findings(struct document *doc, const struct finding *findings, uint32_t n)
+/* Where a verdict alone makes the exit status 1, the list of findings says so. */
+static void write_verdict_finding(struct json *json, enum verdict verdict)
+{
+    static const char *const says[][2] = {
+        [VERDICT_UNSAFE] = {"unsafe", "a plain load of this file would run something: "
+                                      "`torchoscope check` says what"},
+        [VERDICT_NEEDS_CODE] = {"needs-code",
+                                "a load needs classes or functions outside the "
+                                "allow-list: `torchoscope check` lists them"},
+        [VERDICT_INCONCLUSIVE] = {"inconclusive",
+                                  "not all of the file could be decoded: what a load "
+                                  "would run is not known"},
+    };
+
+    json_object(json, NULL);
+    json_text(json, "code", says[verdict][0]);
+    json_text(json, "severity", verdict == VERDICT_NEEDS_CODE ? "warning" : "alarm");
+    json_text(json, "text", says[verdict][1]);
+    json_object_end(json);
+}
+
+void write_findings(struct document *doc, const struct finding *findings, uint32_t n,
+                    enum verdict verdict)
 {
     json_array(doc->json, "findings");
+    if (verdict != VERDICT_SAFE)
+        write_verdict_finding(doc->json, verdict);
     for (uint32_t i = 0; i < n; i++) {
         const struct finding *finding = &findings[i];
 
@@ -92,6 +116,15 @@ void write_verdict(struct json *json, const struct session *session)
     json_text(json, "verdict_why", "a live module is no file");
 }
 
+/* The verdict, if it makes the exit status of any command 1. */
+static enum verdict alarming(const struct session *session)
+{
+    enum verdict verdict = session->verdict.verdict;
+
+    return !session_judged(session) || verdict == VERDICT_NEEDS_CODE ? VERDICT_SAFE
+                                                                     : verdict;
+}
+
 void document_begin(struct document *doc, struct json *json,
                     const struct session *session, const char *kind)
 {
@@ -111,7 +144,7 @@ void document_begin(struct document *doc, struct json *json,
     json_bool(json, "partial", model->partial);
     write_verdict(json, session);
     write_counts(doc);
-    write_findings(doc, model->findings, model->n_findings);
+    write_findings(doc, model->findings, model->n_findings, alarming(session));
     if (doc->run)
         write_run(doc);
 }

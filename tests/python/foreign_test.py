@@ -170,6 +170,135 @@ class Plain(Files):
                 self.assertIn("UNSAFE", done.stdout.decode())
 
 
+def field(number, data):
+    """A field of a protobuf with a length."""
+    length, size = b"", len(data)
+    while size > 127:
+        length, size = length + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + data
+
+
+class Names(Files):
+    def said(self, name, data):
+        done = scope.run("tree", self.file(name, data))
+        self.assertEqual(done.returncode, 2, done.stdout)
+        return done.stderr.decode()
+
+    def test_tensorflow_is_not_called_onnx(self):
+        node = field(1, field(1, b"input") + field(2, b"Placeholder") + field(5, b"\x0a"))
+        meta = field(1, field(1, field(1, b"\x0a\x04Cast"))) + field(2, node * 50)
+        text = self.said("saved_model.pb", b"\x08\x01" + field(2, meta))
+        self.assertIn("is a TensorFlow SavedModel file", text)
+        self.assertIn("is a TensorFlow graph file", self.said("g.pb", node * 50))
+        onnx = b"\x08\x07" + field(2, b"pytorch") + field(3, b"2.0") + field(7, node)
+        self.assertIn("is an ONNX file", self.said("m.onnx", onnx))
+
+    def test_tflite_with_metadata_is_no_zip(self):
+        tail = hostile.archive([hostile.Entry("labels.txt", b"cat")])
+        data = b"\x1c\0\0\0TFL3" + bytes(500) + tail
+        self.assertIn("is a TFLite file", self.said("m.tflite", data))
+
+    def test_a_torch_zip_without_its_pickle(self):
+        entries = [hostile.Entry(f"a/data/{i}", bytes(8)) for i in range(3)]
+        entries.append(hostile.Entry("a/version", b"3\n"))
+        text = self.said("model.pt", hostile.archive(entries))
+        self.assertIn("without its data.pkl", text)
+        self.assertNotIn("unpack it", text)
+
+    def test_nobody_is_told_to_unpack_what_leads_out(self):
+        for name in ("../../.bashrc", "/etc/cron.d/x", "a\\..\\b", "x/../../y"):
+            entries = [hostile.Entry("a.txt", b"x"), hostile.Entry(name, b"x")]
+            text = self.said("x.zip", hostile.archive(entries))
+            self.assertIn("Do not unpack it", text)
+        entries = [hostile.Entry("a.txt", b"x")]
+        self.assertIn("unpack it and open", self.said("x.zip", hostile.archive(entries)))
+
+    def test_a_pickle_without_its_archive_says_what_is_missing(self):
+        path = self.file("data.pkl", hostile.GOOD)
+        done = scope.run("check", path)
+        text = done.stdout.decode()
+        self.assertEqual(done.returncode, 1, text)
+        self.assertNotIn("nothing is missing", text)
+        self.assertIn("is the data.pkl of a PyTorch zip file without the rest", text)
+        self.assertIn("0 of 1 lies inside its storage", text)
+        self.assertNotIn("tensor not usable", text)
+        self.assertIn("weight  2 float32", scope.run("tree", path).stdout.decode())
+
+
+class Statuses(Files):
+    def test_every_command_says_what_is_wrong_with_a_file(self):
+        evil = hostile.dictionary(weight=hostile.tensor(), x=hostile.SYSTEM)
+        cut = hostile.torch_zip(data=hostile.GOOD[:-20])
+        files = {
+            "good.pt": (hostile.torch_zip(), 0, None),
+            "unsafe.pt": (hostile.torch_zip(data=hostile.whole(evil)), 1, "unsafe"),
+            "cut.pt": (cut, 1, "inconclusive"),
+        }
+        for name, (data, status, code) in files.items():
+            path = self.file(name, data)
+            for command in ("tree", "info", "stats", "show"):
+                with self.subTest(file=name, command=command):
+                    self.assertEqual(scope.run(command, path).returncode, status)
+                    done = scope.run(command, path, "--json")
+                    self.assertEqual(done.returncode, status)
+                    found = json.loads(done.stdout)["findings"]
+                    codes = [finding["code"] for finding in found]
+                    self.assertEqual(code in codes if code else codes == [], True)
+
+    def test_check_says_it_too(self):
+        own = hostile.dictionary(x=hostile.named("my.code", "Config") + b")\x81")
+        for body, code in ((own, "needs-code"), (hostile.SYSTEM, "unsafe")):
+            path = self.file("m.pt", hostile.torch_zip(data=hostile.whole(body)))
+            done = scope.run("check", path, "--json")
+            self.assertEqual(done.returncode, 1)
+            (file,) = json.loads(done.stdout)["checked"]
+            self.assertIn(code, [finding["code"] for finding in file["findings"]])
+
+
+class Dill(Files):
+    """dill writes an import and an attribute as calls with constant arguments."""
+
+    def verdict(self, body):
+        return scope.document("info", self.file("m.pkl", hostile.whole(body)))["verdict"]
+
+    def imports(self, module):
+        return hostile.call("dill._dill", "_import_module", hostile.text(module))
+
+    def member(self, module, name):
+        owner = self.imports(module)
+        return hostile.call("dill._dill", "_get_attr", owner, hostile.text(name))
+
+    def test_imports_and_attributes_by_constant_names_need_code(self):
+        for body in (
+            self.imports("my.models"),
+            self.imports("torch.nn"),
+            self.member("my.models", "Net"),
+            self.member("torch.nn.functional", "relu"),
+        ):
+            self.assertEqual(self.verdict(body), "needs code", body)
+
+    def test_whatever_else_is_unsafe(self):
+        one = b"\x85R"
+        names = hostile.dictionary(a=self.imports("my.models"))
+        for body in (
+            self.imports("os"),
+            self.imports("os.system"),
+            self.imports("torch.os"),
+            self.imports("subprocess"),
+            self.imports("my.__globals__"),
+            self.member("os", "getcwd"),
+            self.member("torch.os", "system"),
+            self.member("my", "__dict__"),
+            self.member("builtins", "eval"),
+            self.member("my.models", "run") + hostile.text("x") + one,
+            hostile.call("dill._dill", "_import_module", names),
+            hostile.call("dill._dill", "_get_attr", names, hostile.text("x")),
+            hostile.call("dill._dill", "_load_type", hostile.text("CodeType")),
+            hostile.call("dill._dill", "_create_code", hostile.text("x")),
+        ):
+            self.assertEqual(self.verdict(body), "unsafe", body)
+
+
 def legacy_file(body):
     """What torch.save() wrote before 1.6, with this as its object."""
     head = io.BytesIO()
