@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import torch
 
+from torchoscope.defaults import Shape, candidates
 from torchoscope.restore import roots_of
 
 _TEXT = re.compile(r"\s*(\d+(?:\s*[x×]\s*\d+)*)\s*(?::\s*(?:torch\.)?(\w+))?\s*")
@@ -24,13 +25,6 @@ _UNCHANGING = (
 _EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 
-class Shape:
-    """A tensor that is yet to be made; `dtype` None: that of the model."""
-
-    def __init__(self, sizes, dtype=None, ones=False):
-        self.sizes, self.dtype, self.ones = tuple(sizes), dtype, ones
-
-
 class Inputs:
     """Arguments for one call of a model. `told` names them for people; it is None if
     there is nothing that the model could be called with."""
@@ -40,13 +34,23 @@ class Inputs:
         self._dtype, self._device = _kind_of(model)
         self._generator = torch.Generator().manual_seed(0)
         self._made = []  # (Shape, tensor)
-        self.source = None  # the attribute of the model that they come from
+        self.source = None  # where they come from, if nobody gave them
+        self._others = iter(())  # that could be tried in their stead
         args, kwargs = _understood(model, tuple(args), dict(kwargs or {}))
-        if not args and not kwargs:
-            args, kwargs, self.source = _brought_along(model, self._device)
-        self.is_empty = args is None
+        self.is_empty = not args and not kwargs
         if not self.is_empty:
             self._args, self._kwargs = _typed(model, args, kwargs)
+            return
+        self._others = _brought_along(model, self._device)
+        self.is_empty = not self.try_others()
+
+    def try_others(self):
+        """Nobody gave any, and those that were tried do not fit: take the next ones that
+        may. False: there are none."""
+        found = next(self._others, None)
+        if found is not None:
+            self._args, self._kwargs, self.source = found
+        return found is not None
 
     def can_repeat(self):
         """Can a model be called with these more than once? Not if one is an object that
@@ -107,8 +111,10 @@ class Inputs:
 
     def _random(self, shape):
         dtype, generator = shape.dtype or self._dtype, self._generator
-        if shape.ones:
-            made = torch.ones(shape.sizes, dtype=dtype)
+        if isinstance(shape.value, list):
+            made = torch.tensor(shape.value, dtype=dtype)
+        elif shape.value is not None:
+            made = torch.full(shape.sizes, shape.value, dtype=dtype)
         elif dtype.is_floating_point or dtype.is_complex:
             # Not every torch draws halves on the processor.
             made = torch.randn(shape.sizes, generator=generator, dtype=torch.float32)
@@ -120,8 +126,9 @@ class Inputs:
 
     def _in_words(self, args, kwargs):
         """'input 1×3×224×224 float32, made at random'"""
-        made = {id(tensor) for _, tensor in self._made}
-        ones = {id(tensor) for shape, tensor in self._made if shape.ones}
+        ones = {id(tensor) for shape, tensor in self._made if shape.value == 1}
+        made = {id(tensor) for shape, tensor in self._made if shape.value is None}
+        made |= ones
         found = [(None, one) for arg in args for one in _tensors(arg)]
         found += [(key, one) for key, arg in kwargs.items() for one in _tensors(arg)]
         texts = [
@@ -138,7 +145,9 @@ class Inputs:
         if not all(how):
             marks = (" (random)" if one else "" for one in how)
             texts = list(map("".join, zip(texts, marks)))
-        word = self.source or ("input" if len(texts) == 1 else "inputs")
+        word = "input" if len(texts) == 1 else "inputs"
+        if self.source:
+            word = f"default {word}" if self.source == DEFAULT else self.source
         return f"{word} {', '.join(texts)}{end}"
 
 
@@ -215,15 +224,19 @@ def _typed(model, args, kwargs):
     for name, one in [*zip(names, args), *kwargs.items()]:
         if isinstance(one, Shape) and one.dtype is None:
             if name.endswith(("_ids", "_mask")):
-                one.dtype, one.ones = torch.int64, name.endswith("_mask")
+                one.dtype = torch.int64
+                one.value = 1 if name.endswith("_mask") else None
     return args, kwargs
 
 
 # --- what a model brings along
 
 
+DEFAULT = "default inputs"
+
+
 def _brought_along(model, device):
-    """(args, kwargs, source), or Nones."""
+    """(args, kwargs, source) to try, the likeliest first."""
     for source in ("dummy_inputs", "example_input_array"):
         try:
             given = getattr(model, source, None)
@@ -234,12 +247,15 @@ def _brought_along(model, device):
             continue
         given = _on(given, device)
         if isinstance(given, Mapping):
-            return (), dict(given), source
-        return (given if isinstance(given, tuple) else (given,)), {}, source
-    sizes = _picture_size(model)
-    if sizes:
-        return (), {"pixel_values": Shape(sizes)}, None
-    return None, None, None
+            yield (), dict(given), source
+        else:
+            yield (given if isinstance(given, tuple) else (given,)), {}, source
+    try:
+        known = list(candidates(model))
+    except Exception:  # a configuration that is not as we know them
+        known = []
+    for args, kwargs in known:
+        yield args, kwargs, DEFAULT
 
 
 def _on(given, device):
@@ -250,17 +266,6 @@ def _on(given, device):
     if type(given) in (list, tuple):
         return type(given)(_on(one, device) for one in given)
     return given
-
-
-def _picture_size(model):
-    """Of a vision model of transformers, whose dummy inputs are words all the same."""
-    if getattr(model, "main_input_name", None) != "pixel_values":
-        return None
-    size = getattr(model.config, "image_size", None)
-    size = (size, size) if isinstance(size, int) else size
-    if not isinstance(size, (list, tuple)) or len(size) != 2:
-        return None
-    return (1, getattr(model.config, "num_channels", 3), *size)
 
 
 # --- small parts

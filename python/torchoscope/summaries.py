@@ -134,7 +134,10 @@ def look(
     if error is not None and given.source:
         # Nobody asked for these: the structure is better than an error.
         why = f"not run: its {given.source} do not fit: {_first_line(error)}"
-        return _structure(model, why, view), None
+        while error is not None and given.try_others():
+            recording, error = _run(_unlazy(model, given), given, wanted)
+        if error is not None:
+            return _structure(model, why, view), None
     mode = _mode_of(model)
     heading = f"{type(model).__name__}{mode}, {given.told}"
     return Summary(recording._now(), recording, heading, view), error

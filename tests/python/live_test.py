@@ -285,7 +285,7 @@ class AgainstTorch(unittest.TestCase):
         self.assertEqual(_core.Model([pipe.unet], "list").roots(), [pipe.unet])
 
     def test_what_holds_no_module_is_refused(self):
-        for thing in (3, None, [], {}, torch.ones(3), [torch.ones(1)]):
+        for thing in (3, None, [], {}, torch.ones(3), [1], {"a": {}}):
             with self.assertRaisesRegex(TypeError, "holds no module"):
                 _core.Model(thing, "thing")
 
