@@ -123,9 +123,27 @@ static size_t matched(const struct model *model, uint32_t place, struct str path
     return rest.at[name.len] == '.' ? name.len + 1 : 0;
 }
 
+/* Where a shared module stands once more, nothing is below it: the search goes on below
+ * its first place, with the rest of the path. */
+struct hop {
+    uint32_t place; /* or NO_PLACE */
+    size_t done;    /* of the path */
+};
+
+static void take_hop(struct hop *hop, const struct model *model, uint32_t place,
+                     size_t done)
+{
+    const struct object *object = place_object(model, place);
+
+    if (hop->place == NO_PLACE && object && object->place < model->n_places &&
+        object->place != place)
+        *hop = (struct hop){object->place, done};
+}
+
 /* Look for `path` below `base`. Goes down only where the names fit; on the way up
  * again, what a level took of the path is known from its name. */
-static uint32_t find_below(const struct model *model, uint32_t base, struct str path)
+static uint32_t find_once(const struct model *model, uint32_t base, struct str path,
+                          struct hop *hop)
 {
     uint32_t place = base + 1, end = model->end[base];
     size_t done = 0, more;
@@ -139,6 +157,8 @@ static uint32_t find_below(const struct model *model, uint32_t base, struct str 
             place++;
             continue;
         }
+        if (more)
+            take_hop(hop, model, place, done + more);
         /* Next sibling, or that of the nearest level above that has one. */
         while (model->end[place] >= model->end[model->parent[place]]) {
             place = model->parent[place];
@@ -149,6 +169,20 @@ static uint32_t find_below(const struct model *model, uint32_t base, struct str 
         place = model->end[place];
     }
     return NO_PLACE;
+}
+
+uint32_t place_find_below(const struct model *model, uint32_t base, struct str path)
+{
+    struct hop hop;
+    uint32_t place;
+
+    do {
+        hop = (struct hop){NO_PLACE, 0};
+        place = find_once(model, base, path, &hop);
+        base = hop.place;
+        path = str_from(path, hop.done);
+    } while (place == NO_PLACE && hop.place != NO_PLACE);
+    return place;
 }
 
 /* The only state_dict of a file, or NO_PLACE. */
@@ -172,11 +206,12 @@ uint32_t place_find(const struct model *model, struct str path)
 
     if (path.len == 0)
         return 0;
-    place = find_below(model, 0, path);
+    place = place_find_below(model, 0, path);
     if (place != NO_PLACE)
         return place;
     dict = only_state_dict(model);
-    return dict == NO_PLACE || dict == 0 ? NO_PLACE : find_below(model, dict, path);
+    return dict == NO_PLACE || dict == 0 ? NO_PLACE
+                                         : place_find_below(model, dict, path);
 }
 
 const struct tensor *place_tensor(const struct model *model, uint32_t place)

@@ -228,8 +228,10 @@ void place_path(const struct model *model, uint32_t place, struct buf *to);
 
 /* The place with this full name, or NO_PLACE. Where several spell alike, the first. A
  * name below the file's only state_dict ("conv1.weight" for "state_dict.conv1.weight")
- * will do as well. */
+ * will do as well. Below a shared module every name of it leads to its first place. */
 uint32_t place_find(const struct model *model, struct str path);
+/* The same with a name relative to `base`, which is not empty. */
+uint32_t place_find_below(const struct model *model, uint32_t base, struct str path);
 
 /* First child and next sibling, or NO_PLACE:
  *     for (c = place_first(m, p); c != NO_PLACE; c = place_next(m, c)) */

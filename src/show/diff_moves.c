@@ -124,7 +124,7 @@ static void add_pair(struct diff_moves *moves, uint32_t index,
     struct str left = state_name(moves, false, pair->left);
     struct str right = state_name(moves, true, pair->right);
 
-    if (pair->state == DIFF_JOINED)
+    if (pair->state == DIFF_JOINED || pair->flags & DIFF_ALIAS)
         return;
     if (left.at && right.at) {
         add_move(moves, index, left, right);

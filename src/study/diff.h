@@ -47,9 +47,11 @@ enum diff_flag {
     DIFF_RENAMED = 1,    /* its name differs, once prefixes are taken off */
     DIFF_BY_CONTENT = 2, /* so found, because the values are equal */
     DIFF_TRANSPOSED = 4,
-    DIFF_UNTIED = 8,    /* tied to another tensor on the left, by itself on the right */
-    DIFF_TIED = 16,     /* the other way round */
-    DIFF_BUFFER = 32,   /* a buffer (of the left one, if it is there) */
+    DIFF_UNTIED = 8,  /* tied to another tensor on the left, by itself on the right */
+    DIFF_TIED = 16,   /* the other way round */
+    DIFF_BUFFER = 32, /* a buffer (of the left one, if it is there) */
+    DIFF_ALIAS = 256, /* another name of a tensor that has a pair: the left one reaches
+                         it through a shared module */
     DIFF_INTEGER = 128, /* its values are integers, perhaps a counter */
     DIFF_OTHER = 64, /* neither parameter nor buffer: optimizer state, plain tensors */
 };
@@ -58,7 +60,7 @@ enum diff_flag {
 struct diff_pair {
     uint32_t left, right; /* places, or NO_PLACE */
     uint8_t state;        /* enum diff_state */
-    uint8_t flags;        /* enum diff_flag */
+    uint16_t flags;       /* enum diff_flag */
     uint32_t join;        /* DIFF_JOINED: index in joins; else DIFF_NONE */
     const char *why;      /* of DIFF_UNREAD */
     struct compared by;   /* if values were compared */

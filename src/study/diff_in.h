@@ -121,8 +121,9 @@ bool codes_differ(struct codes *codes, uint32_t left, uint32_t right,
 int align_names(struct diffing *d);
 int compare_matches(struct diffing *d); /* those that are not known yet */
 int match_rest(struct diffing *d);
-int match_moved(struct diffing *d);  /* of match_rest(): blocks that moved */
-int match_joined(struct diffing *d); /* likewise: what was fused or split */
+int match_moved(struct diffing *d);   /* of match_rest(): blocks that moved */
+int match_aliases(struct diffing *d); /* likewise: names through shared modules */
+int match_joined(struct diffing *d);  /* likewise: what was fused or split */
 int make_tree(struct diffing *d);
 int make_others(struct diffing *d);
 int make_rules(struct diffing *d);

@@ -339,8 +339,74 @@ static int match_by_shape(struct diffing *d)
     return 0;
 }
 
+/* ---- shared modules ---- */
+
+static bool has_shared_modules(const struct model *model)
+{
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        const struct object *object =
+            model->kind[p] == PLACE_MODULE ? place_object(model, p) : NULL;
+
+        if (object && object->place != p)
+            return true;
+    }
+    return false;
+}
+
+/* Do the tensors at these places have the same values, as far as is known? Values that
+ * nobody asked for are taken for equal if shapes and dtypes are. */
+static bool same_tensor(struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
+    const struct known *known;
+
+    if (!same_shape(l, side_at(l, left), r, side_at(r, right)) ||
+        side_at(l, left)->dtype != side_at(r, right)->dtype)
+        return false;
+    if (!d->wanted->values)
+        return true;
+    known = know(d, left, right);
+    return known && !known->why && known->by.different == 0;
+}
+
+/* A module tree has a shared module once, a state_dict has all its names. A tensor that
+ * only one side lists is the other side's tensor of that name, if it is tied to that
+ * one's partner or their values are equal; else it stays alone. */
+static int match_side_aliases(struct diffing *d, int s)
+{
+    struct side *side = &d->side[s], *other = &d->side[!s];
+    struct buf path = BUF_INIT;
+
+    if (!has_shared_modules(other->model))
+        return 0;
+    for (uint32_t p = 1; p < side->model->n_places && !d->stopped; p++) {
+        uint32_t found;
+        struct str name;
+
+        if (!side_tensor(side, p) || side->match[p] != NO_PLACE)
+            continue;
+        name = name_below(d, s, p, side->base, &path);
+        found =
+            name.len > 0 ? place_find_below(other->model, other->base, name) : NO_PLACE;
+        if (found != NO_PLACE && side_tensor(other, found) &&
+            other->match[found] != NO_PLACE &&
+            (side->model->object[p] == side->model->object[other->match[found]] ||
+             same_tensor(d, s == LEFT ? p : found, s == LEFT ? found : p)))
+            side->match[p] = found;
+    }
+    buf_release(&path);
+    return d->scratch.spent ? -1 : 0;
+}
+
+int match_aliases(struct diffing *d)
+{
+    return match_side_aliases(d, LEFT) < 0 ? -1 : match_side_aliases(d, RIGHT);
+}
+
 int match_rest(struct diffing *d)
 {
+    if (match_aliases(d) < 0)
+        return -1;
     if (d->wanted->values &&
         (match_by_content(d) < 0 || match_moved(d) < 0 || match_along(d) < 0))
         return -1;

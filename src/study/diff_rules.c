@@ -62,7 +62,7 @@ static int find_rules(struct diffing *d, const uint32_t *scope)
         struct rename_pair *to = &pairs[n];
 
         if (pair->left == NO_PLACE || pair->right == NO_PLACE ||
-            !in_scope(d, pair, scope))
+            pair->flags & DIFF_ALIAS || !in_scope(d, pair, scope))
             continue;
         to->from =
             arena_str(d->arena, name_below(d, LEFT, pair->left, scope[LEFT], &path));

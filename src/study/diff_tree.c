@@ -223,7 +223,9 @@ static void put_pair(struct growing *g, const struct branch *branch,
     pair->join = d->side[s].join[place];
     if (pair->left != NO_PLACE && pair->right != NO_PLACE) {
         pair->flags |= d->flags[pair->left];
-        if (left->spot[pair->left] != right->spot[pair->right])
+        if (left->match[pair->left] != pair->right)
+            pair->flags |= DIFF_ALIAS;
+        else if (left->spot[pair->left] != right->spot[pair->right])
             pair->flags |= DIFF_RENAMED;
         judge_pair(d, pair);
     } else if (pair->join != DIFF_NONE) {
@@ -380,7 +382,7 @@ static int mark_ties(struct diffing *d, int s, unsigned flag)
 
         if (pair->left != NO_PLACE && pair->right != NO_PLACE &&
             first[one->model->object[place]] == DIFF_NONE)
-            pair->flags |= (uint8_t)flag;
+            pair->flags |= (uint16_t)flag;
     }
     return 0;
 }

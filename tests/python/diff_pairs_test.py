@@ -280,5 +280,64 @@ class Load(Pair):
         self.assertIn("1 key missing, 1 unexpected", text)
 
 
+class Shared(nn.Module):
+    """One layer under three names, one tied weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = self.a
+        self.blocks = nn.ModuleList([self.a, nn.Linear(4, 2)])
+        self.embed = nn.Embedding(10, 4)
+        self.head = nn.Linear(4, 10, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x):
+        return self.blocks[1](self.b(self.a(x)))
+
+
+class Names(Pair):
+    """A shared module is found, and compared, by every name that it has."""
+
+    def test_a_module_against_its_own_state_dict(self):
+        model = Shared()
+        whole = self.save("whole.pt", model)
+        for state in (model.state_dict(), {k: v.clone() for k, v in model.state_dict().items()}):
+            for pair in ((whole, state), (state, whole)):
+                document, text = self.diff(*pair)
+                self.assertTrue(document["loads"], text)
+                self.assertEqual(document["counts"]["only_left"], 0)
+                self.assertEqual(document["counts"]["only_right"], 0)
+                self.assertEqual(document["counts"]["renamed"], 0)
+
+    def test_trained_by_all_names(self):
+        model = Shared()
+        whole = self.save("whole.pt", model)
+        with torch.no_grad():
+            model.a.weight.add_(0.01)
+        document, _ = self.diff(whole, model.state_dict())
+        self.assertEqual(
+            self.states(document), {"changed": {"a.weight", "b.weight", "blocks.0.weight"}}
+        )
+
+    def test_show_finds_every_name(self):
+        whole = self.save("whole.pt", Shared())
+        first = scope.run("show", whole, "a.weight").stdout
+        self.assertIn(b"4\xc3\x974", first)
+        for name in ("b.weight", "blocks.0.weight"):
+            said = scope.run("show", whole, name)
+            self.assertEqual((said.returncode, said.stdout), (0, first), said.stderr)
+        said = scope.run("show", whole, "b.no_such")
+        self.assertEqual(said.returncode, 2)
+
+    def test_python_finds_every_name(self):
+        import torchoscope
+
+        model = Shared()
+        live = torchoscope.open(model)
+        for name in ("a.weight", "b.weight", "blocks.0.weight", "head.weight"):
+            self.assertEqual(tuple(live[name].shape), tuple(model.get_parameter(name).shape))
+
+
 if __name__ == "__main__":
     unittest.main()
