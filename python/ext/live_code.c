@@ -11,17 +11,32 @@ static struct str copy(struct arena *arena, PyObject *text)
     return at ? arena_str(arena, str_span(at, (size_t)len)) : STR("");
 }
 
-/* (file, line, text) of a type, a new reference; NULL, no exception: nobody knows. */
-static PyObject *find(PyObject *type)
+/* The tuple of so many that a function of class_code.py gives for a type, a new
+ * reference; NULL, no exception: unknown. */
+static PyObject *find(PyObject *type, const char *function, Py_ssize_t n)
 {
     PyObject *module = PyImport_ImportModule("torchoscope.class_code");
-    PyObject *found = module ? PyObject_CallMethod(module, "code_of", "O", type) : NULL;
+    PyObject *found = module ? PyObject_CallMethod(module, function, "O", type) : NULL;
 
     ext_swallow();
     Py_XDECREF(module);
-    if (found && (!PyTuple_Check(found) || PyTuple_Size(found) != 3))
+    if (found && (!PyTuple_Check(found) || PyTuple_Size(found) != n))
         Py_CLEAR(found);
     return found;
+}
+
+static void add_inherited(struct class_code *code, PyObject *type, struct arena *arena)
+{
+    PyObject *found = find(type, "inherited", 4);
+
+    if (!found)
+        return;
+    code->base = copy(arena, PyTuple_GetItem(found, 0));
+    code->base_file = copy(arena, PyTuple_GetItem(found, 1));
+    code->base_line = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(found, 2));
+    code->base_text = copy(arena, PyTuple_GetItem(found, 3));
+    ext_swallow();
+    Py_DECREF(found);
 }
 
 int live_code(struct source *source, uint32_t class_id, struct arena *arena,
@@ -37,8 +52,7 @@ int live_code(struct source *source, uint32_t class_id, struct arena *arena,
     if (!type || type == Py_None)
         return 0;
     Py_INCREF(type);
-    found = find(type);
-    Py_DECREF(type);
+    found = find(type, "code_of", 3);
     if (found) {
         ret_code->file = copy(arena, PyTuple_GetItem(found, 0));
         ret_code->line = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(found, 1));
@@ -47,5 +61,8 @@ int live_code(struct source *source, uint32_t class_id, struct arena *arena,
     }
     ext_swallow();
     Py_XDECREF(found);
+    if (ret_code->text.len > 0 && str_find(ret_code->text, STR("def forward(")) < 0)
+        add_inherited(ret_code, type, arena);
+    Py_DECREF(type);
     return arena->spent ? arena_err(arena, "the code of a class", err) : 0;
 }

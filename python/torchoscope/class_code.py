@@ -24,6 +24,23 @@ def code_of(kind):
         return None
 
 
+def inherited(kind):
+    """(class, file, number of its first line, text) of a forward() that a class
+    inherits from another than torch's Module; None if it has its own."""
+    try:
+        for base in kind.__mro__:
+            if "forward" not in vars(base):
+                continue
+            if base is kind or base.__module__ == "torch.nn.modules.module":
+                return None
+            function = inspect.unwrap(vars(base)["forward"])
+            lines, first = inspect.getsourcelines(function)
+            return base.__qualname__, inspect.getsourcefile(function), first, "".join(lines)
+    except Exception:  # no function, or no source
+        pass
+    return None
+
+
 def _first_line(kind, file, lines):
     """Counted from 0: the nearest `class NAME` above its methods, with its decorators;
     None if that is not sure."""

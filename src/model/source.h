@@ -47,6 +47,10 @@ struct class_code {
     struct str file; /* may be empty: of code that no file has */
     uint32_t line;   /* its first, there; 0: not known */
     const char *why; /* a constant: why there is no text; or NULL */
+    /* Its forward, where that is inherited: of which class, where, and its text. Empty:
+     * it is the class's own, or not known. */
+    struct str base, base_file, base_text;
+    uint32_t base_line;
 };
 
 struct source;

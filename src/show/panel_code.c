@@ -19,12 +19,15 @@ struct own {
     uint32_t class_id; /* or NO_CLASS: none yet */
     struct arena arena;
     struct code code;
-    const char *why; /* there is no source */
+    const char *why;  /* there is no source */
+    struct code base; /* the forward that it inherits; n is 0: none */
 
     uint32_t call; /* whose shapes stand beside it, or RUN_NONE */
-    struct code_mark *marks;
+    struct code_mark *marks, *base_marks;
     struct arena marks_arena;
 };
+
+#define BETWEEN 2 /* lines between a class and the forward that it inherits */
 
 /* The module whose code is shown: that of the row, or the one it stands in. */
 static uint32_t module_of(struct explorer *explorer)
@@ -52,6 +55,17 @@ static bool has_class(const struct object *object)
 
 /* --- Reading */
 
+/* The forward that the class inherits, if its own text has none. */
+static void read_base(struct own *own, const struct class_code *code)
+{
+    own->base = (struct code){.name = code->base,
+                              .file = code->base_file,
+                              .first = code->base_line ? code->base_line : 1};
+    if (own->code.forward < own->code.n || code->base_text.len == 0 ||
+        code_split(&own->base, code->base_text, &own->arena) < 0)
+        own->base.n = 0;
+}
+
 static void read_class(struct own *own, const struct model *model, uint32_t class_id)
 {
     struct class_code code = {.why = NULL};
@@ -76,6 +90,15 @@ static void read_class(struct own *own, const struct model *model, uint32_t clas
         own->why = code.why ? code.why : "its code is not in this file";
     else if (code_split(&own->code, code.text, &own->arena) < 0)
         own->why = "its code is too long";
+    read_base(own, &code);
+}
+
+/* The line that is shown first: that which defines forward. */
+static uint32_t first_line(const struct own *own)
+{
+    if (own->code.forward < own->code.n)
+        return own->code.forward;
+    return own->base.n > 0 ? own->code.n + BETWEEN - 1 : 0;
 }
 
 /* What is known of the class of the row; NULL: it has none. Another class is shown from
@@ -96,10 +119,22 @@ static struct own *own_of(struct explorer *explorer, struct panel_state *state)
     }
     if (own->model != model || own->class_id != object->class_id) {
         read_class(own, model, object->class_id);
-        state->top = state->cursor =
-            own->code.forward < own->code.n ? own->code.forward : 0;
+        state->top = state->cursor = first_line(own);
     }
     return own;
+}
+
+/* What stands beside the lines of one of the two; NULL: no memory. */
+static struct code_mark *marks_of(struct own *own, const struct code *code,
+                                  struct explorer *explorer)
+{
+    struct code_mark *marks =
+        arena_array(&own->marks_arena, (size_t)code->n + 1, sizeof *marks);
+
+    if (marks && code->n > 0 && own->call != RUN_NONE &&
+        code_marks(marks, code, &explorer->show, own->call, &own->marks_arena) < 0)
+        return NULL;
+    return marks;
 }
 
 static void find_marks(struct own *own, struct explorer *explorer)
@@ -112,12 +147,8 @@ static void find_marks(struct own *own, struct explorer *explorer)
     arena_release(&own->marks_arena);
     arena_init(&own->marks_arena, CODE_MEMORY);
     own->call = call;
-    own->marks =
-        arena_array(&own->marks_arena, (size_t)own->code.n + 1, sizeof *own->marks);
-    if (own->marks && call != RUN_NONE &&
-        code_marks(own->marks, &own->code, &explorer->show, call, &own->marks_arena) <
-            0)
-        own->marks = NULL;
+    own->marks = marks_of(own, &own->code, explorer);
+    own->base_marks = marks_of(own, &own->base, explorer);
 }
 
 /* --- Lines */
@@ -135,7 +166,8 @@ static bool is_by_four(const struct code *code)
 
 struct drawing {
     struct lines *to;
-    const struct own *own;
+    const struct code *code;
+    const struct code_mark *marks; /* or NULL */
     unsigned width;
     int digits; /* of line numbers */
     bool halved;
@@ -156,12 +188,12 @@ static size_t line_cells(const struct drawing *d, struct str line)
 
 static void code_line(struct drawing *d, uint32_t i)
 {
-    const struct code_mark *mark = d->own->marks ? &d->own->marks[i] : NULL;
-    struct str line = d->own->code.lines[i];
+    const struct code_mark *mark = d->marks ? &d->marks[i] : NULL;
+    struct str line = d->code->lines[i];
     size_t indent = code_indent(line), end = d->width, begin = d->width;
     size_t margin = mark && mark->text ? text_width(str_of(mark->text)) : 0;
 
-    lines_printf(d->to, COLOUR_DIM, " %*u  ", d->digits, d->own->code.first + i);
+    lines_printf(d->to, COLOUR_DIM, " %*u  ", d->digits, d->code->first + i);
     if (d->halved && !d->quote)
         line = str_from(line, indent - indent / 2);
     /* The shapes have two blanks before and one behind them, where there is room. */
@@ -179,6 +211,27 @@ static void code_line(struct drawing *d, uint32_t i)
                   mark->input ? SPAN_ITALIC : 0, str_of(mark->text));
     }
     lines_end(d->to);
+}
+
+static void all_lines(struct lines *to, const struct code *code,
+                      const struct code_mark *marks, unsigned width)
+{
+    struct drawing d = {.to = to, .code = code, .marks = marks, .width = width};
+    char last[16];
+
+    d.digits = snprintf(last, sizeof last, "%u", code->first + code->n);
+    d.halved = width < NARROW && is_by_four(code);
+    for (uint32_t i = 0; i < code->n; i++)
+        code_line(&d, i);
+}
+
+static void add_escaped(struct lines *to, struct str name)
+{
+    struct buf text = BUF_INIT;
+
+    escape_terminal(&text, name);
+    lines_add(to, COLOUR_TYPE, 0, buf_span(&text));
+    buf_release(&text);
 }
 
 static void sentence(struct lines *to, struct str text, unsigned width)
@@ -217,18 +270,20 @@ static void code_lines(struct lines *to, struct explorer *explorer,
                        struct panel_state *state, const struct panel_room *room)
 {
     struct own *own = own_of(explorer, state);
-    struct drawing d = {.to = to, .own = own, .width = room->width};
-    char last[16];
 
     if (!own || own->why) {
         no_code(to, explorer, own, room->width);
         return;
     }
     find_marks(own, explorer);
-    d.digits = snprintf(last, sizeof last, "%u", own->code.first + own->code.n);
-    d.halved = room->width < NARROW && is_by_four(&own->code);
-    for (uint32_t i = 0; i < own->code.n; i++)
-        code_line(&d, i);
+    all_lines(to, &own->code, own->marks, room->width);
+    if (own->base.n == 0)
+        return;
+    lines_end(to);
+    lines_printf(to, COLOUR_DIM, " forward() is inherited from ");
+    add_escaped(to, own->base.name);
+    lines_end(to);
+    all_lines(to, &own->base, own->base_marks, room->width);
 }
 
 /* --- The panel */

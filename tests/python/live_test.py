@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 import scope
-from torchoscope import _core
+from torchoscope import _core, class_code
 
 
 class Block(nn.Module):
@@ -283,6 +283,23 @@ class AgainstTorch(unittest.TestCase):
         self.assertEqual([m["name"] for m in found["modules"]], ["unet", "vae"])
         self.assertEqual(found["groups"][0]["args"]["steps"], 50)
         self.assertEqual(_core.Model([pipe.unet], "list").roots(), [pipe.unet])
+
+    def test_a_class_without_a_forward_inherits_one(self):
+        class Shallow(nn.Module):
+            def forward(self, x):
+                return x
+
+        class Deeper(Shallow):
+            pass
+
+        name, file, line, text = class_code.inherited(Deeper)
+        self.assertTrue(name.endswith("Shallow"), name)
+        self.assertEqual(os.path.realpath(file), os.path.realpath(__file__))
+        self.assertTrue(text.lstrip().startswith("def forward(self"), text)
+        self.assertGreater(line, 1)
+        self.assertIsNone(class_code.inherited(Shallow))
+        self.assertIsNone(class_code.inherited(nn.ModuleList))
+        self.assertIsNone(class_code.inherited(3))
 
     def test_what_holds_no_module_is_refused(self):
         for thing in (3, None, [], {}, torch.ones(3), [1], {"a": {}}):
