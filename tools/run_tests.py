@@ -348,6 +348,7 @@ SANITIZED = {
     "attributes": ["Attributes", "Code.test_of_classes_here_and_of_torch"],
     "pseudo": ["Live.test_keys_of_all_kinds_in_a_live_model"],
     "grads": [],
+    "full_hooks": ["Small"],
     "stress": ["Threads", "Fork", "Left"],
     "identity": ["Identity.test_resnet", "Gradients.test_moe", "Gradients.test_lstm"],
 }
