@@ -11,7 +11,8 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define MOST_SHARES 5 /* parts of a bar; the last one is all the rest */
+#define MOST_SHARES 5   /* parts of a bar; the last one is all the rest */
+#define DOMINATES   0.7 /* of the whole: the bar shows what is inside instead */
 
 static const char logo[] =
     "<svg width=\"18\" height=\"18\" viewBox=\"0 0 16 16\" aria-hidden=\"true\">"
@@ -313,24 +314,71 @@ static void add_part(struct shares *s, struct share part)
         s->at[i] = part;
 }
 
-/* The parts right below the first place that has several. */
-static void find_shares(struct shares *s)
+/* The first place at or below it that has several parts; NO_PLACE: none has. */
+static uint32_t first_with_parts(const struct shares *s, uint32_t place)
 {
-    uint32_t at = 0, next;
-    uint64_t shown = 0;
+    uint32_t next;
 
-    while ((next = only_part(s, at)) != NO_PLACE)
-        at = next;
-    for (uint32_t c = place_first(s->model, at); c != NO_PLACE;
+    while ((next = only_part(s, place)) != NO_PLACE)
+        place = next;
+    for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
          c = place_next(s->model, c))
         if (amount_at(s, c) > 0)
-            add_part(s, (struct share){c, amount_at(s, c)});
+            return place;
+    return NO_PLACE;
+}
+
+/* The part of `place` that has nearly everything, if it has parts itself: a bar of it
+ * alone would tell nothing. NO_PLACE: there is none. */
+static uint32_t dominating_part(const struct shares *s, uint32_t place)
+{
+    for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
+         c = place_next(s->model, c))
+        if ((double)amount_at(s, c) > DOMINATES * (double)s->whole &&
+            !show_is_leaf(s->model, c) && first_with_parts(s, c) != NO_PLACE)
+            return c;
+    return NO_PLACE;
+}
+
+/* The parts right below the first place that has several; of one that dominates, its
+ * own parts in its stead. */
+static void find_shares(struct shares *s)
+{
+    uint32_t at = first_with_parts(s, 0);
+    uint64_t shown = 0;
+
+    while (at != NO_PLACE) {
+        uint32_t inside = dominating_part(s, at);
+
+        for (uint32_t c = place_first(s->model, at); c != NO_PLACE;
+             c = place_next(s->model, c))
+            if (c != inside && amount_at(s, c) > 0)
+                add_part(s, (struct share){c, amount_at(s, c)});
+        at = inside == NO_PLACE ? NO_PLACE : first_with_parts(s, inside);
+    }
     if (s->parts > MOST_SHARES)
         s->n = MOST_SHARES - 1;
     for (uint32_t i = 0; i < s->n; i++)
         shown += s->at[i].amount;
     if (shown < s->whole && s->n < MOST_SHARES)
         s->at[s->n++] = (struct share){NO_PLACE, s->whole - shown};
+}
+
+/* "Conv2d, " behind a name that ends in a number, which tells nothing. */
+static void add_class(struct report *r, uint32_t place)
+{
+    struct str name, class_name;
+
+    if (place == NO_PLACE)
+        return;
+    name = place_name(r->model, place);
+    if (name.len == 0 || name.at[0] < '0' || name.at[0] > '9')
+        return;
+    if (r->model->kind[place] != PLACE_MODULE)
+        return;
+    class_name = class_short(place_class(r->model, place));
+    escape_terminal(&r->spare, class_name);
+    buf_text(&r->spare, class_name.len > 0 ? ", " : "");
 }
 
 static void write_shares(struct report *r, struct shares *s, const char *title,
@@ -362,6 +410,7 @@ static void write_shares(struct report *r, struct shares *s, const char *title,
             run_place(&r->spare, &r->show, s->at[i].place);
         put_spare(r);
         out_text(r->out, "</b> ");
+        add_class(r, s->at[i].place);
         amount(&r->spare, s->at[i].amount);
         buf_text(&r->spare, ", ");
         run_share(&r->spare, s->at[i].amount, s->whole);
@@ -427,7 +476,8 @@ static int write_page(struct report *r, struct err *err)
     write_head(r);
     write_top(r);
     write_figures(r);
-    if (write_bars(r, err) < 0 || report_checks(r, err) < 0)
+    if (write_bars(r, err) < 0 || report_checks(r, err) < 0 ||
+        report_find_gradients(r, err) < 0)
         return -1;
     report_static_rows(r);
     write_foot(r);

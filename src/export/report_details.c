@@ -155,24 +155,62 @@ static void put_tensor(struct report *r, uint32_t place, bool *first)
     put_stats(r, session_known(r->session, index), str_of(why ? why : "not read"));
 }
 
-static void put_value(struct report *r, const struct run_io *io, bool *first)
+/* A value of the run; its name is "`what` `name`". */
+static void put_value(struct report *r, uint32_t id, const char *what, struct str name,
+                      bool *first)
 {
-    static const char *const names[] = {"input", "output", "gradient of output",
-                                        "gradient of input"};
-    const struct run_value *value = &r->run->values[io->value];
+    const struct run_value *value = &r->run->values[id];
 
     out_text(r->out, *first ? "" : ",");
     *first = false;
-    buf_printf(&r->spare, "%s ", names[io->kind & 3]);
-    escape_terminal(&r->spare, run_string(r->run, io->path));
+    buf_printf(&r->spare, "%s ", what);
+    escape_terminal(&r->spare, name);
     report_text(r);
     out_char(r->out, ',');
-    run_shape(&r->spare, r->run, io->value);
+    run_shape(&r->spare, r->run, id);
     report_text(r);
     out_char(r->out, ',');
     put_words(r, dtype_name(value->dtype));
     put_stats(r, value->stats == RUN_NONE ? NULL : &r->run->stats[value->stats],
               value->why ? run_string(r->run, value->why) : STR("not measured"));
+}
+
+static void put_io(struct report *r, const struct run_io *io, bool *first)
+{
+    static const char *const names[] = {"input", "output", "gradient of output",
+                                        "gradient of input"};
+
+    put_value(r, io->value, names[io->kind & 3], run_string(r->run, io->path), first);
+}
+
+/* A parameter or buffer, and its gradient where one was recorded. */
+static void put_tensor_and_gradient(struct report *r, uint32_t place, bool *first)
+{
+    uint32_t gradient =
+        r->gradient_of ? r->gradient_of[r->model->object[place]] : RUN_NONE;
+
+    put_tensor(r, place, first);
+    if (gradient != RUN_NONE)
+        put_value(r, gradient, "gradient of", place_name(r->model, place), first);
+}
+
+int report_find_gradients(struct report *r, struct err *err)
+{
+    if (!r->run || r->run->n_params == 0)
+        return 0;
+    r->gradient_of =
+        arena_array(&r->arena, r->model->n_tensors + 1u, sizeof *r->gradient_of);
+    if (!r->gradient_of)
+        return arena_err(&r->arena, "the report", err);
+    for (uint32_t i = 0; i < r->model->n_tensors; i++)
+        r->gradient_of[i] = RUN_NONE;
+    for (uint32_t i = 0; i < r->run->n_params; i++) { /* in order of time */
+        const struct run_param *param = &r->run->params[i];
+
+        if (param->gradient && param->tensor < r->model->n_tensors)
+            r->gradient_of[param->tensor] = param->value;
+    }
+    return 0;
 }
 
 #define MOST_VALUES 64 /* of one call */
@@ -195,15 +233,15 @@ static void put_values(struct report *r, uint32_t place)
 
     out_text(r->out, ",[");
     if (model->kind[place] == PLACE_TENSOR)
-        put_tensor(r, place, &first);
+        put_tensor_and_gradient(r, place, &first);
     for (uint32_t i = 0; call && i < call->n_ios && i < MOST_VALUES; i++)
         if (r->run->ios[call->ios + i].value != RUN_NONE)
-            put_value(r, &r->run->ios[call->ios + i], &first);
+            put_io(r, &r->run->ios[call->ios + i], &first);
     if (model->kind[place] == PLACE_MODULE)
         for (uint32_t c = place_first(model, place); c != NO_PLACE;
              c = place_next(model, c))
             if (model->kind[c] == PLACE_TENSOR && !(model->flags[c] & PLACE_EMPTY))
-                put_tensor(r, c, &first);
+                put_tensor_and_gradient(r, c, &first);
     out_char(r->out, ']');
 }
 

@@ -49,9 +49,11 @@ struct report {
     const struct export_wanted *wanted;
     struct arena arena;
     struct show show;
-    struct rows rows;     /* every row there is, in the order of the model */
-    uint64_t *time_below; /* by place, of a recording: its time, or that of what it
-                             holds where it was not called itself */
+    struct rows rows;      /* every row there is, in the order of the model */
+    uint64_t *time_below;  /* by place, of a recording: its time, or that of what it
+                              holds where it was not called itself */
+    uint32_t *gradient_of; /* by tensor, of a recording: the newest value of its
+                              gradient, or RUN_NONE; NULL: none was recorded */
     const struct column *cells[REPORT_CELLS];
     struct intern texts;  /* of the table: a text that stands in many cells is
                              written once */
@@ -78,6 +80,8 @@ void report_cell(struct buf *to, const struct report *report, enum report_cell i
                  const struct row *row);
 /* Write the number of the text in `spare`, which is then empty. */
 void report_text(struct report *report);
+/* Find what details tell of weights; before the first of them. */
+int report_find_gradients(struct report *report, struct err *err);
 void report_details(struct report *report, const struct row *row);
 
 int report_make_rows(struct report *report, struct err *err);

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -502,6 +503,49 @@ class Notes:
 
 
 NOTES = Notes()
+
+
+class Slow(nn.Module):
+    def forward(self, x):
+        time.sleep(0.2)
+        return x
+
+
+class Report(unittest.TestCase):
+    """What the HTML page of a pass says."""
+
+    def setUp(self):
+        torch.manual_seed(0)
+        body = nn.Sequential(nn.Linear(8, 64), Slow(), nn.Linear(64, 64))
+        self.model = nn.Sequential()
+        self.model.add_module("body", body)
+        self.model.add_module("head", nn.Linear(64, 2))
+        self.page = summary(self.model, (4, 8), backward=True).html
+
+    def bar(self, title):
+        """The words below a bar, without markup."""
+        found = self.page.partition(f"<h2>{title}</h2>")[2].partition("</div>\n")[0]
+        return re.sub(r"<[^>]+>", "", found)
+
+    def test_bars_go_on_inside_a_part_that_has_nearly_everything(self):
+        text = self.bar("Where the parameters are")
+        self.assertIn("body.2 Linear, 4.2K, ", text)
+        self.assertIn("body.0 Linear, 576, ", text)
+        self.assertIn("head 130, ", text)
+        self.assertNotIn("weight", text)
+        self.assertRegex(self.bar("Where the time goes"), r"body\.1 Slow, \d\d")
+
+    def test_a_part_among_others_stays_whole(self):
+        model = nn.Sequential(nn.Sequential(nn.Linear(8, 8), nn.ReLU()), nn.Linear(8, 8))
+        self.page = summary(model, (4, 8)).html
+        self.assertIn("0 Sequential, 72, ", self.bar("Where the parameters are"))
+
+    def test_gradients_of_weights(self):
+        data = json.loads(re.search(r'id="data">(.*?)</script>', self.page, re.S)[1])
+        self.assertIn("gradient of weight", data["texts"])
+        self.assertIn("gradient of bias", data["texts"])
+        page = summary(self.model, (4, 8)).html
+        self.assertNotIn("gradient of weight", page)
 
 
 class WarmUp(unittest.TestCase):
