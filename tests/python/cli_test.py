@@ -46,7 +46,7 @@ CODES = set(
     "truncated damaged trailing limit unsupported bad-tensor size-mismatch "
     "missing-record missing-shard shard-mismatch unsafe-path duplicate overlap hole "
     "checksum encrypted zip-trick pickle-malformed pickle-call pickle-override "
-    "pickle-nested bad-text big-endian".split()
+    "pickle-nested bad-text big-endian unsafe inconclusive".split()
 )
 VERDICTS = {"safe", "needs code", "unsafe", "inconclusive"}
 # What no name from a file may bring to a terminal: controls, bidi, the invisible.
