@@ -205,6 +205,10 @@ def save_pickles(maker):
         data = pickle.dumps(obj, protocol)
         facts = truth.tensors_of(pickle.loads(data))
         maker.write(f"pickled{protocol}.pkl", data, facts, format="pickle", nested=True)
+    many = {f"layers.{i}.weight": torch.randn(2, i % 7 + 1) for i in range(120)}
+    data = pickle.dumps({**many, "view": many["layers.5.weight"][:, 1:3]}, 4)
+    facts = truth.tensors_of(pickle.loads(data))
+    maker.write("pickled_many.pkl", data, facts, format="pickle", nested=True)
     data = pickle.dumps({"a": [1, 2.5, "x"], "array": numpy.arange(3)}, 4)
     maker.write("plain.pkl", data, [], format="pickle")
     data = pickle.dumps({"epoch": 12, "text": "é"}, 0)

@@ -360,6 +360,25 @@ def files_inside():
     ), UNSAFE
 
 
+def dill_calls():
+    """dill writes imports and attributes as calls."""
+
+    def imported(module):
+        return call("dill._dill", "_import_module", text(module))
+
+    def member(module, name):
+        return call("dill._dill", "_get_attr", imported(module), text(name))
+
+    yield "dill_system", whole(member("os", "system") + text(COMMAND) + b"\x85R"), UNSAFE
+    yield "dill_through", whole(
+        member("torch.os", "system") + text(COMMAND) + b"\x85R"
+    ), UNSAFE
+    yield "dill_dotted", whole(
+        imported("posix.system") + text(COMMAND) + b"\x85R"
+    ), UNSAFE
+    yield "dill_own_called", whole(member("my", "run") + text("x") + b"\x85R"), UNSAFE
+
+
 def floods():
     """So many names that no memory is left for the one that counts."""
     names = b"".join(b"cm\nf%d\n0" % i for i in range(300_000))
@@ -378,6 +397,7 @@ def techniques():
     yield from calls_through_others()
     yield from attributes_reached()
     yield from files_inside()
+    yield from dill_calls()
     yield from floods()
 
 
