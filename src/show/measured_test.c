@@ -33,12 +33,17 @@ static const char *text_of(struct lines *lines)
     return buf_cstr(&text);
 }
 
-static const char *title_of(struct explorer *explorer)
+static const char *title_at(struct explorer *explorer, unsigned width)
 {
     struct lines lines = {0};
 
-    title_line(&lines, explorer, 100);
+    title_line(&lines, explorer, width);
     return text_of(&lines);
+}
+
+static const char *title_of(struct explorer *explorer)
+{
+    return title_at(explorer, 100);
 }
 
 static const char *details_of(struct explorer *explorer)
@@ -78,6 +83,7 @@ TEST(a_small_file_is_measured_in_the_background_and_all_views_agree)
     CHECK(!jobs_progress(explorer.jobs, &done, &total, &began)); /* it is quiet */
     wait_for_all(&explorer);
     CHECK(strstr(title_of(&explorer), "✗ NaN"));
+    CHECK(strstr(title_at(&explorer, 25), "✗ NaN   ✓ SAFE")); /* the name is cut */
     CHECK(strstr(
         details_of(&explorer),
         "✗ values  3 tensors measured: NaN in 1; 1 tensor without readable values"));

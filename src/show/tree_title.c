@@ -13,7 +13,8 @@
 #define MOST_FACTS   8
 #define MANY_ROWS    1000 /* from here on the position is told in percent too */
 #define NARROW_TITLE 50
-#define GAP          2 /* cells between what stands left and right */
+#define NARROW_ALARM 24 /* a title so narrow has room for the verdict alone */
+#define GAP          2  /* cells between what stands left and right */
 
 /* A line with facts on its left, the most important first, and others on its right, the
  * most important last. */
@@ -104,8 +105,8 @@ static void drop(struct facts *facts)
     facts->at[--facts->n] = note; /* its memory is still to be released */
 }
 
-/* Where there is little room, facts on the left go first, then those on the right; the
- * last of the right stays. */
+/* Where there is little room, facts on the left go first, then those on the right up to
+ * an alarm; the last of the right stays. */
 static void write_line(struct lines *to, struct facts *left, struct facts *right,
                        unsigned width)
 {
@@ -113,7 +114,8 @@ static void write_line(struct lines *to, struct facts *left, struct facts *right
 
     while (left->n > 1 && !fits(left, right, width))
         drop(left);
-    while (right->n > right->first + 1 && !fits(left, right, width))
+    while (right->n > right->first + 1 && !fits(left, right, width) &&
+           (right->at[right->first].colour != COLOUR_ALARM || width < NARROW_ALARM))
         right->first++;
     if (!fits(left, right, width))
         cut_first(left, right, width);
