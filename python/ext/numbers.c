@@ -1,5 +1,7 @@
 #include "ext/numbers.h"
 
+#include <math.h>
+
 #include "ext/answers_in.h"
 #include "text/number.h"
 
@@ -55,7 +57,7 @@ static PyObject *format_percent(PyObject *module, PyObject *percent)
     (void)module;
     if (PyErr_Occurred())
         return NULL;
-    text_percent(&text, value, 100);
+    text_percent(&text, floor(value), 100); /* as rp has it; we round */
     return take_text(&text);
 }
 

@@ -229,7 +229,9 @@ static int run(const struct command *command, int argc, char **argv)
         return STATUS_TROUBLE;
     if (options.view.columns && strcmp(options.view.columns, "help") == 0)
         return cli_end(&cli, tree_columns(&cli));
-    if (argc != 1)
+    if (argc == 2 && !live_is_code(argv[0]))
+        tree_two_files(command->name, argv);
+    else if (argc != 1)
         cli_say("%s: give it one file; torchoscope %s --help says more", command->name,
                 command->name);
     else if (live_is_code(argv[0]))

@@ -136,6 +136,12 @@ int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wa
     return status;
 }
 
+void tree_two_files(const char *command, char **argv)
+{
+    cli_say("%s takes one file. To compare two: torchoscope diff %s %s", command,
+            argv[0], argv[1]);
+}
+
 static int tree_run(int argc, char **argv)
 {
     struct printed_wanted wanted = PRINTED_WANTED_INIT;
@@ -145,6 +151,10 @@ static int tree_run(int argc, char **argv)
         return STATUS_TROUBLE;
     if (wanted.columns && strcmp(wanted.columns, "help") == 0)
         return cli_end(&cli, tree_columns(&cli));
+    if (argc == 2) {
+        tree_two_files("tree", argv);
+        return cli_end(&cli, STATUS_TROUBLE);
+    }
     if (argc != 1) {
         cli_say("tree: give it one file; torchoscope tree --help says more");
         return cli_end(&cli, STATUS_TROUBLE);

@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 #include "show/printed.h"
 
+/* Say what to type instead, where two files were given. */
+void tree_two_files(const char *command, char **argv);
 /* What is in the file at `path`, as a tree on standard output. Returns the status. */
 int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wanted);
 /* The columns that there are. */

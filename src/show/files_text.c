@@ -15,7 +15,7 @@
 #define LEAST_NAME    20
 #define MOST_NAME     60 /* longer ones drive no column away */
 
-/* Which columns there is room for: the date goes first, then parameters and format. */
+/* Which columns there is room for: parameters go first, then the date and the format. */
 struct room {
     size_t name, format, size, params, changed, safety;
 };
@@ -44,7 +44,7 @@ static struct room measure(const struct file_list *list, unsigned width)
                         .params = PARAMS_CELLS,
                         .changed = CHANGED_CELLS,
                         .safety = SAFETY_CELLS};
-    size_t *const columns[] = {&room.changed, &room.params, &room.format, &room.size,
+    size_t *const columns[] = {&room.params, &room.changed, &room.format, &room.size,
                                &room.safety};
     size_t used = 5, wanted = longest_name(list);
 

@@ -110,11 +110,27 @@ static int unknown(struct str word, struct err *err)
     return err_set(err, ERR_USAGE, "there is no label %.*s", STR_ARG(word));
 }
 
-/* Those that are named come first, in their order; all others are off. */
+/* Rows keep their names beside whatever else is asked for: first, unless the list says
+ * where. */
+static void keep_name(struct label_set *set, bool *named, uint8_t *n)
+{
+    int name = label_kind_find(STR("name"));
+
+    if (name < 0 || named[name])
+        return;
+    named[name] = set->on[name] = true;
+    memmove(set->order + 1, set->order, *n);
+    set->order[0] = (uint8_t)name;
+    ++*n;
+}
+
+/* Those that are named come first, in their order; all others but the name are off, and
+ * so is that with "-name". */
 int label_set_parse(struct label_set *set, struct str list, struct err *err)
 {
     struct label_set made = {.n = (uint8_t)n_label_kinds, .chosen = true};
     bool named[LABELS_MOST] = {false};
+    bool nameless = false;
     uint8_t n = 0;
     struct str word;
 
@@ -128,6 +144,10 @@ int label_set_parse(struct label_set *set, struct str list, struct err *err)
             made.flowing = true;
             continue;
         }
+        if (str_is(word, "-name")) {
+            nameless = true;
+            continue;
+        }
         kind = label_kind_find(word);
         if (kind < 0)
             return unknown(word, err);
@@ -136,6 +156,8 @@ int label_set_parse(struct label_set *set, struct str list, struct err *err)
         named[kind] = made.on[kind] = made.asked[kind] = true;
         made.order[n++] = (uint8_t)kind;
     }
+    if (!nameless)
+        keep_name(&made, named, &n);
     for (uint8_t i = 0; i < made.n; i++)
         if (!named[i])
             made.order[n++] = i;
@@ -149,6 +171,10 @@ void label_set_text(const struct label_set *set, struct buf *to)
 
     if (set->flowing) {
         buf_text(to, "flowing");
+        comma = ",";
+    }
+    if (!label_is_on(set, "name")) {
+        buf_printf(to, "%s-name", comma);
         comma = ",";
     }
     for (uint8_t i = 0; i < set->n; i++) {

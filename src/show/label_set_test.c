@@ -90,6 +90,10 @@ TEST(a_list_of_labels_is_read_back_as_it_was_written)
     label_set_init(&set, NULL);
     CHECK(label_set_parse(&set, STR(" name, type ,time,%,memory%"), &err) == 0);
     CHECK_STR(ids(&set, &text), "name,type,time,percent,memory%");
+    CHECK(label_set_parse(&set, STR("params,time"), &err) == 0);
+    CHECK(label_is_on(&set, "name") && label_is_on(&set, "time"));
+    CHECK(label_set_parse(&set, STR("-name,time"), &err) == 0);
+    CHECK(!label_is_on(&set, "name"));
     CHECK(label_set_parse(&set, STR("flowing,name"), &err) == 0);
     CHECK_STR(ids(&set, &text), "flowing,name");
     CHECK(label_set_parse(&set, STR("name,memroy"), &err) < 0);

@@ -41,7 +41,7 @@ TEST(a_whole_module_prints_with_classes_and_arguments)
               "├── conv1: Conv2d(3→6, 5×5, padding=0)  456  10%  1.8KB | weight: "
               "6×3×5×5, bias: 6\n"
               "├── relu: ReLU(inplace=True)              0   0%     0B\n"
-              "└── fc: Linear(400→10)                 4.0K  89% 15.6KB | weight: "
+              "└── fc: Linear(400→10)                 4.0K  90% 15.6KB | weight: "
               "10×400\n");
     sample_release(&s);
 }
@@ -155,7 +155,7 @@ TEST(equal_siblings_are_one_row_and_tied_numbers_stand_in_brackets)
               "gpt.pt: GPT                        1.2K 100%   4.6KB\n"
               "├── wte: Embedding(50, 8)           400  34%   1.6KB | weight: 50×8 ⇄ "
               "lm_head.weight\n"
-              "├── h: ModuleList                   768  65%     3KB\n"
+              "├── h: ModuleList                   768  66%     3KB\n"
               "│   └── 0-11: 12 × Block, 64 each   768 100%     3KB\n"
               "│       └── fc: Linear(8→8)          64 100%    256B | weight: 8×8\n"
               "└── lm_head: Linear(8→50)         (400)      (1.6KB) | weight: 50×8 ⇄ "

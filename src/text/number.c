@@ -193,7 +193,7 @@ void text_percent(struct buf *to, double part, double whole)
     if (share >= 100)
         percent = 100;
     else if (share > 0)
-        percent = (unsigned)share;
+        percent = (unsigned)(share + 0.5);
     if (percent < 10)
         buf_char(to, ' ');
     add_number(to, percent);

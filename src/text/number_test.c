@@ -111,14 +111,15 @@ TEST(times_are_those_of_the_seed)
     }
 }
 
-TEST(shares_are_cut_and_kept_between_0_and_100)
+TEST(shares_are_rounded_and_kept_between_0_and_100)
 {
     static const struct {
         double percent;
         const char *text;
     } golden[] = {
-        {-1, " 0%"},    {0.99, " 0%"}, {1, " 1%"},    {9.99, " 9%"},
-        {99.99, "99%"}, {100, "100%"}, {250, "100%"}, {29, "29%"},
+        {-1, " 0%"},   {0.49, " 0%"}, {0.5, " 1%"},  {1, " 1%"},
+        {9.49, " 9%"}, {9.99, "10%"}, {71.8, "72%"}, {99.99, "100%"},
+        {100, "100%"}, {250, "100%"}, {29, "29%"},
     };
 
     for (size_t i = 0; i < COUNT_OF(golden); i++) {

@@ -71,5 +71,17 @@ class Files(unittest.TestCase):
             self.assertIn(b"no model was found", said.stderr)
 
 
+class Words(unittest.TestCase):
+    def test_two_files_are_for_diff(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [str(Path(folder, name)) for name in ("a.pth", "b.pth")]
+            for path in paths:
+                torch.save({"weight": torch.zeros(2)}, path)
+            for words in (paths, ["tree", *paths], ["explore", *paths]):
+                said = scope.run(*words)
+                self.assertEqual(said.returncode, 2)
+                self.assertIn(f"torchoscope diff {' '.join(paths)}", said.stderr.decode())
+
+
 if __name__ == "__main__":
     unittest.main()
