@@ -285,6 +285,18 @@ static PyObject *get_cost(PyObject *self, void *unused)
                          isnan(share) ? Py_NewRef(Py_None) : PyFloat_FromDouble(share));
 }
 
+/* ended(own_ns, wall_ns): what leaving took, and all from beginning to end. */
+static PyObject *ended(PyObject *self, PyObject *args)
+{
+    unsigned long long own, wall;
+
+    if (!PyArg_ParseTuple(args, "KK:ended", &own, &wall))
+        return NULL;
+    answers_of(self)->own_ns += own;
+    answers_of(self)->wall_ns = wall;
+    Py_RETURN_NONE;
+}
+
 static PyObject *get_n_calls(PyObject *self, void *unused)
 {
     (void)unused;
@@ -300,6 +312,7 @@ static PyMethodDef methods[] = {
     {"merged", FAST(merged), "merged(name=None): calls beyond those kept, together"},
     {"kept", (PyCFunction)(void (*)(void))kept, METH_VARARGS | METH_KEYWORDS,
      "kept(name, call=0, kind='out', path=None): (bytes, dtype, shape) or None"},
+    {"ended", ended, METH_VARARGS, "ended(own_ns, wall_ns): the recorder tells"},
     {"text", KEYWORDS(answers_text), "text(**wanted): the tree, as views.h says"},
     {"rows", KEYWORDS(answers_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},

@@ -5,6 +5,7 @@
 
 #include <structmember.h>
 
+#include "ext/recorder.h"
 #include "ext/torch.h"
 
 #define HAS_KEYWORDS 8 /* of co_flags: it takes **rest */
@@ -28,7 +29,7 @@ enum held {
 
 struct hub {
     PyObject_HEAD PyObject *held[N_HELD];
-    char rare, watched;
+    char rare, watched, paused;
     bool traced; /* a call was */
 };
 
@@ -195,7 +196,7 @@ static PyObject *find_keywords(const struct hub *hub, PyObject *module, PyObject
     return found ? found : Py_NewRef(Py_None);
 }
 
-static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+static PyObject *do_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
     PyObject *kwargs, *told;
@@ -220,7 +221,7 @@ static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n
 
 /* There are three arguments where torch does not show keywords, and when forward
  * raised, the result being None. */
-static PyObject *tell_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
     PyObject *kwargs, *told;
@@ -269,6 +270,30 @@ out:
     return answer;
 }
 
+static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *told;
+
+    if (hub_of(self)->paused)
+        Py_RETURN_NONE;
+    recorder_arrived();
+    told = do_before(self, args, n_args);
+    recorder_left();
+    return told;
+}
+
+static PyObject *tell_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *told;
+
+    if (hub_of(self)->paused)
+        Py_RETURN_NONE;
+    recorder_arrived();
+    told = do_after(self, args, n_args);
+    recorder_left();
+    return told;
+}
+
 static PyObject *listen(PyObject *self, PyObject *args)
 {
     PyObject **held = hub_of(self)->held, *given[3], *old;
@@ -298,6 +323,7 @@ static PyMemberDef members[] = {
     {"rare", T_BOOL, offsetof(struct hub, rare), 0, "the package looks at each call"},
     {"watched", T_BOOL, offsetof(struct hub, watched), 0,
      "torch's compiler tells when it begins"},
+    {"paused", T_BOOL, offsetof(struct hub, paused), 0, "nobody is told"},
     {NULL, 0, 0, 0, NULL},
 };
 

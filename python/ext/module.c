@@ -14,6 +14,7 @@
 #include "ext/program.h"
 #include "ext/recorder.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
 int ext_swallow(void)
@@ -143,7 +144,15 @@ static void free_module(void *module)
     clear_module(module);
 }
 
+static PyObject *tell_time(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(clock_ns());
+}
+
 static PyMethodDef functions[] = {
+    {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
     {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},

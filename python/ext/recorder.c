@@ -404,6 +404,29 @@ static PyObject *compiled(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* spend(since_ns[, cost_ns]): what went by since then is our own time, but for what was
+ * counted since `cost_ns`. */
+static PyObject *spend(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    unsigned long long since, before = recorder->own_ns;
+    uint64_t counted, took;
+
+    if (!PyArg_ParseTuple(args, "K|K:spend", &since, &before))
+        return NULL;
+    took = recorder_clock() - since;
+    counted = recorder->own_ns - before;
+    if (recorder->trace && took > counted) {
+        recorder->own_ns += took - counted;
+        /* When it begins no thread has made a call: they are numbered by that. */
+        trace_own(recorder->trace,
+                  frames_count(recorder->frames) ? recorder_thread(recorder)
+                                                 : UINT32_MAX,
+                  took - counted);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *calls(PyObject *self, PyObject *module)
 {
     struct recorder *recorder = recorder_of(self);
@@ -513,6 +536,7 @@ static PyMemberDef members[] = {
     {"armed", T_BOOL, MEMBER(armed), READONLY, "false: hooks do nothing"},
     {"hook_calls", T_ULONGLONG, MEMBER(hook_calls), READONLY, "hooks that did work"},
     {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
+    {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -534,6 +558,7 @@ static PyMethodDef methods[] = {
     {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
     {"direct", direct, METH_VARARGS, "direct(name, text): if it was never called"},
     {"compiled", compiled, METH_VARARGS, "compiled(module, bool): is its newest call?"},
+    {"spend", spend, METH_VARARGS, "spend(since_ns[, cost_ns]): our own time"},
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},

@@ -82,6 +82,10 @@ uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wa
 /* The number of this thread's stack. */
 uint32_t recorder_thread(struct recorder *recorder);
 uint64_t recorder_clock(void); /* base/clock.h; TORCHOSCOPE_CLOCK=ticks for tests */
+/* A hook of ours begins on this thread, before any recorder hears of it: the next visit
+ * counts its own time from here. recorder_left(): it is over. */
+void recorder_arrived(void);
+void recorder_left(void);
 /* Something of ours went wrong: forget the Python exception, if any, and count. */
 void recorder_failed(struct recorder *recorder);
 
@@ -101,14 +105,16 @@ void recorder_failed(struct recorder *recorder);
  *   fact(key, value)       a str, int, float or bool that the run will tell
  *   gap(kind, name or None, sentence)    what the package knows was not seen
  *   direct(name, sentence) what is said of a module that turns out never called
+ *   spend(since_ns[, cost_ns])    what went by since is our own time, but for what was
+ *                          counted since cost_ns was read
  *   calls(module)          how many calls of a module there were so far
  *   stop() -> Run          disarms for good; a second time raises RuntimeError
  *   snapshot() -> Run      of what there is so far
  *   arm(), disarm()        between recorded steps
  *
  * Members: cost_ns, bytes (measured), errors, armed, hook_calls, hook_ns (may be set:
- * what the hooked path of torch costs for each call), mode (may be set), roots (a
- * list). pre, post and raised never raise and return None; they do nothing for modules
+ * what the hooked path of torch costs for each call), begin_ns (may be set), mode (may
+ * be set), roots (a list). pre, post and raised never raise and return None; they do nothing for modules
  * that are not of the model and do not stand for one that is (a replica of
  * DataParallel, what torch.compile() gave). */
 extern PyType_Spec recorder_spec;

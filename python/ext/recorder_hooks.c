@@ -39,6 +39,27 @@ uint64_t recorder_clock(void)
     return clock_ns();
 }
 
+/* When the hook under way on this thread began; 0: somebody counted from there. */
+static _Thread_local uint64_t arrived_ns;
+
+void recorder_arrived(void)
+{
+    arrived_ns = recorder_clock();
+}
+
+void recorder_left(void)
+{
+    arrived_ns = 0;
+}
+
+static uint64_t arrival(void)
+{
+    uint64_t ns = arrived_ns ? arrived_ns : recorder_clock();
+
+    arrived_ns = 0;
+    return ns;
+}
+
 uint32_t recorder_thread(struct recorder *recorder)
 {
     struct stack *stack = frames_stack(recorder->frames);
@@ -406,7 +427,7 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
         say_outside(recorder, args[0]);
         Py_RETURN_NONE;
     }
-    visit.began_ns = recorder_clock();
+    visit.began_ns = arrival();
     if (!visit_begin(&visit, recorder))
         Py_RETURN_NONE;
     visit.depth = (uintptr_t)__builtin_frame_address(0);
@@ -509,7 +530,7 @@ static bool find_call(struct visit *visit, struct recorder *recorder, PyObject *
 {
     uint32_t found;
 
-    visit->began_ns = recorder_clock();
+    visit->began_ns = arrival();
     if (!visit_begin(visit, recorder))
         return false;
     found = stack_find(visit->stack, module);

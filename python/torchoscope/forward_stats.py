@@ -115,10 +115,12 @@ def detach(recording):
 
 
 def _dropper(key):
+    table = _table  # the name is gone when Python ends
+
     def drop(reference):
-        entry = _table.get(key)
+        entry = table.get(key)
         if entry is not None and entry[0] is reference:
-            _table.pop(key, None)
+            table.pop(key, None)
 
     return drop
 

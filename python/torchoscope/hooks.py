@@ -104,6 +104,30 @@ def changed():
         _publish()
 
 
+@contextlib.contextmanager
+def without():
+    """No hook of ours is there meanwhile; for measuring, so briefly."""
+    with _lock:
+        was = bool(_handles)
+        _take_off()
+        try:
+            yield
+        finally:
+            if was:
+                _install()
+
+
+@contextlib.contextmanager
+def doing_nothing():
+    """Our hooks are there, but tell nobody."""
+    with _lock:
+        _hub.paused = True
+        try:
+            yield
+        finally:
+            _hub.paused = False
+
+
 def _publish():
     global _before, _after, _raised
     _before = tuple(one.before for one in _listeners)

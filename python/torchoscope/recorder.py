@@ -49,6 +49,7 @@ def record(
         raise ValueError(f"calls is a number of 1 or more, or 'all', not {calls!r}")
     if budget is not None and not 0 < budget < 1:
         raise ValueError(f"budget is a share between 0 and 1, not {budget!r}")
+    began = _core.clock_ns()
     modules = list(modules_of(model))
     if not modules:
         raise TypeError(f"{type(model).__name__} holds no torch.nn.Module")
@@ -62,7 +63,9 @@ def record(
     }
     name = type(model).__name__ if name is None else str(name)
     options = {"parameters": parameters, "inside": inside, "eager": eager}
-    return LiveRecording(model, modules, name, wanted, budget, options)
+    recording = LiveRecording(model, modules, name, wanted, budget, options)
+    recording._made_in = _core.clock_ns() - began
+    return recording
 
 
 def parse_size(text):
@@ -113,13 +116,14 @@ class LiveRecording(Recording):
         self._seen = None  # the newest snapshot, and when it was made
         self._stats = None, {}  # (at which moment, name -> list)
         self._lock = threading.RLock()
+        self._made_in = self._began = 0  # nanoseconds
 
     # --- beginning and end
 
     def __enter__(self):
         if self._core is not None or self._run is not None:
             raise RuntimeError("a recording can be entered only once")
-        began = time.perf_counter_ns()
+        began = self._began = _core.clock_ns() - self._made_in
         clock = clock_of(self._modules)
         device = self._device = Device(self._wanted["mode"], clock)
         force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
@@ -135,8 +139,10 @@ class LiveRecording(Recording):
         with contextlib.ExitStack() as stack:
             self._begin(stack)
             self._ending = stack.pop_all()
+        core.begin_ns = began
+        core.spend(began)
         if self._budget:
-            self._budget.owe(time.perf_counter_ns() - began)
+            self._budget.owe(core.cost_ns)
         return self
 
     def __exit__(self, kind, error, trace):
@@ -152,6 +158,7 @@ class LiveRecording(Recording):
             ending, self._ending = self._ending, None
         if ending is None:
             return
+        began, counted = _core.clock_ns(), self._core.cost_ns
         if not self._options["eager"]:
             with contextlib.suppress(Exception):
                 self._say_compiled()
@@ -174,7 +181,12 @@ class LiveRecording(Recording):
         self._kinds = [weakref.ref(kind) for kind in kinds]
         # The run holds numbers and names: from here on the model is not held.
         self._seen = self._model = self._modules = self._notes = None
-        self._unseen = None
+        self._unseen = self._device = None
+        counted = core.cost_ns - counted
+        del core, ending
+        if self._run is not None:
+            now = _core.clock_ns()
+            self._run.ended(max(0, now - began - counted), now - self._began)
 
     def _looks_at_parameters(self, core):
         """At the end, if no optimizer's step showed them. A summary, which is to be
@@ -252,6 +264,7 @@ class LiveRecording(Recording):
         register = getattr(module, "register_optimizer_step_pre_hook", None)
         if register is None:
             return
+
         def before_step(optimizer, args, kwargs):
             found = _closure_of(args, kwargs)
             if found is None:
@@ -267,11 +280,14 @@ class LiveRecording(Recording):
         stack.callback(register(before_step).remove)
 
     def _look_at_parameters(self, optimizer):
+        core = self._core
         with contextlib.suppress(Exception):
-            self._core.step(optimizer)
+            began, counted = _core.clock_ns(), core.cost_ns
+            core.step(optimizer)
             if not self._steps:  # the gradients may be gone at the end
-                self._unseen.tell(self._core)
+                self._unseen.tell(core)
             self._steps += 1
+            core.spend(began, counted)
 
     def _tell_facts(self):
         core = self._core
@@ -390,8 +406,9 @@ class Budget:
             listener.before, listener.after = self._before, self._after
 
     def owe(self, spent_ns):
-        """What it took to begin."""
+        """What it took to begin, which is counted as spent already."""
         self._rule.owe(spent_ns)
+        self._last = time.perf_counter_ns(), self.spent(), 0
 
     def spent(self):
         core = self._core
@@ -474,24 +491,28 @@ _hook_ns = None
 
 def _set_hook_cost(core):
     """What torch's way through hooks costs for one call, found out once: an empty
-    module that is not of the model, with our hooks in place and without."""
+    module with hooks in place that do nothing, and without. What our hooks do beyond
+    that is measured as it happens."""
     global _hook_ns
     if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":
         core.hook_ns = 0
         return
     if _hook_ns is None:
         empty = torch.nn.Identity()
-        through, without = _best_ns(empty), _best_ns(empty.forward)
-        _hook_ns = max(0, through - without)
+        with hooks.without():
+            without = _typical_ns(empty)
+        with hooks.doing_nothing():
+            _hook_ns = max(0, _typical_ns(empty) - without)
     core.hook_ns = _hook_ns
 
 
-def _best_ns(call, calls=50, rounds=5):
-    best = None
-    for _ in range(rounds):
+def _typical_ns(call, calls=31):
+    """Between two calls memory is copied: in a model, too, the work of a layer leaves
+    little of our way in the processor's caches."""
+    took, work = [], bytearray(1 << 20)
+    for _ in range(calls):
+        bytes(work)
         start = time.perf_counter_ns()
-        for _ in range(calls):
-            call(None)
-        took = (time.perf_counter_ns() - start) // calls
-        best = took if best is None else min(best, took)
-    return best
+        call(None)
+        took.append(time.perf_counter_ns() - start)
+    return sorted(took)[calls // 2]

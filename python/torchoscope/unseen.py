@@ -7,6 +7,8 @@ never called as far as torch tells. Its gradients, and the code around it, know 
 import contextlib
 import dis
 import types
+import weakref
+from operator import is_not
 
 import torch
 
@@ -96,27 +98,49 @@ def _from_code(module, parents, quiet):
     kind = type(around).__name__
     if isinstance(around, torch.nn.MultiheadAttention) and name == "out_proj":
         return f"not called: {kind} uses its weights without a call"
-    for function in vars(type(around)).values():
-        if not isinstance(function, types.FunctionType):
-            continue
-        if _calls_forward(function, name, steps > 1):
-            where = f"{kind}.{function.__name__}()"
+    for function in _callers(type(around)):
+        if function.calls_forward_of(name, steps > 1):
+            where = f"{kind}.{function.name}()"
             return f"not heard: {where} calls forward() directly, past all hooks"
     return None
 
 
-def _calls_forward(function, name, is_inside):
-    """Does it say NAME.forward, or where the module is inside that which has the name
-    (a list of them), NAME and something.forward? That of self and super() is another.
-    """
-    before = None
-    for step in dis.get_instructions(function):
-        if step.opname in ("LOAD_METHOD", "LOAD_ATTR") and step.argval == "forward":
-            if before.argval == name and not is_inside:
-                return True
-            is_item = before.opname.startswith(("LOAD_FAST", "BINARY_SUBSCR"))
-            is_item = is_item and before.argval != "self"
-            if is_inside and is_item and name in function.__code__.co_names:
-                return True
-        before = step
-    return False
+class _Caller:
+    """A function that says something.forward: of what, by its bytecode."""
+
+    def __init__(self, function):
+        self.name = function.__name__
+        self._names = set()  # x of self.x.forward
+        self._is_item = False  # of a local variable or an item of something
+        self._all_names = function.__code__.co_names
+        before = None
+        for step in dis.get_instructions(function):
+            is_attribute = step.opname in ("LOAD_METHOD", "LOAD_ATTR")
+            if is_attribute and step.argval == "forward":
+                self._names.add(before.argval)
+                is_item = before.opname.startswith(("LOAD_FAST", "BINARY_SUBSCR"))
+                self._is_item |= is_item and before.argval != "self"
+            before = step
+
+    def calls_forward_of(self, name, is_inside):
+        """Does it say NAME.forward, or where the module is inside that which has the
+        name (a list of them), NAME and something.forward? That of self and super() is
+        another."""
+        if is_inside:
+            return self._is_item and name in self._all_names
+        return name in self._names
+
+
+_known = weakref.WeakKeyDictionary()  # a class -> (its functions, _Caller of some)
+
+
+def _callers(kind):
+    """The functions of a class that say something.forward. Disassembling takes long: it
+    is done once for each class, and again if its functions were replaced."""
+    functions = [one for one in vars(kind).values() if type(one) is types.FunctionType]
+    codes = [one.__code__ for one in functions]
+    known = _known.get(kind)
+    if known is None or len(known[0]) != len(codes) or any(map(is_not, known[0], codes)):
+        wanted = [one for one in functions if "forward" in one.__code__.co_names]
+        known = _known[kind] = codes, [_Caller(one) for one in wanted]
+    return known[1]

@@ -378,6 +378,27 @@ class Told(Clean):
         self.assertGreater(cost["wall_ns"], cost["own_ns"])
         self.assertEqual(cost["passes_ns"], recording.calls("")[0].time_ns)
 
+    def test_cost_holds_entering_and_leaving(self):
+        model = net()
+        slow = mock.patch.object(recorder.Unseen, "tell", lambda *_: time.sleep(0.02))
+        with slow, torchoscope.record(model) as recording:
+            inside = recording._core.cost_ns
+            self.assertGreater(inside, 0)
+        self.assertGreater(recording.cost["own_ns"], inside + 20_000_000)
+        self.assertGreaterEqual(recording.cost["wall_ns"], recording.cost["own_ns"])
+
+    def test_classes_are_disassembled_once(self):
+        model = Own()
+        model.unused = nn.Linear(4, 4)
+        for _ in range(2):
+            with torchoscope.record(model):
+                model(X)
+        with mock.patch("dis.get_instructions", side_effect=AssertionError) as asked:
+            with torchoscope.record(model) as recording:
+                model(X)
+        self.assertFalse(asked.called)
+        self.assertIn("unused", [gap.name for gap in recording.gaps])
+
     def test_the_share_is_of_the_passes_and_not_of_what_else_went_on(self):
         model = net()
         with torchoscope.record(model) as recording:
