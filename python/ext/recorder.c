@@ -404,6 +404,33 @@ static PyObject *compiled(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* renew(model, name): lazy modules got their parameters; tell of them as they are. */
+static PyObject *renew(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct live *live = NULL;
+    struct err err = {0};
+    struct model *model;
+    const char *name;
+    PyObject *object;
+
+    if (!PyArg_ParseTuple(args, "Os:renew", &object, &name))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    model = live_model(object, name, &live, &err);
+    if (!model)
+        return PyErr_Occurred() ? NULL : ext_raise(&err);
+    /* Modules and parameters are still the same objects: the old `live` knows them. */
+    live_free(live);
+    if (recorder->trace && trace_renew(recorder->trace, model)) {
+        recorder->model = model;
+        Py_RETURN_TRUE;
+    }
+    model_free(model);
+    Py_RETURN_FALSE;
+}
+
 /* spend(since_ns[, cost_ns]): what went by since then is our own time, but for what was
  * counted since `cost_ns`. */
 static PyObject *spend(PyObject *self, PyObject *args)
@@ -558,6 +585,7 @@ static PyMethodDef methods[] = {
     {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
     {"direct", direct, METH_VARARGS, "direct(name, text): if it was never called"},
     {"compiled", compiled, METH_VARARGS, "compiled(module, bool): is its newest call?"},
+    {"renew", renew, METH_VARARGS, "renew(model, name): lazy modules were made"},
     {"spend", spend, METH_VARARGS, "spend(since_ns[, cost_ns]): our own time"},
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},

@@ -105,6 +105,7 @@ void recorder_failed(struct recorder *recorder);
  *   fact(key, value)       a str, int, float or bool that the run will tell
  *   gap(kind, name or None, sentence)    what the package knows was not seen
  *   direct(name, sentence) what is said of a module that turns out never called
+ *   renew(model, name)     lazy modules were made: true if it tells of them now
  *   spend(since_ns[, cost_ns])    what went by since is our own time, but for what was
  *                          counted since cost_ns was read
  *   calls(module)          how many calls of a module there were so far

@@ -117,6 +117,7 @@ class LiveRecording(Recording):
         self._stats = None, {}  # (at which moment, name -> list)
         self._lock = threading.RLock()
         self._made_in = self._began = 0  # nanoseconds
+        self._lazy = ()  # modules that have yet to get their parameters
 
     # --- beginning and end
 
@@ -163,6 +164,7 @@ class LiveRecording(Recording):
             with contextlib.suppress(Exception):
                 self._say_compiled()
         ending.close()
+        self._renew()
         core, self._core = self._core, None
         try:
             if self._looks_at_parameters(core):
@@ -210,6 +212,7 @@ class LiveRecording(Recording):
         if self._options["parameters"] not in (False, "if spoilt"):
             self._follow_optimizers(stack)
         self._unseen = Unseen(self._modules)
+        self._lazy = [module for _, module in self._modules if _is_lazy(module)]
         listener = hooks.Listener(core.pre, core.post, self._raised)
         listener.compiled = core.compiled
         if self._wanted["gradients"]:
@@ -221,6 +224,14 @@ class LiveRecording(Recording):
         stack.callback(hooks.remove, listener)
         _set_hook_cost(core)
         forward_stats.attach(self, self._modules)
+
+    def _renew(self):
+        """Once lazy modules were made, tell of them as they are."""
+        made = [module for module in self._lazy if not _is_lazy(module)]
+        if made:
+            with contextlib.suppress(Exception):
+                self._core.renew(self._model, self._name)
+            self._lazy = [module for module in self._lazy if _is_lazy(module)]
 
     def _raised(self, module, args, error):
         self._core.raised(module, error)
@@ -319,6 +330,7 @@ class LiveRecording(Recording):
             core = self._core
             if core is None:
                 return super()._now()
+            self._renew()
             moment = self._moment()
             if self._seen is None or self._seen[0] != moment:
                 self._seen = moment, core.snapshot()
@@ -365,6 +377,10 @@ def _then(closure, look):
         return result
 
     return call
+
+
+def _is_lazy(module):
+    return isinstance(module, torch.nn.modules.lazy.LazyModuleMixin)
 
 
 def _weak_reference(model):

@@ -199,8 +199,10 @@ class Recording(Shown):
 
     @property
     def gaps(self):
-        """What could not be seen, a list of Gap."""
-        return [Gap(row) for row in self._now().gaps()]
+        """What could not be seen, a list of Gap. That a ModuleList has no forward is
+        none."""
+        rows = self._now().gaps()
+        return [Gap(row) for row in rows if row["kind"] != "container"]
 
     @property
     def facts(self):

@@ -6,6 +6,7 @@ never called as far as torch tells. Its gradients, and the code around it, know 
 
 import contextlib
 import dis
+import sys
 import types
 import weakref
 from operator import is_not
@@ -15,6 +16,10 @@ import torch
 GOT_GRADIENTS = (
     "not called, but its parameters got gradients: its forward() was called directly, "
     "or its weights were used without it"
+)
+INSIDE_COMPILED = (
+    "not seen: no module of the model was called as a module, and there are compiled "
+    "functions: inside one of these it is not heard; eager=True runs them as Python"
 )
 
 
@@ -34,6 +39,10 @@ class Unseen:
         """What is to be said of the modules that were not called, if it stays so."""
         silent = [one for one in self._modules if not core.calls(one[1])]
         if not silent:
+            return
+        if len(silent) == len(self._modules) and _something_is_compiled():
+            for name, module in silent:
+                core.gap("compiled", name, INSIDE_COMPILED)
             return
         quiet = {id(module) for _, module in silent}
         parents, elsewhere = {}, set()
@@ -60,6 +69,13 @@ class Unseen:
             for one in _parameters(module)
             if id(one) not in elsewhere
         )
+
+
+def _something_is_compiled():
+    """Has torch.compile compiled a function that is still there?"""
+    frames = sys.modules.get("torch._dynamo.convert_frame")
+    seen = getattr(getattr(frames, "input_codes", None), "seen", ())
+    return any(code() is not None for code in seen)
 
 
 def _parameters(module):

@@ -96,6 +96,26 @@ void trace_free(struct trace *trace)
     free(trace);
 }
 
+static bool same_places(const struct model *a, const struct model *b)
+{
+    size_t n = a->n_places;
+
+    return b->n_places == n && b->n_objects == a->n_objects &&
+           b->n_tensors == a->n_tensors &&
+           memcmp(a->parent, b->parent, n * sizeof *a->parent) == 0 &&
+           memcmp(a->kind, b->kind, n * sizeof *a->kind) == 0 &&
+           memcmp(a->object, b->object, n * sizeof *a->object) == 0;
+}
+
+bool trace_renew(struct trace *trace, struct model *model)
+{
+    if (!same_places(trace->model, model))
+        return false;
+    model_free(trace->model);
+    trace->model = model;
+    return true;
+}
+
 uint32_t trace_string(struct trace *trace, const char *text, size_t len)
 {
     uint32_t id = intern_add(&trace->strings, str_span(text, len));

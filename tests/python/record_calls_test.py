@@ -260,6 +260,38 @@ class Names(unittest.TestCase):
         text = repr([gap for gap in recording.gaps if gap.name == "1"])
         self.assertEqual(text, "[<not called 1: never called>]")
 
+    def test_containers_are_no_gaps(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.list = nn.ModuleList([nn.Linear(4, 4)])
+                self.dict = nn.ModuleDict({"a": nn.Linear(4, 4)})
+                self.parameters_ = nn.ParameterList([nn.Parameter(torch.ones(4))])
+
+            def forward(self, x):
+                return self.dict["a"](self.list[0](x)) + self.parameters_[0]
+
+        model = Net()
+        with torchoscope.record(model) as recording:
+            model(X)
+        for one in told_by(recording):
+            self.assertEqual([g for g in one.gaps if g.kind != "keywords"], [])
+
+
+class Lazy(unittest.TestCase):
+    def test_what_was_made_is_shown(self):
+        model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d(), nn.LazyLinear(1))
+        with torchoscope.record(model) as recording:
+            model(X).sum().backward()
+            inside = recording.modules()[1]["class"]
+        self.assertTrue(inside.endswith(".Linear"))
+        params = sum(one.numel() for one in model.parameters())
+        for one in told_by(recording):
+            self.assertIn("Linear(4→3)", str(one))
+            self.assertEqual(one.json["counts"]["unique"], params)
+            rows = [r for r in one.parameters() if r["name"] == "0.weight"]
+            self.assertEqual([r["shape"] for r in rows], [[3, 4], [3, 4]])
+
 
 if __name__ == "__main__":
     unittest.main()
