@@ -2,7 +2,7 @@
  *      ●     [0]                                1×64×56×56
  *      ├─╮   conv1  Conv2d                      1×64×56×56   306.22μs
  *      │ ●   bn1  BatchNorm2d                   1×64×56×56   124.24μs
- *        ●   relu  ReLU  from an operation     1×256×56×56    69.11μs
+ *        ●   relu  ReLU  producer not recorded 1×256×56×56    69.11μs
  *      → layer1.1                              1×256×56×56
  * The cells of all rows are made once, so that moving through ten thousand is quick. */
 #ifndef SHOW_FLOW_TEXT_H

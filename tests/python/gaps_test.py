@@ -622,7 +622,7 @@ class Numbers(unittest.TestCase):
         self.assertRegex(shown, merged)
         self.assertIn("call 12 ", shown)
         self.assertIn("not shown: calls that were merged", flow)
-        self.assertIn("used by a merged call, or nobody", flow)
+        self.assertIn("used by no module call that was kept", flow)
 
     def test_wrong_numbers_are_refused(self):
         for calls in (0, -1, 2.5, True, "many", None):
