@@ -146,6 +146,8 @@ def _problems(call, names, inputs, outputs, gap):
     paths = _result_paths(call, len(outputs))
     found = []
     for path, wanted in zip(paths, outputs):
+        if path in told and told[path].get("summed"):
+            continue  # it is a result at another place too, which hooks do not see
         found += _differs(f"result {path}", told.get(path), wanted, gap)
     told = {v.path: v for v in call.grad_inputs}
     inputs = dict(zip(names, inputs))
