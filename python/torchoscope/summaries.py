@@ -222,8 +222,9 @@ def _backward(result):
 
 def _differentiable(result):
     if isinstance(result, torch.Tensor):
-        if result.requires_grad and not result.is_complex():
-            yield result
+        if result.requires_grad:
+            # A loss is real: of complex numbers both parts are added up.
+            yield torch.view_as_real(result) if result.is_complex() else result
     elif isinstance(result, dict):
         for one in result.values():
             yield from _differentiable(one)

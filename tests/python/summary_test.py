@@ -696,6 +696,18 @@ class Shown(unittest.TestCase):
         self.assertTrue(found.recording.calls("2")[0].grad_outputs)
         self.assertFalse(self.summary.recording.calls("2")[0].grad_outputs)
 
+    def test_backward_of_complex_results(self):
+        class Complex(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(4, dtype=torch.complex64))
+
+            def forward(self, x):
+                return x * self.weight
+
+        found = summary(Complex(), (3, 4), backward=True)
+        self.assertEqual(len(found.recording.calls("")[-1].grad_outputs), 1)
+
     def test_rows_json_and_files(self):
         self.assertEqual(self.summary.rows()[1]["out"], "5×3")
         self.assertEqual(self.summary.json["kind"], "tree")
