@@ -20,10 +20,11 @@ def last_line(text):
     return (text.strip().splitlines() or ["it says nothing"])[-1].strip()[:200]
 
 
-def prove(command, says):
+def prove(command, says, folder=None):
     """Run a peer once: it has to succeed and its output to hold this text."""
+    words = list(map(str, command))
     try:
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     except OSError as problem:
         raise NotRun(str(problem)) from None
     if done.returncode != 0:

@@ -156,7 +156,8 @@ def words_of(name, path):
 def program(name, path):
     words = words_of(name, path)
     begin = time.perf_counter()
-    done = subprocess.run(list(map(str, words)), capture_output=True)
+    # fickling writes a file into the working directory.
+    done = subprocess.run(list(map(str, words)), cwd=path.parent, capture_output=True)
     return done.returncode != 0, time.perf_counter() - begin
 
 
@@ -190,7 +191,7 @@ def main():
         for name in have:
             what = f"{name}, as a program ({len(few)} files)"
             try:  # one that fails would count as one that finds everything
-                bench.prove(words_of(name, plain), "")
+                bench.prove(words_of(name, plain), "", folder)
             except bench.NotRun as why:
                 table.line(what, why, None)
                 continue
