@@ -118,7 +118,8 @@ TEST(the_models_below_a_folder_are_found_and_judged)
     CHECK_INT(row->verdict, VERDICT_SAFE);
     CHECK(!row->damaged && !row->findings);
     row = find(list, "cut.safetensors");
-    CHECK(row && row->state == FILE_JUDGED && row->damaged && row->findings && row->why);
+    CHECK(row && row->state == FILE_JUDGED && row->damaged && row->findings &&
+          row->why);
     row = find(list, "empty.pth");
     CHECK(row && row->state == FILE_TROUBLE && row->why);
     CHECK_INT(row->verdict, VERDICT_INCONCLUSIVE);

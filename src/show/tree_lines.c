@@ -112,6 +112,28 @@ static bool make_cells(struct tree_writer *w, const struct row *row)
     return any;
 }
 
+/* "NaN 1.5K Inf 3.0M" loses its end by whole words: half a number is another one. */
+static void cut_words(struct buf *to, struct str cell, size_t cells,
+                      const char *ellipsis)
+{
+    struct str head = cell;
+
+    while (text_width(head) + text_width(str_of(ellipsis)) > cells) {
+        ptrdiff_t blank = str_find_last_char(head, ' ');
+
+        if (blank <= 0)
+            break;
+        head = str_head(head, (size_t)blank);
+    }
+    buf_str(to, head);
+    buf_text(to, ellipsis);
+}
+
+static bool is_not_finite(struct str cell)
+{
+    return str_starts(cell, STR("NaN ")) || str_starts(cell, STR("Inf "));
+}
+
 static void cut_cell(struct buf *to, enum cut cut, struct str cell, size_t cells,
                      bool ascii)
 {
@@ -122,7 +144,10 @@ static void cut_cell(struct buf *to, enum cut cut, struct str cell, size_t cells
     switch (cut) {
     case CUT_END:
     case CUT_NEVER:
-        text_cut(to, cell, cells, ellipsis);
+        if (is_not_finite(cell) && text_width(cell) > cells)
+            cut_words(to, cell, cells, ellipsis);
+        else
+            text_cut(to, cell, cells, ellipsis);
         break;
     case CUT_FRONT:
         text_cut_front(to, cell, cells, ellipsis);

@@ -488,6 +488,8 @@ TEST(alarms_are_told_by_the_gutter)
     CHECK_STR(line(&w, 80, 15), "✗│ │ ├ ✗ relu: ReLU(inplace=True)         0    1.00μs "
                                 "▏                    NaN 3");
     CHECK_STR(in_role(&w, 15, COLOUR_ALARM, 0), "✗|✗ |NaN 3");
+    w.activity.at[relu].nan = 15100; /* all of it, or nothing */
+    CHECK(strstr(line(&w, 80, 15), "NaN 15.1K") || strstr(line(&w, 80, 15), "NaN…"));
     end_scene(&w);
 }
 
