@@ -138,7 +138,7 @@ struct torch_fold {
     struct fold_values args, hidden, hooks; /* of the module that is being unfolded */
     uint32_t n_plain;                       /* places made for plain values */
     uint32_t parameter_class;
-    node_id mesh;  /* of the last DTensor, or NO_NODE */
+    node_id mesh; /* of the last DTensor, or NO_NODE */
     /* What the last persistent id began with; almost all are alike. */
     node_id storage_word, storage_class;
     enum dtype storage_dtype;

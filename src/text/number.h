@@ -11,9 +11,10 @@ void text_count(struct buf *to, uint64_t n);     /* 999 1.0K 25.6M 1.0B */
 void text_commas(struct buf *to, uint64_t n);    /* 25,557,032 */
 void text_bytes(struct buf *to, uint64_t bytes); /* 1023B 1KB 1.5KB 97.7MB */
 void text_time(struct buf *to, double seconds);  /* 306.22μs 1.52ms 1.0000s */
-void text_percent(struct buf *to, double part, double whole); /* rounded: " 9%", "100%" */
-void text_real(struct buf *to, double value);                 /* %.4g, NaN, Inf, -Inf */
-void text_real_long(struct buf *to, double value);            /* %.6g */
+void text_percent(struct buf *to, double part,
+                  double whole);                   /* rounded: " 9%", "100%" */
+void text_real(struct buf *to, double value);      /* %.4g, NaN, Inf, -Inf */
+void text_real_long(struct buf *to, double value); /* %.6g */
 void text_shape(struct buf *to, const int64_t *dims, int rank); /* 3×224×224 */
 void text_index(struct buf *to, const int64_t *dims, int rank,
                 uint64_t at); /* [83, 225] */
