@@ -229,6 +229,13 @@ CASES = {
 }
 
 
+def calls_of(model, name, recording):
+    """All calls of a module, by whichever of its names."""
+    module = model.get_submodule(name)
+    names = {n for n, one in model.named_modules(remove_duplicate=False) if one is module}
+    return [call for call in recording.calls() if call.name in names]
+
+
 class Cases(unittest.TestCase):
     def setUp(self):
         warnings.filterwarnings("ignore", "Full backward hook is firing")
@@ -244,7 +251,7 @@ class Cases(unittest.TestCase):
         self.assertEqual(recording.facts.get("errors", 0), 0)
         n = 0
         for name, rows in wanted.items():
-            found = recording.calls(name)
+            found = calls_of(model, name, recording)
             self.assertEqual(len(found), len(rows), name)
             for call, (inputs, outputs) in zip(found, rows):
                 n += self.check(name, call.grad_inputs, inputs)
