@@ -25,7 +25,7 @@ class Opening(unittest.TestCase):
     def test_a_file_opens_at_80x24(self):
         with explore(columns=80, rows=24) as screen:
             screen.wait("✓ SAFE", "122 tensors", "params %", "row 1/11", "q quit")
-            self.assertIn("8.4M 71% ███████▏ 32.0MB", screen.squeezed())
+            self.assertIn("8.4M 72% ███████▏ 32.0MB", screen.squeezed())
             screen.keys("G")
             screen.wait("row 11/11", "fc")
             self.assertIn("fc: ~linear 512→1000", screen.cursor())
