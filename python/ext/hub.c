@@ -311,7 +311,7 @@ static PyObject *listen(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"listen", listen, METH_VARARGS, "listen(before, after, backwards): who is told"},
+    {"listen", listen, METH_VARARGS, "listen(before, after, backwards): set the listeners"},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward,
      METH_VARARGS | METH_KEYWORDS, "run_backward(method, roots, gradients, ...)"},
     {"tell_before", FAST(tell_before), "tell_before(module, args)"},
@@ -323,7 +323,7 @@ static PyMemberDef members[] = {
     {"rare", T_BOOL, offsetof(struct hub, rare), 0, "the package looks at each call"},
     {"watched", T_BOOL, offsetof(struct hub, watched), 0,
      "torch's compiler tells when it begins"},
-    {"paused", T_BOOL, offsetof(struct hub, paused), 0, "nobody is told"},
+    {"paused", T_BOOL, offsetof(struct hub, paused), 0, "skip all listeners"},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -65,7 +65,7 @@ static void unfold_state_dict(struct live_walk *walk, const struct live_task *ta
         struct str last;
         bool buffer;
 
-        /* A key that is no text stands behind the sample. */
+        /* Only the sample was checked for keys that are not text. */
         if (!PyUnicode_Check(key) || !live_hold(walk, value))
             continue;
         below.node = parent_of(walk, task->node, live_text(walk, key), &last);
