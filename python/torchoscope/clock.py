@@ -1,7 +1,6 @@
 """What calls took on a device: events of torch around each, read when the outermost one
 ends. Inside a hook nothing waits for the device."""
 
-import contextlib
 import threading
 
 import torch
@@ -56,9 +55,13 @@ def clock_of(modules):
     on; None if that is the processor, if they are several, or if it has none."""
     devices = set()
     for _, module in modules:
-        with contextlib.suppress(Exception):
+        try:
             for tensors in (module._parameters, module._buffers):
-                devices |= {one.device for one in tensors.values() if one is not None}
+                for one in tensors.values():
+                    if one is not None and not one.is_cpu:  # that is quick to ask
+                        devices.add(one.device)
+        except Exception:  # TorchScript has them elsewhere
+            continue
     devices = {one for one in devices if one.type not in ("cpu", "meta")}
     if len(devices) != 1:
         return None

@@ -93,7 +93,10 @@ def attach(recording, modules):
     with _lock:
         for name, module in modules:
             key = id(module)
-            _table[key] = (weakref.ref(module, _dropper(key)), recording, name)
+            entry = _table.get(key)
+            known = entry is not None and entry[0]() is module
+            weak = entry[0] if known else weakref.ref(module, _dropper(key))
+            _table[key] = weak, recording, name
 
 
 def recorded(module):

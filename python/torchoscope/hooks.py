@@ -146,18 +146,20 @@ class _Engine:
 
     def watch(self):
         variable = torch.autograd.Variable
-        if self._real is None:
-            self._real = variable._execution_engine
-            run = functools.partial(_hub.run_backward, self._real.run_backward)
+        current = variable._execution_engine
+        if current is self._ours:
+            return
+        if current is not self._real:
+            run = functools.partial(_hub.run_backward, current.run_backward)
             members = {"run_backward": staticmethod(run), "__module__": __name__}
-            self._ours = type("Engine", (type(self._real),), members)()
-            variable._execution_engine = self._ours
+            self._real = current
+            self._ours = type("Engine", (type(current),), members)()
+        variable._execution_engine = self._ours
 
     def leave(self):
         variable = torch.autograd.Variable
         if variable._execution_engine is self._ours:
             variable._execution_engine = self._real
-        self._real = self._ours = None
 
 
 _engine = _Engine()

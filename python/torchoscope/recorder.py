@@ -522,13 +522,14 @@ def _set_hook_cost(core):
     core.hook_ns = _hook_ns
 
 
-def _typical_ns(call, calls=31):
-    """Between two calls memory is copied: in a model, too, the work of a layer leaves
-    little of our way in the processor's caches."""
-    took, work = [], bytearray(1 << 20)
+def _typical_ns(call, calls=12):
+    """Between two calls more memory is copied than the caches hold: in a model, too,
+    the work of a layer leaves nothing of our way in them. Whatever disturbs it makes it
+    longer, so the quicker half counts."""
+    took, work = [], bytearray(8 << 20)
     for _ in range(calls):
         bytes(work)
         start = time.perf_counter_ns()
         call(None)
         took.append(time.perf_counter_ns() - start)
-    return sorted(took)[calls // 2]
+    return sorted(took)[calls // 4]

@@ -45,30 +45,32 @@ class Unseen:
                 core.gap("compiled", name, INSIDE_COMPILED)
             return
         quiet = {id(module) for _, module in silent}
-        parents, elsewhere = {}, set()
+        parents = {}
         for name, module in self._modules:
             for child, inner in getattr(module, "_modules", {}).items():
                 parents.setdefault(id(inner), (child, module))
-            if id(module) not in quiet:
-                elsewhere.update(map(id, _parameters(module)))
+        known = None  # ids of the parameters of modules that were called
         for name, module in silent:
             with contextlib.suppress(Exception):
                 if type(module).forward is torch.nn.Module.forward:
                     core.gap("container", name, "has no forward of its own")
                     continue
                 text = _own_call(module) or _from_code(module, parents, quiet)
-                if text is None and self._got_gradients(module, elsewhere):
-                    text = GOT_GRADIENTS
+                if text is None and (got := self._that_got_gradients(module)):
+                    if known is None:
+                        called = [one for one in self._modules if id(one[1]) not in quiet]
+                        known = {id(p) for _, one in called for p in _parameters(one)}
+                    text = None if got <= known else GOT_GRADIENTS
                 if text is not None:
                     core.direct(name, text)
 
-    def _got_gradients(self, module, elsewhere):
-        """In this block, and not by a parameter that a module shares which was called."""
-        return any(
-            _gradient(one) not in (None, self._before.get(id(one)))
+    def _that_got_gradients(self, module):
+        """The ids of its parameters that got gradients in this block."""
+        return {
+            id(one)
             for one in _parameters(module)
-            if id(one) not in elsewhere
-        )
+            if _gradient(one) not in (None, self._before.get(id(one)))
+        }
 
 
 def _something_is_compiled():

@@ -11,7 +11,6 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool counts_ticks;
-static clockid_t clock_id = CLOCK_MONOTONIC;
 static _Atomic uint64_t ticks;
 
 static void read_setting(void)
@@ -19,8 +18,6 @@ static void read_setting(void)
     const char *setting = getenv("TORCHOSCOPE_CLOCK");
 
     counts_ticks = setting && strcmp(setting, "ticks") == 0;
-    if (setting && strcmp(setting, "cpu") == 0)
-        clock_id = CLOCK_THREAD_CPUTIME_ID;
 }
 
 uint64_t clock_ns(void)
@@ -30,6 +27,6 @@ uint64_t clock_ns(void)
     pthread_once(&once, read_setting);
     if (counts_ticks)
         return (atomic_fetch_add(&ticks, 1) + 1) * TICK_NS;
-    clock_gettime(clock_id, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -1,6 +1,5 @@
 /* clock.h - what time it is, for measuring. TORCHOSCOPE_CLOCK=ticks makes it
- * repeatable: each look adds 1 ms. TORCHOSCOPE_CLOCK=cpu counts the processor time of
- * the thread that asks, for benchmarks of one thread on a busy machine. */
+ * repeatable: each look adds 1 ms. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
