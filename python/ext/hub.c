@@ -311,7 +311,8 @@ static PyObject *listen(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"listen", listen, METH_VARARGS, "listen(before, after, backwards): set the listeners"},
+    {"listen", listen, METH_VARARGS,
+     "listen(before, after, backwards): set the listeners"},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward,
      METH_VARARGS | METH_KEYWORDS, "run_backward(method, roots, gradients, ...)"},
     {"tell_before", FAST(tell_before), "tell_before(module, args)"},
