@@ -62,11 +62,6 @@ uint64_t bytes_u64(struct bytes *in)
     return at ? load_u32(at) | (uint64_t)load_u32(at + 4) << 32 : 0;
 }
 
-int32_t bytes_i32(struct bytes *in)
-{
-    return (int32_t)bytes_u32(in);
-}
-
 int64_t bytes_i64(struct bytes *in)
 {
     return (int64_t)bytes_u64(in);

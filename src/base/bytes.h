@@ -22,7 +22,6 @@ uint8_t bytes_u8(struct bytes *in);
 uint16_t bytes_u16(struct bytes *in); /* little-endian, as all below */
 uint32_t bytes_u32(struct bytes *in);
 uint64_t bytes_u64(struct bytes *in);
-int32_t bytes_i32(struct bytes *in);
 int64_t bytes_i64(struct bytes *in);
 double bytes_f64_big(struct bytes *in);              /* big-endian, as in pickles */
 struct str bytes_take(struct bytes *in, uint64_t n); /* the next n bytes, borrowed */

@@ -56,30 +56,3 @@ int err_set_errno(struct err *err, const char *path)
         err->system = code;
     return -1;
 }
-
-const char *err_code_name(enum err_code code)
-{
-    switch (code) {
-    case ERR_NONE:
-        return "none";
-    case ERR_IO:
-        return "io";
-    case ERR_FORMAT:
-        return "format";
-    case ERR_LIMIT:
-        return "limit";
-    case ERR_UNSUPPORTED:
-        return "unsupported";
-    case ERR_NOT_FOUND:
-        return "not_found";
-    case ERR_CHANGED:
-        return "changed";
-    case ERR_CANCELLED:
-        return "cancelled";
-    case ERR_USAGE:
-        return "usage";
-    case ERR_PYTHON:
-        return "python";
-    }
-    return "unknown";
-}

@@ -31,7 +31,4 @@ int err_set(struct err *err, enum err_code code, const char *format, ...)
 /* The same from errno: "PATH: No such file or directory". Returns -1. */
 int err_set_errno(struct err *err, const char *path);
 
-/* "io", "format", ... as JSON and tests name them. */
-const char *err_code_name(enum err_code code);
-
 #endif

@@ -54,11 +54,3 @@ TEST(the_system_says_why)
     CHECK_INT(err.code, ERR_IO);
     CHECK_STR(err.text, "model.pth: No such file or directory");
 }
-
-TEST(every_code_has_a_name)
-{
-    CHECK_STR(err_code_name(ERR_NONE), "none");
-    CHECK_STR(err_code_name(ERR_NOT_FOUND), "not_found");
-    CHECK_STR(err_code_name(ERR_PYTHON), "python");
-    CHECK_STR(err_code_name((enum err_code)99), "unknown");
-}

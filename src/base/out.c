@@ -137,18 +137,6 @@ void out_char(struct out *out, char c)
     out_add(out, &c, 1);
 }
 
-void out_fill(struct out *out, char c, size_t n)
-{
-    char some[256];
-    size_t i;
-
-    for (i = 0; i < sizeof some && i < n; i++)
-        some[i] = c;
-    for (; n > sizeof some && !out->bad; n -= sizeof some)
-        out_add(out, some, sizeof some);
-    out_add(out, some, n < sizeof some ? n : sizeof some);
-}
-
 void out_printf(struct out *out, const char *format, ...)
 {
     struct buf *buf = out_buf(out);

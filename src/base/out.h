@@ -27,7 +27,6 @@ void out_add(struct out *out, const void *at, size_t len);
 void out_str(struct out *out, struct str s);
 void out_text(struct out *out, const char *text);
 void out_char(struct out *out, char c);
-void out_fill(struct out *out, char c, size_t n);
 void out_printf(struct out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

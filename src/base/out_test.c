@@ -10,6 +10,12 @@
 #include "base/out_in.h"
 #include "base/test.h"
 
+static void fill(struct out *out, char c, size_t n)
+{
+    while (n-- > 0)
+        out_char(out, c);
+}
+
 TEST(text_goes_to_a_buf_at_once)
 {
     struct buf buf = BUF_INIT;
@@ -19,7 +25,7 @@ TEST(text_goes_to_a_buf_at_once)
     out_text(&out, "a");
     out_char(&out, 'b');
     out_str(&out, STR("c"));
-    out_fill(&out, '-', 3);
+    fill(&out, '-', 3);
     out_printf(&out, "%d", 12);
     out_add(&out, NULL, 0);
     CHECK_STR(buf_cstr(&buf), "abc---12");
@@ -40,7 +46,7 @@ static void write_pieces(struct out *out)
         CHECK(to);
         *to = '#';
         out_used(out, to + 1);
-        out_fill(out, (char)('a' + size % 26), size);
+        fill(out, (char)('a' + size % 26), size);
         out_printf(out, "<%zu>", size);
         out_char(out, '\n');
     }
@@ -98,7 +104,7 @@ TEST(a_closed_pipe_is_remembered_and_the_rest_dropped)
     CHECK(pipe(ends) == 0);
     close(ends[0]);
     out_init_fd(&out, ends[1]);
-    out_fill(&out, 'x', 200000);
+    fill(&out, 'x', 200000);
     CHECK(out.bad && out.error == EPIPE);
     out_text(&out, "more");
     out_printf(&out, "more");
@@ -132,7 +138,7 @@ TEST(a_pipe_that_does_not_block_is_waited_for)
     CHECK(pipe(ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
     CHECK(pthread_create(&reader, NULL, read_all, &ends[0]) == 0);
     out_init_fd(&out, ends[1]);
-    out_fill(&out, 'x', 500000);
+    fill(&out, 'x', 500000);
     CHECK(out_release(&out) == 0);
     close(ends[1]);
     pthread_join(reader, &total);

@@ -154,36 +154,6 @@ void tally_release(struct tally *tally)
     free(tally->counts);
 }
 
-/* Counters from the lowest value to the highest: the negative ones run backwards. */
-static uint32_t ordered_bin(uint32_t i)
-{
-    return i < HALF ? HISTOGRAM_BINS - 1 - i : i - HALF;
-}
-
-double histogram_quantile(const struct histogram *histogram, double q)
-{
-    uint64_t total = 0, below = 0;
-    double rank, low, high;
-
-    for (uint32_t i = 0; i < HISTOGRAM_BINS; i++)
-        total += histogram->bins[i];
-    if (total == 0 || !(q >= 0 && q <= 1))
-        return NAN;
-    rank = q * (double)(total - 1);
-    for (uint32_t i = 0; i < HISTOGRAM_BINS; i++) {
-        uint32_t bin = ordered_bin(i);
-
-        below += histogram->bins[bin];
-        if (rank >= (double)below)
-            continue;
-        /* The value that is equally far, in per cent, from both ends; zeros are zero.
-         */
-        histogram_range(bin, &low, &high);
-        return bin % HALF == 0 ? 0 : 2 * low * (high / (low + high));
-    }
-    return NAN;
-}
-
 /* A linear histogram under way: the edges as numpy.linspace gives them. */
 struct linear {
     double min, max, scale;

@@ -26,8 +26,6 @@ struct histogram {
 void histogram_merge(struct histogram *a, const struct histogram *b);
 /* The values that a counter stands for: [low, high). */
 void histogram_range(uint32_t bin, double *ret_low, double *ret_high);
-/* The q-quantile (0..1) within a third of its value; NaN when empty. */
-double histogram_quantile(const struct histogram *histogram, double q);
 
 /* Exact counts of the finite elements in n equal steps from min to max (as
  * numpy.histogram: the last step includes max). A second pass over the tensor. */

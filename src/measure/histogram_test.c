@@ -130,26 +130,6 @@ TEST(weights_of_any_number_are_counted_as_one_by_one_and_parts_merge)
     free(codes);
 }
 
-TEST(quantiles_of_a_histogram_are_within_a_third)
-{
-    struct histogram *histogram = calloc(1, sizeof *histogram);
-    float x[10001];
-    struct stats stats;
-
-    CHECK(histogram != NULL);
-    CHECK(isnan(histogram_quantile(histogram, 0.5)));
-    for (size_t i = 0; i < COUNT_OF(x); i++)
-        x[i] = (float)((double)i - 5000) / 7;
-    stats_init(&stats, DTYPE_FLOAT32);
-    stats_add(&stats, histogram, DTYPE_FLOAT32, x, COUNT_OF(x), 0, MEASURE_FULL);
-    for (double q = 0; q <= 1; q += 0.01) {
-        double exact = (q * 10000 - 5000) / 7;
-
-        CHECK_NEAR(histogram_quantile(histogram, q), exact, fabs(exact) / 3 + 0.1);
-    }
-    free(histogram);
-}
-
 TEST(a_linear_histogram_counts_as_numpy_does)
 {
     /* numpy.histogram([0, .1, .2, .3, .5, .7, 1, 1], bins=10, range=(0, 1)) */

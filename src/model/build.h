@@ -79,7 +79,6 @@ uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
 void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);
 void build_set_flags(struct build *build, uint32_t node, unsigned flags); /* adds */
 void build_set_object(struct build *build, uint32_t node, uint32_t object);
-unsigned build_flags(const struct build *build, uint32_t node);
 /* The full name of a node so far, as place_path() will give it; the tensor that stands
  * at it, or NO_OBJECT. */
 void build_path(const struct build *build, uint32_t node, struct buf *to);

@@ -239,11 +239,6 @@ void build_set_object(struct build *build, uint32_t node, uint32_t object)
     build->model->object[node] = object;
 }
 
-unsigned build_flags(const struct build *build, uint32_t node)
-{
-    return build->nodes[node].flags;
-}
-
 void build_path(const struct build *build, uint32_t node, struct buf *to)
 {
     place_path(build->model, node, to); /* which needs names and parents only */

@@ -133,19 +133,6 @@ double budget_cost(const struct budget *budget)
     return budget->user_ns ? (double)budget->own_ns / (double)budget->user_ns : 0;
 }
 
-static uint64_t recorded(const struct budget *budget)
-{
-    return budget->steps[BUDGET_FULL] + budget->steps[BUDGET_SAMPLED] +
-           budget->steps[BUDGET_GUARD];
-}
-
-double budget_every(const struct budget *budget)
-{
-    uint64_t n = recorded(budget);
-
-    return n ? (double)(n + budget->steps[BUDGET_SKIP]) / (double)n : 1;
-}
-
 const char *budget_fell_back(const struct budget *budget)
 {
     if (budget->steps[BUDGET_SKIP])

@@ -52,8 +52,6 @@ void budget_owe(struct budget *budget, uint64_t own_ns);
 
 /* Our share so far: own / user; 0 before the first step. */
 double budget_cost(const struct budget *budget);
-/* Of how many steps one was recorded, on average: 1 for all of them. */
-double budget_every(const struct budget *budget);
 /* The poorest way that was used: "full", "sampled", "guard", "every k-th step". */
 const char *budget_fell_back(const struct budget *budget);
 const char *budget_mode_name(enum budget_mode mode); /* "full", ..., "not recorded" */

@@ -563,11 +563,6 @@ struct run *run_file_read_memory(const void *at, size_t size, const char *name,
     return read_database(&read, err);
 }
 
-const char *run_library(void)
-{
-    return sqlite3_libversion();
-}
-
 /* ---- kept values ---- */
 
 void run_source_close(struct run_source *source)

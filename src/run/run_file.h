@@ -30,7 +30,4 @@ struct run *run_file_read_memory(const void *at, size_t size, const char *name,
 int run_kept_bytes(const struct run *run, uint32_t kept, uint64_t at, void *to,
                    size_t n, struct err *err);
 
-/* The version of SQLite: "3.40.1". */
-const char *run_library(void);
-
 #endif

@@ -474,16 +474,6 @@ void trace_own(struct trace *trace, uint32_t thread, uint64_t ns)
         stack->own_ns += ns;
 }
 
-uint32_t trace_top(const struct trace *trace, uint32_t thread)
-{
-    const struct stack *stack;
-
-    if (thread >= trace->n_stacks)
-        return RUN_NONE;
-    stack = &trace->stacks[thread];
-    return stack->n ? stack->frames[stack->n - 1].call : RUN_NONE;
-}
-
 uint32_t trace_object(const struct trace *trace, uint32_t call)
 {
     uint32_t slot = call & ~TRACE_LIGHT;

@@ -57,7 +57,6 @@ void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t fla
 void trace_under(struct trace *trace, uint32_t thread, uint32_t other);
 /* Our own time, spent in a hook on this thread: taken off all calls under way there. */
 void trace_own(struct trace *trace, uint32_t thread, uint64_t ns);
-uint32_t trace_top(const struct trace *trace, uint32_t thread); /* or RUN_NONE */
 /* End all calls that stand above `call` on their stack as RUN_ABORTED; RUN_NONE: all of
  * the stack. For whoever knows that they will not end: forward left by an exception. */
 void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t end_ns);

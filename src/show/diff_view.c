@@ -109,13 +109,6 @@ static const struct compared *compared_at(const struct diff *diff, uint32_t node
     return diff_apart(&at->sums);
 }
 
-double diff_distance(const struct diff *diff, uint32_t node)
-{
-    const struct compared *by = compared_at(diff, node);
-
-    return by ? compared_relative(by) : -1;
-}
-
 /* ---- columns ---- */
 
 static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
@@ -253,14 +246,6 @@ const struct column diff_columns[] = {
      largest_cell},
 };
 const size_t n_diff_columns = COUNT_OF(diff_columns);
-
-const struct column *diff_column_find(struct str id)
-{
-    for (size_t i = 0; i < n_diff_columns; i++)
-        if (str_is(id, diff_columns[i].id))
-            return &diff_columns[i];
-    return NULL;
-}
 
 /* ---- the label ---- */
 

@@ -20,7 +20,6 @@
  * this order. Their ranks say which go first where there is little room. */
 extern const struct column diff_columns[];
 extern const size_t n_diff_columns;
-const struct column *diff_column_find(struct str id); /* or NULL */
 
 /* What label_make() calls for a pair's rows, with an empty label. The root is "(both)".
  */
@@ -30,10 +29,6 @@ void diff_label_make(struct label *label, const struct show *show,
 /* "=" nothing differs, "~" values do, "≠" shapes, "+" and "-" only on one side, "→"
  * only names, "⇉" fused or split, "?" could not be compared. */
 const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour);
-
-/* How far a node's values are apart, by which rows are ordered: of its parameters if
- * some changed; below 0 where nothing was, or could be, compared. */
-double diff_distance(const struct diff *diff, uint32_t node);
 
 /* The title line, exactly `width` wide, and the left part of the status line. */
 void diff_title(struct lines *to, const struct diff *diff, unsigned width);

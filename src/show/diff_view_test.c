@@ -99,20 +99,6 @@ TEST(the_rows_of_a_pair_say_what_differs)
     see_end(&seen);
 }
 
-TEST(rows_are_ordered_by_how_far_values_are_apart)
-{
-    struct seen seen;
-    const struct diff *diff;
-
-    see(&seen, left_lines, right_lines, true);
-    diff = &seen.pair->diff;
-    CHECK(diff_distance(diff, row_at(&seen, "block").place) > 0);
-    CHECK(diff_distance(diff, row_at(&seen, "norm").place) > 1);
-    CHECK(diff_distance(diff, row_at(&seen, "conv").place) < 0);
-    CHECK(diff_distance(diff, row_at(&seen, "fc").place) < 0);
-    see_end(&seen);
-}
-
 TEST(the_title_of_a_pair_fits_and_says_whether_they_differ)
 {
     struct seen seen;

@@ -427,16 +427,6 @@ enum trust verdict_judge(const struct model *model, const struct verdict_sum *su
     return judgement.trust;
 }
 
-enum trust verdict_global(const struct model *model, uint32_t global_index)
-{
-    return judge(model, global_index, is_indirect(model)).trust;
-}
-
-const char *verdict_about(const struct model *model, uint32_t global_index)
-{
-    return judge(model, global_index, is_indirect(model)).about;
-}
-
 /* ---- the whole file ---- */
 
 /* Formats of which a pickle is part. */

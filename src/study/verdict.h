@@ -41,15 +41,11 @@ struct verdict_sum verdict_of(const struct model *model);
  * sum: verdict_judge() takes them from there. */
 struct verdict_sum verdict_with(const struct model *model,
                                 const struct verdict_allow *allow);
-/* One global, given the sum that verdict_of() found; *ret_about (may be NULL) as
- * verdict_about() says. For a walk over all of them. */
+/* One global, given the sum that verdict_of() found. *ret_about (may be NULL) is what a
+ * known global is good for, or a dangerous one does: "builds a tensor", "runs a shell
+ * command"; "" if there is nothing to say. */
 enum trust verdict_judge(const struct model *model, const struct verdict_sum *sum,
                          uint32_t global_index, const char **ret_about);
-/* The same for a single one: these look through the log first. */
-enum trust verdict_global(const struct model *model, uint32_t global_index);
-/* What a known global is good for, or a dangerous one does: "builds a tensor", "runs a
- * shell command"; "" if there is nothing to say. */
-const char *verdict_about(const struct model *model, uint32_t global_index);
 
 /* One use of a global, for a person who wants to look it up. */
 struct verdict_use {

@@ -120,8 +120,7 @@ static int set_command(struct tui *tui, struct str words, struct err *err)
     if (tui->term)
         term_look(tui->term, &(struct term_wanted){.theme = tui->config.theme,
                                                    .colour = tui->config.colour,
-                                                   .mouse = !tui->config.no_mouse,
-                                                   .ascii = tui->config.ascii});
+                                                   .mouse = !tui->config.no_mouse});
     tui_say(tui, "%.*s: %.*s", STR_ARG(name), STR_ARG(words));
     return 0;
 }

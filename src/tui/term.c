@@ -413,7 +413,6 @@ struct term *term_open(const struct term_wanted *wanted, struct err *err)
         goto fail;
     }
     term->mouse = wanted->mouse;
-    term->ascii = wanted->ascii || !pen_speaks_utf8();
     term->synchronised = !is_console();
     term_look(term, wanted);
     make_raw(term);
@@ -451,11 +450,6 @@ void term_size(struct term *term, unsigned *ret_columns, unsigned *ret_rows)
         *ret_columns = size.ws_col;
         *ret_rows = size.ws_row;
     }
-}
-
-bool term_ascii(const struct term *term)
-{
-    return term->ascii;
 }
 
 enum term_colours term_colours(const struct term *term)

@@ -16,7 +16,7 @@ struct term;
 
 struct term_wanted {
     const char *theme, *colour; /* as in struct tui_look; NULL or "": found out */
-    bool mouse, ascii;
+    bool mouse;
 };
 
 /* Take the terminal (/dev/tty). NULL, ERR_UNSUPPORTED: there is none that can do this.
@@ -26,7 +26,6 @@ struct term *term_open(const struct term_wanted *wanted, struct err *err);
 void term_close(struct term *term);
 
 void term_size(struct term *term, unsigned *ret_columns, unsigned *ret_rows);
-bool term_ascii(const struct term *term);
 enum term_colours term_colours(const struct term *term);
 
 /* Write the cells that differ from the frame before, inside synchronised output. */

@@ -22,7 +22,7 @@ struct term {
     volatile sig_atomic_t changed, hung;
 
     enum term_colours colours;
-    bool light, theme_known, ascii, mouse, synchronised;
+    bool light, theme_known, mouse, synchronised;
 
     struct cell_grid shown; /* the frame before */
     bool whole;             /* the next frame is written whole */

@@ -419,8 +419,7 @@ int tui_run(const struct tui_wanted *wanted, struct err *err)
         goto out;
     tui->term = term_open(&(struct term_wanted){.theme = tui->config.theme,
                                                 .colour = tui->config.colour,
-                                                .mouse = !tui->config.no_mouse,
-                                                .ascii = tui->config.ascii},
+                                                .mouse = !tui->config.no_mouse},
                           err);
     if (!tui->term)
         goto out;
