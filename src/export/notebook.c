@@ -189,7 +189,7 @@ static void write_times(struct notebook *n)
     if (n->spare.len > 0) {
         begin_figure(n);
         buf_text(&n->spare, "forward, ");
-        run_count(&n->spare, all->passes, "pass", "passes");
+        text_plural(&n->spare, all->passes, "pass", "passes");
         end_figure(n);
     }
     run_time(&n->spare, all->backward_ns);

@@ -211,7 +211,7 @@ static void write_run_figures(struct report *r)
         return;
     begin_figure(r);
     buf_text(&r->spare, "forward, ");
-    run_count(&r->spare, all->passes, "pass", "passes");
+    text_plural(&r->spare, all->passes, "pass", "passes");
     end_figure(r);
     run_time(&r->spare, all->backward_ns);
     if (r->spare.len == 0)

@@ -91,7 +91,7 @@ static void write_safe(struct report *r)
     } else if (known == 0) {
         buf_text(&r->spare, "It names nothing that a load would call.");
     } else {
-        run_count(&r->spare, known, "global", "globals");
+        text_plural(&r->spare, known, "global", "globals");
         buf_text(&r->spare, known == 1 ? " in the pickle, on the allow-list"
                                        : " in the pickle, all on the allow-list");
         add_globals(r, TRUST_KNOWN);
@@ -128,7 +128,7 @@ static void add_bad(struct report *r, uint32_t bad, uint64_t nan, uint64_t inf)
 {
     run_not_finite(&r->spare, nan, inf);
     buf_text(&r->spare, " in ");
-    run_count(&r->spare, bad, "tensor: ", "tensors, the first: ");
+    text_plural(&r->spare, bad, "tensor: ", "tensors, the first: ");
 }
 
 /* What is known of the values of parameters, buffers and other tensors. */
@@ -163,9 +163,9 @@ static void write_numbers(struct report *r)
             run_place(&r->spare, &r->show, first);
     } else {
         buf_text(&r->spare, "No NaN or infinity in ");
-        run_count(&r->spare, known, "tensor", "tensors");
+        text_plural(&r->spare, known, "tensor", "tensors");
         buf_text(&r->spare, ", ");
-        run_count(&r->spare, values, "value", "values");
+        text_plural(&r->spare, values, "value", "values");
     }
     buf_char(&r->spare, '.');
     write_line(r, bad > 0 ? "alarm" : "good", "Numbers");

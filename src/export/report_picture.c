@@ -185,7 +185,7 @@ static void add_note(struct buf *to, const struct picture *p,
         text_commas(to, p->planes);
         buf_text(to, " channels, ");
     } else if (p->planes > 1) {
-        run_count(to, p->planes, "channel", "channels");
+        text_plural(to, p->planes, "channel", "channels");
         buf_text(to, ", ");
     }
     if (part < value->numel) {

@@ -133,15 +133,13 @@ static void value_summary(struct buf *to, const struct model *model, uint32_t id
     to->len = begin;
     if (value->kind == VALUE_DICT) {
         buf_text(to, "dict with ");
-        text_commas(to, value->n / 2);
-        buf_text(to, value->n == 2 ? " key" : " keys");
+        text_plural(to, value->n / 2, "key", "keys");
     } else if (value->kind == VALUE_OBJECT || value->kind == VALUE_CALL) {
         escape_terminal(to, value_text(&model->values, id));
         buf_text(to, value->kind == VALUE_OBJECT ? " object" : "(…)");
     } else {
         buf_printf(to, "%s with ", names[value->kind]);
-        text_commas(to, value->n);
-        buf_text(to, value->n == 1 ? " item" : " items");
+        text_plural(to, value->n, "item", "items");
     }
 }
 

@@ -245,7 +245,7 @@ static void merged_lines(struct buf *to, const struct run *run,
                        ? path_cells(run, &run->calls[merged->newest])
                        : PATH_CELLS;
 
-    run_count(to, merged->calls, "call is", "calls are");
+    text_plural(to, merged->calls, "call is", "calls are");
     buf_text(to, " merged");
     if (merged->most_ns >= 1000) {
         buf_text(to, ", ");
@@ -268,7 +268,7 @@ static void title_line(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
 
-    run_count(to, at->calls, "call", "calls");
+    text_plural(to, at->calls, "call", "calls");
     buf_text(to, ", ");
     text_time(to, (double)at->total_ns / 1e9);
     if (at->calls > 1) {

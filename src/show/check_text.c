@@ -21,12 +21,6 @@ enum colour check_colour(enum check_mark mark)
     return roles[mark];
 }
 
-static void add_number(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 uint64_t check_uses(const struct pickle_global *global)
 {
     uint64_t acts = 0;
@@ -87,7 +81,7 @@ static void add_global(struct buf *to, const struct model *model, uint32_t index
     text_commas(to, use.offset);
     if (check_uses(global) > 1) {
         buf_text(to, ", ");
-        add_number(to, check_uses(global), "use", "uses");
+        text_plural(to, check_uses(global), "use", "uses");
     }
 }
 
@@ -107,7 +101,7 @@ static void add_unknown(struct buf *to, const struct model *model,
         buf_text(to, n > 1 ? ", " : "");
         escape_terminal(to, model_string(model, global->name));
         buf_char(to, ' ');
-        add_number(to, check_uses(global), "use", "uses");
+        text_plural(to, check_uses(global), "use", "uses");
     }
     if (n > GLOBALS_SHOWN) {
         buf_text(to, " and ");
@@ -126,12 +120,12 @@ static void add_safe(struct buf *to, const struct model *model,
     } else if (sum->known == 0) {
         buf_text(to, "names nothing that a load would call");
     } else if (check->allowed > 0) {
-        add_number(to, sum->known, "global", "globals");
+        text_plural(to, sum->known, "global", "globals");
         buf_text(to, ", ");
         text_commas(to, check->allowed);
         buf_text(to, " of them allowed by you, the others on the allow-list");
     } else {
-        add_number(to, sum->known, "global", "globals");
+        text_plural(to, sum->known, "global", "globals");
         buf_text(to, ", all on the allow-list");
     }
 }
@@ -142,7 +136,7 @@ static void add_inside(struct buf *to, const struct model *model,
                        const struct check *check)
 {
     if (model->no_values) {
-        add_number(to, check->tensors, "tensor", "tensors");
+        text_plural(to, check->tensors, "tensor", "tensors");
         buf_printf(to, "; their %s", model->no_values);
         return;
     }
@@ -161,13 +155,13 @@ static void add_well(struct buf *to, const struct model *model,
         add_safe(to, model, check);
         break;
     case CHECK_ZIP:
-        add_number(to, check->entries, "entry", "entries");
+        text_plural(to, check->entries, "entry", "entries");
         buf_text(to, ", sizes and checksums agree");
         if (!check->data_verified && check->tensors > 0)
             buf_text(to, " (of tensor data: --values)");
         break;
     case CHECK_SHARDS:
-        add_number(to, check->entries, "shard", "shards");
+        text_plural(to, check->entries, "shard", "shards");
         buf_text(to, ", none is missing");
         break;
     case CHECK_FILE:
@@ -181,11 +175,11 @@ static void add_well(struct buf *to, const struct model *model,
         break;
     case CHECK_VALUES:
         buf_text(to, "no NaN, no infinity in ");
-        add_number(to, check->values, "value", "values");
+        text_plural(to, check->values, "value", "values");
         break;
     case CHECK_EXPECT:
         buf_text(to, "as expected: names, shapes and dtypes of ");
-        add_number(to, check->expected, "tensor", "tensors");
+        text_plural(to, check->expected, "tensor", "tensors");
         break;
     case CHECK_TOPIC_COUNT:
         break;
@@ -199,10 +193,10 @@ static void add_count(struct buf *to, const struct model *model,
         add_inside(to, model, check);
     } else if (model->no_values && !check->stopped) {
         buf_text(to, "nothing was recorded of ");
-        add_number(to, check->unread, "tensor", "tensors");
+        text_plural(to, check->unread, "tensor", "tensors");
     } else {
         buf_text(to, check->stopped ? "stopped: " : "");
-        add_number(to, check->unread, "tensor was", "tensors were");
+        text_plural(to, check->unread, "tensor was", "tensors were");
         buf_text(to, check->stopped ? " not looked at" : " not readable");
     }
 }
@@ -254,7 +248,7 @@ void check_sentence(struct buf *to, const struct model *model,
 
 void check_subject(struct buf *to, const struct model *model, const struct check *check)
 {
-    add_number(to, check->tensors, "tensor", "tensors");
+    text_plural(to, check->tensors, "tensor", "tensors");
     buf_printf(to, ", %s, ", model->format);
     text_bytes(to, model->file_bytes);
 }

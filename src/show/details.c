@@ -381,8 +381,8 @@ void details_head(struct buf *to, const struct show *show, uint32_t place)
         object_lines(to, show, place, object);
     if (tensors > 0) {
         begin_line(to, "holds");
-        text_commas(to, tensors);
-        buf_text(to, tensors == 1 ? " tensor\n" : " tensors\n");
+        text_plural(to, tensors, "tensor", "tensors");
+        buf_char(to, '\n');
     }
 }
 

@@ -28,7 +28,7 @@ static void add_one_sided(struct buf *to, uint64_t n)
     if (n == 0)
         return;
     buf_text(to, "  ");
-    add_count(to, n, "value", "values");
+    text_plural(to, n, "value", "values");
     buf_text(to, " finite on one side only");
 }
 

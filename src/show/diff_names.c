@@ -80,7 +80,7 @@ static void add_uses(struct buf *to, const struct rename_rule *rule, uint32_t mo
 {
     if (rule->uses >= most && most > 1)
         buf_text(to, "all ");
-    add_count(to, rule->uses, "name", "names");
+    text_plural(to, rule->uses, "name", "names");
 }
 
 static void add_rule(struct rows_maker *maker, const struct rename_rule *rule,
@@ -129,7 +129,7 @@ static void add_rule(struct rows_maker *maker, const struct rename_rule *rule,
         return;
     }
     buf_text(to, " (");
-    add_count(to, rule->uses, "tensor", "tensors");
+    text_plural(to, rule->uses, "tensor", "tensors");
     buf_char(to, ')');
 }
 

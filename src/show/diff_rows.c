@@ -58,12 +58,6 @@ void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to)
     }
 }
 
-void add_count(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 /* ---- rows ---- */
 
 void list_begin(struct rows_maker *maker)
@@ -223,7 +217,7 @@ static void add_size(struct rows_maker *maker, const struct lone *lone, uint32_t
         buf_printf(&maker->rest, " %s", dtype_name(place_tensor(model, place)->dtype));
         return;
     }
-    add_count(&maker->rest, tensors, "tensor", "tensors");
+    text_plural(&maker->rest, tensors, "tensor", "tensors");
     buf_text(&maker->rest, ", ");
     text_count(&maker->rest, elements);
 }

@@ -28,7 +28,5 @@ void add_unread_rows(struct rows_maker *maker);
 
 /* "4.1%", of ||left - right|| / ||left||. */
 void add_relative(struct buf *to, const struct compared *by);
-/* "12 tensors", "1 tensor". */
-void add_count(struct buf *to, uint64_t n, const char *one, const char *many);
 
 #endif

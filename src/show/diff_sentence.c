@@ -258,8 +258,7 @@ static void add_and(struct buf *to, uint32_t n, const char *one, const char *man
     if (n == 0)
         return;
     buf_text(to, *first ? "" : " and ");
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
+    text_plural(to, n, one, many);
     *first = false;
 }
 

@@ -48,7 +48,7 @@ static void add_facts(struct buf *to, const struct diff_sums *sums)
         buf_text(to, ", code");
     if (rest > 0) {
         buf_text(to, ", ");
-        add_count(to, rest, "setting", "settings");
+        text_plural(to, rest, "setting", "settings");
     }
 }
 
@@ -123,7 +123,7 @@ static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
     if (pair->state == DIFF_CHANGED && pair->by.different == pair->by.count)
         buf_text(to, "all values");
     else if (pair->state == DIFF_CHANGED)
-        add_count(to, pair->by.different, "value", "values");
+        text_plural(to, pair->by.different, "value", "values");
     else if (pair->state == DIFF_UNREAD && pair->why)
         escape_terminal(to, str_of(pair->why));
     else
@@ -358,7 +358,7 @@ static void write_title(struct buf *to, const struct diff *diff, enum title_form
     escape_terminal(to, diff_file(diff, true));
     if (form == TITLE_WHOLE) {
         buf_text(to, "   ");
-        add_count(to, diff->total.tensors, "tensor", "tensors");
+        text_plural(to, diff->total.tensors, "tensor", "tensors");
     }
     add_title_counts(to, diff, form);
 }
@@ -416,7 +416,7 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
     } else {
         text_commas(to, count_different(diff, sums));
         buf_text(to, " of ");
-        add_count(to, sums->tensors, "tensor differs", "tensors differ");
+        text_plural(to, sums->tensors, "tensor differs", "tensors differ");
         add_facts(to, sums);
     }
     if (by && by->different > 0) {

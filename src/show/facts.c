@@ -10,12 +10,6 @@
 
 #define MOST_METADATA 40
 
-void facts_number(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 /* --- The container */
 
 /* Is this the name of things that are counted: "entries", "storages"? */
@@ -168,12 +162,12 @@ void facts_holds(struct facts *facts)
         buf_text(&facts->line, show_bare(facts->show->model, 0));
     } else {
         add_root(facts, &root);
-        facts_number(&facts->line, total->tensors, "tensor", "tensors");
+        text_plural(&facts->line, total->tensors, "tensor", "tensors");
     }
     add_dtypes(facts);
     if (total->modules > (facts->show->model->kind[0] == PLACE_GROUP)) {
         buf_text(&facts->line, ", ");
-        facts_number(&facts->line, total->modules, "module", "modules");
+        text_plural(&facts->line, total->modules, "module", "modules");
     }
     add_devices(facts, &root);
     facts->tell(facts, "holds", COLOUR_NONE);

@@ -42,7 +42,4 @@ void facts_global(struct buf *to, const struct show *show, uint32_t index, size_
                   enum colour *ret_role);
 size_t facts_globals_width(const struct show *show);
 
-/* "1 tensor", "1,234 tensors" */
-void facts_number(struct buf *to, uint64_t n, const char *one, const char *many);
-
 #endif

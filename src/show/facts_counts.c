@@ -121,7 +121,7 @@ void facts_buffers(struct facts *facts)
         return;
     text_commas(&facts->line, total->buffers);
     buf_text(&facts->line, " in ");
-    facts_number(&facts->line, total->buffer_tensors, "tensor", "tensors");
+    text_plural(&facts->line, total->buffer_tensors, "tensor", "tensors");
     add_guessed_buffers(facts);
     facts->tell(facts, "buffers", COLOUR_NONE);
 }

@@ -7,6 +7,7 @@
 #include "show/facts.h"
 #include "show/summary.h"
 #include "text/escape.h"
+#include "text/number.h"
 #include "text/width.h"
 
 #define MOST_GLOBALS 40
@@ -24,7 +25,7 @@ void facts_global(struct buf *to, const struct show *show, uint32_t index, size_
     struct buf name = BUF_INIT, uses = BUF_INIT;
 
     escape_terminal(&name, model_string(show->model, global->name));
-    facts_number(&uses, check_uses(global), "use ", "uses");
+    text_plural(&uses, check_uses(global), "use ", "uses");
     buf_printf(to, "%s ", signs[trust]);
     text_pad(to, buf_span(&name), cells);
     buf_char(to, ' ');
@@ -117,13 +118,13 @@ static void add_meaning(struct facts *facts)
         } else if (sum->known == 0) {
             buf_text(&facts->line, "it names nothing that a load would call");
         } else {
-            facts_number(&facts->line, sum->known, "global", "globals");
+            text_plural(&facts->line, sum->known, "global", "globals");
             buf_text(&facts->line, ", all on the allow-list");
             add_built(facts);
         }
         break;
     case VERDICT_NEEDS_CODE:
-        facts_number(&facts->line, sum->unknown, "global", "globals");
+        text_plural(&facts->line, sum->unknown, "global", "globals");
         buf_text(&facts->line, " outside the allow-list; nothing of them was run");
         break;
     case VERDICT_UNSAFE:

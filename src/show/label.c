@@ -47,12 +47,6 @@ static void add_path(struct buf *to, const struct model *model, uint32_t place)
 
 /* --- Groups */
 
-static void add_plural(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 /* Does the class hold its members by number? */
 static bool is_list(struct str class_name)
 {
@@ -80,7 +74,7 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     members = below_members(show, object ? object->place : place);
     if (name.len == 0 && members > 0 &&
         str_is(place_name(model, place_first(model, place)), "pickle 1")) {
-        add_plural(&label->type, members, "pickle", "pickles");
+        text_plural(&label->type, members, "pickle", "pickles");
         return;
     }
     if (name.len == 0)
@@ -88,18 +82,18 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     escape_terminal(&label->type, name);
     if (model->flags[place] & PLACE_STATE_DICT) {
         buf_text(&label->type, ", ");
-        add_plural(&label->type, counts_tensors(&show->session->places, place),
-                   "tensor", "tensors");
+        text_plural(&label->type, counts_tensors(&show->session->places, place),
+                    "tensor", "tensors");
         return;
     }
     buf_text(&label->type, " with ");
     if (is_list(name))
-        add_plural(&label->type, members, "item", "items");
+        text_plural(&label->type, members, "item", "items");
     else if (str_ends(name, STR("dict")) || str_ends(name, STR("Dict")) ||
              str_is(name, "Counter"))
-        add_plural(&label->type, members, "key", "keys");
+        text_plural(&label->type, members, "key", "keys");
     else
-        add_plural(&label->type, members, "attribute", "attributes");
+        text_plural(&label->type, members, "attribute", "attributes");
 }
 
 /* --- Modules */

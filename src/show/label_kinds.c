@@ -53,7 +53,7 @@ static void calls_flow(struct buf *to, const struct show *show, const struct row
     if (calls == 0)
         return;
     buf_char(to, '(');
-    run_count(to, calls, "call", "calls");
+    text_plural(to, calls, "call", "calls");
     buf_char(to, ')');
 }
 

@@ -73,19 +73,13 @@ void measured_below(struct measured *ret_measured, const struct explorer *explor
     }
 }
 
-static void add_tensors(struct buf *to, uint32_t n)
-{
-    text_commas(to, n);
-    buf_text(to, n == 1 ? " tensor" : " tensors");
-}
-
 static void add_known(struct buf *to, const struct measured *measured)
 {
     if (measured->left > 0) {
         text_commas(to, measured->known);
         buf_text(to, " of ");
     }
-    add_tensors(to, measured->known + measured->left);
+    text_plural(to, measured->known + measured->left, "tensor", "tensors");
     buf_text(to, " measured: ");
     if (measured->spoilt == 0) {
         buf_text(to, "no NaN, no Inf");
@@ -116,7 +110,7 @@ void measured_text(struct buf *to, const struct explorer *explorer,
     }
     if (measured->unreadable > 0) {
         buf_text(to, measured->known + measured->left > 0 ? "; " : "");
-        add_tensors(to, measured->unreadable);
+        text_plural(to, measured->unreadable, "tensor", "tensors");
         buf_text(to, " without readable values");
     }
 }

@@ -216,8 +216,8 @@ static void shape_lines(struct details *d, uint32_t place, const struct tensor *
     else
         buf_text(&text, "scalar");
     buf_text(&text, "   ");
-    facts_number(&text, tensor->numel * dtype_info(tensor->dtype)->values, "value",
-                 "values");
+    text_plural(&text, tensor->numel * dtype_info(tensor->dtype)->values, "value",
+                "values");
     buf_text(&text, "   ");
     text_bytes(&text, tensor->layout == LAYOUT_STRIDED
                           ? tensor_bytes(tensor)
@@ -332,8 +332,8 @@ static void side_line(struct details *d, bool right)
             buf_printf(&text, "%s%s   ", tensor->rank ? " " : "scalar ",
                        dtype_name(tensor->dtype));
         } else {
-            facts_number(&text, counts_params(&side->session->places, place),
-                         "parameter", "parameters");
+            text_plural(&text, counts_params(&side->session->places, place),
+                        "parameter", "parameters");
             buf_text(&text, "   ");
         }
         text_bytes(&text, counts_bytes(&side->session->places, place));

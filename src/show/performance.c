@@ -247,7 +247,7 @@ void performance_measured(struct buf *to, const struct show *show)
     buf_text(to, "CPU clock");
     if (threads > 0) {
         buf_text(to, ", ");
-        run_count(to, threads, "thread", "threads");
+        text_plural(to, threads, "thread", "threads");
     }
     buf_text(to, "; torchoscope's own cost is taken out; ");
     buf_text(to, device ? "host times: work queued on a device is not waited for"

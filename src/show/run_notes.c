@@ -103,7 +103,7 @@ static int tell_spoilt(struct notes *n)
     buf_text(&n->line, ": ");
     text_commas(&n->line, stats->nan ? stats->nan : stats->pos_inf + stats->neg_inf);
     buf_text(&n->line, " of the ");
-    run_count(&n->line, stats->count, "value", "values");
+    text_plural(&n->line, stats->count, "value", "values");
     buf_text(&n->line, " of its result; ");
     if (produced)
         buf_text(&n->line, "all that went in was finite");
@@ -230,7 +230,7 @@ static int tell_not_called(struct notes *n)
 
         if (count == 0)
             continue;
-        run_count(&n->line, count, "module was ", "modules were ");
+        text_plural(&n->line, count, "module was ", "modules were ");
         buf_text(&n->line, kinds[i].text);
         add_names(n, kinds[i].word);
         if (add_line(n, SEVERITY_NOTE) < 0)

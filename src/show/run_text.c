@@ -133,12 +133,6 @@ uint64_t run_fact(const struct run *run, const char *key, struct str *ret_text)
                                                           : 0;
 }
 
-void run_count(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 static void add_percent(struct buf *to, double part, double whole)
 {
     struct buf percent = BUF_INIT;
@@ -206,7 +200,7 @@ void run_passes(struct buf *to, const struct show *show)
     uint64_t left_out = run_fact(show->session->run, "passes_left_out", NULL);
     uint64_t parts = backward_parts(show);
 
-    run_count(to, all->passes, "pass", "passes");
+    text_plural(to, all->passes, "pass", "passes");
     if (left_out > 0) {
         buf_text(to, " (");
         text_commas(to, left_out);

@@ -26,8 +26,6 @@ uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kin
 const char *run_gap_word(const struct show *show, uint32_t place);
 /* The full name; of the root its class. */
 void run_place(struct buf *to, const struct show *show, uint32_t place);
-/* "1 pass", "1,234 passes" */
-void run_count(struct buf *to, uint64_t n, const char *one, const char *many);
 /* "9%": truncated, without blanks */
 void run_share(struct buf *to, uint64_t part, uint64_t whole);
 /* A fact of the run: its number, or 0; its text, if it has one. */

@@ -60,20 +60,14 @@ void summary_verdict(struct buf *to, const struct show *show)
     }
 }
 
-static void add_number(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 void summary_counts(struct buf *to, const struct show *show)
 {
     const struct counts *total = &show->session->total;
     const struct model *model = show->model;
 
-    add_number(to, total->tensors, "tensor", "tensors");
+    text_plural(to, total->tensors, "tensor", "tensors");
     buf_text(to, ", ");
-    add_number(to, total->params, "parameter", "parameters");
+    text_plural(to, total->params, "parameter", "parameters");
     if (total->stored > total->params) {
         buf_text(to, " (");
         text_commas(to, total->stored);

@@ -133,7 +133,7 @@ void totals_write(const struct pen *pen, const struct show *show)
         buf_text(&line, "buffers    ");
         text_commas(&line, total->buffers);
         buf_text(&line, " in ");
-        run_count(&line, total->buffer_tensors, "tensor", "tensors");
+        text_plural(&line, total->buffer_tensors, "tensor", "tensors");
         end_line(pen, &line);
     }
     buf_text(&line, "memory     ");

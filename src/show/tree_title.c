@@ -132,12 +132,6 @@ static void write_line(struct lines *to, struct facts *left, struct facts *right
 
 /* --- The title */
 
-static void add_count(struct buf *to, uint64_t n, const char *one, const char *many)
-{
-    text_commas(to, n);
-    buf_printf(to, " %s", n == 1 ? one : many);
-}
-
 /* "25.6M params, all trainable", "2.0M of 25.6M trainable". */
 static void add_params(struct buf *to, const struct counts *counts)
 {
@@ -176,7 +170,7 @@ static void add_title_left(struct facts *left, const struct explorer *explorer)
         fact_end(left);
     }
     if (!show->activity && !show->model->live)
-        add_count(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
+        text_plural(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
     add_params(fact(left, COLOUR_NONE), total);
     left->at[left->n - 1].keep = MOST_FACTS; /* more than the format */
     text_bytes(fact(left, COLOUR_NONE), counts_bytes(&show->session->places, 0));
@@ -210,8 +204,8 @@ static void add_title_right(struct facts *right, const struct explorer *explorer
         struct buf *text = fact(right, COLOUR_NONE);
 
         buf_text(text, "flat: ");
-        add_count(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
-                  leaves ? "leaves" : "tensors");
+        text_plural(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
+                    leaves ? "leaves" : "tensors");
     } else if (show->activity && show->activity->total_ns > 0) {
         buf_text(fact(right, COLOUR_NONE), "forward ");
         run_time(&right->at[right->n - 1].text, show->activity->total_ns);
@@ -384,7 +378,7 @@ static void add_which(struct facts *right, const struct browse *browse,
     if (browse_filter(browse).len > 0) {
         text_commas(text, browse_match_number(browse));
         buf_text(text, " of ");
-        add_count(text, browse_matches(browse), "match", "matches");
+        text_plural(text, browse_matches(browse), "match", "matches");
     } else if (row->place != 0 && !(row->flags & ROW_RUN) &&
                browse_same(browse, &which, &of, &class_name)) {
         text_commas(text, which);
@@ -408,9 +402,9 @@ static void add_findings(struct facts *right, const struct explorer *explorer,
         here = alarms->at[i].place == row->place;
     if (here) {
         if (alarms->at[0].time > 0)
-            add_count(text, alarms->n, "alarm", "alarms");
+            text_plural(text, alarms->n, "alarm", "alarms");
         else
-            add_count(text, alarms->n, "finding", "findings");
+            text_plural(text, alarms->n, "finding", "findings");
         buf_text(text, alarms->n == 1 ? ", ! goes to it" : ", ! goes on");
     }
     fact_end(right);
@@ -429,7 +423,7 @@ static void add_position(struct facts *right, const struct explorer *explorer,
     text_commas(text, n);
     if (row->place == 0 && !explorer->show.pair && !(row->flags & ROW_MORE)) {
         buf_text(text, " · ");
-        add_count(text, explorer->show.session->total.modules, "module", "modules");
+        text_plural(text, explorer->show.session->total.modules, "module", "modules");
     } else if (n >= MANY_ROWS) {
         buf_text(text, "   ");
         run_share(text, cursor, n);

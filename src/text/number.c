@@ -139,6 +139,12 @@ void text_commas(struct buf *to, uint64_t n)
     }
 }
 
+void text_plural(struct buf *to, uint64_t n, const char *one, const char *many)
+{
+    text_commas(to, n);
+    buf_printf(to, " %s", n == 1 ? one : many);
+}
+
 void text_bytes(struct buf *to, uint64_t bytes)
 {
     static const char units[7][3] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};

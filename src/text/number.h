@@ -7,8 +7,10 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-void text_count(struct buf *to, uint64_t n);     /* 999 1.0K 25.6M 1.0B */
-void text_commas(struct buf *to, uint64_t n);    /* 25,557,032 */
+void text_count(struct buf *to, uint64_t n);  /* 999 1.0K 25.6M 1.0B */
+void text_commas(struct buf *to, uint64_t n); /* 25,557,032 */
+/* 1 tensor, 1,234 tensors */
+void text_plural(struct buf *to, uint64_t n, const char *one, const char *many);
 void text_bytes(struct buf *to, uint64_t bytes); /* 1023B 1KB 1.5KB 97.7MB */
 void text_time(struct buf *to, double seconds);  /* 306.22μs 1.52ms 1.0000s */
 void text_percent(struct buf *to, double part,
