@@ -24,44 +24,10 @@ static const struct option options_table[] = {
      "one line for each file"},
 };
 
-/* The first cells of a line. */
-static void begin_line(struct cli *cli, const char *label)
-{
-    struct buf padded = BUF_INIT;
-
-    text_pad(&padded, str_of(label), LABEL_CELLS);
-    out_str(&cli->out, buf_span(&padded));
-    buf_release(&padded);
-}
-
-/* Write the line: "format    torch zip (326 entries, ...)". */
-static void tell_line(struct facts *facts, const char *label, enum colour role)
-{
-    struct cli *cli = facts->user;
-    unsigned width = cli->columns;
-    size_t room = width > 2 * LABEL_CELLS ? width - LABEL_CELLS : SIZE_MAX;
-    struct str rest = str_trim(buf_span(&facts->line));
-    struct buf part = BUF_INIT;
-
-    do {
-        size_t len = text_wrap(rest, room);
-
-        buf_clear(&part);
-        buf_str(&part, str_head(rest, len));
-        begin_line(cli, label);
-        speak_text(cli, &part, role);
-        out_char(&cli->out, '\n');
-        rest = str_trim(str_from(rest, len));
-        label = "";
-    } while (rest.len > 0);
-    buf_release(&part);
-    buf_clear(&facts->line);
-}
-
 static int tell_file(struct info *info, struct arena *arena, struct err *err)
 {
-    struct facts facts = {
-        .show = &info->show, .tell = tell_line, .user = info->cli, .all = "--json"};
+    struct facts list = {0};
+    struct file_facts facts = {.show = &info->show, .to = &list, .all = "--json"};
     int status = 0;
 
     escape_terminal(&info->line, str_of(info->model->path));
@@ -79,7 +45,8 @@ static int tell_file(struct info *info, struct arena *arena, struct err *err)
     facts_safety(&facts);
     facts_globals(&facts);
     facts_metadata(&facts);
-    buf_release(&facts.line);
+    speak_facts(info->cli, &list, LABEL_CELLS);
+    facts_release(&list);
     speak_findings(info->cli, info->model, MOST_FINDINGS);
     return status < 0 ? -1 : speak_run_notes(info->cli, &info->show, arena, err);
 }

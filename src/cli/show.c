@@ -168,9 +168,12 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
     const struct model *model = s->session->model;
     const struct tensor *tensor = place_tensor(model, s->place);
     const char *unread = NULL;
+    struct facts facts = {0};
 
     statistics_title(to, s->session, s->place);
-    details_tensor(to, &s->show, s->place, s->options->all);
+    details_tensor(&facts, &s->show, s->place, s->options->all);
+    facts_text(to, &facts, DETAILS_LABEL);
+    facts_release(&facts);
     if (s->options->no_values)
         return;
     if (!s->has_numbers) {
@@ -195,13 +198,31 @@ static void write_tensor(struct showing *s, struct buf *to, const char *why)
         buf_printf(to, "statistics as recorded; %s\n", unread);
 }
 
-/* ---- what a module did in a recording ---- */
+/* ---- a module ---- */
 
-static void write_calls(struct showing *s, struct buf *to)
+static void write_module(struct showing *s)
 {
-    buf_char(to, '\n');
-    performance_place(to, &s->show, s->place);
-    calls_text(to, &s->show, s->place, MOST_CALLS);
+    struct facts_look look = {.indent = DETAILS_LABEL};
+    struct pen pen = cli_pen(s->cli);
+    struct facts facts = {0};
+    struct lines lines = {0};
+
+    details_module(&facts, &s->show, s->place, true);
+    facts_lines(&lines, &facts, &look);
+    details_children(&lines, &s->show, s->place, UINT32_MAX, 2, 0);
+    details_source(&lines, &s->show, s->place);
+    if (s->show.activity) {
+        lines_end(&lines);
+        facts_clear(&facts);
+        performance_place(&facts, &s->show, s->place);
+        performance_lines(&lines, &facts, 0, 0);
+        facts_clear(&facts);
+        calls_facts(&facts, &s->show, s->place, MOST_CALLS);
+        facts_lines(&lines, &facts, &look);
+    }
+    lines_print(&lines, &pen);
+    lines_release(&lines);
+    facts_release(&facts);
 }
 
 /* ---- out ---- */
@@ -209,6 +230,7 @@ static void write_calls(struct showing *s, struct buf *to)
 static void write_text(struct showing *s, const char *why)
 {
     struct buf text = BUF_INIT;
+    struct facts facts = {0};
 
     switch ((enum place_kind)s->session->model->kind[s->place]) {
     case PLACE_TENSOR:
@@ -216,15 +238,15 @@ static void write_text(struct showing *s, const char *why)
         break;
     case PLACE_MODULE:
     case PLACE_GROUP:
-        details_module(&text, &s->show, s->place);
-        if (s->show.activity)
-            write_calls(s, &text);
+        write_module(s);
         break;
     case PLACE_VALUE:
-        details_value(&text, &s->show, s->place);
+        details_value(&facts, &s->show, s->place);
+        facts_text(&text, &facts, DETAILS_LABEL);
         break;
     }
     speak_text(s->cli, &text, COLOUR_NONE);
+    facts_release(&facts);
     buf_release(&text);
 }
 

@@ -10,6 +10,19 @@ void speak_text(struct cli *cli, const struct buf *text, enum colour role)
     pen_text(&pen, text, role);
 }
 
+void speak_facts(struct cli *cli, const struct facts *facts, unsigned label_cells)
+{
+    struct pen pen = cli_pen(cli);
+    struct facts_look look = {.width = cli->columns, .indent = label_cells};
+    struct lines lines = {0};
+
+    if (look.width <= 2 * label_cells)
+        look.width = 0;
+    facts_lines(&lines, facts, &look);
+    lines_print(&lines, &pen);
+    lines_release(&lines);
+}
+
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
 {
     struct pen pen = cli_pen(cli);

@@ -5,12 +5,16 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "model/model.h"
+#include "show/fact.h"
 #include "show/show.h"
 #include "text/colour.h"
 
 /* A text of ours, made of UTF-8 and escaped names: in colour, in ASCII or
  * with isolated right-to-left names, as standard output wants it. */
 void speak_text(struct cli *cli, const struct buf *text, enum colour role);
+
+/* "label  value", wrapped to the width of the terminal. */
+void speak_facts(struct cli *cli, const struct facts *facts, unsigned label_cells);
 
 /* What was met in the file, one line each; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);

@@ -13,8 +13,8 @@ static void write_files(struct document *doc)
     json_array_end(doc->json);
 }
 
-static void write_facts(struct document *doc, const char *key, const struct fact *facts,
-                        uint32_t n)
+static void write_facts(struct document *doc, const char *key,
+                        const struct model_fact *facts, uint32_t n)
 {
     json_object(doc->json, key);
     for (uint32_t i = 0; i < n; i++) {

@@ -230,7 +230,7 @@ uint16_t build_device(struct build *build, struct str name)
     return (uint16_t)model->n_devices++;
 }
 
-static void add_fact(struct build *build, struct fact **facts, uint32_t *n,
+static void add_fact(struct build *build, struct model_fact **facts, uint32_t *n,
                      uint32_t *room, struct str key, uint32_t value)
 {
     uint32_t id = build_string(build, key);
@@ -238,7 +238,7 @@ static void add_fact(struct build *build, struct fact **facts, uint32_t *n,
     if (id == INTERN_NONE || value == VALUE_ID_FAILED ||
         arena_room(&build->model->arena, facts, *n, room, sizeof **facts) < 0)
         return;
-    (*facts)[(*n)++] = (struct fact){.key = id, .value = value};
+    (*facts)[(*n)++] = (struct model_fact){.key = id, .value = value};
 }
 
 void build_fact(struct build *build, const char *key, uint32_t value)

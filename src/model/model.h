@@ -148,7 +148,7 @@ struct model_file {
     uint64_t size;
 };
 
-struct fact {
+struct model_fact {
     uint32_t key;   /* string id */
     uint32_t value; /* value id */
 };
@@ -162,9 +162,10 @@ struct model {
     /* What was opened. */
     const char *path;   /* as the user gave it */
     const char *format; /* "torch zip", as people say it */
-    struct fact *facts; /* what is worth telling of the container: entries, protocol */
+    struct model_fact
+        *facts; /* what is worth telling of the container: entries, protocol */
     uint32_t n_facts, facts_room;
-    struct fact *metadata; /* what the file carries for its users: __metadata__ */
+    struct model_fact *metadata; /* what the file carries for its users: __metadata__ */
     uint32_t n_metadata, metadata_room;
     struct model_file *files;
     uint32_t n_files, files_room;

@@ -110,7 +110,7 @@ struct place_row {
 };
 struct fact_row {
     uint8_t kind;
-    struct fact fact;
+    struct model_fact fact;
 };
 struct finding_row {
     struct str code, severity, text;

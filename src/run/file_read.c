@@ -112,7 +112,7 @@ static const char *take_plain(struct scope_read *read, uint32_t i, void *row)
 
 static const char *take_fact(struct scope_read *read, uint32_t i, void *row)
 {
-    read->run->facts[i] = *(const struct fact *)row;
+    read->run->facts[i] = *(const struct model_fact *)row;
     read->run->n_facts++;
     return NULL;
 }

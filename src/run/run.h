@@ -207,7 +207,8 @@ struct run {
     uint32_t n_dims;
     uint32_t *devices; /* string ids */
     uint32_t n_devices;
-    struct fact *facts; /* strings and values of the run: torch, python, threads, mode,
+    struct model_fact
+        *facts; /* strings and values of the run: torch, python, threads, mode,
                            when, host times only, ... */
     uint32_t n_facts;
 

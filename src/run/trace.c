@@ -628,7 +628,7 @@ void trace_fact(struct trace *trace, const char *key, uint32_t value)
     }
     if (arena_room(&trace->arena, &trace->facts, trace->n_facts, &trace->facts_room,
                    sizeof *trace->facts) == 0)
-        trace->facts[trace->n_facts++] = (struct fact){.key = id, .value = value};
+        trace->facts[trace->n_facts++] = (struct model_fact){.key = id, .value = value};
 }
 
 void trace_fact_text(struct trace *trace, const char *key, const char *text)

@@ -241,7 +241,7 @@ static int tell_forward(struct finish *f)
     const struct trace *trace = f->trace;
     struct run *run = f->run;
     uint64_t ns = trace->forward_ns;
-    struct fact fact;
+    struct model_fact fact;
 
     if (f->n_order == 0)
         return 0;

@@ -168,7 +168,7 @@ struct trace {
     uint32_t n_kept, kept_room;
     uint32_t *devices;
     uint32_t n_devices, devices_room;
-    struct fact *facts;
+    struct model_fact *facts;
     uint32_t n_facts, facts_room;
 
     /* What could not be held. */

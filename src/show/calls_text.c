@@ -4,7 +4,6 @@
 #include "show/statistics.h"
 #include "text/text.h"
 
-#define KIND_CELLS  9
 #define PATH_CELLS  10 /* at least; wider for names, up to */
 #define PATH_MOST   28
 #define MOST_SHAPES 3 /* of merged calls */
@@ -63,48 +62,54 @@ static void add_remarks(struct buf *to, const struct run *run, const struct run_
         buf_text(to, "  a sum over equal arguments");
 }
 
-/* "  in  x  " */
-static void begin_line(struct buf *to, const struct run *run, unsigned kind,
-                       uint32_t path, size_t path_cells)
+static const char *const kind_labels[] = {"  in", "  out", "  grad out", "  grad in"};
+
+static void add_path(struct buf *to, const struct run *run, uint32_t path, size_t cells)
 {
-    static const char *const names[] = {"in", "out", "grad out", "grad in"};
     struct buf cell = BUF_INIT;
 
-    buf_text(to, "  ");
-    text_pad(to, str_of(names[kind & 3]), KIND_CELLS);
     escape_terminal(&cell, run_string(run, path));
-    text_pad(to, buf_span(&cell), path_cells);
+    text_pad(to, buf_span(&cell), cells);
     buf_char(to, ' ');
     buf_release(&cell);
 }
 
+static enum colour stats_role(const struct run *run, uint32_t stats)
+{
+    return stats != RUN_NONE &&
+                   stats_finite(&run->stats[stats]) < run->stats[stats].count
+               ? COLOUR_ALARM
+               : COLOUR_NONE;
+}
+
 /* "  in  x  1×64×56×56  float32  min -2.1  max 3.0  mean 0.01  std 1.2" */
-static void value_line(struct buf *to, const struct run *run, const struct run_io *io,
+static void value_fact(struct facts *to, const struct run *run, const struct run_io *io,
                        size_t path_cells, bool before)
 {
+    const char *label = kind_labels[io->kind & 3];
     const struct run_value *value;
     struct buf cell = BUF_INIT;
 
-    begin_line(to, run, io->kind, io->path, path_cells);
+    add_path(&to->text, run, io->path, path_cells);
     if (io->value == RUN_NONE) {
-        buf_text(to, "no tensor\n");
-        buf_release(&cell);
+        buf_text(&to->text, "no tensor");
+        fact_end(to, label, COLOUR_NONE);
         return;
     }
     value = &run->values[io->value];
     run_shape(&cell, run, io->value);
-    text_pad(to, buf_span(&cell), SHAPE_CELLS);
-    buf_printf(to, " %s", dtype_name(value->dtype));
+    text_pad(&to->text, buf_span(&cell), SHAPE_CELLS);
+    buf_printf(&to->text, " %s", dtype_name(value->dtype));
     if (before) {
-        buf_text(to, "  the same as above");
+        buf_text(&to->text, "  the same as above");
     } else if (value->stats != RUN_NONE) {
-        add_stats(to, &run->stats[value->stats]);
+        add_stats(&to->text, &run->stats[value->stats]);
     } else if (value->why) {
-        buf_text(to, "  ");
-        escape_terminal(to, run_string(run, value->why));
+        buf_text(&to->text, "  ");
+        escape_terminal(&to->text, run_string(run, value->why));
     }
-    add_remarks(to, run, io, value);
-    buf_char(to, '\n');
+    add_remarks(&to->text, run, io, value);
+    fact_end(to, label, before ? COLOUR_NONE : stats_role(run, value->stats));
     buf_release(&cell);
 }
 
@@ -173,52 +178,53 @@ static size_t path_cells(const struct run *run, const struct run_call *call)
 }
 
 /* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. */
-static void call_lines(struct buf *to, const struct run *run, uint32_t c)
+static void call_facts(struct facts *to, const struct run *run, uint32_t c)
 {
     const struct run_call *call = &run->calls[c];
     size_t cells = path_cells(run, call);
+    struct buf *text = &to->text;
 
-    buf_text(to, "call ");
-    text_commas(to, (uint64_t)call->number + 1);
+    buf_text(text, "call ");
+    text_commas(text, (uint64_t)call->number + 1);
     if (call->line) {
-        buf_text(to, " (");
-        escape_terminal(to, run_string(run, call->line));
-        buf_char(to, ')');
+        buf_text(text, " (");
+        escape_terminal(text, run_string(run, call->line));
+        buf_char(text, ')');
     }
-    add_time(to, "", run_inclusive(call));
+    add_time(text, "", run_inclusive(call));
     if (call->children_ns > 0)
-        add_time(to, "self ", run_exclusive(call));
-    add_time(to, "backward ", call->backward_ns);
-    add_time(to, "device ", call->device_ns);
-    buf_text(to, call->flags & RUN_TRAINING ? "  train" : "  eval");
-    add_flags(to, call->flags);
-    buf_char(to, '\n');
+        add_time(text, "self ", run_exclusive(call));
+    add_time(text, "backward ", call->backward_ns);
+    add_time(text, "device ", call->device_ns);
+    buf_text(text, call->flags & RUN_TRAINING ? "  train" : "  eval");
+    add_flags(text, call->flags);
+    fact_end(to, NULL, COLOUR_NONE);
     for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
         for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
             if (run->ios[i].kind == kind)
-                value_line(to, run, &run->ios[i], cells, shown_before(run, call, i));
+                value_fact(to, run, &run->ios[i], cells, shown_before(run, call, i));
     if (!(call->flags & RUN_RAISED))
         return;
-    buf_text(to, "  ✗ ");
+    buf_text(text, "  ✗ ");
     if (call->error) {
-        buf_text(to, "raised ");
-        escape_terminal(to, run_string(run, call->error));
+        buf_text(text, "raised ");
+        escape_terminal(text, run_string(run, call->error));
     } else {
-        buf_text(to, "did not come back");
+        buf_text(text, "did not come back");
     }
-    buf_char(to, '\n');
+    fact_end(to, NULL, COLOUR_ALARM);
 }
 
 /* ---- merged calls ---- */
 
 /* "  in  x  4×2, 8×2  min 0  max 3  mean 1  std 1", of all of them together */
-static void merged_line(struct buf *to, const struct run *run,
+static void merged_fact(struct facts *to, const struct run *run,
                         const struct run_merged_io *io, size_t cells)
 {
     const int64_t *shape = run->dims + io->shapes;
     struct buf cell = BUF_INIT;
 
-    begin_line(to, run, io->kind, io->path, cells);
+    add_path(&to->text, run, io->path, cells);
     for (uint32_t i = 0; i < io->n_shapes; i++, shape += 1 + shape[0]) {
         buf_text(&cell, i > 0 ? ", " : "");
         if (i == MOST_SHAPES) {
@@ -230,43 +236,44 @@ static void merged_line(struct buf *to, const struct run *run,
     }
     if (io->n_shapes == 0)
         buf_text(&cell, "no tensor");
-    text_pad(to, buf_span(&cell), io->stats == RUN_NONE ? 0 : SHAPE_CELLS);
+    text_pad(&to->text, buf_span(&cell), io->stats == RUN_NONE ? 0 : SHAPE_CELLS);
     if (io->stats != RUN_NONE)
-        add_stats(to, &run->stats[io->stats]);
-    buf_char(to, '\n');
+        add_stats(&to->text, &run->stats[io->stats]);
+    fact_end(to, kind_labels[io->kind & 3], stats_role(run, io->stats));
     buf_release(&cell);
 }
 
 /* "236 calls are merged, 27.47μs to 8.16ms each", then their values. */
-static void merged_lines(struct buf *to, const struct run *run,
+static void merged_facts(struct facts *to, const struct run *run,
                          const struct run_merged *merged)
 {
     size_t cells = merged->newest < run->n_calls
                        ? path_cells(run, &run->calls[merged->newest])
                        : PATH_CELLS;
 
-    text_plural(to, merged->calls, "call is", "calls are");
-    buf_text(to, " merged");
+    text_plural(&to->text, merged->calls, "call is", "calls are");
+    buf_text(&to->text, " merged");
     if (merged->most_ns >= 1000) {
-        buf_text(to, ", ");
-        run_time(to, merged->least_ns);
-        buf_text(to, " to ");
-        run_time(to, merged->most_ns);
-        buf_text(to, " each");
+        buf_text(&to->text, ", ");
+        run_time(&to->text, merged->least_ns);
+        buf_text(&to->text, " to ");
+        run_time(&to->text, merged->most_ns);
+        buf_text(&to->text, " each");
     }
-    buf_char(to, '\n');
+    fact_end(to, NULL, COLOUR_NONE);
     for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
         for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++)
             if (run->merged_ios[i].kind == kind)
-                merged_line(to, run, &run->merged_ios[i], cells);
+                merged_fact(to, run, &run->merged_ios[i], cells);
 }
 
 /* ---- all calls ---- */
 
 /* "3 calls, 8.37ms in all, 2.79ms each; 8.37ms by itself, 2% of run" */
-static void title_line(struct buf *to, const struct show *show, uint32_t place)
+static void title_fact(struct facts *facts, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
+    struct buf *to = &facts->text;
 
     text_plural(to, at->calls, "call", "calls");
     buf_text(to, ", ");
@@ -284,30 +291,31 @@ static void title_line(struct buf *to, const struct show *show, uint32_t place)
         run_share(to, at->self_ns, show->activity->total_ns);
         buf_text(to, " of run");
     }
-    buf_char(to, '\n');
+    fact_end(facts, NULL, COLOUR_NONE);
 }
 
-/* Why there is nothing to list. */
-static void no_calls_line(struct buf *to, const struct show *show, uint32_t place)
+bool calls_none(struct buf *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
     const struct object *object = place_object(show->model, place);
 
     if (at->flags & ACTIVITY_NOT_REACHED) {
-        buf_text(to, "not reached: an exception came first\n");
+        buf_text(to, "not reached: an exception came first");
     } else if (at->gap != RUN_NONE) {
         const struct run_gap *gap = &show->session->run->gaps[at->gap];
 
         escape_terminal(to, run_string(show->session->run, gap->text));
-        buf_char(to, '\n');
     } else if (show->model->flags[place] & PLACE_AGAIN && object) {
         buf_text(to, "its calls stand at ");
         run_place(to, show, object->place);
-        buf_char(to, '\n');
+    } else {
+        return false;
     }
+    return true;
 }
 
-void calls_text(struct buf *to, const struct show *show, uint32_t place, uint32_t most)
+void calls_facts(struct facts *to, const struct show *show, uint32_t place,
+                 uint32_t most)
 {
     struct run *run = show->session->run;
     const struct activity *at = &show->activity->at[place];
@@ -315,25 +323,27 @@ void calls_text(struct buf *to, const struct show *show, uint32_t place, uint32_
     uint32_t shown = 0, more, c;
 
     if (at->calls == 0) {
-        no_calls_line(to, show, place);
+        calls_none(&to->text, show, place);
+        fact_end(to, NULL, COLOUR_NONE);
         return;
     }
-    title_line(to, show, place);
+    title_fact(to, show, place);
     for (c = run_first_call(run, show->model->object[place]);
          c != RUN_NONE && shown + 1 < most; c = run_next_call(run, c)) {
         if (run->calls[c].place != place || c == at->newest)
             continue;
-        call_lines(to, run, c);
+        call_facts(to, run, c);
         shown++;
     }
     merged = run_merged_with(run, at->newest);
     more = at->calls - shown - (merged ? merged->calls : 1);
     if (more > 0) {
-        buf_text(to, "… ");
-        text_commas(to, more);
-        buf_text(to, " more\n");
+        buf_text(&to->text, "… ");
+        text_commas(&to->text, more);
+        buf_text(&to->text, " more");
+        fact_end(to, NULL, COLOUR_NONE);
     }
     if (merged)
-        merged_lines(to, run, merged);
-    call_lines(to, run, at->newest);
+        merged_facts(to, run, merged);
+    call_facts(to, run, at->newest);
 }

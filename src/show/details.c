@@ -5,12 +5,8 @@
 #include "text/text.h"
 
 #define VALUE_BYTES_SHOWN 4000u    /* of a value among others */
+#define MOST_TIES         100u     /* other places of a tensor */
 #define VALUE_WHOLE       1000000u /* of a value by itself */
-
-static void begin_line(struct buf *to, const char *label)
-{
-    text_pad(to, str_of(label), 11);
-}
 
 static void add_path(struct buf *to, const struct model *model, uint32_t place)
 {
@@ -21,28 +17,24 @@ static void add_path(struct buf *to, const struct model *model, uint32_t place)
     buf_release(&path);
 }
 
-static void add_line(struct buf *to, const char *label, struct str text)
+static void text_fact(struct facts *to, const char *label, struct str text)
 {
-    if (text.len == 0)
-        return;
-    begin_line(to, label);
-    escape_terminal(to, text);
-    buf_char(to, '\n');
+    escape_terminal(&to->text, text);
+    fact_end(to, label, COLOUR_NONE);
 }
 
-static void add_value_line(struct buf *to, const char *label, const struct model *model,
-                           uint32_t value)
+static void value_fact(struct facts *to, const char *label, const struct model *model,
+                       uint32_t value)
 {
     if (value == VALUE_ID_NONE)
         return;
-    begin_line(to, label);
-    value_show(to, model, value, VALUE_BYTES_SHOWN);
-    buf_char(to, '\n');
+    value_show(&to->text, model, value, VALUE_BYTES_SHOWN);
+    fact_end(to, label, COLOUR_NONE);
 }
 
 /* ---- a tensor ---- */
 
-static void memory_line(struct buf *to, const struct model *model,
+static void memory_fact(struct facts *to, const struct model *model,
                         const struct tensor *tensor)
 {
     const struct storage *storage;
@@ -52,51 +44,44 @@ static void memory_line(struct buf *to, const struct model *model,
     if (tensor->layout != LAYOUT_STRIDED || tensor->storage == NO_STORAGE)
         return;
     storage = &model->storages[tensor->storage];
-    begin_line(to, "strides");
     for (int i = 0; i < tensor->rank; i++)
-        buf_printf(to, "%s%lld", i == 0 ? "[" : ", ",
+        buf_printf(&to->text, "%s%lld", i == 0 ? "[" : ", ",
                    (long long)tensor_strides(model, tensor)[i]);
-    buf_text(to, tensor->rank > 0 ? "]" : "[]");
-    buf_printf(to, "  offset %llu  storage ", (unsigned long long)tensor->offset);
+    buf_text(&to->text, tensor->rank > 0 ? "]" : "[]");
+    buf_printf(&to->text, "  offset %llu  storage ",
+               (unsigned long long)tensor->offset);
     name = storage_name(model, storage, text);
     if (name.len > 0)
-        escape_terminal(to, name);
+        escape_terminal(&to->text, name);
     else
-        buf_printf(to, "%u", tensor->storage);
-    buf_text(to, ", ");
-    text_bytes(to, storage->bytes);
-    buf_char(to, '\n');
+        buf_printf(&to->text, "%u", tensor->storage);
+    buf_text(&to->text, ", ");
+    text_bytes(&to->text, storage->bytes);
+    fact_end(to, "strides", COLOUR_NONE);
 }
 
-static void ties_line(struct buf *to, const struct model *model, uint32_t place)
+/* The first place of a tensor is where it is counted, so the others are tied to it. */
+static void ties_facts(struct facts *to, const struct model *model, uint32_t place)
 {
-    uint32_t first = place_tensor(model, place)->place, other;
+    const struct tensor *tensor = place_tensor(model, place);
+    uint32_t p = tensor->place, n = 0;
 
-    if (first != place) {
-        begin_line(to, "tied");
-        buf_text(to, "to ");
-        add_path(to, model, first);
-        buf_char(to, '\n');
+    for (; p != NO_PLACE && n < MOST_TIES; p = tensor_next_place(model, p)) {
+        if (p == place)
+            continue;
+        buf_text(&to->text, p == tensor->place ? "to " : "also ");
+        add_path(&to->text, model, p);
+        fact_end(to, n++ == 0 ? "tied" : "", COLOUR_NONE)->target = p;
     }
-    other = tensor_next_place(model, first);
-    if (first != place || other == NO_PLACE)
-        return;
-    begin_line(to, "tied");
-    buf_text(to, "also ");
-    for (uint32_t n = 0; other != NO_PLACE && n < MOST_TIES; n++) {
-        buf_text(to, n > 0 ? ", " : "");
-        add_path(to, model, other);
-        other = tensor_next_place(model, other);
+    if (tensor->places > n + 1) {
+        buf_text(&to->text, "… ");
+        text_commas(&to->text, tensor->places - n - 1);
+        buf_text(&to->text, " more");
+        fact_end(to, "", COLOUR_NONE);
     }
-    if (other != NO_PLACE) {
-        buf_text(to, ", … ");
-        text_commas(to, place_tensor(model, place)->places - 1 - MOST_TIES);
-        buf_text(to, " more");
-    }
-    buf_char(to, '\n');
 }
 
-static void parts_lines(struct buf *to, const struct model *model, uint32_t place)
+static void parts_facts(struct facts *to, const struct model *model, uint32_t place)
 {
     uint32_t part;
 
@@ -107,26 +92,26 @@ static void parts_lines(struct buf *to, const struct model *model, uint32_t plac
         if (model->kind[part] != PLACE_TENSOR)
             continue;
         tensor = place_tensor(model, part);
-        begin_line(to, "part");
-        add_path(to, model, part);
-        buf_text(to, "  ");
-        text_shape(to, tensor_shape(model, tensor), tensor->rank);
-        buf_printf(to, " %s\n", dtype_name(tensor->dtype));
+        add_path(&to->text, model, part);
+        buf_text(&to->text, "  ");
+        text_shape(&to->text, tensor_shape(model, tensor), tensor->rank);
+        buf_printf(&to->text, " %s", dtype_name(tensor->dtype));
+        fact_end(to, "part", COLOUR_NONE)->target = part;
     }
 }
 
-static void role_line(struct buf *to, const struct tensor *tensor)
+static void role_fact(struct facts *to, const struct tensor *tensor)
 {
     static const char *const roles[] = {"parameter", "buffer", "optimizer state",
                                         "plain tensor"};
 
-    begin_line(to, "role");
-    buf_text(to, roles[tensor->role & 3]);
+    buf_text(&to->text, roles[tensor->role & 3]);
     if (tensor->flags & TENSOR_ROLE_GUESSED)
-        buf_text(to, ", told by name");
+        buf_text(&to->text, ", told by name");
     if (tensor->flags & TENSOR_GRAD_KNOWN)
-        buf_text(to, tensor->flags & TENSOR_GRAD ? ", requires grad" : ", no grad");
-    buf_char(to, '\n');
+        buf_text(&to->text,
+                 tensor->flags & TENSOR_GRAD ? ", requires grad" : ", no grad");
+    fact_end(to, "role", COLOUR_NONE);
 }
 
 /* Views that torch only marks: what is stored is not what is meant. */
@@ -144,7 +129,7 @@ static const char *lazy_name(const struct tensor *tensor)
     }
 }
 
-void details_tensor(struct buf *to, const struct show *show, uint32_t place, bool all)
+void details_tensor(struct facts *to, const struct show *show, uint32_t place, bool all)
 {
     static const char *const layouts[] = {"",
                                           "sparse, COO",
@@ -159,68 +144,72 @@ void details_tensor(struct buf *to, const struct show *show, uint32_t place, boo
     struct str device = tensor_device(model, tensor);
 
     if (all)
-        role_line(to, tensor);
+        role_fact(to, tensor);
     if (all || !tensor_contiguous(model, tensor))
-        memory_line(to, model, tensor);
-    add_line(to, "layout", str_of(layouts[tensor->layout & 7]));
-    add_line(to, "meant", str_of(lazy_name(tensor)));
+        memory_fact(to, model, tensor);
+    text_fact(to, "layout", str_of(layouts[tensor->layout & 7]));
+    text_fact(to, "meant", str_of(lazy_name(tensor)));
     if (all || (device.len > 0 && !str_is(device, "cpu")))
-        add_line(to, show->activity ? "device" : "saved from", device);
+        text_fact(to, show->activity ? "device" : "saved from", device);
     if (tensor->class_id != NO_CLASS && all)
-        add_line(to, "class",
-                 model_string(model, model->classes[tensor->class_id].name));
+        text_fact(to, "class",
+                  model_string(model, model->classes[tensor->class_id].name));
     if (model->n_files > 1 && tensor->storage != NO_STORAGE &&
         model->storages[tensor->storage].file < model->n_files)
-        add_line(to, "in",
-                 model_string(
-                     model, model->files[model->storages[tensor->storage].file].name));
-    add_value_line(to, "more", model, tensor->extra);
-    ties_line(to, model, place);
-    parts_lines(to, model, place);
+        text_fact(to, "in",
+                  model_string(
+                      model, model->files[model->storages[tensor->storage].file].name));
+    value_fact(to, "more", model, tensor->extra);
+    ties_facts(to, model, place);
+    parts_facts(to, model, place);
 }
 
 /* ---- a module or group ---- */
 
-/* Its name and its label, as in the tree: "conv1  Conv2d(3→64, 7×7)". */
-static void title_label(struct buf *to, const struct show *show, uint32_t place)
+/* Its label, as in the tree: "conv1  Conv2d(3→64, 7×7)". */
+static void title_label(struct buf *to, const struct show *show, uint32_t place,
+                        bool named)
 {
     struct row row = {.place = place, .count = 1, .above = NO_ROW};
     struct label label = {0};
 
     label_make(&label, show, &row, LABEL_PATH);
     buf_clear(&label.sign);
-    buf_clear(&label.tail); /* has a line of its own */
-    label.joint = "  ";
+    buf_clear(&label.tail); /* is a fact of its own */
+    if (!named)
+        buf_clear(&label.name);
+    label.joint = named ? "  " : "";
     label.always = false;
     label_write(to, &label, 0);
     label_release(&label);
 }
 
-/* "  25,557,032 params  97.7MB". In brackets is what is counted elsewhere; what can
+/* "25,557,032 params  97.7MB". In brackets is what is counted elsewhere; what can
  * have no numbers has none. */
-static void title_numbers(struct buf *to, const struct show *show, uint32_t place)
+static void title_numbers(struct facts *facts, const struct show *show, uint32_t place)
 {
     const struct place_counts *places = &show->session->places;
     uint64_t params = counts_params(places, place), bytes = counts_bytes(places, place);
     uint64_t tied_params = show->tied_params ? show->tied_params[place] : 0;
     uint64_t tied_bytes = show->tied_bytes ? show->tied_bytes[place] : 0;
+    struct buf *to = &facts->text;
     bool module = show->model->kind[place] == PLACE_MODULE;
 
     if (params == 0 && tied_params > 0) {
-        buf_text(to, "  (");
+        buf_text(to, fact_is_empty(facts) ? "(" : "  (");
         text_commas(to, tied_params);
         buf_text(to, " params)");
     } else if (params > 0 || module) {
-        buf_text(to, "  ");
+        buf_text(to, fact_is_empty(facts) ? "" : "  ");
         text_commas(to, params);
         buf_text(to, " params");
     }
     if (bytes == 0 && tied_bytes > 0) {
-        buf_text(to, "  (");
+        buf_text(to, fact_is_empty(facts) ? "(" : "  (");
         text_bytes(to, tied_bytes);
         buf_char(to, ')');
     } else if (bytes > 0 || module) {
-        buf_text(to, "  ");
+        buf_text(to, fact_is_empty(facts) ? "" : "  ");
         text_bytes(to, bytes);
     }
 }
@@ -231,37 +220,92 @@ static bool is_builtin(struct str class_name)
     return str_find_char(class_name, '.') < 0;
 }
 
-static void object_lines(struct buf *to, const struct show *show, uint32_t place,
+static void class_facts(struct facts *to, const struct model *model,
+                        const struct object *object)
+{
+    const struct class_info *info = &model->classes[object->class_id];
+    const uint32_t *bases;
+
+    if (!is_builtin(model_string(model, info->name)))
+        text_fact(to, "class", model_string(model, info->name));
+    if (value_at(&model->values, info->bases)->kind != VALUE_LIST)
+        return;
+    bases = value_items(&model->values, info->bases);
+    for (uint32_t i = 0; i < value_at(&model->values, info->bases)->n; i++) {
+        buf_text(&to->text, i > 0 ? ", " : "");
+        escape_terminal(&to->text, value_text(&model->values, bases[i]));
+    }
+    fact_end(to, "bases", COLOUR_NONE);
+}
+
+static bool is_empty_value(const struct model *model, uint32_t value)
+{
+    return value == VALUE_ID_NONE || value_at(&model->values, value)->n == 0;
+}
+
+static void object_facts(struct facts *to, const struct show *show, uint32_t place,
                          const struct object *object)
 {
     const struct model *model = show->model;
     const struct class_info *info =
         object->class_id == NO_CLASS ? NULL : &model->classes[object->class_id];
 
-    if (info && !object->guessed && !is_builtin(model_string(model, info->name)))
-        add_line(to, "class", model_string(model, info->name));
+    if (info && !object->guessed)
+        class_facts(to, model, object);
     if (model->flags[place] & PLACE_AGAIN) {
-        begin_line(to, "same as");
-        add_path(to, model, object->place);
-        buf_char(to, '\n');
+        add_path(&to->text, model, object->place);
+        fact_end(to, "same as", COLOUR_NONE)->target = object->place;
     }
-    if (!object->guessed)
-        add_value_line(to, "arguments", model, object->args);
+    if (!object->guessed && !is_empty_value(model, object->args))
+        value_fact(to, "arguments", model, object->args);
     if (object->training >= 0)
-        add_line(to, "training", object->training ? STR("True") : STR("False"));
-    add_value_line(to, "hooks", model, object->hooks);
+        text_fact(to, "training", object->training ? STR("True") : STR("False"));
+    value_fact(to, "hooks", model, object->hooks);
     if (object->version) {
-        begin_line(to, "version");
-        buf_printf(to, "%u\n", object->version);
+        buf_printf(&to->text, "%u", object->version);
+        fact_end(to, "version", COLOUR_NONE);
     }
-    add_value_line(to, "hidden", model, object->hidden);
+    value_fact(to, "hidden", model, object->hidden);
     if (info && info->file) {
-        begin_line(to, "written in");
-        escape_terminal(to, model_string(model, info->file));
+        escape_terminal(&to->text, model_string(model, info->file));
         if (info->line)
-            buf_printf(to, ":%u", info->line);
-        buf_char(to, '\n');
+            buf_printf(&to->text, ":%u", info->line);
+        fact_end(to, "written in", COLOUR_NONE);
     }
+}
+
+/* How much of what is below is trained, where that is known. */
+static void trained_fact(struct facts *to, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    struct counts counts = {0};
+
+    for (uint32_t p = place; p < model->end[place]; p++) {
+        const struct tensor *tensor;
+
+        if (model->kind[p] != PLACE_TENSOR || !counts_here(model, p))
+            continue;
+        tensor = place_tensor(model, p);
+        if (tensor->role != ROLE_PARAMETER)
+            continue;
+        counts.params += counts_elements(model, p);
+        if (!(tensor->flags & TENSOR_GRAD_KNOWN))
+            continue;
+        counts.grad_known++;
+        *(tensor->flags & TENSOR_GRAD ? &counts.trainable : &counts.frozen) +=
+            counts_elements(model, p);
+    }
+    if (counts.grad_known == 0)
+        return;
+    if (counts.trainable == counts.params || counts.frozen == counts.params) {
+        buf_text(&to->text, counts.trainable == counts.params ? "all" : "nothing");
+    } else {
+        text_commas(&to->text, counts.trainable);
+        buf_text(&to->text, " of ");
+        text_commas(&to->text, counts.params);
+    }
+    buf_text(&to->text, counts.trainable == 0 ? ": frozen" : " trainable");
+    fact_end(to, "trained", COLOUR_NONE);
 }
 
 /* Elements of a tensor, parameters of what holds some, and the bytes of both, as the
@@ -285,32 +329,34 @@ static void child_numbers(struct buf *to, const struct show *show, uint32_t chil
         to->len--;
 }
 
-static void child_label(struct buf *to, const struct show *show, uint32_t child,
+/* Gives whether it is tied to something. */
+static bool child_label(struct buf *to, const struct show *show, uint32_t child,
                         size_t cells)
 {
     struct row row = {.place = child, .count = 1, .above = NO_ROW};
     struct label label = {0};
+    bool tied;
 
     label_make(&label, show, &row, LABEL_NAME);
     label_write(to, &label, (unsigned)cells);
+    tied = label.tail.len > 0;
     label_release(&label);
+    return tied;
 }
 
 #define NUMBER_CELLS 20
 #define LEAST_CELLS  12
 #define LABEL_CELLS  60 /* wider labels push their numbers to the right */
 
-/* In columns. */
-void details_children(struct buf *to, const struct show *show, uint32_t place,
-                      uint32_t most, unsigned cells)
+/* The widest label that is not too wide to be followed by numbers. */
+static size_t labels_width(const struct show *show, uint32_t place, uint32_t most)
 {
     const struct model *model = show->model;
     struct buf text = BUF_INIT;
-    size_t width = 0,
-           room = cells > NUMBER_CELLS + LEAST_CELLS ? cells - NUMBER_CELLS : 0;
-    uint32_t child, n = 0;
+    size_t width = 0;
+    uint32_t n = 0;
 
-    for (child = place_first(model, place); child != NO_PLACE && n < most;
+    for (uint32_t child = place_first(model, place); child != NO_PLACE && n < most;
          child = place_next(model, child), n++) {
         size_t own;
 
@@ -319,84 +365,110 @@ void details_children(struct buf *to, const struct show *show, uint32_t place,
         own = text_width(buf_span(&text));
         width = own > width && own <= LABEL_CELLS ? own : width;
     }
-    width = room > 0 && width > room ? room : width;
-    for (child = place_first(model, place), n = 0; child != NO_PLACE && n < most;
-         child = place_next(model, child), n++) {
-        bool alone = model->kind[child] == PLACE_VALUE;
+    buf_release(&text);
+    return width;
+}
 
+/* "conv1: Conv2d(3→64, 7×7)     9.4K     36.8KB" */
+static void add_child(struct buf *to, const struct show *show, uint32_t child,
+                      size_t width, size_t room, size_t cells)
+{
+    struct buf text = BUF_INIT;
+    bool alone = show->model->kind[child] == PLACE_VALUE;
+    bool tied = child_label(&text, show, child, alone ? cells : 0);
+
+    /* As in the tree, a tied tensor shows what it is tied to instead of its size. */
+    alone |= room > 0 && text_width(buf_span(&text)) > room && tied;
+    if (room > 0 && text_width(buf_span(&text)) > (alone ? cells : room)) {
         buf_clear(&text);
-        child_label(&text, show, child, alone ? cells : 0);
-        /* As in the tree, a tied tensor says to what rather than how much. */
-        alone |= room > 0 && text_width(buf_span(&text)) > room &&
-                 str_starts(buf_span(&text), STR("⇄"));
-        if (room > 0 && text_width(buf_span(&text)) > (alone ? cells : room)) {
-            buf_clear(&text);
-            child_label(&text, show, child, alone ? cells : room);
-        }
-        buf_text(to, "  ");
-        text_pad(to, buf_span(&text), alone ? 0 : width);
-        if (!alone)
-            child_numbers(to, show, child);
-        buf_char(to, '\n');
+        child_label(&text, show, child, alone ? cells : room);
+    }
+    text_pad(to, buf_span(&text), alone ? 0 : width);
+    if (!alone)
+        child_numbers(to, show, child);
+    buf_release(&text);
+}
+
+void details_children(struct lines *to, const struct show *show, uint32_t place,
+                      uint32_t most, unsigned indent, unsigned cells)
+{
+    const struct model *model = show->model;
+    size_t room = cells > NUMBER_CELLS + LEAST_CELLS ? cells - NUMBER_CELLS : 0;
+    size_t width = labels_width(show, place, most);
+    struct buf text = BUF_INIT;
+    uint32_t child, n = 0;
+
+    width = room > 0 && width > room ? room : width;
+    for (child = place_first(model, place); child != NO_PLACE && n < most;
+         child = place_next(model, child), n++) {
+        buf_clear(&text);
+        buf_fill(&text, ' ', indent);
+        add_child(&text, show, child, width, room, cells);
+        lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+        lines_end_target(to, child);
     }
     for (n = 0; child != NO_PLACE; child = place_next(model, child))
         n++;
     if (n > 0) {
-        buf_text(to, "  … ");
-        text_commas(to, n);
-        buf_text(to, " more\n");
+        buf_clear(&text);
+        buf_fill(&text, ' ', indent);
+        buf_text(&text, "… ");
+        text_commas(&text, n);
+        buf_text(&text, " more");
+        lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+        lines_end(to);
     }
     buf_release(&text);
 }
 
-/* The text of its class, line by line, so that nothing in it reaches the terminal. */
-static void source_lines(struct buf *to, const struct model *model,
-                         const struct object *object)
+/* Line by line, so that nothing in it reaches the terminal. */
+void details_source(struct lines *to, const struct show *show, uint32_t place)
 {
+    const struct model *model = show->model;
+    const struct object *object = place_object(model, place);
+    struct buf text = BUF_INIT;
     struct str rest, line;
 
     if (!object || object->class_id == NO_CLASS ||
         !model->classes[object->class_id].source)
         return;
-    buf_text(to, "source\n");
+    lines_text(to, COLOUR_NONE, "source");
+    lines_end(to);
     rest = model_string(model, model->classes[object->class_id].source);
     while (str_split(&rest, '\n', &line)) {
         if (!rest.at && line.len == 0)
             break;
-        buf_text(to, "  ");
-        escape_terminal(to, line);
-        buf_char(to, '\n');
+        buf_clear(&text);
+        escape_terminal(&text, line);
+        lines_text(to, COLOUR_NONE, line.len > 0 ? "  " : "");
+        lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+        lines_end(to);
     }
+    buf_release(&text);
 }
 
-void details_head(struct buf *to, const struct show *show, uint32_t place)
+void details_module(struct facts *to, const struct show *show, uint32_t place,
+                    bool named)
 {
     const struct object *object = place_object(show->model, place);
     uint64_t tensors = counts_tensors(&show->session->places, place);
 
-    title_label(to, show, place);
+    title_label(&to->text, show, place, named);
     title_numbers(to, show, place);
-    buf_char(to, '\n');
+    fact_end(to, NULL, COLOUR_NONE);
     if (object)
-        object_lines(to, show, place, object);
+        object_facts(to, show, place, object);
     if (tensors > 0) {
-        begin_line(to, "holds");
-        text_plural(to, tensors, "tensor", "tensors");
-        buf_char(to, '\n');
+        text_plural(&to->text, tensors, "tensor", "tensors");
+        fact_end(to, "holds", COLOUR_NONE);
     }
+    trained_fact(to, show, place);
 }
 
-void details_module(struct buf *to, const struct show *show, uint32_t place)
+void details_value(struct facts *to, const struct show *show, uint32_t place)
 {
-    details_head(to, show, place);
-    details_children(to, show, place, UINT32_MAX, 0);
-    source_lines(to, show->model, place_object(show->model, place));
-}
-
-void details_value(struct buf *to, const struct show *show, uint32_t place)
-{
-    add_path(to, show->model, place);
-    buf_text(to, ": ");
-    value_show(to, show->model, show->model->object[place], VALUE_WHOLE);
-    buf_char(to, '\n');
+    add_path(&to->text, show->model, place);
+    buf_text(&to->text, ": ");
+    value_show(&to->text, show->model, show->model->object[place], VALUE_WHOLE);
+    fact_end(to, NULL, COLOUR_NONE);
 }

@@ -1,6 +1,4 @@
 /* Details: what was found at a place, by the reader and in a run. */
-#include <stdio.h>
-
 #include "show/check_text.h"
 #include "show/details_in.h"
 #include "show/run_text.h"
@@ -14,22 +12,20 @@
 void details_findings(struct details *d, uint32_t place)
 {
     const struct model *model = d->show->model;
+    static const char *const labels[][2] = {[SEVERITY_NOTE] = {"- found", "-"},
+                                            [SEVERITY_WARNING] = {"! found", "!"},
+                                            [SEVERITY_ALARM] = {"✗ found", "✗"}};
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < model->n_findings && n < MOST_FINDINGS; i++) {
         const struct finding *finding = &model->findings[i];
-        struct buf text = BUF_INIT;
-        char label[16];
 
         if (finding->place != place && place != 0)
             continue;
-        snprintf(label, sizeof label, "%s %s", summary_finding_sign(finding->severity),
-                 n++ == 0 ? "found" : "");
-        check_finding(&text, model, finding);
-        details_line(d, label, summary_finding_colour(finding->severity),
-                     buf_span(&text),
-                     finding->place == FINDING_NOWHERE ? NO_TARGET : finding->place);
-        buf_release(&text);
+        check_finding(&d->facts.text, model, finding);
+        fact_end(&d->facts, labels[finding->severity][n++ > 0],
+                 summary_finding_colour(finding->severity))
+            ->target = finding->place == FINDING_NOWHERE ? NO_TARGET : finding->place;
     }
 }
 
@@ -37,22 +33,22 @@ void details_findings(struct details *d, uint32_t place)
 
 void details_measured(struct details *d, const struct measured *measured)
 {
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
-    measured_text(&text, d->explorer, measured);
-    if (text.len > 0)
-        details_line(d, measured->spoilt > 0 ? "✗ values" : "values",
-                     measured->spoilt > 0 ? COLOUR_ALARM : COLOUR_NONE, buf_span(&text),
-                     measured->spoilt > 0 ? measured->first : NO_TARGET);
-    buf_release(&text);
+    measured_text(text, d->explorer, measured);
+    fact_end(&d->facts, measured->spoilt > 0 ? "✗ values" : "values",
+             measured->spoilt > 0 ? COLOUR_ALARM : COLOUR_NONE)
+        ->target = measured->spoilt > 0 ? measured->first : NO_TARGET;
 }
 
 /* "-0.5444 … 0.4808   mean -0.01096   std 0.0888", as far as they were measured. */
-static void add_extremes(struct buf *to, const struct stats *stats)
+static void add_extremes(struct facts *facts, const struct stats *stats)
 {
+    struct buf *to = &facts->text;
+
     if (!stats_measured(stats))
         return;
-    buf_text(to, to->len > 0 ? ";   " : "");
+    buf_text(to, fact_is_empty(facts) ? "" : ";   ");
     statistics_extreme(to, stats, false);
     if (stats_finite(stats) < 2)
         return;
@@ -70,11 +66,11 @@ void details_tensor_values(struct details *d, uint32_t tensor)
     const struct stats *stats = session_known(d->show->session, tensor);
     bool spoilt = measured_spoilt(d->explorer, tensor), busy = false;
     const char *why = session_why(d->show->session, tensor);
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
     if (stats) {
-        run_not_finite(&text, stats->nan, stats->pos_inf + stats->neg_inf);
-        add_extremes(&text, stats);
+        run_not_finite(text, stats->nan, stats->pos_inf + stats->neg_inf);
+        add_extremes(&d->facts, stats);
     } else {
         if (!why && d->explorer->jobs)
             jobs_numbers(d->explorer->jobs, tensor, &busy, &why);
@@ -82,12 +78,10 @@ void details_tensor_values(struct details *d, uint32_t tensor)
             busy |= d->explorer->jobs && jobs_measuring(d->explorer->jobs);
             why = busy ? "being measured" : "not measured; 4 measures them";
         }
-        buf_text(&text, why ? why : "");
+        buf_text(text, why ? why : "");
     }
-    if (text.len > 0)
-        details_line(d, spoilt ? "✗ values" : "values",
-                     spoilt ? COLOUR_ALARM : COLOUR_NONE, buf_span(&text), NO_TARGET);
-    buf_release(&text);
+    fact_end(&d->facts, spoilt ? "✗ values" : "values",
+             spoilt ? COLOUR_ALARM : COLOUR_NONE);
 }
 
 /* --- What raised */
@@ -136,32 +130,28 @@ static void raised_lines(struct details *d, uint32_t place)
     const struct model *model = d->show->model;
     const struct run *run = d->show->session->run;
     uint32_t call = d->show->activity->at[place].newest, weight, value;
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
     if (run->calls[call].error)
-        escape_terminal(&text, run_string(run, run->calls[call].error));
+        escape_terminal(text, run_string(run, run->calls[call].error));
     else
-        buf_text(&text, run->calls[call].flags & RUN_ABORTED ? "it did not come back"
-                                                             : "an exception");
-    details_line(d, "✗ raised", COLOUR_ALARM, buf_span(&text), NO_TARGET);
-    buf_clear(&text);
+        buf_text(text, run->calls[call].flags & RUN_ABORTED ? "it did not come back"
+                                                            : "an exception");
+    fact_end(&d->facts, "✗ raised", COLOUR_ALARM);
     value = activity_value(run, call, RUN_IN);
     if (value != RUN_NONE) {
-        run_shape(&text, run, value);
-        details_line(d, "  got", COLOUR_NONE, buf_span(&text), NO_TARGET);
-        buf_clear(&text);
+        run_shape(text, run, value);
+        fact_end(&d->facts, "  got", COLOUR_NONE);
     }
     weight = weight_of(model, place);
     if (weight != NO_PLACE) {
-        wants(&text, model, place, place_tensor(model, weight));
-        details_line(d, "  weight", COLOUR_NONE, buf_span(&text), weight);
-        buf_clear(&text);
+        wants(text, model, place, place_tensor(model, weight));
+        fact_end(&d->facts, "  weight", COLOUR_NONE)->target = weight;
     }
     if (run->calls[call].line) {
-        escape_terminal(&text, run_string(run, run->calls[call].line));
-        details_line(d, "  called", COLOUR_NONE, buf_span(&text), NO_TARGET);
+        escape_terminal(text, run_string(run, run->calls[call].line));
+        fact_end(&d->facts, "  called", COLOUR_NONE);
     }
-    buf_release(&text);
 }
 
 /* --- What is not finite */
@@ -170,7 +160,7 @@ static void producer_lines(struct details *d, uint32_t place)
 {
     const struct activities *all = d->show->activity;
     const struct activity *at = &all->at[place];
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
     if (place == all->first_producer) {
         struct run_lines notes = {0};
@@ -179,40 +169,38 @@ static void producer_lines(struct details *d, uint32_t place)
         arena_init(&arena, 0);
         /* The first line is about the first NaN, if there is one. */
         if (run_notes(&notes, d->show, &arena, NULL) == 0 && notes.n > 0)
-            buf_text(&text, notes.at[0].text);
+            buf_text(text, notes.at[0].text);
         arena_release(&arena);
     } else {
-        buf_text(&text, "made ");
-        run_not_finite(&text, at->nan, at->inf);
-        buf_text(&text, "; all that went in was finite");
+        buf_text(text, "made ");
+        run_not_finite(text, at->nan, at->inf);
+        buf_text(text, "; all that went in was finite");
     }
-    details_line(d, "✗ values", COLOUR_ALARM, buf_span(&text), NO_TARGET);
-    buf_release(&text);
+    fact_end(&d->facts, "✗ values", COLOUR_ALARM);
 }
 
 /* An alarm of something inside: the first that is met. */
 static void below_line(struct details *d, uint32_t place)
 {
     const struct activities *all = d->show->activity;
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
     for (uint32_t p = place + 1; p < d->show->model->end[place]; p++) {
         if (!(all->at[p].flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)))
             continue;
-        run_place(&text, d->show, p);
-        buf_text(&text, all->at[p].flags & ACTIVITY_RAISED ? " raised an exception"
-                                                           : " made values that are "
-                                                             "not finite");
-        details_line(d, "! below", COLOUR_WARNING, buf_span(&text), p);
+        run_place(text, d->show, p);
+        buf_text(text, all->at[p].flags & ACTIVITY_RAISED ? " raised an exception"
+                                                          : " made values that are "
+                                                            "not finite");
+        fact_end(&d->facts, "! below", COLOUR_WARNING)->target = p;
         break;
     }
-    buf_release(&text);
 }
 
 void details_alarms(struct details *d, uint32_t place)
 {
     const struct activity *at;
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
     if (!d->show->activity || d->show->model->kind[place] != PLACE_MODULE)
         return;
@@ -222,14 +210,13 @@ void details_alarms(struct details *d, uint32_t place)
     if (at->flags & ACTIVITY_PRODUCER) {
         producer_lines(d, place);
     } else if (at->nan + at->inf > 0) {
-        run_not_finite(&text, at->nan, at->inf);
-        buf_text(&text, " in its results, given on");
-        details_line(d, "values", COLOUR_ALARM, buf_span(&text),
-                     d->show->activity->first_producer == NO_PLACE
-                         ? NO_TARGET
-                         : d->show->activity->first_producer);
+        run_not_finite(text, at->nan, at->inf);
+        buf_text(text, " in its results, given on");
+        fact_end(&d->facts, "values", COLOUR_ALARM)->target =
+            d->show->activity->first_producer == NO_PLACE
+                ? NO_TARGET
+                : d->show->activity->first_producer;
     }
     if (at->flags & ACTIVITY_BELOW)
         below_line(d, place);
-    buf_release(&text);
 }

@@ -4,12 +4,6 @@
 #include "show/run_text.h"
 #include "text/text.h"
 
-static void tell(struct facts *facts, const char *label, enum colour role)
-{
-    details_line(facts->user, label, role, str_trim(buf_span(&facts->line)), NO_TARGET);
-    buf_clear(&facts->line);
-}
-
 /* How much is known of the values, and how to know the rest. Enter goes to the first
  * that is not finite. */
 static void tell_values(struct details *d)
@@ -38,12 +32,13 @@ static void tell_notes(struct details *d, bool alarms)
 
         if ((notes.at[i].severity == SEVERITY_ALARM) != alarms)
             continue;
-        details_line(d,
-                     alarms  ? "✗ alarm"
-                     : first ? "notes"
-                             : "",
-                     alarms ? COLOUR_ALARM : COLOUR_NONE, str_of(notes.at[i].text),
-                     alarms && place != NO_PLACE ? place : NO_TARGET);
+        buf_text(&d->facts.text, notes.at[i].text);
+        fact_end(&d->facts,
+                 alarms  ? "✗ alarm"
+                 : first ? "notes"
+                         : "",
+                 alarms ? COLOUR_ALARM : COLOUR_NONE)
+            ->target = alarms && place != NO_PLACE ? place : NO_TARGET;
         first = false;
     }
     arena_release(&arena);
@@ -51,8 +46,8 @@ static void tell_notes(struct details *d, bool alarms)
 
 void details_file(struct details *d)
 {
-    struct facts facts = {
-        .show = d->show, .tell = tell, .user = d, .all = "info --json", .brief = true};
+    struct file_facts facts = {
+        .show = d->show, .to = &d->facts, .all = "info --json", .brief = true};
     bool judged = session_judged(d->show->session);
     bool safe = d->show->session->verdict.verdict == VERDICT_SAFE;
 
@@ -76,5 +71,4 @@ void details_file(struct details *d)
     if (judged && safe && d->roomy)
         facts_globals(&facts);
     facts_metadata(&facts);
-    buf_release(&facts.line);
 }

@@ -1,11 +1,13 @@
-/* details_in.h - the parts of the Details panel. */
+/* details_in.h - the parts of the Details panel. Each adds facts to d->facts; what is
+ * drawn otherwise comes behind details_flush(). */
 #ifndef SHOW_DETAILS_IN_H
 #define SHOW_DETAILS_IN_H
 
 #include "show/explorer.h"
-#include "show/lines.h"
+#include "show/fact.h"
 
 struct details {
+    struct facts facts;
     struct lines *to;
     struct explorer *explorer;
     const struct show *show;
@@ -16,18 +18,14 @@ struct details {
 
 #define DETAILS_INDENT 11 /* of the file as a whole */
 
-/* " label     text", the text on as many lines as it needs; Enter goes to `target`. */
-void details_line(struct details *d, const char *label, enum colour role,
-                  struct str text, uint32_t target);
-/* Lines that somebody else wrote: each with a blank before it, cut into as many as it
- * needs. */
-void details_text(struct details *d, struct str text, uint32_t target);
+/* Draw the facts so far. */
+void details_flush(struct details *d);
 
 /* The file or recording as a whole. */
 void details_file(struct details *d);
 /* What a load would run, every global and its uses. */
 void details_safety(struct details *d);
-/* What is known of the values below: one line, or none where there are no tensors. */
+/* What is known of the values below: one fact, or none where there are no tensors. */
 void details_measured(struct details *d, const struct measured *measured);
 /* Of one tensor: its extremes, whether they are finite, or why that is not known. */
 void details_tensor_values(struct details *d, uint32_t tensor);

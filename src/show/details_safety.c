@@ -47,10 +47,9 @@ static void verdict_line(struct details *d)
         if (trust_of(d, i, &about) == TRUST_DANGER && strncmp(about, "runs", 4) == 0)
             meaning = "a plain torch.load() would run a program. torchoscope ran "
                       "nothing.";
-    lines_printf(d->to, summary_verdict_colour(verdict), " %s",
-                 summary_verdict_word(verdict));
-    lines_text(d->to, COLOUR_NONE, "  ");
-    lines_wrap(d->to, COLOUR_NONE, str_of(meaning), d->width, d->indent);
+    buf_text(&d->facts.text, meaning);
+    fact_part(&d->facts, COLOUR_NONE);
+    fact_end(&d->facts, summary_verdict_word(verdict), summary_verdict_colour(verdict));
 }
 
 /* --- What would be run */
@@ -60,29 +59,28 @@ static void call_line(struct details *d, const struct pickle_event *event)
 {
     const struct model *model = d->show->model;
     const struct pickle_global *global = &log_of(d)->globals[event->global];
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
 
-    escape_terminal(&text, model_string(model, global->name));
+    escape_terminal(text, model_string(model, global->name));
     if (event->act == PICKLE_CALLS || event->act == PICKLE_MAKES) {
-        size_t begin = text.len;
+        size_t begin = text->len;
 
-        value_show(&text, model, event->args, ARGUMENTS);
+        value_show(text, model, event->args, ARGUMENTS);
         /* Arguments are a tuple; one of a single value ends in a comma. */
-        if (text.len > begin + 2 && text.at[text.len - 2] == ',') {
-            text.at[text.len - 2] = ')';
-            text.len--;
+        if (text->len > begin + 2 && text->at[text->len - 2] == ',') {
+            text->at[text->len - 2] = ')';
+            text->len--;
         }
     }
-    details_line(d, "  call", COLOUR_ALARM, buf_span(&text),
-                 event->place == FINDING_NOWHERE ? NO_TARGET : event->place);
-    buf_release(&text);
+    fact_end(&d->facts, "  call", COLOUR_ALARM)->target =
+        event->place == FINDING_NOWHERE ? NO_TARGET : event->place;
 }
 
 /* "model_best.pth/data.pkl  byte 15,339 GLOBAL  byte 15,410 REDUCE" */
 static void where_line(struct details *d, const struct pickle_global *global)
 {
     const struct pickle_log *log = log_of(d);
-    struct buf text = BUF_INIT;
+    struct buf *text = &d->facts.text;
     int n = 0;
 
     for (uint32_t i = global->first; i != NO_EVENT && n < MOST_EVENTS;
@@ -91,14 +89,13 @@ static void where_line(struct details *d, const struct pickle_global *global)
 
         if (n == 0)
             escape_terminal(
-                &text, model_string(d->show->model, log->streams[event->stream].name));
-        buf_text(&text, "  byte ");
-        text_commas(&text, event->offset);
-        buf_printf(&text, " %s", pickle_opcode_name(event->opcode));
+                text, model_string(d->show->model, log->streams[event->stream].name));
+        buf_text(text, "  byte ");
+        text_commas(text, event->offset);
+        buf_printf(text, " %s", pickle_opcode_name(event->opcode));
     }
     if (n > 0)
-        details_line(d, "  where", COLOUR_NONE, str_trim(buf_span(&text)), NO_TARGET);
-    buf_release(&text);
+        fact_end(&d->facts, "  where", COLOUR_NONE);
 }
 
 /* The first event that is more than naming it, or the first. */
@@ -189,25 +186,25 @@ static void global_line(struct details *d, uint32_t index,
     const struct pickle_global *global = &log_of(d)->globals[index];
     uint64_t calls = global->acts[PICKLE_CALLS] + global->acts[PICKLE_MAKES];
     uint64_t n = calls > 0 ? calls : global->acts[PICKLE_NAMES];
-    struct buf text = BUF_INIT, name = BUF_INIT, cut = BUF_INIT, count = BUF_INIT;
+    struct buf *text = &d->facts.text;
+    struct buf name = BUF_INIT, cut = BUF_INIT, count = BUF_INIT;
     const char *about;
     enum trust trust = trust_of(d, index, &about);
 
     escape_terminal(&name, model_string(d->show->model, global->name));
     text_commas(&count, n);
-    buf_printf(&text, "%s ", signs[trust]);
+    buf_printf(text, "%s ", signs[trust]);
     text_cut_front(&cut, buf_span(&name), columns->about ? SIZE_MAX / 2 : columns->name,
                    "…");
-    text_pad(&text, buf_span(&cut), columns->name);
-    text_pad_left(&text, buf_span(&count), columns->count);
-    buf_printf(&text, " %s",
+    text_pad(text, buf_span(&cut), columns->name);
+    text_pad_left(text, buf_span(&count), columns->count);
+    buf_printf(text, " %s",
                calls > 0 ? n == 1 ? "call " : "calls"
                : n == 1  ? "use  "
                          : "uses ");
     if (*about && columns->about)
-        buf_printf(&text, "  %s", about);
-    details_line(d, label, roles[trust], buf_span(&text), NO_TARGET);
-    buf_release(&text);
+        buf_printf(text, "  %s", about);
+    fact_end(&d->facts, label, roles[trust]);
     buf_release(&name);
     buf_release(&cut);
     buf_release(&count);
@@ -217,7 +214,7 @@ static void global_line(struct details *d, uint32_t index,
 static void dtypes_line(struct details *d, const struct columns *columns)
 {
     const struct pickle_log *log = log_of(d);
-    struct buf names = BUF_INIT, text = BUF_INIT;
+    struct buf *text = &d->facts.text, names = BUF_INIT;
 
     for (uint32_t i = 0; i < log->n_globals; i++) {
         if (!names_dtype(d, i))
@@ -226,14 +223,13 @@ static void dtypes_line(struct details *d, const struct columns *columns)
         escape_terminal(&names, model_string(d->show->model, log->globals[i].name));
     }
     if (names.len > 0) {
-        buf_text(&text, "✓ ");
-        text_pad(&text, buf_span(&names), columns->name + columns->count + CALLS_CELLS);
+        buf_text(text, "✓ ");
+        text_pad(text, buf_span(&names), columns->name + columns->count + CALLS_CELLS);
         if (columns->about)
-            buf_text(&text, "  names a dtype");
-        details_line(d, "", COLOUR_NONE, buf_span(&text), NO_TARGET);
+            buf_text(text, "  names a dtype");
+        fact_end(&d->facts, "", COLOUR_NONE);
     }
     buf_release(&names);
-    buf_release(&text);
 }
 
 static void global_lines(struct details *d)
@@ -251,11 +247,8 @@ static void global_lines(struct details *d)
                 global_line(d, i, &columns, n == 1 ? "globals" : "");
     dtypes_line(d, &columns);
     if (n > MOST_GLOBALS) {
-        struct buf text = BUF_INIT;
-
-        buf_printf(&text, "… %" PRIu32 " more", n - MOST_GLOBALS);
-        details_line(d, "", COLOUR_DIM, buf_span(&text), NO_TARGET);
-        buf_release(&text);
+        buf_printf(&d->facts.text, "… %" PRIu32 " more", n - MOST_GLOBALS);
+        fact_end(&d->facts, "", COLOUR_DIM);
     }
 }
 
@@ -265,9 +258,9 @@ void details_safety(struct details *d)
     danger_lines(d);
     global_lines(d);
     if (d->show->session->verdict.verdict == VERDICT_UNSAFE &&
-        d->show->session->total.tensors > 0)
-        details_line(d, "tensors", COLOUR_NONE,
-                     STR("can be saved without the program:  "
-                         ":export tensors.safetensors"),
-                     NO_TARGET);
+        d->show->session->total.tensors > 0) {
+        buf_text(&d->facts.text, "can be saved without the program:  "
+                                 ":export tensors.safetensors");
+        fact_end(&d->facts, "tensors", COLOUR_NONE);
+    }
 }

@@ -7,34 +7,29 @@
 #ifndef SHOW_FACTS_H
 #define SHOW_FACTS_H
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "show/fact.h"
 #include "show/show.h"
-#include "text/colour.h"
 
-struct facts {
+struct file_facts {
     const struct show *show;
-    /* Take the fact that `line` holds, and empty the line. A label of "" goes on with
-     * what the last one began. */
-    void (*tell)(struct facts *facts, const char *label, enum colour role);
-    void *user;
+    struct facts *to;
     const char *all; /* where the rest of a long list can be seen: "--json" */
     bool brief;      /* what few ask for is left out */
-    struct buf line; /* released by whoever made this */
 };
 
-/* Each tells one thing, or nothing where there is nothing to tell. */
-void facts_format(struct facts *facts);
-void facts_holds(struct facts *facts);
-void facts_params(struct facts *facts);
-void facts_memory(struct facts *facts);
-void facts_trained(struct facts *facts);
-void facts_buffers(struct facts *facts);
-void facts_safety(struct facts *facts);
-void facts_globals(struct facts *facts); /* every one with its uses */
-void facts_metadata(struct facts *facts);
+/* Each adds the facts of one kind, or none where nothing is known. */
+void facts_format(struct file_facts *facts);
+void facts_holds(struct file_facts *facts);
+void facts_params(struct file_facts *facts);
+void facts_memory(struct file_facts *facts);
+void facts_trained(struct file_facts *facts);
+void facts_buffers(struct file_facts *facts);
+void facts_safety(struct file_facts *facts);
+void facts_globals(struct file_facts *facts); /* every one with its uses */
+void facts_metadata(struct file_facts *facts);
 /* When and by what a recording was made, how long it took, where its time went. */
-int facts_run(struct facts *facts, struct err *err);
+int facts_run(struct file_facts *facts, struct err *err);
 
 /* "✗ posix.system                          1 use   runs a shell command": a global of
  * the pickle log, its name in so many cells (see facts_globals_width()). */

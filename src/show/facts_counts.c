@@ -5,7 +5,7 @@
 #include "text/number.h"
 
 /* "25,557,032 stored = unique = logical", or what differs. */
-void facts_params(struct facts *facts)
+void facts_params(struct file_facts *facts)
 {
     const struct counts *total = &facts->show->session->total;
     bool tied = total->stored != total->params,
@@ -13,24 +13,24 @@ void facts_params(struct facts *facts)
 
     if (total->stored == 0)
         return;
-    text_commas(&facts->line, total->stored);
-    buf_text(&facts->line, " stored");
+    text_commas(&facts->to->text, total->stored);
+    buf_text(&facts->to->text, " stored");
     if (tied) {
-        buf_text(&facts->line, ", ");
-        text_commas(&facts->line, total->params);
+        buf_text(&facts->to->text, ", ");
+        text_commas(&facts->to->text, total->params);
     }
-    buf_text(&facts->line, tied ? " unique" : " = unique");
+    buf_text(&facts->to->text, tied ? " unique" : " = unique");
     if (packed) {
-        buf_text(&facts->line, ", ");
-        text_commas(&facts->line, total->logical);
+        buf_text(&facts->to->text, ", ");
+        text_commas(&facts->to->text, total->logical);
     }
-    buf_text(&facts->line, packed ? " logical" : " = logical");
+    buf_text(&facts->to->text, packed ? " logical" : " = logical");
     if (!tied && !packed)
-        buf_text(&facts->line, " (nothing tied, nothing packed)");
-    facts->tell(facts, "params", COLOUR_NONE);
+        buf_text(&facts->to->text, " (nothing tied, nothing packed)");
+    fact_end(facts->to, "params", COLOUR_NONE);
 }
 
-void facts_memory(struct facts *facts)
+void facts_memory(struct file_facts *facts)
 {
     const struct counts *total = &facts->show->session->total;
     bool own = total->param_tensors + total->buffer_tensors > 0;
@@ -38,15 +38,15 @@ void facts_memory(struct facts *facts)
     if (total->tensors == 0)
         return;
     if (own) {
-        text_bytes(&facts->line, total->bytes);
-        buf_text(&facts->line, " of parameters and buffers");
+        text_bytes(&facts->to->text, total->bytes);
+        buf_text(&facts->to->text, " of parameters and buffers");
     }
     if (total->other_bytes > 0) {
-        buf_text(&facts->line, own ? ", " : "");
-        text_bytes(&facts->line, total->other_bytes);
-        buf_text(&facts->line, " of other tensors");
+        buf_text(&facts->to->text, own ? ", " : "");
+        text_bytes(&facts->to->text, total->other_bytes);
+        buf_text(&facts->to->text, " of other tensors");
     }
-    facts->tell(facts, "memory", COLOUR_NONE);
+    fact_end(facts->to, "memory", COLOUR_NONE);
 }
 
 /* "all trainable"; "0 trainable, 1,024 frozen, 36 not said". */
@@ -69,25 +69,25 @@ static void add_trained(struct buf *to, const struct counts *total)
     }
 }
 
-void facts_trained(struct facts *facts)
+void facts_trained(struct file_facts *facts)
 {
     const struct counts *total = &facts->show->session->total;
 
     if (total->param_tensors == 0)
         return;
     if (total->grad_known > 0) {
-        add_trained(&facts->line, total);
-        facts->tell(facts, "trained", COLOUR_NONE);
+        add_trained(&facts->to->text, total);
+        fact_end(facts->to, "trained", COLOUR_NONE);
     } else if (facts->show->model->flags[0] & PLACE_STATE_DICT) {
-        buf_text(&facts->line,
+        buf_text(&facts->to->text,
                  "not in a state_dict, nor what is frozen; ~ is a guess by "
                  "name, shape");
-        facts->tell(facts, "types", COLOUR_NONE);
+        fact_end(facts->to, "types", COLOUR_NONE);
     }
 }
 
 /* ", told by name (running_mean, running_var, …)": the first two of them. */
-static void add_guessed_buffers(struct facts *facts)
+static void add_guessed_buffers(struct file_facts *facts)
 {
     const struct model *model = facts->show->model;
     uint32_t names[3];
@@ -106,22 +106,22 @@ static void add_guessed_buffers(struct facts *facts)
         names[n++] = model->name[p];
     }
     for (int i = 0; i < n && i < 2; i++) {
-        buf_text(&facts->line, i == 0 ? ", told by name (" : ", ");
-        escape_terminal(&facts->line, model_string(model, names[i]));
+        buf_text(&facts->to->text, i == 0 ? ", told by name (" : ", ");
+        escape_terminal(&facts->to->text, model_string(model, names[i]));
     }
     if (n > 0)
-        buf_text(&facts->line, n > 2 ? ", …)" : ")");
+        buf_text(&facts->to->text, n > 2 ? ", …)" : ")");
 }
 
-void facts_buffers(struct facts *facts)
+void facts_buffers(struct file_facts *facts)
 {
     const struct counts *total = &facts->show->session->total;
 
     if (total->buffer_tensors == 0)
         return;
-    text_commas(&facts->line, total->buffers);
-    buf_text(&facts->line, " in ");
-    text_plural(&facts->line, total->buffer_tensors, "tensor", "tensors");
+    text_commas(&facts->to->text, total->buffers);
+    buf_text(&facts->to->text, " in ");
+    text_plural(&facts->to->text, total->buffer_tensors, "tensor", "tensors");
     add_guessed_buffers(facts);
-    facts->tell(facts, "buffers", COLOUR_NONE);
+    fact_end(facts->to, "buffers", COLOUR_NONE);
 }

@@ -37,13 +37,13 @@ void facts_global(struct buf *to, const struct show *show, uint32_t index, size_
     *ret_role = roles[trust];
 }
 
-static void tell_global(struct facts *facts, uint32_t index, size_t cells,
+static void tell_global(struct file_facts *facts, uint32_t index, size_t cells,
                         const char *what)
 {
     enum colour role;
 
-    facts_global(&facts->line, facts->show, index, cells, &role);
-    facts->tell(facts, what, role);
+    facts_global(&facts->to->text, facts->show, index, cells, &role);
+    fact_end(facts->to, what, role);
 }
 
 /* As far as they can be aligned. */
@@ -63,7 +63,7 @@ size_t facts_globals_width(const struct show *show)
 
 /* Every global, the dangerous ones first. In Details they stand apart from the safety
  * that they belong to, so they have a word of their own. */
-void facts_globals(struct facts *facts)
+void facts_globals(struct file_facts *facts)
 {
     static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
     const struct pickle_log *log = &facts->show->model->pickle;
@@ -78,14 +78,14 @@ void facts_globals(struct facts *facts)
                 all++ < MOST_GLOBALS)
                 tell_global(facts, i, cells, all == 1 && facts->brief ? "globals" : "");
     if (all > MOST_GLOBALS) {
-        buf_printf(&facts->line, "%" PRIu32 " more: %s lists them all",
+        buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
                    all - MOST_GLOBALS, facts->all);
-        facts->tell(facts, "", COLOUR_NONE);
+        fact_end(facts->to, "", COLOUR_NONE);
     }
 }
 
 /* "; they build tensors, dicts": what most of them are good for. */
-static void add_built(struct facts *facts)
+static void add_built(struct file_facts *facts)
 {
     static const struct {
         const char *about, *built;
@@ -101,47 +101,47 @@ static void add_built(struct facts *facts)
                           &about);
             if (strcmp(about, kinds[k].about) != 0)
                 continue;
-            buf_printf(&facts->line, "%s%s", n++ == 0 ? "; they build " : ", ",
+            buf_printf(&facts->to->text, "%s%s", n++ == 0 ? "; they build " : ", ",
                        kinds[k].built);
             break;
         }
 }
 
-static void add_meaning(struct facts *facts)
+static void add_meaning(struct file_facts *facts)
 {
     const struct verdict_sum *sum = &facts->show->session->verdict;
 
     switch (sum->verdict) {
     case VERDICT_SAFE:
         if (facts->show->model->pickle.n_streams == 0) {
-            buf_text(&facts->line, "the format holds no code");
+            buf_text(&facts->to->text, "the format holds no code");
         } else if (sum->known == 0) {
-            buf_text(&facts->line, "it names nothing that a load would call");
+            buf_text(&facts->to->text, "it names nothing that a load would call");
         } else {
-            text_plural(&facts->line, sum->known, "global", "globals");
-            buf_text(&facts->line, ", all on the allow-list");
+            text_plural(&facts->to->text, sum->known, "global", "globals");
+            buf_text(&facts->to->text, ", all on the allow-list");
             add_built(facts);
         }
         break;
     case VERDICT_NEEDS_CODE:
-        text_plural(&facts->line, sum->unknown, "global", "globals");
-        buf_text(&facts->line, " outside the allow-list; nothing of them was run");
+        text_plural(&facts->to->text, sum->unknown, "global", "globals");
+        buf_text(&facts->to->text, " outside the allow-list; nothing of them was run");
         break;
     case VERDICT_UNSAFE:
-        buf_text(&facts->line,
+        buf_text(&facts->to->text,
                  "a plain load would run something; torchoscope ran nothing");
         break;
     case VERDICT_INCONCLUSIVE:
-        buf_text(&facts->line, "it could not be decoded to its end");
+        buf_text(&facts->to->text, "it could not be decoded to its end");
         break;
     }
 }
 
-void facts_safety(struct facts *facts)
+void facts_safety(struct file_facts *facts)
 {
     enum verdict verdict = facts->show->session->verdict.verdict;
 
-    buf_printf(&facts->line, "%s: ", summary_verdict_word(verdict));
+    buf_printf(&facts->to->text, "%s: ", summary_verdict_word(verdict));
     add_meaning(facts);
-    facts->tell(facts, "safety", summary_verdict_colour(verdict));
+    fact_end(facts->to, "safety", summary_verdict_colour(verdict));
 }

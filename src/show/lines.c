@@ -132,6 +132,12 @@ void lines_end(struct lines *lines)
 void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,
                 size_t indent)
 {
+    lines_fold(lines, colour, text, cells, indent, true);
+}
+
+void lines_fold(struct lines *lines, enum colour colour, struct str text, size_t cells,
+                size_t indent, bool cut_words)
+{
     size_t used = lines_width(lines);
 
     while (text.len > 0) {
@@ -141,7 +147,7 @@ void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t
         struct buf cut = BUF_INIT;
 
         /* A word that is longer than a line, a path mostly, keeps its end. */
-        if (cells && text_width(piece) > room) {
+        if (cells && cut_words && text_width(piece) > room) {
             text_cut_front(&cut, piece, room, "…");
             piece = buf_span(&cut);
         }
@@ -168,4 +174,16 @@ void line_plain(struct buf *to, const struct lines *lines, uint32_t line)
 {
     for (uint32_t i = 0; i < lines->at[line].n; i++)
         buf_str(to, span_text(lines, &lines->spans[lines->at[line].first + i]));
+}
+
+void lines_print(const struct lines *lines, const struct pen *pen)
+{
+    for (uint32_t i = 0; i < lines->n; i++) {
+        const struct line *line = &lines->at[i];
+
+        for (uint32_t k = line->first; k < line->first + line->n; k++)
+            pen_str(pen, span_text(lines, &lines->spans[k]),
+                    (enum colour)lines->spans[k].colour);
+        out_char(pen->out, '\n');
+    }
 }

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "text/colour.h"
+#include "text/pen.h"
 
 enum span_flag {
     SPAN_BOLD = 1,
@@ -66,6 +67,11 @@ void lines_end_target(struct lines *lines, uint32_t target);
  * `indent` blanks. */
 void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,
                 size_t indent);
+/* The same; words that are longer than a line are cut only if asked for. */
+void lines_fold(struct lines *lines, enum colour colour, struct str text, size_t cells,
+                size_t indent, bool cut_words);
+/* All lines, each with its newline. */
+void lines_print(const struct lines *lines, const struct pen *pen);
 
 /* A span's text, and a line as plain text, without its newline. */
 struct str span_text(const struct lines *lines, const struct span *span);

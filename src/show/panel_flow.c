@@ -63,8 +63,7 @@ static uint32_t shown_call(struct explorer *explorer, uint32_t *ret_inner,
         return RUN_NONE;
     }
     if (show->activity->at[place].calls == 0) {
-        calls_text(why, show, place, 0);
-        if (why->len == 0)
+        if (!calls_none(why, show, place))
             buf_text(why, "not called by itself: it only holds other modules");
         return RUN_NONE;
     }

@@ -28,46 +28,32 @@ static uint32_t weight_of(const struct model *model, uint32_t place)
     return found;
 }
 
-static void title_line(struct buf *to, const struct show *show, uint32_t place)
+static void title_fact(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
     uint32_t weight = weight_of(show->model, place);
 
-    run_place(to, show, place);
-    if (place > 0) {
-        buf_text(to, "   ");
-        escape_terminal(to, class_short(place_class(show->model, place)));
-    }
-    buf_text(to, "   ");
-    text_count(to, counts_params(&show->session->places, place));
-    buf_text(to, " params");
+    run_place(&to->text, show, place);
+    fact_part(to, COLOUR_NONE);
+    if (place > 0)
+        escape_terminal(&to->text, class_short(place_class(show->model, place)));
+    fact_part(to, COLOUR_NONE);
+    text_count(&to->text, counts_params(&show->session->places, place));
+    buf_text(&to->text, " params");
+    fact_part(to, COLOUR_NONE);
     if (weight != NO_PLACE) {
         const struct tensor *tensor = place_tensor(show->model, weight);
 
-        buf_text(to, "   Shape: ");
-        text_shape(to, tensor_shape(show->model, tensor), tensor->rank);
+        buf_text(&to->text, "Shape: ");
+        text_shape(&to->text, tensor_shape(show->model, tensor), tensor->rank);
+        fact_part(to, COLOUR_NONE);
     }
-    buf_text(to, "   Time: ");
-    text_time(to, (double)(at->total_ns + at->backward_ns) / 1e9);
-    buf_text(to, "   Mem: ");
-    text_bytes(to, counts_bytes(&show->session->places, place));
-    buf_char(to, '\n');
-}
-
-/* "├─ forward()     1.52ms    ████▉             ", ready for what follows. */
-static void begin_line(struct buf *to, const char *name, struct str value, double share)
-{
-    text_pad(to, str_of(name), 3 + NAME_CELLS);
-    text_pad(to, value, VALUE_CELLS);
-    glyph_bar(to, share, BAR_CELLS, false);
-    buf_text(to, "  ");
-}
-
-static void end_line(struct buf *to)
-{
-    while (to->len > 0 && to->at[to->len - 1] == ' ')
-        to->len--;
-    buf_char(to, '\n');
+    buf_text(&to->text, "Time: ");
+    text_time(&to->text, (double)(at->total_ns + at->backward_ns) / 1e9);
+    fact_part(to, COLOUR_NONE);
+    buf_text(&to->text, "Mem: ");
+    text_bytes(&to->text, counts_bytes(&show->session->places, place));
+    fact_end(to, "", COLOUR_NONE);
 }
 
 static double share_of(uint64_t ns, const struct activity *at)
@@ -77,19 +63,19 @@ static double share_of(uint64_t ns, const struct activity *at)
     return both > 0 ? (double)ns / (double)both : 0;
 }
 
-static void add_shape(struct buf *to, const struct show *show, uint32_t place,
-                      enum run_io_kind kind)
+static void shape_part(struct facts *to, const struct show *show, uint32_t place,
+                       enum run_io_kind kind)
 {
     const struct activity *at = &show->activity->at[place];
     uint32_t value = activity_value(show->session->run, at->newest, kind);
 
     if (value == RUN_NONE)
         return;
-    buf_text(to, kind == RUN_IN ? "Input: " : "Output: ");
-    run_shape(to, show->session->run, value);
+    buf_text(&to->text, kind == RUN_IN ? "Input: " : "Output: ");
+    run_shape(&to->text, show->session->run, value);
     if (at->flags & (kind == RUN_IN ? ACTIVITY_IN_VARIES : ACTIVITY_OUT_VARIES))
-        buf_char(to, '*');
-    buf_text(to, "   ");
+        buf_char(&to->text, '*');
+    fact_part(to, COLOUR_NONE);
 }
 
 static bool has_gradient(const struct run *run, uint32_t call)
@@ -102,25 +88,23 @@ static bool has_gradient(const struct run *run, uint32_t call)
     return false;
 }
 
-static void backward_line(struct buf *to, const struct show *show, uint32_t place)
+static void backward_fact(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
     bool computed = at->backward_ns > 0 || has_gradient(show->session->run, at->newest);
-    struct buf value = BUF_INIT;
 
     if (at->backward_ns > 0)
-        text_time(&value, (double)at->backward_ns / 1e9);
+        text_time(&to->text, (double)at->backward_ns / 1e9);
     else
-        buf_text(&value, computed ? "not known" : "none");
-    begin_line(to, "├─ backward()", buf_span(&value), share_of(at->backward_ns, at));
+        buf_text(&to->text, computed ? "not known" : "none");
+    fact_part(to, COLOUR_NONE);
     if (computed)
-        buf_text(to, "Gradient: computed");
-    end_line(to);
-    buf_release(&value);
+        buf_text(&to->text, "Gradient: computed");
+    fact_end(to, "backward()", COLOUR_NONE)->share = share_of(at->backward_ns, at);
 }
 
 /* "36,864 × 4 bytes"; of parameters of several sizes their number only. */
-static void add_parameters(struct buf *to, const struct show *show, uint32_t place)
+static void parameters_part(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
     uint64_t size = 0, other = 0;
@@ -137,43 +121,93 @@ static void add_parameters(struct buf *to, const struct show *show, uint32_t pla
     }
     if (counts_params(&show->session->places, place) == 0)
         return;
-    buf_text(to, "Parameters: ");
-    text_commas(to, counts_params(&show->session->places, place));
+    buf_text(&to->text, "Parameters: ");
+    text_commas(&to->text, counts_params(&show->session->places, place));
     if (!mixed && size > 0)
-        buf_printf(to, " × %u %s", (unsigned)size, size == 1 ? "byte" : "bytes");
-    buf_text(to, "   ");
+        buf_printf(&to->text, " × %u %s", (unsigned)size, size == 1 ? "byte" : "bytes");
+    fact_part(to, COLOUR_NONE);
 }
 
-static void memory_line(struct buf *to, const struct show *show, uint32_t place)
+static void memory_fact(struct facts *to, const struct show *show, uint32_t place)
 {
-    struct buf value = BUF_INIT;
-
-    text_bytes(&value, counts_bytes(&show->session->places, place));
-    begin_line(to, "└─ memory", buf_span(&value), 0);
-    add_parameters(to, show, place);
-    buf_text(to, "Output: ");
-    text_bytes(to, run_io_bytes(show->session->run, show->activity->at[place].newest,
-                                RUN_OUT));
-    end_line(to);
-    buf_release(&value);
+    text_bytes(&to->text, counts_bytes(&show->session->places, place));
+    fact_part(to, COLOUR_NONE);
+    parameters_part(to, show, place);
+    buf_text(&to->text, "Output: ");
+    text_bytes(&to->text, run_io_bytes(show->session->run,
+                                       show->activity->at[place].newest, RUN_OUT));
+    fact_end(to, "memory", COLOUR_NONE);
 }
 
-void performance_place(struct buf *to, const struct show *show, uint32_t place)
+void performance_place(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
-    struct buf value = BUF_INIT;
 
     if (at->calls == 0)
         return;
-    title_line(to, show, place);
-    text_time(&value, (double)at->total_ns / 1e9);
-    begin_line(to, "├─ forward()", buf_span(&value), share_of(at->total_ns, at));
-    add_shape(to, show, place, RUN_IN);
-    add_shape(to, show, place, RUN_OUT);
-    end_line(to);
-    backward_line(to, show, place);
-    memory_line(to, show, place);
-    buf_release(&value);
+    title_fact(to, show, place);
+    text_time(&to->text, (double)at->total_ns / 1e9);
+    fact_part(to, COLOUR_NONE);
+    shape_part(to, show, place, RUN_IN);
+    shape_part(to, show, place, RUN_OUT);
+    fact_end(to, "forward()", COLOUR_NONE)->share = share_of(at->total_ns, at);
+    backward_fact(to, show, place);
+    memory_fact(to, show, place);
+}
+
+/* "├─ forward()     1.52ms    ████▉             ": what was measured, and its bar. */
+static void row_head(struct buf *to, const struct facts *facts, const struct fact *fact,
+                     bool last)
+{
+    buf_text(to, last ? "└─ " : "├─ ");
+    text_pad(to, str_of(fact->label), NAME_CELLS);
+    text_pad(to, fact_part_text(facts, &facts->parts[fact->first]), VALUE_CELLS);
+    glyph_bar(to, fact->share, BAR_CELLS, false);
+}
+
+/* A row: the parts behind its bar go below it where they do not fit. */
+static void row_lines(struct lines *to, const struct facts *facts, struct fact fact,
+                      unsigned width, unsigned indent, bool last)
+{
+    struct buf head = BUF_INIT;
+    size_t cells;
+
+    row_head(&head, facts, &fact, last);
+    fact.first++;
+    fact.n--;
+    cells = indent + text_width(buf_span(&head)) + 2 + fact_cells(facts, &fact);
+    lines_pad(to, indent);
+    if (fact.n == 0) {
+        lines_add(to, COLOUR_NONE, 0, str_trim(buf_span(&head)));
+        lines_end(to);
+    } else if (width == 0 || cells <= width) {
+        buf_text(&head, "  ");
+        lines_add(to, COLOUR_NONE, 0, buf_span(&head));
+        fact_pack(to, facts, &fact, 0, 0);
+        lines_end(to);
+    } else {
+        lines_add(to, COLOUR_NONE, 0, str_trim(buf_span(&head)));
+        lines_end(to);
+        lines_pad(to, indent);
+        lines_text(to, COLOUR_NONE, last ? "   " : "│  ");
+        fact_pack(to, facts, &fact, width, indent + 3);
+        lines_end(to);
+    }
+    buf_release(&head);
+}
+
+void performance_lines(struct lines *to, const struct facts *facts, unsigned width,
+                       unsigned indent)
+{
+    for (uint32_t i = 0; i < facts->n; i++) {
+        if (i == 0) {
+            lines_pad(to, indent);
+            fact_pack(to, facts, &facts->at[i], width, indent + 2);
+            lines_end(to);
+        } else {
+            row_lines(to, facts, facts->at[i], width, indent, i + 1 == facts->n);
+        }
+    }
 }
 
 /* ---- the run ---- */
@@ -191,46 +225,41 @@ static void add_own_time(struct buf *to, const struct show *show, uint64_t ns,
     buf_text(to, first ? " of run" : "");
 }
 
-static int list_slow(struct buf *to, const struct show *show, bool classes,
-                     uint32_t most, const char *between, struct err *err)
+static void slow_fact(struct facts *to, const struct show *show,
+                      const struct slow_list *list, bool classes, uint32_t most)
 {
-    struct slow_list places, sums;
-    const struct slow_list *list = classes ? &sums : &places;
-    struct arena arena;
-
-    arena_init(&arena, 0);
-    if (slowest_of(&places, &sums, show->activity, show->model, &arena, err) < 0) {
-        arena_release(&arena);
-        return -1;
-    }
     for (uint32_t i = 0; i < list->n && i < most; i++) {
         const struct slow *slow = &list->at[i];
         struct str name = class_short(place_class(show->model, slow->place));
 
-        buf_text(to, i > 0 ? between : "");
         if (classes) {
-            text_commas(to, slow->places);
-            buf_text(to, " × ");
-            escape_terminal(to, name.len > 0 ? name : STR("(class not known)"));
+            text_commas(&to->text, slow->places);
+            buf_text(&to->text, " × ");
+            escape_terminal(&to->text, name.len > 0 ? name : STR("(class not known)"));
         } else {
-            run_place(to, show, slow->place);
+            run_place(&to->text, show, slow->place);
         }
-        add_own_time(to, show, slow->self_ns, i == 0);
+        add_own_time(&to->text, show, slow->self_ns, i == 0);
+        fact_part(to, COLOUR_NONE);
+    }
+    fact_end(to, classes ? "by class (self)" : "slowest (self)", COLOUR_NONE);
+}
+
+int performance_slowest(struct facts *to, const struct show *show, uint32_t most,
+                        struct err *err)
+{
+    struct slow_list places, classes;
+    struct arena arena;
+    int status;
+
+    arena_init(&arena, 0);
+    status = slowest_of(&places, &classes, show->activity, show->model, &arena, err);
+    if (status == 0) {
+        slow_fact(to, show, &places, false, most);
+        slow_fact(to, show, &classes, true, most);
     }
     arena_release(&arena);
-    return 0;
-}
-
-int performance_slowest(struct buf *to, const struct show *show, uint32_t most,
-                        const char *between, struct err *err)
-{
-    return list_slow(to, show, false, most, between, err);
-}
-
-int performance_classes(struct buf *to, const struct show *show, uint32_t most,
-                        const char *between, struct err *err)
-{
-    return list_slow(to, show, true, most, between, err);
+    return status;
 }
 
 void performance_measured(struct buf *to, const struct show *show)

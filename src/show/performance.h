@@ -3,24 +3,25 @@
 #ifndef SHOW_PERFORMANCE_H
 #define SHOW_PERFORMANCE_H
 
-#include "base/buf.h"
+#include "show/fact.h"
 #include "show/show.h"
 
-/* One module that was called, in four lines:
+/* One module that was called: what it is, its forward, its backward, its memory. */
+void performance_place(struct facts *to, const struct show *show, uint32_t place);
+/* These as lines, their bars being shares of the module's own time:
  *     conv2   Conv2d   36.9K params   Shape: 64×64×3×3   Time: 5.00ms   Mem: 144KB
  *     ├─ forward()     1.52ms    ████▉             Input: 1×64×56×56   Output: ...
  *     ├─ backward()    3.48ms    ███████████▏      Gradient: computed
  *     └─ memory        144KB                       Parameters: 36,864 × 4 bytes
- * The bars are shares of its own time. */
-void performance_place(struct buf *to, const struct show *show, uint32_t place);
+ * What does not fit into `width` (0: no limit) goes below. */
+void performance_lines(struct lines *to, const struct facts *facts, unsigned width,
+                       unsigned indent);
 
-/* `between` stands between them: three blanks, or the end of a line.
- * "maxpool 8.19ms, 9% of run   layer4.0.conv2 3.83ms, 4%": own times of the slowest
- * `most` modules; and "53 × Conv2d 66.77ms, 76% of run   1 × MaxPool2d 8.19ms, 9%". */
-int performance_slowest(struct buf *to, const struct show *show, uint32_t most,
-                        const char *between, struct err *err);
-int performance_classes(struct buf *to, const struct show *show, uint32_t most,
-                        const char *between, struct err *err);
+/* Two facts: the `most` slowest modules by their own times, and the classes.
+ * "maxpool 8.19ms, 9% of run   layer4.0.conv2 3.83ms, 4%";
+ * "53 × Conv2d 66.77ms, 76% of run   1 × MaxPool2d 8.19ms, 9%". */
+int performance_slowest(struct facts *to, const struct show *show, uint32_t most,
+                        struct err *err);
 
 /* By which clock: "CPU clock, 1 thread; torchoscope's own cost is taken out". */
 void performance_measured(struct buf *to, const struct show *show);

@@ -104,12 +104,24 @@ TEST(a_row_of_several_modules_has_their_sums)
     scene_end(&s);
 }
 
+/* The calls of a module, as `show` prints them. */
+static void write_calls(struct scene *s, const char *name)
+{
+    struct facts facts = {0};
+
+    calls_facts(&facts, &s->show, place_find(s->show.model, str_of(name)), 3);
+    buf_clear(&s->text);
+    facts_text(&s->text, &facts, 11);
+    facts_release(&facts);
+}
+
 TEST(the_calls_of_a_module_are_listed_up_to_a_number)
 {
+    struct facts facts = {0};
     struct scene s;
 
     scene_begin(&s, sample_run(RUN_KEEP_CALLS + 10));
-    calls_text(&s.text, &s.show, place_find(s.show.model, STR("list.0.act")), 3);
+    write_calls(&s, "list.0.act");
     CHECK(says(&s, "74 calls, "));
     CHECK(says(&s, "call 1  eval\n  in       [0]        4×2 "));
     CHECK(says(&s, "  in       mask       no tensor\n"));
@@ -118,11 +130,12 @@ TEST(the_calls_of_a_module_are_listed_up_to_a_number)
     CHECK(says(&s, "… 62 more\n10 calls are merged\n"));
     CHECK(says(&s, "  in       [0]        4×2 "));
     CHECK(says(&s, "  max -0  mean 0  std 0\ncall 74  eval\n"));
-    buf_clear(&s.text);
-    calls_text(&s.text, &s.show, place_find(s.show.model, STR("list.1")), 3);
+    write_calls(&s, "list.1");
     CHECK_STR(s.text.at, "its calls stand at list.0\n");
     buf_clear(&s.text);
-    performance_place(&s.text, &s.show, place_find(s.show.model, STR("a")));
+    performance_place(&facts, &s.show, place_find(s.show.model, STR("a")));
+    facts_text(&s.text, &facts, 0);
+    facts_release(&facts);
     CHECK(says(&s, "Gradient: computed\n"));
     CHECK(says(&s, "Parameters: 8 × 4 bytes"));
     scene_end(&s);

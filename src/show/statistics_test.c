@@ -150,17 +150,30 @@ static void details(const char *name, bool module, const char *expected)
 {
     struct session *session = sample_session();
     struct buf got = BUF_INIT;
+    struct facts facts = {0};
+    struct lines lines = {0};
     struct arena arena;
     struct show show;
 
     arena_init(&arena, 0);
     CHECK(show_init(&show, session, &arena, NULL) == 0);
-    if (module)
-        details_module(&got, &show, sample_place(session, name));
-    else if (session->model->kind[sample_place(session, name)] == PLACE_TENSOR)
-        details_tensor(&got, &show, sample_place(session, name), false);
-    else
-        details_value(&got, &show, sample_place(session, name));
+    if (module) {
+        details_module(&facts, &show, sample_place(session, name), true);
+        facts_text(&got, &facts, DETAILS_LABEL);
+        details_children(&lines, &show, sample_place(session, name), UINT32_MAX, 2, 0);
+    } else if (session->model->kind[sample_place(session, name)] == PLACE_TENSOR) {
+        details_tensor(&facts, &show, sample_place(session, name), false);
+        facts_text(&got, &facts, DETAILS_LABEL);
+    } else {
+        details_value(&facts, &show, sample_place(session, name));
+        facts_text(&got, &facts, DETAILS_LABEL);
+    }
+    for (uint32_t i = 0; i < lines.n; i++) {
+        line_plain(&got, &lines, i);
+        buf_char(&got, '\n');
+    }
+    facts_release(&facts);
+    lines_release(&lines);
     CHECK_STR(buf_cstr(&got), expected);
     buf_release(&got);
     arena_release(&arena);
@@ -180,6 +193,7 @@ TEST(details_of_a_module_list_what_stands_below_it)
             "a  Linear  8 params  32B\n"
             "class      torch.nn.modules.linear.Linear\n"
             "holds      2 tensors\n"
+            "trained    6 of 8 trainable\n"
             "  ⇄ weight  2×3 float32  tied: also b.weight        6        24B\n"
             "  ▪ bias  2 float32                                 2         8B\n");
 }

@@ -9,18 +9,23 @@
 #include "text/escape.h"
 #include "text/glyph.h"
 
-void pen_text(const struct pen *pen, const struct buf *text, enum colour role)
+void pen_str(const struct pen *pen, struct str text, enum colour role)
 {
     struct buf fit = BUF_INIT;
 
     out_text(pen->out, colour_begin(role, pen->colour));
     if (pen->ascii)
-        glyph_to_ascii(&fit, text->at, text->len);
+        glyph_to_ascii(&fit, text.at, text.len);
     else if (pen->isolate)
-        escape_isolate(&fit, buf_span(text));
-    out_str(pen->out, pen->ascii || pen->isolate ? buf_span(&fit) : buf_span(text));
+        escape_isolate(&fit, text);
+    out_str(pen->out, pen->ascii || pen->isolate ? buf_span(&fit) : text);
     buf_release(&fit);
     out_text(pen->out, colour_end(role, pen->colour));
+}
+
+void pen_text(const struct pen *pen, const struct buf *text, enum colour role)
+{
+    pen_str(pen, buf_span(text), role);
 }
 
 void pen_line(const struct pen *pen, const struct buf *text, enum colour role)

@@ -14,6 +14,7 @@ struct pen {
 };
 
 /* A text of ours, made of UTF-8 and escaped names, as the reader wants it. */
+void pen_str(const struct pen *pen, struct str text, enum colour role);
 void pen_text(const struct pen *pen, const struct buf *text, enum colour role);
 void pen_line(const struct pen *pen, const struct buf *text, enum colour role);
 

@@ -48,6 +48,7 @@ volatile uint64_t fuzz_scope_seen;
 static uint64_t look(const struct session *session)
 {
     struct run_lines lines = {0};
+    struct facts facts = {0};
     struct buf text = BUF_INIT;
     struct arena arena;
     struct show show;
@@ -57,15 +58,16 @@ static uint64_t look(const struct session *session)
     if (show_init(&show, session, &arena, NULL) == 0) {
         run_notes(&lines, &show, &arena, NULL);
         run_ran(&text, &show);
-        performance_slowest(&text, &show, 3, "   ", NULL);
-        performance_classes(&text, &show, 3, "   ", NULL);
+        performance_slowest(&facts, &show, 3, NULL);
         for (uint32_t p = 0; p < show.activity->n; p++) {
-            performance_place(&text, &show, p);
-            calls_text(&text, &show, p, 3);
+            performance_place(&facts, &show, p);
+            calls_facts(&facts, &show, p, 3);
         }
+        facts_text(&text, &facts, 11);
     }
     sum = text.len + lines.n;
     buf_release(&text);
+    facts_release(&facts);
     arena_release(&arena);
     return sum;
 }
