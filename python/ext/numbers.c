@@ -34,7 +34,7 @@ static PyObject *format_count(PyObject *module, PyObject *number)
 static PyObject *format_bytes(PyObject *module, PyObject *number)
 {
     (void)module;
-    return with_integer(number, text_bytes);
+    return with_integer(number, text_bytes_rp); /* only compat asks */
 }
 
 static PyObject *format_time(PyObject *module, PyObject *seconds)

@@ -1,6 +1,6 @@
 /* THE TABLE of labels: what the label panel (L) lists. To add one: have a column for it
  * in labels.c, and add a line to the table below. Their texts in the flowing form are
- * those of rp's explorer. */
+ * those of rp's explorer, with sizes and shares as our columns write them. */
 #include "show/labels.h"
 
 #include <string.h>

@@ -185,7 +185,7 @@ TEST(what_is_large_is_not_read_unasked_also_if_it_was_kept)
     scene_begin(&s, kept(), "a");
     CHECK(explorer_may_read_kept(&s.explorer, 0, 64 * MIB, &why));
     CHECK(!explorer_may_read_kept(&s.explorer, 0, 65 * MIB, &why));
-    CHECK_STR(why, "not measured: 65MB are not read unasked; 4 measures them");
+    CHECK_STR(why, "not measured: 65.0MB are not read unasked; 4 measures them");
     explorer_measure_row(&s.explorer);
     CHECK(explorer_may_read_kept(&s.explorer, 0, 65 * MIB, &why));
     scene_end(&s);

@@ -155,8 +155,8 @@ TEST(equal_siblings_are_one_row_and_tied_numbers_stand_in_brackets)
               "gpt.pt: GPT                        1.2K 100%   4.6KB\n"
               "├── wte: Embedding(50, 8)           400  34%   1.6KB | weight: 50×8 ⇄ "
               "lm_head.weight\n"
-              "├── h: ModuleList                   768  66%     3KB\n"
-              "│   └── 0-11: 12 × Block, 64 each   768 100%     3KB\n"
+              "├── h: ModuleList                   768  66%   3.0KB\n"
+              "│   └── 0-11: 12 × Block, 64 each   768 100%   3.0KB\n"
               "│       └── fc: Linear(8→8)          64 100%    256B | weight: 8×8\n"
               "└── lm_head: Linear(8→50)         (400)      (1.6KB) | weight: 50×8 ⇄ "
               "wte.weight\n");

@@ -145,27 +145,55 @@ void text_plural(struct buf *to, uint64_t n, const char *one, const char *many)
     buf_printf(to, " %s", n == 1 ? one : many);
 }
 
-void text_bytes(struct buf *to, uint64_t bytes)
+static const char byte_units[7][3] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+
+/* The largest unit that `bytes` hold at least once. */
+static unsigned byte_unit(uint64_t bytes)
 {
-    static const char units[7][3] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
     unsigned unit = 0;
-    uint64_t rest, tenths, half;
 
     while (unit < 6 && bytes >> (10 * (unit + 1)) > 0)
         unit++;
-    rest = bytes & ((UINT64_C(1) << (10 * unit)) - 1);
-    if (rest == 0) {
-        add_number(to, bytes >> (10 * unit));
-    } else {
-        /* Round half to even: these quotients are exact in binary. */
-        half = UINT64_C(1) << (10 * unit - 1);
-        tenths = (bytes >> (10 * unit)) * 10 + (rest * 10 >> (10 * unit));
-        rest = rest * 10 & ((half << 1) - 1);
-        if (rest > half || (rest == half && (tenths & 1)))
-            tenths++;
-        add_tenths(to, tenths);
+    return unit;
+}
+
+/* In tenths of a unit above bytes. Rounds half to even, as "%.1f" does: these quotients
+ * are exact in binary. */
+static uint64_t byte_tenths(uint64_t bytes, unsigned unit)
+{
+    uint64_t half = UINT64_C(1) << (10 * unit - 1);
+    uint64_t rest = bytes & ((half << 1) - 1);
+    uint64_t tenths = (bytes >> (10 * unit)) * 10 + (rest * 10 >> (10 * unit));
+
+    rest = rest * 10 & ((half << 1) - 1);
+    return tenths + (rest > half || (rest == half && (tenths & 1)));
+}
+
+void text_bytes(struct buf *to, uint64_t bytes)
+{
+    unsigned unit = byte_unit(bytes);
+    uint64_t tenths = unit > 0 ? byte_tenths(bytes, unit) : 0;
+
+    if (tenths >= 10240 && unit < 6) { /* 1024.0KB */
+        tenths = 10;
+        unit++;
     }
-    buf_text(to, units[unit]);
+    if (unit == 0)
+        add_number(to, bytes);
+    else
+        add_tenths(to, tenths);
+    buf_text(to, byte_units[unit]);
+}
+
+void text_bytes_rp(struct buf *to, uint64_t bytes)
+{
+    unsigned unit = byte_unit(bytes);
+
+    if ((bytes & ((UINT64_C(1) << (10 * unit)) - 1)) == 0)
+        add_number(to, bytes >> (10 * unit));
+    else
+        add_tenths(to, byte_tenths(bytes, unit));
+    buf_text(to, byte_units[unit]);
 }
 
 void text_time(struct buf *to, double seconds)

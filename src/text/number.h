@@ -11,8 +11,11 @@ void text_count(struct buf *to, uint64_t n);  /* 999 1.0K 25.6M 1.0B */
 void text_commas(struct buf *to, uint64_t n); /* 25,557,032 */
 /* 1 tensor, 1,234 tensors */
 void text_plural(struct buf *to, uint64_t n, const char *one, const char *many);
-void text_bytes(struct buf *to, uint64_t bytes); /* 1023B 1KB 1.5KB 97.7MB */
-void text_time(struct buf *to, double seconds);  /* 306.22μs 1.52ms 1.0000s */
+/* One decimal above bytes, so that sizes in a column read alike: 1023B 1.0KB 97.7MB */
+void text_bytes(struct buf *to, uint64_t bytes);
+/* As rp writes them, for torchoscope.compat: 1KB for 1024, 1.0KB for 1025. */
+void text_bytes_rp(struct buf *to, uint64_t bytes);
+void text_time(struct buf *to, double seconds); /* 306.22μs 1.52ms 1.0000s */
 void text_percent(struct buf *to, double part,
                   double whole);                   /* rounded: " 9%", "100%" */
 void text_real(struct buf *to, double value);      /* %.4g, NaN, Inf, -Inf */

@@ -64,7 +64,35 @@ TEST(counts_agree_with_printf_of_the_quotient)
     buf_release(&text);
 }
 
-TEST(bytes_are_those_of_the_seed)
+TEST(bytes_above_1023_have_one_decimal)
+{
+    static const struct {
+        uint64_t n;
+        const char *text;
+    } golden[] = {
+        {0, "0B"},
+        {1023, "1023B"},
+        {1024, "1.0KB"},
+        {1025, "1.0KB"},
+        {1536, "1.5KB"},
+        {8 << 20, "8.0MB"},
+        {(8 << 20) + 9, "8.0MB"},
+        {UINT64_C(1) << 40, "1.0TB"},
+        {1023 * 1024 + 900, "1023.9KB"},
+        {(1 << 20) - 1, "1.0MB"}, /* not 1024.0KB */
+        {(1 << 30) - 1, "1.0GB"},
+        {1024 + 256, "1.2KB"}, /* halfway: to even */
+        {1024 + 768, "1.8KB"},
+        {UINT64_MAX, "16.0EB"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(golden); i++) {
+        text_bytes(&text, golden[i].n);
+        CHECK_STR(made(), golden[i].text);
+    }
+}
+
+TEST(bytes_for_rp_are_those_of_the_seed)
 {
     static const struct {
         uint64_t n;
@@ -86,7 +114,7 @@ TEST(bytes_are_those_of_the_seed)
     };
 
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
-        text_bytes(&text, golden[i].n);
+        text_bytes_rp(&text, golden[i].n);
         CHECK_STR(made(), golden[i].text);
     }
 }
