@@ -4,24 +4,33 @@
 
 #include "cli/folder.h"
 #include "cli/speak.h"
-#include "session/file_list.h"
 #include "show/files_text.h"
 
 /* All is found and judged; false: it was stopped. */
-static bool wait_for_all(struct cli *cli, struct file_list *list)
+static bool wait_for_all(struct cli *cli, struct files_view *view)
 {
     for (;;) {
-        struct pollfd ready = {file_list_fd(list), POLLIN, 0};
-        struct file_list_facts facts = file_list_facts(list);
+        struct pollfd ready = {files_view_fd(view), POLLIN, 0};
 
-        file_list_poll(list);
+        files_view_poll(view);
         if (work_cancelled(&cli->work))
             return false;
-        if (!facts.walking && file_list_counts(list).pending == 0 &&
-            (facts.full || facts.found == file_list_n(list)))
+        if (files_view_ready(view))
             return true;
         poll(&ready, 1, 50);
     }
+}
+
+/* What a printed tree and the list of the explorer are asked by the same words. */
+static int arrange(struct files_view *view, const struct printed_wanted *wanted,
+                   struct err *err)
+{
+    enum files_sort sort = FILES_CHANGED;
+
+    if (wanted->sort && files_sort_by_word(str_of(wanted->sort), &sort, err) < 0)
+        return -1;
+    files_view_sort(view, sort, wanted->reverse);
+    return wanted->filter ? files_view_filter(view, str_of(wanted->filter), err) : 0;
 }
 
 static void write_lines(struct cli *cli, const struct lines *lines)
@@ -39,17 +48,19 @@ static void write_lines(struct cli *cli, const struct lines *lines)
     buf_release(&text);
 }
 
-static void write_list(struct cli *cli, const struct file_list *list)
+static void write_list(struct cli *cli, const struct files_view *view, uint32_t top)
 {
-    struct file_list_facts facts = file_list_facts(list);
-    struct file_counts counts = file_list_counts(list);
-    unsigned width = cli->columns ? cli->columns : files_width(list);
+    struct file_list_facts facts = files_view_facts(view);
+    struct file_counts counts = files_view_counts(view);
+    unsigned width = cli->columns ? cli->columns : files_width(view);
     struct lines lines = {0};
     struct buf text = BUF_INIT;
 
-    files_lines(&lines, list, 0, UINT32_MAX, width, UINT32_MAX);
+    files_lines(&lines, view, 0, UINT32_MAX, width, top < UINT32_MAX ? top + 1 : top);
     write_lines(cli, &lines);
     files_counts(&text, &counts);
+    if (files_view_filtered(view).len > 0)
+        buf_printf(&text, "; %u of %u shown", files_view_n(view), facts.found);
     if (facts.skipped > 0)
         buf_printf(&text, "; %u skipped", facts.skipped);
     buf_text(&text, facts.full ? "; there are more\n" : "\n");
@@ -58,22 +69,25 @@ static void write_list(struct cli *cli, const struct file_list *list)
     buf_release(&text);
 }
 
-int folder_list(struct cli *cli, const char *folder, const struct err *why)
+int folder_list(struct cli *cli, const char *folder,
+                const struct printed_wanted *wanted, const struct err *why)
 {
     struct err err = {0};
-    struct file_list *list = file_list_new(folder, &err);
+    struct files_view *view = files_view_new(folder, &err);
     int status = STATUS_FINE;
 
-    if (!list)
+    if (!view || arrange(view, wanted, &err) < 0) {
+        files_view_free(view);
         return cli_fail(&err);
-    if (!wait_for_all(cli, list)) {
+    }
+    if (!wait_for_all(cli, view)) {
         cli_say("stopped");
         status = STATUS_TROUBLE;
     }
-    if (file_list_n(list) == 0 && status == STATUS_FINE)
+    if (files_view_facts(view).found == 0 && status == STATUS_FINE)
         status = cli_fail(why);
     else
-        write_list(cli, list);
-    file_list_free(list);
+        write_list(cli, view, wanted->top);
+    files_view_free(view);
     return status;
 }

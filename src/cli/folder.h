@@ -3,9 +3,12 @@
 #define CLI_FOLDER_H
 
 #include "cli/cli.h"
+#include "show/printed.h"
 
-/* List them, with their verdicts; the exit status. `why` says why the folder is not one
- * model: that is said where there is nothing to list. */
-int folder_list(struct cli *cli, const char *folder, const struct err *why);
+/* List them, with their verdicts, in the order, by the filter and as many as `wanted`
+ * says; the exit status. `why` says why the folder is not one model: that is said where
+ * there is nothing to list. */
+int folder_list(struct cli *cli, const char *folder,
+                const struct printed_wanted *wanted, const struct err *why);
 
 #endif

@@ -130,7 +130,7 @@ int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wa
     /* A folder that is not one model is a list of files. */
     if (!session && path_is_folder(path) && err.code != ERR_CANCELLED && !cli->json &&
         !cli->csv)
-        return folder_list(cli, path, &err);
+        return folder_list(cli, path, wanted, &err);
     status = session ? write_session(cli, session, wanted) : cli_fail(&err);
     session_close(session);
     return status;

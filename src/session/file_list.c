@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/background.h"
@@ -141,6 +140,8 @@ static void judge_row(struct file_list *list, uint32_t number)
         row->state = FILE_TROUBLE;
         row->verdict = VERDICT_INCONCLUSIVE;
         row->findings = true;
+        /* It has the beginning of a model, and no more. */
+        row->damaged = row->format[0] && err.code == ERR_FORMAT;
         row->why = arena_str(&list->arena, str_of(err.text)).at;
     }
     file_list_tell(list, true);
@@ -201,9 +202,8 @@ static void drop(struct file_list *list)
         close(list->write_fd);
     }
     arena_release(&list->arena);
-    buf_release(&list->filter);
     free(list->wanted);
-    free(list->shown);
+    free(list->taken);
     free(list->folder);
     free(list);
 }
@@ -254,68 +254,37 @@ void file_list_free(struct file_list *list)
 
 /* ---- of the owner ---- */
 
-static bool passes(const struct file_list *list, struct str name)
-{
-    struct str want = buf_span(&list->filter);
-
-    if (want.len == 0)
-        return true;
-    for (size_t i = 0; i + want.len <= name.len; i++)
-        if (strncasecmp(name.at + i, want.at, want.len) == 0)
-            return true;
-    return false;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct file_row *left = a, *right = b;
-
-    if (left->mtime_ns != right->mtime_ns)
-        return left->mtime_ns > right->mtime_ns ? -1 : 1;
-    return str_cmp(left->name, right->name);
-}
-
 /* The lock is held. */
 static void take_rows(struct file_list *list)
 {
-    if (list->shown_room < list->n) {
+    if (list->taken_room < list->n) {
         size_t room = (size_t)list->n + list->n / 2 + 16;
-        struct file_row *more = realloc(list->shown, room * sizeof *more);
+        struct file_row *more = realloc(list->taken, room * sizeof *more);
 
         if (!more)
             return;
-        list->shown = more;
-        list->shown_room = (uint32_t)room;
+        list->taken = more;
+        list->taken_room = (uint32_t)room;
     }
-    list->n_shown = 0;
-    for (uint32_t i = 0; i < list->n; i++)
-        if (passes(list, list->rows[i].name))
-            list->shown[list->n_shown++] = list->rows[i];
-}
-
-static void refresh(struct file_list *list)
-{
-    take_rows(list);
-    pthread_mutex_unlock(&list->lock);
-    if (list->n_shown > 1)
-        qsort(list->shown, list->n_shown, sizeof *list->shown, newest_first);
+    if (list->n > 0)
+        memcpy(list->taken, list->rows, list->n * sizeof *list->taken);
+    list->n_taken = list->n;
 }
 
 bool file_list_poll(struct file_list *list)
 {
     char byte[16];
+    bool news;
 
     while (read(list->read_fd, byte, sizeof byte) > 0)
         ;
     pthread_mutex_lock(&list->lock);
-    list->told = false;
-    if (!list->news) {
-        pthread_mutex_unlock(&list->lock);
-        return false;
-    }
-    list->news = false;
-    refresh(list);
-    return true;
+    news = list->news;
+    list->told = list->news = false;
+    if (news)
+        take_rows(list);
+    pthread_mutex_unlock(&list->lock);
+    return news;
 }
 
 int file_list_fd(const struct file_list *list)
@@ -325,58 +294,27 @@ int file_list_fd(const struct file_list *list)
 
 uint32_t file_list_n(const struct file_list *list)
 {
-    return list->n_shown;
+    return list->n_taken;
 }
 
-const struct file_row *file_list_at(const struct file_list *list, uint32_t row)
+const struct file_row *file_list_at(const struct file_list *list, uint32_t number)
 {
-    return &list->shown[row];
+    return &list->taken[number];
 }
 
-void file_list_filter(struct file_list *list, struct str text)
+void file_counts_add(struct file_counts *counts, const struct file_row *row)
 {
-    buf_clear(&list->filter);
-    buf_str(&list->filter, text);
-    pthread_mutex_lock(&list->lock);
-    refresh(list);
-}
-
-struct str file_list_filtered(const struct file_list *list)
-{
-    return buf_span(&list->filter);
-}
-
-uint32_t file_list_row(const struct file_list *list, uint32_t number)
-{
-    for (uint32_t i = 0; i < list->n_shown; i++)
-        if (list->shown[i].number == number)
-            return i;
-    return UINT32_MAX;
-}
-
-struct file_counts file_list_counts(const struct file_list *list)
-{
-    struct file_counts counts = {0};
-
-    for (uint32_t i = 0; i < list->n_shown; i++) {
-        const struct file_row *row = &list->shown[i];
-
-        counts.pending += row->state == FILE_PENDING;
-        if (row->state == FILE_PENDING)
-            continue;
-        counts.verdicts[row->verdict]++;
-        counts.safe_findings += row->verdict == VERDICT_SAFE && row->findings;
-        counts.damaged += row->damaged;
+    if (row->state == FILE_PENDING) {
+        counts->pending++;
+        return;
     }
-    return counts;
+    counts->verdicts[row->verdict]++;
+    counts->safe_findings += row->verdict == VERDICT_SAFE && row->findings;
+    counts->damaged += row->damaged;
 }
 
-void file_list_want(struct file_list *list, uint32_t first, uint32_t n)
+void file_list_want(struct file_list *list, const uint32_t *numbers, uint32_t n)
 {
-    if (first > list->n_shown)
-        first = list->n_shown;
-    if (n > list->n_shown - first)
-        n = list->n_shown - first;
     pthread_mutex_lock(&list->lock);
     if (n > list->wanted_room) {
         uint32_t *more = realloc(list->wanted, (size_t)n * sizeof *more);
@@ -387,8 +325,8 @@ void file_list_want(struct file_list *list, uint32_t first, uint32_t n)
         }
     }
     list->n_wanted = n < list->wanted_room ? n : list->wanted_room;
-    for (uint32_t i = 0; i < list->n_wanted; i++)
-        list->wanted[i] = list->shown[first + i].number;
+    if (list->n_wanted > 0)
+        memcpy(list->wanted, numbers, list->n_wanted * sizeof *numbers);
     pthread_cond_signal(&list->more);
     pthread_mutex_unlock(&list->lock);
 }

@@ -30,10 +30,10 @@ struct file_row {
     uint8_t state;      /* enum file_state */
     uint8_t verdict;    /* enum verdict; of FILE_TROUBLE: inconclusive */
     bool findings;      /* `check` has something to say of it, whatever the verdict */
-    bool damaged;       /* among that: it is cut short, or tensors cannot be read */
+    bool damaged;       /* it is cut short, or parts of it cannot be read */
     uint64_t params;    /* if it is FILE_JUDGED */
     const char *why;    /* of FILE_TROUBLE; of a damaged one the first such finding */
-    uint32_t number;    /* by which it is known while the list grows */
+    uint32_t number;    /* by which it is known: 0 is what was found first */
 };
 
 struct file_list;
@@ -49,17 +49,13 @@ bool file_list_poll(struct file_list *list);
 /* Readable when there is something to take, for poll(2). */
 int file_list_fd(const struct file_list *list);
 
-/* Rows, newest first, whose names hold the filter's text (any case); good until the
- * next poll. */
+/* What was taken, in the order in which it was found; good until the next poll. A row
+ * stands at its number. */
 uint32_t file_list_n(const struct file_list *list);
-const struct file_row *file_list_at(const struct file_list *list, uint32_t row);
-void file_list_filter(struct file_list *list, struct str text);
-struct str file_list_filtered(const struct file_list *list);
-/* Which row has this number now; UINT32_MAX: none. */
-uint32_t file_list_row(const struct file_list *list, uint32_t number);
+const struct file_row *file_list_at(const struct file_list *list, uint32_t number);
 
 /* These rows are on the screen: judge them first. */
-void file_list_want(struct file_list *list, uint32_t first, uint32_t n);
+void file_list_want(struct file_list *list, const uint32_t *numbers, uint32_t n);
 
 struct file_list_facts {
     uint32_t folders;    /* looked into */
@@ -71,15 +67,14 @@ struct file_list_facts {
 };
 struct file_list_facts file_list_facts(const struct file_list *list);
 
-/* How many files are of which verdict; as `check` of the folder counts them. */
+/* How many files are of which verdict; as `check` of a folder counts them. */
 struct file_counts {
     uint32_t verdicts[4];   /* by enum verdict */
     uint32_t safe_findings; /* safe ones that have findings */
     uint32_t pending;       /* not judged yet */
     uint32_t damaged;
 };
-/* Of the rows that are shown. */
-struct file_counts file_list_counts(const struct file_list *list);
+void file_counts_add(struct file_counts *counts, const struct file_row *row);
 
 /* Is it a file that people take for a model by its name? Such are never skipped. */
 bool file_is_model_name(struct str name);

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/work.h"
 #include "session/file_list.h"
 
@@ -30,10 +29,9 @@ struct file_list {
     int read_fd, write_fd;
     char *folder;
 
-    /* Of the owner alone: what is shown. */
-    struct file_row *shown;
-    uint32_t n_shown, shown_room;
-    struct buf filter;
+    /* Of the owner alone: what was taken. */
+    struct file_row *taken;
+    uint32_t n_taken, taken_room;
 };
 
 /* The walker's thread: look into folder after folder. */

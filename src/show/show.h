@@ -29,7 +29,7 @@
  *   tree_lines.h  the tree on the screen       label_set.h   which labels are on
  *   statistics_lines.h, histogram_lines.h, value_grid.h, heatmap.h, sheet.h
  *                 the values of a tensor in numbers and pictures
- *   files_text.h  the files of a folder, to choose from
+ *   files_view.h  the files of a folder: order, filter, marks   files_text.h  as lines
  *   link.h        a view as a command, and back     copy.h   names to be pasted
  */
 #ifndef SHOW_SHOW_H

@@ -135,37 +135,87 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
 
 /* ---- comparing ---- */
 
-int run_diff(struct tui *tui, struct str words, struct err *err)
+/* `left` beside the file at `path`; NULL: `err` says why. What it opened is *ret_right.
+ */
+static struct pair *compare_with(struct tui *tui, struct session *left,
+                                 const char *path, const struct diff_wanted *wanted,
+                                 struct session **ret_right, struct err *err)
 {
-    struct diff_wanted wanted = {.values = true};
-    struct buf path = BUF_INIT;
     struct session *right;
     struct pair *pair = NULL;
-    struct err why = {0};
+    struct err why = {0}; /* a comparison that was stopped is shown all the same */
     struct busy busy;
 
-    if (str_ends(words, STR(" --structure"))) {
-        wanted.values = false;
-        words = str_trim(str_head(words, words.len - strlen(" --structure")));
+    begin_busy(&busy, tui, "open");
+    right = session_open(path, &tui->work, &why);
+    if (right) {
+        begin_busy(&busy, tui, "diff");
+        pair = pair_on(left, right, wanted, &tui->work, &why);
+    }
+    end_busy(tui);
+    if (pair) {
+        *ret_right = right;
+    } else {
+        err_set(err, why.code, "%s", why.text);
+        session_close(right);
+    }
+    return pair;
+}
+
+int tui_compare_busy(struct tui *tui, const char *left_path, const char *right_path,
+                     const struct diff_wanted *wanted, struct err *err)
+{
+    struct session *left, *right;
+    struct pair *pair;
+    struct busy busy;
+
+    begin_busy(&busy, tui, "open");
+    left = session_open(left_path, &tui->work, err);
+    end_busy(tui);
+    if (!left)
+        return -1;
+    pair = compare_with(tui, left, right_path, wanted, &right, err);
+    if (!pair) {
+        session_close(left);
+        return -1;
+    }
+    return tui_over_list(tui, left, right, pair, err);
+}
+
+static int compare_typed(struct tui *tui, const char *path,
+                         const struct diff_wanted *wanted, struct err *err)
+{
+    struct session *right;
+    struct pair *pair;
+
+    if (tui->files) {
+        if (!files_left(tui))
+            return err_set(err, ERR_USAGE,
+                           "no file is selected that could be compared");
+        return tui_compare_busy(tui, files_left(tui), path, wanted, err);
     }
     if (tui->explorer.pair)
         return err_set(err, ERR_USAGE,
                        "two models are compared already; q leads back "
                        "to the one before");
+    pair = compare_with(tui, tui->explorer.session, path, wanted, &right, err);
+    return pair ? tui_over(tui, right, pair, err) : -1;
+}
+
+int run_diff(struct tui *tui, struct str words, struct err *err)
+{
+    struct diff_wanted wanted = {.values = true};
+    struct buf path = BUF_INIT;
+    int status;
+
+    if (str_ends(words, STR(" --structure"))) {
+        wanted.values = false;
+        words = str_trim(str_head(words, words.len - strlen(" --structure")));
+    }
     typed_path(&path, words);
-    begin_busy(&busy, tui, "open");
-    right = session_open(buf_cstr(&path), &tui->work, err);
+    status = compare_typed(tui, buf_cstr(&path), &wanted, err);
     buf_release(&path);
-    if (right) {
-        begin_busy(&busy, tui, "diff");
-        pair = pair_on(tui->explorer.session, right, &wanted, &tui->work, &why);
-    }
-    end_busy(tui);
-    if (!pair) {
-        session_close(right);
-        return right ? err_set(err, why.code, "%s", why.text) : -1;
-    }
-    return tui_over(tui, right, pair, err);
+    return status;
 }
 
 /* ---- writing ---- */

@@ -57,6 +57,8 @@ static int sort_command(struct tui *tui, struct str words, struct err *err)
     reverse = str_is_word(words, "reverse");
     if (words.len > 0 && !reverse)
         return err_set(err, ERR_USAGE, ":sort KEY, or :sort KEY reverse");
+    if (tui->files)
+        return files_sort(tui, key, reverse, err);
     if (sort_by_word(key, &sort, err) < 0)
         return -1;
     browse_sort(tui->explorer.browse, sort, reverse);
@@ -65,6 +67,8 @@ static int sort_command(struct tui *tui, struct str words, struct err *err)
 
 static int filter_command(struct tui *tui, struct str words, struct err *err)
 {
+    if (tui->files)
+        return files_filter(tui, words, err);
     if (words.len == 0) {
         browse_clear(tui->explorer.browse);
         return 0;
@@ -241,8 +245,9 @@ const struct tui_command tui_commands[] = {
     {"open", "FILE", "open another file or folder", run_open, complete_files},
     {"diff", "FILE", "compare with another file; --structure: no values", run_diff,
      complete_files},
-    {"sort", "KEY [reverse]", "order siblings", sort_command, complete_orders},
-    {"filter", "PATTERN", "only rows that match", filter_command, NULL},
+    {"sort", "KEY [reverse]", "order siblings, or files", sort_command,
+     complete_orders},
+    {"filter", "PATTERN", "only rows that match", filter_command, complete_filters},
     {"fold", "N", "fold to depth N", fold_command, NULL},
     {"flat", "[tensors]", "one list of all leaves, or of all tensors", flat_command,
      complete_flat},
@@ -285,7 +290,8 @@ const struct tui_command *command_of(struct str line, struct str *ret_words)
 /* Without a model there is only a list of files. */
 static bool needs_model(const struct tui_command *command)
 {
-    static const char *const others[] = {"open", "set", "help", "q"};
+    static const char *const others[] = {"open", "set",    "help", "q",
+                                         "diff", "filter", "sort"};
 
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (strcmp(command->name, others[i]) == 0)
@@ -333,6 +339,7 @@ int tui_command(struct tui *tui, struct str line, struct err *err)
 {
     const struct tui_command *command;
     struct str words = STR("");
+    bool model = tui->exploring && !tui->files;
 
     line = str_trim(line);
     if (line.len == 0)
@@ -341,11 +348,11 @@ int tui_command(struct tui *tui, struct str line, struct err *err)
     if (str_is_word(line, "quit"))
         command = command_of(STR("q"), &words);
     /* A name that only differs in case from a command is a name. */
-    if (command && tui->exploring && !tui->explorer.pair &&
+    if (command && model && !tui->explorer.pair &&
         !str_starts(line, str_of(command->name)) &&
         place_find(tui->explorer.session->model, line) != NO_PLACE)
         command = NULL;
-    if (!tui->exploring && (!command || needs_model(command)))
+    if (!model && (!command || needs_model(command)))
         return err_set(err, ERR_USAGE, "no model is open: choose one, or :open FILE");
     if (!command)
         return go_to(tui, line, err);

@@ -27,6 +27,7 @@ void complete_names(struct tui *tui, struct str words, struct menu *to);
 void complete_files(struct tui *tui, struct str words, struct menu *to);
 void complete_exports(struct tui *tui, struct str words, struct menu *to);
 void complete_orders(struct tui *tui, struct str words, struct menu *to);
+void complete_filters(struct tui *tui, struct str words, struct menu *to);
 void complete_flat(struct tui *tui, struct str words, struct menu *to);
 void complete_labels(struct tui *tui, struct str words, struct menu *to);
 void complete_panels(struct tui *tui, struct str words, struct menu *to);

@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "export/exporters.h"
 #include "show/diff_text.h"
+#include "show/files_view.h"
 #include "show/labels.h"
 #include "text/escape.h"
 #include "tui/commands_in.h"
@@ -65,7 +66,7 @@ void complete_names(struct tui *tui, struct str words, struct menu *to)
     struct buf path = BUF_INIT;
     uint32_t place, n = 0, end;
 
-    if (!tui->exploring)
+    if (!tui->exploring || tui->files)
         return;
     if (diff ? link_find(explorer, head, &place, NULL) < 0
              : (place = place_find(model, head)) == NO_PLACE)
@@ -149,11 +150,22 @@ void complete_exports(struct tui *tui, struct str words, struct menu *to)
 
 void complete_orders(struct tui *tui, struct str words, struct menu *to)
 {
+    for (int i = 0; tui->files && i < FILES_SORT_COUNT; i++)
+        offer(to, words, files_orders[i].word, files_orders[i].about);
+    if (tui->files)
+        return;
     for (int i = 0; i < SORT_COUNT; i++)
         if (sort_word((enum rows_sort)i) &&
             (i != SORT_DELTA || (tui->exploring && tui->explorer.pair)))
             offer(to, words, sort_word((enum rows_sort)i),
                   sort_about((enum rows_sort)i));
+}
+
+/* A list of files can be filtered by verdict. */
+void complete_filters(struct tui *tui, struct str words, struct menu *to)
+{
+    for (size_t i = 0; tui->files && i < n_files_kinds; i++)
+        offer(to, words, files_kinds[i].word, files_kinds[i].about);
 }
 
 void complete_flat(struct tui *tui, struct str words, struct menu *to)

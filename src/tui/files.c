@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/file_list.h"
+#include "base/clock.h"
 #include "show/files_text.h"
+#include "show/link.h"
 #include "tui/draw_in.h"
 #include "tui/tui_in.h"
 
-#define PRINT_MS 5000 /* how long a printed list waits until all is found */
+#define PRINT_NS 60000000000u /* how long a printed list waits until all is judged */
 
 struct files {
-    struct file_list *list;
+    struct files_view *list;
     char *folder;
     uint32_t cursor, top, page;
     uint32_t number; /* of the row of the cursor; UINT32_MAX: nobody chose yet */
@@ -21,54 +22,46 @@ struct files {
 
 static void put_cursor(struct files *files, int64_t to)
 {
-    int64_t n = file_list_n(files->list);
+    int64_t n = files_view_n(files->list);
 
     to = to >= n ? n - 1 : to;
     files->cursor = to < 0 ? 0 : (uint32_t)to;
     files->number =
-        n > 0 ? file_list_at(files->list, files->cursor)->number : UINT32_MAX;
+        n > 0 ? files_view_at(files->list, files->cursor)->number : UINT32_MAX;
 }
 
 /* The rows are others now: follow the one that was chosen. */
 static void follow(struct files *files)
 {
-    uint32_t row = file_list_row(files->list, files->number);
+    uint32_t row = files_view_row(files->list, files->number);
 
     if (files->number == UINT32_MAX) {
         files->cursor = 0;
     } else if (row != UINT32_MAX) {
         files->cursor = row;
-    } else if (files->cursor >= file_list_n(files->list)) {
-        files->cursor = file_list_n(files->list) ? file_list_n(files->list) - 1 : 0;
+    } else if (files->cursor >= files_view_n(files->list)) {
+        files->cursor = files_view_n(files->list) ? files_view_n(files->list) - 1 : 0;
     }
 }
 
 void files_poll(struct tui *tui)
 {
-    if (tui->files && file_list_poll(tui->files->list))
+    if (tui->files && files_view_poll(tui->files->list))
         follow(tui->files);
 }
 
 int files_fd(const struct tui *tui)
 {
-    return file_list_fd(tui->files->list);
+    return files_view_fd(tui->files->list);
 }
 
 /* A printed list is whole. */
-static bool is_ready(struct files *files)
-{
-    struct file_list_facts facts = file_list_facts(files->list);
-
-    for (uint32_t i = 0; i < file_list_n(files->list); i++)
-        if (file_list_at(files->list, i)->state == FILE_PENDING)
-            return false;
-    return !facts.walking && (facts.full || facts.found == file_list_n(files->list));
-}
-
 static void wait_for_all(struct tui *tui)
 {
-    for (int ms = 0; ms < PRINT_MS && !is_ready(tui->files); ms += 50) {
-        struct pollfd ready = {file_list_fd(tui->files->list), POLLIN, 0};
+    uint64_t began = clock_ns();
+
+    while (!files_view_ready(tui->files->list) && clock_ns() - began < PRINT_NS) {
+        struct pollfd ready = {files_view_fd(tui->files->list), POLLIN, 0};
 
         poll(&ready, 1, 50);
         files_poll(tui);
@@ -81,11 +74,11 @@ int files_open(struct tui *tui, const char *folder, struct err *err)
 
     if (!files)
         return err_set(err, ERR_LIMIT, "%s: no memory left", folder);
-    files->list = file_list_new(folder, err);
+    files->list = files_view_new(folder, err);
     files->folder = files->list ? strdup(folder) : NULL;
     files->number = UINT32_MAX;
     if (!files->folder) {
-        file_list_free(files->list);
+        files_view_free(files->list);
         free(files);
         return -1;
     }
@@ -103,7 +96,7 @@ void files_close(struct tui *tui)
     tui->files = tui->folder = NULL;
     if (!files)
         return;
-    file_list_free(files->list);
+    files_view_free(files->list);
     buf_release(&files->message);
     free(files->folder);
     free(files);
@@ -115,10 +108,138 @@ void files_say(struct tui *tui, struct str text)
     buf_str(&tui->folder->message, text);
 }
 
-void files_filter(struct tui *tui, struct str text)
+/* ---- order and filter ---- */
+
+int files_filter(struct tui *tui, struct str text, struct err *err)
 {
-    file_list_filter(tui->files->list, text);
+    int status = files_view_filter(tui->files->list, text, err);
+
     follow(tui->files);
+    return status;
+}
+
+static void sort_by(struct tui *tui, enum files_sort sort, bool reverse)
+{
+    files_view_sort(tui->files->list, sort, reverse);
+    follow(tui->files);
+}
+
+int files_sort(struct tui *tui, struct str key, bool reverse, struct err *err)
+{
+    enum files_sort sort;
+
+    if (files_sort_by_word(key, &sort, err) < 0)
+        return -1;
+    sort_by(tui, sort, reverse);
+    return 0;
+}
+
+int files_look(struct tui *tui, const struct link *link, struct err *err)
+{
+    struct str key = str_of(link->sort ? link->sort : "changed");
+
+    if ((link->sort || link->reverse) && files_sort(tui, key, link->reverse, err) < 0)
+        return -1;
+    return link->filter ? files_filter(tui, str_of(link->filter), err) : 0;
+}
+
+/* The same again turns it round. */
+static void sort_again(struct tui *tui, enum files_sort sort)
+{
+    bool reverse;
+    bool again = files_view_sorted(tui->files->list, &reverse) == sort;
+
+    sort_by(tui, sort, again && !reverse);
+}
+
+void files_sort_menu(struct tui *tui)
+{
+    menu_clear(&tui->menu);
+    tui->menu.title = "i In order of";
+    tui->menu_of = ACTION_SORT;
+    for (int i = 0; i < FILES_SORT_COUNT; i++)
+        menu_add(&tui->menu, files_orders[i].key, str_of(files_orders[i].word),
+                 str_of(files_orders[i].about));
+}
+
+void files_sort_choose(struct tui *tui, char key)
+{
+    for (int i = 0; i < FILES_SORT_COUNT; i++)
+        if (files_orders[i].key == key)
+            sort_again(tui, (enum files_sort)i);
+}
+
+void files_filter_menu(struct tui *tui)
+{
+    menu_clear(&tui->menu);
+    tui->menu.title = "f Only files that are";
+    tui->menu_of = ACTION_FILTER;
+    for (size_t i = 0; i < n_files_kinds; i++)
+        menu_add(&tui->menu, files_kinds[i].key, str_of(files_kinds[i].word),
+                 str_of(files_kinds[i].about));
+    menu_add(&tui->menu, 'x', STR("all"), STR("no filter"));
+}
+
+void files_filter_choose(struct tui *tui, char key)
+{
+    struct str word = STR("");
+
+    for (size_t i = 0; i < n_files_kinds; i++)
+        if (files_kinds[i].key == key)
+            word = str_of(files_kinds[i].word);
+    files_filter(tui, word, NULL);
+}
+
+/* ---- comparing ---- */
+
+const char *files_left(const struct tui *tui)
+{
+    const struct files *files = tui->files;
+
+    if (files_view_n_marks(files->list) > 0)
+        return files_view_mark_at(files->list, 0)->path;
+    if (files->cursor < files_view_n(files->list))
+        return files_view_at(files->list, files->cursor)->path;
+    return NULL;
+}
+
+static void mark(struct tui *tui)
+{
+    struct files *files = tui->files;
+
+    if (files->cursor >= files_view_n(files->list))
+        return;
+    put_cursor(files, files->cursor); /* it is chosen: the cursor stays with it */
+    if (!files_view_mark(files->list, files->cursor))
+        files_say(tui, STR("two rows are marked already: D compares them, Esc takes "
+                           "the marks away"));
+}
+
+/* D: two marked rows; or the marked one and that of the cursor; or what is typed. */
+static void diff(struct tui *tui)
+{
+    static const struct diff_wanted wanted = {.values = true};
+    const struct files *files = tui->files;
+    uint32_t marks = files_view_n_marks(files->list);
+    const char *left = files_left(tui), *right = NULL;
+    struct err err = {0};
+
+    if (marks == 2)
+        right = files_view_mark_at(files->list, 1)->path;
+    else if (marks == 1 && files->cursor < files_view_n(files->list))
+        right = files_view_at(files->list, files->cursor)->path;
+    if (!left) {
+        files_say(tui, STR("there is no row to compare"));
+    } else if (!right) {
+        tui_prompt(tui, PROMPT_COMMAND, STR("diff "));
+    } else if (left == right) {
+        files_say(tui, STR("this row is the marked one: go to the one to compare it "
+                           "with, then D"));
+    } else {
+        if (tui_compare_busy(tui, left, right, &wanted, &err) < 0)
+            tui_trouble(tui, &err, NULL);
+        tui_changed(tui);
+    }
 }
 
 /* ---- keys ---- */
@@ -128,18 +249,26 @@ static void choose(struct tui *tui)
     struct files *files = tui->files;
     struct err err = {0};
 
-    if (files->cursor >= file_list_n(files->list))
+    if (files->cursor >= files_view_n(files->list))
         return;
-    if (tui_open_busy(tui, file_list_at(files->list, files->cursor)->path, &err) < 0)
+    if (tui_open_busy(tui, files_view_at(files->list, files->cursor)->path, &err) < 0)
         tui_trouble(tui, &err, NULL);
     tui_changed(tui);
 }
 
-void files_click(struct tui *tui, unsigned row, bool twice)
+void files_click(struct tui *tui, unsigned row, unsigned column, bool twice)
 {
     struct files *files = tui->files;
 
-    if (row == 0 || files->top + row - 1 >= file_list_n(files->list))
+    if (row == 0) {
+        enum files_sort sort =
+            files_column_at(files->list, tui->frame.body.columns - 1, column);
+
+        if (sort != FILES_SORT_COUNT)
+            sort_again(tui, sort);
+        return;
+    }
+    if (files->top + row - 1 >= files_view_n(files->list))
         return;
     put_cursor(files, (int64_t)files->top + row - 1);
     if (twice)
@@ -155,6 +284,57 @@ static void move(struct tui *tui, int64_t by)
     if (files->cursor == before)
         files_say(tui,
                   by > 0 ? STR("this is the last row") : STR("this is the first row"));
+}
+
+/* All rows that are shown match: the next is the next match, and round. */
+static void next_match(struct tui *tui, int64_t by)
+{
+    struct files *files = tui->files;
+    int64_t n = files_view_n(files->list);
+
+    if (files_view_filtered(files->list).len == 0)
+        files_say(tui, STR("no filter is set: / sets one"));
+    else if (n > 0)
+        put_cursor(files, (files->cursor + n + by) % n);
+}
+
+static void escape(struct tui *tui)
+{
+    struct files *files = tui->files;
+
+    if (files_view_filtered(files->list).len > 0)
+        files_filter(tui, STR(""), NULL);
+    else if (files_view_n_marks(files->list) > 0)
+        files_view_unmark(files->list);
+    else
+        files_say(tui, STR("nothing to close; q quits"));
+}
+
+/* What a key does that moves nothing. */
+static void act(struct tui *tui, enum action action)
+{
+    switch (action) {
+    case ACTION_ENTER:
+    case ACTION_RIGHT:
+        return choose(tui);
+    case ACTION_SEARCH:
+        return tui_prompt(tui, PROMPT_SEARCH, STR(""));
+    case ACTION_SORT:
+        return files_sort_menu(tui);
+    case ACTION_FILTER:
+        return files_filter_menu(tui);
+    case ACTION_MARK:
+        return mark(tui);
+    case ACTION_DIFF:
+        return diff(tui);
+    case ACTION_ESCAPE:
+        return escape(tui);
+    case ACTION_QUIT:
+        tui->quit = true;
+        return;
+    default:
+        files_say(tui, STR("that is for an open model: Enter opens this one"));
+    }
 }
 
 void files_act(struct tui *tui, enum action action)
@@ -179,18 +359,12 @@ void files_act(struct tui *tui, enum action action)
         return put_cursor(files, 0);
     case ACTION_LAST:
         return put_cursor(files, INT32_MAX);
-    case ACTION_ENTER:
-    case ACTION_RIGHT:
-        return choose(tui);
-    case ACTION_SEARCH:
-        return tui_prompt(tui, PROMPT_SEARCH, STR(""));
-    case ACTION_ESCAPE:
-        return files_filter(tui, STR(""));
-    case ACTION_QUIT:
-        tui->quit = true;
-        return;
+    case ACTION_NEXT_MATCH:
+        return next_match(tui, 1);
+    case ACTION_PREVIOUS_MATCH:
+        return next_match(tui, -1);
     default:
-        files_say(tui, STR("that is for an open model: Enter opens this one"));
+        act(tui, action);
     }
 }
 
@@ -205,8 +379,8 @@ void files_draw(struct tui *tui, const struct area *area)
     uint32_t rows = area->rows > 1 ? area->rows - 1 : 1;
 
     files->page = rows;
-    draw_keep_in_sight(&files->top, &files->cursor, file_list_n(files->list), rows);
-    file_list_want(files->list, files->top, rows);
+    draw_keep_in_sight(&files->top, &files->cursor, files_view_n(files->list), rows);
+    files_view_want(files->list, files->top, rows);
     files_title(&lines, files->list, files->folder, tui->frame.title.columns);
     draw_line(tui, &tui->frame.title, 0, &lines, 0);
     lines_clear(&lines);
@@ -217,7 +391,7 @@ void files_draw(struct tui *tui, const struct area *area)
         if (i > 0 && lines.at[i].target == files->cursor)
             cells_back(&tui->cells, area, i, COLOUR_CURSOR, 0);
     }
-    draw_scroll(tui, &bar, files->top, file_list_n(files->list));
+    draw_scroll(tui, &bar, files->top, files_view_n(files->list));
     lines_release(&lines);
 }
 

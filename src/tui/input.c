@@ -18,7 +18,9 @@ static void search_typed(struct tui *tui)
     struct err err = {0};
 
     if (tui->files) {
-        files_filter(tui, buf_span(&tui->prompt.text));
+        tui->prompt.bad = files_filter(tui, buf_span(&tui->prompt.text), &err) < 0;
+        if (tui->prompt.bad)
+            tui_say(tui, "%s", err.text);
         return;
     }
     tui->prompt.bad =
@@ -196,7 +198,7 @@ static void choose_or_recall(struct tui *tui, int by)
 static void leave_prompt(struct tui *tui)
 {
     if (tui->prompt.kind == PROMPT_SEARCH && tui->files)
-        files_filter(tui, STR(""));
+        files_filter(tui, STR(""), NULL);
     else if (tui->prompt.kind == PROMPT_SEARCH)
         browse_clear(tui->explorer.browse);
     end_prompt(tui);
@@ -243,6 +245,8 @@ static void choose(struct tui *tui, uint32_t choice)
         copy_choose(tui, key);
     else if (of == ACTION_SORT)
         sort_choose(tui, key);
+    else if (of == ACTION_FILTER)
+        files_filter_choose(tui, key);
     tui_changed(tui);
 }
 

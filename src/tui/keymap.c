@@ -114,8 +114,14 @@ const struct binding bindings[] = {
      NULL},
     {ACTION_ALARM, EVERYWHERE, "alarm", {'!'},
      "next alarm or finding, then next warning", "next alarm"},
-    {ACTION_SORT, EVERYWHERE, "sort", {'i'},
-     "order by; then n p m r s f c g z ! x; the same again: reversed", "sort"},
+    {ACTION_SORT, ALL, "sort", {'i'},
+     "order by; then n p m r s f c g z ! x; in a list of files n m p v x; the same "
+     "again: reversed", "sort"},
+    {ACTION_FILTER, IN_FILES, "filter", {'f'},
+     "in a list of files: only one verdict; then u c i s d n x: unsafe, needs code, "
+     "inconclusive, safe, damaged, not a model, all", "filter"},
+    {ACTION_MARK, IN_FILES, "mark", {' '},
+     "in a list of files: mark or unmark this row; D compares two", "mark"},
     {ACTION_HIDE_EQUAL, IN_DIFF, "hide-equal", {'='}, "diff: hide equal rows",
      "hide equal"},
 
@@ -123,7 +129,9 @@ const struct binding bindings[] = {
      "copy; then n p k t j c: name, path, key, text, JSON, command", "copy"},
     {ACTION_EXPORT, EVERYWHERE, "export", {'e'}, "export this view", "export"},
     {ACTION_EDIT, EVERYWHERE, "edit", {'E'}, "open the source in the editor", "editor"},
-    {ACTION_DIFF, EVERYWHERE, "diff", {'D'}, "diff with another file", "diff"},
+    {ACTION_DIFF, ALL, "diff", {'D'},
+     "diff with another file; in a list of files: of two marked rows, or of a marked "
+     "one and this one", "diff"},
     {ACTION_RELOAD, EVERYWHERE, "reload", {'R'}, "read the source again", NULL},
 
     {ACTION_COMMAND, ALL, "command", {':'},

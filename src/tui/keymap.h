@@ -88,6 +88,8 @@ enum action {
     ACTION_SEARCH_CLASS,
     ACTION_ALARM,
     ACTION_SORT,
+    ACTION_FILTER,
+    ACTION_MARK,
     ACTION_HIDE_EQUAL,
     /* taking along */
     ACTION_COPY,

@@ -220,7 +220,8 @@ static void click_divider(struct tui *tui, const struct key *key)
 static void click_files(struct tui *tui, const struct key *key)
 {
     if (inside(&tui->frame.body, key))
-        files_click(tui, key->row - tui->frame.body.row, is_double(tui, key->row));
+        files_click(tui, key->row - tui->frame.body.row,
+                    key->column - tui->frame.body.column, is_double(tui, key->row));
 }
 
 static void press(struct tui *tui, const struct key *key)

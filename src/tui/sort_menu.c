@@ -26,6 +26,10 @@ static const struct {
 
 void sort_menu(struct tui *tui)
 {
+    if (tui->files) {
+        files_sort_menu(tui);
+        return;
+    }
     menu_clear(&tui->menu);
     tui->menu.title = "i In order of";
     tui->menu_of = ACTION_SORT;
@@ -50,6 +54,10 @@ static void sort(struct tui *tui, enum rows_sort by)
 
 void sort_choose(struct tui *tui, char key)
 {
+    if (tui->files) {
+        files_sort_choose(tui, key);
+        return;
+    }
     for (size_t i = 0; i < COUNT_OF(orders); i++)
         if (orders[i].key == key)
             sort(tui, orders[i].sort);

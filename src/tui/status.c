@@ -116,6 +116,10 @@ static void collect_hints(struct tui *tui)
     if (tui->files) {
         add_action(tui, ACTION_ENTER, "open");
         add_action(tui, ACTION_SEARCH, NULL);
+        add_action(tui, ACTION_FILTER, NULL);
+        add_action(tui, ACTION_SORT, NULL);
+        add_action(tui, ACTION_MARK, NULL);
+        add_action(tui, ACTION_DIFF, NULL);
     } else if (tui->view.focus == FOCUS_LABELS) {
         add_action(tui, ACTION_LABEL_TOGGLE, NULL);
         add_hint(tui, "J K", "move", ACTION_LABEL_DOWN);

@@ -20,7 +20,7 @@ static void forget_under(struct tui *tui)
     if (tui->under_ours)
         session_close(tui->under);
     tui->under = NULL;
-    tui->under_ours = false;
+    tui->under_ours = tui->under_listed = false;
 }
 
 static void stop_exploring(struct tui *tui)
@@ -181,9 +181,21 @@ int tui_over(struct tui *tui, struct session *right, struct pair *pair, struct e
     return 0;
 }
 
+int tui_over_list(struct tui *tui, struct session *left, struct session *right,
+                  struct pair *pair, struct err *err)
+{
+    if (tui_show(tui, right, pair, err) < 0) {
+        session_close(left);
+        return -1;
+    }
+    tui->under = left;
+    tui->under_ours = tui->under_listed = true;
+    return 0;
+}
+
 bool tui_leave(struct tui *tui)
 {
-    struct session *session = tui->under;
+    struct session *session = tui->under_listed ? NULL : tui->under;
 
     if (session) {
         bool ours = tui->under_ours;
@@ -274,7 +286,7 @@ int tui_begin_exploring(struct tui *tui, struct err *err)
             return -1;
     }
     if (tui->files)
-        return 0;
+        return files_look(tui, &wanted->link, err);
     if (link_is_empty(&wanted->link)) {
         look_as_before(tui);
         return 0;

@@ -66,6 +66,7 @@ struct tui {
     /* What lies under a comparison: q leads back to it. NULL: nothing. */
     struct session *under;
     bool under_ours;       /* to close */
+    bool under_listed;     /* it was not shown: q leads back to the list of files */
     bool pair_view;        /* panels stand as two models have them */
     struct buf under_view; /* as link_options() wrote it */
 
@@ -117,6 +118,9 @@ int tui_open(struct tui *tui, const char *path, struct err *err);
  * also when this fails. q then leads back. */
 int tui_over(struct tui *tui, struct session *right, struct pair *pair,
              struct err *err);
+/* The same of two files of the list, which are taken too; q leads back to the list. */
+int tui_over_list(struct tui *tui, struct session *left, struct session *right,
+                  struct pair *pair, struct err *err);
 /* q: back to what lies under it, or to the list of the folder; false: to neither. */
 bool tui_leave(struct tui *tui);
 /* Make the view that options say, as link_options() wrote them. */
@@ -125,6 +129,9 @@ void tui_look_at(struct tui *tui, char *words);
 struct link_screen tui_screen(const struct tui *tui);
 /* The same, telling how far it is; Esc stops it. */
 int tui_open_busy(struct tui *tui, const char *path, struct err *err);
+/* Compare two files, likewise. */
+int tui_compare_busy(struct tui *tui, const char *left, const char *right,
+                     const struct diff_wanted *wanted, struct err *err);
 /* A frame into tui->cells, by their size. */
 void tui_frame(struct tui *tui);
 /* An error: one sentence, until the next key. Enter then runs the command `retry`, if
@@ -187,11 +194,23 @@ int files_open(struct tui *tui, const char *folder, struct err *err);
 void files_close(struct tui *tui);
 void files_poll(struct tui *tui); /* take what was found since */
 int files_fd(const struct tui *tui);
+/* The order and the filter that options say. */
+int files_look(struct tui *tui, const struct link *link, struct err *err);
 /* What is typed behind / while they are shown. */
-void files_filter(struct tui *tui, struct str text);
+int files_filter(struct tui *tui, struct str text, struct err *err);
+/* :sort KEY. */
+int files_sort(struct tui *tui, struct str key, bool reverse, struct err *err);
+/* i and f: what can be chosen, and the choice. */
+void files_sort_menu(struct tui *tui);
+void files_sort_choose(struct tui *tui, char key);
+void files_filter_menu(struct tui *tui);
+void files_filter_choose(struct tui *tui, char key);
+/* The file that a comparison has at its left: the marked one, else that of the cursor;
+ * NULL: there is none. */
+const char *files_left(const struct tui *tui);
 void files_say(struct tui *tui, struct str text); /* "" ends it */
-/* A click on a row of its area; `twice`: it is opened. */
-void files_click(struct tui *tui, unsigned row, bool twice);
+/* A click on a row of its area, or on a title; `twice`: it is opened. */
+void files_click(struct tui *tui, unsigned row, unsigned column, bool twice);
 void files_act(struct tui *tui, enum action action);
 void files_draw(struct tui *tui, const struct area *area); /* header line included */
 void files_status(struct tui *tui, struct lines *to, unsigned width);

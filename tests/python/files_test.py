@@ -33,7 +33,7 @@ class Files(unittest.TestCase):
         """{name: verdict} of the lines of a list."""
         rows = {}
         for line in text.splitlines():
-            found = re.match(r"[ ▌](\S+\.\w+) .*?([✓!✗?] .*?)$", line.rstrip())
+            found = re.match(r"[ ▌] (\S+\.\w+) .*?([✓!✗?] .*?)$", line.rstrip())
             if found:
                 rows[found[1]] = found[2]
         return rows
@@ -59,10 +59,63 @@ class Files(unittest.TestCase):
 
     def test_names_keep_their_room(self):
         with tempfile.TemporaryDirectory() as folder:
-            name = "a-model-with-a-rather-long-name-step-000100.pth"
-            torch.save({"weight": torch.zeros(2)}, Path(folder, name))
-            torch.save({"weight": torch.zeros(2)}, Path(folder, "b.pth"))
-            self.assertIn(name, scope.run(folder, "--print=80x10").stdout.decode())
+            names = ["a" * n + "-long-name.pth" for n in (30, 60, 90, 130)]
+            for name in [*names, "b.pth"]:
+                torch.save({"weight": torch.zeros(2)}, Path(folder, name))
+            for columns, whole in ((80, 1), (120, 2), (140, 3), (200, 4)):
+                screen = scope.run(folder, f"--print={columns}x10").stdout.decode()
+                shown = [name in screen for name in names]
+                self.assertEqual(shown, [i < whole for i in range(4)], screen)
+
+    def test_text_and_terminal_sort_and_filter_alike(self):
+        """--sort, --reverse and --filter mean the same on both, and leave the same rows."""
+        asked = {
+            ("--sort", "name"): "cut empty page pointer whole",
+            ("--sort", "name", "--reverse"): "whole pointer page empty cut",
+            ("--sort", "size"): "whole cut pointer page empty",
+            ("--sort", "bytes", "-r"): "empty page pointer cut whole",
+            ("--sort", "verdict"): "empty page pointer cut whole",
+            ("--filter", "damaged"): "cut",
+            ("--filter", "safe", "-s", "name"): "cut whole",
+            ("--filter", "not a model", "-s", "name"): "empty page pointer",
+            ("--filter", "!safe|page", "-s", "name"): "empty pointer",
+            ("--filter", "*.pth", "-s", "name"): "cut empty whole",
+            ("--filter", "unsafe"): "",
+        }
+        for words, expected in asked.items():
+            for more in (), ("--print=100x20",):
+                with self.subTest([*words, *more]):
+                    said = scope.run(self.folder, *words, *more)
+                    self.assertEqual(said.returncode, 0, said.stderr)
+                    rows = self.rows(said.stdout.decode())
+                    self.assertEqual(" ".join(Path(r).stem for r in rows), expected)
+
+    def test_it_says_how_many_of_how_many(self):
+        said = scope.run(self.folder, "--filter", "safe", "--print=100x20")
+        screen = said.stdout.decode()
+        self.assertIn("2 of 5 files in 1 folder", screen)
+        self.assertIn("/safe · row 1/2", screen)
+        text = scope.run(self.folder, "--filter", "safe").stdout.decode()
+        self.assertIn("; 2 of 5 shown", text)
+        top = scope.run(self.folder, "--sort", "name", "--top", "2").stdout.decode()
+        self.assertEqual(list(self.rows(top)), ["cut.pth", "empty.pth"])
+
+    def test_a_wrong_order_or_pattern_is_said(self):
+        for words in (("--sort", "verdit"), ("--filter", "/[/")):
+            for more in (), ("--print=80x20",):
+                said = scope.run(self.folder, *words, *more)
+                self.assertEqual(said.returncode, 2)
+                self.assertRegex(said.stderr, b"did you mean verdict|no regular expression")
+
+    def test_a_file_that_only_begins_as_a_model_is_damaged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = (self.folder / "whole.pth").read_bytes()
+            Path(folder, "part.pth").write_bytes(whole[:200])
+            header = b"\x40\0\0\0\0\0\0\0" + b'{"weight"'
+            Path(folder, "part.safetensors").write_bytes(header)
+            rows = self.rows(scope.run(folder, "--filter", "damaged").stdout.decode())
+            self.assertEqual(set(rows), {"part.pth", "part.safetensors"})
+            self.assertEqual(set(rows.values()), {"? damaged"})
 
     def test_a_folder_without_models(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -21,10 +21,12 @@ the terminal got. Lines that begin with # are for the reader.
 """
 
 import difflib
+import json
 import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -108,9 +110,37 @@ def make_folder():
     (folder / "models" / "deep").mkdir(parents=True)
     for day, name in enumerate(("net.scope", "deep/raised.scope", "nan.scope"), 1):
         copy = shutil.copy(folder / Path(name).name, folder / "models" / name)
-        when = time.mktime((2020, 1, day, 12, 0, 0, 0, 0, 0))
-        os.utime(copy, (when, when))
+        set_day(copy, day)
+    make_zoo(folder / "zoo")
     return folder
+
+
+def set_day(path, day):
+    when = time.mktime((2020, 1, day, 12, 0, 0, 0, 0, 0))
+    os.utime(path, (when, when))
+
+
+def safetensors(values):
+    """One parameter of so many bytes, all the same."""
+    about = {"dtype": "U8", "shape": [values], "data_offsets": [0, values]}
+    header = json.dumps({"fc.weight": about}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes([values % 256]) * values
+
+
+def make_zoo(folder):
+    """A file of every verdict, the last one is the newest."""
+    folder.mkdir()
+    files = {
+        "step10.safetensors": safetensors(2048),
+        "step2.safetensors": safetensors(8192),
+        "cut.safetensors": safetensors(4096)[:3000],
+        "net.pkl": b"\x80\x02c__main__\nNet\n)\x81.",
+        "evil.pkl": b"\x80\x02cposix\nsystem\nX\x02\0\0\0idq\0\x85R.",
+        "page.pth": b"<!DOCTYPE html><html><body>not found</body></html>",
+    }
+    for day, (name, content) in enumerate(files.items(), 1):
+        (folder / name).write_bytes(content)
+        set_day(folder / name, day)
 
 
 def looking(coloured, code):

@@ -42,7 +42,10 @@ WORDS = [
     ":flat tensors\r", ":filter b*\r", ":stop\r", ":\x1b[A\x1b[A\r", ":go \t\t\r",
     "\x1b]11;rgb:ffff/ffff/ffff\x1b\\",
     "/\x1b[200~conv\x1b[201~\r", "y\x1b[Bn", "\x1b[I", "\x1b[106;5u",
-    f":open {SCENARIOS}/resnet50.pth\r",
+    f":open {SCENARIOS}/resnet50.pth\r", f":open {SCENARIOS}\r",
+    # in a list of files
+    "im", "iv", "fu", "fs", "fx", "  ", "g G D", "G D", ":sort size reverse\r",
+    ":filter safe|damaged\r", ":diff finetuned.pth\r", "n", "N",
 ]
 SIGNALS = [signal.SIGWINCH, signal.SIGCONT]  # those that change nothing
 SIZES = [(120, 36), (80, 24), (60, 20), (40, 8), (30, 6), (1, 1), (300, 100), (200, 60)]
