@@ -63,14 +63,23 @@ static void cut_arguments(struct thread *thread, uint32_t to)
     }
 }
 
+static void drop_result(struct result *result)
+{
+    edge_drop(&result->edge);
+    while (result->view.n_steps > 0)
+        Py_DECREF(result->view.steps[--result->view.n_steps]);
+    edge_drop(&result->view.base);
+    window_drop(result->view.window);
+    window_drop(result->window);
+}
+
 /* What is needed only until hooks are put on. */
 static void clear_scratch(struct thread *thread)
 {
     while (thread->n_results > 0) {
         struct result *result = &thread->results[--thread->n_results];
 
-        edge_drop(&result->edge);
-        window_drop(result->window);
+        drop_result(result);
     }
     while (thread->n_ways > 0)
         Py_DECREF(thread->ways[--thread->n_ways].node);
@@ -323,17 +332,15 @@ static bool keep_result(struct meeting *meeting, struct result *result,
     for (uint32_t i = 0; i < thread->n_results; i++)
         if (edge_same(&thread->results[i].edge, &result->edge)) {
             thread->results[i].flags |= RUN_IO_SUMMED;
-            edge_drop(&result->edge);
+            drop_result(result);
             return true;
         }
     if (!meeting->grads->recorder ||
         !recorder_grow(&thread->results, thread->n_results, &thread->results_room,
                        sizeof *thread->results)) {
-        edge_drop(&result->edge);
+        drop_result(result);
         return false;
     }
-    if (result->window)
-        result->window->users++;
     result->path = trace_string(meeting->grads->recorder->trace, path, len);
     thread->results[thread->n_results++] = *result;
     return true;
@@ -354,6 +361,39 @@ static bool is_kept(struct grads *grads, PyObject *tensor, const char *path, siz
     return n > grads->references;
 }
 
+/* Do the numbers of nodes tell which of them are the call's? */
+static bool is_numbered(const struct meeting *meeting)
+{
+    return meeting->outline.number && meeting->grads->ended == meeting->thread->ended;
+}
+
+/* If a view is written in place after the call, its edge is dead and its gradient
+ * flows through the base. */
+static void see_view(struct meeting *meeting, struct result *result)
+{
+    const struct thread *thread = meeting->thread;
+    struct view *view = &result->view;
+
+    view->base = edge_of_base(result->tensor);
+    if (!view->base.node)
+        return;
+    view->window = window_of(result->tensor);
+    view->shared = !view->window || base_is_kept(result->tensor) ||
+                   number_of(view->base.node) < meeting->outline.number;
+    if (!view->window)
+        view->window = window_blank();
+    if (!view->window)
+        edge_drop(&view->base);
+    if (is_numbered(meeting))
+        result->own = number_of(result->edge.node);
+    else
+        view_find_steps(view, result->edge.node);
+    for (uint32_t i = 0; i < thread->n_results; i++)
+        if (edge_same(&thread->results[i].view.base, &view->base) ||
+            edge_same(&thread->results[i].edge, &view->base))
+            thread->results[i].view.shared = view->shared = true;
+}
+
 static int add_result(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct meeting *meeting = user;
@@ -365,15 +405,19 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
         result.own = number_of(result.edge.node);
         edge_drop(&result.edge);
         result.edge = edge_of_base(tensor);
-        if (result.edge.node)
+        if (result.edge.node) {
             result.window = argument->window;
+            result.window->users++;
+        }
     }
     if (!result.edge.node)
         return 0;
     if (!recorder) {
-        edge_drop(&result.edge);
+        drop_result(&result);
         return -1;
     }
+    if (!result.window)
+        see_view(meeting, &result);
     if (live_tensor_number(recorder->live, tensor) != NO_OBJECT)
         result.tensor = NULL; /* a parameter: its module always has it */
     if (is_handed(meeting, &result.edge) || !result.tensor)
@@ -394,6 +438,17 @@ void grads_tell_handed(struct grads *grads, uint32_t object)
     trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
               "Not all of its gradients are recorded: it passes a tensor on or a hook "
               "keeps one, and the graph does not tell who uses it afterwards.");
+}
+
+void grads_tell_written(struct grads *grads, uint32_t object)
+{
+    if (!grads->recorder || !grads->recorder->trace ||
+        grads->objects[object] & TOLD_WRITTEN)
+        return;
+    grads->objects[object] |= TOLD_WRITTEN;
+    trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
+              "Not all of its gradients are recorded: a result is a view of a tensor "
+              "that others use too, and it is written in place after the call.");
 }
 
 /* Who uses a tensor that the call gave back as it was? The code of the call around it
@@ -459,6 +514,16 @@ static void hold_leaf(struct meeting *meeting, const struct passage *passage,
         thread->leaves[thread->n_leaves++] = Py_NewRef(result->edge.node);
 }
 
+/* A result that is a view has a second mark, at its base. */
+static void put_base(struct meeting *meeting, const struct result *result,
+                     const struct mark *mark)
+{
+    struct mark base = mark_of_base(mark, &result->view);
+
+    if (result->view.base.node)
+        put_mark(meeting, result->view.base.node, &base);
+}
+
 static void mark_call(struct meeting *meeting, struct passage *passage)
 {
     struct thread *thread = meeting->thread;
@@ -475,9 +540,11 @@ static void mark_call(struct meeting *meeting, struct passage *passage)
                             .flags = result->flags,
                             .handed = result->handed,
                             .kept = result->kept,
+                            .view = result->view.window,
                             .own = result->own};
 
         put_mark(meeting, result->edge.node, &mark);
+        put_base(meeting, result, &mark);
         hold_leaf(meeting, passage, result);
     }
     for (uint32_t i = meeting->outline.first; i < thread->n; i++) {
@@ -496,12 +563,6 @@ static void mark_call(struct meeting *meeting, struct passage *passage)
     }
 }
 
-/* Do the numbers of nodes tell which of them are the call's? */
-static bool is_numbered(const struct meeting *meeting)
-{
-    return meeting->outline.number && meeting->grads->ended == meeting->thread->ended;
-}
-
 /* --- hooks put on */
 
 static void put(struct meeting *meeting, PyObject *node, const struct part *part)
@@ -510,14 +571,32 @@ static void put(struct meeting *meeting, PyObject *node, const struct part *part
         recorder_failed(meeting->grads->recorder);
 }
 
+/* A view may be written in place after the call. If only the view was made from its
+ * base, the gradients of both are equal unless it was. */
+static void hook_view(struct meeting *meeting, struct result *result, struct part part,
+                      bool walked)
+{
+    struct view *view = &result->view;
+    bool shared = view->shared || !view->n_steps || !walked;
+
+    for (uint32_t i = meeting->outline.first; i < meeting->thread->n; i++)
+        shared |= edge_same(&meeting->thread->arguments[i].edge, &view->base);
+    part.view = view->window;
+    part.waits = !shared;
+    put(meeting, result->edge.node, &part);
+    part.kind = PART_WRITTEN;
+    part.nr = view->base.nr;
+    put(meeting, view->base.node, &part);
+}
+
 /* What reaches a result that the call did not make, or that it uses itself, is more
  * than its gradient. */
-static void hook_results(struct meeting *meeting, struct passage *passage)
+static void hook_results(struct meeting *meeting, struct passage *passage, bool walked)
 {
     struct thread *thread = meeting->thread;
 
     for (uint32_t i = 0; i < thread->n_results; i++) {
-        const struct result *result = &thread->results[i];
+        struct result *result = &thread->results[i];
         struct part part = {.passage = passage,
                             .spot = {result->path, RUN_GRAD_OUT, result->flags, 0},
                             .window = result->window,
@@ -526,7 +605,10 @@ static void hook_results(struct meeting *meeting, struct passage *passage)
 
         if (result->handed != HANDED_NOT || result->used)
             part.kind = PART_UNKNOWN;
-        put(meeting, result->edge.node, &part);
+        if (part.kind == PART_RESULT && result->view.base.node)
+            hook_view(meeting, result, part, walked);
+        else
+            put(meeting, result->edge.node, &part);
     }
 }
 
@@ -573,7 +655,7 @@ static void hook_nodes(struct meeting *meeting, struct passage *passage)
 
     passage->mixed = meeting->mixed;
     passage->timed = walked && (meeting->last || meeting->mixed);
-    hook_results(meeting, passage);
+    hook_results(meeting, passage, walked);
     if (walked)
         hook_ways(meeting, passage);
     else

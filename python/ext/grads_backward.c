@@ -58,11 +58,12 @@ static void unlink_sum(struct grads *grads, struct sum *sum)
 static void sum_done(struct grads *grads, struct recorder *recorder, struct sum *sum)
 {
     PyObject *total = sum->total;
+    bool is_partial = sum->arrived < sum->parts;
 
     sum->total = NULL;
     sum->arrived = 0;
     unlink_sum(grads, sum);
-    if (total && recorder)
+    if (total && recorder && !(is_partial && sum->passage->passed_by))
         hook_enter(recorder, sum->passage, &sum->spot, total);
     Py_XDECREF(total);
     sum_drop(sum);
@@ -198,7 +199,7 @@ void backward_meets(struct grads *grads, struct backward *backward,
 {
     struct passage *passage = part->passage, **at = &grads->open;
 
-    if (!passage->timed || !backward || part->kind == PART_UNKNOWN)
+    if (!passage->timed || !backward || part->kind > PART_LAST)
         return;
     if (!passage->open && part->kind == PART_RESULT)
         open_passage(grads, backward, passage, thread, now_ns);

@@ -65,6 +65,49 @@ struct edge edge_of_base(PyObject *tensor)
     return edge;
 }
 
+/* The only edge of a node leads to this one. A new reference, or NULL. */
+static struct edge next_edge(PyObject *node)
+{
+    struct edge edge = {NULL, 0};
+    PyObject *next = get(node, NAME_next_functions), *pair = NULL;
+
+    if (next && PyTuple_Check(next) && PyTuple_Size(next) == 1)
+        pair = PyTuple_GetItem(next, 0); /* borrowed */
+    if (pair && PyTuple_Check(pair) && PyTuple_GetItem(pair, 0) != Py_None) {
+        edge.node = Py_XNewRef(PyTuple_GetItem(pair, 0));
+        edge.nr = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(pair, 1));
+    }
+    ext_swallow();
+    Py_XDECREF(next);
+    return edge;
+}
+
+void view_find_steps(struct view *view, PyObject *node)
+{
+    struct edge edge = {Py_NewRef(node), 0};
+
+    while (edge.node && view->n_steps < VIEW_STEPS && !edge_same(&edge, &view->base)) {
+        view->steps[view->n_steps++] = edge.node;
+        edge = next_edge(edge.node);
+    }
+    if (!edge_same(&edge, &view->base))
+        while (view->n_steps > 0)
+            Py_DECREF(view->steps[--view->n_steps]);
+    edge_drop(&edge);
+}
+
+bool base_is_kept(PyObject *view)
+{
+    PyObject *base = get(view, NAME__base);
+    Py_ssize_t n = base ? Py_REFCNT(base) : 1;
+
+    /* The view holds it in C++, which may count as a reference, too. */
+    if (base)
+        n -= torch_call_int(base, NAME__use_count, 1) > 1;
+    Py_XDECREF(base);
+    return n > 1;
+}
+
 void edge_drop(struct edge *edge)
 {
     Py_CLEAR(edge->node);
@@ -100,13 +143,38 @@ fail:
     return NULL;
 }
 
+struct window *window_blank(void)
+{
+    struct window *window = calloc(1, sizeof *window);
+
+    if (window)
+        window->users = 1;
+    return window;
+}
+
 void window_drop(struct window *window)
 {
     if (!window || (window->users && --window->users))
         return;
     Py_XDECREF(window->shape);
     Py_XDECREF(window->strides);
+    Py_XDECREF(window->gradient);
     free(window);
+}
+
+bool window_is_same(const struct window *window, PyObject *gradient)
+{
+    PyObject *cut = window_cut(window, gradient), *answer = NULL;
+    bool same;
+
+    if (cut)
+        answer = PyObject_CallMethod(window->gradient, "allclose", "OddO", cut, 0.0,
+                                     0.0, Py_True);
+    same = answer && PyObject_IsTrue(answer) == 1;
+    ext_swallow();
+    Py_XDECREF(answer);
+    Py_XDECREF(cut);
+    return same;
 }
 
 PyObject *window_cut(const struct window *window, PyObject *gradient)

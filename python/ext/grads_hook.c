@@ -75,18 +75,30 @@ void hook_enter(struct recorder *recorder, const struct passage *passage,
                        (enum run_io_kind)here.kind, here.path, value, here.flags);
 }
 
+/* Borrowed; NULL: there is none. */
+static PyObject *gradient_in(PyObject *gradients, uint32_t nr)
+{
+    PyObject *gradient = NULL;
+
+    if (PyTuple_Check(gradients) && (Py_ssize_t)nr < PyTuple_Size(gradients))
+        gradient = PyTuple_GetItem(gradients, (Py_ssize_t)nr);
+    return gradient && tensor_is(gradient) ? gradient : NULL;
+}
+
 /* Parts may be added by others while we measure, so they are looked up each time. */
 static void take(struct hook *hook, struct side *side, uint32_t i,
                  struct recorder *recorder, const struct backward *backward,
                  PyObject *gradients)
 {
     const struct part part = side->parts[i];
-    PyObject *gradient = NULL, *cut = NULL;
+    PyObject *gradient = gradient_in(gradients, part.nr), *cut = NULL;
 
-    if (PyTuple_Check(gradients) && (Py_ssize_t)part.nr < PyTuple_Size(gradients))
-        gradient = PyTuple_GetItem(gradients, (Py_ssize_t)part.nr); /* borrowed */
-    if (gradient && !tensor_is(gradient))
-        gradient = NULL;
+    if (gradient && part.view) {
+        Py_XDECREF(part.view->gradient);
+        part.view->gradient = Py_NewRef(gradient);
+        if (part.waits)
+            return;
+    }
     if (gradient && part.window)
         gradient = cut = window_cut(part.window, gradient);
     if (part.sum)
@@ -94,6 +106,26 @@ static void take(struct hook *hook, struct side *side, uint32_t i,
     else if (gradient)
         hook_enter(recorder, part.passage, &side->parts[i].spot, gradient);
     Py_XDECREF(cut);
+}
+
+/* Where nodes have no numbers: the gradient of a view is known when that of its base
+ * is, which comes later. A view that was written in place has none, or another. */
+static void take_base(struct hook *hook, struct side *side, uint32_t i,
+                      struct recorder *recorder, PyObject *gradients)
+{
+    const struct part part = side->parts[i];
+    PyObject *own = part.view->gradient, *gradient = gradient_in(gradients, part.nr);
+    bool same =
+        own && (!part.waits || (gradient && window_is_same(part.view, gradient)));
+
+    part.view->gradient = NULL;
+    if (!same) {
+        grads_tell_written(hook->grads, part.passage->object);
+        part.passage->passed_by = true;
+    } else if (part.waits) {
+        hook_enter(recorder, part.passage, &side->parts[i].spot, own);
+    }
+    Py_XDECREF(own);
 }
 
 /* --- what torch calls */
@@ -110,6 +142,7 @@ static void drop_part(struct part *part)
 {
     sum_drop(part->sum);
     window_drop(part->window);
+    window_drop(part->view);
     passage_drop(part->passage);
 }
 
@@ -166,9 +199,11 @@ static PyObject *gradients_come(struct hook *hook, struct side *side,
     backward = backward_find(hook->grads);
     for (uint32_t i = 0; i < side->n; i++) {
         backward_meets(hook->grads, backward, &side->parts[i], thread, now_ns);
-        if (side->parts[i].kind == PART_UNKNOWN)
+        if (side->parts[i].kind == PART_WRITTEN)
+            take_base(hook, side, i, recorder, gradients);
+        else if (side->parts[i].kind == PART_UNKNOWN)
             grads_tell_handed(hook->grads, side->parts[i].passage->object);
-        else if (side->parts[i].kind != PART_LAST)
+        else if (side->parts[i].kind < PART_LAST)
             take(hook, side, i, recorder, backward, gradients);
     }
     ext_swallow();
@@ -319,6 +354,8 @@ bool hook_put(struct grads *grads, PyObject *node, const struct part *part)
         part->sum->users++;
     if (part->window)
         part->window->users++;
+    if (part->view)
+        part->view->users++;
     part->passage->users++;
     side->parts[side->n++] = *part;
     ok = true;

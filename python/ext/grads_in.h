@@ -27,6 +27,8 @@ struct edge {
 struct edge edge_of(PyObject *tensor);
 /* The edge of what a tensor is a view of. */
 struct edge edge_of_base(PyObject *tensor);
+/* Does Python code hold the tensor that a tensor is a view of? Never raises. */
+bool base_is_kept(PyObject *view);
 void edge_drop(struct edge *edge);
 bool edge_same(const struct edge *a, const struct edge *b);
 
@@ -35,12 +37,22 @@ struct window {
     unsigned users;
     PyObject *shape, *strides; /* tuples of integers */
     int64_t offset;            /* from where the base begins, in elements */
+    /* The newest search that met a write in place through a view of the base, made
+     * after the call; and one where that leaves the gradient of the view unknown. */
+    uint32_t written, unsure;
+    uint32_t own;       /* the newest search that met the node that makes the view */
+    PyObject *gradient; /* without numbers: of the view, until its base has one */
 };
 /* NULL if the base is not in C order or cannot be described. Never raises. */
 struct window *window_of(PyObject *view);
 void window_drop(struct window *window); /* NULL is allowed */
+/* One that shows nothing; NULL without memory. */
+struct window *window_blank(void);
 /* The window of a gradient of the base, as a new reference; or NULL. Never raises. */
 PyObject *window_cut(const struct window *window, PyObject *gradient);
+
+/* Is the gradient of the view that part of a gradient of the base? Never raises. */
+bool window_is_same(const struct window *window, PyObject *gradient);
 
 /* A call, as its hooks know it. Counted by its users.
  *
@@ -58,7 +70,10 @@ struct passage {
     unsigned results;             /* marks on nodes that it made and that live */
     uint32_t walk;                /* the newest search that reached a result */
     uint32_t ended;               /* the newest search that hooked its last node */
+    uint32_t unsure;              /* the newest one that knows no gradients of its
+                                     arguments */
     bool met;                     /* some backward reached it */
+    bool passed_by;               /* without numbers: a view was written after it */
     struct passage *parent;       /* the call around it; NULL: none */
     uint32_t maker;               /* the thread that made its nodes */
     bool mixed;                   /* several did */
@@ -96,6 +111,7 @@ enum part_kind {
     PART_ARGUMENT, /* what leaves through an argument */
     PART_LAST,     /* no gradient: the node is the last of the call */
     PART_UNKNOWN,  /* more than the gradient of a result: say that it is not known */
+    PART_WRITTEN,  /* of the base of a result: say so if the result had none */
 };
 
 /* What a hook is to do. */
@@ -103,9 +119,11 @@ struct part {
     struct passage *passage;
     struct sum *sum;       /* or NULL */
     struct window *window; /* or NULL */
+    struct window *view;   /* of a result, for PART_WRITTEN; or NULL */
     struct spot spot;      /* of a sum: not used */
     uint8_t kind;          /* enum part_kind */
     bool after;            /* the hook runs after the node, else before it */
+    bool waits;            /* with a view: enter it once the base has the same */
     uint32_t nr;           /* which of the gradients that the hook is shown */
     uint32_t walk;         /* the search that put it: the next one removes it. 0: it
                               stays */
@@ -124,12 +142,15 @@ enum handed {
 struct mark {
     struct passage *passage;
     struct window *window; /* or NULL */
+    struct window *view;   /* the tensor is a view of this; or NULL */
     uint32_t path, nr;
     uint8_t kind;   /* RUN_GRAD_OUT or RUN_GRAD_IN */
     uint8_t flags;  /* enum run_io_flag */
     uint8_t handed; /* enum handed */
     uint8_t fired;  /* backwards that were entered */
     bool kept;    /* somebody beside the caller was given the result: a hook, a list */
+    bool base;    /* stands at the base of a view, for writes in place after the call */
+    bool shared;  /* with base: others may use the base too */
     uint64_t own; /* with a window: number of the node that cuts it out */
     /* In the search number `walk`: */
     uint32_t walk;
@@ -172,6 +193,20 @@ struct argument {
     bool dead;      /* stands for nothing: equal to an earlier one, or not known */
 };
 
+#define VIEW_STEPS 4
+
+/* A result that is a view. */
+struct view {
+    struct edge base;
+    struct window *window;
+    bool shared; /* see struct mark */
+    /* Without numbers: the nodes from the view to its base, held. None: not known. */
+    PyObject *steps[VIEW_STEPS];
+    uint32_t n_steps;
+};
+/* Find the nodes from that of a view to the one of its base. */
+void view_find_steps(struct view *view, PyObject *node);
+
 /* Where gradients leave through an argument. */
 struct way {
     PyObject *node; /* held */
@@ -182,6 +217,7 @@ struct way {
 struct result {
     struct edge edge;
     struct window *window;
+    struct view view; /* without a base: it is none */
     PyObject *tensor; /* borrowed, until it is marked; NULL: a parameter */
     uint64_t own;     /* see struct mark */
     uint32_t path;
@@ -228,9 +264,10 @@ struct thread {
 };
 
 enum object_flag {
-    HAD_NODES = 1,   /* its newest call that was no recomputation made nodes */
-    TOO_LARGE = 2,   /* the walk met too many nodes, a gap says so */
-    TOLD_HANDED = 4, /* a gap says that what it passes on is not known */
+    HAD_NODES = 1,    /* its newest call that was no recomputation made nodes */
+    TOO_LARGE = 2,    /* the walk met too many nodes, a gap says so */
+    TOLD_HANDED = 4,  /* a gap says that what it passes on is not known */
+    TOLD_WRITTEN = 8, /* a gap says that a view is written after the call */
 };
 
 /* Hooks may outlive the recording, so this is counted: by the recorder, by each hook,
@@ -279,10 +316,14 @@ uint64_t number_next(void); /* of the next node that this thread makes */
 void grads_drop_user(struct grads *grads);
 /* Say once of an object that gradients of what it passes on are not known. */
 void grads_tell_handed(struct grads *grads, uint32_t object);
+/* Likewise, of a view that it returned and that was written in place. */
+void grads_tell_written(struct grads *grads, uint32_t object);
 
 /* Mark an edge. Takes users of what the mark refers to. False: it could not be. Never
  * raises. */
 bool mark_put(struct grads *grads, PyObject *node, const struct mark *mark);
+/* A mark at the base of a view, beside the mark of the view. */
+struct mark mark_of_base(const struct mark *mark, const struct view *view);
 /* Does a mark say that another call passed this edge on? */
 bool mark_handed_before(struct grads *grads, const struct edge *edge);
 void marks_free(struct hook *hook);

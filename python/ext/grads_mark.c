@@ -11,7 +11,7 @@
 
 static bool is_made(const struct mark *mark)
 {
-    return mark->kind == RUN_GRAD_OUT && mark->handed == HANDED_NOT;
+    return mark->kind == RUN_GRAD_OUT && mark->handed == HANDED_NOT && !mark->base;
 }
 
 static bool is_waiting(const struct passage *passage)
@@ -34,6 +34,7 @@ static void drop_mark(struct grads *grads, struct mark *mark)
     passage->results -= is_made(mark);
     grads->waiting_calls -= was_waiting && !is_waiting(passage);
     window_drop(mark->window);
+    window_drop(mark->view);
     passage_drop(passage);
 }
 
@@ -88,6 +89,8 @@ bool mark_put(struct grads *grads, PyObject *node, const struct mark *mark)
         grads->leaves = true;
     if (mark->window)
         mark->window->users++;
+    if (mark->view)
+        mark->view->users++;
     passage->users++;
     if (is_made(mark) && passage->results++ == 0 && !passage->parent) {
         grads->waiting_calls++;
@@ -97,13 +100,25 @@ bool mark_put(struct grads *grads, PyObject *node, const struct mark *mark)
     return true;
 }
 
+struct mark mark_of_base(const struct mark *mark, const struct view *view)
+{
+    struct mark base = *mark;
+
+    base.base = true;
+    base.window = view->window;
+    base.view = NULL;
+    base.nr = view->base.nr;
+    base.shared = view->shared;
+    return base;
+}
+
 bool mark_handed_before(struct grads *grads, const struct edge *edge)
 {
     const struct hook *hook = hook_find(grads, edge->node);
 
     for (uint32_t i = 0; hook && i < hook->n_marks; i++)
         if (hook->marks[i].nr == edge->nr && hook->marks[i].kind == RUN_GRAD_OUT &&
-            hook->marks[i].handed != HANDED_NOT)
+            hook->marks[i].handed != HANDED_NOT && !hook->marks[i].base)
             return true;
     return false;
 }

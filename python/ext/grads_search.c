@@ -25,6 +25,7 @@ struct met {
     struct hook *hook;
     uint64_t number;
     bool trivial; /* not worth a hook to tell when it ran */
+    bool writes;  /* in place, through a view */
 };
 
 /* An edge by which gradients cross the border of a call. */
@@ -47,6 +48,7 @@ struct search {
     uint32_t n_crossings, crossings_room;
     uint32_t *order; /* nodes that are not trivial, by number */
     uint32_t n_order;
+    bool views; /* a view that a call returned was written after it */
 };
 
 /* --- nodes */
@@ -97,7 +99,10 @@ static bool meet(struct search *search, PyObject *node, uint32_t *ret_index)
         !recorder_grow(&search->nodes, search->n, &search->room, sizeof *search->nodes))
         return false;
     met = &search->nodes[search->n];
-    *met = (struct met){.node = Py_NewRef(node), .trivial = leaf || is_trivial(node)};
+    *met =
+        (struct met){.node = Py_NewRef(node),
+                     .trivial = leaf || is_trivial(node),
+                     .writes = (PyObject *)Py_TYPE(node) == torch_find()->copy_slices};
     if (!leaf)
         met->number = number_of(node);
     if (!leaf || search->grads->leaves)
@@ -119,7 +124,7 @@ static const struct mark *result_of(const struct hook *hook, uint32_t nr,
 {
     for (uint32_t i = 0; i < hook->n_marks; i++)
         if (hook->marks[i].passage == passage && hook->marks[i].nr == nr &&
-            hook->marks[i].kind == RUN_GRAD_OUT)
+            hook->marks[i].kind == RUN_GRAD_OUT && !hook->marks[i].base)
             return &hook->marks[i];
     return NULL;
 }
@@ -155,6 +160,22 @@ static enum crossing_kind argument_after(const struct mark *mark, uint64_t numbe
     if (!mark->kept || (around && (!around->end || number < around->end)))
         return OTHER;
     return DOUBT;
+}
+
+/* An edge to the base of a view that the call returned. Nodes that write in place
+ * through a view send the gradient of the base as it was before. */
+static enum crossing_kind kind_at_base(struct search *search, const struct mark *mark,
+                                       uint64_t number, bool writes)
+{
+    if (number == mark->own) {
+        mark->window->own = search->walk;
+        return CROSSES;
+    }
+    if (number < mark->passage->end || !writes)
+        return OTHER;
+    mark->window->written = search->walk;
+    search->views = true;
+    return mark->shared || mark->kept || mark->handed != HANDED_NOT ? DOUBT : CROSSES;
 }
 
 static enum crossing_kind kind_of(const struct hook *hook, const struct mark *mark,
@@ -202,14 +223,19 @@ static bool see_edge(struct search *search, uint32_t from, uint32_t slot, uint32
             mark->walk = search->walk;
             mark->crossings = mark->others = mark->doubts = 0;
         }
-        kind = kind_of(hook, mark, number, &crossing.inside);
+        if (mark->base)
+            kind = kind_at_base(search, mark, number,
+                                from != ROOT && search->nodes[from].writes);
+        else
+            kind = kind_of(hook, mark, number, &crossing.inside);
         mark->crossings += kind == CROSSES;
         mark->others += kind == OTHER;
         mark->doubts += kind == DOUBT;
         crossing.mark = i;
         if (kind == CROSSES && !add_crossing(search, &crossing))
             return false;
-        if (kind == CROSSES && mark->kind == RUN_GRAD_OUT)
+        if (kind == CROSSES && mark->kind == RUN_GRAD_OUT &&
+            !(mark->base && number == mark->own))
             passage_meet(search->grads, mark->passage, search->walk);
     }
     return true;
@@ -272,6 +298,50 @@ static bool walk(struct search *search, PyObject *roots)
     return ok;
 }
 
+/* --- views that were written in place after the call */
+
+static bool is_written(const struct search *search, const struct window *view)
+{
+    return view && view->written == search->walk;
+}
+
+/* A view that was used before it was written as well: what its own node sends to the
+ * base is a part of its gradient, if nothing else is in there. */
+static void compare_view(const struct search *search, const struct mark *mark)
+{
+    if (mark->walk != search->walk)
+        return;
+    if (is_written(search, mark->view) &&
+        (!mark->crossings || mark->others || mark->doubts ||
+         mark->view->own != search->walk))
+        mark->view->unsure = mark->passage->unsure = search->walk;
+    if (mark->base && mark->doubts && is_written(search, mark->window))
+        mark->passage->unsure = search->walk;
+}
+
+static void compare_views(struct search *search)
+{
+    for (uint32_t n = 0; search->views && n < search->n; n++) {
+        const struct hook *hook = search->nodes[n].hook;
+
+        for (uint32_t i = 0; hook && i < hook->n_marks; i++)
+            compare_view(search, &hook->marks[i]);
+    }
+}
+
+/* Of the two marks of a view one counts: that of its base if it was written. */
+static bool counts(const struct search *search, const struct mark *mark)
+{
+    return mark->walk == search->walk && (mark->base ? is_written(search, mark->window)
+                                                     : !is_written(search, mark->view));
+}
+
+static bool is_doubted(const struct search *search, const struct mark *mark)
+{
+    return mark->doubts || (mark->base && mark->window->unsure == search->walk) ||
+           (mark->kind == RUN_GRAD_IN && mark->passage->unsure == search->walk);
+}
+
 /* --- hooks */
 
 static void put(struct search *search, uint32_t index, struct part *part)
@@ -327,7 +397,8 @@ static void put_crossing(struct search *search, const struct crossing *crossing)
     struct mark *mark = &crossing->hook->marks[crossing->mark];
     struct part part = part_of(mark, crossing->inside);
 
-    if (is_total(mark) || mark->doubts || mark->passage->walk != search->walk)
+    if (is_total(mark) || is_doubted(search, mark) || !counts(search, mark) ||
+        mark->passage->walk != search->walk)
         return;
     if (mark->crossings > 1 && !mark->sum)
         mark->sum = sum_new(mark->passage, &part.spot, mark->crossings);
@@ -373,11 +444,14 @@ static void put_marks(struct search *search, uint32_t index)
         struct mark mark = hook->marks[i];
         struct part part = part_of(&mark, false);
 
-        if (mark.walk != search->walk)
+        if (!counts(search, &mark))
             continue;
-        if (mark.doubts)
+        if (mark.doubts && !mark.base)
             grads_tell_handed(search->grads, mark.passage->object);
-        if (mark.doubts || mark.passage->walk != search->walk || !mark.crossings)
+        else if (is_doubted(search, &mark))
+            grads_tell_written(search->grads, mark.passage->object);
+        if (is_doubted(search, &mark) || mark.passage->walk != search->walk ||
+            !mark.crossings)
             continue;
         if (mark.fired < BACKWARDS_MOST)
             hook->marks[i].fired++;
@@ -437,6 +511,7 @@ static void release(struct search *search)
 
 static void put_all(struct search *search)
 {
+    compare_views(search);
     for (uint32_t i = 0; i < search->n_crossings; i++)
         put_crossing(search, &search->crossings[i]);
     for (uint32_t i = 0; i < search->n; i++)

@@ -131,11 +131,27 @@ static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
     return ok;
 }
 
-/* The call uses a tensor that is one of its results, too. */
-static void note_use(struct thread *thread, const struct edge *edge)
+/* Is what a result is a view of used for the view alone? */
+static void note_view(struct view *view, const void *node, const struct edge *edge)
 {
-    for (uint32_t i = 0; thread->n_results > 1 && i < thread->n_results; i++)
-        thread->results[i].used |= edge_same(&thread->results[i].edge, edge);
+    for (uint32_t i = 0; i < view->n_steps; i++) {
+        bool last = i + 1 == view->n_steps;
+        bool leads = last ? edge_same(&view->base, edge)
+                          : edge->node == view->steps[i + 1] && edge->nr == 0;
+
+        view->shared |= leads && node != view->steps[i];
+    }
+}
+
+/* The call uses a tensor that is one of its results, too, or what one is a view of. */
+static void note_use(struct thread *thread, const void *node, const struct edge *edge)
+{
+    for (uint32_t i = 0; i < thread->n_results; i++) {
+        struct result *result = &thread->results[i];
+
+        result->used |= thread->n_results > 1 && edge_same(&result->edge, edge);
+        note_view(&result->view, node, edge);
+    }
 }
 
 /* One node: its edges end at arguments, or lead on. */
@@ -157,7 +173,7 @@ static bool walk_node(struct meeting *meeting, PyObject *node)
             continue;
         nr = PyTuple_GetItem(pair, 1);
         edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
-        note_use(meeting->thread, &edge);
+        note_use(meeting->thread, node, &edge);
         ok = add_ways(meeting, node, (uint32_t)i, &edge, &found) &&
              (found || push_node(meeting, edge.node, &inside));
         arguments |= found;

@@ -79,6 +79,7 @@ static void find_functions(struct torch *torch)
     torch->sequence_nr = attribute(autograd, "_get_sequence_nr");
     torch->accumulate = attribute(nodes, "AccumulateGrad");
     torch->transpose = attribute(nodes, "TBackward0");
+    torch->copy_slices = attribute(nodes, "CopySlices");
     torch->function_modes = attribute(torch->c, "_len_torch_function_stack");
     torch->no_function = attribute(torch->c, "DisableTorchFunction");
     torch->storage_of = attribute((PyObject *)torch->tensor, "untyped_storage");

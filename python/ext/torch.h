@@ -127,6 +127,7 @@ struct torch {
     PyObject *sequence_nr;         /* torch._C._autograd._get_sequence_nr */
     PyObject *accumulate;          /* the type of nodes that end at a leaf */
     PyObject *transpose;           /* the type of nodes of t() */
+    PyObject *copy_slices;         /* the type of nodes of writes through a view */
     PyObject *function_modes;      /* torch._C._len_torch_function_stack */
     PyObject *no_function;         /* torch._C.DisableTorchFunction */
     PyObject *storage_of;          /* Tensor.untyped_storage; an earlier torch: */
