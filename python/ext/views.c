@@ -147,7 +147,7 @@ static PyObject *row_dict(struct printed *printed, struct label *label,
            dict_number(dict, "count", row->count);
     for (size_t c = 0; good && c < printed->n_columns; c++) {
         buf_clear(&text);
-        printed->columns[c]->cell(&text, &printed->show, row);
+        column_figure(&text, printed->columns[c], &printed->show, row);
         good = dict_text(dict, printed->columns[c]->id, str_trim(buf_span(&text)));
     }
     buf_release(&text);

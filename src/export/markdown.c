@@ -31,7 +31,6 @@ static void write_row(struct out *out, const struct printed *printed,
                       struct label *label, const struct row *row)
 {
     struct buf cell = BUF_INIT, spare = BUF_INIT;
-    struct str text;
 
     label_make(label, &printed->show, row,
                printed->view.flat ? LABEL_PATH : LABEL_NAME);
@@ -43,12 +42,9 @@ static void write_row(struct out *out, const struct printed *printed,
     out_text(out, " |");
     for (size_t c = 0; c < printed->n_columns; c++) {
         buf_clear(&cell);
-        printed->columns[c]->cell(&cell, &printed->show, row);
-        text = buf_span(&cell);
-        if (str_starts(text, STR("| "))) /* a line between columns, in a tree of text */
-            text = str_from(text, 2);
+        column_figure(&cell, printed->columns[c], &printed->show, row);
         out_char(out, ' ');
-        write_cell(out, &spare, text);
+        write_cell(out, &spare, buf_span(&cell));
         out_text(out, cell.len > 0 ? " |" : "|");
     }
     out_char(out, '\n');

@@ -71,7 +71,7 @@ struct listing {
     struct notebook *n;
     struct notebook_column columns[PRINTED_COLUMNS];
     size_t n_columns;
-    const struct column *cells[PRINTED_COLUMNS], *trainable;
+    const struct column *cells[PRINTED_COLUMNS];
     const struct rows *rows;
     struct piece *pieces; /* by row */
     uint32_t *order;      /* rows, breadth first */
@@ -191,14 +191,8 @@ static void add_what(struct listing *l, const struct row *row)
         buf_char(what, ',');
     buf_str(what, buf_span(&l->label.tail));
     if (model->kind[row->place] == PLACE_MODULE && !(row->flags & ROW_RUN) &&
-        show_is_leaf(model, row->place)) {
-        struct buf word = BUF_INIT;
-
-        l->trainable->cell(&word, &l->n->printed.show, row);
-        if (str_is(buf_span(&word), "frozen"))
-            buf_text(what, ", frozen");
-        buf_release(&word);
-    }
+        show_is_leaf(model, row->place) && row_frozen(&l->n->printed.show, row))
+        buf_text(what, ", frozen");
     if (what->len > 0) {
         buf_char(&l->texts, ' ');
         notebook_html(&l->texts, buf_span(what), WHAT_CELLS);
@@ -225,9 +219,7 @@ static void make_cell(struct listing *l, size_t c, const struct row *row)
     struct buf *to = &l->n->spare;
     bool time = l->cells[c] == column_find(STR("time"));
 
-    l->cells[c]->cell(to, &l->n->printed.show, row);
-    if (str_starts(buf_span(to), STR("| ")))
-        memmove(to->at, to->at + 2, to->len -= 2);
+    column_figure(to, l->cells[c], &l->n->printed.show, row);
     if (to->len > 0)
         return;
     buf_text(to,
@@ -485,7 +477,7 @@ static void begin_tree(struct listing *l)
 
 int notebook_rows(struct notebook *n, size_t after, struct err *err)
 {
-    struct listing l = {.n = n, .trainable = column_find(STR("trainable"))};
+    struct listing l = {.n = n};
     int status = make_rows(&l, err);
 
     if (status == 0) {

@@ -26,7 +26,6 @@ enum report_cell {
     CELL_OUT,
     CELL_CALLS,
     CELL_TIME,
-    CELL_TRAINABLE,
     CELL_NAN,
     CELL_CLASS,
     CELL_COUNT,

@@ -31,15 +31,15 @@ enum report_row_flag { /* as report.js knows them */
 
 /* Cells that are written for every row: found once (show/labels.h). */
 static const char *const cell_ids[REPORT_CELLS] = {
-    [CELL_PARAMS] = "params",       [CELL_MEMORY] = "memory",
-    [CELL_SHAPES] = "shapes",       [CELL_OUT] = "out",
-    [CELL_CALLS] = "calls",         [CELL_TIME] = "time",
-    [CELL_TRAINABLE] = "trainable", [CELL_NAN] = "nan",
-    [CELL_CLASS] = "class",         [CELL_COUNT] = "count",
-    [CELL_BYTES] = "bytes",         [CELL_DEVICE] = "device",
-    [CELL_MODE] = "mode",           [CELL_IN] = "in",
-    [CELL_SELF] = "self",           [CELL_AVERAGE] = "average",
-    [CELL_BACKWARD] = "backward",   [CELL_OUT_MEM] = "out_mem",
+    [CELL_PARAMS] = "params",   [CELL_MEMORY] = "memory",
+    [CELL_SHAPES] = "shapes",   [CELL_OUT] = "out",
+    [CELL_CALLS] = "calls",     [CELL_TIME] = "time",
+    [CELL_NAN] = "nan",         [CELL_CLASS] = "class",
+    [CELL_COUNT] = "count",     [CELL_BYTES] = "bytes",
+    [CELL_DEVICE] = "device",   [CELL_MODE] = "mode",
+    [CELL_IN] = "in",           [CELL_SELF] = "self",
+    [CELL_AVERAGE] = "average", [CELL_BACKWARD] = "backward",
+    [CELL_OUT_MEM] = "out_mem",
 };
 
 static void find_cells(struct report *r)
@@ -51,7 +51,7 @@ static void find_cells(struct report *r)
 void report_cell(struct buf *to, const struct report *r, enum report_cell id,
                  const struct row *row)
 {
-    r->cells[id]->cell(to, &r->show, row);
+    column_figure(to, r->cells[id], &r->show, row);
 }
 
 /* --- Which rows */
@@ -124,13 +124,8 @@ static const struct report_column *choose_columns(const struct report *r, size_t
 static void add_cell(struct report *r, const struct report_column *column,
                      const struct row *row)
 {
-    struct str text;
-
     report_cell(&r->spare, r, column->cell, row);
-    text = str_trim(buf_span(&r->spare));
-    if (str_starts(text, STR("| ")))
-        memmove(r->spare.at, r->spare.at + 2, r->spare.len -= 2);
-    if (text.len > 0)
+    if (r->spare.len > 0)
         return;
     if (column->amount == row_time && row_calls(&r->show, row) > 0)
         buf_text(&r->spare, "<1μs");
@@ -172,14 +167,8 @@ static void add_what(struct buf *to, const struct report *r, const struct label 
     buf_str(to, buf_span(&label->tail));
     if (!(row->flags & ROW_RUN) && r->model->kind[row->place] == PLACE_MODULE &&
         r->model->end[row->place] > row->place + 1 &&
-        show_is_leaf(r->model, row->place)) {
-        struct buf word = BUF_INIT;
-
-        report_cell(&word, r, CELL_TRAINABLE, row);
-        if (str_is(buf_span(&word), "frozen"))
-            buf_text(to, ", frozen");
-        buf_release(&word);
-    }
+        show_is_leaf(r->model, row->place) && row_frozen(&r->show, row))
+        buf_text(to, ", frozen");
     if (r->show.activity &&
         row_run(&r->show, row, RUN_NAN) + row_run(&r->show, row, RUN_INF) > 0) {
         buf_text(to, "  ");

@@ -317,12 +317,12 @@ static void child_numbers(struct buf *to, const struct show *show, uint32_t chil
 
     if (show->model->kind[child] == PLACE_VALUE)
         return;
-    column_find(STR("params"))->cell(&number, show, &row);
+    column_figure(&number, column_find(STR("params")), show, &row);
     if (number.len == 0 && show->model->kind[child] == PLACE_TENSOR)
         text_count(&number, counts_elements(show->model, child));
     text_pad_left(to, buf_span(&number), 9);
     buf_clear(&number);
-    column_find(STR("memory"))->cell(&number, show, &row);
+    column_figure(&number, column_find(STR("memory")), show, &row);
     text_pad_left(to, buf_span(&number), 11);
     buf_release(&number);
     while (to->at[to->len - 1] == ' ')

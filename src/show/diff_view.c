@@ -138,27 +138,27 @@ static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
         buf_text(to, ", renamed");
 }
 
-static void differ_cell(struct buf *to, const struct show *show, const struct row *row)
+static void differ_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
 {
     const struct diff *diff = diff_of(show);
     const struct diff_node *node = node_of(show, row);
-    enum colour colour;
 
-    buf_printf(to, "%s  ", diff_sign(diff, row->place, &colour));
+    buf_printf(to->text, "%s  ", diff_sign(diff, row->place, &to->role));
     if (node->pair != DIFF_NONE) {
-        add_tensor_state(to, &diff->pairs[node->pair]);
+        add_tensor_state(to->text, &diff->pairs[node->pair]);
         return;
     }
-    text_commas(to, count_different(diff, &node->sums));
-    buf_text(to, " of ");
-    text_commas(to, node->sums.tensors);
+    text_commas(to->text, count_different(diff, &node->sums));
+    buf_text(to->text, " of ");
+    text_commas(to->text, node->sums.tensors);
     if (buffers_only(diff, &node->sums))
-        buf_text(to, ", buffers");
+        buf_text(to->text, ", buffers");
     if (node->sums.renamed == node->sums.tensors && node->sums.tensors > 0)
-        buf_text(to, ", renamed");
+        buf_text(to->text, ", renamed");
     else if (node->sums.renamed > 0)
-        buf_printf(to, ", %u renamed", (unsigned)node->sums.renamed);
-    add_facts(to, &node->sums);
+        buf_printf(to->text, ", %u renamed", (unsigned)node->sums.renamed);
+    add_facts(to->text, &node->sums);
 }
 
 static void add_shape(struct buf *to, const struct model *model, uint32_t place)
@@ -188,7 +188,7 @@ static void add_tensor_side(struct buf *to, const struct diff *diff,
 }
 
 /* Parameters of the whole, or of what is only on one side. */
-static void add_side(struct buf *to, const struct show *show, const struct row *row,
+static void add_side(struct figure *to, const struct show *show, const struct row *row,
                      bool right)
 {
     const struct diff *diff = diff_of(show);
@@ -198,22 +198,23 @@ static void add_side(struct buf *to, const struct show *show, const struct row *
     const char *sign = sign_of(diff, &node->sums);
 
     if (node->pair != DIFF_NONE)
-        add_tensor_side(to, diff, &diff->pairs[node->pair], right);
+        add_tensor_side(to->text, diff, &diff->pairs[node->pair], right);
     else if (place != NO_PLACE && (row->place == 0 || sign[0] == (right ? '+' : '-')))
-        text_count(to, counts_params(&session->places, place));
+        figure_count(to, counts_params(&session->places, place));
 }
 
-static void left_cell(struct buf *to, const struct show *show, const struct row *row)
+static void left_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     add_side(to, show, row, false);
 }
 
-static void right_cell(struct buf *to, const struct show *show, const struct row *row)
+static void right_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     add_side(to, show, row, true);
 }
 
-static void relative_cell(struct buf *to, const struct show *show,
+static void relative_cell(struct figure *to, const struct show *show,
                           const struct row *row)
 {
     const struct diff *diff = diff_of(show);
@@ -222,15 +223,16 @@ static void relative_cell(struct buf *to, const struct show *show,
     if (row->place == 0)
         return;
     if (by)
-        add_relative(to, by);
+        add_relative(to->text, by);
 }
 
-static void largest_cell(struct buf *to, const struct show *show, const struct row *row)
+static void largest_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
 {
     const struct compared *by = compared_at(diff_of(show), row->place);
 
     if (row->place != 0 && by && by->max_abs > 0)
-        text_real(to, by->max_abs);
+        figure_real(to, by->max_abs);
 }
 
 const struct column diff_columns[] = {
@@ -457,7 +459,7 @@ void diff_facts(struct buf *to, const struct show *show, uint32_t node)
     const struct compared *by = compared_at(diff, node);
     struct row row = {.place = node};
 
-    differ_cell(to, show, &row);
+    column_figure(to, &diff_columns[0], show, &row);
     if (by && by->different > 0) {
         buf_text(to, "   rel Δ ");
         add_relative(to, by);

@@ -73,7 +73,7 @@ static const char *row_text(struct seen *seen, const char *name)
     label_write(&seen->text, &label, 0);
     for (size_t i = 0; i < n_diff_columns; i++) {
         buf_char(&seen->text, '|');
-        diff_columns[i].cell(&seen->text, &seen->show, &row);
+        column_figure(&seen->text, &diff_columns[i], &seen->show, &row);
     }
     label_release(&label);
     return buf_cstr(&seen->text);

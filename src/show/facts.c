@@ -122,7 +122,7 @@ static void add_devices(struct file_facts *facts, const struct row *root)
 
     buf_text(&facts->to->text, facts->show->activity ? ", on " : ", from ");
     named = facts->to->text.len;
-    column_find(STR("device"))->cell(&facts->to->text, facts->show, root);
+    column_figure(&facts->to->text, column_find(STR("device")), facts->show, root);
     if (facts->to->text.len == named)
         facts->to->text.len = begin;
 }

@@ -16,7 +16,7 @@ static void flow_cell(struct buf *to, const char *word, const char *column,
 {
     struct buf cell = BUF_INIT;
 
-    column_find(str_of(column))->cell(&cell, show, row);
+    column_figure(&cell, column_find(str_of(column)), show, row);
     if (cell.len > 0) {
         buf_text(to, word);
         buf_str(to, str_trim(buf_span(&cell))); /* a share is three wide */
@@ -247,5 +247,5 @@ void label_flow(struct buf *to, const struct label_kind *kind, const struct show
     if (kind->flow)
         kind->flow(to, show, row);
     else if (kind->column)
-        column_find(str_of(kind->column))->cell(to, show, row);
+        column_led(to, column_find(str_of(kind->column)), show, row);
 }

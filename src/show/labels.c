@@ -3,6 +3,7 @@
 #include "show/labels.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "show/args.h"
@@ -91,29 +92,32 @@ static uint32_t whole_of(const struct show *show, const struct row *row)
 /* --- Cells */
 
 /* What is counted here; else, in brackets, what is tied and counted elsewhere. */
-static void count_or_tied(struct buf *to, uint64_t own, uint64_t tied,
-                          void (*write)(struct buf *to, uint64_t n))
+static void count_or_tied(struct figure *to, uint64_t own, uint64_t tied,
+                          void (*write)(struct figure *to, uint64_t n))
 {
-    buf_text(to, tied ? "(" : "");
+    buf_text(to->text, tied ? "(" : "");
     write(to, tied ? tied : own);
-    buf_text(to, tied ? ")" : "");
+    buf_text(to->text, tied ? ")" : "");
 }
 
-static void params_cell(struct buf *to, const struct show *show, const struct row *row)
+static void params_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
 {
     uint64_t own = row_params(show, row);
 
     if (has_params(show, row))
-        count_or_tied(to, own, elsewhere(row, own, show->tied_params), text_count);
+        count_or_tied(to, own, elsewhere(row, own, show->tied_params), figure_count);
 }
 
-static void count_cell(struct buf *to, const struct show *show, const struct row *row)
+static void count_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     if (has_params(show, row))
-        text_commas(to, row_params(show, row));
+        figure_exact(to, row_params(show, row));
 }
 
-static void percent_cell(struct buf *to, const struct show *show, const struct row *row)
+static void percent_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
 {
     uint64_t own, whole;
 
@@ -125,7 +129,7 @@ static void percent_cell(struct buf *to, const struct show *show, const struct r
     whole = counts_params(&show->session->places, whole_of(show, row));
     if (row->place == 0 && own == 0)
         return;
-    text_percent(to, row->place == 0 ? 1 : (double)own,
+    figure_share(to, row->place == 0 ? 1 : (double)own,
                  row->place == 0 ? 1 : (double)whole);
 }
 
@@ -138,17 +142,18 @@ void params_bar(struct buf *to, const struct show *show, const struct row *row,
         glyph_bar(to, (double)row_params(show, row) / whole, cells, false);
 }
 
-static void bar_cell(struct buf *to, const struct show *show, const struct row *row)
+static void bar_cell(struct figure *to, const struct show *show, const struct row *row)
 {
-    params_bar(to, show, row, BAR_CELLS);
+    params_bar(to->text, show, row, BAR_CELLS);
 }
 
-static void memory_cell(struct buf *to, const struct show *show, const struct row *row)
+static void memory_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
 {
     uint64_t own = row_bytes(show, row);
 
     if (has_bytes(show, row))
-        count_or_tied(to, own, elsewhere(row, own, show->tied_bytes), text_bytes);
+        count_or_tied(to, own, elsewhere(row, own, show->tied_bytes), figure_bytes);
 }
 
 /* What a module has itself, not in modules below it. Of a million tensors below one
@@ -187,21 +192,21 @@ uint64_t row_own_bytes(const struct show *show, const struct row *row)
                : own_amount(show, row, BELOW_OWN_BYTES, counts_bytes);
 }
 
-static void own_params_cell(struct buf *to, const struct show *show,
+static void own_params_cell(struct figure *to, const struct show *show,
                             const struct row *row)
 {
     if (has_params(show, row) && !(row->flags & ROW_PAIRS))
-        text_count(to, row_own_params(show, row));
+        figure_count(to, row_own_params(show, row));
 }
 
-static void own_memory_cell(struct buf *to, const struct show *show,
+static void own_memory_cell(struct figure *to, const struct show *show,
                             const struct row *row)
 {
     if (has_bytes(show, row) && !(row->flags & ROW_PAIRS))
-        text_bytes(to, row_own_bytes(show, row));
+        figure_bytes(to, row_own_bytes(show, row));
 }
 
-static void memory_percent_cell(struct buf *to, const struct show *show,
+static void memory_percent_cell(struct figure *to, const struct show *show,
                                 const struct row *row)
 {
     uint64_t own = row_bytes(show, row), whole;
@@ -211,32 +216,34 @@ static void memory_percent_cell(struct buf *to, const struct show *show,
     whole = row->place == 0 ? own
                             : counts_bytes(&show->session->places, whole_of(show, row));
     if (whole > 0)
-        text_percent(to, (double)own, (double)whole);
+        figure_share(to, (double)own, (double)whole);
 }
 
-static void bytes_cell(struct buf *to, const struct show *show, const struct row *row)
+static void bytes_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     if (has_bytes(show, row))
-        text_commas(to, row_bytes(show, row));
+        figure_exact(to, row_bytes(show, row));
 }
 
-static void type_cell(struct buf *to, const struct show *show, const struct row *row)
+static void type_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object = NULL;
 
     if (row->flags & ROW_MORE || show->model->kind[row->place] == PLACE_VALUE)
         return;
     if (show->model->kind[row->place] == PLACE_TENSOR) {
-        buf_text(to, "Tensor");
+        buf_text(to->text, "Tensor");
         return;
     }
     object = place_object(show->model, row->place);
     if (object && object->guessed)
-        buf_char(to, '~');
-    escape_terminal(to, class_short(place_class(show->model, row->place)));
+        buf_char(to->text, '~');
+    escape_terminal(to->text, class_short(place_class(show->model, row->place)));
 }
 
-static void class_cell(struct buf *to, const struct show *show, const struct row *row)
+static void class_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     const struct object *object;
 
@@ -247,10 +254,10 @@ static void class_cell(struct buf *to, const struct show *show, const struct row
         return;
     object = place_object(show->model, row->place);
     if (object && !object->guessed)
-        escape_terminal(to, place_class(show->model, row->place));
+        escape_terminal(to->text, place_class(show->model, row->place));
 }
 
-static void args_cell(struct buf *to, const struct show *show, const struct row *row)
+static void args_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object;
 
@@ -258,17 +265,17 @@ static void args_cell(struct buf *to, const struct show *show, const struct row 
         return;
     object = place_object(show->model, row->place);
     if (object)
-        args_show(to, show->model, object);
+        args_show(to->text, show->model, object);
 }
 
-static void path_cell(struct buf *to, const struct show *show, const struct row *row)
+static void path_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     struct buf raw = BUF_INIT;
 
     if (row->flags & ROW_MORE)
         return;
     place_path(show->model, row->place, &raw);
-    escape_terminal(to, buf_span(&raw));
+    escape_terminal(to->text, buf_span(&raw));
     buf_release(&raw);
 }
 
@@ -307,7 +314,8 @@ static void add_own_tensor(struct buf *to, const struct model *model, uint32_t p
     }
 }
 
-static void shapes_cell(struct buf *to, const struct show *show, const struct row *row)
+static void shapes_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
 {
     const struct model *model = show->model;
     uint32_t n = 0;
@@ -321,23 +329,25 @@ static void shapes_cell(struct buf *to, const struct show *show, const struct ro
             continue;
         if (n++ >= MOST_SHAPES)
             continue;
-        buf_text(to, n == 1 ? "| " : ", ");
-        add_own_tensor(to, model, c);
+        buf_text(to->text, n == 1 ? "" : ", ");
+        add_own_tensor(to->text, model, c);
     }
     if (n > MOST_SHAPES)
-        buf_printf(to, ", … %" PRIu32 " more", n - MOST_SHAPES);
+        buf_printf(to->text, ", … %" PRIu32 " more", n - MOST_SHAPES);
 }
 
-static void shape_cell(struct buf *to, const struct show *show, const struct row *row)
+static void shape_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
 
     if (tensor)
-        add_shape(to, show->model, tensor);
+        add_shape(to->text, show->model, tensor);
 }
 
 /* The dtypes of all tensors at and below a row: "float32", "float32, int64". */
-static void dtype_cell(struct buf *to, const struct show *show, const struct row *row)
+static void dtype_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     struct below below;
 
@@ -345,13 +355,14 @@ static void dtype_cell(struct buf *to, const struct show *show, const struct row
         return;
     below_sum(show, row->place, &below);
     for (uint8_t i = 0; i < below.n_dtypes && i < MOST_DTYPES; i++)
-        buf_printf(to, "%s%s", i > 0 ? ", " : "", dtype_name(below.dtypes[i]));
+        buf_printf(to->text, "%s%s", i > 0 ? ", " : "", dtype_name(below.dtypes[i]));
     if (below.n_dtypes > MOST_DTYPES)
-        buf_text(to, ", …");
+        buf_text(to->text, ", …");
 }
 
 /* The devices of all tensors at and below a row: "cuda:0", "cpu/cuda:0,1". */
-static void device_cell(struct buf *to, const struct show *show, const struct row *row)
+static void device_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
 {
     const struct model *model = show->model;
     struct str names[BELOW_DEVICES];
@@ -365,11 +376,21 @@ static void device_cell(struct buf *to, const struct show *show, const struct ro
         names[n] = model_string(model, model->devices[i]);
         n += (below.devices >> i & 1) && names[n].len > 0;
     }
-    text_devices(to, names, n);
+    text_devices(to->text, names, n);
+}
+
+bool row_frozen(const struct show *show, const struct row *row)
+{
+    struct below below;
+
+    if (row->flags & ROW_MORE)
+        return false;
+    below_sum(show, row->place, &below);
+    return below.frozen > 0 && below.trainable + below.tied == 0;
 }
 
 /* "trainable", "frozen", "0.8M trainable"; nothing where the file does not tell. */
-static void trainable_cell(struct buf *to, const struct show *show,
+static void trainable_cell(struct figure *to, const struct show *show,
                            const struct row *row)
 {
     struct below below;
@@ -380,10 +401,10 @@ static void trainable_cell(struct buf *to, const struct show *show,
     below_sum(show, row->place, &below);
     trained = below.trainable ? below.trainable : below.tied;
     if (trained && below.frozen) {
-        text_count(to, trained);
-        buf_text(to, " trainable");
+        text_count(to->text, trained);
+        buf_text(to->text, " trainable");
     } else if (trained || below.frozen) {
-        buf_text(to, trained ? "trainable" : "frozen");
+        buf_text(to->text, trained ? "trainable" : "frozen");
     }
 }
 
@@ -416,16 +437,17 @@ static bool add_up(const struct show *show, const struct row *row, struct stats 
     return known;
 }
 
-static void zeros_cell(struct buf *to, const struct show *show, const struct row *row)
+static void zeros_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     struct stats sum;
 
     if (add_up(show, row, &sum))
-        text_count(to, sum.zeros);
+        figure_count(to, sum.zeros);
 }
 
 /* Of results where there is a recording, else of the tensors themselves. */
-static void not_finite_cell(struct buf *to, const struct show *show,
+static void not_finite_cell(struct figure *to, const struct show *show,
                             const struct row *row)
 {
     struct stats sum;
@@ -433,42 +455,46 @@ static void not_finite_cell(struct buf *to, const struct show *show,
     if (show->activity) {
         nan_cell(to, show, row);
     } else if (add_up(show, row, &sum)) {
-        run_not_finite(to, sum.nan, sum.pos_inf);
+        figure_not_finite(to, sum.nan, sum.pos_inf);
         if (sum.nan + sum.pos_inf == 0)
-            buf_char(to, '0');
+            figure_count(to, 0);
     }
 }
 
-static void tensors_cell(struct buf *to, const struct show *show, const struct row *row)
+static void tensors_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
 {
     uint64_t n;
 
     if (row->flags & ROW_MORE || show->model->kind[row->place] == PLACE_VALUE)
         return;
     n = counts_tensors(&show->session->places, row->place);
-    text_commas(to, n * (row->flags & ROW_PAIRS ? row->count / 2 : row->count));
+    figure_exact(to, n * (row->flags & ROW_PAIRS ? row->count / 2 : row->count));
 }
 
-static void storage_cell(struct buf *to, const struct show *show, const struct row *row)
+static void storage_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
     const struct model *model = show->model;
     char text[STORAGE_NAME_MAX];
 
     if (tensor && tensor->storage != NO_STORAGE)
-        escape_terminal(to,
+        escape_terminal(to->text,
                         storage_name(model, &model->storages[tensor->storage], text));
 }
 
-static void offset_cell(struct buf *to, const struct show *show, const struct row *row)
+static void offset_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
 
     if (tensor && tensor->storage != NO_STORAGE)
-        buf_printf(to, "%" PRIu64, tensor->offset);
+        buf_printf(to->text, "%" PRIu64, tensor->offset);
 }
 
-static void strides_cell(struct buf *to, const struct show *show, const struct row *row)
+static void strides_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
     const int64_t *strides;
@@ -477,19 +503,19 @@ static void strides_cell(struct buf *to, const struct show *show, const struct r
         return;
     strides = tensor_strides(show->model, tensor);
     for (int i = 0; i < tensor->rank; i++)
-        buf_printf(to, "%s%" PRId64, i > 0 ? "," : "", strides[i]);
+        buf_printf(to->text, "%s%" PRId64, i > 0 ? "," : "", strides[i]);
 }
 
-static void role_cell(struct buf *to, const struct show *show, const struct row *row)
+static void role_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     static const char *const names[] = {"parameter", "buffer", "state", "plain"};
     const struct tensor *tensor = row_tensor(show, row);
 
     if (tensor && tensor->role < COUNT_OF(names))
-        buf_text(to, names[tensor->role]);
+        buf_text(to->text, names[tensor->role]);
 }
 
-static void mode_cell(struct buf *to, const struct show *show, const struct row *row)
+static void mode_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object;
 
@@ -497,7 +523,7 @@ static void mode_cell(struct buf *to, const struct show *show, const struct row 
         return;
     object = place_object(show->model, row->place);
     if (object && object->training >= 0)
-        buf_text(to, object->training ? "train" : "eval");
+        buf_text(to->text, object->training ? "train" : "eval");
 }
 
 const struct column columns[] = {
@@ -581,6 +607,29 @@ const struct column columns[] = {
      CUT_END, flops_cell},
 };
 const size_t n_columns = COUNT_OF(columns);
+
+struct figure column_figure(struct buf *to, const struct column *column,
+                            const struct show *show, const struct row *row)
+{
+    struct figure figure = {.text = to};
+
+    column->cell(&figure, show, row);
+    return figure;
+}
+
+struct figure column_led(struct buf *to, const struct column *column,
+                         const struct show *show, const struct row *row)
+{
+    const char *lead = column->cut == CUT_SHAPES ? "| " : "";
+    size_t begin = to->len;
+    struct figure figure;
+
+    buf_text(to, lead);
+    figure = column_figure(to, column, show, row);
+    if (to->len == begin + strlen(lead))
+        to->len = begin;
+    return figure;
+}
 
 const struct column *column_find(struct str id)
 {

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "show/figure.h"
 #include "show/rows.h"
 #include "show/show.h"
 #include "text/colour.h"
@@ -81,13 +82,20 @@ struct column {
     uint8_t rank;       /* where there is little room, the lowest goes first */
     uint8_t cut;        /* enum cut: what goes where a cell is too wide */
     /* Append the cell of a row; nothing: does not apply. */
-    void (*cell)(struct buf *to, const struct show *show, const struct row *row);
+    void (*cell)(struct figure *to, const struct show *show, const struct row *row);
 };
 
 extern const struct column columns[];
 extern const size_t n_columns;
 
 const struct column *column_find(struct str id); /* or NULL */
+
+/* Append the cell of a row. */
+struct figure column_figure(struct buf *to, const struct column *column,
+                            const struct show *show, const struct row *row);
+/* For a tree of text, where a line stands between the columns and the shapes. */
+struct figure column_led(struct buf *to, const struct column *column,
+                         const struct show *show, const struct row *row);
 
 /* Bars of as many cells: the share of the whole model's parameters; own and other time
  * as a share of the run. Nothing: does not apply. */
@@ -119,6 +127,9 @@ int label_kind_find(struct str id); /* an index in the table, or -1 */
 /* What a label says of a row in the flowing form. */
 void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
                 const struct row *row);
+
+/* Is all that can be trained at and below it frozen? */
+bool row_frozen(const struct show *show, const struct row *row);
 
 /* The row's parameters and bytes, counted there, for sums and shares of others. */
 uint64_t row_params(const struct show *show, const struct row *row);

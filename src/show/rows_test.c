@@ -362,11 +362,11 @@ TEST(the_device_of_a_module_is_those_of_all_below_it)
             build_device(&s.build, str_of(devices[i]));
     }
     sample_finish(&s);
-    column->cell(&cell, &s.show, &root);
+    column_figure(&cell, column, &s.show, &root);
     CHECK_STR(buf_cstr(&cell), "cpu/cuda:0,1");
     root.place = 1;
     buf_clear(&cell);
-    column->cell(&cell, &s.show, &root);
+    column_figure(&cell, column, &s.show, &root);
     CHECK_STR(buf_cstr(&cell), "cuda:1");
     buf_release(&cell);
     sample_release(&s);

@@ -75,8 +75,8 @@ static uint32_t value_of(const struct show *show, const struct row *row,
 
 /* ---- what went in and came out ---- */
 
-static void shape_cell(struct buf *to, const struct show *show, const struct row *row,
-                       enum run_io_kind kind)
+static void shape_cell(struct figure *to, const struct show *show,
+                       const struct row *row, enum run_io_kind kind)
 {
     const struct run *run = show->session->run;
     uint32_t value = value_of(show, row, kind);
@@ -84,9 +84,9 @@ static void shape_cell(struct buf *to, const struct show *show, const struct row
 
     if (value == RUN_NONE)
         return;
-    run_shape(to, run, value);
+    run_shape(to->text, run, value);
     if (show->activity->at[row->place].flags & varies)
-        buf_char(to, '*');
+        buf_char(to->text, '*');
 }
 
 static const char *gap_of(const struct show *show, const struct row *row)
@@ -96,42 +96,42 @@ static const char *gap_of(const struct show *show, const struct row *row)
     return run_gap_word(show, row->place);
 }
 
-void in_cell(struct buf *to, const struct show *show, const struct row *row)
+void in_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     shape_cell(to, show, row, RUN_IN);
 }
 
-void out_cell(struct buf *to, const struct show *show, const struct row *row)
+void out_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     shape_cell(to, show, row, RUN_OUT);
     if (show->gaps_in_out && gap_of(show, row))
-        buf_text(to, gap_of(show, row));
+        buf_text(to->text, gap_of(show, row));
 }
 
 /* All inputs count, one that is there twice once. */
-static void memory_cell(struct buf *to, const struct show *show, const struct row *row,
-                        enum run_io_kind kind)
+static void memory_cell(struct figure *to, const struct show *show,
+                        const struct row *row, enum run_io_kind kind)
 {
     const struct run *run = show->session->run;
     const struct activity *at = called(show, row);
 
     if (at && value_of(show, row, kind) != RUN_NONE)
-        text_bytes(to, run_io_bytes(run, at->newest, kind));
+        figure_bytes(to, run_io_bytes(run, at->newest, kind));
 }
 
-void in_memory_cell(struct buf *to, const struct show *show, const struct row *row)
+void in_memory_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     memory_cell(to, show, row, RUN_IN);
 }
 
-void out_memory_cell(struct buf *to, const struct show *show, const struct row *row)
+void out_memory_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     memory_cell(to, show, row, RUN_OUT);
 }
 
-void nan_cell(struct buf *to, const struct show *show, const struct row *row)
+void nan_cell(struct figure *to, const struct show *show, const struct row *row)
 {
-    run_not_finite(to, row_run(show, row, RUN_NAN), row_run(show, row, RUN_INF));
+    figure_not_finite(to, row_run(show, row, RUN_NAN), row_run(show, row, RUN_INF));
 }
 
 static const struct stats *out_stats(const struct show *show, const struct row *row)
@@ -144,51 +144,51 @@ static const struct stats *out_stats(const struct show *show, const struct row *
     return &run->stats[run->values[value].stats];
 }
 
-void out_mean_cell(struct buf *to, const struct show *show, const struct row *row)
+void out_mean_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct stats *stats = out_stats(show, row);
 
     if (stats)
-        text_real(to, stats->mean);
+        figure_real(to, stats->mean);
 }
 
-void out_std_cell(struct buf *to, const struct show *show, const struct row *row)
+void out_std_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct stats *stats = out_stats(show, row);
 
     if (stats && stats_finite(stats) > 1)
-        text_real(to, stats_std(stats));
+        figure_real(to, stats_std(stats));
 }
 
-void out_zeros_cell(struct buf *to, const struct show *show, const struct row *row)
+void out_zeros_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct stats *stats = out_stats(show, row);
 
     if (stats && stats_measured(stats) && stats->count > 0)
-        text_percent(to, (double)stats->zeros, (double)stats->count);
+        figure_share(to, (double)stats->zeros, (double)stats->count);
 }
 
-static void value_dtype(struct buf *to, const struct show *show, const struct row *row,
-                        enum run_io_kind kind)
+static void value_dtype(struct figure *to, const struct show *show,
+                        const struct row *row, enum run_io_kind kind)
 {
     uint32_t value = value_of(show, row, kind);
 
     if (value != RUN_NONE)
-        buf_text(to, dtype_name(show->session->run->values[value].dtype));
+        buf_text(to->text, dtype_name(show->session->run->values[value].dtype));
 }
 
-void in_dtype_cell(struct buf *to, const struct show *show, const struct row *row)
+void in_dtype_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     value_dtype(to, show, row, RUN_IN);
 }
 
-void out_dtype_cell(struct buf *to, const struct show *show, const struct row *row)
+void out_dtype_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     value_dtype(to, show, row, RUN_OUT);
 }
 
 /* Of all parameters at and below it, put together. */
-void gradient_cell(struct buf *to, const struct show *show, const struct row *row)
+void gradient_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
 
@@ -196,34 +196,35 @@ void gradient_cell(struct buf *to, const struct show *show, const struct row *ro
         return;
     below_sum(show, row->place, &below);
     if (below.n_gradients > 0)
-        text_real(to, sqrt(below.gradient));
+        figure_real(to, sqrt(below.gradient));
 }
 
-void flops_cell(struct buf *to, const struct show *show, const struct row *row)
+void flops_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
-        buf_text(to, "not counted");
+        buf_text(to->text, "not counted");
 }
 
 /* ---- calls and times ---- */
 
-void calls_cell(struct buf *to, const struct show *show, const struct row *row)
+void calls_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
-        text_count(to, row_run(show, row, RUN_CALLS));
+        figure_count(to, row_run(show, row, RUN_CALLS));
 }
 
-void time_cell(struct buf *to, const struct show *show, const struct row *row)
+void time_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
-        run_time(to, row_run(show, row, RUN_TOTAL));
+        figure_time(to, row_run(show, row, RUN_TOTAL));
     else if (gap_of(show, row))
-        buf_text(to, gap_of(show, row));
+        buf_text(to->text, gap_of(show, row));
 }
 
 /* The share of what called it: the nearest module above it that was called, as lists of
  * modules are not. In a flat list it is the share of the run. */
-void time_percent_cell(struct buf *to, const struct show *show, const struct row *row)
+void time_percent_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     uint32_t above = show->model->parent[row->place];
     uint64_t whole;
@@ -236,39 +237,40 @@ void time_percent_cell(struct buf *to, const struct show *show, const struct row
                 ? show->activity->total_ns
                 : show->activity->at[above].total_ns;
     if (whole > 0)
-        text_percent(to, (double)row_run(show, row, RUN_TOTAL), (double)whole);
+        figure_share(to, (double)row_run(show, row, RUN_TOTAL), (double)whole);
 }
 
-void self_cell(struct buf *to, const struct show *show, const struct row *row)
+void self_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
-        run_time(to, row_run(show, row, RUN_SELF));
+        figure_time(to, row_run(show, row, RUN_SELF));
 }
 
-void average_cell(struct buf *to, const struct show *show, const struct row *row)
+void average_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
-        run_time(to, row_run(show, row, RUN_TOTAL) / row_run(show, row, RUN_CALLS));
+        figure_time(to, row_run(show, row, RUN_TOTAL) / row_run(show, row, RUN_CALLS));
 }
 
-void self_average_cell(struct buf *to, const struct show *show, const struct row *row)
+void self_average_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
 {
     if (called(show, row))
-        run_time(to, row_run(show, row, RUN_SELF) / row_run(show, row, RUN_CALLS));
+        figure_time(to, row_run(show, row, RUN_SELF) / row_run(show, row, RUN_CALLS));
 }
 
-void backward_cell(struct buf *to, const struct show *show, const struct row *row)
+void backward_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
-        run_time(to, row_run(show, row, RUN_BACKWARD));
+        figure_time(to, row_run(show, row, RUN_BACKWARD));
 }
 
-void device_time_cell(struct buf *to, const struct show *show, const struct row *row)
+void device_time_cell(struct figure *to, const struct show *show, const struct row *row)
 {
     uint64_t ns = row_run(show, row, RUN_DEVICE);
 
     if (ns > 0)
-        run_time(to, ns);
+        figure_time(to, ns);
 }
 
 /* Solid: own time, in eighths of a cell where there is nothing else; light: the time of
@@ -295,7 +297,7 @@ void time_bar(struct buf *to, const struct show *show, const struct row *row, in
         buf_text(to, i < solid ? "█" : "░");
 }
 
-void time_bar_cell(struct buf *to, const struct show *show, const struct row *row)
+void time_bar_cell(struct figure *to, const struct show *show, const struct row *row)
 {
-    time_bar(to, show, row, BAR_CELLS);
+    time_bar(to->text, show, row, BAR_CELLS);
 }

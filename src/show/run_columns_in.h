@@ -5,7 +5,8 @@
 
 #include "show/labels.h"
 
-typedef void run_cell(struct buf *to, const struct show *show, const struct row *row);
+typedef void run_cell(struct figure *to, const struct show *show,
+                      const struct row *row);
 
 run_cell in_cell, out_cell, in_memory_cell, out_memory_cell, nan_cell;
 run_cell out_mean_cell, out_std_cell;

@@ -35,7 +35,7 @@ static const char *cell(struct scene *s, const char *column, const char *name)
     struct row row = {.place = place_find(s->show.model, str_of(name)), .count = 1};
 
     buf_clear(&s->text);
-    column_find(str_of(column))->cell(&s->text, &s->show, &row);
+    column_figure(&s->text, column_find(str_of(column)), &s->show, &row);
     return s->text.len ? s->text.at : "";
 }
 

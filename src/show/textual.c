@@ -25,6 +25,7 @@ struct table {
     uint32_t *ends;   /* of each text */
     uint32_t *cells;  /* width of each label, with its guides */
     uint32_t *widths; /* of each column */
+    uint8_t *roles;   /* of each cell that is not a label: enum colour */
     bool *shown;      /* by column: there is room for it */
     bool *last;       /* by depth: is the branch above us the last of its siblings? */
     uint32_t label_width;
@@ -106,7 +107,8 @@ static void fill_row(struct table *table, uint32_t r)
         uint32_t width;
 
         buf_clear(&table->cell);
-        what->columns[c]->cell(&table->cell, what->show, row);
+        table->roles[r * what->n_columns + c] =
+            (uint8_t)column_led(&table->cell, what->columns[c], what->show, row).role;
         table->ends[first + 1 + c] = keep_text(table, buf_span(&table->cell));
         width = (uint32_t)text_width(text_at(table, first + 1 + c));
         if (width > table->widths[c])
@@ -128,11 +130,12 @@ static int fill(struct table *table, struct err *err)
     table->per_row = what->n_columns + 1;
     table->ends = arena_array(&table->arena, n * table->per_row, sizeof *table->ends);
     table->cells = arena_array(&table->arena, n, sizeof *table->cells);
+    table->roles = arena_array(&table->arena, n * what->n_columns + 1, 1);
     table->widths = arena_array(&table->arena, table->per_row, sizeof *table->widths);
     table->shown = arena_array(&table->arena, table->per_row, sizeof *table->shown);
     table->last = arena_array(&table->arena, MOST_GUIDES + 1, sizeof *table->last);
-    if (!table->ends || !table->cells || !table->widths || !table->shown ||
-        !table->last)
+    if (!table->ends || !table->cells || !table->roles || !table->widths ||
+        !table->shown || !table->last)
         return arena_err(&table->arena, "the lines of the tree", err);
     for (size_t c = 0; c < what->n_columns; c++) {
         table->shown[c] = true;
@@ -265,21 +268,6 @@ static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
     return width;
 }
 
-/* Zeros are there to be looked past. */
-static bool is_zero(struct str cell)
-{
-    return str_is(cell, "0") || str_is(cell, "0B") || str_is(cell, " 0%");
-}
-
-/* Values that are not finite are there to be seen. */
-static enum colour cell_colour(struct str cell)
-{
-    if (is_zero(cell))
-        return COLOUR_DIM;
-    return str_starts(cell, STR("NaN ")) || str_starts(cell, STR("Inf ")) ? COLOUR_ALARM
-                                                                          : COLOUR_NONE;
-}
-
 static void cut_cell(struct buf *line, const struct table *table, size_t c,
                      struct str cell)
 {
@@ -306,9 +294,8 @@ static void cut_cell(struct buf *line, const struct table *table, size_t c,
 }
 
 static void add_cell(struct buf *line, const struct table *table, size_t c,
-                     struct str cell)
+                     struct str cell, enum colour role)
 {
-    enum colour role = cell_colour(cell);
     size_t width = text_width(cell);
 
     buf_char(line, ' ');
@@ -365,7 +352,7 @@ static void write_header(struct out *out, const struct table *table, struct buf 
             glyph_to_ascii(&name, header, strlen(header));
         else
             buf_text(&name, header);
-        add_cell(line, table, c, buf_span(&name));
+        add_cell(line, table, c, buf_span(&name), COLOUR_NONE);
     }
     buf_release(&name);
     end_line(out, what, line);
@@ -388,7 +375,8 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
         buf_fill(line, ' ', table->label_width - width);
     for (size_t c = 0; c < what->n_columns; c++)
         if (table->shown[c] && table->widths[c] > 0)
-            add_cell(line, table, c, text_at(table, first + 1 + c));
+            add_cell(line, table, c, text_at(table, first + 1 + c),
+                     (enum colour)table->roles[r * what->n_columns + c]);
     end_line(out, what, line);
 }
 
@@ -429,7 +417,7 @@ static void add_params(struct buf *to, const struct textual *what,
     size_t begin = to->len;
 
     buf_text(to, " [");
-    column_find(STR("params"))->cell(to, what->show, row);
+    column_figure(to, column_find(STR("params")), what->show, row);
     if (to->len == begin + 2)
         to->len = begin;
     else

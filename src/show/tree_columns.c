@@ -270,7 +270,7 @@ static void measure(struct tree_layout *layout, struct explorer *explorer)
             size_t width;
 
             buf_clear(&cell);
-            column->column->cell(&cell, &explorer->show, &row);
+            column_led(&cell, column->column, &explorer->show, &row);
             width = text_width(buf_span(&cell));
             width = width < most ? width : most;
             if (width > *widest)

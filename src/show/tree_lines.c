@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "show/alarms_in.h"
 #include "show/below.h"
-#include "show/diff_view.h"
 #include "show/tree_writer_in.h"
 #include "text/glyph.h"
 #include "text/width.h"
@@ -95,10 +94,11 @@ static bool make_cells(struct tree_writer *w, const struct row *row)
         size_t begin = w->cell.len;
 
         buf_clear(&text);
+        w->figures[c] = (struct figure){0};
         if (column->shown && column->bar)
             column->bar(&text, show, row, (int)column->cells);
         else if (column->shown)
-            column->column->cell(&text, show, row);
+            w->figures[c] = column_led(&text, column->column, show, row);
         while (text.len > 0 && text.at[text.len - 1] == ' ')
             text.len--; /* a bar has blanks behind it */
         if (w->ascii)
@@ -129,13 +129,8 @@ static void cut_words(struct buf *to, struct str cell, size_t cells,
     buf_text(to, ellipsis);
 }
 
-static bool is_not_finite(struct str cell)
-{
-    return str_starts(cell, STR("NaN ")) || str_starts(cell, STR("Inf "));
-}
-
-static void cut_cell(struct buf *to, enum cut cut, struct str cell, size_t cells,
-                     bool ascii)
+static void cut_cell(struct buf *to, enum cut cut, enum figure_kind kind,
+                     struct str cell, size_t cells, bool ascii)
 {
     const char *ellipsis = glyph(GLYPH_ELLIPSIS, ascii);
     const char *times = glyph(GLYPH_TIMES, ascii);
@@ -144,7 +139,7 @@ static void cut_cell(struct buf *to, enum cut cut, struct str cell, size_t cells
     switch (cut) {
     case CUT_END:
     case CUT_NEVER:
-        if (is_not_finite(cell) && text_width(cell) > cells)
+        if (kind == FIGURE_NOT_FINITE && text_width(cell) > cells)
             cut_words(to, cell, cells, ellipsis);
         else
             text_cut(to, cell, cells, ellipsis);
@@ -161,20 +156,10 @@ static void cut_cell(struct buf *to, enum cut cut, struct str cell, size_t cells
     }
 }
 
-/* Zeros are there to be looked past, values that are not finite to be seen. */
-static enum colour cell_colour(struct str cell)
-{
-    if (str_is(cell, "0") || str_is(cell, "0B") || str_is(cell, " 0%"))
-        return COLOUR_DIM;
-    return str_starts(cell, STR("NaN")) || str_starts(cell, STR("Inf")) ||
-                   str_is(cell, "-Inf")
-               ? COLOUR_ALARM
-               : COLOUR_NONE;
-}
-
 /* A number that is wider than its column may take blanks on its left. */
 static void put_cell(struct tree_writer *w, const struct tree_column *column,
-                     struct str cell, enum colour colour, unsigned flags)
+                     struct str cell, enum figure_kind kind, enum colour colour,
+                     unsigned flags)
 {
     unsigned width = (unsigned)text_width(cell), begin = column->end - column->cells;
 
@@ -187,7 +172,8 @@ static void put_cell(struct tree_writer *w, const struct tree_column *column,
     if (begin + width > column->end) {
         if (begin >= column->end)
             return;
-        cut_cell(&w->cut, column->column->cut, cell, column->end - begin, w->ascii);
+        cut_cell(&w->cut, column->column->cut, kind, cell, column->end - begin,
+                 w->ascii);
         cell = buf_span(&w->cut);
         if (column->column->right)
             begin = column->end - (unsigned)text_width(cell);
@@ -196,21 +182,18 @@ static void put_cell(struct tree_writer *w, const struct tree_column *column,
     tree_put(w, colour, flags, cell);
 }
 
-static void put_cells(struct tree_writer *w, const struct row *row,
-                      struct tree_look look)
+static void put_cells(struct tree_writer *w, struct tree_look look)
 {
     for (unsigned c = 0; c < w->layout.n; c++) {
         const struct tree_column *column = &w->layout.at[c];
         struct str cell = cell_at(w, c);
-        enum colour colour = cell_colour(cell);
+        enum colour colour = w->figures[c].role;
 
         if (!column->shown)
             continue;
-        if (w->explorer->show.pair && str_is(str_of(column->id), "differ"))
-            diff_sign(&w->explorer->show.pair->diff, row->place, &colour);
         if (look.frozen && colour == COLOUR_NONE)
             colour = COLOUR_DIM;
-        put_cell(w, column, cell, colour,
+        put_cell(w, column, cell, w->figures[c].kind, colour,
                  str_is(str_of(column->id), "in") ? SPAN_ITALIC : 0);
     }
 }
@@ -276,7 +259,7 @@ static void put_row(struct tree_writer *w, uint32_t r)
     tree_put_label(w, &row, look,
                    end > w->used + LEAST_LABEL ? end - w->used : LEAST_LABEL);
     if (any)
-        put_cells(w, &row, look);
+        put_cells(w, look);
 }
 
 /* " name", " name▾", " name »3", " name (12 levels further left)". */
@@ -289,7 +272,7 @@ static void put_name_header(struct tree_writer *w, const char *sign, struct str 
         buf_printf(&text, " %.*s", STR_ARG(hidden));
     if (w->layout.left_out > 0)
         buf_printf(&text, " (%u levels further left)", w->layout.left_out);
-    cut_cell(&w->cut, CUT_END, buf_span(&text), w->layout.name, w->ascii);
+    cut_cell(&w->cut, CUT_END, FIGURE_TEXT, buf_span(&text), w->layout.name, w->ascii);
     tree_put(w, COLOUR_DIM, 0, buf_span(&w->cut));
     buf_release(&text);
 }
@@ -308,7 +291,7 @@ static void put_column_header(struct tree_writer *w, unsigned c, const char *sig
         buf_text(&header, sign);
     column.end -= spare;
     column.cells -= spare < column.cells ? spare : column.cells;
-    put_cell(w, &column, buf_span(&header), COLOUR_DIM, 0);
+    put_cell(w, &column, buf_span(&header), FIGURE_TEXT, COLOUR_DIM, 0);
     buf_release(&header);
 }
 

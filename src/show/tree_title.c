@@ -289,8 +289,8 @@ static void add_shapes(struct buf *to, const struct show *show, const struct row
 {
     struct buf out = BUF_INIT;
 
-    column_find(STR("in"))->cell(to, show, row);
-    column_find(STR("out"))->cell(&out, show, row);
+    column_figure(to, column_find(STR("in")), show, row);
+    column_figure(&out, column_find(STR("out")), show, row);
     if (out.len > 0) {
         buf_text(to, to->len > 0 ? " → " : "");
         buf_str(to, buf_span(&out));

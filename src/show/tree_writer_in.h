@@ -23,8 +23,9 @@ struct tree_writer {
     unsigned n_hits;
     struct buf cell, cut, path;
     size_t ends[LABELS_MOST]; /* of the row's texts, one behind the other in `cell` */
-    unsigned used;            /* cells of the line so far */
-    bool ascii, tree;         /* not a flat list */
+    struct figure figures[LABELS_MOST]; /* of the row, without their texts */
+    unsigned used;                      /* cells of the line so far */
+    bool ascii, tree;                   /* not a flat list */
 };
 
 /* How a row looks as a whole. */
