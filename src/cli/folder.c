@@ -5,6 +5,7 @@
 #include "cli/folder.h"
 #include "cli/speak.h"
 #include "show/files_text.h"
+#include "text/number.h"
 
 /* All is found and judged; false: it was stopped. */
 static bool wait_for_all(struct cli *cli, struct files_view *view)
@@ -59,10 +60,16 @@ static void write_list(struct cli *cli, const struct files_view *view, uint32_t 
     files_lines(&lines, view, 0, UINT32_MAX, width, top < UINT32_MAX ? top + 1 : top);
     write_lines(cli, &lines);
     files_counts(&text, &counts);
-    if (files_view_filtered(view).len > 0)
-        buf_printf(&text, "; %u of %u shown", files_view_n(view), facts.found);
-    if (facts.skipped > 0)
-        buf_printf(&text, "; %u skipped", facts.skipped);
+    if (files_view_filtered(view).len > 0) {
+        buf_text(&text, "; ");
+        text_commas(&text, files_view_n(view));
+        buf_text(&text, " of ");
+        text_plural(&text, facts.found, "shown", "shown");
+    }
+    if (facts.skipped > 0) {
+        buf_text(&text, "; ");
+        text_plural(&text, facts.skipped, "skipped", "skipped");
+    }
     buf_text(&text, facts.full ? "; there are more\n" : "\n");
     speak_text(cli, &text, COLOUR_NONE);
     lines_release(&lines);

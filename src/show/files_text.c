@@ -247,6 +247,15 @@ void files_lines(struct lines *to, const struct files_view *view, uint32_t top,
     lines_end(to);
 }
 
+/* ", 1,234 unsafe" */
+static void add_number(struct buf *to, const char *before, uint32_t n,
+                       const char *behind)
+{
+    buf_text(to, before);
+    text_commas(to, n);
+    buf_text(to, behind);
+}
+
 void files_counts(struct buf *to, const struct file_counts *counts)
 {
     const uint32_t *n = counts->verdicts;
@@ -254,15 +263,16 @@ void files_counts(struct buf *to, const struct file_counts *counts)
 
     for (int i = 0; i < 4; i++)
         all += n[i];
-    text_commas(to, all);
-    buf_printf(to, " %s: %u safe", all == 1 ? "file" : "files", n[VERDICT_SAFE]);
+    text_plural(to, all, "file", "files");
+    add_number(to, ": ", n[VERDICT_SAFE], " safe");
     if (counts->safe_findings > 0)
-        buf_printf(to, " (%u with findings)", counts->safe_findings);
-    buf_printf(to, ", %u %s code, %u unsafe, %u inconclusive", n[VERDICT_NEEDS_CODE],
-               n[VERDICT_NEEDS_CODE] == 1 ? "needs" : "need", n[VERDICT_UNSAFE],
-               n[VERDICT_INCONCLUSIVE]);
+        add_number(to, " (", counts->safe_findings, " with findings)");
+    buf_text(to, ", ");
+    text_plural(to, n[VERDICT_NEEDS_CODE], "needs code", "need code");
+    add_number(to, ", ", n[VERDICT_UNSAFE], " unsafe");
+    add_number(to, ", ", n[VERDICT_INCONCLUSIVE], " inconclusive");
     if (counts->pending > 0)
-        buf_printf(to, ", %u not judged yet", counts->pending);
+        add_number(to, ", ", counts->pending, " not judged yet");
 }
 
 unsigned files_width(const struct files_view *view)
@@ -292,7 +302,7 @@ void files_title(struct lines *to, const struct files_view *view, const char *fo
     if (facts.walking)
         buf_text(&text, ", looking for more …");
     else if (unknown > 0)
-        buf_printf(&text, ", %u not judged yet …", unknown);
+        add_number(&text, ", ", unknown, " not judged yet …");
     if (facts.full)
         buf_text(&text, ", and there are more");
     if (facts.skipped > 0) {

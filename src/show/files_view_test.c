@@ -182,6 +182,17 @@ TEST(files_are_filtered_by_verdict_and_as_a_tree_is_searched)
     end();
 }
 
+TEST(counts_of_files_have_commas)
+{
+    struct file_counts counts = {.verdicts = {1234, 1, 0, 56789}, .pending = 2000};
+    struct buf text = BUF_INIT;
+
+    files_counts(&text, &counts);
+    CHECK_STR(buf_cstr(&text), "60,024 files: 1,234 safe, 1 needs code, 0 unsafe, "
+                               "56,789 inconclusive, 2,000 not judged yet");
+    buf_release(&text);
+}
+
 TEST(at_most_two_files_are_marked)
 {
     begin();
