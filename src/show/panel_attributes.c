@@ -300,12 +300,17 @@ static void attributes_release(struct panel_state *state)
     state->own = NULL;
 }
 
+static const struct panel_hint attributes_hints[] = {
+    {"enter", NULL, "fold"},
+    {NULL, NULL, NULL},
+};
+
 const struct panel attributes_panel = {
     .number = PANEL_ATTRIBUTES,
     .id = "attributes",
     .title = "Attributes",
     .cursor = true,
-    .hints = "Enter fold",
+    .hints = attributes_hints,
     .subject = attributes_subject,
     .lines = attributes_lines,
     .act = attributes_act,

@@ -334,12 +334,18 @@ static void code_release(struct panel_state *state)
     state->own = NULL;
 }
 
+static const struct panel_hint code_hints[] = {
+    {"previous-call", "next-call", "call"},
+    {"edit", NULL, "editor"},
+    {NULL, NULL, NULL},
+};
+
 const struct panel code_panel = {
     .number = PANEL_CODE,
     .id = "code",
     .title = "Code",
     .cursor = true,
-    .hints = "( ) call   E editor",
+    .hints = code_hints,
     .subject = code_subject,
     .lines = code_lines,
     .act = code_act,

@@ -224,12 +224,17 @@ static bool details_act(struct explorer *explorer, struct panel_state *state,
     return browse_go(explorer->browse, target);
 }
 
+static const struct panel_hint details_hints[] = {
+    {"enter", NULL, "go there"},
+    {NULL, NULL, NULL},
+};
+
 const struct panel details_panel = {
     .number = PANEL_DETAILS,
     .id = "details",
     .title = "Details",
     .cursor = true,
-    .hints = "Enter go there",
+    .hints = details_hints,
     .subject = details_subject,
     .lines = details_lines,
     .act = details_act,

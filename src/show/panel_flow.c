@@ -270,12 +270,19 @@ static void flow_release(struct panel_state *state)
     state->own = NULL;
 }
 
+static const struct panel_hint flow_hints[] = {
+    {"enter", NULL, "into"},
+    {"out", NULL, "out"},
+    {"previous-call", "next-call", "input/user"},
+    {NULL, NULL, NULL},
+};
+
 const struct panel flow_panel = {
     .number = PANEL_FLOW,
     .id = "flow",
     .title = "Flow",
     .cursor = true,
-    .hints = "Enter into   - out   ( ) input/user",
+    .hints = flow_hints,
     .subject = flow_subject,
     .lines = flow_lines,
     .act = flow_act,

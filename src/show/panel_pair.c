@@ -151,14 +151,18 @@ void panel_lines(const struct panel *panel, struct lines *to, struct explorer *e
 
 /* ---- keys ---- */
 
-const char *panel_hints(const struct panel *panel, const struct explorer *explorer)
+const struct panel_hint *panel_hints(const struct panel *panel,
+                                     const struct explorer *explorer)
 {
+    static const struct panel_hint none[] = {{NULL, NULL, NULL}};
+    static const struct panel_hint sides[] = {{"view", NULL, "other side"},
+                                              {NULL, NULL, NULL}};
     const struct panel_state *state = &explorer->panels[panel->number];
-    const char *now = panel->hints_now ? panel->hints_now(state) : NULL;
+    const struct panel_hint *now = panel->hints_now ? panel->hints_now(state) : NULL;
 
     if (tells_one(explorer, panel))
-        return "v other side";
-    return now ? now : panel->hints ? panel->hints : "";
+        return sides;
+    return now ? now : panel->hints ? panel->hints : none;
 }
 
 /* Done by both; that one of them could is enough. */

@@ -168,7 +168,7 @@ TEST(code_tells_of_one_side_and_v_shows_the_other)
     scene_begin(&s);
     state = &s.explorer.panels[PANEL_CODE];
     go(&s, "net");
-    CHECK_STR(panel_hints(&code_panel, &s.explorer), "v other side");
+    CHECK_STR(panel_hints(&code_panel, &s.explorer)->text, "other side");
     CHECK(says(&s, PANEL_CODE, 100, "right: Other\n"));
     CHECK(panel_act(&code_panel, &s.explorer, state, ACT_VIEW));
     CHECK(says(&s, PANEL_CODE, 100, "left: Net\n"));

@@ -141,11 +141,18 @@ static void performance_release(struct panel_state *state)
     state->own = NULL;
 }
 
+static const struct panel_hint performance_hints[] = {
+    {"flat", NULL, "flat list"},
+    {"label-times", NULL, "times"},
+    {"sort", NULL, "sort"},
+    {NULL, NULL, NULL},
+};
+
 const struct panel performance_panel = {
     .number = PANEL_PERFORMANCE,
     .id = "performance",
     .title = "Performance",
-    .hints = "F flat list   r times   i sort",
+    .hints = performance_hints,
     .subject = performance_subject,
     .lines = panel_performance,
     .act = performance_act,

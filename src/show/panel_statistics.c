@@ -461,12 +461,15 @@ static unsigned statistics_aside(struct buf *to, const struct panel_state *state
     return own->aside_at;
 }
 
-static const char *statistics_hints(const struct panel_state *state)
+static const struct panel_hint *sheet_hints(const struct panel_state *state)
 {
+    static const struct panel_hint hints[] = {{"view", NULL, "sheet/one"},
+                                              {"previous-call", "next-call", "call"},
+                                              {"slice", NULL, "slice"},
+                                              {NULL, NULL, NULL}};
     const struct own *own = state->own;
 
-    return own && own->showing == SHOWING_CHANNELS ? "v sheet/one   ( ) call   [ slice"
-                                                   : NULL;
+    return own && own->showing == SHOWING_CHANNELS ? hints : NULL;
 }
 
 /* Values and channels move by what is shown of them. */
@@ -525,12 +528,19 @@ static void statistics_release(struct panel_state *state)
     state->own = NULL;
 }
 
+static const struct panel_hint statistics_hints[] = {
+    {"view", NULL, "numbers/grid/heat map"},
+    {"log", NULL, "linear/log"},
+    {"slice", NULL, "slice"},
+    {NULL, NULL, NULL},
+};
+
 const struct panel statistics_panel = {
     .number = PANEL_STATISTICS,
     .id = "statistics",
     .title = "Statistics",
-    .hints = "v numbers/grid/heat map   x linear/log   [ slice",
-    .hints_now = statistics_hints,
+    .hints = statistics_hints,
+    .hints_now = sheet_hints,
     .subject = statistics_subject,
     .lines = statistics_panel_lines,
     .aside = statistics_aside,

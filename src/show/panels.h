@@ -58,14 +58,21 @@ struct panel_room {
     bool zoomed;            /* it has the body of the screen to itself */
 };
 
+/* "( ) call": what can be done in a panel, by the names of actions that keys are bound
+ * to; whoever shows it knows the keys. */
+struct panel_hint {
+    const char *action, *other; /* "previous-call", "next-call"; or NULL */
+    const char *text;
+};
+
 struct panel {
     uint8_t number; /* enum panel_number: its key */
     const char *id; /* for --panel and :panel */
     const char *title;
-    bool cursor;       /* it has a line that is selected; else it only scrolls */
-    const char *hints; /* for the hints line: "v view   x linear/log   [ slice" */
+    bool cursor; /* it has a line that is selected; else it only scrolls */
+    const struct panel_hint *hints; /* for the hints line; one without action ends */
     /* The same where it depends on what it shows; NULL, or giving NULL: as above. */
-    const char *(*hints_now)(const struct panel_state *state);
+    const struct panel_hint *(*hints_now)(const struct panel_state *state);
     /* Behind its name in the title rule: "layer1.0.conv2", escaped. */
     void (*subject)(struct buf *to, struct explorer *explorer);
     /* All its lines. What cannot be known is a line that says so; what is not ready is
@@ -91,7 +98,8 @@ void panel_subject(const struct panel *panel, struct buf *to,
                    struct explorer *explorer);
 void panel_lines(const struct panel *panel, struct lines *to, struct explorer *explorer,
                  struct panel_state *state, const struct panel_room *room);
-const char *panel_hints(const struct panel *panel, const struct explorer *explorer);
+const struct panel_hint *panel_hints(const struct panel *panel,
+                                     const struct explorer *explorer);
 bool panel_act(const struct panel *panel, struct explorer *explorer,
                struct panel_state *state, enum panel_act act);
 

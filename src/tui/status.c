@@ -48,30 +48,35 @@ static void add_action(struct tui *tui, enum action action, const char *text)
              action);
 }
 
-/* "v view   x linear/log": a panel's own, as it wrote them. */
-static void add_written(struct tui *tui, const char *text)
+/* The name of the first key that the user has for an action; "": none. */
+static const struct binding *named_key(const struct tui *tui, const char *action,
+                                       char name[16])
 {
-    struct str rest = str_of(text);
+    name[0] = '\0';
+    for (size_t i = 0; action && i < n_bindings; i++) {
+        uint32_t key = keymap_keys(tui->keymap, i)[0];
 
-    while (rest.len > 0) {
-        ptrdiff_t end = str_find(rest, STR("   ")), blank;
-        struct str one = end < 0 ? rest : str_head(rest, (size_t)end);
-        char keys[16] = "", words[40] = "", first[16] = "";
-        const struct binding *binding;
-
-        rest = end < 0 ? STR("") : str_from(rest, (size_t)end + 3);
-        blank = str_find_char(one, ' ');
-        if (blank <= 0)
+        if (strcmp(bindings[i].name, action) != 0)
             continue;
-        /* Two keys: "( ) call", "j k rows". */
-        if ((size_t)blank + 2 < one.len && one.at[blank + 2] == ' ')
-            blank += 2;
-        snprintf(keys, sizeof(keys), "%.*s", (int)blank, one.at);
-        snprintf(words, sizeof(words), "%.*s",
-                 STR_ARG(str_from(one, (size_t)blank + 1)));
-        snprintf(first, sizeof(first), "%.*s", (int)strcspn(keys, " "), keys);
-        binding = keymap_find(tui->keymap, key_parse(first), tui_where(tui));
-        add_hint(tui, keys, words, binding ? binding->action : ACTION_NONE);
+        if (key)
+            key_name(name, key, tui->config.ascii);
+        return &bindings[i];
+    }
+    return NULL;
+}
+
+/* A panel's own. */
+static void panel_actions(struct tui *tui, const struct panel_hint *hint)
+{
+    for (; hint->action; hint++) {
+        char keys[40], first[16], other[16];
+        const struct binding *binding = named_key(tui, hint->action, first);
+
+        named_key(tui, hint->other, other);
+        snprintf(keys, sizeof(keys), "%s%s%s", first, first[0] && other[0] ? " " : "",
+                 other);
+        if (keys[0] && binding)
+            add_hint(tui, keys, hint->text, binding->action);
     }
 }
 
@@ -112,6 +117,11 @@ static void tree_hints(struct tui *tui)
 
 static void collect_hints(struct tui *tui)
 {
+    static const struct panel_hint label_hints[] = {
+        {"label-down", "label-up", "move"},
+        {"label-top", "label-bottom", "ends"},
+        {NULL, NULL, NULL}};
+
     tui->n_hints = 0;
     if (tui->files) {
         add_action(tui, ACTION_ENTER, "open");
@@ -122,12 +132,11 @@ static void collect_hints(struct tui *tui)
         add_action(tui, ACTION_DIFF, NULL);
     } else if (tui->view.focus == FOCUS_LABELS) {
         add_action(tui, ACTION_LABEL_TOGGLE, NULL);
-        add_hint(tui, "J K", "move", ACTION_LABEL_DOWN);
-        add_hint(tui, "T B", "ends", ACTION_LABEL_TOP);
+        panel_actions(tui, label_hints);
         add_action(tui, ACTION_ESCAPE, NULL);
         return;
     } else if (tui->view.focus != FOCUS_TREE) {
-        add_written(tui, panel_hints(panels[tui->view.focus], &tui->explorer));
+        panel_actions(tui, panel_hints(panels[tui->view.focus], &tui->explorer));
         if (tui->n_hints > HINTS_MOST - 3)
             tui->n_hints = HINTS_MOST - 3;
         add_action(tui, ACTION_ZOOM, NULL);

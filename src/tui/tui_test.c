@@ -100,6 +100,20 @@ TEST(a_panel_key_opens_focuses_and_closes)
     end_stage(stage);
 }
 
+TEST(hints_of_a_panel_name_the_keys_that_the_user_bound)
+{
+    struct stage *stage = stage_of_model(120, 24);
+    struct err err = {0};
+
+    press(stage, "2");
+    SHOWS(stage, "( ) call   E editor");
+    CHECK_INT(keymap_bind(stage->tui.keymap, STR("edit"), STR("^X"), &err), 0);
+    CHECK_INT(keymap_bind(stage->tui.keymap, STR("next-call"), STR(""), &err), 0);
+    tui_frame(&stage->tui);
+    SHOWS(stage, "( call   ^X editor");
+    end_stage(stage);
+}
+
 TEST(a_message_is_gone_with_the_next_key)
 {
     struct stage *stage = stage_of_model(120, 36);
