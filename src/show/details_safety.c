@@ -1,6 +1,5 @@
 /* Details of a file that is not safe: what a load would run, and every global. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "show/details_in.h"
@@ -41,12 +40,10 @@ static void verdict_line(struct details *d)
             "it could not be decoded to its end, so it is not called safe.",
     };
     enum verdict verdict = d->show->session->verdict.verdict;
-    const char *meaning = meanings[verdict], *about;
+    const char *meaning = meanings[verdict];
 
-    for (uint32_t i = 0; i < log_of(d)->n_globals && verdict == VERDICT_UNSAFE; i++)
-        if (trust_of(d, i, &about) == TRUST_DANGER && strncmp(about, "runs", 4) == 0)
-            meaning = "a plain torch.load() would run a program. torchoscope ran "
-                      "nothing.";
+    if (verdict == VERDICT_UNSAFE && d->show->session->verdict.runs)
+        meaning = "a plain torch.load() would run a program. torchoscope ran nothing.";
     buf_text(&d->facts.text, meaning);
     fact_part(&d->facts, COLOUR_NONE);
     fact_end(&d->facts, summary_verdict_word(verdict), summary_verdict_colour(verdict));
@@ -145,8 +142,7 @@ static bool names_dtype(const struct details *d, uint32_t index)
 {
     const char *about;
 
-    return trust_of(d, index, &about) == TRUST_KNOWN &&
-           strcmp(about, "names a dtype") == 0;
+    return trust_of(d, index, &about) == TRUST_KNOWN && about == verdict_names_dtype;
 }
 
 /* The columns of the list: names, counts, what each is good for. */

@@ -1,6 +1,5 @@
 /* Would it be safe to load the file? */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "show/check_text.h"
@@ -89,7 +88,7 @@ static void add_built(struct file_facts *facts)
 {
     static const struct {
         const char *about, *built;
-    } kinds[] = {{"builds a tensor", "tensors"}, {"builds a dictionary", "dicts"}};
+    } kinds[] = {{verdict_builds_tensor, "tensors"}, {verdict_builds_dict, "dicts"}};
     const struct pickle_log *log = &facts->show->model->pickle;
     int n = 0;
 
@@ -99,7 +98,7 @@ static void add_built(struct file_facts *facts)
 
             verdict_judge(facts->show->model, &facts->show->session->verdict, i,
                           &about);
-            if (strcmp(about, kinds[k].about) != 0)
+            if (about != kinds[k].about)
                 continue;
             buf_printf(&facts->to->text, "%s%s", n++ == 0 ? "; they build " : ", ",
                        kinds[k].built);

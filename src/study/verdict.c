@@ -8,6 +8,7 @@
 struct judgement {
     enum trust trust;
     const char *about;
+    bool runs; /* code or a program */
 };
 
 #define COMPUTED "<computed>"
@@ -221,8 +222,8 @@ static bool all_uses(const struct model *model, uint32_t index,
 static struct judgement judge_getattr(const struct model *model, uint32_t index)
 {
     if (all_uses(model, index, getattr_is_plain))
-        return (struct judgement){TRUST_KNOWN, "names a member"};
-    return (struct judgement){TRUST_DANGER, "reaches any attribute"};
+        return (struct judgement){.trust = TRUST_KNOWN, .about = "names a member"};
+    return (struct judgement){.trust = TRUST_DANGER, .about = "reaches any attribute"};
 }
 
 static struct judgement judge_computed(const struct model *model, uint32_t index)
@@ -230,10 +231,13 @@ static struct judgement judge_computed(const struct model *model, uint32_t index
     const struct pickle_global *global = &model->pickle.globals[index];
 
     if (global->acts[PICKLE_NAMES])
-        return (struct judgement){TRUST_DANGER, "a name that is put together on load"};
+        return (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "a name that is put together on load"};
     if (!global->acts[PICKLE_FILLS] && all_uses(model, index, callee_is_plain))
-        return (struct judgement){TRUST_UNKNOWN, "a class within a class"};
-    return (struct judgement){TRUST_DANGER, "calls what another call returned"};
+        return (struct judgement){.trust = TRUST_UNKNOWN,
+                                  .about = "a class within a class"};
+    return (struct judgement){.trust = TRUST_DANGER,
+                              .about = "calls what another call returned"};
 }
 
 /* ---- dill's way to name things ---- */
@@ -304,7 +308,8 @@ static bool judge_dill(const struct model *model, uint32_t index, struct str nam
     else if (str_is(name, "dill._dill._get_attr"))
         plain = all_uses(model, index, member_of_import_is_plain);
     if (plain)
-        *ret = (struct judgement){TRUST_UNKNOWN, "imports what it names"};
+        *ret = (struct judgement){.trust = TRUST_UNKNOWN,
+                                  .about = "imports what it names"};
     return plain;
 }
 
@@ -321,19 +326,21 @@ static struct judgement judge_unknown(const struct pickle_global *global,
     struct str part = name_part(global, name);
 
     if (has_magic(part))
-        return (struct judgement){TRUST_DANGER, "reaches a hidden attribute"};
+        return (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "reaches a hidden attribute"};
     if (passes_through_module(part))
-        return (struct judgement){TRUST_DANGER, "reaches through another module"};
+        return (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "reaches through another module"};
     if (verdict_is_standard(name) && (called || (indirect && function)))
-        return (struct judgement){TRUST_DANGER,
-                                  "standard library, outside the allow-list"};
+        return (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "standard library, outside the allow-list"};
     if (is_torch(name) && function && (called || indirect))
-        return (struct judgement){TRUST_DANGER,
-                                  "part of torch, outside the allow-list"};
+        return (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "part of torch, outside the allow-list"};
     if (is_numpy(name) && function && (called || indirect))
-        return (struct judgement){TRUST_DANGER,
-                                  "part of numpy, outside the allow-list"};
-    return (struct judgement){TRUST_UNKNOWN, ""};
+        return (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "part of numpy, outside the allow-list"};
+    return (struct judgement){.trust = TRUST_UNKNOWN, .about = ""};
 }
 
 /* A torch file in bytes is as good or bad as what stands in it, which is in this same
@@ -356,22 +363,26 @@ static bool judge_special(const struct model *model, uint32_t index, struct str 
     const struct pickle_global *global = &model->pickle.globals[index];
 
     if (global->acts[PICKLE_OVERRIDES])
-        *ret = (struct judgement){TRUST_DANGER, "its attributes are replaced"};
+        *ret = (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "its attributes are replaced"};
     else if (global->acts[PICKLE_EXTENSION])
-        *ret = (struct judgement){TRUST_DANGER, "a name that is not in the file"};
+        *ret = (struct judgement){.trust = TRUST_DANGER,
+                                  .about = "a name that is not in the file"};
     else if (name.len == 0 && !uses_of(global))
-        *ret = (struct judgement){TRUST_KNOWN, "refers to a storage"};
+        *ret = (struct judgement){.trust = TRUST_KNOWN, .about = "refers to a storage"};
     else if (str_is(name, COMPUTED))
         *ret = judge_computed(model, index);
     else if (str_is(name, "builtins.getattr"))
         *ret = judge_getattr(model, index);
     else if (is_loader(name) && files_were_read(global))
-        *ret = (struct judgement){TRUST_KNOWN, "loads a torch file within this file"};
+        *ret = (struct judgement){.trust = TRUST_KNOWN,
+                                  .about = "loads a torch file within this file"};
     else if (is_loader(name))
-        *ret = (struct judgement){TRUST_UNKNOWN,
-                                  "loads a file within this file that was not read"};
+        *ret = (struct judgement){
+            .trust = TRUST_UNKNOWN,
+            .about = "loads a file within this file that was not read"};
     else if (str_is(name, "operator.getitem") || str_is(name, "_operator.getitem"))
-        *ret = (struct judgement){TRUST_UNKNOWN, "takes an item"};
+        *ret = (struct judgement){.trust = TRUST_UNKNOWN, .about = "takes an item"};
     else
         return judge_dill(model, index, name, ret);
     return true;
@@ -393,10 +404,10 @@ static struct judgement judge(const struct model *model, uint32_t index, bool in
         return special;
     row = verdict_allowed(name, global->module_len, is_script(model));
     if (row && !(uses_of(global) & ~row->uses))
-        return (struct judgement){TRUST_KNOWN, row->about};
+        return (struct judgement){.trust = TRUST_KNOWN, .about = row->about};
     row = verdict_dangerous(name);
     if (row)
-        return (struct judgement){TRUST_DANGER, row->about};
+        return (struct judgement){TRUST_DANGER, row->about, row->uses != 0};
     return judge_unknown(global, name, indirect);
 }
 
@@ -414,14 +425,22 @@ static bool is_vouched_for(const struct verdict_allow *allow, struct str name)
     return false;
 }
 
+static struct judgement judge_with(const struct model *model,
+                                   const struct verdict_sum *sum, uint32_t index)
+{
+    struct judgement judgement = judge(model, index, sum->indirect);
+
+    if (judgement.trust == TRUST_UNKNOWN &&
+        is_vouched_for(sum->allow, global_name(model, index)))
+        judgement = (struct judgement){.trust = TRUST_KNOWN, .about = "allowed by you"};
+    return judgement;
+}
+
 enum trust verdict_judge(const struct model *model, const struct verdict_sum *sum,
                          uint32_t global_index, const char **ret_about)
 {
-    struct judgement judgement = judge(model, global_index, sum->indirect);
+    struct judgement judgement = judge_with(model, sum, global_index);
 
-    if (judgement.trust == TRUST_UNKNOWN &&
-        is_vouched_for(sum->allow, global_name(model, global_index)))
-        judgement = (struct judgement){TRUST_KNOWN, "allowed by you"};
     if (ret_about)
         *ret_about = judgement.about;
     return judgement.trust;
@@ -479,15 +498,16 @@ struct verdict_sum verdict_with(const struct model *model,
     uint32_t i;
 
     for (i = 0; i < model->pickle.n_globals; i++) {
-        enum trust trust;
+        struct judgement judgement = judge_with(model, &sum, i);
+        enum trust trust = judgement.trust;
 
-        trust = verdict_judge(model, &sum, i, NULL);
         /* Persistent ids have no name: data that the loader looks up, no global. */
         if (trust == TRUST_KNOWN && global_name(model, i).len == 0)
             continue;
         sum.known += trust == TRUST_KNOWN;
         sum.unknown += trust == TRUST_UNKNOWN;
         sum.danger += trust == TRUST_DANGER;
+        sum.runs |= judgement.runs;
     }
     if (sum.danger > 0)
         sum.verdict = VERDICT_UNSAFE;

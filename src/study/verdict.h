@@ -31,6 +31,7 @@ struct verdict_allow {
 struct verdict_sum {
     enum verdict verdict;
     uint32_t known, unknown, danger; /* distinct globals of each kind */
+    bool runs;                       /* a dangerous one runs code or a program */
     bool indirect; /* something is called that calls what it is given, so that naming a
                       function is as good as calling it */
     const struct verdict_allow *allow; /* borrowed; NULL: none was given */
@@ -46,6 +47,9 @@ struct verdict_sum verdict_with(const struct model *model,
  * command"; "" if there is nothing to say. */
 enum trust verdict_judge(const struct model *model, const struct verdict_sum *sum,
                          uint32_t global_index, const char **ret_about);
+
+/* Texts among those that it gives, to be told by their addresses. */
+extern const char verdict_builds_tensor[], verdict_builds_dict[], verdict_names_dtype[];
 
 /* One use of a global, for a person who wants to look it up. */
 struct verdict_use {

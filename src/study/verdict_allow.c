@@ -5,6 +5,10 @@
 #include "base/base.h"
 #include "model/dtype.h"
 
+const char verdict_builds_tensor[] = "builds a tensor";
+const char verdict_builds_dict[] = "builds a dictionary";
+const char verdict_names_dtype[] = "names a dtype";
+
 #define N   USE_NAME
 #define NC  (USE_NAME | USE_CALL)
 #define NM  (USE_NAME | USE_MAKE)
@@ -25,18 +29,18 @@
 /* clang-format off */
 static const struct known_global allowed[] = {
     /* tensors and what describes them */
-    {"torch._utils._rebuild_*",                 NCB, "builds a tensor"},
+    {"torch._utils._rebuild_*",                 NCB, verdict_builds_tensor},
     {"torch._tensor._rebuild_from_type",        NCB, "builds a tensor of a subclass"},
     {"torch._tensor._rebuild_from_type_v2",     NCB, "builds a tensor of a subclass"},
-    {"torch.nested._internal.nested_tensor._rebuild_njt", NCB, "builds a tensor"},
-    {"torch.*Storage",                          ALL, "names a dtype"},
-    {"torch.cuda.*Storage",                     ALL, "names a dtype"},
-    {"torch.storage.*Storage",                  ALL, "names a dtype"},
-    {"torch.*Tensor",                           ALL, "builds a tensor"},
-    {"torch.cuda.*Tensor",                      ALL, "builds a tensor"},
-    {"torch._tensor.Tensor",                    ALL, "builds a tensor"},
-    {"torch.Tensor",                            ALL, "builds a tensor"},
-    {"torch.autograd.variable.Variable",        ALL, "builds a tensor"},
+    {"torch.nested._internal.nested_tensor._rebuild_njt", NCB, verdict_builds_tensor},
+    {"torch.*Storage",                          ALL, verdict_names_dtype},
+    {"torch.cuda.*Storage",                     ALL, verdict_names_dtype},
+    {"torch.storage.*Storage",                  ALL, verdict_names_dtype},
+    {"torch.*Tensor",                           ALL, verdict_builds_tensor},
+    {"torch.cuda.*Tensor",                      ALL, verdict_builds_tensor},
+    {"torch._tensor.Tensor",                    ALL, verdict_builds_tensor},
+    {"torch.Tensor",                            ALL, verdict_builds_tensor},
+    {"torch.autograd.variable.Variable",        ALL, verdict_builds_tensor},
     {"torch.nn.parameter.Parameter",            ALL, "builds a parameter"},
     {"torch.nn.parameter.Buffer",               ALL, "builds a buffer"},
     {"torch.nn.parameter.Uninitialized*",       ALL, "builds a parameter without data"},
@@ -100,12 +104,12 @@ static const struct known_global allowed[] = {
     {"torch.utils.hooks.unserializable_hook",   N,   "marks a hook"},
 
     /* containers and plain values of Python */
-    {"collections.OrderedDict",                 ALL, "builds a dictionary"},
-    {"collections.defaultdict",                 ALL, "builds a dictionary"},
-    {"collections.Counter",                     ALL, "builds a dictionary"},
-    {"collections.ChainMap",                    NMB, "builds a dictionary"},
+    {"collections.OrderedDict",                 ALL, verdict_builds_dict},
+    {"collections.defaultdict",                 ALL, verdict_builds_dict},
+    {"collections.Counter",                     ALL, verdict_builds_dict},
+    {"collections.ChainMap",                    NMB, verdict_builds_dict},
     {"collections.deque",                       ALL, "builds a list"},
-    {"builtins.dict",                           ALL, "builds a dictionary"},
+    {"builtins.dict",                           ALL, verdict_builds_dict},
     {"builtins.list",                           ALL, "builds a list"},
     {"builtins.tuple",                          ALL, "builds a tuple"},
     {"builtins.set",                            ALL, "builds a set"},
@@ -153,7 +157,7 @@ static const struct known_global allowed[] = {
     {"fractions.Fraction",                      NC,  "builds a number"},
     {"argparse.Namespace",                      NMB, "keeps settings"},
     {"types.SimpleNamespace",                   ALL, "keeps settings"},
-    {"types.MappingProxyType",                  NC,  "builds a dictionary"},
+    {"types.MappingProxyType",                  NC,  verdict_builds_dict},
     {"types.NoneType",                          N,   "names a type"},
     {"re._compile",                             NC,  "builds a pattern"},
     {"logging.getLogger",                       NC,  "names a log"},
@@ -174,8 +178,8 @@ static const struct known_global allowed[] = {
     {"numpy.matrix",                            NMB, "builds an array"},
     {"numpy.ma.core.MaskedArray",               NMB, "builds an array"},
     {"numpy.ma.MaskedArray",                    NMB, "builds an array"},
-    {"numpy.dtype",                             NCB, "names a dtype"},
-    {"numpy.dtypes.*DType",                     NC,  "names a dtype"},
+    {"numpy.dtype",                             NCB, verdict_names_dtype},
+    {"numpy.dtypes.*DType",                     NC,  verdict_names_dtype},
     {"numpy.float16",                           NC,  "builds a number"},
     {"numpy.float32",                           NC,  "builds a number"},
     {"numpy.float64",                           NC,  "builds a number"},
@@ -348,7 +352,7 @@ bool verdict_is_class_like(struct str name)
 /* Two names beside the tables: torch's dtypes have a table of their own. */
 static const struct known_global *allowed_dtype(struct str name)
 {
-    static const struct known_global dtype = {"torch.*", USE_NAME, "names a dtype"};
+    static const struct known_global dtype = {"torch.*", USE_NAME, verdict_names_dtype};
     struct str head = STR("torch.");
 
     if (!str_starts(name, head))

@@ -23,7 +23,7 @@ enum known_use {
 
 struct known_global {
     const char *name;
-    unsigned uses;     /* of the allow-list: enum known_use */
+    unsigned uses;     /* of the allow-list: enum known_use; else: it runs something */
     const char *about; /* what it is good for, or does */
 };
 
