@@ -288,7 +288,7 @@ pip_install() {
 # why_not REQUIREMENT - says why pip failed. A package that no index offers may be done
 # without. One that is there and did not come may not be skipped under CI.
 why_not() {
-    say "pip does not find $1: $(tail -n 1 build/pip.log)"
+    say "pip does not find $1: $(grep . build/pip.log | tail -n 1)"
     [ -n "${CI:-}" ] || return 0
     if ! grep -q 'No matching distribution found' build/pip.log ||
         { grep -q 'Retrying (Retry' build/pip.log && # and in the end no index answered
@@ -320,7 +320,7 @@ torch_from_pip() {
     pip_install 'torch==2.13.0+cpu numpy' "$@" && return 0
     [ -z "$index" ] ||
         fail "TORCHOSCOPE_TORCH_INDEX=$index does not bring torch==2.13.0+cpu:" \
-            "$(tail -n 1 build/pip.log)"
+            "$(grep . build/pip.log | tail -n 1)"
     why_not torch==2.13.0+cpu
     return 1
 }
