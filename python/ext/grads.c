@@ -451,14 +451,24 @@ void grads_tell_written(struct grads *grads, uint32_t object)
               "that others use too, and it is written in place after the call.");
 }
 
+/* References to a tensor; -1: not known. Python code can ask for what C++ holds: views
+ * for their base, nodes for what they saved. Beyond that a leaf's node holds the leaf,
+ * which counts as a reference. */
+static Py_ssize_t count_references(const struct result *result)
+{
+    bool leaf = (PyObject *)Py_TYPE(result->edge.node) == torch_find()->accumulate;
+    int64_t n = torch_call_int(result->tensor, NAME__use_count, INT64_MAX);
+
+    return n > 1 + leaf ? -1 : Py_REFCNT(result->tensor) - (n > 1);
+}
+
 /* Who uses a tensor that the call gave back as it was? The code of the call around it
- * tells. */
+ * tells, and who else holds it. */
 static enum handed ask_handed(const struct meeting *meeting,
                               const struct result *result)
 {
     const struct grads *grads = meeting->grads;
     const struct passage *around = meeting->outline.passage->parent;
-    bool again = mark_handed_before(meeting->grads, &result->edge);
     PyObject *package = torch_imported("torchoscope.handed"), *answer = NULL;
     PyObject *module =
         around ? live_module(grads->recorder->live, around->object) : NULL;
@@ -466,8 +476,8 @@ static enum handed ask_handed(const struct meeting *meeting,
 
     if (package)
         answer =
-            PyObject_CallMethod(package, "verdict", "OOO", result->tensor,
-                                module ? module : Py_None, again ? Py_True : Py_False);
+            PyObject_CallMethod(package, "verdict", "OOn", result->tensor,
+                                module ? module : Py_None, count_references(result));
     if (answer)
         handed = PyLong_AsLong(answer);
     ext_swallow();

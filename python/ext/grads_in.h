@@ -324,8 +324,6 @@ void grads_tell_written(struct grads *grads, uint32_t object);
 bool mark_put(struct grads *grads, PyObject *node, const struct mark *mark);
 /* A mark at the base of a view, beside the mark of the view. */
 struct mark mark_of_base(const struct mark *mark, const struct view *view);
-/* Does a mark say that another call passed this edge on? */
-bool mark_handed_before(struct grads *grads, const struct edge *edge);
 void marks_free(struct hook *hook);
 /* A backward reaches a result of the call. */
 void passage_meet(struct grads *grads, struct passage *passage, uint32_t walk);

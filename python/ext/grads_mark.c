@@ -111,14 +111,3 @@ struct mark mark_of_base(const struct mark *mark, const struct view *view)
     base.shared = view->shared;
     return base;
 }
-
-bool mark_handed_before(struct grads *grads, const struct edge *edge)
-{
-    const struct hook *hook = hook_find(grads, edge->node);
-
-    for (uint32_t i = 0; hook && i < hook->n_marks; i++)
-        if (hook->marks[i].nr == edge->nr && hook->marks[i].kind == RUN_GRAD_OUT &&
-            hook->marks[i].handed != HANDED_NOT && !hook->marks[i].base)
-            return true;
-    return false;
-}

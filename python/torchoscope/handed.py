@@ -3,88 +3,94 @@
 Identity, Dropout in eval mode and modules that hand an argument on return a tensor that
 the caller still has. Autograd's graph does not tell `x + drop(x)`, where only one
 operand came through the module, from `drop(x) + drop(x)`. The code of the callers does:
-where none of them can reach the tensor but by the result, whoever uses it after the call
-uses the result. What cannot be shown is not known.
+where none of them can reach the tensor but by the result, and nobody else holds it
+(held.py), whoever uses it after the call uses the result. What cannot be shown is not
+known.
 """
 
 import bisect
 import dis
 import functools
+import os
 import sys
 import weakref
 
-import torch
 from torch.nn.modules import module as torch_module
+
+from torchoscope import held, probes
 
 NOT, ALONE, DROPPED, UNKNOWN = range(4)  # enum handed of python/ext/grads_in.h
 
-_HERE = __name__.rpartition(".")[0]
+_TORCHS, _OURS, _USERS = 1, 2, 3
+_whose = {}  # file -> whose code it has
 _NEWLOCALS = 2  # of co_flags: a function, not a module or a class
-_MOST = 1000  # entries of a container that are looked at
 _known = weakref.WeakKeyDictionary()  # code -> _Code
 
 
-def verdict(tensor, around, again):
+def verdict(tensor, around, references):
     """Asked in a hook after a call. `around`: the module whose forward made it, or None;
-    `again`: another call has handed the tensor on before."""
+    `references`: to the tensor, when the hook began; negative: not known."""
     try:
-        return _verdict(sys._getframe(0), tensor, around, again)
+        return _verdict(sys._getframe(0), tensor, around, references)
     except Exception:
         return UNKNOWN
 
 
-def _verdict(frame, tensor, around, again):
-    first = True
-    for frame in _callers(frame, around):
+def _verdict(frame, tensor, around, references):
+    holders, inside = held.Holders(tensor, references), True
+    for frame, group in _callers(frame):
+        if held.is_learning() and frame.f_code.co_filename != probes.__file__:
+            break
         code = _code_of(frame.f_code)
-        if first and code.drops(frame.f_lasti):
-            return DROPPED
-        if not code.is_free(frame.f_lasti, _holders(frame, tensor), again):
+        call = code.find(frame.f_lasti)
+        if not holders.forms:
+            if code.drops(call) and held.is_known():
+                return DROPPED
+            if group is None or references < 0 or not held.can_tell():
+                return UNKNOWN
+        elif group is not None and group.module is around is not None:
+            inside = False
+        if group is not None:
+            holders.see_call(group, code.how(call))
+        else:
+            holders.see_slot(code.how(call))
+        names = holders.see_frame(frame, code.spread(call))
+        if inside and not code.is_free(call, names):
             return UNKNOWN
-        first = False
-    return ALONE
+        if holders.are_all():
+            return ALONE
+        if holders.unknown:
+            return UNKNOWN
+    held.note(holders)
+    return UNKNOWN
 
 
-def _callers(frame, around):
-    """The frames of those who may use the result: up to where torch calls `around`. Not
-    our own, nor those of torch's way to call a module."""
-    started = False
+def _callers(frame):
+    """The frames outwards, but our own and those of torch's way to call a module. With
+    each a held.Group if it called a module."""
+    group = None
     while frame is not None:
-        if frame.f_code.co_filename == torch_module.__file__:
-            if started and frame.f_locals.get("self") is around is not None:
-                return
-        elif not _is_ours(frame):
-            started = True
-            yield frame
+        file = frame.f_code.co_filename
+        whose = _whose.get(file) or _find_whose(file)
+        if whose == _TORCHS:
+            group = group or held.Group()
+            group.see(frame)
+        elif whose == _USERS:
+            yield frame, group
+            group = None
         frame = frame.f_back
 
 
-def _is_ours(frame):
-    name = frame.f_globals.get("__name__") or ""
-    return name == _HERE or name.startswith(_HERE + ".")
-
-
-def _holders(frame, tensor):
-    """Names of locals by which the tensor can be reached."""
-    return frozenset(
-        name for name, value in frame.f_locals.items() if _holds(value, tensor)
-    )
-
-
-def _holds(value, tensor, depth=2):
-    if value is tensor:
-        return True
-    if depth == 0:
-        return False
-    if isinstance(value, (tuple, list)):
-        return any(_holds(one, tensor, depth - 1) for one in value[:_MOST])
-    if isinstance(value, torch.nn.Module):
-        # Its modules and parameters are no places where results are kept.
-        values = [one for one in vars(value).values() if type(one) is not dict]
-        return any(_holds(one, tensor, 1) for one in values)
-    if isinstance(value, dict) and len(value) <= _MOST:
-        return any(_holds(one, tensor, depth - 1) for one in list(value.values()))
-    return False
+def _find_whose(file):
+    if file == torch_module.__file__:
+        whose = _TORCHS
+    elif os.path.dirname(file) == os.path.dirname(__file__) and file != probes.__file__:
+        whose = _OURS
+    else:
+        whose = _USERS
+    if len(_whose) < 10000:
+        _whose[file] = whose
+    return whose
 
 
 def _code_of(code):
@@ -94,6 +100,7 @@ def _code_of(code):
     return found
 
 
+_DIRECT = frozenset(("__call__", "_call_impl", "_wrapped_call_impl"))
 _ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 _GOES = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE")
 
@@ -111,22 +118,32 @@ class _Code:
         self._offsets = [one.offset for one in self._list]
         self._optimized = bool(code.co_flags & _NEWLOCALS)
         self._shared = frozenset(code.co_cellvars + code.co_freevars)
-        self._depths = self._find_depths()
+        self._direct = not _DIRECT.isdisjoint(code.co_names)
         self.is_free = functools.lru_cache(64)(self.is_free)
 
-    def _find(self, offset):
-        """The instruction at an offset, or the one whose cache is there."""
+    def find(self, offset):
+        """The number of the instruction at an offset, or of the one whose cache is
+        there."""
         return bisect.bisect_right(self._offsets, offset) - 1
+
+    def how(self, call):
+        """How it is called: f(x) or f(*x), and may that be a method of a module which
+        torch calls otherwise? None: by no call."""
+        name = self._list[call].opname
+        if not name.startswith("CALL"):
+            return None
+        return "EX" if name == "CALL_FUNCTION_EX" else "CALL", self._direct
 
     def _next(self, i):
         """Instructions that may follow."""
         one = self._list[i]
         if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs:
-            yield self._find(one.argval), True
+            yield self.find(one.argval), True
         if one.opname not in _ENDS + _GOES and i + 1 < len(self._list):
             yield i + 1, False
 
-    def _find_depths(self):
+    @functools.cached_property
+    def _depths(self):
         """Of the stack before each instruction, where it is known."""
         depths, todo = {0: 0}, [0]
         while todo:
@@ -142,26 +159,34 @@ class _Code:
                     todo.append(j)
         return depths
 
-    def drops(self, offset):
-        i = self._find(offset)
-        after = [self._list[j].opname for j, _ in self._next(i)]
+    def spread(self, call):
+        """The variable x of a call f(*x) or f(*x, **y); or None."""
+        if self._list[call].opname != "CALL_FUNCTION_EX":
+            return None
+        before = self._list[max(0, call - 8) : call]
+        before = [one for one in before if one.opname not in ("PUSH_NULL", "NOP")]
+        if [one.opname for one in before[-3::2]] == ["BUILD_MAP", "DICT_MERGE"]:
+            before = before[:-3]
+        loaded = _loads(before[-1]) if before else ()
+        return loaded[-1] if loaded else None
+
+    def drops(self, call):
+        after = [self._list[j].opname for j, _ in self._next(call)]
         return after == ["POP_TOP"]
 
-    def is_free(self, offset, names, again):
-        """Is what `names` hold not used after the call at this offset?"""
+    def is_free(self, call, names):
+        """Is what `names` hold not used after this call?"""
         if names & self._shared or (names and not self._optimized):
             return False
-        i = self._find(offset)
-        return self._stack_is_free(i, names, again) and not self._uses(i, names)
+        return self._stack_is_free(call, names) and not self._uses(call, names)
 
-    def _stack_is_free(self, call, names, again):
+    def _stack_is_free(self, call, names):
         """Does the stack below the result of the call hold none of it?"""
         after = min(self._depths[j] for j, _ in self._next(call))
-        return all(self._is_free_at(n, call, names, again) for n in range(after - 1))
+        return all(self._is_free_at(n, call, names) for n in range(after - 1))
 
-    def _is_free_at(self, place, call, names, again):
-        """The same of one place of the stack. What an operator gives is new; what
-        something that was given the tensor gives may be the tensor."""
+    def _is_free_at(self, place, call, names):
+        """The same of one place of the stack. What an operator gives is new."""
         begin = last = None
         for i in range(call):
             depth, then = self._depths.get(i), self._depths.get(i + 1)
@@ -174,7 +199,7 @@ class _Code:
         if begin is None or last is None or last < begin:
             return False
         name = self._list[last].opname
-        if name.startswith(_MOVES) or (again and "CALL" in name):
+        if name.startswith(_MOVES):
             return False
         if name.startswith(_COMPUTES) and "=" not in self._list[last].argrepr:
             return True

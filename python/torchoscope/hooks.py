@@ -98,6 +98,10 @@ def remove(listener):
             _engine.leave()
 
 
+def is_used():
+    return bool(_listeners)
+
+
 def changed():
     """A listener wants other functions called."""
     with _lock:

@@ -14,7 +14,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core, forward_stats, hooks
+from torchoscope import _core, forward_stats, held, hooks, probes
 from torchoscope.clock import clock_of
 from torchoscope.device import Device
 from torchoscope.notes import Notes
@@ -217,6 +217,7 @@ class LiveRecording(Recording):
         listener.compiled = core.compiled
         if self._wanted["gradients"]:
             listener.backward = core.backward
+            _learn_holders()
         if self._budget:
             self._budget.begin(core, listener, stack)
             self._budget.device = self._device
@@ -503,6 +504,39 @@ class Budget:
 
 
 _hook_ns = None
+
+
+_learning = threading.Lock()
+
+
+def _learn_holders():
+    """Once: record modules of our own."""
+    if not held.is_wanted() or hooks.is_used() or not _learning.acquire(blocking=False):
+        return
+    try:
+        with held.learn():
+            model = probes.Calls()
+            core = _core.Recorder(
+                model,
+                "",
+                device=Device("guard", clock_of(())),
+                mode="guard",
+                gradients=True,
+                lines=False,
+            )
+            listener = hooks.Listener(core.pre, core.post, _ignore)
+            hooks.add(listener)
+            try:
+                probes.run(model)
+            finally:
+                hooks.remove(listener)
+                core.stop()
+    finally:
+        _learning.release()
+
+
+def _ignore(*_):
+    pass
 
 
 def _set_hook_cost(core):
