@@ -451,17 +451,6 @@ void grads_tell_written(struct grads *grads, uint32_t object)
               "that others use too, and it is written in place after the call.");
 }
 
-/* References to a tensor; -1: not known. Python code can ask for what C++ holds: views
- * for their base, nodes for what they saved. Beyond that a leaf's node holds the leaf,
- * which counts as a reference. */
-static Py_ssize_t count_references(const struct result *result)
-{
-    bool leaf = (PyObject *)Py_TYPE(result->edge.node) == torch_find()->accumulate;
-    int64_t n = torch_call_int(result->tensor, NAME__use_count, INT64_MAX);
-
-    return n > 1 + leaf ? -1 : Py_REFCNT(result->tensor) - (n > 1);
-}
-
 /* Who uses a tensor that the call gave back as it was? The code of the call around it
  * tells, and who else holds it. */
 static enum handed ask_handed(const struct meeting *meeting,
@@ -475,9 +464,11 @@ static enum handed ask_handed(const struct meeting *meeting,
     long handed = 0;
 
     if (package)
-        answer =
-            PyObject_CallMethod(package, "verdict", "OOn", result->tensor,
-                                module ? module : Py_None, count_references(result));
+        answer = PyObject_CallMethod(
+            package, "verdict", "OOnO", result->tensor, module ? module : Py_None,
+            Py_REFCNT(result->tensor),
+            torch_call_int(result->tensor, NAME__use_count, 1) > 1 ? Py_True
+                                                                   : Py_False);
     if (answer)
         handed = PyLong_AsLong(answer);
     ext_swallow();

@@ -27,9 +27,11 @@ _NEWLOCALS = 2  # of co_flags: a function, not a module or a class
 _known = weakref.WeakKeyDictionary()  # code -> _Code
 
 
-def verdict(tensor, around, references):
+def verdict(tensor, around, references, in_graph):
     """Asked in a hook after a call. `around`: the module whose forward made it, or None;
-    `references`: to the tensor, when the hook began; negative: not known."""
+    `references`: to the tensor, when the hook began; `in_graph`: nodes or views hold it
+    as well."""
+    references -= in_graph and held.graph_counts
     try:
         return _verdict(sys._getframe(0), tensor, around, references)
     except Exception:
@@ -46,7 +48,7 @@ def _verdict(frame, tensor, around, references):
         if not holders.forms:
             if code.drops(call) and held.is_known():
                 return DROPPED
-            if group is None or references < 0 or not held.can_tell():
+            if group is None or not held.can_tell():
                 return UNKNOWN
         elif group is not None and group.module is around is not None:
             inside = False

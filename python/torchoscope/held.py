@@ -186,6 +186,9 @@ def is_known():
     return bool(_known)
 
 
+graph_counts = 0  # references to a tensor that nodes or views hold: depends on torch
+
+
 def is_learning():
     return _learning is not None
 
@@ -206,10 +209,11 @@ def note(holders):
 
 
 @contextlib.contextmanager
-def learn():
+def learn(graph):
     """In the block a recording asks about calls of each form, of tensors that nobody
-    else holds."""
-    global _learning, _tries
+    else holds. `graph`: see graph_counts."""
+    global _learning, _tries, graph_counts
+    graph_counts = graph
     _learning, _tries = [], _tries + 1
     try:
         _learn_containers()

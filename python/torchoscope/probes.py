@@ -3,6 +3,7 @@ tensor that nobody holds but the code that is seen here. Not part of the package
 handed.py, but code like that of a user."""
 
 import contextlib
+import sys
 
 import torch
 
@@ -64,9 +65,20 @@ def call_directly(module, x):
     return y
 
 
-def run(model):
-    """Calls it where autograd is at work, whatever is the case around, and where the
-    user's modes do not see it."""
+def count_graph():
+    """References to a tensor because a view holds it."""
+    tensor = -torch.zeros((), device="cpu", requires_grad=True)
+    before = sys.getrefcount(tensor)
+    view = tensor.view(())
+    after = sys.getrefcount(tensor)
+    del view
+    return after - before
+
+
+@contextlib.contextmanager
+def alone():
+    """Autograd is at work, whatever is the case around, and the user's modes do not see
+    what happens."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch._C.DisableTorchFunction())
         with contextlib.suppress(ImportError):
@@ -75,4 +87,8 @@ def run(model):
             stack.enter_context(_disable_current_modes())
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())
-        model(torch.zeros((), device="cpu", requires_grad=True))
+        yield
+
+
+def run(model):
+    model(torch.zeros((), device="cpu", requires_grad=True))

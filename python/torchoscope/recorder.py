@@ -514,7 +514,7 @@ def _learn_holders():
     if not held.is_wanted() or hooks.is_used() or not _learning.acquire(blocking=False):
         return
     try:
-        with held.learn():
+        with probes.alone(), held.learn(probes.count_graph()):
             model = probes.Calls()
             core = _core.Recorder(
                 model,
