@@ -175,12 +175,18 @@ static PyObject *list_parts(const struct run *run, uint32_t n,
     return dicts_end(&dicts);
 }
 
+static void export_real_gap(struct json *json, const struct run *run, uint32_t i)
+{
+    if (run_is_gap(&run->gaps[i]))
+        export_gap(json, run, i);
+}
+
 static PyObject *gaps(PyObject *self, PyObject *unused)
 {
     const struct run *run = answers_of(self);
 
     (void)unused;
-    return list_parts(run, run->n_gaps, export_gap);
+    return list_parts(run, run->n_gaps, export_real_gap);
 }
 
 static PyObject *params(PyObject *self, PyObject *unused)

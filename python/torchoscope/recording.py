@@ -201,8 +201,7 @@ class Recording(Shown):
     def gaps(self):
         """What could not be seen, a list of Gap. That a ModuleList has no forward is
         none."""
-        rows = self._now().gaps()
-        return [Gap(row) for row in rows if row["kind"] != "container"]
+        return [Gap(row) for row in self._now().gaps()]
 
     @property
     def facts(self):

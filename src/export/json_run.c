@@ -86,7 +86,7 @@ static void write_gaps(struct document *doc, uint32_t object)
 {
     json_array(doc->json, "gaps");
     for (uint32_t i = 0; i < doc->run->n_gaps; i++) {
-        if (doc->run->gaps[i].object != object)
+        if (doc->run->gaps[i].object != object || !run_is_gap(&doc->run->gaps[i]))
             continue;
         json_object(doc->json, NULL);
         write_gap(doc, i);
@@ -164,6 +164,7 @@ void write_activity(struct document *doc, uint32_t place)
         json_text(doc->json, "gap", run_gap_name(gap->kind));
         json_str(doc->json, "gap_text", run_string(doc->run, gap->text));
     }
+    write_flag(doc->json, "container", did->flags & ACTIVITY_CONTAINER);
     write_flag(doc->json, "raised", did->flags & ACTIVITY_RAISED);
     write_flag(doc->json, "producer", did->flags & ACTIVITY_PRODUCER);
     write_flag(doc->json, "trouble_below", did->flags & ACTIVITY_BELOW);
@@ -298,6 +299,18 @@ static void write_all(struct document *doc, const char *key, uint32_t n,
     json_array_end(doc->json);
 }
 
+static void write_all_gaps(struct document *doc)
+{
+    json_array(doc->json, "gaps");
+    for (uint32_t i = 0; i < doc->run->n_gaps; i++)
+        if (run_is_gap(&doc->run->gaps[i])) {
+            json_object(doc->json, NULL);
+            write_gap(doc, i);
+            json_object_end(doc->json);
+        }
+    json_array_end(doc->json);
+}
+
 static void write_numbered_call(struct document *doc, uint32_t call)
 {
     write_call(doc, call, VALUES_BY_NUMBER);
@@ -318,6 +331,6 @@ void export_run_json(struct json *json, const struct session *session)
     write_all(&doc, "values", run->n_values, write_run_value);
     write_all(&doc, "merged", run->n_merged, write_merged);
     write_all(&doc, "params", run->n_params, write_numbered_param);
-    write_all(&doc, "gaps", run->n_gaps, write_gap);
+    write_all_gaps(&doc);
     document_end(&doc);
 }

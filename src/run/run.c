@@ -302,6 +302,11 @@ double run_cost_share(const struct run *run)
 
 /* ---- names ---- */
 
+bool run_is_gap(const struct run_gap *gap)
+{
+    return gap->kind != RUN_GAP_CONTAINER;
+}
+
 const char *run_gap_name(enum run_gap_kind kind)
 {
     static const char *const names[RUN_GAP_COUNT] = {

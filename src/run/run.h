@@ -260,6 +260,8 @@ uint32_t *run_calls_at(struct run *run, uint32_t place, bool everywhere,
 const struct run_merged *run_merged_with(const struct run *run, uint32_t newest);
 
 const char *run_gap_name(enum run_gap_kind kind); /* "not called", "fused", ... */
-const char *run_io_name(enum run_io_kind kind);   /* "in", "out", "grad_out", ... */
+/* Could something not be seen? RUN_GAP_CONTAINER only says what a module is. */
+bool run_is_gap(const struct run_gap *gap);
+const char *run_io_name(enum run_io_kind kind); /* "in", "out", "grad_out", ... */
 
 #endif

@@ -275,7 +275,7 @@ static bool is_other(const struct notes *n, const struct run_gap *gap)
                          ? n->show->model->objects[gap->object].place
                          : NO_PLACE;
 
-    if (gap->kind == RUN_GAP_CONTAINER)
+    if (!run_is_gap(gap))
         return false;
     return gap->kind > RUN_GAP_CONTAINER || place >= n->show->activity->n ||
            n->show->activity->at[place].calls > 0;

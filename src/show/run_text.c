@@ -71,8 +71,6 @@ const char *run_gap_word(const struct show *show, uint32_t place)
     if (at->gap == RUN_NONE)
         return NULL;
     switch (show->session->run->gaps[at->gap].kind) {
-    case RUN_GAP_CONTAINER:
-        return NULL;
     case RUN_GAP_FUSED:
         return "fused";
     case RUN_GAP_COMPILED:

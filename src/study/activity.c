@@ -396,11 +396,21 @@ static int spread_gaps(struct work_on *on)
         if (at[p].calls == 0 && hides(on->run, at[p].gap))
             hidden[p] = at[p].gap;
         if (model->kind[p] == PLACE_MODULE && hidden[p] != RUN_NONE &&
+            !(at[p].flags & ACTIVITY_CONTAINER) &&
             (at[p].gap == RUN_NONE ||
              on->run->gaps[at[p].gap].kind == RUN_GAP_NOT_CALLED))
             at[p].gap = hidden[p];
     }
     return 0;
+}
+
+static void set_gap(const struct run *run, struct activity *at, uint32_t gap)
+{
+    bool container = gap != RUN_NONE && !run_is_gap(&run->gaps[gap]);
+
+    at->gap = container ? RUN_NONE : gap;
+    if (container)
+        at->flags |= ACTIVITY_CONTAINER;
 }
 
 /* The gaps that say why there is no call come before others about the same object. */
@@ -423,7 +433,7 @@ static int find_gaps(struct work_on *on)
     }
     for (i = 0; i < on->all->n; i++)
         if (model->kind[i] <= PLACE_GROUP && model->object[i] < model->n_objects)
-            on->all->at[i].gap = of[model->object[i]];
+            set_gap(run, &on->all->at[i], of[model->object[i]]);
     return spread_gaps(on);
 }
 
@@ -460,6 +470,7 @@ static void mark_places(struct work_on *on)
             (at[p].flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER | ACTIVITY_BELOW)))
             at[up].flags |= ACTIVITY_BELOW;
         if (raised && model->kind[p] == PLACE_MODULE && !was_called(on, p) &&
+            !(at[p].flags & ACTIVITY_CONTAINER) &&
             (gap == RUN_NONE || on->run->gaps[gap].kind == RUN_GAP_NOT_CALLED))
             at[p].flags |= ACTIVITY_NOT_REACHED;
     }

@@ -25,6 +25,7 @@ enum activity_flag {
     ACTIVITY_BELOW = 16,     /* a place below it has RAISED or PRODUCER */
     ACTIVITY_NOT_REACHED = 32, /* a module that was not called, and the run ended by an
                                   exception */
+    ACTIVITY_CONTAINER = 64,   /* it has no forward of its own (ModuleList) */
 };
 
 struct activity {

@@ -592,6 +592,63 @@ class Outside(unittest.TestCase):
         self.assertEqual(gaps_of(recording), {})
 
 
+class Containers(unittest.TestCase):
+    """A ModuleList has no forward: no view calls that a gap."""
+
+    def test_one_answer_everywhere(self):
+        class Lists(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+                self.names = nn.ModuleDict({"a": nn.Linear(4, 2), "b": nn.Linear(4, 2)})
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return self.names["a"](x)
+
+        model = Lists()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.scope")
+            with torchoscope.record(model) as recording:
+                model(X)
+            recording.save(path)
+            tree = scope.document("tree", path)
+            show = scope.document("show", path, "layers")
+            table = os.path.join(folder, "x.csv")
+            whole = os.path.join(folder, "x.json")
+            self.assertEqual(scope.run("export", path, "-o", table).returncode, 0)
+            self.assertEqual(scope.run("export", path, "-o", whole).returncode, 0)
+            text = [scope.run(*words).stdout.decode() for words in (("tree", path),)]
+            for file in (table, whole):
+                with open(file) as stream:
+                    text.append(stream.read())
+            opened = [gap.name for gap in torchoscope.open(path).gaps]
+        self.assertEqual([gap.name for gap in recording.gaps], ["names.b"])
+        self.assertEqual(opened, ["names.b"])
+        modules = {row["name"]: row for row in all_modules(tree)}
+        for name in ("layers", "names"):
+            self.assertTrue(modules[name]["container"])
+            self.assertNotIn("gap", modules[name])
+        self.assertNotIn("container", modules["names.b"])
+        self.assertEqual(modules["names.b"]["gap"], "not called")
+        self.assertEqual(show["gaps"], [])
+        for one in text:
+            self.assertNotIn("no forward of its own", one)
+        self.assertNotIn(",container", text[1])
+
+
+def all_modules(thing):
+    if isinstance(thing, dict):
+        if "calls" in thing and "name" in thing:
+            yield thing
+        for value in thing.values():
+            yield from all_modules(value)
+    elif isinstance(thing, list):
+        for value in thing:
+            yield from all_modules(value)
+
+
 class Numbers(unittest.TestCase):
     def test_so_many_calls_are_kept_one_by_one(self):
         model = Own()
