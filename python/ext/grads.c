@@ -429,26 +429,36 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
 
 /* --- marks */
 
-void grads_tell_handed(struct grads *grads, uint32_t object)
+/* Say why gradients of an object are missing, once for each reason. */
+static void tell_once(struct grads *grads, uint32_t object, enum object_flag told,
+                      const char *why)
 {
     if (!grads->recorder || !grads->recorder->trace ||
-        grads->objects[object] & TOLD_HANDED)
+        object >= grads->recorder->model->n_objects || grads->objects[object] & told)
         return;
-    grads->objects[object] |= TOLD_HANDED;
-    trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
+    grads->objects[object] |= (uint8_t)told;
+    trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object, "%s", why);
+}
+
+void grads_tell_handed(struct grads *grads, uint32_t object)
+{
+    tell_once(grads, object, TOLD_HANDED,
               "Not all of its gradients are recorded: it passes a tensor on or a hook "
               "keeps one, and the graph does not tell who uses it afterwards.");
 }
 
 void grads_tell_written(struct grads *grads, uint32_t object)
 {
-    if (!grads->recorder || !grads->recorder->trace ||
-        grads->objects[object] & TOLD_WRITTEN)
-        return;
-    grads->objects[object] |= TOLD_WRITTEN;
-    trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
+    tell_once(grads, object, TOLD_WRITTEN,
               "Not all of its gradients are recorded: a result is a view of a tensor "
               "that others use too, and it is written in place after the call.");
+}
+
+void grads_tell_transformed(struct grads *grads, uint32_t object)
+{
+    tell_once(grads, object, TOLD_TRANSFORMED,
+              "Not all of its gradients are recorded: it is called inside a transform "
+              "of torch.func (grad, vmap).");
 }
 
 /* Who uses a tensor that the call gave back as it was? The code of the call around it

@@ -28,6 +28,8 @@ void grads_before(struct grads *grads, uint32_t thread, uint32_t call, PyObject 
                   PyObject *kwargs, PyObject *names, bool flows);
 void grads_after(struct grads *grads, uint32_t thread, uint32_t call, PyObject *args,
                  PyObject *kwargs, PyObject *result);
+/* Say once of an object that it is called inside a function transform. */
+void grads_tell_transformed(struct grads *grads, uint32_t object);
 /* Instead of grads_after() where no result requires a gradient. */
 void grads_none(struct grads *grads, uint32_t thread, uint32_t call);
 /* Forget what grads_before() kept, where forward did not come back. */

@@ -264,10 +264,11 @@ struct thread {
 };
 
 enum object_flag {
-    HAD_NODES = 1,    /* its newest call that was no recomputation made nodes */
-    TOO_LARGE = 2,    /* the walk met too many nodes, a gap says so */
-    TOLD_HANDED = 4,  /* a gap says that what it passes on is not known */
-    TOLD_WRITTEN = 8, /* a gap says that a view is written after the call */
+    HAD_NODES = 1,         /* its newest call that was no recomputation made nodes */
+    TOO_LARGE = 2,         /* the walk met too many nodes, a gap says so */
+    TOLD_HANDED = 4,       /* a gap says that what it passes on is not known */
+    TOLD_WRITTEN = 8,      /* a gap says that a view is written after the call */
+    TOLD_TRANSFORMED = 16, /* a gap says that it is called inside a transform */
 };
 
 /* Hooks may outlive the recording, so this is counted: by the recorder, by each hook,

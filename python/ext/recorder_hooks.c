@@ -88,6 +88,7 @@ struct visit {
     uint32_t index;  /* of the frame */
     unsigned wants;  /* enum recorder_wants */
     bool flows;      /* some tensor that was met requires a gradient */
+    bool inner;      /* likewise of a result inside a function transform */
     bool same;     /* after forward: these are the arguments that were seen before it */
     bool compiled; /* the module is what torch.compile() made of one of the model */
 };
@@ -488,6 +489,7 @@ static int add_output(void *user, PyObject *tensor, const char *path, size_t len
     if (!recorder->trace)
         return -1;
     visit->flows |= measured.grad;
+    visit->inner |= measured.inner_grad;
     for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++)
         if (stack->inputs[i].tensor == tensor)
             flags = RUN_IO_SAME;
@@ -506,7 +508,7 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
 
     visit->wants = wants_of(visit);
     visit->next = visit->frame.inputs;
-    visit->flows = false;
+    visit->flows = visit->inner = false;
     visit->same = visit->frame.args == args;
     walk_arguments(args, NULL, recorder_names(recorder, module, visit->frame.object),
                    check_input, visit, NULL);
@@ -518,6 +520,8 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
         say_cut(recorder, visit->frame.object, "results");
     if (!recorder->trace || !recorder->grads)
         return;
+    if (visit->inner)
+        grads_tell_transformed(recorder->grads, visit->frame.object);
     if (visit->flows)
         grads_after(recorder->grads, visit->stack->number, visit->frame.call, args,
                     kwargs, result);

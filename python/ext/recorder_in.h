@@ -89,7 +89,8 @@ struct measured {
     uint32_t value;
     int64_t version;
     uint64_t print;
-    bool grad; /* it requires a gradient */
+    bool grad;       /* it requires a gradient */
+    bool inner_grad; /* likewise, inside a function transform */
 };
 /* As recorder_value(). */
 struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,

@@ -350,6 +350,7 @@ struct measured recorder_measure(struct recorder *recorder, PyObject *tensor,
     to.version = look.version;
     to.print = tensor_print(&look);
     to.grad = look.flags & LIVE_GRAD;
+    to.inner_grad = look.flags & LIVE_INNER_GRAD;
     if (!anew)
         to.value = seen_find(recorder->seen, &look, to.print);
     if (to.value == RUN_NONE) {

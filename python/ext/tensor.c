@@ -220,6 +220,8 @@ static bool look_fast(const struct torch *torch, PyObject *tensor,
 static const char no_data_meta[] = "no data (meta)";
 static const char no_data_fake[] = "no data (fake)";
 
+#define TRANSFORMS 8 /* inside each other */
+
 static bool call_with(PyObject *callable, PyObject *tensor)
 {
     PyObject *answer =
@@ -254,6 +256,26 @@ static const char *odd_layout(const struct torch *torch, PyObject *tensor,
     return why;
 }
 
+/* Of a tensor inside transforms: does it, or what it stands for, require a gradient? */
+static bool inner_requires_grad(const struct torch *torch, PyObject *tensor)
+{
+    PyObject *at = Py_NewRef(tensor);
+    bool grad = torch_flag(tensor, NAME_requires_grad);
+
+    for (int i = 0; !grad && at && i < TRANSFORMS; i++) {
+        PyObject *inner = torch->unwrap
+                              ? PyObject_CallFunctionObjArgs(torch->unwrap, at, NULL)
+                              : NULL;
+
+        ext_swallow();
+        Py_DECREF(at);
+        at = inner;
+        grad = at && torch_flag(at, NAME_requires_grad);
+    }
+    Py_XDECREF(at);
+    return grad;
+}
+
 /* Why a tensor's memory cannot be read, or NULL; sets the layout. Asks nothing that
  * raises in C++. */
 static const char *odd_kind(const struct torch *torch, PyObject *tensor,
@@ -270,8 +292,11 @@ static const char *odd_kind(const struct torch *torch, PyObject *tensor,
     if (!torch_flag(tensor, NAME_is_cpu) && torch_flag(tensor, NAME_is_meta))
         return no_data_meta;
     if (call_with(torch->is_wrapped, tensor) || call_with(torch->is_batched, tensor) ||
-        call_with(torch->is_tracking, tensor))
+        call_with(torch->is_tracking, tensor)) {
+        if (inner_requires_grad(torch, tensor))
+            to->flags |= LIVE_INNER_GRAD;
         return "inside a function transform";
+    }
     return NULL;
 }
 

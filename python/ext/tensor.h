@@ -26,6 +26,8 @@ enum live_flag {
     LIVE_EXACT = 128,   /* a plain Tensor or Parameter, no subclass */
     LIVE_LOCAL = 256,   /* of a DTensor: this is its local part */
     LIVE_NO_DATA = 512, /* has a storage, but nothing in it: meta and fake tensors */
+    LIVE_INNER_GRAD = 1024, /* inside a function transform: what it stands for requires
+                               a gradient */
 };
 
 /* A tensor, looked at. Good while the object is held and Python is not run. */

@@ -87,6 +87,7 @@ static void find_functions(struct torch *torch)
     if (!torch->storage_of)
         torch->storage_of = attribute((PyObject *)torch->tensor, "_storage");
     torch->is_wrapped = attribute(functorch, "is_functorch_wrapped_tensor");
+    torch->unwrap = attribute(functorch, "get_unwrapped");
     if (!torch->is_wrapped) {
         torch->is_batched = attribute(functorch, "is_batchedtensor");
         torch->is_tracking = attribute(functorch, "is_gradtrackingtensor");

@@ -132,7 +132,7 @@ struct torch {
     PyObject *no_function;         /* torch._C.DisableTorchFunction */
     PyObject *storage_of;          /* Tensor.untyped_storage; an earlier torch: */
     bool storage_is_typed;         /* Tensor._storage */
-    PyObject *is_wrapped, *is_batched, *is_tracking; /* of functorch */
+    PyObject *is_wrapped, *is_batched, *is_tracking, *unwrap; /* of functorch */
     PyObject *folder; /* a str: where torch is installed, with a "/" */
     PyObject *names[NAME_COUNT];
     struct torch_getter version, requires_grad; /* of exact tensors */
