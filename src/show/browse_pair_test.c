@@ -1,4 +1,5 @@
 #include "show/browse.h"
+#include "show/diff_view.h"
 
 #include "base/test.h"
 #include "session/pair.h"
@@ -33,7 +34,7 @@ static void begin_sides(struct sides *sides)
         pair_of(session_of(diff_sample(left_lines), NULL),
                 session_of(diff_sample(right_lines), NULL), &wanted, NULL, NULL);
     CHECK(sides->pair);
-    sides->show.pair = sides->pair;
+    diff_show(&sides->show, sides->pair);
     sides->show.session = sides->pair->right;
     sides->show.model = sides->pair->right->model;
     sides->b = browse_new(&sides->show, NULL);

@@ -3,6 +3,7 @@
 #include "base/test.h"
 #include "session/pair.h"
 #include "show/browse_in.h"
+#include "show/diff_view.h"
 #include "show/resnet_in.h"
 #include "study/diff_sample.h"
 
@@ -187,7 +188,7 @@ TEST(keys_in_any_order_leave_a_tree_of_two_models)
     struct show show = {0};
 
     CHECK(pair);
-    show.pair = pair;
+    diff_show(&show, pair);
     show.session = pair->right;
     show.model = pair->right->model;
     press_many(&show, 5);

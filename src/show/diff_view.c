@@ -280,8 +280,9 @@ static void add_old_name(struct buf *to, const struct diff *diff,
     buf_release(&raw);
 }
 
-void diff_label_make(struct label *label, const struct show *show,
-                     const struct row *row, enum label_name name)
+/* The root is "(both)". */
+static void make_label(struct label *label, const struct show *show,
+                       const struct row *row)
 {
     const struct diff *diff = diff_of(show);
     const struct diff_node *node = node_of(show, row);
@@ -289,17 +290,23 @@ void diff_label_make(struct label *label, const struct show *show,
 
     if (row->place == 0) {
         add_root(&label->name, diff);
+        label->is_path = false;
         return;
     }
-    label->is_path = name == LABEL_PATH;
-    if (name == LABEL_PATH)
+    if (label->is_path)
         diff_node_name(diff, row->place, &raw);
-    escape_terminal(&label->name, name == LABEL_PATH ? buf_span(&raw) : node->name);
+    escape_terminal(&label->name, label->is_path ? buf_span(&raw) : node->name);
     buf_release(&raw);
     if (node->pair == DIFF_NONE)
         return;
     buf_text(&label->sign, diff->pairs[node->pair].flags & DIFF_BUFFER ? "▫ " : "▪ ");
     add_old_name(&label->tail, diff, &diff->pairs[node->pair]);
+}
+
+void diff_show(struct show *show, const struct pair *pair)
+{
+    show->pair = pair;
+    show->pair_label = make_label;
 }
 
 /* ---- title and status ---- */

@@ -21,10 +21,8 @@
 extern const struct column diff_columns[];
 extern const size_t n_diff_columns;
 
-/* What label_make() calls for a pair's rows, with an empty label. The root is "(both)".
- */
-void diff_label_make(struct label *label, const struct show *show,
-                     const struct row *row, enum label_name name);
+/* From now on it shows these two models (NULL: one again). */
+void diff_show(struct show *show, const struct pair *pair);
 
 /* "=" nothing differs, "~" values do, "≠" shapes, "+" and "-" only on one side, "→"
  * only names, "⇉" fused or split, "?" could not be compared. */

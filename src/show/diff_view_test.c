@@ -34,7 +34,7 @@ static void see(struct seen *seen, const char *left, const char *right, bool val
     seen->pair = pair_of(session_of(diff_sample(left), NULL),
                          session_of(diff_sample(right), NULL), &wanted, NULL, NULL);
     CHECK(seen->pair);
-    seen->show.pair = seen->pair;
+    diff_show(&seen->show, seen->pair);
     seen->show.session = seen->pair->right;
     seen->show.model = seen->pair->right->model;
 }

@@ -1,4 +1,5 @@
 #include "show/explorer.h"
+#include "show/diff_view.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ int explorer_begin(struct explorer *explorer, struct session *session,
     map_init(&explorer->asked, &explorer->arena);
     if (show_init(&explorer->show, session, &explorer->arena, err) < 0)
         goto fail;
-    explorer->show.pair = pair;
+    diff_show(&explorer->show, pair);
     explorer->browse = browse_new(&explorer->show, err);
     if (!explorer->browse || alarms_find(explorer, err) < 0)
         goto fail;

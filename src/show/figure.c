@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "show/run_text.h"
+#include "show/run_words.h"
 #include "text/number.h"
 
 static void figure_is(struct figure *to, enum figure_kind kind, bool zero)

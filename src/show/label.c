@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "show/args.h"
 #include "show/below.h"
-#include "show/diff_view.h"
 #include "show/value_text.h"
 #include "text/escape.h"
 #include "text/glyph.h"
@@ -387,7 +386,8 @@ void label_make(struct label *label, const struct show *show, const struct row *
         text_commas(&label->name, row->count);
         buf_text(&label->name, " more");
     } else if (show->pair) {
-        diff_label_make(label, show, row, name);
+        label->is_path = name == LABEL_PATH;
+        show->pair_label(label, show, row);
     } else {
         make_name(label, show, row, name);
         if (row->flags & ROW_RUN)

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "show/args.h"
-#include "show/run_text.h"
+#include "show/run_words.h"
 #include "text/number.h"
 
 /* The cell of a column behind a word; nothing where the cell is empty. */

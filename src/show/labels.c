@@ -9,7 +9,7 @@
 #include "show/args.h"
 #include "show/below.h"
 #include "show/run_columns_in.h"
-#include "show/run_text.h"
+#include "show/run_words.h"
 #include "text/escape.h"
 #include "text/glyph.h"
 #include "text/number.h"

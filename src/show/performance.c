@@ -28,9 +28,9 @@ static uint32_t weight_of(const struct model *model, uint32_t place)
     return found;
 }
 
-static void title_fact(struct facts *to, const struct show *show, uint32_t place)
+static void title_fact(struct facts *to, const struct show *show, uint32_t place,
+                       uint64_t both_ns)
 {
-    const struct activity *at = &show->activity->at[place];
     uint32_t weight = weight_of(show->model, place);
 
     run_place(&to->text, show, place);
@@ -49,17 +49,15 @@ static void title_fact(struct facts *to, const struct show *show, uint32_t place
         fact_part(to, COLOUR_NONE);
     }
     buf_text(&to->text, "Time: ");
-    text_time(&to->text, (double)(at->total_ns + at->backward_ns) / 1e9);
+    text_time(&to->text, (double)both_ns / 1e9);
     fact_part(to, COLOUR_NONE);
     buf_text(&to->text, "Mem: ");
     text_bytes(&to->text, counts_bytes(&show->session->places, place));
     fact_end(to, "", COLOUR_NONE);
 }
 
-static double share_of(uint64_t ns, const struct activity *at)
+static double share_of(uint64_t ns, uint64_t both)
 {
-    uint64_t both = at->total_ns + at->backward_ns;
-
     return both > 0 ? (double)ns / (double)both : 0;
 }
 
@@ -88,19 +86,23 @@ static bool has_gradient(const struct run *run, uint32_t call)
     return false;
 }
 
-static void backward_fact(struct facts *to, const struct show *show, uint32_t place)
+static void backward_fact(struct facts *to, const struct show *show, uint32_t place,
+                          uint64_t ns, uint64_t both_ns, bool least)
 {
-    const struct activity *at = &show->activity->at[place];
-    bool computed = at->backward_ns > 0 || has_gradient(show->session->run, at->newest);
+    uint32_t newest = show->activity->at[place].newest;
+    bool computed = ns > 0 || has_gradient(show->session->run, newest);
 
-    if (at->backward_ns > 0)
-        text_time(&to->text, (double)at->backward_ns / 1e9);
+    if (ns > 0)
+        text_time(&to->text, (double)ns / 1e9);
     else
         buf_text(&to->text, computed ? "not known" : "none");
     fact_part(to, COLOUR_NONE);
     if (computed)
         buf_text(&to->text, "Gradient: computed");
-    fact_end(to, "backward()", COLOUR_NONE)->share = share_of(at->backward_ns, at);
+    fact_part(to, COLOUR_NONE);
+    if (ns > 0 && least)
+        buf_text(&to->text, "at least: of the parts of which it is known");
+    fact_end(to, "backward()", COLOUR_NONE)->share = share_of(ns, both_ns);
 }
 
 /* "36,864 × 4 bytes"; of parameters of several sizes their number only. */
@@ -142,16 +144,20 @@ static void memory_fact(struct facts *to, const struct show *show, uint32_t plac
 void performance_place(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
+    uint64_t backward, both;
+    bool least;
 
     if (at->calls == 0)
         return;
-    title_fact(to, show, place);
+    backward = run_backward(show, place, &least);
+    both = at->total_ns + backward;
+    title_fact(to, show, place, both);
     text_time(&to->text, (double)at->total_ns / 1e9);
     fact_part(to, COLOUR_NONE);
     shape_part(to, show, place, RUN_IN);
     shape_part(to, show, place, RUN_OUT);
-    fact_end(to, "forward()", COLOUR_NONE)->share = share_of(at->total_ns, at);
-    backward_fact(to, show, place);
+    fact_end(to, "forward()", COLOUR_NONE)->share = share_of(at->total_ns, both);
+    backward_fact(to, show, place, backward, both, least);
     memory_fact(to, show, place);
 }
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "show/below.h"
-#include "show/run_text.h"
+#include "show/run_words.h"
 #include "text/glyph.h"
 #include "text/number.h"
 

@@ -41,11 +41,16 @@
 #include "session/session.h"
 #include "study/activity.h"
 
+struct label;
+struct row;
+
 struct show {
     const struct session *session; /* borrowed */
     const struct model *model;     /* the session's */
     const struct pair *pair; /* two models side by side: rows are nodes of its diff, and
                                 the session is the right one's. NULL: one model */
+    void (*pair_label)(struct label *label, const struct show *show,
+                       const struct row *row); /* of a pair: see diff_show() */
     /* By place: what stands at and below it but is counted elsewhere, because it is
      * tied to something met before. NULL: nothing is tied. */
     uint64_t *tied_params, *tied_bytes;
