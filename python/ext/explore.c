@@ -7,8 +7,8 @@
 #include "ext/interrupts.h"
 #include "ext/model_in.h"
 #include "ext/views.h"
+#include "rows/rows.h"
 #include "session/pair.h"
-#include "show/rows.h"
 #include "tui/tui.h"
 
 /* A run's model, whose source was exchanged for that of a live one. */

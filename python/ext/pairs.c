@@ -1,10 +1,10 @@
 #include "ext/pairs.h"
 
+#include "compare/diff_text.h"
 #include "export/export.h"
 #include "ext/answers_in.h"
 #include "ext/model_in.h"
 #include "session/pair.h"
-#include "show/diff_text.h"
 
 struct question {
     PyObject *sides[2];          /* borrowed */

@@ -5,10 +5,10 @@
 #include "base/base.h"
 #include "cli/check_in.h"
 #include "cli/speak.h"
+#include "explorer/files_text.h"
+#include "facts/check_text.h"
+#include "facts/summary.h"
 #include "session/file_list.h"
-#include "show/check_text.h"
-#include "show/files_text.h"
-#include "show/summary.h"
 #include "text/text.h"
 
 #define INDENT     13 /* "  ✗ pickle   " */

@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "read/read.h"
-#include "show/labels.h"
+#include "rows/labels.h"
 
 #define MOST_NAMES 10000
 

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/speak.h"
+#include "compare/diff_text.h"
 #include "export/export.h"
 #include "session/pair.h"
-#include "show/diff_text.h"
 
 struct diff_options {
     double rtol, atol;

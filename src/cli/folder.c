@@ -4,7 +4,7 @@
 
 #include "cli/folder.h"
 #include "cli/speak.h"
-#include "show/files_text.h"
+#include "explorer/files_text.h"
 #include "text/number.h"
 
 /* All is found and judged; false: it was stopped. */

@@ -3,7 +3,7 @@
 #define CLI_FOLDER_H
 
 #include "cli/cli.h"
-#include "show/printed.h"
+#include "facts/printed.h"
 
 /* List them, with their verdicts, in the order, by the filter and as many as `wanted`
  * says; the exit status. `why` says why the folder is not one model: that is said where

@@ -4,8 +4,8 @@
 #define CLI_INFO_IN_H
 
 #include "cli/cli.h"
+#include "rows/show.h"
 #include "session/session.h"
-#include "show/show.h"
 #include "text/colour.h"
 
 struct info {

@@ -3,7 +3,7 @@
 #include "cli/info_in.h"
 #include "export/export.h"
 #include "read/read.h"
-#include "show/search.h"
+#include "rows/search.h"
 #include "text/escape.h"
 
 static void tell_program(struct cli *cli, const struct export_program *program)

@@ -7,12 +7,12 @@
 #include "cli/progress.h"
 #include "cli/speak.h"
 #include "export/export.h"
+#include "facts/calls_text.h"
+#include "facts/details.h"
+#include "facts/performance.h"
+#include "facts/statistics.h"
+#include "rows/grid.h"
 #include "session/numbers.h"
-#include "show/calls_text.h"
-#include "show/details.h"
-#include "show/grid.h"
-#include "show/performance.h"
-#include "show/statistics.h"
 #include "text/text.h"
 
 #define MOST_QUANTILES 64

@@ -1,7 +1,7 @@
 #include "cli/speak.h"
 
-#include "show/printed.h"
-#include "show/run_text.h"
+#include "facts/printed.h"
+#include "facts/run_text.h"
 
 void speak_text(struct cli *cli, const struct buf *text, enum colour role)
 {

@@ -4,9 +4,9 @@
 
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "facts/fact.h"
 #include "model/model.h"
-#include "show/fact.h"
-#include "show/show.h"
+#include "rows/show.h"
 #include "text/colour.h"
 
 /* A text of ours, made of UTF-8 and escaped names: in colour, in ASCII or

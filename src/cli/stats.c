@@ -6,9 +6,9 @@
 #include "cli/progress.h"
 #include "cli/speak.h"
 #include "export/export.h"
-#include "show/rows.h"
-#include "show/search.h"
-#include "show/stats_table.h"
+#include "facts/stats_table.h"
+#include "rows/rows.h"
+#include "rows/search.h"
 #include "text/text.h"
 
 struct stats_options {

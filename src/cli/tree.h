@@ -3,7 +3,7 @@
 #define CLI_TREE_H
 
 #include "cli/cli.h"
-#include "show/printed.h"
+#include "facts/printed.h"
 
 /* Say what to type instead, where two files were given. */
 void tree_two_files(const char *command, char **argv);

@@ -2,8 +2,8 @@
 
 #include "base/test.h"
 #include "export/check_json_in.h"
+#include "facts/check_text.h"
 #include "session/sample_session.h"
-#include "show/check_text.h"
 
 /* The sample with its values looked at: one NaN, one tensor whose data is missing. */
 struct sample {

@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "base/whole_file.h"
+#include "compare/diff_text.h"
 #include "export/export.h"
-#include "show/diff_text.h"
 
 static int write_form(struct out *out, const char *suffix, const struct pair *pair,
                       struct err *err)

@@ -22,10 +22,10 @@
 
 #include "base/json_write.h"
 #include "base/out.h"
+#include "rows/slice.h"
 #include "session/numbers.h"
 #include "session/pair.h"
 #include "session/session.h"
-#include "show/slice.h"
 #include "study/check.h"
 
 /* Which places a document lists: `keep[place]` of n_places flags; NULL: all of them. */

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/out.h"
 #include "base/work.h"
+#include "facts/printed.h"
 #include "session/session.h"
-#include "show/printed.h"
 
 struct export_wanted {
     struct printed_wanted view; /* which rows and columns, where there are such */

@@ -1,7 +1,7 @@
 #include "export/export_in.h"
 
 #include "base/base.h"
-#include "show/check_text.h"
+#include "facts/check_text.h"
 
 #define USES_SHOWN 4u /* of one global */
 

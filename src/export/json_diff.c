@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/base.h"
-#include "show/diff_text.h"
+#include "compare/diff_text.h"
 
 /* Two documents in one: values and names are written by the side that they are of. */
 struct two {

@@ -1,7 +1,7 @@
 /* One place as JSON text, as `torchoscope show --json` has it. */
 #include "base/base.h"
 #include "export/export.h"
-#include "show/statistics.h"
+#include "facts/statistics.h"
 
 static const double quantiles[] = {.05, .25, .5, .75, .95};
 

@@ -1,8 +1,8 @@
 /* A tree as a table in Markdown: for a README, an issue, a pull request. */
 #include "base/base.h"
 #include "export/exporters.h"
-#include "show/run_text.h"
-#include "show/summary.h"
+#include "facts/run_text.h"
+#include "facts/summary.h"
 #include "text/escape.h"
 
 static void write_cell(struct out *out, struct buf *spare, struct str text)

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "export/exporters.h"
-#include "show/printed.h"
+#include "facts/printed.h"
 
 #define NOTEBOOK_MOST    300000u
 #define NOTEBOOK_DEEPEST 100 /* levels; browsers give up at some hundred */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "show/labels.h"
-#include "show/rows.h"
-#include "show/run_text.h"
+#include "facts/run_text.h"
+#include "rows/labels.h"
+#include "rows/rows.h"
 #include "study/family.h"
 #include "text/number.h"
 #include "text/width.h"

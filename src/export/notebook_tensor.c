@@ -7,9 +7,9 @@
 
 #include "base/base.h"
 #include "export/export_in.h"
+#include "facts/statistics.h"
+#include "rows/grid.h"
 #include "session/numbers.h"
-#include "show/grid.h"
-#include "show/statistics.h"
 #include "text/escape.h"
 #include "text/number.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "export/report_in.h"
-#include "show/run_text.h"
-#include "show/summary.h"
+#include "facts/run_text.h"
+#include "facts/summary.h"
 #include "text/escape.h"
 #include "text/number.h"
 

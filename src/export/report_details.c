@@ -5,8 +5,8 @@
 
 #include "base/base.h"
 #include "export/report_in.h"
-#include "show/run_text.h"
-#include "show/statistics.h"
+#include "facts/run_text.h"
+#include "facts/statistics.h"
 #include "text/escape.h"
 #include "text/number.h"
 

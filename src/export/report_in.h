@@ -15,9 +15,9 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "export/exporters.h"
-#include "show/labels.h"
-#include "show/rows.h"
-#include "show/show.h"
+#include "rows/labels.h"
+#include "rows/rows.h"
+#include "rows/show.h"
 
 enum report_cell {
     CELL_PARAMS,

@@ -6,9 +6,9 @@
 
 #include "base/base.h"
 #include "export/report_in.h"
+#include "facts/run_text.h"
 #include "measure/elements.h"
 #include "run/run_file.h"
-#include "show/run_text.h"
 #include "text/number.h"
 
 #define MOST_CHANNELS 64

@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 #include "export/report_in.h"
-#include "show/repeats.h"
-#include "show/run_text.h"
+#include "facts/run_text.h"
+#include "rows/repeats.h"
 #include "study/family.h"
 #include "text/escape.h"
 #include "text/number.h"

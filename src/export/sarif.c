@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "base/sha256.h"
 #include "export/export_in.h"
-#include "show/check_text.h"
+#include "facts/check_text.h"
 #include "text/escape.h"
 
 /* The rules that are no findings stand behind those that are. */

@@ -6,6 +6,7 @@
  *   escape.h   names from files, made fit for a terminal, CSV, HTML
  *   width.h    how many cells a text takes; cutting and padding by cells
  *   glyph.h    the signs we draw and their ASCII twins
+ *   lines.h    text as lines of spans, each with a role
  *   colour.h   what colours mean
  *   pen.h      to whom we write, and how
  *   nearest.h  what a mistyped word was meant to be

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "show/lines.h"
+#include "text/lines.h"
 
 #define CELL_BYTES                                                                     \
     20 /* of one character with its combining marks; further marks go                  \

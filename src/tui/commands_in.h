@@ -4,8 +4,8 @@
 #ifndef TUI_COMMANDS_IN_H
 #define TUI_COMMANDS_IN_H
 
-#include "show/link.h"
-#include "show/summary.h"
+#include "explorer/link.h"
+#include "facts/summary.h"
 #include "tui/tui_in.h"
 
 /* The command that a line begins with, and what stands behind its name; or NULL. */

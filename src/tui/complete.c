@@ -7,10 +7,10 @@
 
 #include "base/base.h"
 #include "base/folder.h"
+#include "compare/diff_text.h"
+#include "rows/files_view.h"
 #include "export/exporters.h"
-#include "show/diff_text.h"
-#include "show/files_view.h"
-#include "show/labels.h"
+#include "rows/labels.h"
 #include "text/escape.h"
 #include "tui/commands_in.h"
 

@@ -12,8 +12,8 @@
 #include "base/background.h"
 #include "base/base.h"
 #include "base/clock.h"
+#include "explorer/copy.h"
 #include "export/export.h"
-#include "show/copy.h"
 #include "tui/tui_in.h"
 
 #define JSON_BYTES (64 * MIB) /* tensors above this are copied without numbers */

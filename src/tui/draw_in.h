@@ -2,8 +2,8 @@
 #ifndef TUI_DRAW_IN_H
 #define TUI_DRAW_IN_H
 
-#include "show/copy.h"
-#include "show/tree_lines.h"
+#include "explorer/copy.h"
+#include "explorer/tree_lines.h"
 #include "tui/tui_in.h"
 
 bool draw_mono(const struct tui *tui);

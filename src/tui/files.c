@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "show/files_text.h"
-#include "show/link.h"
+#include "explorer/files_text.h"
+#include "explorer/link.h"
 #include "tui/draw_in.h"
 #include "tui/tui_in.h"
 

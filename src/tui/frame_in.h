@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "show/panels.h"
+#include "explorer/panels.h"
 #include "tui/cells.h"
 
 /* What has the focus: a panel's number, or one of these. */

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "show/lines.h"
+#include "text/lines.h"
 
 #define MENU_MOST 256 /* of choices; further ones are left out */
 

@@ -25,9 +25,9 @@
 
 #include "base/err.h"
 #include "base/out.h"
+#include "explorer/link.h"
 #include "session/pair.h"
 #include "session/session.h"
-#include "show/link.h"
 
 /* How it is to look; the config file and the environment decide what is not said. */
 struct tui_look {

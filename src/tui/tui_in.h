@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/work.h"
-#include "show/explorer.h"
-#include "show/tree_lines.h"
+#include "explorer/explorer.h"
+#include "explorer/tree_lines.h"
 #include "tui/cells.h"
 #include "tui/commands.h"
 #include "tui/config_in.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "explorer/browse.h"
 #include "model/build.h"
-#include "show/browse.h"
 
 #define PER_BLOCK 5 /* modules in a block, with itself */
 

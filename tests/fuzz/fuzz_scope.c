@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "facts/calls_text.h"
+#include "facts/performance.h"
+#include "facts/run_text.h"
 #include "run/run_file.h"
-#include "show/calls_text.h"
-#include "show/performance.h"
-#include "show/run_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,0 +1,538 @@
+/* Rows about values: other dtypes, what changed by how much, plain values. */
+#include <math.h>
+
+#include "base/map.h"
+#include "compare/diff_rows_in.h"
+#include "rows/value_text.h"
+#include "text/text.h"
+
+#define MOST_VALUE 40 /* bytes of a plain value */
+#define MOST_CODE  80 /* bytes of a line of code */
+#define MOST_WHYS  8
+
+void add_relative(struct buf *to, const struct compared *by)
+{
+    double percent = compared_relative(by) * 100;
+
+    if (!isfinite(percent))
+        buf_text(to, "from 0");
+    else if (percent >= 10)
+        buf_printf(to, "%.0f%%", percent);
+    else
+        buf_printf(to, "%.2g%%", percent);
+}
+
+/* "  3 values finite on one side only" */
+static void add_one_sided(struct buf *to, uint64_t n)
+{
+    if (n == 0)
+        return;
+    buf_text(to, "  ");
+    text_plural(to, n, "value", "values");
+    buf_text(to, " finite on one side only");
+}
+
+/* "60 of 257" */
+static void add_of(struct buf *to, uint64_t n, uint64_t all)
+{
+    text_commas(to, n);
+    buf_text(to, " of ");
+    text_commas(to, all);
+}
+
+/* ---- dtypes ---- */
+
+struct retyped {
+    uint8_t left, right;
+    uint32_t n, rounding;
+    struct compared by;
+};
+
+static void add_retyped(struct rows_maker *maker, const struct retyped *retyped)
+{
+    struct buf *rest = &maker->rest;
+
+    buf_printf(&maker->what, "%s → %s", dtype_name(retyped->left),
+               dtype_name(retyped->right));
+    add_of(&maker->amount, retyped->n, maker->diff->total.tensors);
+    if (!maker->diff->values) {
+        row_add(maker, "~", COLOUR_NONE);
+        return;
+    }
+    if (retyped->by.different == 0 && retyped->rounding == 0)
+        buf_text(rest, "all values equal");
+    else if (retyped->rounding == retyped->n)
+        buf_text(rest, retyped->by.different ? "rounding only, rel "
+                                             : "rounding only, all values equal");
+    else
+        buf_text(rest, "more than rounding, rel ");
+    if (retyped->by.different)
+        add_relative(rest, &retyped->by);
+    add_one_sided(rest, retyped->by.one_sided);
+    row_add(maker, "~", COLOUR_NONE);
+}
+
+void add_dtype_rows(struct rows_maker *maker)
+{
+    const struct diff *diff = maker->diff;
+    struct retyped *table =
+        arena_array(maker->rows->arena, DTYPE_COUNT * DTYPE_COUNT, sizeof *table);
+
+    list_begin(maker);
+    for (uint32_t i = 0; table && i < diff->n_pairs; i++) {
+        const struct diff_pair *pair = &diff->pairs[i];
+        struct retyped *one;
+        uint8_t left, right;
+
+        if (pair->state != DIFF_RETYPED)
+            continue;
+        left = place_tensor(diff->left, pair->left)->dtype;
+        right = place_tensor(diff->right, pair->right)->dtype;
+        one = &table[left * DTYPE_COUNT + right];
+        one->left = left;
+        one->right = right;
+        one->n++;
+        one->rounding += pair->by.rounding;
+        compared_merge(&one->by, &pair->by);
+    }
+    for (uint32_t i = 0; table && i < DTYPE_COUNT * DTYPE_COUNT; i++)
+        if (table[i].n > 0)
+            add_retyped(maker, &table[i]);
+    list_end(maker);
+}
+
+/* ---- changed values, by part ---- */
+
+/* How far what changed at and below a node is apart: its parameters, or if none of them
+ * changed, all. */
+struct changed {
+    struct compared by;
+    uint32_t max_pair; /* the pair with the largest difference, or DIFF_NONE */
+    uint64_t one_sided;
+};
+
+static void add_up(const struct diff *diff, uint32_t node, struct changed *sum)
+{
+    bool params = diff->nodes[node].sums.params_differ > 0;
+
+    *sum = (struct changed){.max_pair = DIFF_NONE};
+    for (uint32_t below = node; below < diff->nodes[node].end; below++) {
+        uint32_t index = diff->nodes[below].pair;
+        const struct diff_pair *pair;
+
+        if (index == DIFF_NONE || diff->pairs[index].state != DIFF_CHANGED)
+            continue;
+        pair = &diff->pairs[index];
+        sum->one_sided += pair->by.one_sided;
+        if (params && pair->flags & (DIFF_BUFFER | DIFF_OTHER))
+            continue;
+        if (sum->max_pair == DIFF_NONE || pair->by.max_abs > sum->by.max_abs)
+            sum->max_pair = index;
+        compared_merge(&sum->by, &pair->by);
+    }
+}
+
+static bool buffers_only(const struct diff_sums *sums)
+{
+    return sums->states[DIFF_CHANGED] > 0 && sums->params_differ == 0 &&
+           sums->states[DIFF_CHANGED] <= sums->buffers_differ;
+}
+
+/* `unrelated`: it is a part of the model that has unrelated values, or in one. */
+static void add_changed(struct rows_maker *maker, uint32_t node, bool unrelated)
+{
+    const struct diff *diff = maker->diff;
+    const struct diff_sums *sums = &diff->nodes[node].sums;
+    struct changed sum;
+    struct buf *rest = &maker->rest;
+
+    if (sums->states[DIFF_CHANGED] == 0 || buffers_only(sums))
+        return;
+    buf_clear(&maker->name);
+    diff_node_name(diff, node, &maker->name);
+    escape_terminal(&maker->what, buf_span(&maker->name));
+    if (node == 0)
+        buf_text(&maker->what, "(all)");
+    add_of(&maker->amount, sums->states[DIFF_CHANGED], sums->tensors);
+    add_up(diff, node, &sum);
+    buf_text(rest, "rel ");
+    add_relative(rest, &sum.by);
+    if (unrelated || (sums->params_differ > 0 && sum.by.finite >= COMPARED_FEW &&
+                      compared_unrelated(&sum.by)))
+        buf_text(rest, ", unrelated values");
+    if (sum.max_pair != DIFF_NONE && sum.by.max_abs > 0) {
+        buf_text(rest, "  max ");
+        text_real(rest, sum.by.max_abs);
+        if (diff->nodes[node].pair == DIFF_NONE) {
+            buf_text(rest, "  ");
+            buf_clear(&maker->name);
+            diff_pair_name(diff, sum.max_pair, &maker->name);
+            escape_terminal(rest, buf_span(&maker->name));
+        }
+    }
+    add_one_sided(rest, sum.one_sided);
+    row_add(maker, "~", COLOUR_NONE);
+}
+
+/* The only child that holds tensors, or the node itself. */
+static uint32_t only_child(const struct diff *diff, uint32_t node)
+{
+    for (;;) {
+        uint32_t only = DIFF_NONE, n = 0;
+
+        for (uint32_t c = node + 1; c < diff->nodes[node].end; c = diff->nodes[c].end) {
+            if (diff->nodes[c].sums.tensors == 0)
+                continue;
+            only = c;
+            if (++n > 1)
+                return node;
+        }
+        if (n == 0 || diff->nodes[only].pair != DIFF_NONE)
+            return node;
+        node = only;
+    }
+}
+
+static bool is_state_dict(const struct diff *diff, uint32_t node)
+{
+    uint32_t left = diff->nodes[node].left, right = diff->nodes[node].right;
+
+    return (left != NO_PLACE && diff->left->flags[left] & PLACE_STATE_DICT) ||
+           (right != NO_PLACE && diff->right->flags[right] & PLACE_STATE_DICT);
+}
+
+/* The whole model, and the state_dict in a checkpoint, are shown by their children:
+ * what they are called says nothing. */
+static void add_part(struct rows_maker *maker, const struct diff_part *part)
+{
+    const struct diff *diff = maker->diff;
+    uint32_t node = part->node, end = diff->nodes[node].end, c;
+    bool unrelated = part->fate == FATE_UNRELATED;
+
+    if (node == 0)
+        node = only_child(diff, node);
+    else if (!is_state_dict(diff, node) || buffers_only(&diff->nodes[node].sums)) {
+        add_changed(maker, node, unrelated);
+        return;
+    }
+    for (c = node + 1; c < end; c++) {
+        if (is_state_dict(diff, c))
+            continue;
+        add_changed(maker, c, unrelated && diff->nodes[c].sums.params_differ > 0);
+        c = diff->nodes[c].end - 1;
+    }
+}
+
+/* The last words of buffers that changed: "running_mean, running_var". */
+static void add_buffer_words(struct rows_maker *maker)
+{
+    const struct diff *diff = maker->diff;
+    struct str words[5];
+    uint32_t n = 0, k;
+
+    for (uint32_t i = 0; i < diff->n_pairs && n < 5; i++) {
+        const struct diff_pair *pair = &diff->pairs[i];
+        struct str word;
+
+        if (!(pair->flags & DIFF_BUFFER) || pair->state != DIFF_CHANGED)
+            continue;
+        word = place_name(diff->left, pair->left);
+        for (k = 0; k < n && !str_eq(words[k], word); k++)
+            ;
+        if (k == n)
+            words[n++] = word;
+    }
+    for (k = 0; k < n && k < 4; k++) {
+        buf_text(&maker->rest, k > 0 ? ", " : "");
+        escape_terminal(&maker->rest, words[k]);
+    }
+    if (n == 5)
+        buf_text(&maker->rest, ", …");
+}
+
+/* Parts whose parameters are equal, in one row. */
+static void add_buffers(struct rows_maker *maker)
+{
+    const struct diff *diff = maker->diff;
+    struct arena *arena = maker->rows->arena;
+    struct str *names = arena_array(arena, (size_t)diff->n_parts + 1, sizeof *names);
+    uint64_t changed = 0, tensors = 0;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; names && i < diff->n_parts; i++) {
+        const struct diff_sums *sums = &diff->nodes[diff->parts[i].node].sums;
+
+        if (!buffers_only(sums))
+            continue;
+        buf_clear(&maker->name);
+        diff_node_name(diff, diff->parts[i].node, &maker->name);
+        names[n++] = arena_str(
+            arena, diff->parts[i].node == 0 ? STR("(all)") : buf_span(&maker->name));
+        changed += sums->states[DIFF_CHANGED];
+        tensors += sums->tensors;
+    }
+    if (n == 0)
+        return;
+    names_write(&maker->what, names, n, &names_in_column);
+    add_of(&maker->amount, changed, tensors);
+    buf_text(&maker->rest, "buffers only: ");
+    add_buffer_words(maker);
+    row_add(maker, "~", COLOUR_NONE);
+}
+
+void add_value_rows(struct rows_maker *maker)
+{
+    list_begin(maker);
+    for (uint32_t i = 0; i < maker->diff->n_parts; i++)
+        add_part(maker, &maker->diff->parts[i]);
+    list_end(maker);
+    add_buffers(maker);
+}
+
+/* ---- plain values, arguments, classes ---- */
+
+static void add_value(struct buf *to, const struct model *model, uint32_t place)
+{
+    value_show(to, model, model->object[place], MOST_VALUE);
+}
+
+static void add_class(struct buf *to, const struct model *model, uint32_t place)
+{
+    escape_terminal(to, class_short(place_class(model, place)));
+}
+
+/* Two classes of one name are told apart by their modules. */
+static void add_full_class(struct buf *to, const struct model *model, uint32_t place)
+{
+    escape_terminal(to, place_class(model, place));
+}
+
+static bool same_short_class(const struct diff *diff, const struct diff_other *other)
+{
+    return str_eq(class_short(place_class(diff->left, other->left)),
+                  class_short(place_class(diff->right, other->right)));
+}
+
+static uint32_t args_of(const struct model *model, uint32_t place)
+{
+    const struct object *object = place_object(model, place);
+
+    return object ? object->args : VALUE_ID_NONE;
+}
+
+/* Append the value of an argument as text, which is what is compared; false: it has
+ * none of that name. */
+static bool add_argument(struct buf *to, const struct model *model, uint32_t args,
+                         struct str key)
+{
+    const struct values *values = &model->values;
+    const uint32_t *items = value_items(values, args);
+
+    if (value_at(values, args)->kind != VALUE_DICT)
+        return false;
+    for (uint32_t i = 0; i + 1 < value_at(values, args)->n; i += 2)
+        if (str_eq(value_text(values, items[i]), key)) {
+            value_show(to, model, items[i + 1], MOST_VALUE);
+            return true;
+        }
+    return false;
+}
+
+static void add_argument_row(struct rows_maker *maker, struct str key, const char *left,
+                             const char *right)
+{
+    buf_text(&maker->rest, maker->rest.len > 0 ? ", " : "");
+    escape_terminal(&maker->rest, key);
+    buf_printf(&maker->rest, " %s → %s", left, right);
+}
+
+/* "stride (1, 1) → (2, 2), bias True → (absent)": the arguments of one side that the
+ * other has otherwise; with `lone`, only those that it does not have. */
+static void add_arguments_of(struct rows_maker *maker, const struct diff_other *other,
+                             bool right, bool lone)
+{
+    const struct model *one = right ? maker->diff->right : maker->diff->left;
+    const struct model *two = right ? maker->diff->left : maker->diff->right;
+    uint32_t args = args_of(one, right ? other->right : other->left);
+    uint32_t others = args_of(two, right ? other->left : other->right);
+    const uint32_t *items = value_items(&one->values, args);
+    struct buf a = BUF_INIT, b = BUF_INIT;
+
+    if (value_at(&one->values, args)->kind != VALUE_DICT)
+        return;
+    for (uint32_t i = 0; i + 1 < value_at(&one->values, args)->n; i += 2) {
+        struct str key = value_text(&one->values, items[i]);
+        bool found;
+
+        buf_clear(&a);
+        buf_clear(&b);
+        value_show(&a, one, items[i + 1], MOST_VALUE);
+        found = add_argument(&b, two, others, key);
+        if (!found)
+            buf_text(&b, "(absent)");
+        if (found && (lone || str_eq(buf_span(&a), buf_span(&b))))
+            continue;
+        add_argument_row(maker, key, buf_cstr(right ? &b : &a),
+                         buf_cstr(right ? &a : &b));
+    }
+    buf_release(&a);
+    buf_release(&b);
+}
+
+static void add_arguments(struct rows_maker *maker, const struct diff_other *other)
+{
+    add_arguments_of(maker, other, false, false);
+    add_arguments_of(maker, other, true, true);
+    if (maker->rest.len == 0)
+        buf_text(&maker->rest, "other arguments");
+}
+
+static void add_fact(struct buf *to, const struct model *model, uint32_t index)
+{
+    value_show(to, model, model->metadata[index].value, MOST_VALUE);
+}
+
+static void add_metadata(struct rows_maker *maker, const struct diff_other *other)
+{
+    const struct diff *diff = maker->diff;
+    bool left = other->left != DIFF_NONE, right = other->right != DIFF_NONE;
+    const struct model *model = left ? diff->left : diff->right;
+
+    buf_text(&maker->what, "metadata ");
+    escape_terminal(
+        &maker->what,
+        model_string(model, model->metadata[left ? other->left : other->right].key));
+    if (left)
+        add_fact(&maker->rest, diff->left, other->left);
+    if (left && right)
+        buf_text(&maker->rest, " → ");
+    if (right)
+        add_fact(&maker->rest, diff->right, other->right);
+}
+
+/* How much of two lines to leave out, so that what differs is seen. */
+static size_t equal_start(struct str a, struct str b)
+{
+    size_t n = 0;
+
+    while (n < a.len && n < b.len && a.at[n] == b.at[n])
+        n++;
+    if (n <= MOST_CODE / 2)
+        return 0;
+    n -= MOST_CODE / 4;
+    while (n > 0 && ((unsigned char)a.at[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+/* "code: y = torch.relu(x) → y = torch.tanh(x)": the first line that differs. */
+static void add_code(struct rows_maker *maker, const struct diff_other *other)
+{
+    struct buf *rest = &maker->rest, lines[2] = {BUF_INIT, BUF_INIT};
+    size_t skip;
+
+    escape_terminal(&lines[0], other->code[0]);
+    escape_terminal(&lines[1], other->code[1]);
+    skip = equal_start(buf_span(&lines[0]), buf_span(&lines[1]));
+    if (lines[0].len + lines[1].len == 0)
+        buf_text(rest, "code of functions that it calls");
+    else
+        buf_text(rest, "code: ");
+    for (int i = 0; i < 2 && lines[0].len + lines[1].len > 0; i++) {
+        struct str line = str_from(buf_span(&lines[i]), skip);
+
+        buf_text(rest, i == 1 ? " → " : "");
+        buf_text(rest, line.len == 0 ? "(its end)" : skip > 0 ? "…" : "");
+        text_cut(rest, line, MOST_CODE, "…");
+    }
+    buf_release(&lines[0]);
+    buf_release(&lines[1]);
+}
+
+static void add_place(struct rows_maker *maker, const struct diff_other *other)
+{
+    const struct diff *diff = maker->diff;
+    bool left = other->left != NO_PLACE, right = other->right != NO_PLACE;
+    void (*add)(struct buf * to, const struct model *model, uint32_t place) =
+        other->kind == DIFF_CLASS ? add_class : add_value;
+
+    buf_clear(&maker->name);
+    diff_name(diff, right, right ? other->right : other->left, &maker->name);
+    escape_terminal(&maker->what, buf_span(&maker->name));
+    if (maker->name.len == 0)
+        buf_text(&maker->what, "(root)");
+    if (other->kind == DIFF_CODE) {
+        add_code(maker, other);
+        return;
+    }
+    if (other->kind == DIFF_ARGS && left && right) {
+        add_arguments(maker, other);
+        return;
+    }
+    if (other->kind == DIFF_CLASS && left && right && same_short_class(diff, other))
+        add = add_full_class;
+    if (left)
+        add(&maker->rest, diff->left, other->left);
+    if (left && right)
+        buf_text(&maker->rest, " → ");
+    if (right)
+        add(&maker->rest, diff->right, other->right);
+}
+
+void add_other_rows(struct rows_maker *maker)
+{
+    const struct diff *diff = maker->diff;
+
+    list_begin(maker);
+    for (uint32_t i = 0; i < diff->n_others; i++) {
+        const struct diff_other *other = &diff->others[i];
+
+        if (other->kind == DIFF_METADATA)
+            add_metadata(maker, other);
+        else
+            add_place(maker, other);
+        if (other->left == NO_PLACE)
+            row_add(maker, "+", COLOUR_GOOD);
+        else if (other->right == NO_PLACE)
+            row_add(maker, "-", COLOUR_ALARM);
+        else
+            row_add(maker, "~", COLOUR_NONE);
+    }
+    list_end(maker);
+}
+
+/* ---- what could not be compared ---- */
+
+/* Reasons that read alike are one row, with the names of the first tensors. */
+void add_unread_rows(struct rows_maker *maker)
+{
+    const struct diff *diff = maker->diff;
+    const char *whys[MOST_WHYS];
+    uint32_t n = 0, k;
+
+    list_begin(maker);
+    for (uint32_t i = 0; i < diff->n_pairs && n < MOST_WHYS; i++) {
+        const struct diff_pair *pair = &diff->pairs[i];
+        uint32_t same = 0;
+
+        if (pair->state != DIFF_UNREAD || !pair->why)
+            continue;
+        for (k = 0; k < n && strcmp(whys[k], pair->why) != 0; k++)
+            ;
+        if (k < n)
+            continue;
+        whys[n++] = pair->why;
+        for (uint32_t j = i; j < diff->n_pairs; j++)
+            same += diff->pairs[j].state == DIFF_UNREAD && diff->pairs[j].why &&
+                    strcmp(diff->pairs[j].why, pair->why) == 0;
+        buf_clear(&maker->name);
+        diff_pair_name(diff, i, &maker->name);
+        escape_terminal(&maker->what, buf_span(&maker->name));
+        if (same > 1)
+            buf_printf(&maker->what, " and %u more", (unsigned)(same - 1));
+        buf_text(&maker->rest, "values not compared: ");
+        escape_terminal(&maker->rest, str_of(pair->why));
+        row_add(maker, "?", COLOUR_WARNING);
+    }
+    list_end(maker);
+}

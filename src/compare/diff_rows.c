@@ -1,0 +1,264 @@
+#include "compare/diff_rows_in.h"
+
+#include "text/text.h"
+
+#define MOST_ROWS 20 /* of one kind */
+
+/* ---- names ---- */
+
+static struct str file_part(const char *path)
+{
+    struct str whole = str_of(path);
+
+    while (whole.len > 1 && whole.at[whole.len - 1] == '/')
+        whole.len--;
+    return str_from(whole, (size_t)(str_find_last_char(whole, '/') + 1));
+}
+
+struct str diff_file(const struct diff *diff, bool right)
+{
+    const char *path = right ? diff->right->path : diff->left->path;
+
+    if (str_eq(file_part(diff->left->path), file_part(diff->right->path)))
+        return str_of(path);
+    return file_part(path);
+}
+
+void diff_pair_name(const struct diff *diff, uint32_t pair, struct buf *to)
+{
+    const struct diff_pair *one = &diff->pairs[pair];
+    bool right = one->right != NO_PLACE;
+
+    diff_name(diff, right, right ? one->right : one->left, to);
+}
+
+void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to)
+{
+    size_t begin = to->len, end;
+    uint32_t up;
+
+    /* What is only on the left stands in the tree where its neighbours went, but it was
+     * never called so. */
+    if (node != 0 && diff->nodes[node].right == NO_PLACE) {
+        diff_name(diff, false, diff->nodes[node].left, to);
+        return;
+    }
+    /* Room for all of it first, then the parts from the last to the first. */
+    for (up = node; up != 0; up = diff->nodes[up].parent)
+        buf_fill(to, '.', diff->nodes[up].name.len + (up != node));
+    end = to->len;
+    if (to->bad || end == begin)
+        return;
+    for (up = node; up != 0; up = diff->nodes[up].parent) {
+        struct str name = diff->nodes[up].name;
+
+        end -= name.len + (up != node);
+        if (name.len > 0)
+            memcpy(to->at + end, name.at, name.len);
+    }
+}
+
+/* ---- rows ---- */
+
+void list_begin(struct rows_maker *maker)
+{
+    maker->listed = maker->left_out = 0;
+}
+
+static void keep_row(struct rows_maker *maker, const char *sign, enum colour colour)
+{
+    struct diff_rows *rows = maker->rows;
+    struct diff_row *row;
+
+    if (arena_room(rows->arena, &rows->at, rows->n, &rows->room, sizeof *rows->at) < 0)
+        return;
+    row = &rows->at[rows->n++];
+    row->sign = sign;
+    row->colour = colour;
+    row->what = arena_str(rows->arena, buf_span(&maker->what));
+    row->amount = arena_str(rows->arena, buf_span(&maker->amount));
+    row->rest = arena_str(rows->arena, buf_span(&maker->rest));
+}
+
+void row_add(struct rows_maker *maker, const char *sign, enum colour colour)
+{
+    if (maker->rows->all || maker->listed < MOST_ROWS) {
+        keep_row(maker, sign, colour);
+        maker->listed++;
+    } else {
+        maker->left_out++;
+    }
+    buf_clear(&maker->what);
+    buf_clear(&maker->amount);
+    buf_clear(&maker->rest);
+}
+
+void list_end(struct rows_maker *maker)
+{
+    if (maker->left_out == 0)
+        return;
+    text_commas(&maker->what, maker->left_out);
+    buf_text(&maker->what, " more (--all)");
+    keep_row(maker, " ", COLOUR_DIM);
+    buf_clear(&maker->what);
+    list_begin(maker);
+}
+
+/* ---- shapes ---- */
+
+static void add_shape(struct buf *to, const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+
+    if (tensor->rank == 0)
+        buf_text(to, "scalar");
+    else
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+}
+
+static void add_reshaped(struct rows_maker *maker)
+{
+    const struct diff *diff = maker->diff;
+
+    list_begin(maker);
+    for (uint32_t i = 0; i < diff->n_pairs; i++) {
+        const struct diff_pair *pair = &diff->pairs[i];
+
+        if (pair->state != DIFF_RESHAPED)
+            continue;
+        buf_clear(&maker->name);
+        diff_pair_name(diff, i, &maker->name);
+        escape_terminal(&maker->what, buf_span(&maker->name));
+        add_shape(&maker->rest, diff->left, pair->left);
+        buf_text(&maker->rest, " → ");
+        add_shape(&maker->rest, diff->right, pair->right);
+        if (pair->flags & DIFF_TRANSPOSED)
+            buf_text(&maker->rest, ", transposed");
+        row_add(maker, "≠", COLOUR_WARNING);
+    }
+    list_end(maker);
+}
+
+/* ---- only on one side ---- */
+
+/* The topmost nodes that are on one side alone. */
+struct lone {
+    struct str *names;
+    uint32_t *nodes;
+    uint32_t n;
+};
+
+static bool is_lone(const struct diff_node *node, enum diff_state state)
+{
+    return node->sums.tensors > 0 && node->sums.states[state] == node->sums.tensors;
+}
+
+static int find_lone(struct rows_maker *maker, enum diff_state state, struct lone *lone)
+{
+    const struct diff *diff = maker->diff;
+    struct arena *arena = maker->rows->arena;
+    size_t room = (size_t)diff->total.states[state] + 1;
+
+    *lone = (struct lone){.n = 0};
+    lone->names = arena_array(arena, room, sizeof *lone->names);
+    lone->nodes = arena_array(arena, room, sizeof *lone->nodes);
+    if (!lone->names || !lone->nodes)
+        return -1;
+    for (uint32_t node = 0; node < diff->n_nodes && lone->n + 1 < room;) {
+        if (!is_lone(&diff->nodes[node], state)) {
+            node++;
+            continue;
+        }
+        buf_clear(&maker->name);
+        diff_node_name(diff, node, &maker->name);
+        lone->names[lone->n] = arena_str(arena, buf_span(&maker->name));
+        lone->nodes[lone->n++] = node;
+        node = diff->nodes[node].end;
+    }
+    return 0;
+}
+
+/* Elements of all tensors at and below a node. */
+static uint64_t count_elements(const struct diff *diff, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t below = node; below < diff->nodes[node].end; below++) {
+        uint32_t index = diff->nodes[below].pair;
+        const struct diff_pair *pair;
+
+        if (index == DIFF_NONE)
+            continue;
+        pair = &diff->pairs[index];
+        sum += pair->right != NO_PLACE ? place_tensor(diff->right, pair->right)->numel
+                                       : place_tensor(diff->left, pair->left)->numel;
+    }
+    return sum;
+}
+
+/* "18 tensors, 2.4M", or of one tensor its shape and dtype. */
+static void add_size(struct rows_maker *maker, const struct lone *lone, uint32_t first,
+                     uint32_t n)
+{
+    const struct diff *diff = maker->diff;
+    uint32_t pair = diff->nodes[lone->nodes[first]].pair;
+    uint64_t tensors = 0, elements = 0;
+
+    for (uint32_t i = first; i < first + n; i++) {
+        tensors += diff->nodes[lone->nodes[i]].sums.tensors;
+        elements += count_elements(diff, lone->nodes[i]);
+    }
+    if (n == 1 && pair != DIFF_NONE && tensors == 1) {
+        bool right = diff->pairs[pair].right != NO_PLACE;
+        const struct model *model = right ? diff->right : diff->left;
+        uint32_t place = right ? diff->pairs[pair].right : diff->pairs[pair].left;
+
+        add_shape(&maker->rest, model, place);
+        buf_printf(&maker->rest, " %s", dtype_name(place_tensor(model, place)->dtype));
+        return;
+    }
+    text_plural(&maker->rest, tensors, "tensor", "tensors");
+    buf_text(&maker->rest, ", ");
+    text_count(&maker->rest, elements);
+}
+
+static void add_lone(struct rows_maker *maker, enum diff_state state, const char *sign,
+                     enum colour colour)
+{
+    struct lone lone;
+
+    list_begin(maker);
+    if (find_lone(maker, state, &lone) < 0)
+        return;
+    for (uint32_t i = 0, n; i < lone.n; i += n) {
+        n = names_count_up(lone.names + i, lone.n - i);
+        if (lone.nodes[i] == 0)
+            buf_text(&maker->what, "(all)");
+        names_write(&maker->what, lone.names + i, n, &names_in_column);
+        add_size(maker, &lone, i, n);
+        row_add(maker, sign, colour);
+    }
+    list_end(maker);
+}
+
+int diff_rows_make(struct diff_rows *rows, const struct diff *diff, struct err *err)
+{
+    struct rows_maker maker = {.rows = rows, .diff = diff};
+
+    add_reshaped(&maker);
+    add_lone(&maker, DIFF_RIGHT, "+", COLOUR_GOOD);
+    add_lone(&maker, DIFF_LEFT, "-", COLOUR_ALARM);
+    add_name_rows(&maker);
+    add_dtype_rows(&maker);
+    add_value_rows(&maker);
+    add_other_rows(&maker);
+    add_tie_rows(&maker);
+    add_unread_rows(&maker);
+    buf_release(&maker.what);
+    buf_release(&maker.amount);
+    buf_release(&maker.rest);
+    buf_release(&maker.name);
+    if (rows->arena->spent)
+        return arena_err(rows->arena, "the list of differences", err);
+    return 0;
+}

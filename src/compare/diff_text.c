@@ -1,0 +1,305 @@
+#include "compare/diff_text.h"
+
+#include "base/base.h"
+#include "base/out.h"
+#include "text/text.h"
+
+#define MOST_WHAT   48 /* cells of the first column */
+#define LEAST_WHAT  12
+#define MOST_PYTHON 60 /* lines, unless all are asked for */
+
+/* ---- sums in words ---- */
+
+static void add_state(struct buf *to, uint32_t n, const char *what, bool always)
+{
+    if (n == 0 && !always)
+        return;
+    buf_text(to, to->len > 0 && to->at[to->len - 1] == ' ' ? "" : ", ");
+    text_commas(to, n);
+    buf_printf(to, " %s", what);
+}
+
+static uint32_t count_asked(const struct diff *diff)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < diff->n_pairs; i++)
+        n += diff->pairs[i].state == DIFF_UNREAD && !diff->pairs[i].why;
+    return n;
+}
+
+void diff_counts(struct buf *to, const struct diff *diff)
+{
+    const struct diff_sums *total = &diff->total;
+    const uint32_t *states = total->states;
+    uint32_t alike = count_asked(diff);
+
+    text_commas(to, total->tensors);
+    buf_text(to, total->tensors == 1 ? " tensor: " : " tensors: ");
+    if (diff->values) {
+        add_state(to, states[DIFF_SAME], "same", true);
+        add_state(to, states[DIFF_CLOSE], "close", false);
+        add_state(to, states[DIFF_CHANGED], "changed", true);
+    } else {
+        add_state(to, states[DIFF_SAME] + alike, "alike", true);
+    }
+    add_state(to, states[DIFF_RETYPED], "of another dtype", false);
+    add_state(to, states[DIFF_RESHAPED], "reshaped", true);
+    add_state(to, states[DIFF_JOINED], "joined or split", false);
+    add_state(to, states[DIFF_LEFT] + states[DIFF_RIGHT], "only in one", true);
+    add_state(to, states[DIFF_UNREAD] - (diff->values ? 0 : alike), "not compared",
+              false);
+    add_state(to, total->renamed, "renamed", false);
+    if (!diff->values)
+        buf_text(to, ", values not compared");
+    if (!diff->complete)
+        buf_text(to, ", stopped");
+}
+
+/* What was taken off: " but for module." */
+static void add_prefixes(struct buf *to, const struct diff *diff)
+{
+    bool left = diff->left_prefix.len > 0, right = diff->right_prefix.len > 0;
+
+    if (!left && !right)
+        return;
+    buf_text(to, " but for ");
+    if (left) {
+        escape_terminal(to, diff->left_prefix);
+        buf_text(to, " on the left");
+    }
+    if (left && right)
+        buf_text(to, " and ");
+    if (right) {
+        escape_terminal(to, diff->right_prefix);
+        buf_text(to, " on the right");
+    }
+}
+
+void diff_load_sentence(struct buf *to, const struct diff *diff)
+{
+    const struct diff_load *load = &diff->load;
+
+    if (diff->loads || diff->total.tensors == 0)
+        return;
+    escape_terminal(to, diff_file(diff, false));
+    buf_text(to, " does not load where ");
+    escape_terminal(to, diff_file(diff, true));
+    buf_text(to, " is expected (load_state_dict(strict=True)): ");
+    add_state(to, load->missing, load->missing == 1 ? "key missing" : "keys missing",
+              false);
+    add_state(to, load->unexpected, "unexpected", false);
+    add_state(to, load->reshaped, "of another shape", false);
+    add_state(to, load->packed, "quantised or packed: renaming is not enough", false);
+}
+
+void diff_same(struct buf *to, const struct diff *diff)
+{
+    escape_terminal(to, diff_file(diff, false));
+    buf_text(to, " and ");
+    escape_terminal(to, diff_file(diff, true));
+    buf_text(to, diff->values ? " are the same" : " are alike");
+    add_prefixes(to, diff);
+    buf_text(to, ": ");
+    text_commas(to, diff->total.tensors);
+    buf_text(to, diff->total.tensors == 1 ? " tensor, " : " tensors, ");
+    if (!diff->values)
+        buf_text(to, "values not compared");
+    else if (diff->total.states[DIFF_CLOSE] == 0)
+        buf_text(to, "all values equal");
+    else
+        buf_printf(to, "%u of them within the tolerance, the rest equal",
+                   (unsigned)diff->total.states[DIFF_CLOSE]);
+}
+
+/* ---- lines ---- */
+
+struct lines {
+    const struct diff_text *what;
+    struct out *out;
+    struct buf line, fit;
+    size_t what_cells, amount_cells; /* of the columns */
+};
+
+/* A text of ours in the form that was asked for. */
+static void write_text(struct lines *lines, struct str text)
+{
+    buf_clear(&lines->fit);
+    if (lines->what->ascii)
+        glyph_to_ascii(&lines->fit, text.at ? text.at : "", text.len);
+    else if (lines->what->isolate)
+        escape_isolate(&lines->fit, text);
+    else
+        buf_str(&lines->fit, text);
+    out_str(lines->out, buf_span(&lines->fit));
+}
+
+static bool in_columns(const struct diff_row *row)
+{
+    return row->amount.len > 0 || row->rest.len > 0;
+}
+
+static void measure_columns(struct lines *lines, const struct diff_rows *rows)
+{
+    size_t most = MOST_WHAT, width = lines->what->width;
+
+    if (width > 0 && width / 2 < most)
+        most = width / 2 > LEAST_WHAT ? width / 2 : LEAST_WHAT;
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const struct diff_row *row = &rows->at[i];
+        size_t cells = text_width(row->what);
+
+        if (!in_columns(row))
+            continue;
+        /* What is wider has its line to itself, or is cut. */
+        if (cells > most)
+            cells = width > 0 ? most : 0;
+        if (cells > lines->what_cells)
+            lines->what_cells = cells;
+        cells = text_width(row->amount);
+        if (cells > lines->amount_cells)
+            lines->amount_cells = cells;
+    }
+}
+
+/* A sentence, broken between words; lines behind the first begin with `indent`. */
+static void write_wrapped(struct lines *lines, struct str text, const char *indent)
+{
+    size_t width = lines->what->width, taken = strlen(indent);
+
+    while (text.len > 0) {
+        size_t n = text.len;
+
+        if (width > taken + 8 && text_width(text) > width - taken)
+            n = text_wrap(text, width - taken);
+        write_text(lines, str_head(text, n));
+        out_char(lines->out, '\n');
+        text = str_from(text, n);
+        while (text.len > 0 && text.at[0] == ' ')
+            text = str_from(text, 1);
+        if (text.len > 0)
+            out_text(lines->out, indent);
+    }
+}
+
+static void write_columns(struct lines *lines, const struct diff_row *row)
+{
+    const char *ellipsis = glyph(GLYPH_ELLIPSIS, false);
+    size_t width = lines->what->width, used;
+    struct buf cell = BUF_INIT;
+
+    buf_clear(&lines->line);
+    if (width > 0)
+        text_cut_front(&cell, row->what, lines->what_cells, ellipsis);
+    else
+        buf_str(&cell, row->what);
+    text_pad(&lines->line, buf_span(&cell), lines->what_cells);
+    buf_char(&lines->line, ' ');
+    if (row->amount.len > 0) {
+        text_pad(&lines->line, row->amount, row->rest.len ? lines->amount_cells : 0);
+        buf_text(&lines->line, row->rest.len ? "  " : "");
+    }
+    used = text_width(buf_span(&lines->line)) + 2;
+    if (width > 0 && used + text_width(row->rest) > width) {
+        buf_clear(&cell);
+        text_cut(&cell, row->rest, width > used + 4 ? width - used : 4, ellipsis);
+        buf_str(&lines->line, buf_span(&cell));
+    } else {
+        buf_str(&lines->line, row->rest);
+    }
+    write_text(lines, buf_span(&lines->line));
+    out_char(lines->out, '\n');
+    buf_release(&cell);
+}
+
+static void write_rows(struct lines *lines, const struct diff_rows *rows)
+{
+    bool colour = lines->what->colour;
+
+    measure_columns(lines, rows);
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const struct diff_row *row = &rows->at[i];
+
+        out_text(lines->out, colour_begin(row->colour, colour));
+        write_text(lines, str_of(row->sign));
+        out_text(lines->out, colour_end(row->colour, colour));
+        out_char(lines->out, ' ');
+        if (in_columns(row))
+            write_columns(lines, row);
+        else
+            write_wrapped(lines, row->what, "  ");
+    }
+}
+
+/* The lines of Python are for copying: they are never broken. */
+static void write_python(struct lines *lines, struct str python)
+{
+    struct str line;
+    uint32_t n = 0, more = 0;
+
+    out_char(lines->out, '\n');
+    while (python.len > 0 && str_split(&python, '\n', &line)) {
+        if (n++ >= MOST_PYTHON && !lines->what->all) {
+            more++;
+            continue;
+        }
+        out_str(lines->out, line);
+        out_char(lines->out, '\n');
+    }
+    if (more > 0)
+        out_printf(lines->out, "# %u more lines (--all)\n", (unsigned)more);
+    out_char(lines->out, '\n');
+}
+
+static int write_all(struct lines *lines, struct arena *arena, struct err *err)
+{
+    const struct diff_text *what = lines->what;
+    struct diff_rows rows = {.arena = arena, .all = what->all};
+    struct buf text = BUF_INIT, python = BUF_INIT;
+    int status = -1;
+
+    if (diff_rows_make(&rows, what->diff, err) < 0 ||
+        diff_python(&python, what->diff, err) < 0)
+        goto out;
+    status = 0;
+    write_rows(lines, &rows);
+    if (diff_equal(what->diff)) {
+        diff_same(&text, what->diff);
+        write_wrapped(lines, buf_span(&text), "");
+    } else {
+        diff_sentence(&text, what->diff);
+        if (text.len > 0)
+            write_wrapped(lines, buf_span(&text), "");
+    }
+    if (python.len > 0)
+        write_python(lines, buf_span(&python));
+    buf_clear(&text);
+    if (python.len == 0 && !diff_equal(what->diff))
+        diff_load_sentence(&text, what->diff);
+    if (text.len > 0)
+        write_wrapped(lines, buf_span(&text), "");
+    if (!diff_equal(what->diff)) {
+        buf_clear(&text);
+        diff_counts(&text, what->diff);
+        write_wrapped(lines, buf_span(&text), "");
+    }
+
+out:
+    buf_release(&text);
+    buf_release(&python);
+    return status;
+}
+
+int diff_text_write(struct out *out, const struct diff_text *what, struct err *err)
+{
+    struct lines lines = {.what = what, .out = out};
+    struct arena arena;
+    int status;
+
+    arena_init(&arena, 4 * GIB);
+    status = write_all(&lines, &arena, err);
+    arena_release(&arena);
+    buf_release(&lines.line);
+    buf_release(&lines.fit);
+    return status;
+}

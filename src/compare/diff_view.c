@@ -1,0 +1,527 @@
+#include "compare/diff_view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "compare/diff_rows_in.h"
+#include "session/pair.h"
+#include "text/text.h"
+
+static const struct diff *diff_of(const struct show *show)
+{
+    return &show->pair->diff;
+}
+
+static const struct diff_node *node_of(const struct show *show, const struct row *row)
+{
+    return &diff_of(show)->nodes[row->place];
+}
+
+/* ---- what differs ---- */
+
+/* Tensors whose values nobody asked for; those that could not be read are not told
+ * from them in the sums, but then values were asked for. */
+static uint32_t count_alike(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->states[DIFF_SAME] + sums->states[DIFF_CLOSE] +
+           (diff->values ? 0 : sums->states[DIFF_UNREAD]);
+}
+
+static uint32_t count_different(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->tensors - count_alike(diff, sums);
+}
+
+static bool buffers_only(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->states[DIFF_CHANGED] > 0 && sums->params > 0 &&
+           sums->buffers_differ == count_different(diff, sums);
+}
+
+/* ", code", ", 3 settings": facts beside tensors, at and below. */
+static void add_facts(struct buf *to, const struct diff_sums *sums)
+{
+    uint32_t code = sums->others[DIFF_CODE], rest = diff_count_others(sums) - code;
+
+    if (code > 0)
+        buf_text(to, ", code");
+    if (rest > 0) {
+        buf_text(to, ", ");
+        text_plural(to, rest, "setting", "settings");
+    }
+}
+
+static const char *sign_of(const struct diff *diff, const struct diff_sums *sums)
+{
+    static const struct {
+        uint8_t state;
+        const char *sign;
+    } whole[] = {{DIFF_RESHAPED, "≠"}, {DIFF_JOINED, "⇉"}, {DIFF_UNREAD, "?"}};
+    uint32_t differ = count_different(diff, sums);
+
+    if (differ == 0)
+        return diff_count_others(sums) > 0 ? "~" : sums->renamed > 0 ? "→" : "=";
+    if (sums->states[DIFF_LEFT] == sums->tensors)
+        return "-";
+    if (sums->states[DIFF_RIGHT] == sums->tensors)
+        return "+";
+    for (size_t i = 0; i < COUNT_OF(whole); i++)
+        if (sums->states[whole[i].state] == differ)
+            return whole[i].sign;
+    return "~";
+}
+
+const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour)
+{
+    const char *sign = sign_of(diff, &diff->nodes[node].sums);
+
+    switch (sign[0]) {
+    case '=':
+        *ret_colour = COLOUR_DIM;
+        break;
+    case '+':
+        *ret_colour = COLOUR_GOOD;
+        break;
+    case '-':
+        *ret_colour = COLOUR_ALARM;
+        break;
+    case '~':
+        *ret_colour = COLOUR_NONE;
+        break;
+    default:
+        *ret_colour = COLOUR_WARNING;
+    }
+    return sign;
+}
+
+/* What was compared at and below a node, and how far it is apart; NULL: nothing. */
+static const struct compared *compared_at(const struct diff *diff, uint32_t node)
+{
+    const struct diff_node *at = &diff->nodes[node];
+
+    if (at->pair != DIFF_NONE) {
+        const struct diff_pair *pair = &diff->pairs[at->pair];
+
+        return pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED ? &pair->by
+                                                                          : NULL;
+    }
+    return diff_apart(&at->sums);
+}
+
+/* ---- columns ---- */
+
+static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
+{
+    static const char *const words[DIFF_STATE_COUNT] = {
+        [DIFF_SAME] = "same",      [DIFF_CLOSE] = "close",
+        [DIFF_RETYPED] = "dtype",  [DIFF_RESHAPED] = "shape",
+        [DIFF_LEFT] = "only left", [DIFF_RIGHT] = "only right",
+        [DIFF_JOINED] = "part of", [DIFF_UNREAD] = "alike",
+    };
+
+    if (pair->state == DIFF_CHANGED && pair->by.different == pair->by.count)
+        buf_text(to, "all values");
+    else if (pair->state == DIFF_CHANGED)
+        text_plural(to, pair->by.different, "value", "values");
+    else if (pair->state == DIFF_UNREAD && pair->why)
+        escape_terminal(to, str_of(pair->why));
+    else
+        buf_text(to, words[pair->state]);
+    if (diff_unrelated(pair))
+        buf_text(to, ", unrelated");
+    if (pair->flags & DIFF_TRANSPOSED)
+        buf_text(to, ", transposed");
+    if (pair->state == DIFF_RETYPED && pair->by.rounding)
+        buf_text(to, ", rounded");
+    if (pair->flags & DIFF_RENAMED)
+        buf_text(to, ", renamed");
+}
+
+static void differ_cell(struct figure *to, const struct show *show,
+                        const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_node *node = node_of(show, row);
+
+    buf_printf(to->text, "%s  ", diff_sign(diff, row->place, &to->role));
+    if (node->pair != DIFF_NONE) {
+        add_tensor_state(to->text, &diff->pairs[node->pair]);
+        return;
+    }
+    text_commas(to->text, count_different(diff, &node->sums));
+    buf_text(to->text, " of ");
+    text_commas(to->text, node->sums.tensors);
+    if (buffers_only(diff, &node->sums))
+        buf_text(to->text, ", buffers");
+    if (node->sums.renamed == node->sums.tensors && node->sums.tensors > 0)
+        buf_text(to->text, ", renamed");
+    else if (node->sums.renamed > 0)
+        buf_printf(to->text, ", %u renamed", (unsigned)node->sums.renamed);
+    add_facts(to->text, &node->sums);
+}
+
+static void add_shape(struct buf *to, const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+
+    if (tensor->rank == 0)
+        buf_text(to, "scalar");
+    else
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+}
+
+/* A side's shape or dtype, where that is what differs. */
+static void add_tensor_side(struct buf *to, const struct diff *diff,
+                            const struct diff_pair *pair, bool right)
+{
+    const struct model *model = right ? diff->right : diff->left;
+    uint32_t place = right ? pair->right : pair->left;
+
+    if (place == NO_PLACE)
+        return;
+    if (pair->state == DIFF_RETYPED)
+        buf_text(to, dtype_name(place_tensor(model, place)->dtype));
+    else if (pair->state == DIFF_RESHAPED || pair->state == DIFF_LEFT ||
+             pair->state == DIFF_RIGHT || pair->state == DIFF_JOINED)
+        add_shape(to, model, place);
+}
+
+/* Parameters of the whole, or of what is only on one side. */
+static void add_side(struct figure *to, const struct show *show, const struct row *row,
+                     bool right)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_node *node = node_of(show, row);
+    const struct session *session = right ? show->pair->right : show->pair->left;
+    uint32_t place = right ? node->right : node->left;
+    const char *sign = sign_of(diff, &node->sums);
+
+    if (node->pair != DIFF_NONE)
+        add_tensor_side(to->text, diff, &diff->pairs[node->pair], right);
+    else if (place != NO_PLACE && (row->place == 0 || sign[0] == (right ? '+' : '-')))
+        figure_count(to, counts_params(&session->places, place));
+}
+
+static void left_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    add_side(to, show, row, false);
+}
+
+static void right_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
+{
+    add_side(to, show, row, true);
+}
+
+static void relative_cell(struct figure *to, const struct show *show,
+                          const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct compared *by = compared_at(diff, row->place);
+
+    if (row->place == 0)
+        return;
+    if (by)
+        add_relative(to->text, by);
+}
+
+static void largest_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
+{
+    const struct compared *by = compared_at(diff_of(show), row->place);
+
+    if (row->place != 0 && by && by->max_abs > 0)
+        figure_real(to, by->max_abs);
+}
+
+const struct column diff_columns[] = {
+    {"differ", "   tensors that differ", "= ~ ≠ + -: how many tensors differ", false, 9,
+     CUT_END, differ_cell},
+    {"left", "left", "the left one's shape, dtype or parameters", true, 2, CUT_SHAPE,
+     left_cell},
+    {"right", "right", "the right one's shape, dtype or parameters", true, 2, CUT_SHAPE,
+     right_cell},
+    {"rel", "rel Δ", "‖left - right‖ / ‖left‖ of parameters that changed, else buffers",
+     true, 5, CUT_NEVER, relative_cell},
+    {"max", "max |Δ|", "the largest difference of two values", true, 3, CUT_NEVER,
+     largest_cell},
+};
+const size_t n_diff_columns = COUNT_OF(diff_columns);
+
+/* ---- the label ---- */
+
+/* "(both, right without module.)" */
+static void add_root(struct buf *to, const struct diff *diff)
+{
+    buf_text(to, "(both");
+    if (diff->left_prefix.len > 0) {
+        buf_text(to, ", left without ");
+        escape_terminal(to, diff->left_prefix);
+    }
+    if (diff->right_prefix.len > 0) {
+        buf_text(to, ", right without ");
+        escape_terminal(to, diff->right_prefix);
+    }
+    buf_char(to, ')');
+}
+
+/* "  was encoder.0.weight" */
+static void add_old_name(struct buf *to, const struct diff *diff,
+                         const struct diff_pair *pair)
+{
+    struct buf raw = BUF_INIT;
+
+    if (!(pair->flags & DIFF_RENAMED) || pair->left == NO_PLACE)
+        return;
+    diff_name(diff, false, pair->left, &raw);
+    buf_text(to, "  was ");
+    escape_terminal(to, buf_span(&raw));
+    buf_release(&raw);
+}
+
+/* The root is "(both)". */
+static void make_label(struct label *label, const struct show *show,
+                       const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_node *node = node_of(show, row);
+    struct buf raw = BUF_INIT;
+
+    if (row->place == 0) {
+        add_root(&label->name, diff);
+        label->is_path = false;
+        return;
+    }
+    if (label->is_path)
+        diff_node_name(diff, row->place, &raw);
+    escape_terminal(&label->name, label->is_path ? buf_span(&raw) : node->name);
+    buf_release(&raw);
+    if (node->pair == DIFF_NONE)
+        return;
+    buf_text(&label->sign, diff->pairs[node->pair].flags & DIFF_BUFFER ? "▫ " : "▪ ");
+    add_old_name(&label->tail, diff, &diff->pairs[node->pair]);
+}
+
+void diff_show(struct show *show, const struct pair *pair)
+{
+    show->pair = pair;
+    show->pair_label = make_label;
+}
+
+/* ---- title and status ---- */
+
+/* How much a title says of the counts; the next one is for where there is less room. */
+enum title_form {
+    TITLE_WHOLE, /* "122 tensors   = 45 same   ~ 75 changed   0 only in one" */
+    TITLE_BRIEF, /* "= 45 same   ~ 75 changed" */
+    TITLE_SIGNS, /* "= 45   ~ 75   + 1" */
+    TITLE_FORMS
+};
+
+static void add_title_count(struct buf *to, enum title_form form, const char *sign,
+                            uint32_t n, const char *what)
+{
+    if (form == TITLE_SIGNS ? !*sign : !what)
+        return;
+    buf_printf(to, "   %s", sign);
+    text_commas(to, n);
+    if (form != TITLE_SIGNS)
+        buf_printf(to, " %s", what);
+}
+
+static void add_title_counts(struct buf *to, const struct diff *diff,
+                             enum title_form form)
+{
+    const uint32_t *n = diff->total.states;
+    const struct {
+        const char *sign, *what;
+        uint32_t n;
+        bool always;
+    } counts[] = {
+        {"= ", diff->values ? "same" : "alike", count_alike(diff, &diff->total), true},
+        {"~ ", "changed", diff->values ? n[DIFF_CHANGED] : 0, diff->values},
+        {"~ ", "retyped", n[DIFF_RETYPED], false},
+        {"≠ ", "reshaped", n[DIFF_RESHAPED], true},
+        {"⇉ ", "joined or split", n[DIFF_JOINED], false},
+        {"", "only in one", n[DIFF_LEFT] + n[DIFF_RIGHT], true},
+        {"- ", NULL, n[DIFF_LEFT], false},
+        {"+ ", NULL, n[DIFF_RIGHT], false},
+        {"? ", "not compared", diff->values ? n[DIFF_UNREAD] : 0, false},
+        {"→ ", "renamed", diff->total.renamed, false},
+    };
+
+    if (!diff->values)
+        buf_text(to, "   values not compared");
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if (counts[i].n > 0 || (counts[i].always && form == TITLE_WHOLE))
+            add_title_count(to, form, counts[i].sign, counts[i].n, counts[i].what);
+}
+
+static void write_title(struct buf *to, const struct diff *diff, enum title_form form)
+{
+    buf_clear(to);
+    buf_char(to, ' ');
+    escape_terminal(to, diff_file(diff, false));
+    buf_text(to, " ⇄ ");
+    escape_terminal(to, diff_file(diff, true));
+    if (form == TITLE_WHOLE) {
+        buf_text(to, "   ");
+        text_plural(to, diff->total.tensors, "tensor", "tensors");
+    }
+    add_title_counts(to, diff, form);
+}
+
+void diff_title(struct lines *to, const struct diff *diff, unsigned width)
+{
+    bool equal = diff_equal(diff);
+    const char *verdict = !diff->complete ? "STOPPED"
+                          : !equal        ? "DIFFERENT"
+                          : diff->values  ? "EQUAL"
+                                          : "ALIKE";
+    size_t room = width > strlen(verdict) + 2 ? width - strlen(verdict) - 2 : 0;
+    struct buf left = BUF_INIT, text = BUF_INIT;
+
+    for (int form = TITLE_WHOLE; form < TITLE_FORMS; form++) {
+        write_title(&left, diff, (enum title_form)form);
+        if (text_width(buf_span(&left)) <= room)
+            break;
+    }
+    text_cut(&text, buf_span(&left), room, glyph(GLYPH_ELLIPSIS, false));
+    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+    lines_pad(to, width > strlen(verdict) ? width - strlen(verdict) : 0);
+    if (room > 0)
+        lines_text(to, equal ? COLOUR_GOOD : COLOUR_WARNING, verdict);
+    lines_pad(to, width);
+    lines_end(to);
+    buf_release(&left);
+    buf_release(&text);
+}
+
+void diff_status(struct buf *to, const struct show *show, const struct row *row)
+{
+    const struct diff *diff = diff_of(show);
+    const struct diff_sums *sums = &node_of(show, row)->sums;
+    const struct compared *by = compared_at(diff, row->place);
+    struct buf raw = BUF_INIT;
+
+    if (row->place == 0) {
+        add_root(to, diff);
+    } else {
+        diff_node_name(diff, row->place, &raw);
+        escape_terminal(to, buf_span(&raw));
+    }
+    buf_text(to, "   ");
+    if (node_of(show, row)->pair != DIFF_NONE) {
+        const struct diff_pair *pair = &diff->pairs[node_of(show, row)->pair];
+
+        add_tensor_state(to, pair);
+        if (pair->state == DIFF_RESHAPED || pair->state == DIFF_RETYPED) {
+            buf_char(to, ' ');
+            add_tensor_side(to, diff, pair, false);
+            buf_text(to, " → ");
+            add_tensor_side(to, diff, pair, true);
+        }
+    } else {
+        text_commas(to, count_different(diff, sums));
+        buf_text(to, " of ");
+        text_plural(to, sums->tensors, "tensor differs", "tensors differ");
+        add_facts(to, sums);
+    }
+    if (by && by->different > 0) {
+        buf_text(to, "   rel ");
+        add_relative(to, by);
+        buf_text(to, "   max ");
+        text_real(to, by->max_abs);
+    }
+    buf_release(&raw);
+}
+
+/* Where the largest difference stands. */
+static void add_where(struct buf *to, const struct diff *diff, uint32_t node,
+                      const struct compared *by)
+{
+    const struct diff_node *at = &diff->nodes[node];
+    struct buf raw = BUF_INIT;
+
+    if (at->pair != DIFF_NONE) {
+        uint32_t place = diff->pairs[at->pair].left;
+        const struct tensor *tensor = place_tensor(diff->left, place);
+
+        if (tensor->rank == 0)
+            return;
+        buf_text(to, " at ");
+        text_index(to, tensor_shape(diff->left, tensor), tensor->rank, by->max_at);
+    } else if (at->sums.max_pair != DIFF_NONE && at->sums.max_abs == by->max_abs) {
+        diff_pair_name(diff, at->sums.max_pair, &raw);
+        buf_text(to, " in ");
+        escape_terminal(to, buf_span(&raw));
+    }
+    buf_release(&raw);
+}
+
+void diff_facts(struct buf *to, const struct show *show, uint32_t node)
+{
+    const struct diff *diff = diff_of(show);
+    const struct compared *by = compared_at(diff, node);
+    struct row row = {.place = node};
+
+    column_figure(to, &diff_columns[0], show, &row);
+    if (by && by->different > 0) {
+        buf_text(to, "   rel Δ ");
+        add_relative(to, by);
+    }
+    if (by && by->max_abs > 0) {
+        buf_text(to, "   max |Δ| ");
+        text_real(to, by->max_abs);
+        add_where(to, diff, node, by);
+    }
+}
+
+/* ---- in short ---- */
+
+/* All that diff_text.c prints as rows: "~ layer4  60 of 60  rel 4.1%". */
+static void add_rows(struct buf *to, const struct diff *diff)
+{
+    struct arena arena;
+    struct diff_rows rows = {.arena = &arena};
+
+    arena_init(&arena, GIB);
+    diff_rows_make(&rows, diff, NULL);
+    for (uint32_t i = 0; i < rows.n; i++) {
+        const struct diff_row *row = &rows.at[i];
+
+        buf_printf(to, "\n%s %.*s", row->sign, STR_ARG(row->what));
+        if (row->amount.len > 0)
+            buf_printf(to, "  %.*s", STR_ARG(row->amount));
+        if (row->rest.len > 0)
+            buf_printf(to, "  %.*s", STR_ARG(row->rest));
+    }
+    arena_release(&arena);
+}
+
+void diff_short(struct buf *to, const struct diff *diff)
+{
+    size_t begin = to->len;
+
+    if (diff_equal(diff)) {
+        diff_same(to, diff);
+        return;
+    }
+    diff_sentence(to, diff);
+    if (to->len == begin)
+        diff_counts(to, diff);
+    add_rows(to, diff);
+}
+
+void diff_short_lines(struct lines *to, struct str text, unsigned width)
+{
+    struct str line;
+    bool first = true;
+
+    while (str_split(&text, '\n', &line)) {
+        lines_text(to, COLOUR_NONE, " ");
+        lines_wrap(to, first ? COLOUR_NONE : COLOUR_DIM, line, width, first ? 1 : 3);
+        first = false;
+    }
+}

@@ -1,0 +1,45 @@
+/* diff_view.h - two models side by side as a person walks through them: what the rows
+ * of a pair say. A row's place is a node of the pair's diff (study/diff.h), and all of
+ * this is only for a show that has a pair.
+ *
+ *   resnet50.pth ⇄ finetuned.pth   320 tensors   = 129 same   ~ 189 changed   DIFFERENT
+ *   name                tensors that differ            left        right    rel Δ   max
+ * |Δ| ▾ (both)         ~  191 of 320                    25.6M        23.5M ├   conv1 =
+ * 0 of 1 ├ ▸ layer4       ~  60 of 60                                            4.1%
+ * 0.01718
+ */
+#ifndef COMPARE_DIFF_VIEW_H
+#define COMPARE_DIFF_VIEW_H
+
+#include "base/buf.h"
+#include "rows/labels.h"
+#include "study/diff.h"
+#include "text/lines.h"
+
+/* The columns of a pair's rows, in place of labels.h's table: always all of them, in
+ * this order. Their ranks say which go first where there is little room. */
+extern const struct column diff_columns[];
+extern const size_t n_diff_columns;
+
+/* From now on it shows these two models (NULL: one again). */
+void diff_show(struct show *show, const struct pair *pair);
+
+/* "=" nothing differs, "~" values do, "≠" shapes, "+" and "-" only on one side, "→"
+ * only names, "⇉" fused or split, "?" could not be compared. */
+const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour);
+
+/* The title line, exactly `width` wide, and the left part of the status line. */
+void diff_title(struct lines *to, const struct diff *diff, unsigned width);
+void diff_status(struct buf *to, const struct show *show, const struct row *row);
+
+/* What differs at a node, in a line: "~  all values   rel Δ 4.1%   max |Δ| 0.01718 at
+ * [3, 5]"; of a module's, in which tensor. */
+void diff_facts(struct buf *to, const struct show *show, uint32_t node);
+
+/* What happened, in short: a sentence or two; below it, one line each, all that the
+ * differences come to: names that changed by rule, plain values, classes. */
+void diff_short(struct buf *to, const struct diff *diff);
+/* The same on lines of at most `width`. */
+void diff_short_lines(struct lines *to, struct str text, unsigned width);
+
+#endif

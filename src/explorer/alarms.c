@@ -1,0 +1,378 @@
+/* What `!` goes through. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "explorer/alarms_in.h"
+#include "rows/value_text.h"
+#include "text/text.h"
+
+#define MOST_ALARMS 10000u
+
+static int add(struct explorer *explorer, enum severity severity, uint64_t time,
+               uint32_t place, const char *text)
+{
+    struct alarms *alarms = &explorer->alarms;
+
+    if (alarms->n == MOST_ALARMS)
+        return 0;
+    if (!text || arena_room(&explorer->alarm_arena, &alarms->at, alarms->n,
+                            &alarms->room, sizeof *alarms->at) < 0)
+        return -1;
+    alarms->at[alarms->n] =
+        (struct alarm){.severity = severity,
+                       .order = alarms->n,
+                       .time = time,
+                       .place = place == FINDING_NOWHERE ? 0 : place,
+                       .text = text};
+    alarms->n++;
+    return 0;
+}
+
+/* Text of ours, kept as long as the list. */
+static const char *keep(struct explorer *explorer, struct buf *text)
+{
+    const char *kept = arena_str(&explorer->alarm_arena, buf_span(text)).at;
+
+    buf_release(text);
+    return kept;
+}
+
+static int add_findings(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+
+    for (uint32_t i = 0; i < model->n_findings; i++) {
+        const struct finding *finding = &model->findings[i];
+        struct buf text = BUF_INIT;
+
+        if (finding->severity == SEVERITY_NOTE)
+            continue;
+        escape_terminal(&text, str_of(finding->text));
+        if (add(explorer, finding->severity, 0, finding->place, keep(explorer, &text)) <
+            0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What a load would run, or needs. */
+struct uses {
+    uint8_t *trusts;    /* by string id of a global's name: enum trust */
+    const char **texts; /* by global; NULL: none of it was told yet */
+    bool any[TRUST_DANGER + 1];
+};
+
+static int uses_init(struct uses *uses, const struct show *show, struct arena *arena)
+{
+    const struct pickle_log *log = &show->model->pickle;
+
+    *uses = (struct uses){0};
+    uses->trusts =
+        arena_array(arena, (size_t)show->model->strings.n + 1, sizeof *uses->trusts);
+    uses->texts = arena_array(arena, (size_t)log->n_globals + 1, sizeof *uses->texts);
+    if (!uses->trusts || !uses->texts)
+        return -1;
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        uint32_t name = log->globals[i].name;
+        enum trust trust = name ? show_trust(show, name) : TRUST_KNOWN;
+
+        uses->trusts[name] = (uint8_t)trust;
+        uses->any[trust] = true;
+    }
+    return 0;
+}
+
+static int add_use(struct explorer *explorer, struct uses *uses, uint32_t global,
+                   enum trust trust, uint32_t place)
+{
+    const struct model *model = explorer->show.model;
+    bool danger = trust == TRUST_DANGER;
+    struct buf text = BUF_INIT;
+
+    if (!uses->texts[global]) {
+        buf_text(&text, danger ? "a load would run " : "needs the code of ");
+        escape_terminal(&text, model_string(model, model->pickle.globals[global].name));
+        uses->texts[global] = keep(explorer, &text);
+    }
+    return add(explorer, danger ? SEVERITY_ALARM : SEVERITY_WARNING, 0, place,
+               uses->texts[global]);
+}
+
+/* The global that what stands here is made by: the string id of its name, or 0. */
+static uint32_t maker_of(const struct model *model, uint32_t place)
+{
+    const struct object *object;
+    const struct value *value;
+
+    if (model->kind[place] == PLACE_VALUE) {
+        value = value_at(&model->values, model->object[place]);
+        return value->kind == VALUE_CALL || value->kind == VALUE_OBJECT ||
+                       value->kind == VALUE_GLOBAL
+                   ? value->text
+                   : 0;
+    }
+    if (model->kind[place] == PLACE_TENSOR)
+        return 0;
+    object = place_object(model, place);
+    return object && object->class_id != NO_CLASS && !object->guessed
+               ? model->classes[object->class_id].name
+               : 0;
+}
+
+/* Those that are judged so, where they stand in the tree. */
+static int add_uses_of(struct explorer *explorer, struct uses *uses, enum trust trust)
+{
+    const struct show *show = &explorer->show;
+    uint32_t global;
+
+    for (uint32_t p = 0; p < show->model->n_places; p++) {
+        uint32_t maker = maker_of(show->model, p);
+
+        if (uses->trusts[maker] == trust && map_find(&show->globals, maker, &global) &&
+            add_use(explorer, uses, global, trust, p) < 0)
+            return -1;
+        if (explorer->alarms.n == MOST_ALARMS)
+            break;
+    }
+    return 0;
+}
+
+/* What a load would run, the worst first: there may be too many to keep. What stands
+ * nowhere in the tree is told at the root. */
+static int add_uses(struct explorer *explorer)
+{
+    const struct show *show = &explorer->show;
+    const struct pickle_log *log = &show->model->pickle;
+    static const enum trust told[] = {TRUST_DANGER, TRUST_UNKNOWN};
+    struct uses uses;
+
+    if (show->session->verdict.verdict == VERDICT_SAFE || log->n_globals == 0)
+        return 0;
+    if (uses_init(&uses, show, &explorer->alarm_arena) < 0)
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(told); i++)
+        if (uses.any[told[i]] && add_uses_of(explorer, &uses, told[i]) < 0)
+            return -1;
+    for (uint32_t i = 0; i < log->n_globals; i++) {
+        enum trust trust = verdict_judge(show->model, &show->session->verdict, i, NULL);
+
+        if (trust == TRUST_KNOWN || uses.texts[i] ||
+            model_string(show->model, log->globals[i].name).len == 0)
+            continue;
+        if (add_use(explorer, &uses, i, trust, FINDING_NOWHERE) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* When the newest call of a place began: producers and what raised are in its order. */
+static int add_run(struct explorer *explorer)
+{
+    const struct activities *all = explorer->show.activity;
+    const struct run *run = explorer->session->run;
+
+    for (uint32_t p = 0; all && p < all->n; p++) {
+        const struct activity *at = &all->at[p];
+        uint32_t call = p == all->first_producer ? all->producing_call : at->newest;
+        struct buf text = BUF_INIT;
+
+        if (!(at->flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)))
+            continue;
+        run_place(&text, &explorer->show, p);
+        if (at->flags & ACTIVITY_RAISED)
+            buf_text(&text, " raised an exception");
+        else if (p == all->first_producer)
+            buf_printf(&text, " made the first %s", at->nan > 0 ? "NaN" : "Inf");
+        else
+            buf_printf(&text, " made %s", at->nan > 0 ? "NaN" : "Inf");
+        if (add(explorer, SEVERITY_ALARM,
+                call == RUN_NONE ? UINT64_MAX : run->calls[call].start_ns, p,
+                keep(explorer, &text)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- Tensors that were measured meanwhile */
+
+static int add_spoilt(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+
+    for (uint32_t i = 0; i < model->n_tensors; i++) {
+        struct buf text = BUF_INIT;
+        const struct stats *stats;
+
+        if (model->tensors[i].place == NO_PLACE || !measured_spoilt(explorer, i))
+            continue;
+        stats = session_known(explorer->session, i);
+        run_place(&text, &explorer->show, model->tensors[i].place);
+        buf_text(&text, " has ");
+        run_not_finite(&text, stats->nan, stats->pos_inf + stats->neg_inf);
+        if (add(explorer, SEVERITY_ALARM, UINT64_MAX, model->tensors[i].place,
+                keep(explorer, &text)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- All of them */
+
+static int compare(const void *a, const void *b)
+{
+    const struct alarm *x = a, *y = b;
+
+    if (x->severity != y->severity)
+        return x->severity > y->severity ? -1 : 1;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Several of one text at one place are one. */
+static void drop_doubles(struct alarms *alarms)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < alarms->n; i++)
+        if (n == 0 || alarms->at[n - 1].place != alarms->at[i].place ||
+            strcmp(alarms->at[n - 1].text, alarms->at[i].text) != 0)
+            alarms->at[n++] = alarms->at[i];
+    alarms->n = n;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct alarm_place *x = a, *y = b;
+
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->severity > y->severity ? -1 : x->severity < y->severity;
+}
+
+static int add_place(struct explorer *explorer, uint32_t place, enum severity severity)
+{
+    struct alarms *alarms = &explorer->alarms;
+
+    if (arena_room(&explorer->alarm_arena, &alarms->places, alarms->n_places,
+                   &alarms->places_room, sizeof *alarms->places) < 0)
+        return -1;
+    alarms->places[alarms->n_places++] = (struct alarm_place){place, severity};
+    return 0;
+}
+
+/* Where the gutter has a mark. A tied tensor is told once and marked everywhere. */
+static int list_places(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    struct alarms *alarms = &explorer->alarms;
+
+    for (uint32_t i = 0; i < alarms->n; i++) {
+        uint32_t place = alarms->at[i].place;
+        bool tensor = model->kind[place] == PLACE_TENSOR;
+
+        do {
+            if (add_place(explorer, place, alarms->at[i].severity) < 0)
+                return -1;
+            place = tensor ? tensor_next_place(model, place) : NO_PLACE;
+        } while (place != NO_PLACE);
+    }
+    if (alarms->n_places > 0)
+        qsort(alarms->places, alarms->n_places, sizeof *alarms->places, compare_places);
+    return 0;
+}
+
+const struct alarm_place *alarms_at(const struct alarms *alarms, uint32_t place,
+                                    uint32_t end)
+{
+    uint32_t low = 0, high = alarms->n_places;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (alarms->places[middle].place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < alarms->n_places && alarms->places[low].place < end
+               ? &alarms->places[low]
+               : NULL;
+}
+
+int alarms_find(struct explorer *explorer, struct err *err)
+{
+    struct alarms *alarms = &explorer->alarms;
+
+    /* The lists so far may be borrowed, as explorer_again() has them. */
+    arena_release(&explorer->alarm_arena);
+    *alarms = (struct alarms){0};
+    measured_below(&alarms->measured, explorer, 0);
+    if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0 ||
+        add_spoilt(explorer) < 0)
+        goto fail;
+    if (alarms->n > 0)
+        qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
+    drop_doubles(alarms);
+    if (list_places(explorer) == 0)
+        return 0;
+
+fail:
+    alarms->n = alarms->n_places = 0;
+    return arena_err(&explorer->alarm_arena, "the list of alarms", err);
+}
+
+void alarms_refresh(struct explorer *explorer)
+{
+    struct alarms *alarms = &explorer->alarms;
+    uint32_t next = alarms->next;
+    struct measured now;
+
+    if (explorer->pair)
+        return;
+    measured_below(&now, explorer, 0);
+    if (now.spoilt != alarms->measured.spoilt) {
+        alarms_find(explorer, NULL);
+        /* Whoever goes through them goes on; new ones come in the order of the tree. */
+        alarms->next = next < alarms->n ? next : 0;
+    }
+    alarms->measured = now;
+}
+
+static void say_none(struct explorer *explorer)
+{
+    struct buf values = BUF_INIT;
+
+    measured_text(&values, explorer, &explorer->alarms.measured);
+    explorer_say(explorer, "no findings%s%s", values.len > 0 ? "   values: " : "",
+                 buf_cstr(&values));
+    buf_release(&values);
+}
+
+bool explorer_next_alarm(struct explorer *explorer)
+{
+    struct alarms *alarms = &explorer->alarms;
+    const struct alarm *alarm;
+
+    if (explorer->pair) {
+        explorer_say(explorer, "not available in a diff; q leads back to one file");
+        return false;
+    }
+    alarms_refresh(explorer);
+    if (alarms->n == 0) {
+        say_none(explorer);
+        return false;
+    }
+    alarm = &alarms->at[alarms->next];
+    alarms->next = (alarms->next + 1) % alarms->n;
+    browse_go(explorer->browse, alarm->place);
+    if (panels[PANEL_DETAILS])
+        explorer->panels[PANEL_DETAILS].open = true;
+    explorer_say(explorer, "%s %s   %u of %u",
+                 alarm->severity == SEVERITY_ALARM ? "✗" : "!", alarm->text,
+                 alarms->next == 0 ? alarms->n : alarms->next, alarms->n);
+    return true;
+}

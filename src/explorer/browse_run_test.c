@@ -1,0 +1,69 @@
+#include "base/test.h"
+#include "explorer/browse.h"
+#include "run/sample_run.h"
+
+struct recorded {
+    struct session *session;
+    struct show show;
+    struct arena arena;
+    struct browse *b;
+    struct buf text;
+};
+
+static void begin_recorded(struct recorded *r)
+{
+    *r = (struct recorded){.session = session_of_run(sample_run(2), NULL)};
+    CHECK(r->session);
+    arena_init(&r->arena, 0);
+    CHECK(show_init(&r->show, r->session, &r->arena, NULL) == 0);
+    r->b = browse_new(&r->show, NULL);
+    CHECK(r->b);
+}
+
+static void end_recorded(struct recorded *r)
+{
+    browse_free(r->b);
+    arena_release(&r->arena);
+    session_close(r->session);
+    buf_release(&r->text);
+}
+
+static const char *names(struct recorded *r)
+{
+    buf_clear(&r->text);
+    for (uint32_t i = 1; i < browse_rows(r->b)->n; i++) {
+        buf_str(&r->text,
+                place_name(r->show.model, rows_at(browse_rows(r->b), i).place));
+        buf_char(&r->text, ' ');
+    }
+    return buf_cstr(&r->text);
+}
+
+TEST(what_a_recording_tells_is_sorted_by_and_what_it_does_not_comes_last)
+{
+    struct recorded r;
+    uint64_t first, second;
+
+    begin_recorded(&r);
+    CHECK_STR(names(&r), "a list tail ");
+    CHECK(browse_fold(r.b, FOLD_ALL));
+    CHECK_STR(names(&r), "a list 0 act 1 tail ");
+    CHECK(browse_sort(r.b, SORT_NAME, true));
+    CHECK_STR(names(&r), "tail list 1 0 act a ");
+    CHECK(browse_sort(r.b, SORT_CALLS, false));
+    CHECK_STR(names(&r), "a list 0 act 1 tail ");
+    CHECK(browse_sort(r.b, SORT_TIME, true)); /* list and tail were not called */
+    first = r.show.activity->at[place_find(r.show.model, STR("list.0"))].total_ns;
+    second = r.show.activity->at[place_find(r.show.model, STR("list.1"))].total_ns;
+    CHECK_STR(names(&r), second == 0 || first <= second ? "a list 0 act 1 tail "
+                                                        : "a list 1 0 act tail ");
+    CHECK(browse_sort(r.b, SORT_TIME, false));
+    CHECK_STR(names(&r), second == 0 || first >= second ? "a list 0 act 1 tail "
+                                                        : "a list 1 0 act tail ");
+    CHECK(browse_sort(r.b, SORT_GRAD, true));
+    CHECK_STR(names(&r), "a list 0 act 1 tail ");
+    CHECK(browse_sort(r.b, SORT_NAN, false));
+    CHECK(browse_sort(r.b, SORT_ZEROS, false));
+    CHECK(!browse_sort(r.b, SORT_DELTA, false));
+    end_recorded(&r);
+}

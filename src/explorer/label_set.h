@@ -1,0 +1,57 @@
+/* label_set.h - which labels are on, in which order: the columns of the terminal's tree
+ * and what the label panel (L) switches. labels.h is THE TABLE of what they say. */
+#ifndef EXPLORER_LABEL_SET_H
+#define EXPLORER_LABEL_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "rows/rows.h"
+#include "rows/show.h"
+#include "text/lines.h"
+
+#define LABELS_MOST 48
+
+struct label_set {
+    uint8_t order[LABELS_MOST]; /* indices in the table of labels */
+    bool on[LABELS_MOST];       /* by index in that table */
+    bool last[LABELS_MOST];     /* what was on when a group was switched off */
+    uint8_t n;
+    bool flowing;            /* A: RP's texts instead of aligned columns */
+    bool asked[LABELS_MOST]; /* switched on by a person: these have room first */
+    bool chosen; /* somebody chose: until then little room shows a few of them */
+    /* How wide a column was that has no width of its own; it gets no narrower while a
+     * person scrolls. */
+    uint8_t widest[LABELS_MOST];
+};
+
+/* As at first: alignment, count, share with bar, memory, total time, name, type,
+ * arguments. */
+void label_set_init(struct label_set *set, const struct show *show);
+
+/* A group of labels by its key: t b(=m) p d f r. Any on: all off; else those that were
+ * on last (first time: all). */
+void label_set_group(struct label_set *set, char key);
+/* Why such a key can do nothing here, for the status line; NULL: it can. */
+const char *label_group_why(const struct show *show, char key);
+void label_set_toggle(struct label_set *set, uint32_t at); /* by position in order */
+void label_set_move(struct label_set *set, uint32_t from, uint32_t to);
+
+/* "name,type,args,params": in order, for --labels and back; "flowing" among them: not
+ * aligned. ERR_USAGE names the nearest. */
+bool label_is_on(const struct label_set *set, const char *id);
+int label_set_parse(struct label_set *set, struct str list, struct err *err);
+void label_set_text(const struct label_set *set, struct buf *to);
+
+/* The label panel: one line for each, in order, with what it says of a row. */
+void label_set_lines(struct lines *to, const struct label_set *set,
+                     const struct show *show, const struct row *row, unsigned width);
+/* What stands in place of those from `first` on, where they do not fit:
+ * "▾ 13 more: FLOPs, average own time, output mean …". */
+void label_set_more(struct lines *to, const struct label_set *set, uint32_t first,
+                    unsigned width);
+
+#endif

@@ -1,0 +1,362 @@
+/* The reading side: what options say becomes a view. */
+#include "explorer/link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "compare/diff_text.h"
+#include "explorer/browse_in.h"
+#include "text/nearest.h"
+
+/* ---- orders ---- */
+
+static const struct sort_name {
+    const char *word, *about;
+} sort_names_table[SORT_COUNT] = {
+    [SORT_MODEL] = {"model", "as in the model"},
+    [SORT_NAME] = {"name", "by name, as people count"},
+    [SORT_PARAMS] = {"params", "biggest first by parameters"},
+    [SORT_BYTES] = {"memory", "biggest first by memory"},
+    [SORT_TIME] = {"time", "slowest first, inclusive"},
+    [SORT_SELF] = {"self", "slowest first, own time"},
+    [SORT_FLOPS] = {"flops", "most FLOPs first"},
+    [SORT_CALLS] = {"calls", "most calls first"},
+    [SORT_GRAD] = {"grad", "largest gradient first"},
+    [SORT_ZEROS] = {"zeros", "most zeros first"},
+    [SORT_NAN] = {"nan", "most NaN first"},
+    [SORT_DELTA] = {"delta", "largest rel Δ first"},
+};
+
+const char *sort_word(enum rows_sort sort)
+{
+    return sort_names_table[sort].word;
+}
+
+const char *sort_about(enum rows_sort sort)
+{
+    return sort_names_table[sort].about;
+}
+
+int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err)
+{
+    char text[32];
+    const char *nearest;
+
+    if (str_is_word(word, "bytes"))
+        word = STR("memory");
+    for (int i = 0; i < SORT_COUNT; i++)
+        if (sort_names_table[i].word && str_is_word(word, sort_names_table[i].word)) {
+            *ret_sort = (enum rows_sort)i;
+            return 0;
+        }
+    snprintf(text, sizeof text, "%.*s", STR_ARG(word));
+    nearest =
+        text_nearest(text, sort_names_table, SORT_COUNT, sizeof sort_names_table[0]);
+    return err_set(
+        err, ERR_USAGE,
+        "there is no order \"%s\"%s%s%s there are name, params, memory, time, "
+        "self, flops, calls, grad, zeros, nan, model",
+        text, nearest ? "; did you mean " : "", nearest ? nearest : "",
+        nearest ? "?" : ";");
+}
+
+/* ---- names ---- */
+
+static int find_node(const struct diff *diff, struct str name, uint32_t *ret_node,
+                     struct err *err)
+{
+    struct buf path = BUF_INIT;
+    uint32_t found = DIFF_NONE, ends = DIFF_NONE, n_ends = 0;
+
+    for (uint32_t i = 0; i < diff->n_nodes && found == DIFF_NONE; i++) {
+        buf_clear(&path);
+        diff_node_name(diff, i, &path);
+        if (str_eq(buf_span(&path), name)) {
+            found = i;
+        } else if (name.len > 0 && str_ends(buf_span(&path), name) &&
+                   path.at[path.len - name.len - 1] == '.') {
+            ends = i;
+            n_ends++;
+        }
+    }
+    buf_release(&path);
+    if (found == DIFF_NONE && n_ends == 1)
+        found = ends;
+    if (found == DIFF_NONE)
+        return err_set(err, ERR_NOT_FOUND, "neither model has \"%.*s\"",
+                       STR_ARG(str_head(name, 80)));
+    *ret_node = found;
+    return 0;
+}
+
+int link_find(const struct explorer *explorer, struct str name, uint32_t *ret_place,
+              struct err *err)
+{
+    if (explorer->pair)
+        return find_node(&explorer->pair->diff, name, ret_place, err);
+    return session_find(explorer->session, name, ret_place, err);
+}
+
+/* The next name of a list; a comma of its own has a backslash before it. */
+static bool next_name(const char **rest, struct buf *name)
+{
+    const char *at = *rest;
+
+    buf_clear(name);
+    if (*at == '\0')
+        return false;
+    for (; *at && *at != ','; at++) {
+        if (at[0] == '\\' && at[1] == ',')
+            at++;
+        buf_char(name, *at);
+    }
+    *rest = *at ? at + 1 : at;
+    return true;
+}
+
+/* Places that were named: those that are open, or that are only to be seen. */
+struct named {
+    uint32_t *at, n, room;
+};
+
+static int name_place(struct named *named, uint32_t place, struct arena *arena,
+                      struct err *err)
+{
+    if (arena_room(arena, &named->at, named->n, &named->room, sizeof *named->at) < 0)
+        return arena_err(arena, "the list of names", err);
+    named->at[named->n++] = place;
+    return 0;
+}
+
+static int apply_open(const char *names, struct explorer *explorer, struct err *err)
+{
+    struct named open = {0}, seen = {0};
+    struct buf name = BUF_INIT;
+    struct arena arena;
+    int status = 0;
+
+    arena_init(&arena, GIB);
+    while (status == 0 && next_name(&names, &name)) {
+        bool only = name.len > 1 && name.at[0] == '+';
+        uint32_t place;
+
+        status = link_find(explorer, str_from(buf_span(&name), only), &place, err);
+        if (status == 0)
+            status = name_place(only ? &seen : &open, place, &arena, err);
+    }
+    if (status == 0) {
+        browse_set_open(explorer->browse, open.at, open.n);
+        for (uint32_t i = 0; i < seen.n; i++)
+            browse_reveal(explorer->browse, seen.at[i]);
+        if (seen.n > 0)
+            browse_remake(explorer->browse);
+    }
+    arena_release(&arena);
+    buf_release(&name);
+    return status;
+}
+
+/* ---- the tree ---- */
+
+static int apply_order(const struct link *link, struct explorer *explorer,
+                       struct err *err)
+{
+    struct browse *browse = explorer->browse;
+    enum rows_sort sort = browse_view(browse)->sort;
+
+    if (link->flat && *link->flat && !str_is_word(str_of(link->flat), "tensors") &&
+        !str_is_word(str_of(link->flat), "leaves"))
+        return err_set(err, ERR_USAGE, "--flat=%s: leaves or tensors", link->flat);
+    if (link->sort && sort_by_word(str_of(link->sort), &sort, err) < 0)
+        return -1;
+    if (link->expand && !browse_view(browse)->no_runs)
+        browse_runs(browse);
+    if (link->hide_equal && !browse_view(browse)->changed)
+        browse_hide_equal(browse);
+    if (link->flat)
+        browse_flat(browse, str_is_word(str_of(link->flat), "tensors") ? FLAT_TENSORS
+                                                                       : FLAT_LEAVES);
+    if ((link->sort || link->reverse) && !browse_sort(browse, sort, link->reverse) &&
+        browse_message(browse).len > 0)
+        return err_set(err, ERR_USAGE, "%.*s", STR_ARG(browse_message(browse)));
+    return 0;
+}
+
+static int apply_tree(const struct link *link, struct explorer *explorer,
+                      struct err *err)
+{
+    struct browse *browse = explorer->browse;
+    uint32_t place;
+
+    if (apply_order(link, explorer, err) < 0)
+        return -1;
+    if (link->depth != ALL_ROWS)
+        browse_depth(browse, link->depth);
+    if (link->open && apply_open(link->open, explorer, err) < 0)
+        return -1;
+    if (link->filter && browse_search(browse, str_of(link->filter), err) < 0)
+        return -1;
+    if (link->mark && browse_filtering(browse))
+        browse_only_matches(browse);
+    if (!link->at)
+        return 0;
+    if (link_find(explorer, str_of(link->at), &place, err) < 0)
+        return -1;
+    browse_go(browse, place);
+    return 0;
+}
+
+/* ---- the panels ---- */
+
+static bool read_number(const char *text, uint32_t *ret_number)
+{
+    uint64_t value;
+
+    if (!str_to_u64(str_of(text), &value) || value == 0 || value > UINT32_MAX)
+        return false;
+    *ret_number = (uint32_t)value - 1;
+    return true;
+}
+
+/* *ret_last is the last panel named; the focus has that or, behind it, the tree. */
+static int apply_panels(const char *list, struct explorer *explorer,
+                        enum panel_number *ret_last, struct link_screen *screen,
+                        struct err *err)
+{
+    struct str rest = str_of(list), word;
+
+    for (int i = 0; i < PANEL_COUNT; i++)
+        explorer->panels[i].open = false;
+    while (rest.len > 0 && str_split(&rest, ',', &word)) {
+        const struct panel *panel = panel_find(str_trim(word));
+
+        if (panel) {
+            explorer->panels[panel->number].open = true;
+            *ret_last = (enum panel_number)panel->number;
+            screen->focus = panel->number;
+        } else if (str_is(str_trim(word), "L")) {
+            screen->labels = true;
+            screen->focus = PANEL_COUNT;
+        } else if (str_is(str_trim(word), "0")) {
+            screen->focus = PANEL_NONE;
+        } else {
+            return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 7 are",
+                           STR_ARG(str_head(word, 40)));
+        }
+    }
+    return 0;
+}
+
+static int apply_state(const struct link *link, struct panel_state *state,
+                       struct err *err)
+{
+    if (link->view && !read_number(link->view, &state->view))
+        return err_set(err, ERR_USAGE, "--view %s: a number from 1", link->view);
+    if (link->log)
+        state->log = true;
+    if (link->left)
+        state->left = true;
+    if (link->slice && strlen(link->slice) >= sizeof state->slice)
+        return err_set(err, ERR_USAGE, "--slice: \"%.40s…\" is too long", link->slice);
+    if (link->slice)
+        memcpy(state->slice, link->slice, strlen(link->slice) + 1);
+    return 0;
+}
+
+/* ---- the screen ---- */
+
+void link_screen_init(struct link_screen *screen, const struct explorer *explorer)
+{
+    /* What is said of two models lies below their wide columns. */
+    bool pair = explorer->pair != NULL;
+
+    *screen = (struct link_screen){.share = 45, .height = pair ? 6 : 8, .below = pair};
+}
+
+/* "60%,12": either, or both. */
+static int apply_size(const char *text, struct link_screen *screen, struct err *err)
+{
+    struct str rest = str_of(text), word;
+    uint64_t n;
+
+    while (rest.len > 0 && str_split(&rest, ',', &word)) {
+        bool share = str_ends(word, STR("%"));
+
+        if (!str_to_u64(str_head(word, word.len - share), &n) ||
+            n < (share ? LINK_SHARE_LEAST : 3) || n > (share ? LINK_SHARE_MOST : 1000))
+            return err_set(err, ERR_USAGE,
+                           "--size %.40s: percent beside the tree, 20%% to 80%%, or "
+                           "rows below it, from 3",
+                           text);
+        *(share ? &screen->share : &screen->height) = (unsigned)n;
+    }
+    return 0;
+}
+
+static int apply_screen(const struct link *link, struct explorer *explorer,
+                        struct link_screen *screen, struct err *err)
+{
+    uint64_t bins;
+
+    if (link->layout && !str_is_word(str_of(link->layout), "right") &&
+        !str_is_word(str_of(link->layout), "below"))
+        return err_set(err, ERR_USAGE, "--layout %.40s: right or below", link->layout);
+    if (link->layout)
+        screen->below = str_is_word(str_of(link->layout), "below");
+    if (link->size && apply_size(link->size, screen, err) < 0)
+        return -1;
+    if (link->hist &&
+        (!str_to_u64(str_of(link->hist), &bins) || bins == 0 || bins > EXPLORER_BINS))
+        return err_set(err, ERR_USAGE, "--hist %.40s: a number of steps, 1 to %d",
+                       link->hist, EXPLORER_BINS);
+    if (link->hist)
+        explorer_set_bins(explorer, (uint32_t)bins);
+    if (link->zoom)
+        screen->zoom = true;
+    return 0;
+}
+
+int link_apply(const struct link *link, struct explorer *explorer,
+               struct link_screen *ret_screen, struct err *err)
+{
+    enum panel_number last = PANEL_NONE;
+    struct link_screen screen;
+
+    link_screen_init(&screen, explorer);
+    if (apply_tree(link, explorer, err) < 0)
+        return -1;
+    if (link->labels &&
+        label_set_parse(&explorer->labels, str_of(link->labels), err) < 0)
+        return -1;
+    if (link->panel && apply_panels(link->panel, explorer, &last, &screen, err) < 0)
+        return -1;
+    /* What is said of a panel that is not named is meant for the statistics, which
+     * have views and slices, or for the only one there is. */
+    for (int i = 0; i < PANEL_COUNT && last == PANEL_NONE; i++)
+        if (explorer->panels[i].open)
+            last = (enum panel_number)i;
+    if (!link->panel && link->slice)
+        last = PANEL_STATISTICS;
+    if (apply_state(link, &explorer->panels[last], err) < 0)
+        return -1;
+    if (link->slice && !link->panel) {
+        explorer->panels[last].open = true;
+        screen.focus = last;
+    }
+    if (link->call && !read_number(link->call, &explorer->call))
+        return err_set(err, ERR_USAGE, "--call %s: a number from 1", link->call);
+    if (apply_screen(link, explorer, &screen, err) < 0)
+        return -1;
+    *ret_screen = screen;
+    return 0;
+}
+
+bool link_is_empty(const struct link *link)
+{
+    return !link->at && !link->open && link->depth == ALL_ROWS && !link->flat &&
+           !link->labels && !link->sort && !link->reverse && !link->expand &&
+           !link->hide_equal && !link->filter && !link->panel && !link->view &&
+           !link->log && !link->slice && !link->call && !link->zoom && !link->mark &&
+           !link->left && !link->hist && !link->layout && !link->size;
+}

@@ -1,0 +1,234 @@
+#include "explorer/link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "rows/sample_rows.h"
+#include "session/sample_session.h"
+#include "study/diff_sample.h"
+
+static struct sample sample;
+static struct explorer explorer;
+static struct buf line;
+
+/* Two blocks of two layers, a head, a name that shells would take apart. */
+static void begin(void)
+{
+    sample_begin(&sample, "models/net.pth");
+    for (int i = 0; i < 2; i++) {
+        uint32_t block = sample_module(&sample, 0, i ? "layer2" : "layer1",
+                                       "torch.nn.modules.container.Sequential", "");
+        uint32_t conv = sample_module(&sample, block, "0",
+                                      "torch.nn.modules.conv.Conv2d", "in_channels=3");
+
+        sample_tensor(&sample, conv, "weight", i ? "4 3" : "8 3");
+        sample_module(&sample, block, "1", "torch.nn.modules.activation.ReLU", "");
+    }
+    sample_tensor(
+        &sample,
+        sample_module(&sample, 0, "it's, odd", "torch.nn.modules.linear.Linear", ""),
+        "weight", "2 2");
+    sample_finish(&sample);
+    CHECK(explorer_begin(&explorer, sample.session, NULL, false, NULL) == 0);
+}
+
+static void end(void)
+{
+    explorer_end(&explorer);
+    sample_release(&sample);
+    buf_release(&line);
+}
+
+static struct link_screen apply(struct explorer *to, const char *options)
+{
+    struct link link = LINK_INIT;
+    char *words = strdup(options);
+    struct link_screen screen = {0};
+    struct err err = {0};
+
+    link_words(&link, words);
+    if (link_apply(&link, to, &screen, &err) < 0)
+        CHECK_STR(err.text, "");
+    free(words);
+    return screen;
+}
+
+/* Apply options to a first opening, write them, and see that they give the same view
+ * once more; the options as they are written. */
+static const char *round_trip(const char *options)
+{
+    struct explorer again;
+    struct buf second = BUF_INIT;
+    struct link_screen screen, other;
+
+    explorer_end(&explorer);
+    CHECK(explorer_begin(&explorer, sample.session, NULL, false, NULL) == 0);
+    screen = apply(&explorer, options);
+    buf_clear(&line);
+    link_options(&line, &explorer, &screen);
+
+    CHECK(explorer_begin(&again, sample.session, NULL, false, NULL) == 0);
+    other = apply(&again, buf_cstr(&line));
+    CHECK_INT(other.focus, screen.focus);
+    CHECK_INT(again.bins, explorer.bins);
+    CHECK_INT(browse_rows(again.browse)->n, browse_rows(explorer.browse)->n);
+    CHECK_INT(browse_place(again.browse), browse_place(explorer.browse));
+    for (uint32_t i = 0; i < browse_rows(again.browse)->n; i++)
+        CHECK_INT(browse_rows(again.browse)->cells[i].place,
+                  browse_rows(explorer.browse)->cells[i].place);
+    for (int i = 0; i < PANEL_COUNT; i++) {
+        CHECK_INT(again.panels[i].open, explorer.panels[i].open);
+        CHECK_INT(again.panels[i].view, explorer.panels[i].view);
+        CHECK_STR(again.panels[i].slice, explorer.panels[i].slice);
+    }
+    CHECK_INT(again.call, explorer.call);
+    link_options(&second, &again, &other);
+    CHECK_STR(buf_cstr(&second), buf_cstr(&line));
+    buf_release(&second);
+    explorer_end(&again);
+    return buf_cstr(&line);
+}
+
+TEST(a_view_is_a_command_and_gives_the_view_again)
+{
+    begin();
+    CHECK_STR(round_trip(""), "");
+    CHECK_STR(round_trip("--at layer1"), " --at layer1");
+    CHECK_STR(round_trip("--at layer2.0"), " --at layer2.0");
+    CHECK_STR(round_trip("--depth 2"), " --depth 2");
+    CHECK_STR(round_trip("--depth 0"), " --depth 0");
+    CHECK_STR(round_trip("--depth 2 --at layer1.1"), " --at layer1.1 --depth 2");
+    CHECK_STR(round_trip("--open layer1.0,layer2"), " --open layer1.0,layer2");
+    CHECK_STR(round_trip("--sort params --reverse"), " --sort params --reverse");
+    CHECK_STR(round_trip("--flat"), " --flat");
+    CHECK_STR(round_trip("--flat=tensors --sort memory"),
+              " --flat=tensors --sort memory");
+    CHECK_STR(round_trip("--filter '/[12]/' --at layer2"),
+              " --at layer2 --filter '/[12]/'");
+    end();
+}
+
+TEST(a_run_that_is_shown_one_by_one_is_part_of_a_view)
+{
+    uint32_t list;
+
+    sample_begin(&sample, "chain.pth");
+    list = sample_module(&sample, 0, "h", "torch.nn.modules.container.ModuleList", "");
+    for (int i = 0; i < 12; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "%d", i);
+        sample_tensor(&sample,
+                      sample_module(&sample, list, name,
+                                    "torch.nn.modules.linear.Linear", "in_features=2"),
+                      "weight", "2 2");
+    }
+    sample_module(&sample, 0, "last", "torch.nn.modules.activation.ReLU", "");
+    sample_finish(&sample);
+    CHECK(explorer_begin(&explorer, sample.session, NULL, false, NULL) == 0);
+    CHECK_STR(round_trip("--open h"), " --depth 2");
+    CHECK_INT(browse_rows(explorer.browse)->n, 4);
+    CHECK_STR(round_trip("--expand --open h"), " --depth 2 --expand");
+    CHECK_STR(round_trip("--at h.3"), " --at h.3");
+    CHECK_INT(browse_rows(explorer.browse)->n, 15);
+    CHECK_STR(round_trip("--open h,+h.0"), " --open h,+h.0");
+    CHECK_INT(browse_rows(explorer.browse)->n, 15);
+    CHECK_INT(browse_place(explorer.browse), 0);
+    end();
+}
+
+TEST(panels_and_labels_are_part_of_a_view)
+{
+    begin();
+    CHECK_STR(round_trip("--labels name,params"), " --labels name,params");
+    CHECK_STR(round_trip("--panel 0"), " --panel 0");
+    CHECK_STR(round_trip("--panel 1,0"), "");
+    CHECK_STR(round_trip("--panel 1"), " --panel 1");
+    CHECK_STR(round_trip("--panel 1 --view 2 --zoom"), " --panel 1 --view 2 --zoom");
+    CHECK_STR(round_trip("--panel 1 --slice '83, 220:230'"),
+              " --panel 1 --slice '83, 220:230'");
+    CHECK_STR(round_trip("--call 3"), " --call 3");
+    end();
+}
+
+TEST(all_that_changes_the_screen_is_part_of_a_view)
+{
+    begin();
+    CHECK_STR(round_trip("--filter weight --mark --at layer1"),
+              " --at layer1 --filter weight --mark");
+    CHECK_STR(round_trip("--mark"), "");
+    CHECK_STR(round_trip("--layout below"), " --layout below");
+    CHECK_STR(round_trip("--layout right --size 45%,8"), "");
+    CHECK_STR(round_trip("--size 60%"), " --size 60%");
+    CHECK_STR(round_trip("--size 12"), " --size 12");
+    CHECK_STR(round_trip("--size 12,60%"), " --size 60%,12");
+    CHECK_STR(round_trip("--panel 4 --hist 20"), " --panel 4 --hist 20");
+    CHECK_STR(round_trip("--panel 1,L"), " --panel 1,L");
+    CHECK_STR(round_trip("--panel 1,L,0"), " --panel 1,L,0");
+    end();
+}
+
+TEST(names_of_any_kind_come_through_a_shell)
+{
+    struct link_screen screen;
+
+    begin();
+    CHECK_STR(round_trip("--open 'it'\\''s\\, odd'"), " --open 'it'\\''s\\, odd'");
+    CHECK_STR(round_trip("--at 'it'\\''s, odd'"), " --at 'it'\\''s, odd'");
+    buf_clear(&line);
+    link_screen_init(&screen, &explorer);
+    link_write(&line, &explorer, &screen);
+    CHECK_STR(buf_cstr(&line), "torchoscope models/net.pth --at 'it'\\''s, odd'");
+    end();
+}
+
+TEST(what_makes_no_sense_in_a_link_is_one_sentence)
+{
+    static const struct link wrong[] = {
+        {.at = "nowhere", .depth = ALL_ROWS},    {.sort = "parms", .depth = ALL_ROWS},
+        {.open = "layer1,x", .depth = ALL_ROWS}, {.panel = "9", .depth = ALL_ROWS},
+        {.flat = "x", .depth = ALL_ROWS},        {.view = "0", .depth = ALL_ROWS},
+        {.sort = "time", .depth = ALL_ROWS},     {.filter = "/(/", .depth = ALL_ROWS},
+        {.labels = "poem", .depth = ALL_ROWS},   {.call = "x", .depth = ALL_ROWS},
+        {.layout = "up", .depth = ALL_ROWS},     {.size = "10%", .depth = ALL_ROWS},
+        {.size = "x", .depth = ALL_ROWS},        {.hist = "0", .depth = ALL_ROWS},
+    };
+    struct link_screen screen;
+
+    begin();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct err err = {0};
+
+        CHECK_INT(link_apply(&wrong[i], &explorer, &screen, &err), -1);
+        CHECK(err.code == ERR_USAGE || err.code == ERR_NOT_FOUND);
+        CHECK(err.text[0] && !strchr(err.text, '\n'));
+    }
+    end();
+}
+
+TEST(the_link_of_a_pair_names_both_files)
+{
+    struct diff_wanted wanted = {.values = false};
+    struct pair *pair = pair_of(session_of(diff_sample("a.w 2 1\nb.w 2 2\n"), NULL),
+                                session_of(diff_sample("a.w 3 1\nb.w 2 2\n"), NULL),
+                                &wanted, NULL, NULL);
+    struct link link = LINK_INIT;
+    struct link_screen screen;
+
+    CHECK(pair && explorer_begin(&explorer, pair->right, pair, false, NULL) == 0);
+    link.at = "a.w";
+    link.hide_equal = true;
+    link.panel = "code";
+    link.left = true;
+    CHECK_INT(link_apply(&link, &explorer, &screen, NULL), 0);
+    CHECK(screen.below); /* as two models have it */
+    screen.below = false;
+    link_write(&line, &explorer, &screen);
+    CHECK(strstr(buf_cstr(&line), " --diff "));
+    CHECK(strstr(buf_cstr(&line), " --structure --at a.w --hide-equal --panel 2 --left "
+                                  "--layout right"));
+    explorer_end(&explorer);
+    pair_close(pair);
+    buf_release(&line);
+}

@@ -1,0 +1,353 @@
+/* Panel 2: the source of the selected module's class; beside its lines the shapes that
+ * came out of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "explorer/code_in.h"
+#include "explorer/panels_in.h"
+#include "facts/run_text.h"
+#include "text/text.h"
+
+#define CODE_MEMORY (64 * MIB)
+#define NARROW      90 /* cells under which indentation is halved */
+
+/* What was read of a class, until another is selected. */
+struct own {
+    const struct model *model;
+    uint32_t class_id; /* or NO_CLASS: none yet */
+    struct arena arena;
+    struct code code;
+    const char *why;  /* there is no source */
+    struct code base; /* the forward that it inherits; n is 0: none */
+
+    uint32_t call; /* whose shapes stand beside it, or RUN_NONE */
+    struct code_mark *marks, *base_marks;
+    struct arena marks_arena;
+};
+
+#define BETWEEN 2 /* lines between a class and the forward that it inherits */
+
+/* The module whose code is shown: that of the row, or the one it stands in. */
+static uint32_t module_of(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    uint32_t place = explorer_place(explorer);
+
+    while (place != NO_PLACE && place != 0 &&
+           (model->kind[place] == PLACE_TENSOR || model->kind[place] == PLACE_VALUE))
+        place = model->parent[place];
+    return place;
+}
+
+static const struct object *object_of(struct explorer *explorer)
+{
+    uint32_t place = module_of(explorer);
+
+    return place == NO_PLACE ? NULL : place_object(explorer->show.model, place);
+}
+
+static bool has_class(const struct object *object)
+{
+    return object && object->class_id != NO_CLASS && !object->guessed;
+}
+
+/* --- Reading */
+
+/* The forward that the class inherits, if its own text has none. */
+static void read_base(struct own *own, const struct class_code *code)
+{
+    own->base = (struct code){.name = code->base,
+                              .file = code->base_file,
+                              .first = code->base_line ? code->base_line : 1};
+    if (own->code.forward < own->code.n || code->base_text.len == 0 ||
+        code_split(&own->base, code->base_text, &own->arena) < 0)
+        own->base.n = 0;
+}
+
+static void read_class(struct own *own, const struct model *model, uint32_t class_id)
+{
+    struct class_code code = {.why = NULL};
+    struct err err = {0};
+
+    arena_release(&own->arena);
+    arena_init(&own->arena, CODE_MEMORY);
+    own->model = model;
+    own->class_id = class_id;
+    own->marks = NULL;
+    own->why = NULL;
+    own->code = (struct code){
+        .name = class_short(model_string(model, model->classes[class_id].name)),
+        .first = 1};
+    if (class_code(model, class_id, &own->arena, &code, &err) < 0) {
+        own->why = arena_printf(&own->arena, "%s", err.text);
+        return;
+    }
+    own->code.file = code.file;
+    own->code.first = code.line ? code.line : 1;
+    if (code.text.len == 0)
+        own->why = code.why ? code.why : "its code is not in this file";
+    else if (code_split(&own->code, code.text, &own->arena) < 0)
+        own->why = "its code is too long";
+    read_base(own, &code);
+}
+
+/* The line that is shown first: that which defines forward. */
+static uint32_t first_line(const struct own *own)
+{
+    if (own->code.forward < own->code.n)
+        return own->code.forward;
+    return own->base.n > 0 ? own->code.n + BETWEEN - 1 : 0;
+}
+
+/* What is known of the class of the row; NULL: it has none. Another class is shown from
+ * its forward on. */
+static struct own *own_of(struct explorer *explorer, struct panel_state *state)
+{
+    const struct model *model = explorer->show.model;
+    const struct object *object = object_of(explorer);
+    struct own *own = state->own;
+
+    if (!has_class(object))
+        return NULL;
+    if (!own) {
+        own = state->own = calloc(1, sizeof *own);
+        if (!own)
+            return NULL;
+        own->class_id = NO_CLASS;
+    }
+    if (own->model != model || own->class_id != object->class_id) {
+        read_class(own, model, object->class_id);
+        state->top = state->cursor = first_line(own);
+    }
+    return own;
+}
+
+/* What stands beside the lines of one of the two; NULL: no memory. */
+static struct code_mark *marks_of(struct own *own, const struct code *code,
+                                  struct explorer *explorer)
+{
+    struct code_mark *marks =
+        arena_array(&own->marks_arena, (size_t)code->n + 1, sizeof *marks);
+
+    if (marks && code->n > 0 && own->call != RUN_NONE &&
+        code_marks(marks, code, &explorer->show, own->call, &own->marks_arena) < 0)
+        return NULL;
+    return marks;
+}
+
+static void find_marks(struct own *own, struct explorer *explorer)
+{
+    uint32_t place = module_of(explorer);
+    uint32_t call = explorer_call(explorer, place);
+
+    if (own->marks && own->call == call)
+        return;
+    arena_release(&own->marks_arena);
+    arena_init(&own->marks_arena, CODE_MEMORY);
+    own->call = call;
+    own->marks = marks_of(own, &own->code, explorer);
+    own->base_marks = marks_of(own, &own->base, explorer);
+}
+
+/* --- Lines */
+
+/* Are most lines moved in by multiples of four (texts and long calls need not be)?
+ * Then two are enough. */
+static bool is_by_four(const struct code *code)
+{
+    uint32_t odd = 0;
+
+    for (uint32_t i = 0; i < code->n; i++)
+        odd += code_indent(code->lines[i]) % 4 != 0;
+    return odd <= code->n / 2;
+}
+
+struct drawing {
+    struct lines *to;
+    const struct code *code;
+    const struct code_mark *marks; /* or NULL */
+    unsigned width;
+    int digits; /* of line numbers */
+    bool halved;
+    char quote;
+};
+
+/* Cells that a line takes, without what stands beside it. */
+static size_t line_cells(const struct drawing *d, struct str line)
+{
+    struct buf text = BUF_INIT;
+    size_t cells;
+
+    escape_terminal(&text, line);
+    cells = (size_t)d->digits + 3 + text_width(buf_span(&text));
+    buf_release(&text);
+    return cells;
+}
+
+static void code_line(struct drawing *d, uint32_t i)
+{
+    const struct code_mark *mark = d->marks ? &d->marks[i] : NULL;
+    struct str line = d->code->lines[i];
+    size_t indent = code_indent(line), end = d->width, begin = d->width;
+    size_t margin = mark && mark->text ? text_width(str_of(mark->text)) : 0;
+
+    lines_printf(d->to, COLOUR_DIM, " %*u  ", d->digits, d->code->first + i);
+    if (d->halved && !d->quote)
+        line = str_from(line, indent - indent / 2);
+    /* The shapes have two blanks before and one behind them, where there is room. */
+    if (margin > 0 && margin < d->width) {
+        bool tight = line_cells(d, line) + 2 + margin + 1 > d->width;
+
+        begin = d->width - margin - (tight ? 0 : 1);
+        end = begin > 2 ? begin - (tight ? 1 : 2) : 0;
+    }
+    code_spans(d->to, line, end > lines_width(d->to) ? end - lines_width(d->to) : 0,
+               &d->quote);
+    if (margin > 0 && margin < d->width) {
+        lines_pad(d->to, begin);
+        lines_add(d->to, mark->alarm ? COLOUR_ALARM : COLOUR_NONE,
+                  mark->input ? SPAN_ITALIC : 0, str_of(mark->text));
+    }
+    lines_end(d->to);
+}
+
+static void all_lines(struct lines *to, const struct code *code,
+                      const struct code_mark *marks, unsigned width)
+{
+    struct drawing d = {.to = to, .code = code, .marks = marks, .width = width};
+    char last[16];
+
+    d.digits = snprintf(last, sizeof last, "%u", code->first + code->n);
+    d.halved = width < NARROW && is_by_four(code);
+    for (uint32_t i = 0; i < code->n; i++)
+        code_line(&d, i);
+}
+
+static void add_escaped(struct lines *to, struct str name)
+{
+    struct buf text = BUF_INIT;
+
+    escape_terminal(&text, name);
+    lines_add(to, COLOUR_TYPE, 0, buf_span(&text));
+    buf_release(&text);
+}
+
+static void sentence(struct lines *to, struct str text, unsigned width)
+{
+    lines_text(to, COLOUR_NONE, " ");
+    lines_wrap(to, COLOUR_DIM, text, width, 1);
+}
+
+/* There is no code: what is known instead. */
+static void no_code(struct lines *to, struct explorer *explorer, const struct own *own,
+                    unsigned width)
+{
+    const struct model *model = explorer->show.model;
+    struct buf text = BUF_INIT;
+
+    if (own) {
+        buf_text(&text, "no source: ");
+        escape_terminal(&text, str_of(own->why));
+        sentence(to, buf_span(&text), width);
+        buf_clear(&text);
+        buf_text(&text, "class ");
+        escape_terminal(&text, model_string(model, model->classes[own->class_id].name));
+        sentence(to, buf_span(&text), width);
+    } else if (model->flags[0] & PLACE_STATE_DICT || !model->live) {
+        sentence(to,
+                 STR("no source: not in a state_dict, nor are the classes of its "
+                     "modules"),
+                 width);
+    } else {
+        sentence(to, STR("no source: this is no object of a class"), width);
+    }
+    buf_release(&text);
+}
+
+static void code_lines(struct lines *to, struct explorer *explorer,
+                       struct panel_state *state, const struct panel_room *room)
+{
+    struct own *own = own_of(explorer, state);
+
+    if (!own || own->why) {
+        no_code(to, explorer, own, room->width);
+        return;
+    }
+    find_marks(own, explorer);
+    all_lines(to, &own->code, own->marks, room->width);
+    if (own->base.n == 0)
+        return;
+    lines_end(to);
+    lines_printf(to, COLOUR_DIM, " forward() is inherited from ");
+    add_escaped(to, own->base.name);
+    lines_end(to);
+    all_lines(to, &own->base, own->base_marks, room->width);
+}
+
+/* --- The panel */
+
+/* "models/resnet.py:30 Bottleneck": the end of the path. */
+static void code_subject(struct buf *to, struct explorer *explorer)
+{
+    struct own *own = own_of(explorer, &explorer->panels[PANEL_CODE]);
+    struct str file, folder;
+    ptrdiff_t slash;
+
+    if (!own) {
+        if (explorer_place(explorer) != NO_PLACE)
+            run_place(to, &explorer->show, explorer_place(explorer));
+        return;
+    }
+    file = own->code.file;
+    slash = str_find_last_char(file, '/');
+    if (slash > 0) {
+        folder = str_head(file, (size_t)slash);
+        file = str_from(file, (size_t)(str_find_last_char(folder, '/') + 1));
+    }
+    if (file.len > 0) {
+        escape_terminal(to, file);
+        buf_printf(to, ":%u ", own->code.first);
+    }
+    escape_terminal(to, own->code.name);
+}
+
+static bool code_act(struct explorer *explorer, struct panel_state *state,
+                     enum panel_act act)
+{
+    (void)state;
+    if (act != ACT_PREVIOUS && act != ACT_NEXT)
+        return panel_cannot(explorer, act);
+    return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
+}
+
+static void code_release(struct panel_state *state)
+{
+    struct own *own = state->own;
+
+    if (own) {
+        arena_release(&own->arena);
+        arena_release(&own->marks_arena);
+    }
+    free(own);
+    state->own = NULL;
+}
+
+static const struct panel_hint code_hints[] = {
+    {"previous-call", "next-call", "call"},
+    {"edit", NULL, "editor"},
+    {NULL, NULL, NULL},
+};
+
+const struct panel code_panel = {
+    .number = PANEL_CODE,
+    .id = "code",
+    .title = "Code",
+    .cursor = true,
+    .hints = code_hints,
+    .subject = code_subject,
+    .lines = code_lines,
+    .act = code_act,
+    .release = code_release,
+};

@@ -1,0 +1,45 @@
+/* tree_lines.h - the tree as the terminal shows it: a header and a window of rows, each
+ * exactly as wide as there is room. (textual.h prints whole trees; it measures every
+ * row. Here only those on the screen are looked at.)
+ *
+ *     name                                            params    %              memory
+ *    ▌▾ resnet50.pth: state_dict                       25.6M 100% ██████████   97.7MB
+ *     ├ ▸ conv1: ~conv 7×7, 3→64                        9.4K   0% ▏            36.8KB
+ *
+ * A gutter of one cell, guides of two cells a level, the fold sign, the label, columns.
+ * Columns keep their widths while a person scrolls: those of numbers are fixed, those
+ * of shapes grow with what was shown. */
+#ifndef EXPLORER_TREE_LINES_H
+#define EXPLORER_TREE_LINES_H
+
+#include "explorer/explorer.h"
+#include "text/lines.h"
+
+struct tree_room {
+    unsigned width, height; /* with the header's line */
+    bool no_colour;         /* same class and matches have their gutter signs */
+    bool narrow;            /* the screen has under 100 columns */
+    bool small; /* the screen is under 80×24: if it is narrow, one column of
+                   numbers */
+};
+
+/* height lines, exactly as wide as there is room; a scroll bar is drawn beside them by
+ * who knows where there is a cell for it. The header, rows from browse_top() on, empty
+ * ones. line.target is the row. */
+void tree_lines(struct lines *to, struct explorer *explorer,
+                const struct tree_room *room);
+
+/* Which column's header stands at this cell: its label's id, or NULL. For the mouse. */
+const char *tree_column_at(struct explorer *explorer, const struct tree_room *room,
+                           unsigned cell);
+/* Is this cell of the row's line its fold sign? */
+bool tree_is_arrow(struct explorer *explorer, const struct tree_room *room,
+                   uint32_t row, unsigned cell);
+
+/* The title line and the status line, exactly `width` wide:
+ *     resnet50.pth   torch zip   320 tensors   25.6M params   97.7MB          ✓ SAFE
+ *     layer1.0   Bottleneck   75.0K params          1 of 16 Bottleneck   row 7/29 */
+void title_line(struct lines *to, struct explorer *explorer, unsigned width);
+void status_line(struct lines *to, struct explorer *explorer, unsigned width);
+
+#endif

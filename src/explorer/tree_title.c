@@ -1,0 +1,457 @@
+/* The title line and the status line. */
+#include <string.h>
+
+#include "base/base.h"
+#include "compare/diff_view.h"
+#include "explorer/tree_writer_in.h"
+#include "facts/run_text.h"
+#include "facts/summary.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/width.h"
+
+#define MOST_FACTS   8
+#define MANY_ROWS    1000 /* from here on the position is told in percent too */
+#define NARROW_TITLE 50
+#define NARROW_ALARM 24 /* a title so narrow has room for the verdict alone */
+#define GAP          2  /* cells between what stands left and right */
+
+/* A line with facts on its left, the most important first, and others on its right, the
+ * most important last. */
+struct note {
+    struct buf text;
+    enum colour colour;
+    unsigned keep; /* the lowest goes first */
+};
+struct facts {
+    struct note at[MOST_FACTS];
+    unsigned first, n; /* those that are shown */
+};
+
+static struct buf *fact(struct facts *facts, enum colour colour)
+{
+    struct note *next = &facts->at[facts->n < MOST_FACTS ? facts->n++ : MOST_FACTS - 1];
+
+    next->colour = colour;
+    next->keep = MOST_FACTS - facts->n;
+    buf_clear(&next->text);
+    return &next->text;
+}
+
+/* Take back what turned out to be empty. */
+static void fact_end(struct facts *facts)
+{
+    if (facts->n > 0 && facts->at[facts->n - 1].text.len == 0)
+        facts->n--;
+}
+
+static void facts_release(struct facts *facts)
+{
+    for (unsigned i = 0; i < MOST_FACTS; i++)
+        buf_release(&facts->at[i].text);
+}
+
+static size_t facts_width(const struct facts *facts)
+{
+    size_t sum = 0;
+
+    for (unsigned i = facts->first; i < facts->n; i++)
+        sum += text_width(buf_span(&facts->at[i].text)) + (i > facts->first ? 3 : 0);
+    return sum;
+}
+
+static bool fits(const struct facts *left, const struct facts *right, unsigned width)
+{
+    size_t other = facts_width(right);
+
+    return 1 + facts_width(left) + (other > 0 ? other + GAP : 0) <= width;
+}
+
+static void put_facts(struct lines *to, const struct facts *facts)
+{
+    for (unsigned i = facts->first; i < facts->n; i++) {
+        if (i > facts->first)
+            lines_text(to, COLOUR_NONE, "   ");
+        lines_add(to, facts->at[i].colour, 0, buf_span(&facts->at[i].text));
+    }
+}
+
+/* Cut the first fact on the left, a name or a path, which keeps its end. */
+static void cut_first(struct facts *left, const struct facts *right, unsigned width)
+{
+    struct buf *text = &left->at[0].text, cut = BUF_INIT;
+    size_t other = facts_width(right) + GAP + 1;
+
+    if (left->n == 0)
+        return;
+    text_cut_front(&cut, buf_span(text), width > other ? width - other : 0, "…");
+    buf_clear(text);
+    buf_str(text, buf_span(&cut));
+    buf_release(&cut);
+}
+
+/* Leave out the fact that is missed least; the first stays. */
+static void drop(struct facts *facts)
+{
+    unsigned least = facts->n - 1;
+    struct note note;
+
+    for (unsigned i = 1; i < facts->n; i++)
+        if (facts->at[i].keep < facts->at[least].keep)
+            least = i;
+    note = facts->at[least];
+    for (unsigned i = least; i + 1 < facts->n; i++)
+        facts->at[i] = facts->at[i + 1];
+    facts->at[--facts->n] = note; /* its memory is still to be released */
+}
+
+/* Where there is little room, facts on the left go first, then those on the right up to
+ * an alarm; the last of the right stays. */
+static void write_line(struct lines *to, struct facts *left, struct facts *right,
+                       unsigned width)
+{
+    size_t other;
+
+    while (left->n > 1 && !fits(left, right, width))
+        drop(left);
+    while (right->n > right->first + 1 && !fits(left, right, width) &&
+           (right->at[right->first].colour != COLOUR_ALARM || width < NARROW_ALARM))
+        right->first++;
+    if (!fits(left, right, width))
+        cut_first(left, right, width);
+    lines_text(to, COLOUR_NONE, " ");
+    put_facts(to, left);
+    other = facts_width(right);
+    if (lines_width(to) + other <= width) {
+        lines_pad(to, width - other);
+        put_facts(to, right);
+    }
+    lines_pad(to, width);
+    lines_end(to);
+}
+
+/* --- The title */
+
+/* "25.6M params, all trainable", "2.0M of 25.6M trainable". */
+static void add_params(struct buf *to, const struct counts *counts)
+{
+    bool known = counts->trainable > 0 || counts->frozen > 0;
+    bool whole =
+        counts->trainable == counts->params || counts->frozen == counts->params;
+
+    if (known && !whole) {
+        summary_trainable(to, counts);
+    } else {
+        text_count(to, counts->params);
+        buf_text(to, known ? " params, " : " params");
+        summary_trainable(to, counts);
+    }
+    if (counts->stored > counts->params) {
+        buf_text(to, " (");
+        text_count(to, counts->stored);
+        buf_text(to, " untied)");
+    }
+}
+
+static void add_title_left(struct facts *left, const struct explorer *explorer)
+{
+    const struct show *show = &explorer->show;
+    const struct counts *total = &show->session->total;
+    struct buf *name = fact(left, COLOUR_NONE);
+
+    if (show->model->live && place_class(show->model, 0).len > 0)
+        escape_terminal(name, class_short(place_class(show->model, 0)));
+    else
+        escape_terminal(name, show->file_name);
+    if (show->model->live) {
+        buf_text(name, "  live");
+    } else {
+        escape_terminal(fact(left, COLOUR_NONE), str_of(show->model->format));
+        fact_end(left);
+    }
+    if (!show->activity && !show->model->live)
+        text_plural(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
+    add_params(fact(left, COLOUR_NONE), total);
+    left->at[left->n - 1].keep = MOST_FACTS; /* more than the format */
+    text_bytes(fact(left, COLOUR_NONE), counts_bytes(&show->session->places, 0));
+}
+
+/* "✗ NaN", "✗ raised": what a run met, or what was measured in tensors. */
+static void add_alarm(struct facts *right, const struct explorer *explorer)
+{
+    const struct activities *activity = explorer->show.activity;
+    const struct measured *measured = &explorer->alarms.measured;
+    uint32_t producer = activity ? activity->first_producer : NO_PLACE;
+
+    if (activity && activity->raised != NO_PLACE)
+        buf_text(fact(right, COLOUR_ALARM), "✗ raised");
+    else if (producer != NO_PLACE || measured->spoilt > 0)
+        buf_printf(fact(right, COLOUR_ALARM), "✗ %s",
+                   measured->nan ||
+                           (producer != NO_PLACE && activity->at[producer].nan > 0)
+                       ? "NaN"
+                       : "Inf");
+}
+
+static void add_title_right(struct facts *right, const struct explorer *explorer)
+{
+    const struct show *show = &explorer->show;
+    const struct view *view = browse_view(explorer->browse);
+    enum verdict verdict = show->session->verdict.verdict;
+    bool leaves = view->flat == FLAT_LEAVES;
+
+    if (view->flat != FLAT_NO) {
+        struct buf *text = fact(right, COLOUR_NONE);
+
+        buf_text(text, "flat: ");
+        text_plural(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
+                    leaves ? "leaves" : "tensors");
+    } else if (show->activity && show->activity->total_ns > 0) {
+        buf_text(fact(right, COLOUR_NONE), "forward ");
+        run_time(&right->at[right->n - 1].text, show->activity->total_ns);
+    }
+    add_alarm(right, explorer);
+    if (show->model->partial)
+        buf_text(fact(right, COLOUR_WARNING), "incomplete");
+    if (session_judged(show->session) && !show->model->live)
+        buf_text(fact(right, summary_verdict_colour(verdict)),
+                 summary_verdict_word(verdict));
+}
+
+/* Of the parameters what follows this goes. */
+static void cut_params(struct facts *left, struct str from)
+{
+    for (unsigned i = 1; i < left->n; i++) {
+        ptrdiff_t at = str_find(buf_span(&left->at[i].text), from);
+
+        if (left->at[i].keep == MOST_FACTS && at > 0)
+            left->at[i].text.len = (size_t)at;
+    }
+}
+
+/* Rather than that parameters are left out, they are told in fewer words: "124.4M
+ * params, all trainable (163.0M untied)", without what is in brackets, then the number
+ * alone. */
+static void shorten_params(struct facts *left, const struct facts *right,
+                           unsigned width)
+{
+    static const char *const from[] = {" (", ", all "};
+
+    for (size_t i = 0; i < COUNT_OF(from); i++) {
+        struct facts kept = {.n = 0};
+
+        for (unsigned k = 0; k < left->n; k++)
+            if (k == 0 || left->at[k].keep == MOST_FACTS)
+                kept.at[kept.n++] = left->at[k];
+        if (width < NARROW_TITLE || !fits(&kept, right, width))
+            cut_params(left, str_of(from[i]));
+    }
+}
+
+/* Before facts on the left go, "forward 87.29ms" becomes 87.29ms. */
+static void shorten_time(struct facts *right)
+{
+    struct buf *text = &right->at[0].text;
+
+    if (right->n > 0 && str_starts(buf_span(text), STR("forward "))) {
+        memmove(text->at, text->at + 8, text->len - 8 + 1);
+        text->len -= 8;
+    }
+}
+
+void title_line(struct lines *to, struct explorer *explorer, unsigned width)
+{
+    struct facts left = {.n = 0}, right = {.n = 0};
+
+    if (explorer->show.pair) {
+        diff_title(to, &explorer->show.pair->diff, width);
+        return;
+    }
+    add_title_left(&left, explorer);
+    add_title_right(&right, explorer);
+    if (!fits(&left, &right, width))
+        shorten_time(&right);
+    shorten_params(&left, &right, width);
+    write_line(to, &left, &right, width);
+    facts_release(&left);
+    facts_release(&right);
+}
+
+/* --- The status */
+
+/* "transformer.h.0-11": the full name of a row; of the root that of its file. */
+static void add_path(struct buf *to, const struct label *label)
+{
+    buf_str(to, buf_span(&label->name));
+}
+
+static void add_shapes(struct buf *to, const struct show *show, const struct row *row)
+{
+    struct buf out = BUF_INIT;
+
+    column_figure(to, column_find(STR("in")), show, row);
+    column_figure(&out, column_find(STR("out")), show, row);
+    if (out.len > 0) {
+        buf_text(to, to->len > 0 ? " → " : "");
+        buf_str(to, buf_span(&out));
+    }
+    buf_release(&out);
+}
+
+/* What stands there: "Conv2d(64→64, 3×3)", "12 equal GPT2Block", "global posix.system".
+ */
+static void add_what(struct facts *left, const struct show *show, const struct row *row,
+                     const struct label *label)
+{
+    const struct model *model = show->model;
+    struct buf *what = fact(left, COLOUR_NONE);
+
+    if (row->flags & ROW_RUN && !(row->flags & ROW_PAIRS)) {
+        struct str class_name = class_short(place_class(model, row->place));
+
+        text_commas(what, row->count);
+        buf_text(what, " equal ");
+        escape_terminal(what, class_name.len > 0 ? class_name : STR("modules"));
+    } else if (model->kind[row->place] == PLACE_VALUE && label->sign.len > 0) {
+        const struct value *value = value_at(&model->values, model->object[row->place]);
+
+        buf_text(what, "global ");
+        escape_terminal(what, model_string(model, value->text));
+    } else {
+        buf_str(what, buf_span(&label->type));
+        if (label->args.len > 0 && tree_shows_args(show, row))
+            buf_printf(what, label->brackets ? "(%s)" : " %s", buf_cstr(&label->args));
+    }
+    fact_end(left);
+}
+
+/* Shapes, or its share of the run where shapes are columns. */
+static void add_ran(struct facts *left, const struct explorer *explorer,
+                    const struct row *row)
+{
+    const struct show *show = &explorer->show;
+    bool shapes =
+        label_is_on(&explorer->labels, "in") && label_is_on(&explorer->labels, "out");
+    struct buf *what = fact(left, COLOUR_NONE);
+
+    if (!shapes && browse_view(explorer->browse)->flat == FLAT_NO) {
+        add_shapes(what, show, row);
+    } else if (show->activity->total_ns > 0 && row_run(show, row, RUN_CALLS) > 0) {
+        run_share(what, row_run(show, row, RUN_TOTAL), show->activity->total_ns);
+        buf_text(what, " of run");
+    }
+    fact_end(left);
+}
+
+static void add_status_left(struct facts *left, const struct explorer *explorer,
+                            const struct row *row)
+{
+    const struct show *show = &explorer->show;
+    struct label label = {.ascii = false};
+
+    label_make(&label, show, row, LABEL_PATH);
+    add_path(fact(left, COLOUR_STRONG), &label);
+    if (row->place != 0 && !(row->flags & ROW_MORE)) {
+        add_what(left, show, row, &label);
+        if (row_params(show, row) > 0 && !(row->flags & ROW_RUN)) {
+            struct buf *params = fact(left, COLOUR_NONE);
+
+            text_count(params, row_params(show, row));
+            buf_text(params, " params");
+        }
+        if (show->activity)
+            add_ran(left, explorer, row);
+        if (row->flags & ROW_RUN)
+            buf_text(fact(left, COLOUR_DIM), "X shows them one by one");
+    }
+    label_release(&label);
+}
+
+/* "1 of 16 matches", "3 of 53 Conv2d". */
+static void add_which(struct facts *right, const struct browse *browse,
+                      const struct row *row)
+{
+    struct buf *text = fact(right, COLOUR_NONE);
+    uint32_t which, of;
+    struct str class_name;
+
+    if (browse_filter(browse).len > 0) {
+        text_commas(text, browse_match_number(browse));
+        buf_text(text, " of ");
+        text_plural(text, browse_matches(browse), "match", "matches");
+    } else if (row->place != 0 && !(row->flags & ROW_RUN) &&
+               browse_same(browse, &which, &of, &class_name)) {
+        text_commas(text, which);
+        buf_text(text, " of ");
+        text_commas(text, of);
+        buf_char(text, ' ');
+        escape_terminal(text, class_name);
+    }
+    fact_end(right);
+}
+
+/* "1 finding, ! goes to it", where the row is about one. */
+static void add_findings(struct facts *right, const struct explorer *explorer,
+                         const struct row *row)
+{
+    const struct alarms *alarms = &explorer->alarms;
+    bool here = row->place == 0 && alarms->n > 0;
+    struct buf *text = fact(right, COLOUR_WARNING);
+
+    for (uint32_t i = 0; i < alarms->n && !here; i++)
+        here = alarms->at[i].place == row->place;
+    if (here) {
+        if (alarms->at[0].time > 0)
+            text_plural(text, alarms->n, "alarm", "alarms");
+        else
+            text_plural(text, alarms->n, "finding", "findings");
+        buf_text(text, alarms->n == 1 ? ", ! goes to it" : ", ! goes on");
+    }
+    fact_end(right);
+}
+
+static void add_position(struct facts *right, const struct explorer *explorer,
+                         const struct row *row)
+{
+    uint32_t n = browse_rows(explorer->browse)->n;
+    uint32_t cursor = browse_cursor(explorer->browse) + 1;
+    struct buf *text = fact(right, COLOUR_NONE);
+
+    buf_text(text, "row ");
+    text_commas(text, cursor);
+    buf_char(text, '/');
+    text_commas(text, n);
+    if (row->place == 0 && !explorer->show.pair && !(row->flags & ROW_MORE)) {
+        buf_text(text, " · ");
+        text_plural(text, explorer->show.session->total.modules, "module", "modules");
+    } else if (n >= MANY_ROWS) {
+        buf_text(text, "   ");
+        run_share(text, cursor, n);
+    }
+}
+
+void status_line(struct lines *to, struct explorer *explorer, unsigned width)
+{
+    const struct rows *rows = browse_rows(explorer->browse);
+    uint32_t cursor = browse_cursor(explorer->browse);
+    struct facts left = {.n = 0}, right = {.n = 0};
+
+    if (explorer->message.len > 0) {
+        text_cut(fact(&left, COLOUR_NONE), buf_span(&explorer->message),
+                 width > 2 ? width - 2 : 0, "…");
+    } else if (cursor < rows->n) {
+        struct row row = rows_at(rows, cursor);
+
+        if (explorer->show.pair)
+            diff_status(fact(&left, COLOUR_NONE), &explorer->show, &row);
+        else
+            add_status_left(&left, explorer, &row);
+        add_which(&right, explorer->browse, &row);
+        if (!explorer->show.pair)
+            add_findings(&right, explorer, &row);
+        add_position(&right, explorer, &row);
+    }
+    write_line(to, &left, &right, width);
+    facts_release(&left);
+    facts_release(&right);
+}

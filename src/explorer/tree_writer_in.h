@@ -1,0 +1,55 @@
+/* tree_writer_in.h - one line of the terminal's tree while it is being written:
+ * tree_lines.c has the lines and their columns, tree_label.c what stands before them.
+ */
+#ifndef EXPLORER_TREE_WRITER_IN_H
+#define EXPLORER_TREE_WRITER_IN_H
+
+#include "explorer/tree_columns_in.h"
+#include "rows/search.h"
+
+#define MOST_HITS 16
+
+struct tree_writer {
+    struct lines *to;
+    struct explorer *explorer;
+    const struct tree_room *room;
+    struct tree_layout layout;
+    struct search *search; /* NULL: nothing is searched for */
+    struct label label;
+    struct label_parts parts;
+    struct hit { /* letters in parts.text that were searched for */
+        size_t begin, end;
+    } hits[MOST_HITS];
+    unsigned n_hits;
+    struct buf cell, cut, path;
+    size_t ends[LABELS_MOST]; /* of the row's texts, one behind the other in `cell` */
+    struct figure figures[LABELS_MOST]; /* of the row, without their texts */
+    unsigned used;                      /* cells of the line so far */
+    bool ascii, tree;                   /* not a flat list */
+};
+
+/* How a row looks as a whole. */
+struct tree_look {
+    bool cursor, same, frozen;
+};
+
+/* Are a module's arguments worth their room? Those of a user's own class that has
+ * modules below it are attributes, which a panel shows. */
+bool tree_shows_args(const struct show *show, const struct row *row);
+
+void tree_put(struct tree_writer *w, enum colour colour, unsigned flags,
+              struct str text);
+void tree_pad(struct tree_writer *w, unsigned cells);
+
+/* The guides and the sign before a row's name; the cells of the guides. */
+void tree_put_guides(struct tree_writer *w, const struct row *row);
+unsigned tree_guides(const struct tree_writer *w, const struct row *row);
+void tree_put_sign(struct tree_writer *w, const struct row *row);
+/* The label that label_make() made, on at most `cells`; the same among the texts of
+ * the flowing form. */
+void tree_put_label(struct tree_writer *w, const struct row *row, struct tree_look look,
+                    size_t cells);
+void tree_put_flowing(struct tree_writer *w, const struct row *row,
+                      struct tree_look look, size_t cells);
+
+#endif

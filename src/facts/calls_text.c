@@ -1,0 +1,351 @@
+#include "facts/calls_text.h"
+
+#include "facts/run_text.h"
+#include "facts/statistics.h"
+#include "text/text.h"
+
+#define PATH_CELLS  10 /* at least; wider for names, up to */
+#define PATH_MOST   28
+#define MOST_SHAPES 3 /* of merged calls */
+#define SHAPE_CELLS 16
+
+/* ---- a value ---- */
+
+static void add_number(struct buf *to, const char *name, double value)
+{
+    buf_printf(to, "  %s ", name);
+    text_real_long(to, value);
+}
+
+static void add_stats(struct buf *to, const struct stats *stats)
+{
+    if (stats_finite(stats) > 0) {
+        buf_text(to, "  min ");
+        statistics_extreme(to, stats, false);
+        buf_text(to, "  max ");
+        statistics_extreme(to, stats, true);
+        add_number(to, "mean", stats->mean);
+        if (stats_finite(stats) > 1)
+            add_number(to, "std", stats_std(stats));
+    }
+    if (stats->nan + stats->pos_inf + stats->neg_inf > 0) {
+        buf_text(to, "  ");
+        run_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
+    }
+}
+
+/* What is out of the ordinary about a value. */
+static void add_remarks(struct buf *to, const struct run *run, const struct run_io *io,
+                        const struct run_value *value)
+{
+    struct str device = run->n_devices > value->device
+                            ? run_string(run, run->devices[value->device])
+                            : STR("");
+
+    if (device.len > 0 && !str_is(device, "cpu")) {
+        buf_text(to, "  ");
+        escape_terminal(to, device);
+    }
+    if (value->class_name) {
+        buf_text(to, "  ");
+        escape_terminal(to, run_string(run, value->class_name));
+    }
+    if (value->flags & RUN_SAMPLED)
+        buf_text(to, "  (1 of 8 blocks)");
+    if (value->flags & RUN_PARAMETER)
+        buf_text(to, "  a parameter");
+    if (value->kept != RUN_NONE)
+        buf_text(to, "  kept");
+    if (io->flags & RUN_IO_REPLACED)
+        buf_text(to, "  overwritten in place");
+    if (io->flags & RUN_IO_SUMMED)
+        buf_text(to, "  a sum over equal arguments");
+}
+
+static const char *const kind_labels[] = {"  in", "  out", "  grad out", "  grad in"};
+
+static void add_path(struct buf *to, const struct run *run, uint32_t path, size_t cells)
+{
+    struct buf cell = BUF_INIT;
+
+    escape_terminal(&cell, run_string(run, path));
+    text_pad(to, buf_span(&cell), cells);
+    buf_char(to, ' ');
+    buf_release(&cell);
+}
+
+static enum colour stats_role(const struct run *run, uint32_t stats)
+{
+    return stats != RUN_NONE &&
+                   stats_finite(&run->stats[stats]) < run->stats[stats].count
+               ? COLOUR_ALARM
+               : COLOUR_NONE;
+}
+
+/* "  in  x  1×64×56×56  float32  min -2.1  max 3.0  mean 0.01  std 1.2" */
+static void value_fact(struct facts *to, const struct run *run, const struct run_io *io,
+                       size_t path_cells, bool before)
+{
+    const char *label = kind_labels[io->kind & 3];
+    const struct run_value *value;
+    struct buf cell = BUF_INIT;
+
+    add_path(&to->text, run, io->path, path_cells);
+    if (io->value == RUN_NONE) {
+        buf_text(&to->text, "no tensor");
+        fact_end(to, label, COLOUR_NONE);
+        return;
+    }
+    value = &run->values[io->value];
+    run_shape(&cell, run, io->value);
+    text_pad(&to->text, buf_span(&cell), SHAPE_CELLS);
+    buf_printf(&to->text, " %s", dtype_name(value->dtype));
+    if (before) {
+        buf_text(&to->text, "  the same as above");
+    } else if (value->stats != RUN_NONE) {
+        add_stats(&to->text, &run->stats[value->stats]);
+    } else if (value->why) {
+        buf_text(&to->text, "  ");
+        escape_terminal(&to->text, run_string(run, value->why));
+    }
+    add_remarks(&to->text, run, io, value);
+    fact_end(to, label, before ? COLOUR_NONE : stats_role(run, value->stats));
+    buf_release(&cell);
+}
+
+/* ---- a call ---- */
+
+static void add_time(struct buf *to, const char *name, uint64_t ns)
+{
+    if (ns < 1000)
+        return;
+    buf_printf(to, "  %s", name);
+    run_time(to, ns);
+}
+
+static void add_flags(struct buf *to, unsigned flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } names[] = {
+        {RUN_RECOMPUTED, "recomputed"},
+        {RUN_COMPILED, "compiled"},
+        {RUN_FUSED, "fused"},
+        {RUN_SCRIPTED, "scripted"},
+        {RUN_AUTOCAST, "autocast"},
+        {RUN_DIRECT, "forward() called directly"},
+        {RUN_BACKWARD_GAP, "backward time not known"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (flags & names[i].flag)
+            buf_printf(to, "  %s", names[i].name);
+}
+
+#define MOST_BEFORE 64 /* ios that are looked at; more have their numbers repeated */
+
+/* Does a line above show the same value? Lines are in the order of kinds. */
+static bool shown_before(const struct run *run, const struct run_call *call, uint32_t i)
+{
+    uint32_t end = call->n_ios < MOST_BEFORE ? call->n_ios : MOST_BEFORE;
+
+    for (uint32_t k = call->ios; k < call->ios + end; k++)
+        if (run->ios[k].value == run->ios[i].value &&
+            (run->ios[k].kind < run->ios[i].kind ||
+             (run->ios[k].kind == run->ios[i].kind && k < i)))
+            return true;
+    return false;
+}
+
+/* So that shapes stand below each other. */
+static size_t path_cells(const struct run *run, const struct run_call *call)
+{
+    size_t most = PATH_CELLS;
+    struct buf cell = BUF_INIT;
+
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
+        size_t cells;
+
+        buf_clear(&cell);
+        escape_terminal(&cell, run_string(run, run->ios[i].path));
+        cells = text_width(buf_span(&cell));
+        if (cells > most)
+            most = cells;
+    }
+    buf_release(&cell);
+    return most < PATH_MOST ? most : PATH_MOST;
+}
+
+/* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. */
+static void call_facts(struct facts *to, const struct run *run, uint32_t c)
+{
+    const struct run_call *call = &run->calls[c];
+    size_t cells = path_cells(run, call);
+    struct buf *text = &to->text;
+
+    buf_text(text, "call ");
+    text_commas(text, (uint64_t)call->number + 1);
+    if (call->line) {
+        buf_text(text, " (");
+        escape_terminal(text, run_string(run, call->line));
+        buf_char(text, ')');
+    }
+    add_time(text, "", run_inclusive(call));
+    if (call->children_ns > 0)
+        add_time(text, "self ", run_exclusive(call));
+    add_time(text, "backward ", call->backward_ns);
+    add_time(text, "device ", call->device_ns);
+    buf_text(text, call->flags & RUN_TRAINING ? "  train" : "  eval");
+    add_flags(text, call->flags);
+    fact_end(to, NULL, COLOUR_NONE);
+    for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
+        for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
+            if (run->ios[i].kind == kind)
+                value_fact(to, run, &run->ios[i], cells, shown_before(run, call, i));
+    if (!(call->flags & RUN_RAISED))
+        return;
+    buf_text(text, "  ✗ ");
+    if (call->error) {
+        buf_text(text, "raised ");
+        escape_terminal(text, run_string(run, call->error));
+    } else {
+        buf_text(text, "did not come back");
+    }
+    fact_end(to, NULL, COLOUR_ALARM);
+}
+
+/* ---- merged calls ---- */
+
+/* "  in  x  4×2, 8×2  min 0  max 3  mean 1  std 1", of all of them together */
+static void merged_fact(struct facts *to, const struct run *run,
+                        const struct run_merged_io *io, size_t cells)
+{
+    const int64_t *shape = run->dims + io->shapes;
+    struct buf cell = BUF_INIT;
+
+    add_path(&to->text, run, io->path, cells);
+    for (uint32_t i = 0; i < io->n_shapes; i++, shape += 1 + shape[0]) {
+        buf_text(&cell, i > 0 ? ", " : "");
+        if (i == MOST_SHAPES) {
+            buf_text(&cell, "…");
+            break;
+        }
+        text_shape(&cell, shape + 1, (int)shape[0]);
+        buf_text(&cell, shape[0] == 0 ? "scalar" : "");
+    }
+    if (io->n_shapes == 0)
+        buf_text(&cell, "no tensor");
+    text_pad(&to->text, buf_span(&cell), io->stats == RUN_NONE ? 0 : SHAPE_CELLS);
+    if (io->stats != RUN_NONE)
+        add_stats(&to->text, &run->stats[io->stats]);
+    fact_end(to, kind_labels[io->kind & 3], stats_role(run, io->stats));
+    buf_release(&cell);
+}
+
+/* "236 calls are merged, 27.47μs to 8.16ms each", then their values. */
+static void merged_facts(struct facts *to, const struct run *run,
+                         const struct run_merged *merged)
+{
+    size_t cells = merged->newest < run->n_calls
+                       ? path_cells(run, &run->calls[merged->newest])
+                       : PATH_CELLS;
+
+    text_plural(&to->text, merged->calls, "call is", "calls are");
+    buf_text(&to->text, " merged");
+    if (merged->most_ns >= 1000) {
+        buf_text(&to->text, ", ");
+        run_time(&to->text, merged->least_ns);
+        buf_text(&to->text, " to ");
+        run_time(&to->text, merged->most_ns);
+        buf_text(&to->text, " each");
+    }
+    fact_end(to, NULL, COLOUR_NONE);
+    for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
+        for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++)
+            if (run->merged_ios[i].kind == kind)
+                merged_fact(to, run, &run->merged_ios[i], cells);
+}
+
+/* ---- all calls ---- */
+
+/* "3 calls, 8.37ms in all, 2.79ms each; 8.37ms by itself, 2% of run" */
+static void title_fact(struct facts *facts, const struct show *show, uint32_t place)
+{
+    const struct activity *at = &show->activity->at[place];
+    struct buf *to = &facts->text;
+
+    text_plural(to, at->calls, "call", "calls");
+    buf_text(to, ", ");
+    text_time(to, (double)at->total_ns / 1e9);
+    if (at->calls > 1) {
+        buf_text(to, " in all, ");
+        text_time(to, (double)at->total_ns / at->calls / 1e9);
+        buf_text(to, " each");
+    }
+    buf_text(to, "; ");
+    text_time(to, (double)at->self_ns / 1e9);
+    buf_text(to, " by itself");
+    if (show->activity->total_ns > 0) {
+        buf_text(to, ", ");
+        run_share(to, at->self_ns, show->activity->total_ns);
+        buf_text(to, " of run");
+    }
+    fact_end(facts, NULL, COLOUR_NONE);
+}
+
+bool calls_none(struct buf *to, const struct show *show, uint32_t place)
+{
+    const struct activity *at = &show->activity->at[place];
+    const struct object *object = place_object(show->model, place);
+
+    if (at->flags & ACTIVITY_NOT_REACHED) {
+        buf_text(to, "not reached: an exception came first");
+    } else if (at->flags & ACTIVITY_CONTAINER) {
+        buf_text(to, "has no forward of its own");
+    } else if (at->gap != RUN_NONE) {
+        const struct run_gap *gap = &show->session->run->gaps[at->gap];
+
+        escape_terminal(to, run_string(show->session->run, gap->text));
+    } else if (show->model->flags[place] & PLACE_AGAIN && object) {
+        buf_text(to, "its calls stand at ");
+        run_place(to, show, object->place);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void calls_facts(struct facts *to, const struct show *show, uint32_t place,
+                 uint32_t most)
+{
+    struct run *run = show->session->run;
+    const struct activity *at = &show->activity->at[place];
+    const struct run_merged *merged;
+    uint32_t shown = 0, more, c;
+
+    if (at->calls == 0) {
+        calls_none(&to->text, show, place);
+        fact_end(to, NULL, COLOUR_NONE);
+        return;
+    }
+    title_fact(to, show, place);
+    for (c = run_first_call(run, show->model->object[place]);
+         c != RUN_NONE && shown + 1 < most; c = run_next_call(run, c)) {
+        if (run->calls[c].place != place || c == at->newest)
+            continue;
+        call_facts(to, run, c);
+        shown++;
+    }
+    merged = run_merged_with(run, at->newest);
+    more = at->calls - shown - (merged ? merged->calls : 1);
+    if (more > 0) {
+        buf_text(&to->text, "… ");
+        text_commas(&to->text, more);
+        buf_text(&to->text, " more");
+        fact_end(to, NULL, COLOUR_NONE);
+    }
+    if (merged)
+        merged_facts(to, run, merged);
+    call_facts(to, run, at->newest);
+}

@@ -1,0 +1,474 @@
+#include "facts/details.h"
+
+#include "rows/labels.h"
+#include "rows/value_text.h"
+#include "text/text.h"
+
+#define VALUE_BYTES_SHOWN 4000u    /* of a value among others */
+#define MOST_TIES         100u     /* other places of a tensor */
+#define VALUE_WHOLE       1000000u /* of a value by itself */
+
+static void add_path(struct buf *to, const struct model *model, uint32_t place)
+{
+    struct buf path = BUF_INIT;
+
+    place_path(model, place, &path);
+    escape_terminal(to, buf_span(&path));
+    buf_release(&path);
+}
+
+static void text_fact(struct facts *to, const char *label, struct str text)
+{
+    escape_terminal(&to->text, text);
+    fact_end(to, label, COLOUR_NONE);
+}
+
+static void value_fact(struct facts *to, const char *label, const struct model *model,
+                       uint32_t value)
+{
+    if (value == VALUE_ID_NONE)
+        return;
+    value_show(&to->text, model, value, VALUE_BYTES_SHOWN);
+    fact_end(to, label, COLOUR_NONE);
+}
+
+/* ---- a tensor ---- */
+
+static void memory_fact(struct facts *to, const struct model *model,
+                        const struct tensor *tensor)
+{
+    const struct storage *storage;
+    char text[STORAGE_NAME_MAX];
+    struct str name;
+
+    if (tensor->layout != LAYOUT_STRIDED || tensor->storage == NO_STORAGE)
+        return;
+    storage = &model->storages[tensor->storage];
+    for (int i = 0; i < tensor->rank; i++)
+        buf_printf(&to->text, "%s%lld", i == 0 ? "[" : ", ",
+                   (long long)tensor_strides(model, tensor)[i]);
+    buf_text(&to->text, tensor->rank > 0 ? "]" : "[]");
+    buf_printf(&to->text, "  offset %llu  storage ",
+               (unsigned long long)tensor->offset);
+    name = storage_name(model, storage, text);
+    if (name.len > 0)
+        escape_terminal(&to->text, name);
+    else
+        buf_printf(&to->text, "%u", tensor->storage);
+    buf_text(&to->text, ", ");
+    text_bytes(&to->text, storage->bytes);
+    fact_end(to, "strides", COLOUR_NONE);
+}
+
+/* The first place of a tensor is where it is counted, so the others are tied to it. */
+static void ties_facts(struct facts *to, const struct model *model, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+    uint32_t p = tensor->place, n = 0;
+
+    for (; p != NO_PLACE && n < MOST_TIES; p = tensor_next_place(model, p)) {
+        if (p == place)
+            continue;
+        buf_text(&to->text, p == tensor->place ? "to " : "also ");
+        add_path(&to->text, model, p);
+        fact_end(to, n++ == 0 ? "tied" : "", COLOUR_NONE)->target = p;
+    }
+    if (tensor->places > n + 1) {
+        buf_text(&to->text, "… ");
+        text_commas(&to->text, tensor->places - n - 1);
+        buf_text(&to->text, " more");
+        fact_end(to, "", COLOUR_NONE);
+    }
+}
+
+static void parts_facts(struct facts *to, const struct model *model, uint32_t place)
+{
+    uint32_t part;
+
+    for (part = place_first(model, place); part != NO_PLACE;
+         part = place_next(model, part)) {
+        const struct tensor *tensor;
+
+        if (model->kind[part] != PLACE_TENSOR)
+            continue;
+        tensor = place_tensor(model, part);
+        add_path(&to->text, model, part);
+        buf_text(&to->text, "  ");
+        text_shape(&to->text, tensor_shape(model, tensor), tensor->rank);
+        buf_printf(&to->text, " %s", dtype_name(tensor->dtype));
+        fact_end(to, "part", COLOUR_NONE)->target = part;
+    }
+}
+
+static void role_fact(struct facts *to, const struct tensor *tensor)
+{
+    static const char *const roles[] = {"parameter", "buffer", "optimizer state",
+                                        "plain tensor"};
+
+    buf_text(&to->text, roles[tensor->role & 3]);
+    if (tensor->flags & TENSOR_ROLE_GUESSED)
+        buf_text(&to->text, ", told by name");
+    if (tensor->flags & TENSOR_GRAD_KNOWN)
+        buf_text(&to->text,
+                 tensor->flags & TENSOR_GRAD ? ", requires grad" : ", no grad");
+    fact_end(to, "role", COLOUR_NONE);
+}
+
+/* Views that torch only marks: what is stored is not what is meant. */
+static const char *lazy_name(const struct tensor *tensor)
+{
+    switch (tensor->flags & (TENSOR_CONJ | TENSOR_NEG)) {
+    case TENSOR_CONJ:
+        return "the conjugate of what is stored";
+    case TENSOR_NEG:
+        return "the negative of what is stored";
+    case TENSOR_CONJ | TENSOR_NEG:
+        return "the negative conjugate of what is stored";
+    default:
+        return "";
+    }
+}
+
+void details_tensor(struct facts *to, const struct show *show, uint32_t place, bool all)
+{
+    static const char *const layouts[] = {"",
+                                          "sparse, COO",
+                                          "sparse, CSR",
+                                          "sparse, CSC",
+                                          "sparse, BSR",
+                                          "sparse, BSC",
+                                          "nested",
+                                          "wrapped: its values are its parts"};
+    const struct model *model = show->model;
+    const struct tensor *tensor = place_tensor(model, place);
+    struct str device = tensor_device(model, tensor);
+
+    if (all)
+        role_fact(to, tensor);
+    if (all || !tensor_contiguous(model, tensor))
+        memory_fact(to, model, tensor);
+    text_fact(to, "layout", str_of(layouts[tensor->layout & 7]));
+    text_fact(to, "meant", str_of(lazy_name(tensor)));
+    if (all || (device.len > 0 && !str_is(device, "cpu")))
+        text_fact(to, show->activity ? "device" : "saved from", device);
+    if (tensor->class_id != NO_CLASS && all)
+        text_fact(to, "class",
+                  model_string(model, model->classes[tensor->class_id].name));
+    if (model->n_files > 1 && tensor->storage != NO_STORAGE &&
+        model->storages[tensor->storage].file < model->n_files)
+        text_fact(to, "in",
+                  model_string(
+                      model, model->files[model->storages[tensor->storage].file].name));
+    value_fact(to, "more", model, tensor->extra);
+    ties_facts(to, model, place);
+    parts_facts(to, model, place);
+}
+
+/* ---- a module or group ---- */
+
+/* Its label, as in the tree: "conv1  Conv2d(3→64, 7×7)". */
+static void title_label(struct buf *to, const struct show *show, uint32_t place,
+                        bool named)
+{
+    struct row row = {.place = place, .count = 1, .above = NO_ROW};
+    struct label label = {0};
+
+    label_make(&label, show, &row, LABEL_PATH);
+    buf_clear(&label.sign);
+    buf_clear(&label.tail); /* is a fact of its own */
+    if (!named)
+        buf_clear(&label.name);
+    label.joint = named ? "  " : "";
+    label.always = false;
+    label_write(to, &label, 0);
+    label_release(&label);
+}
+
+/* "25,557,032 params  97.7MB". In brackets is what is counted elsewhere; what can
+ * have no numbers has none. */
+static void title_numbers(struct facts *facts, const struct show *show, uint32_t place)
+{
+    const struct place_counts *places = &show->session->places;
+    uint64_t params = counts_params(places, place), bytes = counts_bytes(places, place);
+    uint64_t tied_params = show->tied_params ? show->tied_params[place] : 0;
+    uint64_t tied_bytes = show->tied_bytes ? show->tied_bytes[place] : 0;
+    struct buf *to = &facts->text;
+    bool module = show->model->kind[place] == PLACE_MODULE;
+
+    if (params == 0 && tied_params > 0) {
+        buf_text(to, fact_is_empty(facts) ? "(" : "  (");
+        text_commas(to, tied_params);
+        buf_text(to, " params)");
+    } else if (params > 0 || module) {
+        buf_text(to, fact_is_empty(facts) ? "" : "  ");
+        text_commas(to, params);
+        buf_text(to, " params");
+    }
+    if (bytes == 0 && tied_bytes > 0) {
+        buf_text(to, fact_is_empty(facts) ? "(" : "  (");
+        text_bytes(to, tied_bytes);
+        buf_char(to, ')');
+    } else if (bytes > 0 || module) {
+        buf_text(to, fact_is_empty(facts) ? "" : "  ");
+        text_bytes(to, bytes);
+    }
+}
+
+/* A class that the title tells in full: dict, list. */
+static bool is_builtin(struct str class_name)
+{
+    return str_find_char(class_name, '.') < 0;
+}
+
+static void class_facts(struct facts *to, const struct model *model,
+                        const struct object *object)
+{
+    const struct class_info *info = &model->classes[object->class_id];
+    const uint32_t *bases;
+
+    if (!is_builtin(model_string(model, info->name)))
+        text_fact(to, "class", model_string(model, info->name));
+    if (value_at(&model->values, info->bases)->kind != VALUE_LIST)
+        return;
+    bases = value_items(&model->values, info->bases);
+    for (uint32_t i = 0; i < value_at(&model->values, info->bases)->n; i++) {
+        buf_text(&to->text, i > 0 ? ", " : "");
+        escape_terminal(&to->text, value_text(&model->values, bases[i]));
+    }
+    fact_end(to, "bases", COLOUR_NONE);
+}
+
+static bool is_empty_value(const struct model *model, uint32_t value)
+{
+    return value == VALUE_ID_NONE || value_at(&model->values, value)->n == 0;
+}
+
+static void object_facts(struct facts *to, const struct show *show, uint32_t place,
+                         const struct object *object)
+{
+    const struct model *model = show->model;
+    const struct class_info *info =
+        object->class_id == NO_CLASS ? NULL : &model->classes[object->class_id];
+
+    if (info && !object->guessed)
+        class_facts(to, model, object);
+    if (model->flags[place] & PLACE_AGAIN) {
+        add_path(&to->text, model, object->place);
+        fact_end(to, "same as", COLOUR_NONE)->target = object->place;
+    }
+    if (!object->guessed && !is_empty_value(model, object->args))
+        value_fact(to, "arguments", model, object->args);
+    if (object->training >= 0)
+        text_fact(to, "training", object->training ? STR("True") : STR("False"));
+    value_fact(to, "hooks", model, object->hooks);
+    if (object->version) {
+        buf_printf(&to->text, "%u", object->version);
+        fact_end(to, "version", COLOUR_NONE);
+    }
+    value_fact(to, "hidden", model, object->hidden);
+    if (info && info->file) {
+        escape_terminal(&to->text, model_string(model, info->file));
+        if (info->line)
+            buf_printf(&to->text, ":%u", info->line);
+        fact_end(to, "written in", COLOUR_NONE);
+    }
+}
+
+/* How much of what is below is trained, where that is known. */
+static void trained_fact(struct facts *to, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    struct counts counts = {0};
+
+    for (uint32_t p = place; p < model->end[place]; p++) {
+        const struct tensor *tensor;
+
+        if (model->kind[p] != PLACE_TENSOR || !counts_here(model, p))
+            continue;
+        tensor = place_tensor(model, p);
+        if (tensor->role != ROLE_PARAMETER)
+            continue;
+        counts.params += counts_elements(model, p);
+        if (!(tensor->flags & TENSOR_GRAD_KNOWN))
+            continue;
+        counts.grad_known++;
+        *(tensor->flags & TENSOR_GRAD ? &counts.trainable : &counts.frozen) +=
+            counts_elements(model, p);
+    }
+    if (counts.grad_known == 0)
+        return;
+    if (counts.trainable == counts.params || counts.frozen == counts.params) {
+        buf_text(&to->text, counts.trainable == counts.params ? "all" : "nothing");
+    } else {
+        text_commas(&to->text, counts.trainable);
+        buf_text(&to->text, " of ");
+        text_commas(&to->text, counts.params);
+    }
+    buf_text(&to->text, counts.trainable == 0 ? ": frozen" : " trainable");
+    fact_end(to, "trained", COLOUR_NONE);
+}
+
+/* Elements of a tensor, parameters of what holds some, and the bytes of both, as the
+ * tree has them; in brackets what is counted elsewhere. */
+static void child_numbers(struct buf *to, const struct show *show, uint32_t child)
+{
+    struct row row = {.place = child, .count = 1, .above = NO_ROW};
+    struct buf number = BUF_INIT;
+
+    if (show->model->kind[child] == PLACE_VALUE)
+        return;
+    column_figure(&number, column_find(STR("params")), show, &row);
+    if (number.len == 0 && show->model->kind[child] == PLACE_TENSOR)
+        text_count(&number, counts_elements(show->model, child));
+    text_pad_left(to, buf_span(&number), 9);
+    buf_clear(&number);
+    column_figure(&number, column_find(STR("memory")), show, &row);
+    text_pad_left(to, buf_span(&number), 11);
+    buf_release(&number);
+    while (to->at[to->len - 1] == ' ')
+        to->len--;
+}
+
+/* Gives whether it is tied to something. */
+static bool child_label(struct buf *to, const struct show *show, uint32_t child,
+                        size_t cells)
+{
+    struct row row = {.place = child, .count = 1, .above = NO_ROW};
+    struct label label = {0};
+    bool tied;
+
+    label_make(&label, show, &row, LABEL_NAME);
+    label_write(to, &label, (unsigned)cells);
+    tied = label.tail.len > 0;
+    label_release(&label);
+    return tied;
+}
+
+#define NUMBER_CELLS 20
+#define LEAST_CELLS  12
+#define LABEL_CELLS  60 /* wider labels push their numbers to the right */
+
+/* The widest label that is not too wide to be followed by numbers. */
+static size_t labels_width(const struct show *show, uint32_t place, uint32_t most)
+{
+    const struct model *model = show->model;
+    struct buf text = BUF_INIT;
+    size_t width = 0;
+    uint32_t n = 0;
+
+    for (uint32_t child = place_first(model, place); child != NO_PLACE && n < most;
+         child = place_next(model, child), n++) {
+        size_t own;
+
+        buf_clear(&text);
+        child_label(&text, show, child, 0);
+        own = text_width(buf_span(&text));
+        width = own > width && own <= LABEL_CELLS ? own : width;
+    }
+    buf_release(&text);
+    return width;
+}
+
+/* "conv1: Conv2d(3→64, 7×7)     9.4K     36.8KB" */
+static void add_child(struct buf *to, const struct show *show, uint32_t child,
+                      size_t width, size_t room, size_t cells)
+{
+    struct buf text = BUF_INIT;
+    bool alone = show->model->kind[child] == PLACE_VALUE;
+    bool tied = child_label(&text, show, child, alone ? cells : 0);
+
+    /* As in the tree, a tied tensor shows what it is tied to instead of its size. */
+    alone |= room > 0 && text_width(buf_span(&text)) > room && tied;
+    if (room > 0 && text_width(buf_span(&text)) > (alone ? cells : room)) {
+        buf_clear(&text);
+        child_label(&text, show, child, alone ? cells : room);
+    }
+    text_pad(to, buf_span(&text), alone ? 0 : width);
+    if (!alone)
+        child_numbers(to, show, child);
+    buf_release(&text);
+}
+
+void details_children(struct lines *to, const struct show *show, uint32_t place,
+                      uint32_t most, unsigned indent, unsigned cells)
+{
+    const struct model *model = show->model;
+    size_t room = cells > NUMBER_CELLS + LEAST_CELLS ? cells - NUMBER_CELLS : 0;
+    size_t width = labels_width(show, place, most);
+    struct buf text = BUF_INIT;
+    uint32_t child, n = 0;
+
+    width = room > 0 && width > room ? room : width;
+    for (child = place_first(model, place); child != NO_PLACE && n < most;
+         child = place_next(model, child), n++) {
+        buf_clear(&text);
+        buf_fill(&text, ' ', indent);
+        add_child(&text, show, child, width, room, cells);
+        lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+        lines_end_target(to, child);
+    }
+    for (n = 0; child != NO_PLACE; child = place_next(model, child))
+        n++;
+    if (n > 0) {
+        buf_clear(&text);
+        buf_fill(&text, ' ', indent);
+        buf_text(&text, "… ");
+        text_commas(&text, n);
+        buf_text(&text, " more");
+        lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+        lines_end(to);
+    }
+    buf_release(&text);
+}
+
+/* Line by line, so that nothing in it reaches the terminal. */
+void details_source(struct lines *to, const struct show *show, uint32_t place)
+{
+    const struct model *model = show->model;
+    const struct object *object = place_object(model, place);
+    struct buf text = BUF_INIT;
+    struct str rest, line;
+
+    if (!object || object->class_id == NO_CLASS ||
+        !model->classes[object->class_id].source)
+        return;
+    lines_text(to, COLOUR_NONE, "source");
+    lines_end(to);
+    rest = model_string(model, model->classes[object->class_id].source);
+    while (str_split(&rest, '\n', &line)) {
+        if (!rest.at && line.len == 0)
+            break;
+        buf_clear(&text);
+        escape_terminal(&text, line);
+        lines_text(to, COLOUR_NONE, line.len > 0 ? "  " : "");
+        lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+        lines_end(to);
+    }
+    buf_release(&text);
+}
+
+void details_module(struct facts *to, const struct show *show, uint32_t place,
+                    bool named)
+{
+    const struct object *object = place_object(show->model, place);
+    uint64_t tensors = counts_tensors(&show->session->places, place);
+
+    title_label(&to->text, show, place, named);
+    title_numbers(to, show, place);
+    fact_end(to, NULL, COLOUR_NONE);
+    if (object)
+        object_facts(to, show, place, object);
+    if (tensors > 0) {
+        text_plural(&to->text, tensors, "tensor", "tensors");
+        fact_end(to, "holds", COLOUR_NONE);
+    }
+    trained_fact(to, show, place);
+}
+
+void details_value(struct facts *to, const struct show *show, uint32_t place)
+{
+    add_path(&to->text, show->model, place);
+    buf_text(&to->text, ": ");
+    value_show(&to->text, show->model, show->model->object[place], VALUE_WHOLE);
+    fact_end(to, NULL, COLOUR_NONE);
+}

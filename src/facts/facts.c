@@ -1,0 +1,193 @@
+#include "facts/facts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "rows/labels.h"
+#include "rows/value_text.h"
+#include "text/escape.h"
+#include "text/number.h"
+
+#define MOST_METADATA 40
+
+/* --- The container */
+
+/* Is this the name of things that are counted: "entries", "storages"? */
+static bool is_counted(const struct model *model, const struct model_fact *fact)
+{
+    return value_at(&model->values, fact->value)->kind == VALUE_INT &&
+           str_ends(model_string(model, fact->key), STR("s"));
+}
+
+/* "entries"; one of them is an "entry". */
+static void add_counted(struct buf *to, struct str many, bool one)
+{
+    if (one && str_ends(many, STR("ies"))) {
+        escape_terminal(to, str_head(many, many.len - 3));
+        buf_char(to, 'y');
+    } else if (one) {
+        escape_terminal(
+            to, str_head(many, many.len - (str_ends(many, STR("sses")) ? 2 : 1)));
+    } else {
+        escape_terminal(to, many);
+    }
+}
+
+/* What few ask for: the folder inside a zip, the version of its layout. */
+static bool is_minor(const struct model *model, const struct model_fact *fact)
+{
+    struct str key = model_string(model, fact->key);
+
+    return str_is(key, "root") || str_is(key, "version");
+}
+
+/* "326 entries", "protocol 2". */
+static void add_fact(struct file_facts *facts, const struct model_fact *fact)
+{
+    const struct model *model = facts->show->model;
+    struct str key = model_string(model, fact->key);
+    const struct value *value = value_at(&model->values, fact->value);
+
+    if (is_counted(model, fact)) {
+        text_commas(&facts->to->text, (uint64_t)value->integer);
+        buf_char(&facts->to->text, ' ');
+        add_counted(&facts->to->text, key, value->integer == 1);
+        return;
+    }
+    /* Of the pickle that says what a zip holds. */
+    if (str_is(key, "protocol") && strcmp(model->format, "torch zip") == 0)
+        buf_text(&facts->to->text, "data.pkl ");
+    escape_terminal(&facts->to->text, key);
+    buf_char(&facts->to->text, ' ');
+    if (value->kind == VALUE_STR)
+        escape_terminal(&facts->to->text, value_text(&model->values, fact->value));
+    else
+        value_show(&facts->to->text, model, fact->value, 64);
+}
+
+/* "torch zip (326 entries, protocol 2), little-endian, 97.8MB" */
+void facts_format(struct file_facts *facts)
+{
+    const struct model *model = facts->show->model;
+    struct str order = STR("");
+    int n = 0;
+
+    buf_text(&facts->to->text, model->format);
+    for (uint32_t i = 0; i < model->n_facts; i++) {
+        if (str_is(model_string(model, model->facts[i].key), "byteorder")) {
+            order = value_text(&model->values, model->facts[i].value);
+            continue;
+        }
+        if (facts->brief && is_minor(model, &model->facts[i]))
+            continue;
+        buf_text(&facts->to->text, n++ == 0 ? " (" : ", ");
+        add_fact(facts, &model->facts[i]);
+    }
+    buf_text(&facts->to->text, n > 0 ? "), " : ", ");
+    if (order.len > 0) {
+        escape_terminal(&facts->to->text, order);
+        buf_text(&facts->to->text, "-endian, ");
+    }
+    text_bytes(&facts->to->text, model->file_bytes);
+    if (model->n_files > 1)
+        buf_printf(&facts->to->text, " in %" PRIu32 " files", model->n_files);
+    fact_end(facts->to, "format", COLOUR_NONE);
+}
+
+/* ", float32 and int64": a name in a list of `all`, the i-th of them. */
+static void add_listed(struct buf *to, const char *name, int i, int all)
+{
+    buf_text(to, i == 0 || i + 1 < all ? ", " : " and ");
+    buf_text(to, name);
+}
+
+static void add_dtypes(struct file_facts *facts)
+{
+    bool seen[DTYPE_COUNT] = {false};
+    int all = 0, n = 0;
+
+    for (uint32_t i = 0; i < facts->show->model->n_tensors; i++) {
+        all += !seen[facts->show->model->tensors[i].dtype];
+        seen[facts->show->model->tensors[i].dtype] = true;
+    }
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
+        if (seen[dtype])
+            add_listed(&facts->to->text, dtype_name((enum dtype)dtype), n++, all);
+}
+
+/* ", from cpu/cuda:0,1"; what ran was on them. */
+static void add_devices(struct file_facts *facts, const struct row *root)
+{
+    size_t begin = facts->to->text.len, named;
+
+    buf_text(&facts->to->text, facts->show->activity ? ", on " : ", from ");
+    named = facts->to->text.len;
+    column_figure(&facts->to->text, column_find(STR("device")), facts->show, root);
+    if (facts->to->text.len == named)
+        facts->to->text.len = begin;
+}
+
+/* "a " or "an ", as the word is spoken: "an LSTM" and "an N" by the name of the letter,
+ * "a LeNet" by its sound. */
+static const char *article(const char *word)
+{
+    bool is_spelt = word[0] >= 'A' && word[0] <= 'Z' && !(word[1] >= 'a');
+
+    return strchr(is_spelt ? "AEFHILMNORSX" : "AEIOaeio", word[0]) ? "an " : "a ";
+}
+
+/* "a state_dict: ", "an OrderedDict with 2 keys: ", "2 pickles: " */
+static void add_root(struct file_facts *facts, const struct row *root)
+{
+    struct label label = {0};
+    char first;
+
+    label_make(&label, facts->show, root, LABEL_NAME);
+    if (label.type.len > 0) {
+        first = label.type.at[0];
+        if (first < '0' || first > '9')
+            buf_text(&facts->to->text, article(label.type.at));
+        buf_printf(&facts->to->text, "%s: ", label.type.at);
+    }
+    label_release(&label);
+}
+
+/* "a state_dict: 320 tensors, float32 and int64, 151 modules, from cpu" */
+void facts_holds(struct file_facts *facts)
+{
+    const struct counts *total = &facts->show->session->total;
+    struct row root = {.count = 1, .above = NO_ROW};
+
+    if (show_bare(facts->show->model, 0)) {
+        buf_text(&facts->to->text, show_bare(facts->show->model, 0));
+    } else {
+        add_root(facts, &root);
+        text_plural(&facts->to->text, total->tensors, "tensor", "tensors");
+    }
+    add_dtypes(facts);
+    if (total->modules > (facts->show->model->kind[0] == PLACE_GROUP)) {
+        buf_text(&facts->to->text, ", ");
+        text_plural(&facts->to->text, total->modules, "module", "modules");
+    }
+    add_devices(facts, &root);
+    fact_end(facts->to, "holds", COLOUR_NONE);
+}
+
+/* --- The rest */
+
+void facts_metadata(struct file_facts *facts)
+{
+    const struct model *model = facts->show->model;
+
+    for (uint32_t i = 0; i < model->n_metadata && i < MOST_METADATA; i++) {
+        escape_terminal(&facts->to->text, model_string(model, model->metadata[i].key));
+        buf_text(&facts->to->text, ": ");
+        value_show(&facts->to->text, model, model->metadata[i].value, 160);
+        fact_end(facts->to, i == 0 ? "metadata" : "", COLOUR_NONE);
+    }
+    if (model->n_metadata > MOST_METADATA) {
+        buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
+                   model->n_metadata - MOST_METADATA, facts->all);
+        fact_end(facts->to, "", COLOUR_NONE);
+    }
+}

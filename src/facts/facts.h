@@ -1,0 +1,49 @@
+/* facts.h - what a file or a recording is, fact by fact: `info` prints them, the
+ * Details panel of the root shows them, so that the two cannot disagree.
+ *
+ *     format    torch zip (326 entries, data.pkl protocol 2), little-endian, 97.8MB
+ *     holds     a state_dict: 320 tensors, float32 and int64, 151 modules, from cpu
+ *     safety    ✓ SAFE: 4 globals, all on the allow-list; they build tensors, dicts */
+/* The tour of the room, which says what is known:
+ *   fact.h        a fact: label, value, role, target; lists of them as lines
+ *   facts.h       what a file or a recording is    summary.h     title, verdict, counts
+ *   details.h     one place in full                calls_text.h  the calls of a module
+ *   run_text.h    a run in sentences               performance.h where its time went
+ *   check_text.h  what a check says                flow.h        who gave what to whom
+ *   statistics.h  numbers of one tensor            stats_table.h the same of many
+ *   histogram_lines.h, value_grid.h, heatmap.h, sheet.h   values in pictures
+ *   printed.h     a whole tree as text             totals.h      its closing lines */
+#ifndef FACTS_FACTS_H
+#define FACTS_FACTS_H
+
+#include "base/err.h"
+#include "facts/fact.h"
+#include "rows/show.h"
+
+struct file_facts {
+    const struct show *show;
+    struct facts *to;
+    const char *all; /* where the rest of a long list can be seen: "--json" */
+    bool brief;      /* what few ask for is left out */
+};
+
+/* Each adds the facts of one kind, or none where nothing is known. */
+void facts_format(struct file_facts *facts);
+void facts_holds(struct file_facts *facts);
+void facts_params(struct file_facts *facts);
+void facts_memory(struct file_facts *facts);
+void facts_trained(struct file_facts *facts);
+void facts_buffers(struct file_facts *facts);
+void facts_safety(struct file_facts *facts);
+void facts_globals(struct file_facts *facts); /* every one with its uses */
+void facts_metadata(struct file_facts *facts);
+/* When and by what a recording was made, how long it took, where its time went. */
+int facts_run(struct file_facts *facts, struct err *err);
+
+/* "✗ posix.system                          1 use   runs a shell command": a global of
+ * the pickle log, its name in so many cells (see facts_globals_width()). */
+void facts_global(struct buf *to, const struct show *show, uint32_t index, size_t cells,
+                  enum colour *ret_role);
+size_t facts_globals_width(const struct show *show);
+
+#endif

@@ -1,0 +1,324 @@
+#include "facts/printed.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "facts/run_text.h"
+#include "facts/summary.h"
+#include "facts/totals.h"
+#include "rows/below.h"
+#include "rows/search.h"
+#include "rows/textual.h"
+#include "text/escape.h"
+#include "text/nearest.h"
+
+#define FEW_COLUMNS   100 /* cells; a recording has fewer columns below */
+#define MOST_FINDINGS 20  /* lines; JSON has them all */
+
+/* --- What is asked for */
+
+static int unknown_column(struct str id, struct err *err)
+{
+    char word[32];
+    const char *nearest;
+
+    snprintf(word, sizeof(word), "%.*s", STR_ARG(id));
+    nearest = text_nearest(word, &columns[0].id, n_columns, sizeof(columns[0]));
+    if (nearest)
+        return err_set(err, ERR_USAGE, "there is no column \"%s\"; did you mean %s?",
+                       word, nearest);
+    return err_set(err, ERR_USAGE,
+                   "there is no column \"%s\"; --columns help lists them", word);
+}
+
+static const char *usual_run_columns(const struct printed *printed, unsigned width)
+{
+    bool spoilt = printed->show.activity->spoilt_call != RUN_NONE;
+
+    width = width > 0 ? width : UINT_MAX;
+    if (printed->view.flat == FLAT_TENSORS)
+        return "params,memory";
+    if (width < TEXTUAL_NARROW)
+        return spoilt ? "nan,time" : "time";
+    if (width < FEW_COLUMNS)
+        return spoilt ? "params,nan,time,timebar" : "params,time,timebar";
+    if (printed->show.activity->device_ns > 0)
+        return spoilt ? "params,in,out,nan,calls,time,time%,self,device_time,timebar"
+                      : "params,in,out,calls,time,time%,self,device_time,timebar";
+    return spoilt ? "params,in,out,nan,calls,time,time%,self,timebar"
+                  : "params,in,out,calls,time,time%,self,timebar";
+}
+
+/* Of a summary, with a run or without. */
+static const char *usual_summary_columns(const struct printed *printed, unsigned width)
+{
+    const struct counts *total = &printed->session->total;
+    bool spoilt =
+        printed->show.activity && printed->show.activity->spoilt_call != RUN_NONE;
+    bool mixed = total->trainable > 0 && total->frozen > 0;
+
+    width = width > 0 ? width : UINT_MAX;
+    if (!printed->show.activity)
+        return mixed ? "params,percent,bar,trainable" : "params,percent,bar";
+    if (width < TEXTUAL_NARROW)
+        return spoilt ? "params,nan" : "params,out";
+    if (width < FEW_COLUMNS)
+        return spoilt ? "params,out,nan,time" : "params,percent,out,time";
+    if (mixed)
+        return spoilt ? "params,percent,bar,trainable,in,out,nan,calls,time"
+                      : "params,percent,bar,trainable,in,out,calls,time";
+    return spoilt ? "params,percent,bar,in,out,nan,calls,time"
+                  : "params,percent,bar,in,out,calls,time";
+}
+
+/* What is shown if nothing else is asked for. Where tensors have rows of their own,
+ * their shapes are part of the labels. */
+static const char *usual_columns(const struct printed *printed, unsigned width)
+{
+    if (printed->totals)
+        return usual_summary_columns(printed, width);
+    if (printed->show.activity)
+        return usual_run_columns(printed, width);
+    if (printed->view.flat == FLAT_TENSORS || printed->view.all)
+        return "params,percent,memory";
+    return "params,percent,memory,shapes";
+}
+
+/* Columns of what stands below a row are asked of every row: with an index. */
+static void make_index(struct printed *printed)
+{
+    static const char *const ids[] = {"dtype", "device", "trainable", "grad"};
+
+    for (size_t i = 0; i < printed->n_columns; i++)
+        for (size_t k = 0; k < COUNT_OF(ids) && !printed->show.index; k++)
+            if (printed->columns[i] == column_find(str_of(ids[k])))
+                below_index(&printed->show, &printed->arena);
+}
+
+static int choose_columns(struct printed *printed, const struct printed_wanted *wanted,
+                          struct err *err)
+{
+    const char *list =
+        wanted->columns ? wanted->columns : usual_columns(printed, wanted->width);
+    struct str rest = str_of(list), id;
+
+    while (rest.len > 0 && str_split(&rest, ',', &id)) {
+        const struct column *column = column_find(str_trim(id));
+
+        if (str_is(str_trim(id), "name") || str_trim(id).len == 0)
+            continue; /* the name is always there */
+        if (!column)
+            return unknown_column(id, err);
+        if (printed->n_columns == PRINTED_COLUMNS)
+            return err_set(err, ERR_USAGE, "at most %d columns", PRINTED_COLUMNS);
+        printed->columns[printed->n_columns++] = column;
+    }
+    printed->chosen = wanted->columns != NULL;
+    printed->show.gaps_in_out = true;
+    for (size_t i = 0; i < printed->n_columns; i++)
+        if (printed->columns[i] == column_find(STR("time")))
+            printed->show.gaps_in_out = false;
+    make_index(printed);
+    return 0;
+}
+
+static int choose_sort(struct printed *printed, const char *word, struct err *err)
+{
+    static const struct {
+        const char *word;
+        enum rows_sort sort;
+    } words[] = {{"params", SORT_PARAMS}, {"bytes", SORT_BYTES}, {"name", SORT_NAME},
+                 {"time", SORT_TIME},     {"self", SORT_SELF},   {"calls", SORT_CALLS}};
+    size_t i;
+
+    for (i = 0; i < COUNT_OF(words) && strcmp(word, words[i].word) != 0; i++)
+        continue;
+    if (i == COUNT_OF(words))
+        return err_set(err, ERR_USAGE,
+                       "there is no order \"%s\"; it is params, bytes, name, time, "
+                       "self or calls",
+                       word);
+    printed->view.sort = words[i].sort;
+    if (printed->view.sort < SORT_TIME || printed->show.activity)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "%s: --sort %s is for recordings; nothing was called here",
+                   printed->show.model->path, word);
+}
+
+static int choose_filter(struct printed *printed, const char *pattern, struct err *err)
+{
+    uint32_t n = printed->show.model->n_places;
+    struct search *search = search_new(str_of(pattern), err);
+    uint8_t *match, *keep;
+    int status;
+
+    if (!search)
+        return -1;
+    match = arena_alloc(&printed->arena, bit_bytes(n));
+    keep = arena_alloc(&printed->arena, bit_bytes(n));
+    if (match && keep)
+        status =
+            search_all(search, &printed->show, match, keep, &printed->matches, err);
+    else
+        status = arena_err(&printed->arena, "the filter", err);
+    search_free(search);
+    printed->view.keep = keep;
+    printed->view.match = match;
+    return status;
+}
+
+int printed_begin(struct printed *printed, const struct session *session,
+                  const struct printed_wanted *wanted, struct err *err)
+{
+    *printed = (struct printed){.session = session, .totals = wanted->totals};
+    arena_init(&printed->arena, 0);
+    printed->view = (struct view){.depth = wanted->depth,
+                                  .top = wanted->top,
+                                  .reverse = wanted->reverse,
+                                  .all = wanted->all,
+                                  .no_runs = wanted->expand || wanted->all,
+                                  .blocks = wanted->totals};
+    if (wanted->flat)
+        printed->view.flat =
+            strcmp(wanted->flat, "tensors") == 0 ? FLAT_TENSORS : FLAT_LEAVES;
+    if (show_init(&printed->show, session, &printed->arena, err) < 0 ||
+        choose_columns(printed, wanted, err) < 0)
+        return -1;
+    if (wanted->sort && choose_sort(printed, wanted->sort, err) < 0)
+        return -1;
+    return wanted->filter ? choose_filter(printed, wanted->filter, err) : 0;
+}
+
+bool printed_wants_values(const struct printed *printed)
+{
+    bool wants = false;
+
+    for (size_t i = 0; i < printed->n_columns; i++)
+        wants |= printed->columns[i] == column_find(STR("zeros")) ||
+                 printed->columns[i] == column_find(STR("nan"));
+    return wants && !printed->show.activity;
+}
+
+void printed_end(struct printed *printed)
+{
+    arena_release(&printed->arena);
+}
+
+int printed_rows(struct printed *printed, struct err *err)
+{
+    if (printed->rows.cells)
+        return 0;
+    return rows_make(&printed->rows, &printed->show, &printed->view, &printed->arena,
+                     err);
+}
+
+/* --- Text */
+
+void printed_findings(const struct pen *pen, const struct model *model, uint32_t most)
+{
+    struct buf line = BUF_INIT;
+    uint32_t shown = model->n_findings < most ? model->n_findings : most;
+
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct finding *finding = &model->findings[i];
+
+        buf_clear(&line);
+        buf_printf(&line, "%s ", summary_finding_sign(finding->severity));
+        escape_terminal(&line, str_of(finding->text));
+        pen_line(pen, &line, summary_finding_colour(finding->severity));
+    }
+    if (shown < model->n_findings)
+        out_printf(pen->out, "%" PRIu32 " more: --json lists them all\n",
+                   model->n_findings - shown);
+    buf_release(&line);
+}
+
+/* "10 tensors, 62,006 parameters, torch legacy file, ✓ SAFE" */
+static void write_counts(const struct printed *printed, const struct pen *pen,
+                         bool narrow)
+{
+    enum verdict verdict = printed->session->verdict.verdict;
+    bool judged = session_judged(printed->session);
+    struct buf line = BUF_INIT;
+
+    if (!narrow) {
+        summary_counts(&line, &printed->show);
+        buf_text(&line, judged ? ", " : "\n");
+        pen_text(pen, &line, COLOUR_NONE);
+        buf_clear(&line);
+    }
+    if (judged && (!narrow || verdict != VERDICT_SAFE)) {
+        summary_verdict(&line, &printed->show);
+        pen_line(pen, &line, summary_verdict_colour(verdict));
+    }
+    buf_release(&line);
+}
+
+int printed_run_notes(const struct pen *pen, const struct show *show,
+                      struct arena *arena, struct err *err)
+{
+    struct run_lines lines = {0};
+    struct buf line = BUF_INIT;
+
+    if (!show->activity)
+        return 0;
+    if (run_notes(&lines, show, arena, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < lines.n; i++) {
+        buf_clear(&line);
+        buf_printf(&line, "%s %s", summary_finding_sign(lines.at[i].severity),
+                   lines.at[i].text);
+        pen_line(pen, &line, summary_finding_colour(lines.at[i].severity));
+    }
+    buf_release(&line);
+    return 0;
+}
+
+/* What ran, and what is to be said of it. */
+static int write_run(struct printed *printed, const struct pen *pen, struct err *err)
+{
+    struct buf line = BUF_INIT;
+
+    if (!printed->show.activity)
+        return 0;
+    run_ran(&line, &printed->show);
+    pen_line(pen, &line, COLOUR_NONE);
+    buf_release(&line);
+    return printed_run_notes(pen, &printed->show, &printed->arena, err);
+}
+
+int printed_write(struct printed *printed, const struct pen *pen, bool closing,
+                  struct err *err)
+{
+    struct textual what = {.show = &printed->show,
+                           .rows = &printed->rows,
+                           .columns = printed->columns,
+                           .n_columns = printed->n_columns,
+                           .width = pen->width,
+                           .name = printed->view.flat ? LABEL_PATH : LABEL_NAME,
+                           .header = printed->chosen || printed->totals ||
+                                     printed->show.activity,
+                           .ascii = pen->ascii,
+                           .colour = pen->colour,
+                           .isolate = pen->isolate};
+    bool narrow = pen->width > 0 && pen->width < TEXTUAL_NARROW && !what.header;
+
+    if (printed_rows(printed, err) < 0)
+        return -1;
+    if (narrow ? textual_narrow(pen->out, &what, err) < 0
+               : textual_wide(pen->out, &what, err) < 0)
+        return -1;
+    if (!closing)
+        return 0;
+    printed_findings(pen, printed->show.model, MOST_FINDINGS);
+    if (printed->totals) {
+        totals_write(pen, &printed->show);
+        return printed_run_notes(pen, &printed->show, &printed->arena, err);
+    }
+    write_counts(printed, pen, narrow);
+    return write_run(printed, pen, err);
+}

@@ -1,0 +1,236 @@
+#include "facts/statistics.h"
+
+#include <math.h>
+
+#include "text/text.h"
+
+/* ---- parts ---- */
+
+void statistics_title(struct buf *to, const struct session *session, uint32_t place)
+{
+    const struct model *model = session->model;
+    const struct tensor *tensor = place_tensor(model, place);
+    bool strided = tensor->layout == LAYOUT_STRIDED;
+    struct buf path = BUF_INIT;
+
+    place_path(model, place, &path);
+    escape_terminal(to, buf_span(&path));
+    buf_release(&path);
+    buf_text(to, "  ");
+    if (tensor->rank > 0)
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+    else
+        buf_text(to, "scalar");
+    buf_printf(to, " %s  ", dtype_name(tensor->dtype));
+    text_commas(to, tensor->numel * dtype_info(tensor->dtype)->values);
+    buf_text(to, tensor->numel == 1 ? " value  " : " values  ");
+    /* What is not strided has its bytes in its parts. */
+    text_bytes(to,
+               strided ? tensor_bytes(tensor) : counts_bytes(&session->places, place));
+    buf_char(to, '\n');
+}
+
+void statistics_extreme(struct buf *to, const struct stats *stats, bool max)
+{
+    int64_t integer = max ? stats->int_max : stats->int_min;
+
+    if (stats->kind == STATS_REAL)
+        text_real_long(to, max ? stats->max : stats->min);
+    else if (stats->kind == STATS_INT)
+        buf_printf(to, "%lld", (long long)integer);
+    else
+        buf_printf(to, "%llu", (unsigned long long)integer);
+}
+
+void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool ascii)
+{
+    uint64_t most = 1;
+
+    for (uint32_t i = 0; i < n; i++)
+        most = bins[i] > most ? bins[i] : most;
+    for (uint32_t i = 0; i < n; i++) {
+        int height = (int)lrint(8.0 * (double)bins[i] / (double)most);
+
+        if (bins[i] > 0 && height == 0)
+            height = 1;
+        buf_text(to, glyph_column(height, ascii));
+    }
+}
+
+/* A number with room for its sign, so that those below each other line up. */
+static void add_signed(struct buf *to, struct str number)
+{
+    if (number.len > 0 && number.at[0] != '-')
+        buf_char(to, ' ');
+    buf_str(to, number);
+}
+
+static void add_signed_real(struct buf *to, double value)
+{
+    struct buf number = BUF_INIT;
+
+    text_real_long(&number, value);
+    add_signed(to, buf_span(&number));
+    buf_release(&number);
+}
+
+/* ---- counts, extremes and moments: two columns of three lines ---- */
+
+struct cell_lines {
+    struct buf left[3], right[3];
+};
+
+static void counts_line(struct buf *to, const struct stats *stats)
+{
+    buf_text(to, "NaN ");
+    text_commas(to, stats->nan);
+    buf_text(to, "  +Inf ");
+    text_commas(to, stats->pos_inf);
+    buf_text(to, "  -Inf ");
+    text_commas(to, stats->neg_inf);
+    buf_text(to, "  zeros ");
+    text_commas(to, stats->zeros);
+}
+
+static void extreme_line(struct buf *to, const struct model *model,
+                         const struct tensor *tensor, const struct stats *stats,
+                         bool max)
+{
+    uint64_t at = max ? stats->max_at : stats->min_at;
+    struct buf number = BUF_INIT, other = BUF_INIT, both[2] = {BUF_INIT, BUF_INIT};
+
+    statistics_extreme(&number, stats, max);
+    statistics_extreme(&other, stats, !max);
+    add_signed(&both[0], buf_span(&number));
+    add_signed(&both[1], buf_span(&other));
+    buf_text(to, max ? "max   " : "min   ");
+    if (tensor->rank > 0) {
+        /* Where they stand begins in one column. */
+        text_pad(to, buf_span(&both[0]),
+                 both[0].len > both[1].len ? both[0].len : both[1].len);
+        buf_text(to, "  at ");
+        text_index(to, tensor_shape(model, tensor), tensor->rank,
+                   at / dtype_info(tensor->dtype)->values);
+    } else {
+        buf_str(to, buf_span(&both[0]));
+    }
+    buf_release(&number);
+    buf_release(&other);
+    buf_release(&both[0]);
+    buf_release(&both[1]);
+}
+
+static void fill_lines(struct cell_lines *lines, const struct model *model,
+                       const struct tensor *tensor, const struct stats *stats)
+{
+    struct buf *right = lines->right;
+
+    counts_line(&lines->left[0], stats);
+    if (!stats_measured(stats))
+        return;
+    extreme_line(&lines->left[1], model, tensor, stats, false);
+    extreme_line(&lines->left[2], model, tensor, stats, true);
+    buf_text(&right[0], "L2    ");
+    text_real_long(&right[0], stats_l2(stats));
+    buf_text(&right[1], "mean  ");
+    add_signed_real(&right[1], stats->mean);
+    if (stats_finite(stats) < 2)
+        return;
+    buf_text(&right[2], "std   ");
+    add_signed_real(&right[2], stats_std(stats));
+}
+
+static void numbers_lines(struct buf *to, const struct model *model,
+                          const struct tensor *tensor, const struct stats *stats)
+{
+    struct cell_lines lines = {0};
+    size_t width = 0;
+
+    fill_lines(&lines, model, tensor, stats);
+    for (int i = 0; i < 3; i++) {
+        size_t cells = text_width(buf_span(&lines.left[i]));
+
+        width = cells > width ? cells : width;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (lines.left[i].len > 0) {
+            if (lines.right[i].len > 0)
+                text_pad(to, buf_span(&lines.left[i]), width + 3);
+            else
+                buf_str(to, buf_span(&lines.left[i]));
+            buf_str(to, buf_span(&lines.right[i]));
+            buf_char(to, '\n');
+        }
+        buf_release(&lines.left[i]);
+        buf_release(&lines.right[i]);
+    }
+}
+
+/* ---- quantiles: three columns, the first of which begins with the title ---- */
+
+#define QUANTILE_COLUMNS 3u
+
+static void quantile_cell(struct buf *to, const struct numbers *numbers, uint32_t i)
+{
+    double percent;
+
+    if (i == 0) {
+        buf_text(to, "quantiles, exact");
+        return;
+    }
+    percent = numbers->at[i - 1] * 100;
+    buf_printf(to, percent < 10 && percent == floor(percent) ? " %g%% " : "%g%% ",
+               percent);
+    add_signed_real(to, numbers->quantiles[i - 1]);
+}
+
+static void quantile_lines(struct buf *to, const struct numbers *numbers)
+{
+    uint32_t n = numbers->n_quantiles + 1;
+    size_t widths[QUANTILE_COLUMNS] = {0};
+    struct buf cell = BUF_INIT;
+
+    for (uint32_t i = 0; i < n; i++) {
+        size_t *width = &widths[i % QUANTILE_COLUMNS];
+
+        buf_clear(&cell);
+        quantile_cell(&cell, numbers, i);
+        *width = cell.len > *width ? cell.len : *width;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bool last = i + 1 == n || i % QUANTILE_COLUMNS == QUANTILE_COLUMNS - 1;
+        size_t gap = i % QUANTILE_COLUMNS == 0 ? 3 : 2;
+
+        buf_clear(&cell);
+        quantile_cell(&cell, numbers, i);
+        if (last)
+            buf_str(to, buf_span(&cell));
+        else
+            text_pad(to, buf_span(&cell), widths[i % QUANTILE_COLUMNS] + gap);
+        buf_text(to, last ? "\n" : "");
+    }
+    buf_release(&cell);
+}
+
+static void histogram_line(struct buf *to, const struct numbers *numbers, bool ascii)
+{
+    text_real(to, numbers->stats->min);
+    buf_char(to, ' ');
+    statistics_columns(to, numbers->bins, numbers->n_bins, ascii);
+    buf_char(to, ' ');
+    text_real(to, numbers->stats->max);
+    buf_char(to, '\n');
+}
+
+void statistics_text(struct buf *to, const struct model *model,
+                     const struct tensor *tensor, const struct numbers *numbers,
+                     bool ascii)
+{
+    numbers_lines(to, model, tensor, numbers->stats);
+    if (dtype_info(tensor->dtype)->kind == DTYPE_KIND_COMPLEX)
+        buf_text(to, "of absolute values\n");
+    if (numbers->n_quantiles > 0)
+        quantile_lines(to, numbers);
+    if (numbers->n_bins > 0 && numbers->stats->min < numbers->stats->max)
+        histogram_line(to, numbers, ascii);
+}

@@ -1,0 +1,27 @@
+/* statistics.h - the numbers of one tensor as lines of text, as `show` prints them. */
+#ifndef FACTS_STATISTICS_H
+#define FACTS_STATISTICS_H
+
+#include "base/buf.h"
+#include "session/numbers.h"
+
+/* The columns of the histogram on one line. */
+#define STATISTICS_COLUMNS 40u
+
+/* "fc1.weight  120×400 float32  48,000 values  187.5KB". */
+void statistics_title(struct buf *to, const struct session *session, uint32_t place);
+
+/* Counts, min, max, mean, std, L2; quantiles; the histogram on one line. Parts that
+ * were not asked for are left out. */
+void statistics_text(struct buf *to, const struct model *model,
+                     const struct tensor *tensor, const struct numbers *numbers,
+                     bool ascii);
+
+/* One line of columns whose heights are the shares of the fullest; what is not zero is
+ * at least a line high. */
+void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool ascii);
+
+/* min or max as its type has it: an integer, or %.6g. */
+void statistics_extreme(struct buf *to, const struct stats *stats, bool max);
+
+#endif

@@ -1,0 +1,29 @@
+/* stats_table.h - the statistics of many tensors as a table of text.
+ * THE TABLE of its columns is in stats_table.c; each is also a key to sort by. */
+#ifndef FACTS_STATS_TABLE_H
+#define FACTS_STATS_TABLE_H
+
+#include "base/out.h"
+#include "rows/show.h"
+
+struct stats_table {
+    const struct show *show;
+    const uint32_t *places; /* of tensors, in the order to write */
+    uint32_t n;
+    unsigned width; /* in cells; 0: nothing is cut */
+    bool ascii;
+    bool isolate;   /* right-to-left names */
+    bool exponents; /* a column with the histogram of exponents */
+};
+
+void stats_table_text(struct out *out, const struct stats_table *table);
+
+/* The keys that a table can be sorted by, as --sort takes them: "name|numel|...". */
+#define STATS_TABLE_KEYS "model|name|numel|bytes|min|max|mean|std|l2|nan|inf|zeros"
+
+/* Order the places by a key: names ascending, numbers from the greatest on; what has no
+ * number comes last, and equal ones stay as they were. */
+int stats_table_sort(const struct show *show, uint32_t *places, uint32_t n,
+                     struct str key, struct arena *arena, struct err *err);
+
+#endif

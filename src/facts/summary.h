@@ -1,0 +1,31 @@
+/* summary.h - sentences about the whole: the verdict, the last line of a printed tree.
+ */
+#ifndef FACTS_SUMMARY_H
+#define FACTS_SUMMARY_H
+
+#include "base/buf.h"
+#include "rows/show.h"
+#include "text/colour.h"
+
+/* "✓ SAFE", "! NEEDS CODE", "✗ UNSAFE", "? INCONCLUSIVE". */
+const char *summary_verdict_word(enum verdict verdict);
+enum colour summary_verdict_colour(enum verdict verdict);
+
+/* The verdict with what it rests on: "! NEEDS CODE: __main__.Net and 2 more".
+ * Nothing where there is none (session_judged). */
+void summary_verdict(struct buf *to, const struct show *show);
+
+/* "10 tensors, 62,006 parameters, torch legacy file": without the verdict. */
+void summary_counts(struct buf *to, const struct show *show);
+
+/* "all trainable", "0.8M of 7.2B trainable", "all frozen"; nothing if the file does not
+ * say. */
+void summary_trainable(struct buf *to, const struct counts *counts);
+/* What is said beside counts->bytes: "with buffers, 89.2MB of other tensors". */
+void summary_bytes(struct buf *to, const struct counts *counts);
+
+/* The sign of a finding: "✗", "!" or "-". */
+const char *summary_finding_sign(enum severity severity);
+enum colour summary_finding_colour(enum severity severity);
+
+#endif

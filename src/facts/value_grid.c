@@ -1,0 +1,238 @@
+#include "facts/value_grid.h"
+
+#include "rows/grid.h"
+#include "rows/slice.h"
+#include "text/text.h"
+
+#define LABEL_CELLS 5 /* of a row's index */
+#define LEAST_CELL  8
+#define GRID_MEMORY (16u << 20)
+
+/* What is shown of a slice. */
+struct window {
+    struct slice slice;
+    int down, across;             /* dimensions, or -1 */
+    uint64_t rows, columns;       /* shown */
+    bool more_rows, more_columns; /* than there are */
+};
+
+/* The dimension before `dim` that is no single index, or -1. */
+static int dim_before(const struct slice *slice, int dim)
+{
+    while (--dim >= 0 && slice->dims[dim].single)
+        ;
+    return dim;
+}
+
+static void pass_by(struct slice_dim *dim, uint64_t n)
+{
+    n = dim->n == 0 ? 0 : n < dim->n ? n : dim->n - 1;
+    dim->start += (int64_t)n * dim->step;
+    dim->n -= n;
+}
+
+/* Choose the two dimensions that are shown, and how much of them at most. */
+static int choose(struct window *window, const struct value_grid *grid, struct err *err)
+{
+    const struct tensor *tensor = grid->tensor;
+    struct slice *slice = &window->slice;
+    uint64_t most = grid->width / 2 + 1;
+
+    if (slice_parse(slice, grid->slice, tensor_shape(grid->model, tensor), tensor->rank,
+                    err) < 0)
+        return -1;
+    window->across = dim_before(slice, slice->rank);
+    window->down = window->across < 0 ? -1 : dim_before(slice, window->across);
+    for (int i = 0; i < slice->rank; i++)
+        if (i != window->across && i != window->down && slice->dims[i].n > 1) {
+            slice->dims[i].n = 1;
+            slice->dims[i].single = true;
+        }
+    window->rows = window->columns = 1;
+    if (window->across >= 0) {
+        struct slice_dim *dim = &slice->dims[window->across];
+
+        pass_by(dim, grid->left);
+        window->columns = dim->n < most ? dim->n : most;
+        window->more_columns = window->columns < dim->n;
+        slice_cut(slice, window->across, most);
+    }
+    if (window->down >= 0) {
+        struct slice_dim *dim = &slice->dims[window->down];
+
+        window->rows = dim->n < grid->most_rows ? dim->n : grid->most_rows;
+        window->more_rows = window->rows < dim->n;
+        slice_cut(slice, window->down, grid->most_rows);
+    }
+    return 0;
+}
+
+static int64_t index_at(const struct window *window, int dim, uint64_t i)
+{
+    const struct slice_dim *at = &window->slice.dims[dim];
+
+    return at->start + (int64_t)i * at->step;
+}
+
+/* The index that stands before a row: along `down`, else that of the dimension before
+ * the one that runs across. */
+static void row_label(struct buf *to, const struct window *window, uint64_t row)
+{
+    int dim = window->down >= 0 ? window->down : window->across - 1;
+
+    if (dim >= 0)
+        buf_printf(to, "%lld", (long long)index_at(window, dim, row));
+}
+
+/* ---- lines ---- */
+
+struct drawing {
+    struct lines *to;
+    const struct window *window;
+    const struct cells *cells;
+    const char *format;
+    uint64_t length; /* cells of a row that were read */
+    size_t cell;     /* cells of the screen, with the blank before it */
+};
+
+/* The widest value or index decides for all; what then does not fit is not shown. */
+static void measure(struct drawing *d, struct window *window, unsigned width)
+{
+    char text[GRID_CELL];
+    uint64_t fit;
+
+    d->cell = LEAST_CELL;
+    for (uint64_t i = 0; i < d->cells->n; i++) {
+        size_t len;
+
+        grid_cell(text, d->cells, i, d->format);
+        len = strlen(text) + 1;
+        d->cell = len > d->cell ? len : d->cell;
+    }
+    /* The arrow needs two cells. */
+    fit = width > LABEL_CELLS + 5 ? (width - LABEL_CELLS - 5) / d->cell : 1;
+    fit = fit > 0 ? fit : 1;
+    if (window->columns > fit) {
+        window->columns = fit;
+        window->more_columns = true;
+        window->slice.dims[window->across].n = fit;
+    }
+}
+
+static void header_line(const struct drawing *d)
+{
+    if (d->window->across < 0)
+        return;
+    lines_pad(d->to, LABEL_CELLS + 3);
+    for (uint64_t i = 0; i < d->window->columns; i++)
+        lines_printf(d->to, COLOUR_DIM, "%*lld", (int)d->cell,
+                     (long long)index_at(d->window, d->window->across, i));
+    lines_end(d->to);
+}
+
+static bool is_odd(const char *text)
+{
+    return strstr(text, "NaN") || strstr(text, "Inf");
+}
+
+static void row_line(const struct drawing *d, uint64_t row)
+{
+    struct buf label = BUF_INIT;
+    char text[GRID_CELL];
+
+    row_label(&label, d->window, row);
+    lines_printf(d->to, COLOUR_DIM, "%*s  │", LABEL_CELLS, buf_cstr(&label));
+    for (uint64_t i = 0; i < d->window->columns; i++) {
+        grid_cell(text, d->cells, row * d->length + i, d->format);
+        lines_printf(d->to, is_odd(text) ? COLOUR_ALARM : COLOUR_NONE, "%*s",
+                     (int)d->cell, text);
+    }
+    if (d->window->more_columns)
+        lines_text(d->to, COLOUR_DIM, " →");
+    lines_end(d->to);
+    buf_release(&label);
+}
+
+static void range_text(struct buf *to, const struct slice_dim *dim)
+{
+    int64_t last = dim->start + (int64_t)(dim->n ? dim->n - 1 : 0) * dim->step;
+
+    buf_printf(to, "%lld", (long long)dim->start);
+    if (dim->single)
+        return;
+    buf_char(to, ':');
+    if (dim->step > 0 || last > 0)
+        buf_printf(to, "%lld", (long long)(last + (dim->step > 0 ? 1 : -1)));
+    if (dim->step != 1)
+        buf_printf(to, ":%lld", (long long)dim->step);
+}
+
+static void write_title(struct buf *to, const struct value_grid *grid,
+                        const struct window *window)
+{
+    const struct tensor *tensor = grid->tensor;
+
+    buf_text(to, "values [");
+    for (int i = 0; i < window->slice.rank; i++) {
+        buf_text(to, i > 0 ? ", " : "");
+        range_text(to, &window->slice.dims[i]);
+    }
+    buf_text(to, "] of ");
+    if (tensor->rank > 0)
+        text_shape(to, tensor_shape(grid->model, tensor), tensor->rank);
+    else
+        buf_text(to, "a scalar");
+}
+
+static void draw(struct lines *to, struct buf *title, const struct value_grid *grid,
+                 struct window *window, const struct cells *cells)
+{
+    struct drawing d = {.to = to,
+                        .window = window,
+                        .cells = cells,
+                        .format = grid_format(cells),
+                        .length = window->columns};
+
+    measure(&d, window, grid->width);
+    write_title(title, grid, window);
+    header_line(&d);
+    for (uint64_t row = 0; row < window->rows; row++)
+        row_line(&d, row);
+    lines_printf(to, COLOUR_DIM, "%*s", LABEL_CELLS + 1, "");
+    lines_text(to, COLOUR_DIM, window->more_rows ? "↓" : " ");
+    lines_text(to, COLOUR_DIM, "  [ slices:  [80:86, 220:240:2]  [..., 0]  [83]");
+    lines_end(to);
+}
+
+bool value_grid_lines(struct lines *to, struct buf *title, struct value_grid *grid)
+{
+    struct window window = {.rows = 0};
+    struct err err = {0};
+    struct cells cells;
+    struct arena arena;
+    bool done = false;
+
+    arena_init(&arena, GRID_MEMORY);
+    grid->more = false;
+    grid->columns = 0;
+    if (choose(&window, grid, &err) == 0 &&
+        cells_read(grid->model, grid->tensor, &window.slice, &arena, NULL, &cells,
+                   &err) == 0) {
+        if (window.slice.n > 0) {
+            draw(to, title, grid, &window, &cells);
+        } else {
+            buf_text(title, "values");
+            lines_text(to, COLOUR_DIM, " no values: the slice is empty");
+            lines_end(to);
+        }
+        grid->more = window.more_columns;
+        grid->columns = window.columns;
+        done = true;
+    } else {
+        buf_text(title, "values");
+        lines_text(to, COLOUR_NONE, " ");
+        lines_wrap(to, COLOUR_WARNING, str_of(err.text), grid->width, 1);
+    }
+    arena_release(&arena);
+    return done;
+}

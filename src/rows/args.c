@@ -1,0 +1,368 @@
+#include "rows/args.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "rows/value_text.h"
+#include "text/escape.h"
+
+#define MOST_TEXT  32 /* bytes of the arguments of a class that we do not know */
+#define MOST_OTHER 24 /* of one value among them */
+#define MOST_BYTES 48 /* of one value */
+
+/* How the arguments of a class are written. `first` lists those that always stand,
+ * bare: "a>b" becomes 3→64, "a" becomes its value, sizes with ×. `then` lists those
+ * that are named and left out when they have the value behind the "=": "stride=1". A
+ * value of "same" is the padding that keeps the size, "kernel" the kernel size; both
+ * are what nearly every network uses. */
+struct form {
+    const char *classes; /* short names, each with a blank behind it */
+    const char *first, *then;
+};
+
+static const struct form forms[] = {
+    {"Conv1d Conv2d Conv3d LazyConv1d LazyConv2d LazyConv3d ",
+     "in_channels>out_channels kernel_size",
+     "stride=1 padding=same dilation=1 groups=1 padding_mode='zeros'"},
+    {"ConvTranspose1d ConvTranspose2d ConvTranspose3d ",
+     "in_channels>out_channels kernel_size",
+     "stride=1 padding=0 output_padding=0 dilation=1 groups=1 padding_mode='zeros'"},
+    {"Linear NonDynamicallyQuantizableLinear ", "in_features>out_features", ""},
+    {"Bilinear ", "in1_features in2_features>out_features", ""},
+    {"Conv1D ", "nx>nf", ""},
+    {"BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm InstanceNorm1d InstanceNorm2d "
+     "InstanceNorm3d ",
+     "num_features", "eps=1e-05 momentum=0.1"},
+    {"FrozenBatchNorm2d ", "num_features", "eps=1e-05"},
+    {"LayerNorm ", "normalized_shape", "eps=1e-05"},
+    {"RMSNorm ", "normalized_shape", "eps=None"},
+    {"GroupNorm ", "num_groups num_channels", "eps=1e-05"},
+    {"LocalResponseNorm ", "size", "alpha=0.0001 beta=0.75 k=1.0"},
+    {"Embedding EmbeddingBag ", "num_embeddings embedding_dim",
+     "padding_idx=None max_norm=None mode='mean'"},
+    {"MaxPool1d MaxPool2d MaxPool3d ", "kernel_size",
+     "stride=kernel padding=same dilation=1 ceil_mode=False"},
+    {"AvgPool1d AvgPool2d AvgPool3d ", "kernel_size",
+     "stride=kernel padding=same ceil_mode=False count_include_pad=True"},
+    {"AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+     "AdaptiveMaxPool2d AdaptiveMaxPool3d ",
+     "output_size", ""},
+    {"LSTM GRU RNN ", "input_size>hidden_size",
+     "num_layers=1 nonlinearity='tanh' batch_first=False dropout=0.0 "
+     "bidirectional=False "
+     "proj_size=0"},
+    {"LSTMCell GRUCell RNNCell ", "input_size>hidden_size", ""},
+    {"MultiheadAttention ", "embed_dim", "num_heads=0 dropout=0.0 batch_first=False"},
+    {"Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout ", "",
+     "p= inplace=False"},
+    {"ReLU ReLU6 SiLU Mish Hardswish Hardsigmoid SELU ", "", "inplace=False"},
+    {"LeakyReLU ", "", "negative_slope=0.01 inplace=False"},
+    {"ELU CELU ", "", "alpha=1.0 inplace=False"},
+    {"GELU ", "", "approximate='none'"},
+    {"PReLU ", "num_parameters", ""},
+    {"Hardtanh ", "", "min_val=-1.0 max_val=1.0 inplace=False"},
+    {"Softplus ", "", "beta=1.0 threshold=20.0"},
+    {"Softmax LogSoftmax Softmin GLU ", "", "dim="},
+    {"Flatten ", "", "start_dim=1 end_dim=-1"},
+    {"Unflatten ", "dim unflattened_size", ""},
+    {"Upsample UpsamplingNearest2d UpsamplingBilinear2d ", "",
+     "size=None scale_factor=None mode='nearest' align_corners=None"},
+    {"PixelShuffle ", "upscale_factor", ""},
+    {"PixelUnshuffle ", "downscale_factor", ""},
+    {"ZeroPad1d ZeroPad2d ZeroPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d "
+     "ReplicationPad1d ReplicationPad2d ReplicationPad3d CircularPad1d CircularPad2d ",
+     "padding", ""},
+    {"TransformerEncoderLayer TransformerDecoderLayer ", "", "norm_first=False"},
+    {"Sequential ModuleList ModuleDict ParameterList ParameterDict Identity Tanh "
+     "Sigmoid "
+     "Softsign Tanhshrink LogSigmoid Softmax2d Transformer TransformerEncoder "
+     "TransformerDecoder ",
+     "", ""},
+};
+
+/* The guesses of read/guess.c; all their arguments are numbers that matter. */
+static const struct form guesses[] = {
+    {"conv convtranspose ", "kernel_size in>out", ""},
+    {"linear ", "in>out", ""},
+    {"batchnorm layernorm rmsnorm groupnorm norm ", "features", ""},
+    {"embedding ", "num dim", ""},
+    {"lstm gru rnn ", "in>hidden", "layers=1"},
+    {"attention ", "dim", ""},
+};
+
+/* Is the name one of those in a list of names with a blank behind each? */
+static bool is_listed(const char *list, struct str name)
+{
+    for (const char *at = list; *at; at = strchr(at, ' ') + 1)
+        if (*at == name.at[0] && strncmp(at, name.at, name.len) == 0 &&
+            at[name.len] == ' ')
+            return true;
+    return false;
+}
+
+static const struct form *find_form(struct str class_name, bool guessed)
+{
+    const struct form *table = guessed ? guesses : forms;
+    size_t n = guessed ? COUNT_OF(guesses) : COUNT_OF(forms);
+
+    if (class_name.len == 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (is_listed(table[i].classes, class_name))
+            return &table[i];
+    return NULL;
+}
+
+/* Only torch's own classes are sure to mean by a name what the table thinks. */
+static bool is_torch(struct str qualified)
+{
+    return str_starts(qualified, STR("torch.")) ||
+           str_starts(qualified, STR("__torch__.torch.")) ||
+           str_starts(qualified, STR("transformers.")) ||
+           str_starts(qualified, STR("torchvision.")) ||
+           str_find_char(qualified, '.') < 0;
+}
+
+struct writer {
+    struct buf *to;
+    const struct model *model;
+    struct str class_name; /* short */
+    uint32_t args;
+    bool some; /* something was written */
+};
+
+static bool get(const struct writer *w, struct str key, uint32_t *ret_value)
+{
+    const struct values *values = &w->model->values;
+    const struct value *dict = value_at(values, w->args);
+    const uint32_t *items = value_items(values, w->args);
+
+    for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2)
+        if (str_eq(value_text(values, items[i]), key)) {
+            *ret_value = items[i + 1];
+            return true;
+        }
+    return false;
+}
+
+static void add_comma(struct writer *w)
+{
+    if (w->some)
+        buf_text(w->to, ", ");
+    w->some = true;
+}
+
+/* How many dimensions a window of this class has: 2 of a MaxPool2d. */
+static uint32_t window_rank(struct str class_name)
+{
+    char digit = class_name.len > 1 ? class_name.at[class_name.len - 2] : '1';
+
+    return str_ends(class_name, STR("d")) && digit >= '2' && digit <= '3'
+               ? (uint32_t)(digit - '0')
+               : 1;
+}
+
+/* A size; one number for all dimensions of a window is told for each: 3×3. */
+static void add_size(struct writer *w, struct str item, uint32_t value)
+{
+    bool window = str_is(item, "kernel_size") || str_is(item, "output_size");
+    bool one = value_at(&w->model->values, value)->kind == VALUE_INT;
+
+    value_show_size(w->to, w->model, value, MOST_BYTES);
+    for (uint32_t i = 1; window && one && i < window_rank(w->class_name); i++) {
+        buf_text(w->to, "×");
+        value_show_size(w->to, w->model, value, MOST_BYTES);
+    }
+}
+
+/* "in_channels>out_channels" or "kernel_size". */
+static void add_first(struct writer *w, struct str item)
+{
+    ptrdiff_t arrow = str_find_char(item, '>');
+    uint32_t a, b;
+
+    if (arrow < 0) {
+        if (get(w, item, &a)) {
+            add_comma(w);
+            add_size(w, item, a);
+        }
+        return;
+    }
+    if (!get(w, str_head(item, (size_t)arrow), &a) ||
+        !get(w, str_from(item, (size_t)arrow + 1), &b))
+        return;
+    add_comma(w);
+    value_show_size(w->to, w->model, a, MOST_BYTES);
+    buf_text(w->to, "→");
+    value_show_size(w->to, w->model, b, MOST_BYTES);
+}
+
+/* The i-th number of a size that is one number or a list of them. */
+static bool number_at(const struct model *model, uint32_t value, uint32_t i,
+                      int64_t *ret_number)
+{
+    const struct value *v = value_at(&model->values, value);
+
+    if ((v->kind == VALUE_TUPLE || v->kind == VALUE_LIST) && i < v->n)
+        v = value_at(&model->values, value_items(&model->values, value)[i]);
+    if (v->kind != VALUE_INT)
+        return false;
+    *ret_number = v->integer;
+    return true;
+}
+
+/* Padding that keeps the size: half of what the kernel spans. */
+static bool is_same_padding(const struct writer *w, uint32_t padding)
+{
+    uint32_t kernel, dilation = VALUE_ID_NONE;
+    int64_t k, d, p;
+
+    if (!get(w, STR("kernel_size"), &kernel))
+        return false;
+    get(w, STR("dilation"), &dilation);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (!number_at(w->model, kernel, i, &k))
+            return i > 0;
+        if (!number_at(w->model, dilation, i, &d))
+            d = 1;
+        if (!number_at(w->model, padding, i, &p) || p != d * (k - 1) / 2)
+            return false;
+        if (value_at(&w->model->values, kernel)->kind == VALUE_INT)
+            return true;
+    }
+    return true;
+}
+
+/* Is every number of the size (1, 1) this one? */
+static bool is_all(const struct model *model, uint32_t value, int64_t expected)
+{
+    const struct value *v = value_at(&model->values, value);
+    int64_t number;
+
+    if ((v->kind != VALUE_TUPLE && v->kind != VALUE_LIST) || v->n == 0)
+        return false;
+    for (uint32_t i = 0; i < v->n; i++)
+        if (!number_at(model, value, i, &number) || number != expected)
+            return false;
+    return true;
+}
+
+static bool is_usual(const struct writer *w, uint32_t value, struct str usual)
+{
+    const struct value *v = value_at(&w->model->values, value);
+    struct buf text = BUF_INIT;
+    double number;
+    uint32_t kernel;
+    bool same;
+
+    if (usual.len == 0)
+        return false;
+    if (str_is(usual, "same"))
+        return is_same_padding(w, value);
+    if (str_is(usual, "kernel"))
+        return v->kind == VALUE_NONE ||
+               (get(w, STR("kernel_size"), &kernel) && kernel == value);
+    if (usual.at[0] == '\'')
+        return v->kind == VALUE_STR && str_eq(value_text(&w->model->values, value),
+                                              str_span(usual.at + 1, usual.len - 2));
+    if (str_to_double(usual, &number)) {
+        if (v->kind == VALUE_INT)
+            return (double)v->integer == number;
+        if (v->kind == VALUE_REAL)
+            return v->real == number;
+        return is_all(w->model, value, (int64_t)number);
+    }
+    value_show(&text, w->model, value, MOST_BYTES);
+    same = str_eq(buf_span(&text), usual);
+    buf_release(&text);
+    return same;
+}
+
+/* "stride=1": named, unless it is 1. */
+static void add_named(struct writer *w, struct str item)
+{
+    ptrdiff_t equals = str_find_char(item, '=');
+    struct str key = str_head(item, (size_t)equals);
+    int64_t number;
+    uint32_t value;
+
+    if (!get(w, key, &value) || is_usual(w, value, str_from(item, (size_t)equals + 1)))
+        return;
+    add_comma(w);
+    buf_str(w->to, key);
+    buf_char(w->to, '=');
+    if (number_at(w->model, value, 0, &number) && is_all(w->model, value, number))
+        buf_printf(w->to, "%" PRId64, number); /* (2, 2) is 2 */
+    else
+        value_show(w->to, w->model, value, MOST_BYTES);
+}
+
+static void add_all(struct writer *w)
+{
+    const struct values *values = &w->model->values;
+    const struct value *dict = value_at(values, w->args);
+    const uint32_t *items = value_items(values, w->args);
+    size_t begin = w->to->len;
+
+    for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2) {
+        add_comma(w);
+        if (w->to->len >= begin + MOST_TEXT) {
+            buf_text(w->to, "…");
+            break;
+        }
+        escape_terminal(w->to, value_text(values, items[i]));
+        buf_char(w->to, '=');
+        value_show(w->to, w->model, items[i + 1], MOST_OTHER);
+    }
+}
+
+void args_show(struct buf *to, const struct model *model, const struct object *object)
+{
+    struct writer w = {.to = to, .model = model, .args = object->args};
+    const struct form *form = NULL;
+    struct str name = STR(""), rest, item;
+
+    if (object->class_id != NO_CLASS)
+        name = model_string(model, model->classes[object->class_id].name);
+    w.class_name = class_short(name);
+    if (object->guessed || is_torch(name))
+        form = find_form(w.class_name, object->guessed);
+    if (!form) {
+        add_all(&w);
+        return;
+    }
+    rest = str_of(form->first);
+    while (rest.len > 0 && str_split(&rest, ' ', &item))
+        add_first(&w, item);
+    rest = str_of(form->then);
+    while (rest.len > 0 && str_split(&rest, ' ', &item))
+        add_named(&w, item);
+}
+
+void args_repr(struct buf *to, const struct model *model, const struct object *object)
+{
+    /* What extra_repr() gives without its name. */
+    static const char bare[] = "in_channels out_channels num_features num_embeddings "
+                               "embedding_dim num_groups num_channels "
+                               "normalized_shape input_size hidden_size ";
+    const struct values *values = &model->values;
+    const struct value *dict = value_at(values, object->args);
+    const uint32_t *items = value_items(values, object->args);
+    struct writer w = {.to = to, .model = model, .args = object->args};
+
+    if (object->guessed) {
+        args_show(to, model, object);
+        return;
+    }
+    for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2) {
+        struct str key = value_text(values, items[i]);
+
+        add_comma(&w);
+        if (!is_listed(bare, key)) {
+            escape_terminal(to, key);
+            buf_char(to, '=');
+        }
+        value_show(to, model, items[i + 1], MOST_BYTES);
+    }
+}

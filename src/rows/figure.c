@@ -1,0 +1,59 @@
+#include "rows/figure.h"
+
+#include <math.h>
+
+#include "rows/run_words.h"
+#include "text/number.h"
+
+static void figure_is(struct figure *to, enum figure_kind kind, bool zero)
+{
+    to->kind = kind;
+    to->role = zero ? COLOUR_DIM : COLOUR_NONE;
+}
+
+void figure_count(struct figure *to, uint64_t n)
+{
+    text_count(to->text, n);
+    figure_is(to, FIGURE_COUNT, n == 0);
+}
+
+void figure_exact(struct figure *to, uint64_t n)
+{
+    text_commas(to->text, n);
+    figure_is(to, FIGURE_COUNT, n == 0);
+}
+
+void figure_bytes(struct figure *to, uint64_t n)
+{
+    text_bytes(to->text, n);
+    figure_is(to, FIGURE_BYTES, n == 0);
+}
+
+void figure_time(struct figure *to, uint64_t ns)
+{
+    run_time(to->text, ns);
+    figure_is(to, FIGURE_TIME, false);
+}
+
+void figure_share(struct figure *to, double part, double whole)
+{
+    text_percent(to->text, part, whole);
+    figure_is(to, FIGURE_SHARE, part / whole < 0.005); /* is written as 0% */
+}
+
+void figure_real(struct figure *to, double value)
+{
+    text_real(to->text, value);
+    figure_is(to, FIGURE_REAL, value == 0);
+    if (!isfinite(value))
+        to->role = COLOUR_ALARM;
+}
+
+void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf)
+{
+    if (nan + inf == 0)
+        return;
+    run_not_finite(to->text, nan, inf);
+    to->kind = FIGURE_NOT_FINITE;
+    to->role = COLOUR_ALARM;
+}

@@ -1,0 +1,35 @@
+/* figure.h - what a cell of a table says: its text, what kind of thing that is, and its
+ * role. Views take colour and cutting from here, never from the text. */
+#ifndef ROWS_FIGURE_H
+#define ROWS_FIGURE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "text/colour.h"
+
+enum figure_kind {
+    FIGURE_TEXT,
+    FIGURE_COUNT,
+    FIGURE_BYTES,
+    FIGURE_TIME,  /* nanoseconds */
+    FIGURE_SHARE, /* 0 to 1 */
+    FIGURE_REAL,
+    FIGURE_NOT_FINITE /* "NaN 12 Inf 3": loses whole words where it is cut */
+};
+
+struct figure {
+    struct buf *text; /* appended to; nothing: does not apply */
+    enum figure_kind kind;
+    enum colour role; /* zeros are dim, what is not finite is an alarm */
+};
+
+void figure_count(struct figure *to, uint64_t n); /* 25.6M */
+void figure_exact(struct figure *to, uint64_t n); /* 25,557,032 */
+void figure_bytes(struct figure *to, uint64_t n); /* 97.7MB */
+void figure_time(struct figure *to, uint64_t ns); /* 1.52ms; "" under 1 μs */
+void figure_share(struct figure *to, double part, double whole); /* " 9%" */
+void figure_real(struct figure *to, double value);               /* 0.0123 */
+void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf);
+
+#endif

@@ -1,0 +1,236 @@
+/* A label as a line of text, as wide as there is room. */
+#include <string.h>
+
+#include "rows/labels.h"
+#include "text/glyph.h"
+#include "text/number.h"
+#include "text/width.h"
+
+#define LEAST_TYPE  4  /* cells; a type with less room goes */
+#define LEAST_RUN   10 /* cells; a run's type with less room is its count alone */
+#define LEAST_LABEL 12 /* cells; where there are fewer before it, any tail goes */
+
+/* Where the last argument of args[0 .. len) begins, with the comma before it; 0 if
+ * there is only one. Commas inside brackets and quotes belong to a value. */
+static size_t last_comma(struct str args)
+{
+    size_t found = 0;
+    int depth = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; i < args.len; i++) {
+        char c = args.at[i];
+
+        if (c == '"' && (i == 0 || args.at[i - 1] != '\\'))
+            quoted = !quoted;
+        else if (!quoted && strchr("([{", c))
+            depth++;
+        else if (!quoted && strchr(")]}", c))
+            depth--;
+        else if (!quoted && depth == 0 && c == ',')
+            found = i;
+    }
+    return found;
+}
+
+/* Guesses are quiet, classes have a colour, plain values none. */
+enum colour label_part_colour(const struct label *label, enum label_part part)
+{
+    if (part == PART_SIGN)
+        return label->sign_colour;
+    if (part != PART_TYPE && part != PART_ARGS)
+        return COLOUR_NONE;
+    if (label->type.len > 0 && label->type.at[0] == '~')
+        return COLOUR_DIM;
+    return label->is_class && part == PART_TYPE ? COLOUR_TYPE : COLOUR_NONE;
+}
+
+static const char *ellipsis(const struct label *label)
+{
+    return glyph(GLYPH_ELLIPSIS, label->ascii);
+}
+
+/* --- Parts. They are written in order; those left out are empty. */
+
+static void clear(struct label_parts *parts)
+{
+    buf_clear(&parts->text);
+    memset(parts->ends, 0, sizeof(parts->ends));
+}
+
+/* What was added since the part before it is this part. */
+static void end_part(struct label_parts *parts, enum label_part part)
+{
+    for (size_t i = part; i < PART_COUNT; i++)
+        parts->ends[i] = parts->text.len;
+}
+
+static void add_part(struct label_parts *parts, enum label_part part, struct str text)
+{
+    buf_str(&parts->text, text);
+    end_part(parts, part);
+}
+
+struct str label_part(const struct label_parts *parts, enum label_part part)
+{
+    size_t begin = part > 0 ? parts->ends[part - 1] : 0;
+
+    return str_span(parts->text.at + begin, parts->ends[part] - begin);
+}
+
+/* How much of a label is written. */
+struct extent {
+    struct str args;
+    bool cut; /* some arguments are left out */
+    struct str tail;
+};
+
+static void compose(struct label_parts *to, const struct label *label,
+                    struct extent extent)
+{
+    bool args = extent.args.len > 0 || extent.cut || label->always;
+
+    clear(to);
+    add_part(to, PART_SIGN, buf_span(&label->sign));
+    add_part(to, PART_NAME, buf_span(&label->name));
+    if (label->type.len > 0 || args)
+        add_part(to, PART_JOINT, str_of(label->joint));
+    add_part(to, PART_TYPE, buf_span(&label->type));
+    if (args) {
+        buf_text(&to->text, label->brackets ? "(" : " ");
+        buf_str(&to->text, extent.args);
+        buf_text(&to->text, extent.cut && extent.args.len > 0 ? ", " : "");
+        buf_text(&to->text, extent.cut ? ellipsis(label) : "");
+        buf_text(&to->text, label->brackets ? ")" : "");
+    }
+    end_part(to, PART_ARGS);
+    add_part(to, PART_TAIL, extent.tail);
+}
+
+/* Try this much of the label; true if it fits. */
+static bool fits(struct label_parts *to, const struct label *label,
+                 struct extent extent, size_t cells)
+{
+    compose(to, label, extent);
+    return text_width(buf_span(&to->text)) <= cells;
+}
+
+/* The name alone: a path keeps its end, any other name both of its ends. */
+static void fit_name(struct label_parts *to, const struct label *label, size_t cells)
+{
+    size_t sign = text_width(buf_span(&label->sign));
+    struct str name = buf_span(&label->name);
+
+    clear(to);
+    if (sign < cells) {
+        add_part(to, PART_SIGN, buf_span(&label->sign));
+        cells -= sign;
+    }
+    if (label->is_path)
+        text_cut_front(&to->text, name, cells, ellipsis(label));
+    else
+        text_cut_middle(&to->text, name, cells, ellipsis(label));
+    end_part(to, PART_NAME);
+}
+
+/* "encoder_l…r_0-11: 12 ×": how many there are stays, whatever the room. */
+static bool fit_run(struct label_parts *to, const struct label *label, size_t cells)
+{
+    struct buf count = BUF_INIT, name = BUF_INIT;
+    size_t room;
+
+    text_commas(&count, label->times);
+    buf_printf(&count, " %s", glyph(GLYPH_TIMES, label->ascii));
+    room = text_width(buf_span(&label->sign)) + strlen(label->joint) +
+           text_width(buf_span(&count));
+    if (label->times == 0 || room + LEAST_TYPE > cells) {
+        buf_release(&count);
+        return false;
+    }
+    room = cells - room;
+    if (label->is_path)
+        text_cut_front(&name, buf_span(&label->name), room, ellipsis(label));
+    else
+        text_cut_middle(&name, buf_span(&label->name), room, ellipsis(label));
+    clear(to);
+    add_part(to, PART_SIGN, buf_span(&label->sign));
+    add_part(to, PART_NAME, buf_span(&name));
+    add_part(to, PART_JOINT, str_of(label->joint));
+    add_part(to, PART_TYPE, buf_span(&count));
+    buf_release(&count);
+    buf_release(&name);
+    return true;
+}
+
+/* Name and type, with a … for what is missing. */
+static void fit_short(struct label_parts *to, const struct label *label, size_t cells)
+{
+    size_t before = text_width(buf_span(&label->sign)) +
+                    text_width(buf_span(&label->name)) + strlen(label->joint);
+    struct buf type = BUF_INIT;
+
+    if (before + (label->times > 0 ? LEAST_RUN : LEAST_TYPE) > cells) {
+        if (!fit_run(to, label, cells))
+            fit_name(to, label, cells);
+        return;
+    }
+    clear(to);
+    add_part(to, PART_SIGN, buf_span(&label->sign));
+    add_part(to, PART_NAME, buf_span(&label->name));
+    if (label->type.len > 0)
+        add_part(to, PART_JOINT, str_of(label->joint));
+    if (label->is_shape) {
+        text_cut_shape(&to->text, buf_span(&label->type), cells - before,
+                       ellipsis(label), glyph(GLYPH_TIMES, label->ascii));
+    } else {
+        buf_str(&type, buf_span(&label->type));
+        buf_text(&type, ellipsis(label));
+        text_cut(&to->text, buf_span(&type), cells - before, ellipsis(label));
+        buf_release(&type);
+    }
+    end_part(to, PART_TYPE);
+}
+
+void label_fit(struct label_parts *to, const struct label *label, size_t cells)
+{
+    struct extent extent = {.args = buf_span(&label->args),
+                            .tail = buf_span(&label->tail)};
+
+    if (cells == 0)
+        cells = SIZE_MAX;
+    if (fits(to, label, extent, cells))
+        return;
+    if (label->keep_tail && cells > text_width(extent.tail) + LEAST_LABEL) {
+        fit_short(to, label, cells - text_width(extent.tail));
+        add_part(to, PART_TAIL, extent.tail);
+        return;
+    }
+    extent.tail = STR("");
+    if (fits(to, label, extent, cells))
+        return;
+    extent.cut = true;
+    while (extent.args.len > 0) {
+        extent.args = str_head(extent.args, last_comma(extent.args));
+        if (fits(to, label, extent, cells))
+            return;
+    }
+    fit_short(to, label, cells);
+}
+
+void label_write(struct buf *to, const struct label *label, size_t cells)
+{
+    struct label_parts parts = {.text = BUF_INIT};
+
+    label_fit(&parts, label, cells);
+    for (int i = 0; i < PART_COUNT; i++) {
+        struct str text = label_part(&parts, i);
+        enum colour role = label_part_colour(label, i);
+
+        if (text.len == 0)
+            continue;
+        buf_text(to, colour_begin(role, label->colour));
+        buf_str(to, text);
+        buf_text(to, colour_end(role, label->colour));
+    }
+    buf_release(&parts.text);
+}

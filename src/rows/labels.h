@@ -1,0 +1,153 @@
+/* labels.h - what stands in a row: its label, and THE TABLE of columns beside it.
+ *
+ * A label has parts, so that a narrow view can drop the less important ones first:
+ *     ⇄ lm_head: Linear(768→50257)  tied to transformer.wte
+ *     sign name  type   args         tail
+ */
+#ifndef ROWS_LABELS_H
+#define ROWS_LABELS_H
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "rows/figure.h"
+#include "rows/rows.h"
+#include "rows/show.h"
+#include "text/colour.h"
+
+/* --- The label */
+
+struct label {
+    struct buf sign;   /* "⇄ ", "▪ ", "✗ " or nothing */
+    struct buf name;   /* escaped */
+    const char *joint; /* between the name and the rest: ": ", "  " */
+    struct buf type;   /* "Conv2d", "~conv", "dict with 2 keys", a plain value */
+    struct buf args;   /* "3→64, 7×7"; without brackets */
+    bool brackets;     /* args stand in brackets, else behind a blank */
+    bool is_class;     /* the type is a class */
+    bool always;       /* brackets stand also around no arguments: ReLU() */
+    bool is_shape;     /* the type is a shape, the arguments a dtype */
+    bool is_path;      /* the name is a full one */
+    enum colour sign_colour;
+    bool colour;     /* asked for: colour codes; they take no cells */
+    bool ascii;      /* asked for: ASCII only, before it is made */
+    bool keep_tail;  /* the tail is worth more than the end of the rest */
+    struct buf tail; /* "  tied to transformer.wte.weight" */
+    uint32_t times;  /* of a run: how many rows it stands for; it is never cut. Or 0 */
+};
+
+enum label_name { LABEL_NAME, LABEL_PATH }; /* in a tree, in a flat list */
+
+void label_release(struct label *label);
+/* Fill the label of a row. The root is named for its file. */
+void label_make(struct label *label, const struct show *show, const struct row *row,
+                enum label_name name);
+/* Append the label, at most `cells` wide (0: no limit): arguments go first, from the
+ * right, then the type, then the middle of the name or the front of a path. */
+void label_write(struct buf *to, const struct label *label, size_t cells);
+
+/* The same in its parts, for those who give each a look of its own. */
+enum label_part {
+    PART_SIGN,
+    PART_NAME,
+    PART_JOINT,
+    PART_TYPE,
+    PART_ARGS, /* with their brackets */
+    PART_TAIL,
+    PART_COUNT
+};
+struct label_parts {
+    struct buf text;
+    size_t ends[PART_COUNT]; /* of each part in the text */
+};
+void label_fit(struct label_parts *parts, const struct label *label, size_t cells);
+struct str label_part(const struct label_parts *parts, enum label_part part);
+/* The role of a part; a name has none. */
+enum colour label_part_colour(const struct label *label, enum label_part part);
+
+/* --- Columns */
+
+enum cut {
+    CUT_END,    /* "Conv2d(64, …" */
+    CUT_FRONT,  /* "…0.conv2" */
+    CUT_SHAPE,  /* "…×56×56" */
+    CUT_SHAPES, /* "| weight: 64×3×7×7, …" */
+    CUT_NEVER   /* a bar: it goes as a whole */
+};
+
+struct column {
+    const char *id;     /* for --columns */
+    const char *header; /* above the column */
+    const char *about;  /* what it says, in one line */
+    bool right;         /* aligned to the right, header too */
+    uint8_t rank;       /* where there is little room, the lowest goes first */
+    uint8_t cut;        /* enum cut: what goes where a cell is too wide */
+    /* Append the cell of a row; nothing: does not apply. */
+    void (*cell)(struct figure *to, const struct show *show, const struct row *row);
+};
+
+extern const struct column columns[];
+extern const size_t n_columns;
+
+const struct column *column_find(struct str id); /* or NULL */
+
+/* Append the cell of a row. */
+struct figure column_figure(struct buf *to, const struct column *column,
+                            const struct show *show, const struct row *row);
+/* For a tree of text, where a line stands between the columns and the shapes. */
+struct figure column_led(struct buf *to, const struct column *column,
+                         const struct show *show, const struct row *row);
+
+/* Bars of as many cells: the share of the whole model's parameters; own and other time
+ * as a share of the run. Nothing: does not apply. */
+typedef void row_bar(struct buf *to, const struct show *show, const struct row *row,
+                     int cells);
+row_bar params_bar, time_bar;
+
+/* --- Labels: what a person switches on and off in the terminal (L, --labels) */
+
+/* Where a label says nothing, it takes no room in the flowing form. */
+struct label_kind {
+    const char *id;     /* for --labels */
+    const char *title;  /* in the label panel */
+    char key;           /* of the group that it is switched with; 0: of none */
+    bool first;         /* on at first */
+    const char *column; /* what it is among aligned columns: an id of THE TABLE; NULL:
+                           a part of the row's own label */
+    uint8_t cells;      /* of that column; 0: as wide as what was shown */
+    uint8_t goes;       /* where there is little room, the lowest goes first */
+    /* What it says in the flowing form, which are rp's texts; NULL: the cell. */
+    void (*flow)(struct buf *to, const struct show *show, const struct row *row);
+    bool run; /* of recordings only */
+};
+
+extern const struct label_kind label_kinds[];
+extern const size_t n_label_kinds;
+
+int label_kind_find(struct str id); /* an index in the table, or -1 */
+/* What a label says of a row in the flowing form. */
+void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
+                const struct row *row);
+
+/* Is all that can be trained at and below it frozen? */
+bool row_frozen(const struct show *show, const struct row *row);
+
+/* The row's parameters and bytes, counted there, for sums and shares of others. */
+uint64_t row_params(const struct show *show, const struct row *row);
+uint64_t row_bytes(const struct show *show, const struct row *row);
+/* Of its own, not of modules below it. */
+uint64_t row_own_params(const struct show *show, const struct row *row);
+uint64_t row_own_bytes(const struct show *show, const struct row *row);
+
+/* Of a recording, for the same; 0 without one. */
+enum run_amount {
+    RUN_CALLS,
+    RUN_TOTAL,
+    RUN_SELF,
+    RUN_BACKWARD,
+    RUN_DEVICE,
+    RUN_NAN,
+    RUN_INF
+};
+uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
+
+#endif

@@ -1,0 +1,132 @@
+/* rows.h - which places are rows, and in which order.
+ *
+ * The tour of the room, which is a tree or list as a table, with no toolkit:
+ *   show.h        one open session as seen by the views
+ *   rows.h        which places are rows, in which order   sort.h     orders siblings
+ *   outline.h     the bare tree: of places, or of two models' nodes
+ *   repeats.h     which siblings are equal                search.h   which rows match
+ *   labels.h      THE TABLE of columns; the label of a row and how it shrinks
+ *   figure.h      what a cell says: its text, kind and role
+ *   below.h       what stands below a place, put together
+ *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
+ *   value_text.h  plain values as Python would write them
+ *   run_words.h   times, shapes and places of a run
+ *   textual.h     rows as lines of text          name_runs.h   h.0-11: many as one
+ *   grid.h        values of a tensor             slice.h       [83, 220:230]
+ *   files_view.h  the files of a folder: order, filter, marks
+ *
+ * A view says what is open, what is kept by a filter, how siblings are ordered;
+ * rows_make() turns that into a list, in time linear in what is shown (n log n when
+ * sorted). The same view always gives the same rows; nothing here remembers anything.
+ */
+#ifndef ROWS_ROWS_H
+#define ROWS_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rows/show.h"
+
+#define NO_ROW   UINT32_MAX
+#define ALL_ROWS UINT32_MAX
+
+enum row_flag {
+    ROW_LAST = 1,   /* the last of its siblings */
+    ROW_OPEN = 2,   /* there are rows below it */
+    ROW_CLOSED = 4, /* something stands below it that is not shown */
+    ROW_RUN = 8,    /* stands for `count` equal siblings, from `place` on */
+    ROW_PAIRS = 16, /* a run of equal pairs; `count` counts both */
+    ROW_MORE = 32,  /* stands for `count` siblings that were left out, as `top` says */
+    ROW_MATCH = 64, /* found by a search */
+};
+
+struct row {
+    uint32_t place; /* of a pair (show->pair): a node of its diff */
+    uint32_t count; /* of siblings it stands for; 1 but for runs and ROW_MORE */
+    uint32_t above; /* its parent's row; NO_ROW for the first, and in flat lists */
+    uint32_t depth;
+    unsigned flags;
+};
+
+/* Many rows, twelve bytes each; get one by rows_at(). */
+struct row_cell {
+    uint32_t place, above;
+    uint32_t depth : 24, flags : 8;
+};
+struct rows {
+    struct row_cell *cells;
+    uint32_t n, room;
+    struct row_count { /* of those few that stand for several, in order */
+        uint32_t row, count;
+    } * counts;
+    uint32_t n_counts, counts_room;
+};
+
+struct row rows_at(const struct rows *rows, uint32_t row);
+
+/* What is not known sorts last, whichever way. */
+enum rows_sort {
+    SORT_MODEL,
+    SORT_PARAMS,
+    SORT_BYTES,
+    SORT_NAME,
+    SORT_TIME, /* this and the next two: of a recording */
+    SORT_SELF,
+    SORT_CALLS,
+    SORT_FLOPS, /* nobody counts them yet */
+    SORT_GRAD,  /* the norm of the newest gradients, of a recording */
+    SORT_ZEROS, /* their share in results of a recording, else in measured values */
+    SORT_NAN,   /* and Inf: how many, of the same */
+    SORT_DELTA, /* rel Δ of a pair */
+    SORT_COUNT
+};
+enum rows_flat { FLAT_NO, FLAT_LEAVES, FLAT_TENSORS };
+
+struct view {
+    const uint8_t *open;   /* a bit for each place: its children are shown; NULL: as a
+                              printed tree has it, where all but long and minor things are
+                              open */
+    const uint8_t *single; /* a bit for each place: a run that begins here is shown one
+                              by one; may be NULL */
+    const uint8_t *keep;   /* a bit for each place: passes the filter; NULL: all do */
+    const uint8_t *match;  /* a bit for each place: found by a search; may be NULL */
+    uint32_t depth;        /* rows below this depth are not shown; ALL_ROWS: no limit */
+    uint32_t top;          /* siblings shown of each parent (flat: of all); ALL_ROWS */
+    enum rows_sort sort;
+    enum rows_flat flat;
+    bool reverse;
+    bool all;     /* tensors of leaf modules, attributes and values have rows too */
+    bool no_runs; /* equal siblings are shown one by one */
+    bool blocks;  /* of modules with modules below, two equal siblings are a run */
+    bool fold;    /* as a person folds them, with `open`: the tensors of leaf modules
+                     have rows, attributes have none, runs stay closed */
+    bool changed; /* of a pair: only what differs */
+};
+
+#define VIEW_INIT                                                                      \
+    {                                                                                  \
+        .depth = ALL_ROWS, .top = ALL_ROWS                                             \
+    }
+
+static inline bool bit_get(const uint8_t *bits, uint32_t i)
+{
+    return bits[i / 8] >> (i % 8) & 1;
+}
+
+static inline void bit_set(uint8_t *bits, uint32_t i, bool on)
+{
+    bits[i / 8] = (uint8_t)((bits[i / 8] & ~(1u << (i % 8))) | (unsigned)on << (i % 8));
+}
+
+/* The bytes that so many bits take. */
+static inline uint32_t bit_bytes(uint32_t n)
+{
+    return n / 8 + 1;
+}
+
+/* The rows of a view, in the arena. A run is formed in the model's order first and then
+ * sorted as one, by its sum. */
+int rows_make(struct rows *rows, const struct show *show, const struct view *view,
+              struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,303 @@
+/* What a row did in a run: its shapes, calls and times. A row of several equal modules
+ * has the sums of all, and the shapes of the first. */
+#include "rows/run_columns_in.h"
+
+#include <math.h>
+
+#include "rows/below.h"
+#include "rows/run_words.h"
+#include "text/glyph.h"
+#include "text/number.h"
+
+#define BAR_CELLS 17  /* as wide as the header above it */
+#define MANY      256 /* siblings whose sum is remembered */
+
+uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what)
+{
+    uint32_t place = row->place;
+    uint64_t sum = 0;
+
+    if (!show->activity || row->flags & ROW_MORE)
+        return 0;
+    if (row->count > MANY &&
+        below_known(show, BELOW_RUN + what, row->place, row->count, &sum))
+        return sum;
+    for (uint32_t i = 0; i < row->count; i++, place = show->model->end[place]) {
+        const struct activity *at = &show->activity->at[place];
+
+        switch (what) {
+        case RUN_CALLS:
+            sum += at->calls;
+            break;
+        case RUN_TOTAL:
+            sum += at->total_ns;
+            break;
+        case RUN_SELF:
+            sum += at->self_ns;
+            break;
+        case RUN_BACKWARD:
+            sum += at->backward_ns;
+            break;
+        case RUN_DEVICE:
+            sum += at->device_ns;
+            break;
+        case RUN_NAN:
+            sum += at->nan;
+            break;
+        case RUN_INF:
+            sum += at->inf;
+            break;
+        }
+    }
+    if (row->count > MANY)
+        below_learn(show, BELOW_RUN + what, row->place, row->count, sum);
+    return sum;
+}
+
+/* The row's first place, if it was called; else NULL. */
+static const struct activity *called(const struct show *show, const struct row *row)
+{
+    if (!show->activity || row->flags & ROW_MORE ||
+        show->activity->at[row->place].calls == 0)
+        return NULL;
+    return &show->activity->at[row->place];
+}
+
+static uint32_t value_of(const struct show *show, const struct row *row,
+                         enum run_io_kind kind)
+{
+    const struct activity *at = called(show, row);
+
+    return at && at->newest != RUN_NONE
+               ? activity_value(show->session->run, at->newest, kind)
+               : RUN_NONE;
+}
+
+/* ---- what went in and came out ---- */
+
+static void shape_cell(struct figure *to, const struct show *show,
+                       const struct row *row, enum run_io_kind kind)
+{
+    const struct run *run = show->session->run;
+    uint32_t value = value_of(show, row, kind);
+    unsigned varies = kind == RUN_IN ? ACTIVITY_IN_VARIES : ACTIVITY_OUT_VARIES;
+
+    if (value == RUN_NONE)
+        return;
+    run_shape(to->text, run, value);
+    if (show->activity->at[row->place].flags & varies)
+        buf_char(to->text, '*');
+}
+
+static const char *gap_of(const struct show *show, const struct row *row)
+{
+    if (!show->activity || row->flags & ROW_MORE)
+        return NULL;
+    return run_gap_word(show, row->place);
+}
+
+void in_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    shape_cell(to, show, row, RUN_IN);
+}
+
+void out_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    shape_cell(to, show, row, RUN_OUT);
+    if (show->gaps_in_out && gap_of(show, row))
+        buf_text(to->text, gap_of(show, row));
+}
+
+/* All inputs count, one that is there twice once. */
+static void memory_cell(struct figure *to, const struct show *show,
+                        const struct row *row, enum run_io_kind kind)
+{
+    const struct run *run = show->session->run;
+    const struct activity *at = called(show, row);
+
+    if (at && value_of(show, row, kind) != RUN_NONE)
+        figure_bytes(to, run_io_bytes(run, at->newest, kind));
+}
+
+void in_memory_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    memory_cell(to, show, row, RUN_IN);
+}
+
+void out_memory_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    memory_cell(to, show, row, RUN_OUT);
+}
+
+void nan_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    figure_not_finite(to, row_run(show, row, RUN_NAN), row_run(show, row, RUN_INF));
+}
+
+static const struct stats *out_stats(const struct show *show, const struct row *row)
+{
+    const struct run *run = show->session->run;
+    uint32_t value = value_of(show, row, RUN_OUT);
+
+    if (value == RUN_NONE || run->values[value].stats == RUN_NONE)
+        return NULL;
+    return &run->stats[run->values[value].stats];
+}
+
+void out_mean_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    const struct stats *stats = out_stats(show, row);
+
+    if (stats)
+        figure_real(to, stats->mean);
+}
+
+void out_std_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    const struct stats *stats = out_stats(show, row);
+
+    if (stats && stats_finite(stats) > 1)
+        figure_real(to, stats_std(stats));
+}
+
+void out_zeros_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    const struct stats *stats = out_stats(show, row);
+
+    if (stats && stats_measured(stats) && stats->count > 0)
+        figure_share(to, (double)stats->zeros, (double)stats->count);
+}
+
+static void value_dtype(struct figure *to, const struct show *show,
+                        const struct row *row, enum run_io_kind kind)
+{
+    uint32_t value = value_of(show, row, kind);
+
+    if (value != RUN_NONE)
+        buf_text(to->text, dtype_name(show->session->run->values[value].dtype));
+}
+
+void in_dtype_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    value_dtype(to, show, row, RUN_IN);
+}
+
+void out_dtype_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    value_dtype(to, show, row, RUN_OUT);
+}
+
+/* Of all parameters at and below it, put together. */
+void gradient_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    struct below below;
+
+    if (!show->activity || row->flags & (ROW_MORE | ROW_RUN))
+        return;
+    below_sum(show, row->place, &below);
+    if (below.n_gradients > 0)
+        figure_real(to, sqrt(below.gradient));
+}
+
+void flops_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        buf_text(to->text, "not counted");
+}
+
+/* ---- calls and times ---- */
+
+void calls_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        figure_count(to, row_run(show, row, RUN_CALLS));
+}
+
+void time_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        figure_time(to, row_run(show, row, RUN_TOTAL));
+    else if (gap_of(show, row))
+        buf_text(to->text, gap_of(show, row));
+}
+
+/* The share of what called it: the nearest module above it that was called, as lists of
+ * modules are not. In a flat list it is the share of the run. */
+void time_percent_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
+{
+    uint32_t above = show->model->parent[row->place];
+    uint64_t whole;
+
+    if (!called(show, row))
+        return;
+    while (above != NO_PLACE && show->activity->at[above].calls == 0)
+        above = show->model->parent[above];
+    whole = row->above == NO_ROW || above == NO_PLACE
+                ? show->activity->total_ns
+                : show->activity->at[above].total_ns;
+    if (whole > 0)
+        figure_share(to, (double)row_run(show, row, RUN_TOTAL), (double)whole);
+}
+
+void self_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        figure_time(to, row_run(show, row, RUN_SELF));
+}
+
+void average_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        figure_time(to, row_run(show, row, RUN_TOTAL) / row_run(show, row, RUN_CALLS));
+}
+
+void self_average_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
+{
+    if (called(show, row))
+        figure_time(to, row_run(show, row, RUN_SELF) / row_run(show, row, RUN_CALLS));
+}
+
+void backward_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (called(show, row))
+        figure_time(to, row_run(show, row, RUN_BACKWARD));
+}
+
+void device_time_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    uint64_t ns = row_run(show, row, RUN_DEVICE);
+
+    if (ns > 0)
+        figure_time(to, ns);
+}
+
+/* Solid: own time, in eighths of a cell where there is nothing else; light: the time of
+ * what it called. */
+void time_bar(struct buf *to, const struct show *show, const struct row *row, int cells)
+{
+    double whole, total, own;
+    int filled, solid;
+
+    if (!called(show, row) || show->activity->total_ns == 0)
+        return;
+    whole = (double)show->activity->total_ns;
+    total = (double)row_run(show, row, RUN_TOTAL) / whole;
+    own = (double)row_run(show, row, RUN_SELF) / whole;
+    total = total > 1 ? 1 : total;
+    if (own >= total) {
+        glyph_bar(to, total, cells, false);
+        return;
+    }
+    filled = (int)(total * cells + 0.5);
+    filled = filled == 0 ? 1 : filled;
+    solid = (int)(own * cells + 0.5);
+    for (int i = 0; i < filled; i++)
+        buf_text(to, i < solid ? "█" : "░");
+}
+
+void time_bar_cell(struct figure *to, const struct show *show, const struct row *row)
+{
+    time_bar(to->text, show, row, BAR_CELLS);
+}

@@ -1,0 +1,35 @@
+/* run_words.h - small parts of what is said of a run: times, shapes, places. All of it
+ * is for sessions with a run; show->activity is there then. */
+#ifndef ROWS_RUN_WORDS_H
+#define ROWS_RUN_WORDS_H
+
+#include "base/buf.h"
+#include "model/model.h"
+#include "rows/show.h"
+
+/* "1.52ms"; nothing under a microsecond. */
+void run_time(struct buf *to, uint64_t ns);
+/* "1×64×56×56", "scalar" */
+void run_shape(struct buf *to, const struct run *run, uint32_t value);
+/* Is it finite, as far as was measured? */
+bool run_finite(const struct run *run, uint32_t value);
+/* "NaN 12", "Inf 3", "NaN 12 Inf 3"; nothing if there are none. */
+void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf);
+/* Bytes of all inputs or results of a call; one that is there twice
+ * in a row counts once. */
+uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kind);
+/* Why a module has no calls: "not called", "fused", "compiled region", "not reached".
+ * NULL: it has some, or nothing is missing (a list of modules). */
+const char *run_gap_word(const struct show *show, uint32_t place);
+/* The full name; of the root its class. */
+void run_place(struct buf *to, const struct show *show, uint32_t place);
+/* "9%": without blanks */
+void run_share(struct buf *to, uint64_t part, uint64_t whole);
+/* A fact of the run: its number, or 0; its text, if it has one. */
+uint64_t run_fact(const struct run *run, const char *key, struct str *ret_text);
+
+/* The backward time of a place: its own where it is known, else that of the outermost
+ * modules in it of which it is known, and then *ret_least is true. */
+uint64_t run_backward(const struct show *show, uint32_t place, bool *ret_least);
+
+#endif

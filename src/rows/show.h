@@ -1,0 +1,48 @@
+/* show.h - one open session as seen by the views. */
+#ifndef ROWS_SHOW_H
+#define ROWS_SHOW_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "session/session.h"
+#include "study/activity.h"
+
+struct label;
+struct row;
+
+struct show {
+    const struct session *session; /* borrowed */
+    const struct model *model;     /* the session's */
+    const struct pair *pair; /* two models side by side: rows are nodes of its diff, and
+                                the session is the right one's. NULL: one model */
+    void (*pair_label)(struct label *label, const struct show *show,
+                       const struct row *row); /* of a pair: see diff_show() */
+    /* By place: what stands at and below it but is counted elsewhere, because it is
+     * tied to something met before. NULL: nothing is tied. */
+    uint64_t *tied_params, *tied_bytes;
+    struct map globals;   /* string id of a pickle's global to its index in the log */
+    struct str file_name; /* the last part of the model's path */
+    const struct activities *activity; /* of a recording; else NULL */
+    struct below_index *index;         /* of below.h; NULL: none was made */
+    bool gaps_in_out; /* whoever chose the columns took `out` but not `time`, which
+                         else says why a module has no calls */
+};
+
+/* Look at a session; columns come from the arena. */
+int show_init(struct show *show, const struct session *session, struct arena *arena,
+              struct err *err);
+
+/* How a call of this name, a value's text, is judged; TRUST_KNOWN if no pickle has it.
+ */
+enum trust show_trust(const struct show *show, uint32_t name);
+
+/* Does this module have no module (or group) below it? Its own tensors are then part of
+ * its row. */
+bool show_is_leaf(const struct model *model, uint32_t place);
+
+/* What a group is that only stands for the one thing in it, because a file holds that
+ * thing bare: "a tensor", "an array", "a storage", "a value". NULL: any other place. */
+const char *show_bare(const struct model *model, uint32_t place);
+
+#endif

@@ -1,0 +1,33 @@
+/* textual.h - rows as lines of text, aligned, for a pipe or a terminal. */
+#ifndef ROWS_TEXTUAL_H
+#define ROWS_TEXTUAL_H
+
+#include "base/out.h"
+#include "rows/labels.h"
+#include "rows/rows.h"
+
+#define TEXTUAL_NARROW 80 /* cells; below, one number stands behind each label */
+
+struct textual {
+    const struct show *show;
+    const struct rows *rows;
+    const struct column *const *columns;
+    size_t n_columns;
+    unsigned width; /* in cells; 0: nothing is cut */
+    enum label_name name;
+    bool header; /* a line of column names comes first */
+    bool ascii, colour;
+    bool isolate; /* right-to-left names: for terminals, which would reorder the line */
+};
+
+/* Aligned columns:
+ *     ├── conv1: ~conv 5×5, 3→6       456   0%   1.8KB | weight: 6×3×5×5, bias: 6
+ * If they do not fit, labels shrink to 24 cells, then columns go, the least important
+ * ones first. */
+int textual_wide(struct out *out, const struct textual *what, struct err *err);
+
+/* One number behind each label:
+ *     ├── conv1: ~conv 5×5, 3→6 [456 params] */
+int textual_narrow(struct out *out, const struct textual *what, struct err *err);
+
+#endif

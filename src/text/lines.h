@@ -1,0 +1,80 @@
+/* lines.h - text as lines of spans, each with a role: what a panel gives, what a screen
+ * draws, what `y` `t` copies. Texts are UTF-8 and escaped; whoever draws them turns
+ * glyphs into ASCII. */
+#ifndef TEXT_LINES_H
+#define TEXT_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "text/colour.h"
+#include "text/pen.h"
+
+enum span_flag {
+    SPAN_BOLD = 1,
+    SPAN_ITALIC = 2, /* inputs, as in the seeds */
+    SPAN_UNDERLINE = 4,
+    SPAN_REVERSE = 8,
+};
+
+struct span {
+    uint32_t at, len;      /* in lines->text */
+    uint8_t colour, flags; /* enum colour, enum span_flag */
+    uint8_t below; /* not COLOUR_NONE: each cell is drawn in two halves, the upper in
+                      `colour` and the lower in this; the text is for those who copy */
+};
+
+struct line {
+    uint32_t first, n; /* its spans */
+    uint32_t target;   /* what Enter on it means to whoever made it; NO_TARGET */
+};
+#define NO_TARGET UINT32_MAX
+
+struct lines {
+    struct buf text;
+    struct span *spans;
+    uint32_t n_spans, spans_room;
+    struct line *at;
+    uint32_t n, room;
+    uint32_t begun; /* private: the first span of the line that is being written */
+    bool bad;       /* no memory was left: some of it is missing */
+};
+
+void lines_release(struct lines *lines);
+void lines_clear(struct lines *lines); /* keeps its memory */
+
+/* Append to the line that is being written; newlines are not allowed in it. */
+void lines_add(struct lines *lines, enum colour colour, unsigned flags,
+               struct str text);
+/* The same, drawn in two halves. */
+void lines_add_halves(struct lines *lines, enum colour above, enum colour below,
+                      struct str text);
+void lines_text(struct lines *lines, enum colour colour, const char *text);
+void lines_printf(struct lines *lines, enum colour colour, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Blanks up to cell `cells` of the line; nothing if it is that wide already. */
+void lines_pad(struct lines *lines, size_t cells);
+/* How wide the line is that is being written. */
+size_t lines_width(const struct lines *lines);
+/* End the line. */
+void lines_end(struct lines *lines);
+void lines_end_target(struct lines *lines, uint32_t target);
+
+/* A sentence on lines of at most `cells` (0: on one), the further ones begun by
+ * `indent` blanks. */
+void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,
+                size_t indent);
+/* The same; words that are longer than a line are cut only if asked for. */
+void lines_fold(struct lines *lines, enum colour colour, struct str text, size_t cells,
+                size_t indent, bool cut_words);
+/* All lines, each with its newline. */
+void lines_print(const struct lines *lines, const struct pen *pen);
+
+/* A span's text, and a line as plain text, without its newline. */
+struct str span_text(const struct lines *lines, const struct span *span);
+void line_plain(struct buf *to, const struct lines *lines, uint32_t line);
+
+#endif
