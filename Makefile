@@ -25,6 +25,10 @@ test: ## everything that must hold before a commit
 	    tools/setup.sh test; status=$$?; wait; exit $$status
 	@tools/run_tests.py
 
+check: ## the parts of it that a change most likely breaks, in some three minutes
+	@tools/setup.sh test
+	@tools/run_tests.py --quick
+
 screens: build $(DEMO) ## write down anew what tests/screens hold; then read the diff
 	@python3 tests/python/screens_test.py --rewrite
 	@tools/setup.sh test
@@ -74,5 +78,5 @@ distclean: ## remove build with all that it holds
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: build run test screens pictures bench fuzz soak format install wheel test-wheel clean distclean \
+.PHONY: build run test check screens pictures bench fuzz soak format install wheel test-wheel clean distclean \
     help

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """All that `make test` does once set-up is done.
 
-    run_tests.py [WORD]
+    run_tests.py [WORD | --quick]
 
 With a WORD ("unit", "Python", "tools_", "ASan") only the steps and Python test files run
-that have it in their name.
+that have it in their name. --quick is `make check`: the parts that a change most likely
+breaks, with torch 2.13 only.
 Steps run one after the other, each under a heading, and the first that fails ends the
 run. At the end it lists what took longest, what was skipped and why; the last line counts
 the tests that passed, failed and were skipped. Logs are kept in build/test/.
@@ -318,8 +319,7 @@ def run_job(job, count, broken):
 
 def python_tests(count):
     """Two at a time, and two more of those that mostly wait."""
-    wanted = "" if ONLY in "Python tests" else ONLY
-    jobs = [job for job in python_jobs() if wanted in job[1].name + job[3]]
+    jobs = [job for job in python_jobs() if is_wanted(job)]
     jobs.sort(key=lambda job: job[1].stem.removesuffix("_test") not in LONG)
     for old in LOGS.glob("leaks.*"):
         old.unlink()
@@ -411,7 +411,19 @@ STEPS = [
     ("fuzz corpus under ASan and UBSan", replay_corpus),
     ("Python tests", python_tests),
 ]
-ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
+ONLY = "".join(sys.argv[1:2])
+QUICK_STEPS = (check_format, check_includes, plain_tests, check_manual, python_tests)
+# What is quick and covers much: screens, keys, the program, models, recordings.
+QUICK_FILES = "main files screens keys cli check docs gallery export model attributes"
+QUICK_FILES += " core record record_calls forward_stats kinds gaps hooks grads"
+
+
+def is_wanted(job):
+    """Is a test file among those that were asked for?"""
+    name, label = job[1].name, job[3]
+    if ONLY == "--quick":
+        return not label and name.removesuffix("_test.py") in QUICK_FILES.split()
+    return ONLY in "Python tests" or ONLY in name + label
 
 
 def what_took_longest():
@@ -435,7 +447,10 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     count = Count()
     for name, step in STEPS:
-        if ONLY and ONLY not in name and step is not python_tests:
+        if ONLY == "--quick":
+            if step not in QUICK_STEPS:
+                continue
+        elif ONLY not in name and step is not python_tests:
             continue
         print(f"== {name}", flush=True)
         start = time.monotonic()
