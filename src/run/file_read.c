@@ -433,6 +433,8 @@ static int finish_model(struct scope_read *read, struct err *err)
     model->no_values = "values are not in a recording";
     model_seal(model);
     read->run->model = model;
+    if (run_seal(read->run) < 0)
+        return err_set(err, ERR_LIMIT, "%s: no memory left", read->path);
     return 0;
 }
 

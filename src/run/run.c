@@ -62,12 +62,10 @@ uint64_t run_exclusive(const struct run_call *call)
 
 /* by_object[o] is the first call of object o, next_call[c] the next after c of the same
  * object. Filled from behind, so that each is put in front of those that follow it. */
-static int make_index(struct run *run)
+int run_seal(struct run *run)
 {
-    uint32_t n_objects = run->model ? run->model->n_objects : 0, i;
+    uint32_t n_objects = run->model->n_objects, i;
 
-    if (run->by_object)
-        return 0;
     run->next_call =
         arena_array(&run->arena, (size_t)run->n_calls + 1, sizeof *run->next_call);
     if (!run->next_call)
@@ -88,18 +86,14 @@ static int make_index(struct run *run)
     return 0;
 }
 
-uint32_t run_first_call(struct run *run, uint32_t object)
+uint32_t run_first_call(const struct run *run, uint32_t object)
 {
-    if (!run->model || object >= run->model->n_objects || make_index(run) < 0)
-        return RUN_NONE;
-    return run->by_object[object];
+    return object < run->model->n_objects ? run->by_object[object] : RUN_NONE;
 }
 
-uint32_t run_next_call(struct run *run, uint32_t call)
+uint32_t run_next_call(const struct run *run, uint32_t call)
 {
-    if (call >= run->n_calls || make_index(run) < 0)
-        return RUN_NONE;
-    return run->next_call[call];
+    return call < run->n_calls ? run->next_call[call] : RUN_NONE;
 }
 
 /* Merged calls stand in the order of objects: the first of an object, or where it would
@@ -144,7 +138,7 @@ const struct run_merged *run_merged_with(const struct run *run, uint32_t newest)
     return NULL;
 }
 
-uint32_t run_count_calls(struct run *run, uint32_t object)
+uint32_t run_count_calls(const struct run *run, uint32_t object)
 {
     uint32_t n = 0, call = run_first_call(run, object);
 
@@ -153,7 +147,7 @@ uint32_t run_count_calls(struct run *run, uint32_t object)
     return n + merged_calls(run, object);
 }
 
-uint32_t run_count_calls_at(struct run *run, uint32_t place)
+uint32_t run_count_calls_at(const struct run *run, uint32_t place)
 {
     uint32_t object = run->model->object[place], n = 0, call, i;
 
@@ -199,7 +193,7 @@ static int compare_ended(const void *a, const void *b)
     return run_is_newer(x->run, x->call, y->call) ? 1 : -1;
 }
 
-uint32_t *run_calls_at(struct run *run, uint32_t place, bool everywhere,
+uint32_t *run_calls_at(const struct run *run, uint32_t place, bool everywhere,
                        struct arena *arena, uint32_t *ret_n)
 {
     uint32_t object = run->model->object[place], n = 0, here = 0, call;

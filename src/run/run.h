@@ -216,7 +216,7 @@ struct run {
     uint64_t own_ns;   /* of ours in it */
     uint64_t hooks_ns; /* of torch's hooked path, estimated */
 
-    uint32_t *by_object, *next_call; /* private: the index of calls, once asked for */
+    uint32_t *by_object, *next_call; /* private: the index of calls */
     struct run_source *source;       /* private: where kept values are, if in a file */
 };
 
@@ -240,13 +240,12 @@ double run_cost_share(const struct run *run);
 /* A fact of the run, a value of run->plain; VALUE_ID_NONE if it does not tell. */
 uint32_t run_fact_id(const struct run *run, const char *key);
 /* The calls of an object in the order in which they began, without recomputations: the
- * first, and the next after `call`; or RUN_NONE. Linear once, then quick: an index is
- * made when it is first asked for. */
-uint32_t run_first_call(struct run *run, uint32_t object);
-uint32_t run_next_call(struct run *run, uint32_t call);
-uint32_t run_count_calls(struct run *run, uint32_t object); /* merged ones too */
+ * first, and the next after `call`; or RUN_NONE. */
+uint32_t run_first_call(const struct run *run, uint32_t object);
+uint32_t run_next_call(const struct run *run, uint32_t call);
+uint32_t run_count_calls(const struct run *run, uint32_t object); /* merged ones too */
 /* Those that were made at a place, merged ones too: what its row says. */
-uint32_t run_count_calls_at(struct run *run, uint32_t place);
+uint32_t run_count_calls_at(const struct run *run, uint32_t place);
 /* Which of two calls of a module is the newer one, the one that stands for the module?
  * The one that ended last; so of calls inside each other the outermost. A recomputation
  * is never newer than a call. */
@@ -254,7 +253,7 @@ bool run_is_newer(const struct run *run, uint32_t a, uint32_t b);
 /* The calls made at a place, the newest last (run_is_newer); if there are none, those
  * of its module by its other names. `everywhere`: all calls of its module. In `arena`;
  * NULL without memory. */
-uint32_t *run_calls_at(struct run *run, uint32_t place, bool everywhere,
+uint32_t *run_calls_at(const struct run *run, uint32_t place, bool everywhere,
                        struct arena *arena, uint32_t *ret_n);
 /* The merged calls of which this one is the newest, or NULL. */
 const struct run_merged *run_merged_with(const struct run *run, uint32_t newest);

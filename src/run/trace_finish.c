@@ -657,6 +657,10 @@ struct run *trace_finish(struct trace *trace, uint64_t wall_ns, uint64_t hooks_n
         run->kept_arena = trace->kept_arena;
         trace->model = NULL;
         arena_init(&trace->kept_arena, 0);
+        if (run_seal(run) < 0) {
+            run_free(run);
+            run = NULL;
+        }
     }
     trace_free(trace);
     return run;
@@ -682,7 +686,7 @@ struct run *trace_snapshot(const struct trace *trace)
     if (!run)
         return NULL;
     run->model = model_copy(trace->model);
-    if (!run->model || copy_kept(run) < 0) {
+    if (!run->model || copy_kept(run) < 0 || run_seal(run) < 0) {
         run_free(run);
         return NULL;
     }
