@@ -186,7 +186,7 @@ static atomic_flag running = ATOMIC_FLAG_INIT;
 /* What explore() was given. */
 struct words {
     PyObject *thing, *live, *record, *beside; /* borrowed */
-    int structure;                            /* a truth */
+    int structure;                            /* a boolean */
     unsigned columns, rows;                   /* 0: on the terminal; else one screen */
     struct tolerance tolerance;
 };

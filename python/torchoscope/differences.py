@@ -18,7 +18,7 @@ class Diff:
 
     @property
     def equal(self):
-        """Is every tensor the same, or close, but perhaps for a prefix of all names?"""
+        """Is every tensor the same, or close, ignoring a prefix of all names?"""
         return self._found["equal"]
 
     @property

@@ -134,7 +134,7 @@ const struct command diff_command = {
         "Tensors that were renamed, fused or split are found by their content and "
         "told\n"
         "as rules, with the lines of Python that load LEFT where RIGHT is expected.\n"
-        "Exit status: 0 they are the same, but perhaps for a prefix; 1 they differ; 2\n"
+        "Exit status: 0 identical, ignoring a prefix; 1 they differ; 2\n"
         "trouble. Ctrl-C stops and writes what was compared so far (exit status 2).\n"
         "FILE.py::FUNCTION stands for the live model that it makes, as for explore.\n",
     .options = options_table,

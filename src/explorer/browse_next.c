@@ -29,8 +29,8 @@ static int list_matches(const struct browse *b, struct rows *rows, struct arena 
     return rows_fill(rows, &b->of, &view, arena, arena, NULL);
 }
 
-/* The next match from the cursor's place on, or NO_PLACE; *ret_number: the how-manieth
- * match the cursor is on. */
+/* The next match from the cursor's place on, or NO_PLACE; *ret_number: the index
+ * of the match that the cursor is on. */
 static uint32_t look_through(const struct browse *b, int by, uint32_t *ret_number)
 {
     uint32_t at = 0, next = NO_PLACE, number = 0;

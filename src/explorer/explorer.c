@@ -252,9 +252,9 @@ static bool may_read(struct explorer *explorer, uint64_t key, uint64_t bytes,
     if (bytes <= UNASKED_BYTES || map_find(&explorer->asked, key, &asked))
         return true;
     buf_clear(text);
-    buf_text(text, "not measured: ");
+    buf_text(text, "too large to measure automatically (");
     text_bytes(text, bytes);
-    buf_text(text, " are not read unasked; 4 measures them");
+    buf_text(text, "); press 4");
     *ret_why = buf_cstr(text);
     return false;
 }

@@ -103,7 +103,7 @@ TEST(other_steps_of_a_large_histogram_are_counted_by_a_thread_in_an_empty_frame)
     struct scene s;
 
     scene_begin(&s, digits(), "t");
-    CHECK(says(&s, "64.8MB are not read unasked; 4 measures them"));
+    CHECK(says(&s, "too large to measure automatically (64.8MB); press 4"));
     explorer_measure_row(&s.explorer);
     CHECK(comes(&s, " quantiles, exact"));
     explorer_set_bins(&s.explorer, 10);
@@ -125,7 +125,7 @@ TEST(what_was_stopped_is_not_begun_again_by_itself)
     explorer_measure_row(&s.explorer);
     CHECK(says(&s, " …\n"));
     CHECK(explorer_stop(&s.explorer));
-    CHECK(comes(&s, "64.8MB are not read unasked; 4 measures them"));
+    CHECK(comes(&s, "too large to measure automatically (64.8MB); press 4"));
     scene_end(&s);
 }
 
@@ -185,7 +185,7 @@ TEST(what_is_large_is_not_read_unasked_also_if_it_was_kept)
     scene_begin(&s, kept(), "a");
     CHECK(explorer_may_read_kept(&s.explorer, 0, 64 * MIB, &why));
     CHECK(!explorer_may_read_kept(&s.explorer, 0, 65 * MIB, &why));
-    CHECK_STR(why, "not measured: 65.0MB are not read unasked; 4 measures them");
+    CHECK_STR(why, "too large to measure automatically (65.0MB); press 4");
     explorer_measure_row(&s.explorer);
     CHECK(explorer_may_read_kept(&s.explorer, 0, 65 * MIB, &why));
     scene_end(&s);

@@ -705,7 +705,7 @@ TEST(what_is_larger_than_64_megabytes_is_read_only_when_asked_for)
     go(&s, "w");
     CHECK_STR(shown(&s, PANEL_STATISTICS, 60, 9),
               "── w  17×1048576 float32\n"
-              " not measured: 68.0MB are not read unasked; 4 measures them\n");
+              " too large to measure automatically (68.0MB); press 4\n");
     CHECK(!explorer_numbers(&s.explorer, 0, &why));
     explorer_measure_row(&s.explorer);
     numbers = explorer_numbers(&s.explorer, 0, &why);

@@ -200,7 +200,7 @@ static void put_cells(struct tree_writer *w, struct tree_look look)
 
 /* --- Lines */
 
-/* A tied tensor says to what rather than how much, where both have no room. */
+/* Does a tied tensor show what it is tied to instead of its size, for lack of room? */
 static bool speaks_up(const struct tree_writer *w, const struct row *row, size_t room)
 {
     struct buf whole = BUF_INIT;

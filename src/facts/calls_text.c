@@ -308,7 +308,7 @@ bool calls_none(struct buf *to, const struct show *show, uint32_t place)
 
         escape_terminal(to, run_string(show->session->run, gap->text));
     } else if (show->model->flags[place] & PLACE_AGAIN && object) {
-        buf_text(to, "its calls stand at ");
+        buf_text(to, "its calls are listed at ");
         run_place(to, show, object->place);
     } else {
         return false;

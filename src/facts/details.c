@@ -107,7 +107,7 @@ static void role_fact(struct facts *to, const struct tensor *tensor)
 
     buf_text(&to->text, roles[tensor->role & 3]);
     if (tensor->flags & TENSOR_ROLE_GUESSED)
-        buf_text(&to->text, ", told by name");
+        buf_text(&to->text, ", guessed by name");
     if (tensor->flags & TENSOR_GRAD_KNOWN)
         buf_text(&to->text,
                  tensor->flags & TENSOR_GRAD ? ", requires grad" : ", no grad");

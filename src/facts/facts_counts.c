@@ -80,13 +80,12 @@ void facts_trained(struct file_facts *facts)
         fact_end(facts->to, "trained", COLOUR_NONE);
     } else if (facts->show->model->flags[0] & PLACE_STATE_DICT) {
         buf_text(&facts->to->text,
-                 "not in a state_dict, nor what is frozen; ~ is a guess by "
-                 "name, shape");
+                 "a state_dict has no classes and no requires_grad; ~ marks a guess");
         fact_end(facts->to, "types", COLOUR_NONE);
     }
 }
 
-/* ", told by name (running_mean, running_var, …)": the first two of them. */
+/* ", guessed by name (running_mean, running_var, …)": the first two of them. */
 static void add_guessed_buffers(struct file_facts *facts)
 {
     const struct model *model = facts->show->model;
@@ -106,7 +105,7 @@ static void add_guessed_buffers(struct file_facts *facts)
         names[n++] = model->name[p];
     }
     for (int i = 0; i < n && i < 2; i++) {
-        buf_text(&facts->to->text, i == 0 ? ", told by name (" : ", ");
+        buf_text(&facts->to->text, i == 0 ? ", guessed by name (" : ", ");
         escape_terminal(&facts->to->text, model_string(model, names[i]));
     }
     if (n > 0)

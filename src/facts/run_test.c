@@ -131,7 +131,7 @@ TEST(the_calls_of_a_module_are_listed_up_to_a_number)
     CHECK(says(&s, "  in       [0]        4×2 "));
     CHECK(says(&s, "  max -0  mean 0  std 0\ncall 74  eval\n"));
     write_calls(&s, "list.1");
-    CHECK_STR(s.text.at, "its calls stand at list.0\n");
+    CHECK_STR(s.text.at, "its calls are listed at list.0\n");
     buf_clear(&s.text);
     performance_place(&facts, &s.show, place_find(s.show.model, STR("a")));
     facts_text(&s.text, &facts, 0);

@@ -61,7 +61,7 @@ enum tensor_role {
 };
 
 enum tensor_flag {
-    TENSOR_ROLE_GUESSED = 1, /* parameter or buffer: told by name only */
+    TENSOR_ROLE_GUESSED = 1, /* parameter or buffer: guessed by name */
     TENSOR_GRAD_KNOWN = 2,   /* the file says whether it is trained */
     TENSOR_GRAD = 4,         /* requires_grad */
     TENSOR_CONJ = 8,         /* conjugated on the fly */

@@ -477,8 +477,7 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
                        "%s begins with zeros only: the download did not finish",
                        input->path);
     return err_set(err, ERR_FORMAT,
-                   "%s is nothing that torchoscope knows: its first bytes are those of "
-                   "no model format",
+                   "%s: unrecognised format: its first bytes match no model format",
                    input->path);
 }
 

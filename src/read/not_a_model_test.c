@@ -41,7 +41,7 @@ TEST(a_file_that_is_no_model_is_named)
     CHECK_NAMED("PYTORCH1\0\0\0\0\0\0\0\0", "PyTorch 1.0 preview");
     CHECK_NAMED("tjgg\1\0\0\0", "an old GGJT file");
     CHECK_NAMED("\0\0\0\0\0\0\0\0\0\0\0\0", "zeros only");
-    CHECK_NAMED("\xf3\x91\x03\xfe\xe1\xc2\x99\x81", "nothing that torchoscope knows");
+    CHECK_NAMED("\xf3\x91\x03\xfe\xe1\xc2\x99\x81", "unrecognised format");
 }
 
 TEST(a_format_that_is_read_later_is_named_with_not_yet)
@@ -55,7 +55,7 @@ TEST(a_format_that_is_read_later_is_named_with_not_yet)
                 "is an ExecuTorch file");
     CHECK_NAMED("\x1c\0\0\0PTMF....", "PyTorch mobile");
     CHECK_NAMED("\4\0\0\0\1\0\0\0\3\0\0\0V 1\r\0\0\0", "Torch7");
-    CHECK_NAMED("\x08\x07\x12\x04torch", "nothing");
+    CHECK_NAMED("\x08\x07\x12\x04torch", "unrecognised");
     CHECK_NAMED("\x08\x07\x12\x05torch\x42\x02\x10\x11", "ONNX");
 }
 

@@ -86,7 +86,7 @@ enum weight {
     WEIGHT_HOLDS, /* tensors or modules */
 };
 
-/* Added to a role that is told by name only (in a state_dict). */
+/* Added to a role that is guessed by name (in a state_dict). */
 #define FOLD_GUESSED 0x10u
 
 /* What a persistent id stands for. */

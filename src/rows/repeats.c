@@ -15,8 +15,8 @@ static uint64_t tensor_hash(const struct model *model, const struct tensor *tens
     return hash_mix(hash, tensor->flags & TENSOR_GRAD);
 }
 
-/* Does the argument only say the how-manieth block this is? Those of transformers know
- * that, and are equal all the same. */
+/* Is the argument only the index of the block? Blocks of transformers have one, and are
+ * equal all the same. */
 static bool is_own_number(const struct values *values, uint32_t key, uint32_t value)
 {
     static const char *const names[] = {"layer_idx", "layer_id", "layer_index",

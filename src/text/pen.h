@@ -1,4 +1,4 @@
-/* pen.h - to whom we write, and how: in colour, in ASCII, how wide. */
+/* pen.h - output style: colour, width, encoding. */
 #ifndef TEXT_PEN_H
 #define TEXT_PEN_H
 

@@ -8,7 +8,7 @@
  *   glyph.h    the signs we draw and their ASCII twins
  *   lines.h    text as lines of spans, each with a role
  *   colour.h   what colours mean
- *   pen.h      to whom we write, and how
+ *   pen.h      output style: colour, width, encoding
  *   nearest.h  what a mistyped word was meant to be
  *   progress_text.h  how far a long job is
  */

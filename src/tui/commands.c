@@ -145,7 +145,7 @@ static int stats_command(struct tui *tui, struct str words, struct err *err)
     uint32_t place;
 
     if (tui->explorer.pair)
-        return err_set(err, ERR_USAGE, "of two models the columns tell what differs");
+        return err_set(err, ERR_USAGE, "not available in a diff");
     if (words.len == 0) {
         explorer_measure(&tui->explorer, NO_TENSOR);
         return 0;
@@ -221,7 +221,7 @@ static int record_command(struct tui *tui, struct str words, struct err *err)
     if (!wanted->record)
         return err_set(err, ERR_UNSUPPORTED, "%s",
                        link_is_live(&tui->explorer)
-                           ? "explore(model, inputs) would tell what to run it with"
+                           ? "pass inputs to explore(): explore(model, inputs)"
                            : "there is no live model here that could be run");
     session = wanted->record(wanted->user, err);
     if (!session || tui_show(tui, session, NULL, err) < 0)

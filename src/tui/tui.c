@@ -135,7 +135,7 @@ void tui_look_at(struct tui *tui, char *words)
 
     if (!words)
         return;
-    /* What the file has no more is left out. */
+    /* Names missing from the file are ignored. */
     link_words(&link, words);
     if (link_apply(&link, &tui->explorer, &screen, NULL) == 0)
         stand(tui, &screen);
