@@ -548,22 +548,26 @@ def _set_hook_cost(core):
         core.hook_ns = 0
         return
     if _hook_ns is None:
-        empty = torch.nn.Identity()
-        with hooks.without():
-            without = _typical_ns(empty)
-        with hooks.doing_nothing():
-            _hook_ns = max(0, _typical_ns(empty) - without)
+        _hook_ns = _measure_hooks(torch.nn.Identity())
     core.hook_ns = _hook_ns
 
 
-def _typical_ns(call, calls=12):
-    """Between two calls more memory is copied than the caches hold: in a model, too,
-    the work of a layer leaves nothing of our way in them. Whatever disturbs it makes it
-    longer, so the quicker half counts."""
-    took, work = [], bytearray(8 << 20)
-    for _ in range(calls):
-        bytes(work)
-        start = time.perf_counter_ns()
-        call(None)
-        took.append(time.perf_counter_ns() - start)
-    return sorted(took)[calls // 4]
+def _measure_hooks(module, pairs=12):
+    """The middle of the differences between two calls, with hooks and without. Before
+    each, more memory is copied than the caches hold: in a model, too, the work of
+    a layer leaves nothing of our way in them."""
+    work, more = bytearray(8 << 20), []
+    for _ in range(pairs):
+        with hooks.without():
+            without = _cold_ns(module, work)
+        with hooks.doing_nothing():
+            more.append(_cold_ns(module, work) - without)
+    middle = sorted(more)[pairs // 4 : -pairs // 4]
+    return max(0, sum(middle) // len(middle))
+
+
+def _cold_ns(module, work):
+    bytes(work)
+    start = time.perf_counter_ns()
+    module(None)
+    return time.perf_counter_ns() - start
