@@ -481,7 +481,7 @@ class Panels(Explored):
             # Without inputs there is nothing to run.
             self.opened(screen, "row 1/3")
             record()
-            screen.wait("explore(model, inputs) would tell")
+            screen.wait("pass inputs to explore()")
             screen.keys("C-c")
             self.assertEqual(screen.ended(), 0)
             screen.wait("> 4 True")

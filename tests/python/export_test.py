@@ -462,8 +462,8 @@ class Exports(Saved):
     def test_what_a_form_would_have_to_ignore_is_refused(self):
         for name in ("less.html", "less.json", "less.csv", "less.safetensors"):
             done = self.export(self.weights, self.here / name, "-d", "1", status=2)
-            self.assertIn(b"a depth can be asked for in txt and md", done.stderr)
-        with self.assertRaisesRegex(ValueError, "columns can be asked for in txt"):
+            self.assertIn(b"only txt and md take a depth", done.stderr)
+        with self.assertRaisesRegex(ValueError, "only txt and md take columns"):
             torchoscope.open(self.weights).export(self.here / "less.html", columns="params")
         self.assertEqual(list(self.here.glob("less.*")), [])
 
