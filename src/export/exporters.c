@@ -101,8 +101,7 @@ int exporter_can(const struct exporter *exporter, const struct export_wanted *wa
 
     if (exporter->chosen || !asked)
         return 0;
-    return err_set(err, ERR_USAGE,
-                   "%s always has everything; only txt and md take %s",
+    return err_set(err, ERR_USAGE, "%s always has everything; only txt and md take %s",
                    exporter->suffix, asked);
 }
 
