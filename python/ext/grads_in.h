@@ -149,7 +149,7 @@ struct mark {
     uint8_t handed; /* enum handed */
     uint8_t fired;  /* backwards that were entered */
     bool kept;    /* somebody beside the caller was given the result: a hook, a list */
-    bool base;    /* stands at the base of a view, for writes in place after the call */
+    bool base;    /* marks the base of a view, for writes in place after the call */
     bool shared;  /* with base: others may use the base too */
     uint64_t own; /* with a window: number of the node that cuts it out */
     /* In the search number `walk`: */

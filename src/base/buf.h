@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -33,5 +34,9 @@ void buf_vprintf(struct buf *buf, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 struct str buf_span(const struct buf *buf);
 const char *buf_cstr(const struct buf *buf); /* never NULL */
+
+/* Make room for item n of an array from malloc() that has `room` items of `size` bytes.
+ * False: out of memory; the array is as it was. */
+bool buf_grow_array(void **at, uint32_t n, uint32_t *room, size_t size);
 
 #endif

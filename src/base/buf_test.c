@@ -1,6 +1,7 @@
 #include "base/buf.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -68,4 +69,19 @@ TEST(a_buf_that_could_not_grow_stays_bad_until_released)
     buf_text(&buf, "new");
     CHECK_STR(buf_cstr(&buf), "new");
     buf_release(&buf);
+}
+
+TEST(an_array_grows_and_keeps_its_items)
+{
+    void *at = NULL;
+    uint32_t room = 0;
+
+    for (uint32_t n = 0; n < 100; n++) {
+        CHECK(buf_grow_array(&at, n, &room, sizeof(uint32_t)));
+        CHECK(room > n);
+        ((uint32_t *)at)[n] = n;
+    }
+    for (uint32_t n = 0; n < 100; n++)
+        CHECK_INT(((uint32_t *)at)[n], n);
+    free(at);
 }

@@ -22,21 +22,6 @@ void facts_clear(struct facts *facts)
     facts->bad = false;
 }
 
-/* Room for one more of something; false: out of memory. */
-static bool grow(void **at, uint32_t n, uint32_t *room, size_t size)
-{
-    uint32_t more = *room ? *room * 2 : 16;
-    void *grown;
-
-    if (n < *room)
-        return true;
-    if (more < *room || !(grown = realloc(*at, more * size)))
-        return false;
-    *at = grown;
-    *room = more;
-    return true;
-}
-
 /* --- Writing */
 
 void fact_part(struct facts *facts, enum colour role)
@@ -50,7 +35,8 @@ void fact_part(struct facts *facts, enum colour role)
         end--;
     if (end == begin || facts->bad)
         return;
-    if (!grow(&parts, facts->n_parts, &facts->parts_room, sizeof *facts->parts)) {
+    if (!buf_grow_array(&parts, facts->n_parts, &facts->parts_room,
+                        sizeof *facts->parts)) {
         facts->bad = true;
         return;
     }
@@ -71,7 +57,7 @@ struct fact *fact_end(struct facts *facts, const char *label, enum colour role)
     facts->fact_begun = facts->n_parts;
     if (fact.n == 0)
         return &dummy;
-    if (!grow(&at, facts->n, &facts->room, sizeof *facts->at)) {
+    if (!buf_grow_array(&at, facts->n, &facts->room, sizeof *facts->at)) {
         facts->bad = true;
         return &dummy;
     }

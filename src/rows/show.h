@@ -18,8 +18,8 @@ struct show {
                                 the session is the right one's. NULL: one model */
     void (*pair_label)(struct label *label, const struct show *show,
                        const struct row *row); /* of a pair: see diff_show() */
-    /* By place: what stands at and below it but is counted elsewhere, because it is
-     * tied to something met before. NULL: nothing is tied. */
+    /* By place: parameters and bytes at and below it that are counted at an earlier place
+     * because they are tied. NULL: nothing is tied. */
     uint64_t *tied_params, *tied_bytes;
     struct map globals;   /* string id of a pickle's global to its index in the log */
     struct str file_name; /* the last part of the model's path */

@@ -207,9 +207,8 @@ struct run {
     uint32_t n_dims;
     uint32_t *devices; /* string ids */
     uint32_t n_devices;
-    struct model_fact
-        *facts; /* strings and values of the run: torch, python, threads, mode,
-                           when, host times only, ... */
+    /* Strings and values of the run: torch, python, threads, mode, when, ... */
+    struct model_fact *facts;
     uint32_t n_facts;
 
     uint64_t wall_ns;  /* from the beginning of the recording to its end */

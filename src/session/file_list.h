@@ -49,8 +49,8 @@ bool file_list_poll(struct file_list *list);
 /* Readable when there is something to take, for poll(2). */
 int file_list_fd(const struct file_list *list);
 
-/* What was taken, in the order in which it was found; good until the next poll. A row
- * stands at its number. */
+/* What was taken, in the order in which it was found; good until the next poll. The
+ * index of a row is its number. */
 uint32_t file_list_n(const struct file_list *list);
 const struct file_row *file_list_at(const struct file_list *list, uint32_t number);
 

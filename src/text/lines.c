@@ -21,21 +21,6 @@ void lines_clear(struct lines *lines)
     lines->bad = false;
 }
 
-/* Room for one more of something; false: there is no memory left. */
-static bool grow(void **at, uint32_t n, uint32_t *room, size_t size)
-{
-    uint32_t more = *room ? *room * 2 : 64;
-    void *grown;
-
-    if (n < *room)
-        return true;
-    if (more < *room || !(grown = realloc(*at, more * size)))
-        return false;
-    *at = grown;
-    *room = more;
-    return true;
-}
-
 /* --- Writing */
 
 void lines_add(struct lines *lines, enum colour colour, unsigned flags, struct str text)
@@ -45,7 +30,8 @@ void lines_add(struct lines *lines, enum colour colour, unsigned flags, struct s
 
     if (text.len == 0)
         return;
-    fits = grow(&spans, lines->n_spans, &lines->spans_room, sizeof *lines->spans);
+    fits = buf_grow_array(&spans, lines->n_spans, &lines->spans_room,
+                          sizeof *lines->spans);
     lines->spans = spans;
     if (!fits || lines->text.len + text.len > UINT32_MAX) {
         lines->bad = true;
@@ -112,7 +98,7 @@ void lines_pad(struct lines *lines, size_t cells)
 void lines_end_target(struct lines *lines, uint32_t target)
 {
     void *at = lines->at;
-    bool fits = grow(&at, lines->n, &lines->room, sizeof *lines->at);
+    bool fits = buf_grow_array(&at, lines->n, &lines->room, sizeof *lines->at);
 
     lines->at = at;
     if (!fits) {

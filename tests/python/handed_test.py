@@ -300,7 +300,7 @@ class Kept(unittest.TestCase):
 
         torch.manual_seed(1)
         found = compare(model.double().eval(), run)
-        # What a call sends to an argument is told, by whatever way it has the tensor.
+        # All that a call sends to an argument is recorded, however it got the tensor.
         wrong = [line for line in found.wrong if not line.startswith("below: x has")]
         self.assertEqual(wrong, [])
         self.assertEqual(found.recording.facts.get("errors", 0), 0)
