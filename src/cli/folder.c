@@ -54,15 +54,16 @@ static void write_list(struct cli *cli, const struct files_view *view, uint32_t 
     struct file_list_facts facts = files_view_facts(view);
     struct file_counts counts = files_view_counts(view);
     unsigned width = cli->columns ? cli->columns : files_width(view);
+    uint32_t shown = top < files_view_n(view) ? top : files_view_n(view);
     struct lines lines = {0};
     struct buf text = BUF_INIT;
 
     files_lines(&lines, view, 0, UINT32_MAX, width, top < UINT32_MAX ? top + 1 : top);
     write_lines(cli, &lines);
     files_counts(&text, &counts);
-    if (files_view_filtered(view).len > 0) {
+    if (shown < facts.found) {
         buf_text(&text, "; ");
-        text_commas(&text, files_view_n(view));
+        text_commas(&text, shown);
         buf_text(&text, " of ");
         text_plural(&text, facts.found, "shown", "shown");
     }

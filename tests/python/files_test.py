@@ -97,6 +97,8 @@ class Files(unittest.TestCase):
         self.assertIn("/safe · row 1/2", screen)
         text = scope.run(self.folder, "--filter", "safe").stdout.decode()
         self.assertIn("; 2 of 5 shown", text)
+        text = scope.run(self.folder, "--top", "1").stdout.decode()
+        self.assertIn("; 1 of 5 shown", text)
         top = scope.run(self.folder, "--sort", "name", "--top", "2").stdout.decode()
         self.assertEqual(list(self.rows(top)), ["cut.pth", "empty.pth"])
 
