@@ -51,7 +51,7 @@ asked=$*
 if [ $# = 0 ]; then
     set -- $(cat "$dir/.options" 2>/dev/null || echo "$strict")
 fi
-parts=$(ls src/*/meson.build tests/fuzz/fuzz_*.c build/.setup-compile 2>/dev/null || :)
+parts=$(ls src/*/meson.build src/*/*/meson.build python/ext/*/meson.build tests/fuzz/fuzz_*.c build/.setup-compile 2>/dev/null || :)
 if [ ! -f "$dir/.parts" ] || [ "$parts" != "$(cat "$dir/.parts")" ] ||
     [ "$*" != "$(cat "$dir/.options")" ]; then
     configure "$@"

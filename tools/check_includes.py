@@ -4,7 +4,8 @@
     check_includes.py [ROOT]
 
 Every #include must go the way the table allows; a header named *_in.h stays in its
-room; a library is used only by the room that owns it; no file is longer than 800 lines;
+room; a library is used only by the room that owns it; a struct tag is defined once; no
+file is longer than 800 lines, no folder has more than 36 .c files beside their tests;
 the program needs at most a dozen shared libraries. Functions over 60 lines are only
 named, as a table or a switch may be that long.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 FILE_LINES = 800
 FUNCTION_LINES = 60
+FOLDER_FILES = 36
 LIBRARIES = 12
 
 # Headers that give away a library, as the last column of the table calls it.
@@ -38,8 +40,12 @@ OWNED_HEADERS = {
 class Room:
     def __init__(self, folder, may_include, library):
         self.folder = folder
-        self.may_include = may_include  # names of rooms: "base", "model", ...
+        self.name = folder.partition("/")[2]  # "read", "read/pickle"
+        self.may_include = may_include  # names of rooms: "base", "read/file", ...
         self.library = library
+
+    def top(self):
+        return self.name.partition("/")[0]
 
 
 def read_rooms(page):
@@ -47,15 +53,15 @@ def read_rooms(page):
     rooms = {}
     for line in page.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        match = re.fullmatch(r"`((?:src|python)/\w+)/?`", cells[0])
+        match = re.fullmatch(r"`((?:src|python)/\w+(?:/\w+)?)/?`", cells[0])
         if not match or len(cells) < 3:
             continue
         folder, allowed = match[1], cells[2].replace("`", "")
-        names = {Path(above).name for above in rooms}
+        names = {room.name for room in rooms.values()}
         if "of the above" not in allowed:
-            names = set(re.findall(r"\w+", allowed))
+            names = set(re.findall(r"[\w/]+", allowed))
         library = cells[3] if len(cells) > 3 else ""
-        rooms[folder] = Room(folder, names | {Path(folder).name}, library)
+        rooms[folder] = Room(folder, names, library)
     return rooms
 
 
@@ -74,14 +80,17 @@ def check_file(path, room, known):
 
 
 def check_ours(name, room, known):
-    own = Path(room.folder).name
-    other, slash, _ = name.partition("/")
-    if not slash or other not in known:
+    """A room opens all its folders to those that may include it; its own folders include
+    one another only as the table lists them."""
+    other = name.rpartition("/")[0]
+    top = other.partition("/")[0]
+    if other not in known:
         return f'"{name}" does not begin with the name of a room'
-    if other not in room.may_include:
-        return f"{own} may not include {other} (ARCHITECTURE.md)"
-    if name.endswith("_in.h") and other != own:
-        return f'"{name}" is for the inside of {other} only'
+    outside = top if top != room.top() else other
+    if other != room.name and not {other, outside} & room.may_include:
+        return f"{room.name} may not include {other} (ARCHITECTURE.md)"
+    if name.endswith("_in.h") and top != room.top():
+        return f'"{name}" is for the inside of {top} only'
     return None
 
 
@@ -93,15 +102,32 @@ def check_library(name, room):
 
 
 def check_rooms(root, rooms):
-    known = {Path(folder).name for folder in rooms}
-    for path in sorted(root.glob("src/**/*.[ch]")) + sorted(
-        root.glob("python/**/*.[ch]")
-    ):
-        folder = "/".join(path.relative_to(root).parts[:2])
+    known = {room.name for room in rooms.values()}
+    for path in c_files(root):
+        folder = str(path.relative_to(root).parent)
         if folder not in rooms:
             yield f"{path}: {folder} is not in the table of rooms (ARCHITECTURE.md)"
             continue
         yield from check_file(path, rooms[folder], known)
+
+
+def check_tags(root):
+    """A struct, union or enum tag means one thing in the whole tree."""
+    defined = {}
+    for path in c_files(root):
+        if path.name.endswith("_test.c"):
+            continue
+        for tag in re.findall(r"^(?:struct|union|enum) (\w+) \{", path.read_text(), re.M):
+            defined.setdefault(tag, []).append(path)
+    for tag, paths in sorted(defined.items()):
+        if len(paths) > 1:
+            places = ", ".join(str(path.relative_to(root)) for path in paths)
+            yield f"the tag {tag} has several meanings: {places}"
+
+
+def c_files(root):
+    for folder in ("src", "python"):
+        yield from sorted((root / folder).glob("**/*.[ch]"))
 
 
 def source_files(root):
@@ -109,6 +135,14 @@ def source_files(root):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".py", ".js") and path.is_file():
                 yield path
+
+
+def check_folders(root, rooms):
+    for folder in rooms:
+        names = [path.name for path in (root / folder).glob("*.c")]
+        n = sum(not name.endswith("_test.c") for name in names)
+        if n > FOLDER_FILES:
+            yield f"{folder}: {n} .c files; split it, {FOLDER_FILES} is the limit"
 
 
 def check_size(path):
@@ -149,7 +183,8 @@ def main():
     rooms = read_rooms(page)
     if not rooms:
         sys.exit(f"{page} has no table of rooms (| `src/base` | role | may include |)")
-    wrong = list(check_rooms(root, rooms))
+    wrong = list(check_rooms(root, rooms)) + list(check_tags(root))
+    wrong += check_folders(root, rooms)
     for path in source_files(root):
         wrong += check_size(path)
         for sentence in long_functions(path) if path.suffix == ".c" else ():

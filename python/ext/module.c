@@ -3,16 +3,16 @@
 
 #include <errno.h>
 
-#include "ext/answers.h"
-#include "ext/budget_type.h"
-#include "ext/explore.h"
-#include "ext/hub.h"
-#include "ext/model_type.h"
-#include "ext/numbers.h"
-#include "ext/pairs.h"
-#include "ext/peek.h"
-#include "ext/program.h"
-#include "ext/recorder.h"
+#include "ext/record/budget_type.h"
+#include "ext/record/hub.h"
+#include "ext/record/recorder.h"
+#include "ext/types/answers.h"
+#include "ext/types/explore.h"
+#include "ext/types/model_type.h"
+#include "ext/types/numbers.h"
+#include "ext/types/pairs.h"
+#include "ext/types/peek.h"
+#include "ext/types/program.h"
 
 #include "base/clock.h"
 #include "base/err.h"

@@ -11,7 +11,7 @@ version: str
 
 class Error(RuntimeError): ...
 
-class _Views:  # ext/views.h
+class _Views:  # ext/types/views.h
     def text(self, **wanted: Any) -> str: ...
     def rows(self, **wanted: Any) -> list[dict[str, Any]]: ...
     def export(self, form: str, /, **wanted: Any) -> str: ...
@@ -19,7 +19,7 @@ class _Views:  # ext/views.h
     def json(self, kind: str, /) -> str: ...
 
 @final
-class Model(_Views):  # ext/model_type.h
+class Model(_Views):  # ext/types/model_type.h
     def __new__(cls, what: object, name: str = "") -> Self: ...
     @property
     def n_places(self) -> int: ...
@@ -49,7 +49,7 @@ class Model(_Views):  # ext/model_type.h
     def bases(self, name: str, /) -> list[str]: ...
 
 @final
-class Run(_Views):  # ext/answers.h
+class Run(_Views):  # ext/types/answers.h
     @property
     def cost(self) -> dict[str, Any]: ...
     @property
@@ -70,7 +70,7 @@ class Run(_Views):  # ext/answers.h
     def ended(self, own_ns: int, wall_ns: int, /) -> None: ...
 
 @final
-class Recorder:  # ext/recorder.h
+class Recorder:  # ext/record/recorder.h
     cost_ns: int
     bytes: int
     errors: int
@@ -127,7 +127,7 @@ class Budget:  # run/budget.h
     def owe(self, own_ns: int, /) -> None: ...
 
 @final
-class Hub:  # python/ext/hub.h
+class Hub:  # python/ext/record/hub.h
     def __new__(
         cls,
         find_keywords: Callable[[], dict[str, Any] | None],

@@ -19,7 +19,7 @@ from torch.nn.modules import module as torch_module
 
 from torchoscope import held, probes
 
-NOT, ALONE, DROPPED, UNKNOWN = range(4)  # enum handed of python/ext/grads_in.h
+NOT, ALONE, DROPPED, UNKNOWN = range(4)  # enum handed of python/ext/record/grads_in.h
 
 _TORCHS, _OURS, _USERS = 1, 2, 3
 _whose = {}  # file -> whose code it has

@@ -138,7 +138,7 @@ def _size(text):
     return size
 
 
-# What the explorer is told, as python/ext/explore.h names it.
+# What the explorer is told, as python/ext/types/explore.h names it.
 _LOOK = "at open depth flat labels sort reverse filter panel view slice call zoom theme"
 _LOOK += " plain no_mouse hide_equal log expand mark left hist layout size"
 _LOOK = tuple(_LOOK.split())

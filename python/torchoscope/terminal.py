@@ -16,7 +16,7 @@ _KEPT = 1 << 20  # characters that are printed meanwhile and kept for afterwards
 def show(core, live=None, record=None, **look):
     """Explore a _core.Model or _core.Run on the terminal until the user leaves. False:
     there is none, or it is not ours to take. With columns and rows: the text of one
-    screen. See python/ext/explore.h."""
+    screen. See python/ext/types/explore.h."""
     look = {key: value for key, value in look.items() if value is not None}
     if "columns" in look:
         return _core.explore(core, live, record, **look)

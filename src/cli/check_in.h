@@ -13,8 +13,8 @@
 #include "cli/progress.h"
 #include "export/export.h"
 #include "session/session.h"
-#include "study/check.h"
-#include "study/expect.h"
+#include "study/safety/check.h"
+#include "study/safety/expect.h"
 
 struct check_options {
     struct option_list allow;

@@ -27,14 +27,14 @@ int check_add_target(struct check_run *run, struct check_target target, struct e
 /* ---- one folder ---- */
 
 /* Folders still to be looked at; the last is the next. */
-struct walk {
+struct check_walk {
     struct check_run *run;
     const char **folders;
     uint32_t n, room;
     struct err *err;
 };
 
-static const char *join(struct walk *walk, const char *folder, struct str name)
+static const char *join(struct check_walk *walk, const char *folder, struct str name)
 {
     bool slash = str_ends(str_of(folder), STR("/"));
     const char *path = arena_printf(&walk->run->arena, "%s%s%.*s", folder,
@@ -45,7 +45,7 @@ static const char *join(struct walk *walk, const char *folder, struct str name)
     return path;
 }
 
-static int add_file(struct walk *walk, const char *folder,
+static int add_file(struct check_walk *walk, const char *folder,
                     const struct folder_entry *entry)
 {
     struct check_target target = {.path = join(walk, folder, entry->name),
@@ -56,7 +56,8 @@ static int add_file(struct walk *walk, const char *folder,
 }
 
 /* Indexes first, then what may be a set of shards, then all other files. */
-static int add_files(struct walk *walk, const char *path, const struct folder *folder)
+static int add_files(struct check_walk *walk, const char *path,
+                     const struct folder *folder)
 {
     struct check_target set = {.path = path, .found = true, .may_set = true};
     bool index = false, shards = false;
@@ -87,7 +88,8 @@ static int add_files(struct walk *walk, const char *path, const struct folder *f
 
 /* Folders below come later; the stack gives the last first, so they go on it from the
  * last to the first. */
-static int add_folders(struct walk *walk, const char *path, const struct folder *folder)
+static int add_folders(struct check_walk *walk, const char *path,
+                       const struct folder *folder)
 {
     for (uint32_t i = folder->n; i-- > 0;) {
         const struct folder_entry *entry = &folder->entries[i];
@@ -115,7 +117,7 @@ static int add_folders(struct walk *walk, const char *path, const struct folder 
     return 0;
 }
 
-static int look_into(struct walk *walk, const char *path)
+static int look_into(struct check_walk *walk, const char *path)
 {
     struct folder folder;
     struct err why = {0};
@@ -136,7 +138,7 @@ static int look_into(struct walk *walk, const char *path)
 
 int check_walk(struct check_run *run, const char *folder, struct err *err)
 {
-    struct walk walk = {.run = run, .err = err};
+    struct check_walk walk = {.run = run, .err = err};
     struct str path = str_of(folder);
     const char *first;
 

@@ -1,4 +1,4 @@
-/* Where the program starts. Python starts it elsewhere: python/ext/program.c. */
+/* Where the program starts. Python starts it elsewhere: python/ext/types/program.c. */
 #include "cli/cli.h"
 #include "cli/python.h"
 

@@ -1,4 +1,4 @@
-/* compare.h - how two models differ, for people. What differs is found by study/diff.h.
+/* compare.h - how two models differ, for people. What differs is found by study/diff/diff.h.
  *
  * The tour of the room:
  *   diff_text.h     rows and a sentence: what differs, in words

@@ -5,7 +5,7 @@
 #define COMPARE_DIFF_MOVES_IN_H
 
 #include "rows/name_runs.h"
-#include "study/diff.h"
+#include "study/diff/diff.h"
 
 struct diff_moves {
     const struct diff *diff;

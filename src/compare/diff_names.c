@@ -153,7 +153,7 @@ static void add_rules(struct rows_maker *maker)
 
 /* ---- joins ---- */
 
-struct fold {
+struct diff_names_fold {
     uint32_t join, n; /* the first of those that read alike, and how many */
 };
 
@@ -242,7 +242,8 @@ static void add_joins(struct rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
     struct arena *arena = maker->rows->arena;
-    struct fold *folds = arena_array(arena, (size_t)diff->n_joins + 1, sizeof *folds);
+    struct diff_names_fold *folds =
+        arena_array(arena, (size_t)diff->n_joins + 1, sizeof *folds);
     struct str head = {NULL, 0};
     uint32_t n = 0, at;
     struct map by_text;
@@ -259,7 +260,7 @@ static void add_joins(struct rows_maker *maker)
             folds[at].n++;
             continue;
         }
-        folds[n] = (struct fold){i, 1};
+        folds[n] = (struct diff_names_fold){i, 1};
         if (map_put(&by_text, hash, n++) < 0)
             return;
     }

@@ -35,13 +35,13 @@ static void add_name(struct buf *to, const struct name_run *run,
 
 /* ---- loops ---- */
 
-struct writer {
+struct diff_python_writer {
     struct buf *to;
     const struct diff_moves *moves;
     const struct name_tuple *tuples;
     const char *indent;
 };
-typedef void write_one(struct writer *writer, const struct name_run *run);
+typedef void write_one(struct diff_python_writer *writer, const struct name_run *run);
 
 static bool same_loop(const struct name_run *a, const struct name_run *b)
 {
@@ -64,8 +64,8 @@ static void begin_loop(struct buf *to, const struct name_run *run)
 }
 
 /* A statement for each tuple; those that differ by a number are a loop. */
-static int write_loops(struct writer *writer, const struct name_tuple *tuples,
-                       uint32_t n, write_one *one)
+static int write_loops(struct diff_python_writer *writer,
+                       const struct name_tuple *tuples, uint32_t n, write_one *one)
 {
     struct name_run *runs;
     uint32_t n_runs;
@@ -84,14 +84,15 @@ static int write_loops(struct writer *writer, const struct name_tuple *tuples,
     return 0;
 }
 
-static void write_drop(struct writer *writer, const struct name_run *run)
+static void write_drop(struct diff_python_writer *writer, const struct name_run *run)
 {
     buf_printf(writer->to, "%sdel state[", writer->indent);
     add_name(writer->to, run, &writer->tuples[run->tuple], 0);
     buf_text(writer->to, "]\n");
 }
 
-static void write_transpose(struct writer *writer, const struct name_run *run)
+static void write_transpose(struct diff_python_writer *writer,
+                            const struct name_run *run)
 {
     const struct name_tuple *tuple = &writer->tuples[run->tuple];
 
@@ -102,7 +103,7 @@ static void write_transpose(struct writer *writer, const struct name_run *run)
     buf_text(writer->to, "].t()\n");
 }
 
-static void write_copy(struct writer *writer, const struct name_run *run)
+static void write_copy(struct diff_python_writer *writer, const struct name_run *run)
 {
     const struct name_tuple *tuple = &writer->tuples[run->tuple];
 
@@ -114,7 +115,7 @@ static void write_copy(struct writer *writer, const struct name_run *run)
 }
 
 /* Several on the left are one on the right. */
-static void write_fused(struct writer *writer, const struct name_run *run,
+static void write_fused(struct diff_python_writer *writer, const struct name_run *run,
                         const struct diff_join *join)
 {
     const struct name_tuple *tuple = &writer->tuples[run->tuple];
@@ -131,7 +132,7 @@ static void write_fused(struct writer *writer, const struct name_run *run,
     buf_printf(to, "%s], dim=%u)\n", writer->indent, join->dim);
 }
 
-static void write_split(struct writer *writer, const struct name_run *run,
+static void write_split(struct diff_python_writer *writer, const struct name_run *run,
                         const struct diff_join *join)
 {
     const struct name_tuple *tuple = &writer->tuples[run->tuple];
@@ -157,7 +158,7 @@ static void write_split(struct writer *writer, const struct name_run *run,
     buf_printf(to, "], dim=%u)\n", join->dim);
 }
 
-static void write_join(struct writer *writer, const struct name_run *run)
+static void write_join(struct diff_python_writer *writer, const struct name_run *run)
 {
     const struct diff_join *join = &writer->moves->diff->joins[run->tuple];
 
@@ -245,7 +246,7 @@ static bool has_fused(const struct diff *diff)
     return false;
 }
 
-static int write_all(struct writer *writer)
+static int write_all(struct diff_python_writer *writer)
 {
     const struct diff_moves *moves = writer->moves;
     struct buf *to = writer->to;
@@ -305,7 +306,7 @@ int diff_python(struct buf *to, const struct diff *diff, struct err *err)
 {
     struct diff_moves moves;
     struct buf lines = BUF_INIT;
-    struct writer writer = {.to = &lines, .moves = &moves};
+    struct diff_python_writer writer = {.to = &lines, .moves = &moves};
     struct arena arena;
     int status = 0;
 

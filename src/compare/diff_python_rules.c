@@ -94,7 +94,7 @@ static void write_prefix(struct buf *to, const struct rename_rule *rule)
     buf_text(to, "):]\n");
 }
 
-/* ---- rules as regular expressions; study/rename.h says which ---- */
+/* ---- rules as regular expressions; study/diff/rename.h says which ---- */
 
 /* Did what was split end in a dot? */
 static bool ends_in_dot(const struct str *rest, bool first)

@@ -114,7 +114,7 @@ void diff_same(struct buf *to, const struct diff *diff)
 
 /* ---- lines ---- */
 
-struct lines {
+struct diff_text_lines {
     const struct diff_text *what;
     struct out *out;
     struct buf line, fit;
@@ -122,7 +122,7 @@ struct lines {
 };
 
 /* A text of ours in the form that was asked for. */
-static void write_text(struct lines *lines, struct str text)
+static void write_text(struct diff_text_lines *lines, struct str text)
 {
     buf_clear(&lines->fit);
     if (lines->what->ascii)
@@ -139,7 +139,7 @@ static bool in_columns(const struct diff_row *row)
     return row->amount.len > 0 || row->rest.len > 0;
 }
 
-static void measure_columns(struct lines *lines, const struct diff_rows *rows)
+static void measure_columns(struct diff_text_lines *lines, const struct diff_rows *rows)
 {
     size_t most = MOST_WHAT, width = lines->what->width;
 
@@ -163,7 +163,8 @@ static void measure_columns(struct lines *lines, const struct diff_rows *rows)
 }
 
 /* A sentence, broken between words; lines behind the first begin with `indent`. */
-static void write_wrapped(struct lines *lines, struct str text, const char *indent)
+static void write_wrapped(struct diff_text_lines *lines, struct str text,
+                          const char *indent)
 {
     size_t width = lines->what->width, taken = strlen(indent);
 
@@ -182,7 +183,7 @@ static void write_wrapped(struct lines *lines, struct str text, const char *inde
     }
 }
 
-static void write_columns(struct lines *lines, const struct diff_row *row)
+static void write_columns(struct diff_text_lines *lines, const struct diff_row *row)
 {
     const char *ellipsis = glyph(GLYPH_ELLIPSIS, false);
     size_t width = lines->what->width, used;
@@ -212,7 +213,7 @@ static void write_columns(struct lines *lines, const struct diff_row *row)
     buf_release(&cell);
 }
 
-static void write_rows(struct lines *lines, const struct diff_rows *rows)
+static void write_rows(struct diff_text_lines *lines, const struct diff_rows *rows)
 {
     bool colour = lines->what->colour;
 
@@ -232,7 +233,7 @@ static void write_rows(struct lines *lines, const struct diff_rows *rows)
 }
 
 /* The lines of Python are for copying: they are never broken. */
-static void write_python(struct lines *lines, struct str python)
+static void write_python(struct diff_text_lines *lines, struct str python)
 {
     struct str line;
     uint32_t n = 0, more = 0;
@@ -251,7 +252,8 @@ static void write_python(struct lines *lines, struct str python)
     out_char(lines->out, '\n');
 }
 
-static int write_all(struct lines *lines, struct arena *arena, struct err *err)
+static int write_all(struct diff_text_lines *lines, struct arena *arena,
+                     struct err *err)
 {
     const struct diff_text *what = lines->what;
     struct diff_rows rows = {.arena = arena, .all = what->all};
@@ -292,7 +294,7 @@ out:
 
 int diff_text_write(struct out *out, const struct diff_text *what, struct err *err)
 {
-    struct lines lines = {.what = what, .out = out};
+    struct diff_text_lines lines = {.what = what, .out = out};
     struct arena arena;
     int status;
 

@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "study/diff.h"
+#include "study/diff/diff.h"
 #include "text/colour.h"
 
 /* One thing that differs:  ~  layer4  60 of 60  rel 4.1%  max 0.01718  ... */

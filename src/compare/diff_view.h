@@ -1,5 +1,5 @@
 /* diff_view.h - two models side by side as a person walks through them: what the rows
- * of a pair say. A row's place is a node of the pair's diff (study/diff.h), and all of
+ * of a pair say. A row's place is a node of the pair's diff (study/diff/diff.h), and all of
  * this is only for a show that has a pair.
  *
  *   resnet50.pth ⇄ finetuned.pth   320 tensors   = 129 same   ~ 189 changed   DIFFERENT
@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "rows/labels.h"
-#include "study/diff.h"
+#include "study/diff/diff.h"
 #include "text/lines.h"
 
 /* The columns of a pair's rows, in place of labels.h's table: always all of them, in

@@ -3,7 +3,7 @@
 #include "base/test.h"
 #include "compare/diff_text.h"
 #include "session/pair.h"
-#include "study/diff_sample.h"
+#include "study/diff/diff_sample.h"
 #include "text/width.h"
 
 static const char left_lines[] = "conv.weight 4x3 1\n"

@@ -3,7 +3,7 @@
 
 #include "base/test.h"
 #include "session/pair.h"
-#include "study/diff_sample.h"
+#include "study/diff/diff_sample.h"
 
 static const char left_lines[] = "conv1.weight 4x3 1\n"
                                  "bn1.weight 4 2\n"

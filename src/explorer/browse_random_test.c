@@ -5,7 +5,7 @@
 #include "explorer/browse_in.h"
 #include "explorer/resnet_in.h"
 #include "session/pair.h"
-#include "study/diff_sample.h"
+#include "study/diff/diff_sample.h"
 
 static uint32_t chance(uint32_t *seed, uint32_t n)
 {

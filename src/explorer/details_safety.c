@@ -146,7 +146,7 @@ static bool names_dtype(const struct details *d, uint32_t index)
 }
 
 /* The columns of the list: names, counts, what each is good for. */
-struct columns {
+struct safety_columns {
     size_t name, count;
     bool about; /* there is room for it */
 };
@@ -157,9 +157,9 @@ struct columns {
 
 /* Where there is little room, first the gap shrinks; then the last column goes, then
  * long names lose their front. */
-static struct columns fit_columns(const struct details *d)
+static struct safety_columns fit_columns(const struct details *d)
 {
-    struct columns columns = {name_width(d), COUNT_CELLS, true};
+    struct safety_columns columns = {name_width(d), COUNT_CELLS, true};
     size_t room = d->width > d->indent + 2 ? d->width - d->indent - 2 : 1;
     size_t want = columns.name + CALLS_CELLS + ABOUT_CELLS;
 
@@ -175,7 +175,7 @@ static struct columns fit_columns(const struct details *d)
 
 /* "✗ posix.system                          1 call   runs a shell command" */
 static void global_line(struct details *d, uint32_t index,
-                        const struct columns *columns, const char *label)
+                        const struct safety_columns *columns, const char *label)
 {
     static const char *const signs[] = {"✓", "!", "✗"};
     static const enum colour roles[] = {COLOUR_NONE, COLOUR_WARNING, COLOUR_ALARM};
@@ -207,7 +207,7 @@ static void global_line(struct details *d, uint32_t index,
 }
 
 /* "✓ torch.FloatStorage, torch.LongStorage          names a dtype": all on one line. */
-static void dtypes_line(struct details *d, const struct columns *columns)
+static void dtypes_line(struct details *d, const struct safety_columns *columns)
 {
     const struct pickle_log *log = log_of(d);
     struct buf *text = &d->facts.text, names = BUF_INIT;
@@ -232,7 +232,7 @@ static void global_lines(struct details *d)
 {
     static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
     const struct pickle_log *log = log_of(d);
-    struct columns columns = fit_columns(d);
+    struct safety_columns columns = fit_columns(d);
     uint32_t n = 0;
 
     for (size_t k = 0; k < COUNT_OF(order); k++)

@@ -11,7 +11,7 @@
 #define LEAST_NAME   20
 
 /* The columns behind the name, in their order. */
-enum column { FORMAT, SIZE, PARAMS, CHANGED, SAFETY, COLUMN_COUNT };
+enum files_text_column { FORMAT, SIZE, PARAMS, CHANGED, SAFETY, COLUMN_COUNT };
 
 static const struct {
     const char *title;
@@ -55,7 +55,7 @@ static struct room all_columns(void)
 static void make_room(struct room *room, const struct files_view *view, size_t wanted,
                       unsigned width)
 {
-    static const enum column order[] = {PARAMS, CHANGED, FORMAT};
+    static const enum files_text_column order[] = {PARAMS, CHANGED, FORMAT};
     bool reverse;
     enum files_sort sort = files_view_sorted(view, &reverse);
 
@@ -66,7 +66,7 @@ static void make_room(struct room *room, const struct files_view *view, size_t w
 
 static struct room measure(const struct files_view *view, unsigned width)
 {
-    static const enum column last[] = {PARAMS, CHANGED, SIZE};
+    static const enum files_text_column last[] = {PARAMS, CHANGED, SIZE};
     struct room room = all_columns(), least = all_columns();
     size_t wanted, most;
     bool reverse;

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "rows/sample_rows.h"
 #include "session/sample_session.h"
-#include "study/diff_sample.h"
+#include "study/diff/diff_sample.h"
 
 static struct sample sample;
 static struct explorer explorer;

@@ -7,7 +7,7 @@
 #include "explorer/panels_in.h"
 #include "text/text.h"
 
-struct own {
+struct panel_attributes_own {
     struct attribute_tree tree;
     bool made;
     char why[256];                /* it could not be read */
@@ -16,10 +16,11 @@ struct own {
     uint32_t n_rows, room;
 };
 
-static struct own *own_of(struct explorer *explorer, struct panel_state *state)
+static struct panel_attributes_own *own_of(struct explorer *explorer,
+                                           struct panel_state *state)
 {
     uint32_t place = explorer_place(explorer);
-    struct own *own = state->own;
+    struct panel_attributes_own *own = state->own;
     struct err err = {0};
 
     if (!own) {
@@ -40,7 +41,7 @@ static struct own *own_of(struct explorer *explorer, struct panel_state *state)
 
 /* ---- lines ---- */
 
-static bool add_row(struct own *own, struct attribute_node *node,
+static bool add_row(struct panel_attributes_own *own, struct attribute_node *node,
                     struct attribute_node *more)
 {
     if (own->n_rows == own->room) {
@@ -109,11 +110,13 @@ static void node_line(struct lines *to, const struct attribute_node *node,
 
 #define DEEPEST 64
 
-static void below(struct lines *to, struct own *own, struct attribute_node *node,
-                  unsigned depth, bool *last, unsigned width);
+static void below(struct lines *to, struct panel_attributes_own *own,
+                  struct attribute_node *node, unsigned depth, bool *last,
+                  unsigned width);
 
-static void branch(struct lines *to, struct own *own, struct attribute_node *node,
-                   unsigned depth, bool *last, unsigned width)
+static void branch(struct lines *to, struct panel_attributes_own *own,
+                   struct attribute_node *node, unsigned depth, bool *last,
+                   unsigned width)
 {
     if (!add_row(own, node, NULL))
         return;
@@ -123,8 +126,9 @@ static void branch(struct lines *to, struct own *own, struct attribute_node *nod
 }
 
 /* All below a node; of a long list the first ones. Depth has a limit. */
-static void below(struct lines *to, struct own *own, struct attribute_node *node,
-                  unsigned depth, bool *last, unsigned width)
+static void below(struct lines *to, struct panel_attributes_own *own,
+                  struct attribute_node *node, unsigned depth, bool *last,
+                  unsigned width)
 {
     struct attribute_node *child = node->first;
     uint32_t n = 0, rest = 0;
@@ -168,7 +172,7 @@ static const char *why_nothing(const struct explorer *explorer, uint32_t place)
 static void attributes_lines(struct lines *to, struct explorer *explorer,
                              struct panel_state *state, const struct panel_room *room)
 {
-    struct own *own = own_of(explorer, state);
+    struct panel_attributes_own *own = own_of(explorer, state);
     bool last[DEEPEST] = {false};
 
     if (!own)
@@ -189,7 +193,7 @@ static void attributes_lines(struct lines *to, struct explorer *explorer,
 
 /* ---- what keys do ---- */
 
-static bool unfold(struct explorer *explorer, struct own *own,
+static bool unfold(struct explorer *explorer, struct panel_attributes_own *own,
                    struct attribute_node *node)
 {
     struct err err = {0};
@@ -200,7 +204,7 @@ static bool unfold(struct explorer *explorer, struct own *own,
     return false;
 }
 
-static bool go_left(struct explorer *explorer, struct own *own,
+static bool go_left(struct explorer *explorer, struct panel_attributes_own *own,
                     struct panel_state *state, struct attribute_node *node)
 {
     if (node->open && node->parent) {
@@ -216,7 +220,7 @@ static bool go_left(struct explorer *explorer, struct own *own,
     return false;
 }
 
-static bool go_right(struct explorer *explorer, struct own *own,
+static bool go_right(struct explorer *explorer, struct panel_attributes_own *own,
                      struct panel_state *state, struct attribute_node *node)
 {
     if (node->folds && !node->open)
@@ -229,7 +233,7 @@ static bool go_right(struct explorer *explorer, struct own *own,
     return false;
 }
 
-static bool enter(struct explorer *explorer, struct own *own,
+static bool enter(struct explorer *explorer, struct panel_attributes_own *own,
                   struct attribute_node *node)
 {
     if (node->folds && node->open && node->parent)
@@ -245,7 +249,7 @@ static bool enter(struct explorer *explorer, struct own *own,
 static bool attributes_act(struct explorer *explorer, struct panel_state *state,
                            enum panel_act act)
 {
-    struct own *own = state->own;
+    struct panel_attributes_own *own = state->own;
     struct attribute_node *node;
 
     if (act == ACT_PREVIOUS || act == ACT_NEXT)
@@ -289,7 +293,7 @@ static void attributes_subject(struct buf *to, struct explorer *explorer)
 
 static void attributes_release(struct panel_state *state)
 {
-    struct own *own = state->own;
+    struct panel_attributes_own *own = state->own;
 
     if (own) {
         attribute_tree_release(&own->tree);

@@ -14,7 +14,7 @@
 #define NARROW      90 /* cells under which indentation is halved */
 
 /* What was read of a class, until another is selected. */
-struct own {
+struct panel_code_own {
     const struct model *model;
     uint32_t class_id; /* or NO_CLASS: none yet */
     struct arena arena;
@@ -56,7 +56,7 @@ static bool has_class(const struct object *object)
 /* --- Reading */
 
 /* The forward that the class inherits, if its own text has none. */
-static void read_base(struct own *own, const struct class_code *code)
+static void read_base(struct panel_code_own *own, const struct class_code *code)
 {
     own->base = (struct code){.name = code->base,
                               .file = code->base_file,
@@ -66,7 +66,8 @@ static void read_base(struct own *own, const struct class_code *code)
         own->base.n = 0;
 }
 
-static void read_class(struct own *own, const struct model *model, uint32_t class_id)
+static void read_class(struct panel_code_own *own, const struct model *model,
+                       uint32_t class_id)
 {
     struct class_code code = {.why = NULL};
     struct err err = {0};
@@ -94,7 +95,7 @@ static void read_class(struct own *own, const struct model *model, uint32_t clas
 }
 
 /* The line that is shown first: that which defines forward. */
-static uint32_t first_line(const struct own *own)
+static uint32_t first_line(const struct panel_code_own *own)
 {
     if (own->code.forward < own->code.n)
         return own->code.forward;
@@ -103,11 +104,12 @@ static uint32_t first_line(const struct own *own)
 
 /* What is known of the class of the row; NULL: it has none. Another class is shown from
  * its forward on. */
-static struct own *own_of(struct explorer *explorer, struct panel_state *state)
+static struct panel_code_own *own_of(struct explorer *explorer,
+                                     struct panel_state *state)
 {
     const struct model *model = explorer->show.model;
     const struct object *object = object_of(explorer);
-    struct own *own = state->own;
+    struct panel_code_own *own = state->own;
 
     if (!has_class(object))
         return NULL;
@@ -125,7 +127,7 @@ static struct own *own_of(struct explorer *explorer, struct panel_state *state)
 }
 
 /* What stands beside the lines of one of the two; NULL: no memory. */
-static struct code_mark *marks_of(struct own *own, const struct code *code,
+static struct code_mark *marks_of(struct panel_code_own *own, const struct code *code,
                                   struct explorer *explorer)
 {
     struct code_mark *marks =
@@ -137,7 +139,7 @@ static struct code_mark *marks_of(struct own *own, const struct code *code,
     return marks;
 }
 
-static void find_marks(struct own *own, struct explorer *explorer)
+static void find_marks(struct panel_code_own *own, struct explorer *explorer)
 {
     uint32_t place = module_of(explorer);
     uint32_t call = explorer_call(explorer, place);
@@ -164,7 +166,7 @@ static bool is_by_four(const struct code *code)
     return odd <= code->n / 2;
 }
 
-struct drawing {
+struct panel_code_drawing {
     struct lines *to;
     const struct code *code;
     const struct code_mark *marks; /* or NULL */
@@ -175,7 +177,7 @@ struct drawing {
 };
 
 /* Cells that a line takes, without what stands beside it. */
-static size_t line_cells(const struct drawing *d, struct str line)
+static size_t line_cells(const struct panel_code_drawing *d, struct str line)
 {
     struct buf text = BUF_INIT;
     size_t cells;
@@ -186,7 +188,7 @@ static size_t line_cells(const struct drawing *d, struct str line)
     return cells;
 }
 
-static void code_line(struct drawing *d, uint32_t i)
+static void code_line(struct panel_code_drawing *d, uint32_t i)
 {
     const struct code_mark *mark = d->marks ? &d->marks[i] : NULL;
     struct str line = d->code->lines[i];
@@ -216,7 +218,8 @@ static void code_line(struct drawing *d, uint32_t i)
 static void all_lines(struct lines *to, const struct code *code,
                       const struct code_mark *marks, unsigned width)
 {
-    struct drawing d = {.to = to, .code = code, .marks = marks, .width = width};
+    struct panel_code_drawing d = {
+        .to = to, .code = code, .marks = marks, .width = width};
     char last[16];
 
     d.digits = snprintf(last, sizeof last, "%u", code->first + code->n);
@@ -241,8 +244,8 @@ static void sentence(struct lines *to, struct str text, unsigned width)
 }
 
 /* There is no code: what is known instead. */
-static void no_code(struct lines *to, struct explorer *explorer, const struct own *own,
-                    unsigned width)
+static void no_code(struct lines *to, struct explorer *explorer,
+                    const struct panel_code_own *own, unsigned width)
 {
     const struct model *model = explorer->show.model;
     struct buf text = BUF_INIT;
@@ -269,7 +272,7 @@ static void no_code(struct lines *to, struct explorer *explorer, const struct ow
 static void code_lines(struct lines *to, struct explorer *explorer,
                        struct panel_state *state, const struct panel_room *room)
 {
-    struct own *own = own_of(explorer, state);
+    struct panel_code_own *own = own_of(explorer, state);
 
     if (!own || own->why) {
         no_code(to, explorer, own, room->width);
@@ -291,7 +294,7 @@ static void code_lines(struct lines *to, struct explorer *explorer,
 /* "models/resnet.py:30 Bottleneck": the end of the path. */
 static void code_subject(struct buf *to, struct explorer *explorer)
 {
-    struct own *own = own_of(explorer, &explorer->panels[PANEL_CODE]);
+    struct panel_code_own *own = own_of(explorer, &explorer->panels[PANEL_CODE]);
     struct str file, folder;
     ptrdiff_t slash;
 
@@ -324,7 +327,7 @@ static bool code_act(struct explorer *explorer, struct panel_state *state,
 
 static void code_release(struct panel_state *state)
 {
-    struct own *own = state->own;
+    struct panel_code_own *own = state->own;
 
     if (own) {
         arena_release(&own->arena);

@@ -9,7 +9,7 @@
 #include "facts/run_text.h"
 
 /* The flow that was made last; the cursor is a row of it. */
-struct own {
+struct panel_flow_own {
     struct arena arena;
     struct flow_text text;
     bool made;
@@ -104,7 +104,7 @@ static const struct flow_text *flow_of(struct explorer *explorer,
                                        struct panel_state *state, uint32_t call,
                                        uint32_t inner, struct err *err)
 {
-    struct own *own = state->own;
+    struct panel_flow_own *own = state->own;
 
     if (!own) {
         own = state->own = calloc(1, sizeof *own);
@@ -192,7 +192,7 @@ static bool enter(struct explorer *explorer, const struct flow *flow,
     return false;
 }
 
-static bool leave(struct explorer *explorer, struct own *own)
+static bool leave(struct explorer *explorer, struct panel_flow_own *own)
 {
     const struct flow *flow = &own->text.flow;
     uint32_t parent = flow->run->calls[flow->call].parent;
@@ -235,7 +235,7 @@ static bool to_consumer(struct explorer *explorer, struct panel_state *state,
 static bool flow_act(struct explorer *explorer, struct panel_state *state,
                      enum panel_act act)
 {
-    struct own *own = state->own;
+    struct panel_flow_own *own = state->own;
     const struct flow *flow;
     const struct flow_row *row;
 
@@ -262,7 +262,7 @@ static bool flow_act(struct explorer *explorer, struct panel_state *state,
 
 static void flow_release(struct panel_state *state)
 {
-    struct own *own = state->own;
+    struct panel_flow_own *own = state->own;
 
     if (own)
         arena_release(&own->arena);

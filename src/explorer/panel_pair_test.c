@@ -2,7 +2,7 @@
 #include "base/test.h"
 #include "compare/diff_text.h"
 #include "explorer/panels_in.h"
-#include "study/diff_sample.h"
+#include "study/diff/diff_sample.h"
 
 static const char left_lines[] = "net class models.Net\n"
                                  "net.conv.weight 4x3 1\n"

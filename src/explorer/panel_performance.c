@@ -11,7 +11,7 @@
 #define MOST_LISTED 3
 
 /* What is the same for all rows of a run, so that it is worked out once. */
-struct own {
+struct panel_performance_own {
     const struct run *run;
     struct facts slowest;
 };
@@ -22,11 +22,11 @@ static void performance_subject(struct buf *to, struct explorer *explorer)
         run_place(to, &explorer->show, explorer_place(explorer));
 }
 
-static const struct own *own_of(struct explorer *explorer, struct panel_state *state,
-                                struct err *err)
+static const struct panel_performance_own *
+own_of(struct explorer *explorer, struct panel_state *state, struct err *err)
 {
     const struct show *show = &explorer->show;
-    struct own *own = state->own;
+    struct panel_performance_own *own = state->own;
 
     if (!own)
         own = state->own = calloc(1, sizeof *own);
@@ -89,7 +89,8 @@ static void slowest_lines(struct lines *to, const struct facts *facts, unsigned 
 }
 
 static void run_lines(struct lines *to, struct explorer *explorer,
-                      const struct own *own, const struct panel_room *room)
+                      const struct panel_performance_own *own,
+                      const struct panel_room *room)
 {
     struct buf text = BUF_INIT;
 
@@ -103,7 +104,7 @@ static void run_lines(struct lines *to, struct explorer *explorer,
 static void panel_performance(struct lines *to, struct explorer *explorer,
                               struct panel_state *state, const struct panel_room *room)
 {
-    const struct own *own;
+    const struct panel_performance_own *own;
     struct err err = {0};
 
     if (!explorer->show.activity) {
@@ -133,7 +134,7 @@ static bool performance_act(struct explorer *explorer, struct panel_state *state
 
 static void performance_release(struct panel_state *state)
 {
-    struct own *own = state->own;
+    struct panel_performance_own *own = state->own;
 
     if (own)
         facts_release(&own->slowest);

@@ -418,7 +418,8 @@ static void tensor_lines(struct lines *to, struct drawing *d,
     uint32_t extra = extra_views(d), view = view_of(d);
     const char *why = NULL;
 
-    d->own->showing = (enum showing)(view >= extra ? SHOWING_TENSOR : SHOWING_CHANNELS);
+    d->own->showing =
+        (enum statistics_showing)(view >= extra ? SHOWING_TENSOR : SHOWING_CHANNELS);
     if (view < extra && view == VIEW_SHEET)
         sheet_part(to, d, room);
     else if (view < extra)

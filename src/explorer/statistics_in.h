@@ -11,7 +11,7 @@
 #include "text/lines.h"
 
 /* What h and l move through. */
-enum showing { SHOWING_NOTHING, SHOWING_TENSOR, SHOWING_CHANNELS };
+enum statistics_showing { SHOWING_NOTHING, SHOWING_TENSOR, SHOWING_CHANNELS };
 
 enum { OWN_NUMBERS, OWN_BINS, OWN_SHEET, OWN_BLOCKS, OWN_KINDS };
 
@@ -22,7 +22,7 @@ struct own {
     uint32_t channel; /* the first, or the only one shown */
     uint64_t columns; /* shown last, of either; */
     bool more;        /* and there are others behind them */
-    enum showing showing;
+    enum statistics_showing showing;
     uint32_t views; /* how many there are of what is shown; 0: none */
     bool scale;     /* something is shown that can be linear or logarithmic */
 

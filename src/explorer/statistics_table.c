@@ -37,14 +37,14 @@ static void add_odd(struct buf *to, const struct stats *stats)
 }
 
 /* How a table fits into a panel: the last numbers go where names need their room. */
-struct table {
+struct statistics_table {
     unsigned width;
     unsigned name; /* cells */
     unsigned n;    /* numbers */
 };
 
 static void tensor_line(struct lines *to, struct explorer *explorer, uint32_t place,
-                        const struct table *table)
+                        const struct statistics_table *table)
 {
     const struct model *model = explorer->show.model;
     struct buf name = BUF_INIT, cut = BUF_INIT, cell = BUF_INIT, odd = BUF_INIT;
@@ -80,8 +80,8 @@ static void tensor_line(struct lines *to, struct explorer *explorer, uint32_t pl
     buf_release(&odd);
 }
 
-static void fit(struct table *table, const struct model *model, uint32_t place,
-                unsigned width)
+static void fit(struct statistics_table *table, const struct model *model,
+                uint32_t place, unsigned width)
 {
     unsigned widest = (unsigned)strlen("tensor");
     struct buf name = BUF_INIT;
@@ -100,7 +100,7 @@ static void fit(struct table *table, const struct model *model, uint32_t place,
         widest = cells > widest ? cells : widest;
     }
     buf_release(&name);
-    *table = (struct table){.width = width, .name = NAME_CELLS, .n = CELLS};
+    *table = (struct statistics_table){.width = width, .name = NAME_CELLS, .n = CELLS};
     if (widest > NAME_CELLS && width > 1 + CELLS * CELL + NAME_CELLS) {
         table->name = width - 1 - CELLS * CELL;
         table->name = table->name < widest ? table->name : widest;
@@ -114,7 +114,7 @@ static void fit(struct table *table, const struct model *model, uint32_t place,
         table->name = width > 1 + table->n * CELL + 6 ? width - 1 - table->n * CELL : 6;
 }
 
-static void header(struct lines *to, const struct table *table)
+static void header(struct lines *to, const struct statistics_table *table)
 {
     static const char *const names[CELLS] = {"min", "max", "mean", "std"};
 
@@ -129,7 +129,7 @@ void statistics_table(struct lines *to, struct explorer *explorer, unsigned widt
     const struct model *model = explorer->show.model;
     uint32_t place = explorer_place(explorer), n = 0, child;
     const char *why = "no values: it is only in the left one";
-    struct table table;
+    struct statistics_table table;
 
     if (place != NO_PLACE && model->kind[place] == PLACE_VALUE) {
         why = "a plain value: panel 1 has it whole";

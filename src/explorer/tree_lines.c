@@ -14,10 +14,11 @@
 
 /* --- The gutter */
 
-enum mark { MARK_NONE, MARK_SAME, MARK_MATCH, MARK_WARNING, MARK_ALARM };
+enum tree_lines_mark { MARK_NONE, MARK_SAME, MARK_MATCH, MARK_WARNING, MARK_ALARM };
 
 /* What was found in the file at this place, or below it if that is folded. */
-static enum mark found_mark(const struct tree_writer *w, const struct row *row)
+static enum tree_lines_mark found_mark(const struct tree_writer *w,
+                                       const struct row *row)
 {
     const struct alarm_place *found;
     uint32_t end = row->place + 1;
@@ -35,9 +36,9 @@ static enum mark found_mark(const struct tree_writer *w, const struct row *row)
 }
 
 /* What the gutter says of a row, but for the cursor: the strongest. */
-static enum mark row_mark(const struct tree_writer *w, const struct row *row)
+static enum tree_lines_mark row_mark(const struct tree_writer *w, const struct row *row)
 {
-    enum mark found = found_mark(w, row);
+    enum tree_lines_mark found = found_mark(w, row);
 
     if (w->label.sign.len > 0 && w->label.sign_colour == COLOUR_ALARM)
         return MARK_ALARM;
@@ -56,7 +57,7 @@ static void put_text(struct tree_writer *w, enum colour colour, const char *text
     tree_put(w, colour, 0, str_of(text));
 }
 
-static void put_gutter(struct tree_writer *w, enum mark mark, bool cursor)
+static void put_gutter(struct tree_writer *w, enum tree_lines_mark mark, bool cursor)
 {
     bool plain = w->room->no_colour;
 
@@ -236,7 +237,7 @@ static void put_row(struct tree_writer *w, uint32_t r)
                              .frozen = is_frozen(w, &row)};
     bool any = make_cells(w, &row);
     unsigned end = w->layout.name;
-    enum mark mark;
+    enum tree_lines_mark mark;
 
     label_make(&w->label, &w->explorer->show, &row, w->tree ? LABEL_NAME : LABEL_PATH);
     mark = row_mark(w, &row);

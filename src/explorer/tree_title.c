@@ -23,12 +23,12 @@ struct note {
     enum colour colour;
     unsigned keep; /* the lowest goes first */
 };
-struct facts {
+struct tree_title_facts {
     struct note at[MOST_FACTS];
     unsigned first, n; /* those that are shown */
 };
 
-static struct buf *fact(struct facts *facts, enum colour colour)
+static struct buf *fact(struct tree_title_facts *facts, enum colour colour)
 {
     struct note *next = &facts->at[facts->n < MOST_FACTS ? facts->n++ : MOST_FACTS - 1];
 
@@ -39,19 +39,19 @@ static struct buf *fact(struct facts *facts, enum colour colour)
 }
 
 /* Take back what turned out to be empty. */
-static void fact_end(struct facts *facts)
+static void fact_end(struct tree_title_facts *facts)
 {
     if (facts->n > 0 && facts->at[facts->n - 1].text.len == 0)
         facts->n--;
 }
 
-static void facts_release(struct facts *facts)
+static void facts_release(struct tree_title_facts *facts)
 {
     for (unsigned i = 0; i < MOST_FACTS; i++)
         buf_release(&facts->at[i].text);
 }
 
-static size_t facts_width(const struct facts *facts)
+static size_t facts_width(const struct tree_title_facts *facts)
 {
     size_t sum = 0;
 
@@ -60,14 +60,15 @@ static size_t facts_width(const struct facts *facts)
     return sum;
 }
 
-static bool fits(const struct facts *left, const struct facts *right, unsigned width)
+static bool fits(const struct tree_title_facts *left,
+                 const struct tree_title_facts *right, unsigned width)
 {
     size_t other = facts_width(right);
 
     return 1 + facts_width(left) + (other > 0 ? other + GAP : 0) <= width;
 }
 
-static void put_facts(struct lines *to, const struct facts *facts)
+static void put_facts(struct lines *to, const struct tree_title_facts *facts)
 {
     for (unsigned i = facts->first; i < facts->n; i++) {
         if (i > facts->first)
@@ -77,7 +78,8 @@ static void put_facts(struct lines *to, const struct facts *facts)
 }
 
 /* Cut the first fact on the left, a name or a path, which keeps its end. */
-static void cut_first(struct facts *left, const struct facts *right, unsigned width)
+static void cut_first(struct tree_title_facts *left,
+                      const struct tree_title_facts *right, unsigned width)
 {
     struct buf *text = &left->at[0].text, cut = BUF_INIT;
     size_t other = facts_width(right) + GAP + 1;
@@ -91,7 +93,7 @@ static void cut_first(struct facts *left, const struct facts *right, unsigned wi
 }
 
 /* Leave out the fact that is missed least; the first stays. */
-static void drop(struct facts *facts)
+static void drop(struct tree_title_facts *facts)
 {
     unsigned least = facts->n - 1;
     struct note note;
@@ -107,8 +109,8 @@ static void drop(struct facts *facts)
 
 /* Where there is little room, facts on the left go first, then those on the right up to
  * an alarm; the last of the right stays. */
-static void write_line(struct lines *to, struct facts *left, struct facts *right,
-                       unsigned width)
+static void write_line(struct lines *to, struct tree_title_facts *left,
+                       struct tree_title_facts *right, unsigned width)
 {
     size_t other;
 
@@ -153,7 +155,8 @@ static void add_params(struct buf *to, const struct counts *counts)
     }
 }
 
-static void add_title_left(struct facts *left, const struct explorer *explorer)
+static void add_title_left(struct tree_title_facts *left,
+                           const struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
     const struct counts *total = &show->session->total;
@@ -177,7 +180,7 @@ static void add_title_left(struct facts *left, const struct explorer *explorer)
 }
 
 /* "✗ NaN", "✗ raised": what a run met, or what was measured in tensors. */
-static void add_alarm(struct facts *right, const struct explorer *explorer)
+static void add_alarm(struct tree_title_facts *right, const struct explorer *explorer)
 {
     const struct activities *activity = explorer->show.activity;
     const struct measured *measured = &explorer->alarms.measured;
@@ -193,7 +196,8 @@ static void add_alarm(struct facts *right, const struct explorer *explorer)
                        : "Inf");
 }
 
-static void add_title_right(struct facts *right, const struct explorer *explorer)
+static void add_title_right(struct tree_title_facts *right,
+                            const struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
     const struct view *view = browse_view(explorer->browse);
@@ -219,7 +223,7 @@ static void add_title_right(struct facts *right, const struct explorer *explorer
 }
 
 /* Of the parameters what follows this goes. */
-static void cut_params(struct facts *left, struct str from)
+static void cut_params(struct tree_title_facts *left, struct str from)
 {
     for (unsigned i = 1; i < left->n; i++) {
         ptrdiff_t at = str_find(buf_span(&left->at[i].text), from);
@@ -232,13 +236,13 @@ static void cut_params(struct facts *left, struct str from)
 /* Rather than that parameters are left out, they are told in fewer words: "124.4M
  * params, all trainable (163.0M untied)", without what is in brackets, then the number
  * alone. */
-static void shorten_params(struct facts *left, const struct facts *right,
-                           unsigned width)
+static void shorten_params(struct tree_title_facts *left,
+                           const struct tree_title_facts *right, unsigned width)
 {
     static const char *const from[] = {" (", ", all "};
 
     for (size_t i = 0; i < COUNT_OF(from); i++) {
-        struct facts kept = {.n = 0};
+        struct tree_title_facts kept = {.n = 0};
 
         for (unsigned k = 0; k < left->n; k++)
             if (k == 0 || left->at[k].keep == MOST_FACTS)
@@ -249,7 +253,7 @@ static void shorten_params(struct facts *left, const struct facts *right,
 }
 
 /* Before facts on the left go, "forward 87.29ms" becomes 87.29ms. */
-static void shorten_time(struct facts *right)
+static void shorten_time(struct tree_title_facts *right)
 {
     struct buf *text = &right->at[0].text;
 
@@ -261,7 +265,7 @@ static void shorten_time(struct facts *right)
 
 void title_line(struct lines *to, struct explorer *explorer, unsigned width)
 {
-    struct facts left = {.n = 0}, right = {.n = 0};
+    struct tree_title_facts left = {.n = 0}, right = {.n = 0};
 
     if (explorer->show.pair) {
         diff_title(to, &explorer->show.pair->diff, width);
@@ -300,8 +304,8 @@ static void add_shapes(struct buf *to, const struct show *show, const struct row
 
 /* What stands there: "Conv2d(64→64, 3×3)", "12 equal GPT2Block", "global posix.system".
  */
-static void add_what(struct facts *left, const struct show *show, const struct row *row,
-                     const struct label *label)
+static void add_what(struct tree_title_facts *left, const struct show *show,
+                     const struct row *row, const struct label *label)
 {
     const struct model *model = show->model;
     struct buf *what = fact(left, COLOUR_NONE);
@@ -326,7 +330,7 @@ static void add_what(struct facts *left, const struct show *show, const struct r
 }
 
 /* Shapes, or its share of the run where shapes are columns. */
-static void add_ran(struct facts *left, const struct explorer *explorer,
+static void add_ran(struct tree_title_facts *left, const struct explorer *explorer,
                     const struct row *row)
 {
     const struct show *show = &explorer->show;
@@ -343,8 +347,8 @@ static void add_ran(struct facts *left, const struct explorer *explorer,
     fact_end(left);
 }
 
-static void add_status_left(struct facts *left, const struct explorer *explorer,
-                            const struct row *row)
+static void add_status_left(struct tree_title_facts *left,
+                            const struct explorer *explorer, const struct row *row)
 {
     const struct show *show = &explorer->show;
     struct label label = {.ascii = false};
@@ -368,7 +372,7 @@ static void add_status_left(struct facts *left, const struct explorer *explorer,
 }
 
 /* "1 of 16 matches", "3 of 53 Conv2d". */
-static void add_which(struct facts *right, const struct browse *browse,
+static void add_which(struct tree_title_facts *right, const struct browse *browse,
                       const struct row *row)
 {
     struct buf *text = fact(right, COLOUR_NONE);
@@ -391,8 +395,8 @@ static void add_which(struct facts *right, const struct browse *browse,
 }
 
 /* "1 finding, ! goes to it", where the row is about one. */
-static void add_findings(struct facts *right, const struct explorer *explorer,
-                         const struct row *row)
+static void add_findings(struct tree_title_facts *right,
+                         const struct explorer *explorer, const struct row *row)
 {
     const struct alarms *alarms = &explorer->alarms;
     bool here = row->place == 0 && alarms->n > 0;
@@ -410,8 +414,8 @@ static void add_findings(struct facts *right, const struct explorer *explorer,
     fact_end(right);
 }
 
-static void add_position(struct facts *right, const struct explorer *explorer,
-                         const struct row *row)
+static void add_position(struct tree_title_facts *right,
+                         const struct explorer *explorer, const struct row *row)
 {
     uint32_t n = browse_rows(explorer->browse)->n;
     uint32_t cursor = browse_cursor(explorer->browse) + 1;
@@ -434,7 +438,7 @@ void status_line(struct lines *to, struct explorer *explorer, unsigned width)
 {
     const struct rows *rows = browse_rows(explorer->browse);
     uint32_t cursor = browse_cursor(explorer->browse);
-    struct facts left = {.n = 0}, right = {.n = 0};
+    struct tree_title_facts left = {.n = 0}, right = {.n = 0};
 
     if (explorer->message.len > 0) {
         text_cut(fact(&left, COLOUR_NONE), buf_span(&explorer->message),

@@ -6,7 +6,7 @@
 #include "text/escape.h"
 
 /* A table being written: fields of one row, separated by commas. */
-struct table {
+struct csv_table {
     struct out *out;
     const struct session *session;
     const struct model *model;
@@ -15,7 +15,7 @@ struct table {
     bool first; /* nothing written yet in this row */
 };
 
-static void add_field(struct table *table, struct str field)
+static void add_field(struct csv_table *table, struct str field)
 {
     if (!table->first)
         out_char(table->out, ',');
@@ -24,28 +24,28 @@ static void add_field(struct table *table, struct str field)
 }
 
 /* Text of the file: quoted where it must be, and never taken for a formula. */
-static void add_text(struct table *table, struct str text)
+static void add_text(struct csv_table *table, struct str text)
 {
     buf_clear(&table->field);
     escape_csv(&table->field, text);
     add_field(table, buf_span(&table->field));
 }
 
-static void add_path(struct table *table, uint32_t place)
+static void add_path(struct csv_table *table, uint32_t place)
 {
     buf_clear(&table->text);
     place_path(table->model, place, &table->text);
     add_text(table, buf_span(&table->text));
 }
 
-static void add_u64(struct table *table, uint64_t number)
+static void add_u64(struct csv_table *table, uint64_t number)
 {
     buf_clear(&table->field);
     buf_printf(&table->field, "%llu", (unsigned long long)number);
     add_field(table, buf_span(&table->field));
 }
 
-static void add_real(struct table *table, double number)
+static void add_real(struct csv_table *table, double number)
 {
     char text[32];
 
@@ -57,14 +57,14 @@ static void add_real(struct table *table, double number)
         add_field(table, str_span(text, (size_t)real_text(number, text)));
 }
 
-static void add_nothing(struct table *table, int n)
+static void add_nothing(struct csv_table *table, int n)
 {
     while (n-- > 0)
         add_field(table, STR(""));
 }
 
 /* Lists have commas of their own. */
-static void add_list(struct table *table, const int64_t *items, int n)
+static void add_list(struct csv_table *table, const int64_t *items, int n)
 {
     buf_clear(&table->field);
     buf_text(&table->field, "\"[");
@@ -74,7 +74,7 @@ static void add_list(struct table *table, const int64_t *items, int n)
     add_field(table, buf_span(&table->field));
 }
 
-static void add_tie(struct table *table, uint32_t place)
+static void add_tie(struct csv_table *table, uint32_t place)
 {
     uint32_t first = table->model->tensors[table->model->object[place]].place;
 
@@ -85,7 +85,7 @@ static void add_tie(struct table *table, uint32_t place)
 }
 
 /* name,shape,dtype,numel,bytes: how each row of a tensor begins. */
-static void add_tensor(struct table *table, uint32_t place)
+static void add_tensor(struct csv_table *table, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(table->model, place);
     uint64_t bytes;
@@ -101,14 +101,14 @@ static void add_tensor(struct table *table, uint32_t place)
 }
 
 /* Rows of tensors, and of modules where there is something to say of them. */
-struct rows {
+struct csv_rows {
     const char *header;
-    void (*tensor)(struct table *table, uint32_t place);
-    void (*module)(struct table *table, uint32_t place); /* or NULL */
+    void (*tensor)(struct csv_table *table, uint32_t place);
+    void (*module)(struct csv_table *table, uint32_t place); /* or NULL */
 };
 
-static void write_rows(struct table *table, struct export_choice choice,
-                       const struct rows *rows)
+static void write_rows(struct csv_table *table, struct export_choice choice,
+                       const struct csv_rows *rows)
 {
     out_text(table->out, rows->header);
     out_text(table->out, "\r\n");
@@ -130,7 +130,7 @@ static void write_rows(struct table *table, struct export_choice choice,
 
 /* ---- the tree ---- */
 
-static void add_storage(struct table *table, const struct tensor *tensor)
+static void add_storage(struct csv_table *table, const struct tensor *tensor)
 {
     const struct model *model = table->model;
     const struct storage *storage;
@@ -149,7 +149,7 @@ static void add_storage(struct table *table, const struct tensor *tensor)
         add_nothing(table, 1);
 }
 
-static void tree_row(struct table *table, uint32_t place)
+static void tree_row(struct csv_table *table, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(table->model, place);
 
@@ -182,13 +182,13 @@ static void tree_row(struct table *table, uint32_t place)
 #define TREE_COLUMNS 15
 #define RUN_COLUMNS  15
 
-static void run_tensor_row(struct table *table, uint32_t place)
+static void run_tensor_row(struct csv_table *table, uint32_t place)
 {
     tree_row(table, place);
     add_nothing(table, RUN_COLUMNS);
 }
 
-static void add_shape(struct table *table, uint32_t call, enum run_io_kind kind)
+static void add_shape(struct csv_table *table, uint32_t call, enum run_io_kind kind)
 {
     const struct run *run = table->session->run;
     uint32_t value = call == RUN_NONE ? RUN_NONE : activity_value(run, call, kind);
@@ -199,7 +199,7 @@ static void add_shape(struct table *table, uint32_t call, enum run_io_kind kind)
         add_list(table, run->dims + run->values[value].shape, run->values[value].rank);
 }
 
-static void add_activity(struct table *table, const struct activity *did)
+static void add_activity(struct csv_table *table, const struct activity *did)
 {
     add_u64(table, did->total_ns);
     add_u64(table, did->self_ns);
@@ -220,7 +220,7 @@ static void add_activity(struct table *table, const struct activity *did)
     add_field(table, did->flags & ACTIVITY_PRODUCER ? STR("true") : STR(""));
 }
 
-static void run_module_row(struct table *table, uint32_t place)
+static void run_module_row(struct csv_table *table, uint32_t place)
 {
     const struct activity *did = &table->activities.at[place];
     const struct run *run = table->session->run;
@@ -243,9 +243,10 @@ static void run_module_row(struct table *table, uint32_t place)
 int export_tree_csv(struct out *out, const struct session *session,
                     struct export_choice choice, struct err *err)
 {
-    struct table table = {.out = out, .session = session, .model = session->model};
-    const struct rows of_model = {TREE_HEADER, tree_row, NULL};
-    const struct rows of_run = {TREE_HEADER RUN_HEADER, run_tensor_row, run_module_row};
+    struct csv_table table = {.out = out, .session = session, .model = session->model};
+    const struct csv_rows of_model = {TREE_HEADER, tree_row, NULL};
+    const struct csv_rows of_run = {TREE_HEADER RUN_HEADER, run_tensor_row,
+                                    run_module_row};
     struct arena arena;
     int status = 0;
 
@@ -260,7 +261,7 @@ int export_tree_csv(struct out *out, const struct session *session,
 
 /* ---- statistics ---- */
 
-static void add_extreme(struct table *table, const struct stats *stats, bool max)
+static void add_extreme(struct csv_table *table, const struct stats *stats, bool max)
 {
     int64_t integer = max ? stats->int_max : stats->int_min;
 
@@ -275,7 +276,7 @@ static void add_extreme(struct table *table, const struct stats *stats, bool max
     }
 }
 
-static void add_index(struct table *table, const struct tensor *tensor, uint64_t at)
+static void add_index(struct csv_table *table, const struct tensor *tensor, uint64_t at)
 {
     const int64_t *shape = tensor_shape(table->model, tensor);
     int64_t index[SLICE_RANK];
@@ -291,7 +292,7 @@ static void add_index(struct table *table, const struct tensor *tensor, uint64_t
         add_nothing(table, 1);
 }
 
-static void add_moments(struct table *table, const struct stats *stats)
+static void add_moments(struct csv_table *table, const struct stats *stats)
 {
     if (!stats_measured(stats)) {
         add_nothing(table, 5);
@@ -307,7 +308,7 @@ static void add_moments(struct table *table, const struct stats *stats)
     add_real(table, stats_l2(stats));
 }
 
-static void stats_row(struct table *table, uint32_t place)
+static void stats_row(struct csv_table *table, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(table->model, place);
     uint32_t id = table->model->object[place];
@@ -338,8 +339,8 @@ static void stats_row(struct table *table, uint32_t place)
 void export_stats_csv(struct out *out, const struct session *session,
                       struct export_choice choice)
 {
-    struct table table = {.out = out, .session = session, .model = session->model};
-    const struct rows rows = {
+    struct csv_table table = {.out = out, .session = session, .model = session->model};
+    const struct csv_rows rows = {
         "name,shape,dtype,numel,bytes,count,min,max,mean,std,l2,nan,pos_inf,neg_inf,"
         "zeros,min_at,max_at,tied_to,stats_why,sha256",
         stats_row, NULL};

@@ -26,7 +26,7 @@
 #include "session/numbers.h"
 #include "session/pair.h"
 #include "session/session.h"
-#include "study/check.h"
+#include "study/safety/check.h"
 
 /* Which places a document lists: `keep[place]` of n_places flags; NULL: all of them. */
 struct export_choice {

@@ -14,16 +14,16 @@
 
 #define MOST_TOLD 20 /* of names that are left out */
 
-struct entry {
+struct written_tensor {
     uint32_t place;
     uint64_t bytes;
 };
 
-struct writing {
+struct safetensors_writing {
     const struct model *model;
     uint32_t base; /* the only state_dict, whose names are keys; or 0 */
     struct arena arena;
-    struct entry *entries;
+    struct written_tensor *entries;
     uint32_t n, room;
     struct map seen; /* hash of a key -> entry */
     uint32_t left_out;
@@ -48,7 +48,7 @@ static uint32_t find_base(const struct model *model)
     return found;
 }
 
-static void add_key(struct buf *to, const struct writing *w, uint32_t place)
+static void add_key(struct buf *to, const struct safetensors_writing *w, uint32_t place)
 {
     size_t begin = to->len, skip;
     struct buf above = BUF_INIT;
@@ -66,7 +66,7 @@ static void add_key(struct buf *to, const struct writing *w, uint32_t place)
     buf_release(&above);
 }
 
-static void leave_out(struct writing *w, struct str key, const char *why)
+static void leave_out(struct safetensors_writing *w, struct str key, const char *why)
 {
     if (w->left_out++ < MOST_TOLD)
         buf_printf(&w->told, "%s%.*s: %s", w->told.len ? "; " : "", STR_ARG(key), why);
@@ -75,7 +75,7 @@ static void leave_out(struct writing *w, struct str key, const char *why)
 }
 
 /* Is a tensor of this key there already? Two names may be spelt alike. */
-static int is_new(struct writing *w, struct str key, bool *ret_new)
+static int is_new(struct safetensors_writing *w, struct str key, bool *ret_new)
 {
     struct buf other = BUF_INIT;
     uint64_t hash = str_hash(key);
@@ -92,7 +92,7 @@ static int is_new(struct writing *w, struct str key, bool *ret_new)
     return *ret_new ? map_put(&w->seen, hash, w->n) : 0;
 }
 
-static int add_tensor(struct writing *w, uint32_t place, struct buf *key)
+static int add_tensor(struct safetensors_writing *w, uint32_t place, struct buf *key)
 {
     const struct tensor *tensor = place_tensor(w->model, place);
     const char *why = NULL;
@@ -116,12 +116,12 @@ static int add_tensor(struct writing *w, uint32_t place, struct buf *key)
     }
     if (arena_room(&w->arena, &w->entries, w->n, &w->room, sizeof *w->entries) < 0)
         return -1;
-    w->entries[w->n++] = (struct entry){place, tensor_bytes(tensor)};
+    w->entries[w->n++] = (struct written_tensor){place, tensor_bytes(tensor)};
     return 0;
 }
 
 /* Wide elements first, so that all of them are aligned. */
-static int collect(struct writing *w, struct err *err)
+static int collect(struct safetensors_writing *w, struct err *err)
 {
     const struct model *model = w->model;
     struct buf key = BUF_INIT;
@@ -153,8 +153,8 @@ static int collect(struct writing *w, struct err *err)
 
 /* ---- the file ---- */
 
-static void write_entry(struct json *json, const struct writing *w,
-                        const struct entry *entry, uint64_t at)
+static void write_entry(struct json *json, const struct safetensors_writing *w,
+                        const struct written_tensor *entry, uint64_t at)
 {
     const struct tensor *tensor = place_tensor(w->model, entry->place);
     const int64_t *shape = tensor_shape(w->model, tensor);
@@ -170,7 +170,7 @@ static void write_entry(struct json *json, const struct writing *w,
     json_array_end(json);
 }
 
-static void write_header(struct buf *to, struct writing *w)
+static void write_header(struct buf *to, struct safetensors_writing *w)
 {
     struct buf key = BUF_INIT;
     struct json json;
@@ -206,7 +206,8 @@ static void write_header(struct buf *to, struct writing *w)
 }
 
 static int write_data(struct out *out, const struct model *model,
-                      const struct entry *entry, struct work *work, struct err *err)
+                      const struct written_tensor *entry, struct work *work,
+                      struct err *err)
 {
     const struct tensor *tensor = place_tensor(model, entry->place);
     struct elements *elements;
@@ -232,7 +233,7 @@ static int write_data(struct out *out, const struct model *model,
     return more < 0 ? -1 : 0;
 }
 
-static int write_file(struct out *out, struct writing *w, struct work *work,
+static int write_file(struct out *out, struct safetensors_writing *w, struct work *work,
                       struct err *err)
 {
     struct buf header = BUF_INIT;
@@ -256,7 +257,8 @@ static int write_file(struct out *out, struct writing *w, struct work *work,
 int export_safetensors(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err)
 {
-    struct writing w = {.model = session->model, .base = find_base(session->model)};
+    struct safetensors_writing w = {.model = session->model,
+                                    .base = find_base(session->model)};
     int status;
 
     arena_init(&w.arena, 4 * GIB);

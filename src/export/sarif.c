@@ -178,7 +178,7 @@ void export_sarif_begin(struct json *json, const char *version)
 /* ---- results ---- */
 
 /* One result. */
-struct result {
+struct sarif_result {
     int rule;
     const char *level, *path;
     struct str text; /* for people */
@@ -189,7 +189,7 @@ struct result {
     uint64_t byte;
 };
 
-static void write_physical(struct json *json, const struct result *result,
+static void write_physical(struct json *json, const struct sarif_result *result,
                            struct str uri)
 {
     json_object(json, "physicalLocation");
@@ -208,7 +208,7 @@ static void write_physical(struct json *json, const struct result *result,
     json_object_end(json);
 }
 
-static void write_logical(struct json *json, const struct result *result)
+static void write_logical(struct json *json, const struct sarif_result *result)
 {
     if (result->name.len == 0)
         return;
@@ -224,7 +224,7 @@ static void write_logical(struct json *json, const struct result *result)
 }
 
 /* The same result has the same fingerprint in the next run, wherever its bytes lie. */
-static void write_fingerprint(struct json *json, const struct result *result,
+static void write_fingerprint(struct json *json, const struct sarif_result *result,
                               struct str uri)
 {
     struct str parts[] = {str_of(rule_name(result->rule)), uri,
@@ -243,7 +243,7 @@ static void write_fingerprint(struct json *json, const struct result *result,
     json_object_end(json);
 }
 
-static void write_result(struct json *json, const struct result *result)
+static void write_result(struct json *json, const struct sarif_result *result)
 {
     struct buf uri = BUF_INIT, text = BUF_INIT;
 
@@ -288,11 +288,11 @@ static void write_global_result(struct json *json, const struct model *model,
     enum trust trust = verdict_judge(model, &check->verdict, index, NULL);
     bool danger = trust == TRUST_DANGER;
     struct check_item item = {CHECK_PICKLE, CHECK_ALARM, CHECK_SAYS_GLOBAL, index};
-    struct result result = {.rule = danger ? RULE_UNSAFE : RULE_NEEDS_CODE,
-                            .level = danger ? "error" : "warning",
-                            .path = model->path,
-                            .is_global = true,
-                            .kind = "function"};
+    struct sarif_result result = {.rule = danger ? RULE_UNSAFE : RULE_NEEDS_CODE,
+                                  .level = danger ? "error" : "warning",
+                                  .path = model->path,
+                                  .is_global = true,
+                                  .kind = "function"};
     struct buf text = BUF_INIT;
     struct verdict_use use;
 
@@ -315,10 +315,10 @@ static void write_global_result(struct json *json, const struct model *model,
 static void write_finding_result(struct json *json, const struct model *model,
                                  const struct finding *finding)
 {
-    struct result result = {.rule = finding->code,
-                            .level = level_of(finding->severity),
-                            .path = model->path,
-                            .kind = "member"};
+    struct sarif_result result = {.rule = finding->code,
+                                  .level = level_of(finding->severity),
+                                  .path = model->path,
+                                  .kind = "member"};
     struct buf name = BUF_INIT, text = BUF_INIT;
 
     if (finding->place < model->n_places)
@@ -333,7 +333,8 @@ static void write_finding_result(struct json *json, const struct model *model,
 
 void export_sarif_error(struct json *json, const char *path, const char *error)
 {
-    struct result result = {.rule = RULE_INCONCLUSIVE, .level = "error", .path = path};
+    struct sarif_result result = {
+        .rule = RULE_INCONCLUSIVE, .level = "error", .path = path};
     struct buf text = BUF_INIT;
 
     escape_terminal(&text, str_of(error));

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "model/model.h"
-#include "study/check.h"
+#include "study/safety/check.h"
 #include "text/colour.h"
 
 /* "✓", "-", "!", "✗". */

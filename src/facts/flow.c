@@ -9,7 +9,7 @@ struct holder {
 };
 
 /* Who gave out what, as far as the walk through time has come. */
-struct walk {
+struct flow_walk {
     struct flow *flow;
     const struct run *run;
     struct arena *arena;
@@ -23,7 +23,8 @@ struct walk {
     uint32_t n_inside;  /* how many calls from there on are looked at */
 };
 
-static struct flow_row *add_row(struct walk *walk, enum flow_kind kind, uint32_t call)
+static struct flow_row *add_row(struct flow_walk *walk, enum flow_kind kind,
+                                uint32_t call)
 {
     struct flow *flow = walk->flow;
 
@@ -47,7 +48,7 @@ static bool counts(const struct run_io *io, enum run_io_kind kind)
 
 /* Did the call of this row overwrite, in place, something in the storage of `value`
  * that is as large? Then all who look there later see what it made. */
-static bool overwrote(const struct walk *walk, uint32_t row, uint32_t value)
+static bool overwrote(const struct flow_walk *walk, uint32_t row, uint32_t value)
 {
     const struct run *run = walk->run;
     const struct run_call *c = &run->calls[walk->flow->rows[row].call];
@@ -70,7 +71,7 @@ static bool overwrote(const struct walk *walk, uint32_t row, uint32_t value)
  * overwrote it. Where a second row gave out another view of it, nobody can tell from
  * which of the two a third view was made. A parameter's storage joins nobody: all who
  * use it only read it. */
-static int hold(struct walk *walk, uint32_t value, uint32_t row)
+static int hold(struct flow_walk *walk, uint32_t value, uint32_t row)
 {
     const struct run_value *v = &walk->run->values[value];
     struct holder *holder;
@@ -93,13 +94,13 @@ static int hold(struct walk *walk, uint32_t value, uint32_t row)
     return map_put(&walk->storages, v->storage, walk->n_holders++);
 }
 
-static int give(struct walk *walk, uint32_t value, uint32_t row)
+static int give(struct flow_walk *walk, uint32_t value, uint32_t row)
 {
     return map_put(&walk->values, value, row) < 0 ? -1 : hold(walk, value, row);
 }
 
 /* The row that holds a storage for certain, or NO_FLOW. */
-static uint32_t holder_of(const struct walk *walk, uint32_t storage)
+static uint32_t holder_of(const struct flow_walk *walk, uint32_t storage)
 {
     uint32_t at;
 
@@ -110,7 +111,8 @@ static uint32_t holder_of(const struct walk *walk, uint32_t storage)
 
 /* What comes out of a call belongs to its row. Of one further inside only what was not
  * known before: a value that it merely passed on did not come from there. */
-static int give_results(struct walk *walk, uint32_t call, uint32_t row, bool direct)
+static int give_results(struct flow_walk *walk, uint32_t call, uint32_t row,
+                        bool direct)
 {
     const struct run_call *c = &walk->run->calls[call];
     uint32_t before;
@@ -131,7 +133,7 @@ static int give_results(struct walk *walk, uint32_t call, uint32_t row, bool dir
 
 /* Two calls on two threads may overlap: what one gives out at its end did not go into
  * the other at its beginning. */
-static bool is_over(const struct walk *walk, uint32_t row, uint32_t user)
+static bool is_over(const struct flow_walk *walk, uint32_t row, uint32_t user)
 {
     const struct flow_row *maker = &walk->flow->rows[row];
 
@@ -141,7 +143,7 @@ static bool is_over(const struct walk *walk, uint32_t row, uint32_t user)
            walk->run->calls[walk->flow->rows[user].call].start_ns;
 }
 
-static int add_edge(struct walk *walk, uint32_t i, uint32_t user)
+static int add_edge(struct flow_walk *walk, uint32_t i, uint32_t user)
 {
     struct flow *flow = walk->flow;
     uint32_t value = walk->run->ios[i].value, row;
@@ -170,7 +172,7 @@ static int add_edge(struct walk *walk, uint32_t i, uint32_t user)
 }
 
 /* Its arguments; of the last row the results of the module. */
-static int take(struct walk *walk, uint32_t user, enum run_io_kind kind)
+static int take(struct flow_walk *walk, uint32_t user, enum run_io_kind kind)
 {
     const struct run_call *c = &walk->run->calls[walk->flow->rows[user].call];
 
@@ -182,7 +184,7 @@ static int take(struct walk *walk, uint32_t user, enum run_io_kind kind)
 
 /* --- The rows */
 
-static int add_inputs(struct walk *walk)
+static int add_inputs(struct flow_walk *walk)
 {
     const struct run_call *c = &walk->run->calls[walk->flow->call];
 
@@ -203,7 +205,7 @@ static int add_inputs(struct walk *walk)
 
 /* The row that a call inside the module belongs to; NO_FLOW: it is not inside. A call
  * directly inside it begins one. -1 in *ret_failed: no memory. */
-static uint32_t row_of(struct walk *walk, uint32_t call, bool *ret_failed)
+static uint32_t row_of(struct flow_walk *walk, uint32_t call, bool *ret_failed)
 {
     const struct flow *flow = walk->flow;
     uint32_t parent = walk->run->calls[call].parent;
@@ -220,7 +222,7 @@ static uint32_t row_of(struct walk *walk, uint32_t call, bool *ret_failed)
 /* Calls are in the order in which they began, so whatever a call takes in was given out
  * by those before it. What it gives out is entered at once: only those inside it come
  * before its end, and they take nothing that counts. */
-static int add_calls(struct walk *walk)
+static int add_calls(struct flow_walk *walk)
 {
     const struct flow *flow = walk->flow;
     bool failed = false;
@@ -253,7 +255,7 @@ static uint32_t count_inside(const struct run *run, uint32_t call)
 /* --- What is outside */
 
 /* What no row gave out may have come out of a call before: the newest such call. */
-static int look_before(struct walk *walk)
+static int look_before(struct flow_walk *walk)
 {
     const struct run *run = walk->run;
     struct flow *flow = walk->flow;
@@ -301,7 +303,7 @@ static bool has_any(const struct run *run, uint32_t call, enum run_io_kind kind,
 
 /* The first call after it that takes a result of it in, before the call around it ends;
  * else it may be that one's result. */
-static int find_next(struct walk *walk)
+static int find_next(struct flow_walk *walk)
 {
     const struct run *run = walk->run;
     struct flow *flow = walk->flow;
@@ -380,7 +382,7 @@ static uint64_t missing_ns(const struct flow *flow)
     return all > sum ? all - sum : 0;
 }
 
-static int walk_all(struct walk *walk)
+static int walk_all(struct flow_walk *walk)
 {
     struct flow *flow = walk->flow;
 
@@ -395,7 +397,7 @@ static int walk_all(struct walk *walk)
 int flow_make(struct flow *ret_flow, const struct run *run, uint32_t call,
               struct arena *arena, struct err *err)
 {
-    struct walk walk = {.run = run, .arena = arena, .flow = ret_flow};
+    struct flow_walk walk = {.run = run, .arena = arena, .flow = ret_flow};
     struct arena scratch;
     int failed;
 

@@ -9,7 +9,7 @@
 #define GRID_MEMORY (16u << 20)
 
 /* What is shown of a slice. */
-struct window {
+struct value_grid_window {
     struct slice slice;
     int down, across;             /* dimensions, or -1 */
     uint64_t rows, columns;       /* shown */
@@ -32,7 +32,8 @@ static void pass_by(struct slice_dim *dim, uint64_t n)
 }
 
 /* Choose the two dimensions that are shown, and how much of them at most. */
-static int choose(struct window *window, const struct value_grid *grid, struct err *err)
+static int choose(struct value_grid_window *window, const struct value_grid *grid,
+                  struct err *err)
 {
     const struct tensor *tensor = grid->tensor;
     struct slice *slice = &window->slice;
@@ -67,7 +68,7 @@ static int choose(struct window *window, const struct value_grid *grid, struct e
     return 0;
 }
 
-static int64_t index_at(const struct window *window, int dim, uint64_t i)
+static int64_t index_at(const struct value_grid_window *window, int dim, uint64_t i)
 {
     const struct slice_dim *at = &window->slice.dims[dim];
 
@@ -76,7 +77,8 @@ static int64_t index_at(const struct window *window, int dim, uint64_t i)
 
 /* The index that stands before a row: along `down`, else that of the dimension before
  * the one that runs across. */
-static void row_label(struct buf *to, const struct window *window, uint64_t row)
+static void row_label(struct buf *to, const struct value_grid_window *window,
+                      uint64_t row)
 {
     int dim = window->down >= 0 ? window->down : window->across - 1;
 
@@ -86,9 +88,9 @@ static void row_label(struct buf *to, const struct window *window, uint64_t row)
 
 /* ---- lines ---- */
 
-struct drawing {
+struct value_grid_drawing {
     struct lines *to;
-    const struct window *window;
+    const struct value_grid_window *window;
     const struct cells *cells;
     const char *format;
     uint64_t length; /* cells of a row that were read */
@@ -96,7 +98,8 @@ struct drawing {
 };
 
 /* The widest value or index decides for all; what then does not fit is not shown. */
-static void measure(struct drawing *d, struct window *window, unsigned width)
+static void measure(struct value_grid_drawing *d, struct value_grid_window *window,
+                    unsigned width)
 {
     char text[GRID_CELL];
     uint64_t fit;
@@ -119,7 +122,7 @@ static void measure(struct drawing *d, struct window *window, unsigned width)
     }
 }
 
-static void header_line(const struct drawing *d)
+static void header_line(const struct value_grid_drawing *d)
 {
     if (d->window->across < 0)
         return;
@@ -135,7 +138,7 @@ static bool is_odd(const char *text)
     return strstr(text, "NaN") || strstr(text, "Inf");
 }
 
-static void row_line(const struct drawing *d, uint64_t row)
+static void row_line(const struct value_grid_drawing *d, uint64_t row)
 {
     struct buf label = BUF_INIT;
     char text[GRID_CELL];
@@ -168,7 +171,7 @@ static void range_text(struct buf *to, const struct slice_dim *dim)
 }
 
 static void write_title(struct buf *to, const struct value_grid *grid,
-                        const struct window *window)
+                        const struct value_grid_window *window)
 {
     const struct tensor *tensor = grid->tensor;
 
@@ -185,13 +188,13 @@ static void write_title(struct buf *to, const struct value_grid *grid,
 }
 
 static void draw(struct lines *to, struct buf *title, const struct value_grid *grid,
-                 struct window *window, const struct cells *cells)
+                 struct value_grid_window *window, const struct cells *cells)
 {
-    struct drawing d = {.to = to,
-                        .window = window,
-                        .cells = cells,
-                        .format = grid_format(cells),
-                        .length = window->columns};
+    struct value_grid_drawing d = {.to = to,
+                                   .window = window,
+                                   .cells = cells,
+                                   .format = grid_format(cells),
+                                   .length = window->columns};
 
     measure(&d, window, grid->width);
     write_title(title, grid, window);
@@ -206,7 +209,7 @@ static void draw(struct lines *to, struct buf *title, const struct value_grid *g
 
 bool value_grid_lines(struct lines *to, struct buf *title, struct value_grid *grid)
 {
-    struct window window = {.rows = 0};
+    struct value_grid_window window = {.rows = 0};
     struct err err = {0};
     struct cells cells;
     struct arena arena;

@@ -5,8 +5,8 @@
 #include "base/test.h"
 #include "measure/sample_model_in.h"
 
-static struct blocks measured(struct sample *sample, const struct blocks_wanted *wanted,
-                              struct arena *arena)
+static struct blocks measured(struct sample_model *sample,
+                              const struct blocks_wanted *wanted, struct arena *arena)
 {
     struct blocks blocks = {0};
 
@@ -20,7 +20,7 @@ TEST(a_matrix_is_cut_into_blocks_whose_last_may_be_smaller)
     static const float values[] = {3, 4, 0, 1, /* */ 3, 4, 0, 7, /* */ -6, 8, 5, -2};
     static const int64_t shape[] = {3, 2, 2};
     struct blocks_wanted wanted;
-    struct sample sample;
+    struct sample_model sample;
     struct blocks blocks;
     struct arena arena;
 
@@ -51,7 +51,7 @@ TEST(
     static const float values[] = {1, -2, NAN, -INFINITY, 5, 0};
     static const int64_t shape[] = {6};
     struct blocks_wanted wanted;
-    struct sample sample;
+    struct sample_model sample;
     struct blocks blocks;
     struct arena arena;
 
@@ -78,7 +78,7 @@ TEST(complex_elements_count_by_their_absolute_value_and_parts_can_be_read)
     static const int64_t shape[] = {2, 2};
     struct blocks_wanted wanted = {
         .first = 2, .rows = 1, .columns = 2, .block_rows = 1, .block_columns = 2};
-    struct sample sample;
+    struct sample_model sample;
     struct blocks blocks;
     struct arena arena;
 

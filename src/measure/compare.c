@@ -10,7 +10,7 @@
 #define BLOCK_MOST ((size_t)128 * 1024)
 
 /* How the elements of both are made comparable. */
-enum way {
+enum compare_way {
     BY_REALS,   /* as doubles, which hold all values exactly */
     BY_WIDE,    /* 64-bit integers: as doubles and what these leave over */
     BY_COMPLEX, /* as pairs; a real one has 0 beside it */
@@ -18,7 +18,7 @@ enum way {
 };
 
 /* One side, on its way through its elements. */
-struct reading {
+struct compare_reading {
     struct compare_input *input;
     struct elements *elements;
     const void *at; /* the block that was given out last */
@@ -26,10 +26,10 @@ struct reading {
 };
 
 struct comparing {
-    struct reading left, right;
+    struct compare_reading left, right;
     struct tolerance tolerance;
     struct work *work;
-    enum way way;
+    enum compare_way way;
     bool retyped;     /* the dtypes differ */
     bool until_other; /* the first difference is enough */
     uint64_t times;   /* each pair stands for so many: both are expanded alike */
@@ -39,7 +39,7 @@ struct comparing {
     struct compare_chunk chunk;
 };
 
-static enum dtype dtype_of(const struct reading *reading)
+static enum dtype dtype_of(const struct compare_reading *reading)
 {
     return (enum dtype)reading->input->side.tensor->dtype;
 }
@@ -77,7 +77,7 @@ static int choose_way(struct comparing *c, struct err *err)
  * compared as they are. */
 static int check_scales(const struct comparing *c, struct err *err)
 {
-    const struct reading *sides[] = {&c->left, &c->right};
+    const struct compare_reading *sides[] = {&c->left, &c->right};
 
     for (int i = 0; i < 2; i++)
         if (dtype_info(dtype_of(sides[i]))->quantised &&
@@ -105,7 +105,8 @@ static int check_size(struct compare_side left, struct compare_side right,
     return 0;
 }
 
-static int open_one(struct reading *reading, uint64_t *ret_times, struct err *err)
+static int open_one(struct compare_reading *reading, uint64_t *ret_times,
+                    struct err *err)
 {
     struct compare_side side = reading->input->side;
 
@@ -158,7 +159,7 @@ static int open_both(struct comparing *c, struct err *err)
 
 /* ---- walking ---- */
 
-static int fill(struct reading *reading, struct work *work, struct err *err)
+static int fill(struct compare_reading *reading, struct work *work, struct err *err)
 {
     if (reading->next < reading->n)
         return 1;
@@ -193,7 +194,7 @@ static void go_on(struct comparing *c, size_t n)
 
 /* Bytes of n elements from the next one on, or NULL where they do not begin at a byte.
  */
-static const uint8_t *bytes_at(const struct reading *reading)
+static const uint8_t *bytes_at(const struct compare_reading *reading)
 {
     const struct dtype_info *info = dtype_info(dtype_of(reading));
 
@@ -227,8 +228,8 @@ static int skip_equal(struct comparing *c, struct err *err)
 /* ---- numbers ---- */
 
 /* What the next n elements of 64-bit integers have beyond their doubles. */
-static void decode_rest(const struct reading *reading, const double *values, size_t n,
-                        double *rest)
+static void decode_rest(const struct compare_reading *reading, const double *values,
+                        size_t n, double *rest)
 {
     enum dtype dtype = dtype_of(reading);
     const uint8_t *at = reading->at;
@@ -247,8 +248,8 @@ static void decode_rest(const struct reading *reading, const double *values, siz
 }
 
 /* The next n elements as doubles, as the way wants them. */
-static void decode_side(const struct comparing *c, const struct reading *reading,
-                        size_t n, double *to)
+static void decode_side(const struct comparing *c,
+                        const struct compare_reading *reading, size_t n, double *to)
 {
     enum dtype dtype = dtype_of(reading);
 
@@ -361,7 +362,7 @@ static int compare_values(struct comparing *c, struct err *err)
  * nobody knew that they would be asked for. Not counted as work again. */
 static int add_equal_squares(struct comparing *c, struct err *err)
 {
-    struct reading *left = &c->left;
+    struct compare_reading *left = &c->left;
     uint64_t times;
     bool distinct = c->times > 1 || !left->elements->in_order;
 

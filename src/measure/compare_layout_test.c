@@ -44,7 +44,7 @@ static void check_layouts(enum dtype dtype, unsigned flags, bool big_endian,
     for (size_t i = 0; i < COUNT_OF(layouts); i++)
         for (size_t k = i; k < COUNT_OF(layouts); k++) {
             const struct layout_case *l = &layouts[i], *r = &layouts[k];
-            struct sample a, b;
+            struct sample_model a, b;
 
             sample_init(&a, dtype, left, 8000, l->shape, l->strides, l->rank);
             sample_init(&b, dtype, right, 8000, r->shape, r->strides, r->rank);
@@ -98,7 +98,7 @@ TEST(what_both_expand_alike_is_read_once)
 {
     float left[] = {1, 2, 3}, right[] = {1, 2, 4};
     int64_t shape[] = {1ll << 40, 3, 1 << 10}, strides[] = {0, 1, 0};
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
     struct err err;
 
@@ -121,7 +121,7 @@ static void check_part(enum dtype dtype, uint32_t dim, uint64_t from, uint64_t n
 {
     int64_t shape[] = {6, 10, 2}, strides[] = {20, 2, 1}, part_shape[] = {6, 10, 2};
     static uint8_t bytes[2000], part_bytes[2000];
-    struct sample whole, part, cut;
+    struct sample_model whole, part, cut;
     struct compared by, expected;
 
     fill_bytes(bytes, sizeof bytes, 7);
@@ -157,7 +157,7 @@ TEST(a_part_is_compared_with_its_rows_or_columns_of_the_whole)
 TEST(what_does_not_fit_into_the_whole_is_no_part)
 {
     float values[60] = {0};
-    struct sample whole, part;
+    struct sample_model whole, part;
     struct compared by;
     struct err err;
 
@@ -177,7 +177,7 @@ TEST(columns_are_read_without_their_neighbours)
 {
     enum { ROWS = 200, COLUMNS = 10000, PART = 500 };
     float *values = calloc(ROWS * COLUMNS, sizeof *values);
-    struct sample whole, part;
+    struct sample_model whole, part;
     struct compared by;
 
     CHECK(values != NULL);
@@ -197,7 +197,7 @@ TEST(a_transposed_tensor_is_known_and_the_first_difference_ends_it)
     enum { ROWS = 700, COLUMNS = 500 };
     float *left = calloc(ROWS * COLUMNS, sizeof *left);
     float *right = calloc(ROWS * COLUMNS, sizeof *right);
-    struct sample a, b;
+    struct sample_model a, b;
 
     CHECK(left && right);
     for (int i = 0; i < ROWS; i++)
@@ -222,7 +222,7 @@ TEST(a_transposed_tensor_is_known_and_the_first_difference_ends_it)
     free(right);
 }
 
-static uint64_t sample_of_side(struct sample *sample, bool *ret_plain)
+static uint64_t sample_of_side(struct sample_model *sample, bool *ret_plain)
 {
     uint64_t number;
 
@@ -234,7 +234,7 @@ TEST(equal_contents_have_equal_samples_whatever_their_strides)
 {
     enum { ROWS = 300, COLUMNS = 200 };
     uint16_t *rows = calloc(ROWS * COLUMNS, 2), *columns = calloc(ROWS * COLUMNS, 2);
-    struct sample a, b;
+    struct sample_model a, b;
     bool plain;
     uint64_t number;
 
@@ -268,7 +268,7 @@ TEST(equal_contents_have_equal_samples_whatever_their_strides)
 TEST(a_sample_says_when_all_values_are_alike)
 {
     float values[1000], other[1000];
-    struct sample a, b;
+    struct sample_model a, b;
     bool plain;
     uint64_t number;
 

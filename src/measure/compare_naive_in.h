@@ -6,17 +6,18 @@
 #include "measure/compare.h"
 #include "measure/sample_model_in.h"
 
-struct compare_side side_of(struct sample *sample);
+struct compare_side side_of(struct sample_model *sample);
 
 /* All but `rounding`; types of one number an element, or of a complex one. */
-struct compared compare_naively(const struct sample *left, const struct sample *right,
+struct compared compare_naively(const struct sample_model *left,
+                                const struct sample_model *right,
                                 struct tolerance tolerance);
 
 /* Both must agree: counts exactly, sums nearly. */
 void check_compared(const struct compared *got, const struct compared *expected);
 
 /* Compare both ways, with bytes in memory and read from the source. */
-void check_naively(struct sample *left, struct sample *right,
+void check_naively(struct sample_model *left, struct sample_model *right,
                    struct tolerance tolerance);
 
 /* Bytes by chance, the same for the same seed. */

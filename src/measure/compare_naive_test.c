@@ -6,7 +6,7 @@
 #include "measure/compare_naive_in.h"
 #include "measure/elements.h"
 
-struct compare_side side_of(struct sample *sample)
+struct compare_side side_of(struct sample_model *sample)
 {
     return (struct compare_side){&sample->model, &sample->tensor};
 }
@@ -40,7 +40,7 @@ static void turn_around(uint8_t *bytes, size_t n)
 }
 
 /* Element i in C order. */
-static struct number element(const struct sample *sample, uint64_t i)
+static struct number element(const struct sample_model *sample, uint64_t i)
 {
     enum dtype dtype = (enum dtype)sample->tensor.dtype;
     const struct dtype_info *info = dtype_info(dtype);
@@ -124,7 +124,8 @@ static void add_naively(struct compared *by, struct number l, struct number r,
     }
 }
 
-struct compared compare_naively(const struct sample *left, const struct sample *right,
+struct compared compare_naively(const struct sample_model *left,
+                                const struct sample_model *right,
                                 struct tolerance tolerance)
 {
     struct compared by = {.count = left->tensor.numel};
@@ -157,7 +158,7 @@ void check_compared(const struct compared *got, const struct compared *expected)
     CHECK(!got->cut);
 }
 
-static void check_one_way(struct sample *left, struct sample *right,
+static void check_one_way(struct sample_model *left, struct sample_model *right,
                           struct tolerance tolerance)
 {
     struct compared got, expected = compare_naively(left, right, tolerance);
@@ -172,7 +173,7 @@ static void check_one_way(struct sample *left, struct sample *right,
     }
 }
 
-void check_naively(struct sample *left, struct sample *right,
+void check_naively(struct sample_model *left, struct sample_model *right,
                    struct tolerance tolerance)
 {
     check_one_way(left, right, tolerance);

@@ -11,7 +11,7 @@ static const struct tolerance exact = {0, 0};
 /* A quantised sample whose model holds what its quantiser says: the tensor itself, its
  * scales and its zero points over one storage. */
 struct quantised {
-    struct sample sample;
+    struct sample_model sample;
     struct tensor tensors[3];
     struct storage storages[3];
     uint32_t parent[3], end[3], name[3], object[3];
@@ -88,7 +88,7 @@ static void quantised_release(struct quantised *q)
     arena_release(&q->sample.model.arena);
 }
 
-static int compare_samples(struct sample *left, struct sample *right,
+static int compare_samples(struct sample_model *left, struct sample_model *right,
                            struct compared *by, struct err *err)
 {
     return compare_tensors(side_of(left), side_of(right), exact, NULL, by, err);
@@ -100,7 +100,7 @@ TEST(quantised_values_are_compared_by_what_they_stand_for)
     float values[] = {0, 0.5f, 61.25f, -2.5f};
     int64_t shape[] = {4};
     struct quantised a, b;
-    struct sample plain;
+    struct sample_model plain;
     struct compared by;
 
     quantised_init(&a, DTYPE_QUINT8, codes, 4, shape, 1);
@@ -161,7 +161,7 @@ TEST(each_channel_has_its_own_scale)
     float values[] = {0.5f, 1, 8, 2, 4, 14}, swapped[] = {0.5f, 2, 1, 4, 8, 14};
     int64_t shape[] = {2, 3}, part[] = {2, 2};
     struct quantised a, b;
-    struct sample plain;
+    struct sample_model plain;
     struct compared by;
     struct err err;
 
@@ -208,7 +208,7 @@ TEST(values_are_scaled_with_the_precision_that_torch_uses)
     float values[] = {tensor_wise, tensor_wise};
     int64_t shape[] = {2};
     struct quantised a;
-    struct sample plain;
+    struct sample_model plain;
     struct compared by;
 
     CHECK(tensor_wise != channel_wise);

@@ -129,7 +129,7 @@ static struct compared compare_types(enum dtype left, const void *left_bytes,
                                      enum dtype right, const void *right_bytes,
                                      int64_t n)
 {
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
 
     sample_init(&a, left, left_bytes, elements_size(left, (size_t)n), &n, NULL, 1);

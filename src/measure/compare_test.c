@@ -12,7 +12,7 @@
 static const struct tolerance exact = {0, 0};
 
 /* A row of n elements over these bytes. */
-static void row_init(struct sample *sample, enum dtype dtype, const void *bytes,
+static void row_init(struct sample_model *sample, enum dtype dtype, const void *bytes,
                      uint64_t n)
 {
     uint64_t size = 0;
@@ -25,7 +25,7 @@ static struct compared compare_rows(enum dtype left, const void *left_bytes,
                                     enum dtype right, const void *right_bytes,
                                     uint64_t n, struct tolerance tolerance)
 {
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
 
     row_init(&a, left, left_bytes, n);
@@ -83,7 +83,7 @@ TEST(every_pair_of_types_is_compared_as_by_hand)
 {
     enum { N = 1100 }; /* more than a chunk */
     static uint8_t left[N * 16], right[N * 16];
-    struct sample a, b;
+    struct sample_model a, b;
 
     fill_bytes(left, sizeof left, 1);
     fill_bytes(right, sizeof right, 2);
@@ -111,7 +111,7 @@ TEST(two_values_in_one_element_count_twice)
     uint8_t left[] = {0x21, 0x43, 0x65}, right[] = {0x21, 0x47, 0x65};
     struct compared by = compare_rows(DTYPE_FLOAT4_E2M1FN_X2, left,
                                       DTYPE_FLOAT4_E2M1FN_X2, right, 3, exact);
-    struct sample a, b;
+    struct sample_model a, b;
     struct err err;
 
     CHECK_INT(by.count, 6);
@@ -127,7 +127,7 @@ TEST(two_values_in_one_element_count_twice)
 TEST(types_without_numbers_are_equal_or_cannot_be_told)
 {
     uint8_t left[] = {1, 2, 3}, right[] = {1, 2, 3};
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
     struct err err;
 
@@ -205,7 +205,7 @@ TEST(large_integers_are_compared_exactly)
 
 TEST(empty_tensors_and_single_values_are_compared)
 {
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
     float one = 1, two = 2;
 
@@ -224,7 +224,7 @@ TEST(empty_tensors_and_single_values_are_compared)
 TEST(unequal_counts_and_unreadable_values_are_refused)
 {
     float values[10] = {0};
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
     struct err err;
 
@@ -246,7 +246,7 @@ TEST(a_read_that_fails_ends_the_comparison_with_its_sentence)
 {
     enum { N = 200000 };
     float *values = calloc(N, sizeof *values);
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by = {.count = 77};
     struct err err;
 
@@ -269,7 +269,7 @@ TEST(a_comparison_can_be_stopped_and_counts_the_bytes_of_both)
 {
     enum { N = 500000 };
     float *left = calloc(N, sizeof *left), *right = calloc(N, sizeof *right);
-    struct sample a, b;
+    struct sample_model a, b;
     struct compared by;
     struct work work;
     struct err err;

@@ -11,7 +11,7 @@
 #include "measure/sample_model_in.h"
 
 /* All elements of the sample, in the order they come; the caller frees them. */
-static uint8_t *take_all(struct sample *sample, uint64_t first, uint64_t n,
+static uint8_t *take_all(struct sample_model *sample, uint64_t first, uint64_t n,
                          bool any_order)
 {
     struct elements *e =
@@ -37,7 +37,7 @@ static uint8_t *take_all(struct sample *sample, uint64_t first, uint64_t n,
 }
 
 /* Element `i` in C order of a tensor of 4-byte elements, by the definition. */
-static uint32_t element_by_definition(const struct sample *sample, uint64_t i)
+static uint32_t element_by_definition(const struct sample_model *sample, uint64_t i)
 {
     uint64_t place = sample->tensor.offset;
     uint32_t value;
@@ -51,7 +51,7 @@ static uint32_t element_by_definition(const struct sample *sample, uint64_t i)
     return value;
 }
 
-static void check_by_definition(struct sample *sample, uint64_t first)
+static void check_by_definition(struct sample_model *sample, uint64_t first)
 {
     for (int memory = 0; memory < 2; memory++) {
         uint8_t *all;
@@ -112,7 +112,7 @@ TEST(elements_of_any_strides_come_in_c_order)
     };
     size_t room = 1300000;
     uint32_t *numbers = counting(room);
-    struct sample sample;
+    struct sample_model sample;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sample_init(&sample, DTYPE_INT32, numbers, room * 4, cases[i].shape,
@@ -129,7 +129,7 @@ TEST(a_transposed_tensor_in_any_order_is_read_once_and_knows_its_places)
     int64_t shape[] = {800, 900}, strides[] = {1, 800};
     uint32_t *numbers = counting(720000);
     struct elements *e;
-    struct sample sample;
+    struct sample_model sample;
     const void *at;
     size_t n;
 
@@ -162,7 +162,7 @@ TEST(gathering_does_not_read_far_more_than_it_gives)
         {{1000, 500}, {1000, 2}, 20, 5000000},      /* every second column */
     };
     uint32_t *numbers = counting(1000000);
-    struct sample sample;
+    struct sample_model sample;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sample_init(&sample, DTYPE_INT32, numbers, 4000000, cases[i].shape,
@@ -182,7 +182,7 @@ TEST(an_expanded_tensor_gives_each_element_once_where_that_will_do)
     int64_t shape[] = {50, 6, 70}, strides[] = {0, 1, 0};
     uint32_t *numbers = counting(6);
     struct elements *e;
-    struct sample sample;
+    struct sample_model sample;
     uint64_t times;
     const void *at;
     size_t n;
@@ -203,7 +203,7 @@ TEST(big_endian_elements_are_turned_round)
     const float meant[] = {1, -2};
     const float complex pair = 1 - 2 * I;
     int64_t shape[] = {2}, one[] = {1};
-    struct sample sample;
+    struct sample_model sample;
     uint8_t *all;
 
     sample_init(&sample, DTYPE_FLOAT32, bytes, sizeof bytes, shape, NULL, 1);
@@ -224,7 +224,7 @@ TEST(conjugated_and_negated_tensors_come_as_they_are_meant)
                         both[] = {-1 + 2 * I, 3 + 4 * I};
     const int16_t integers[] = {1, -5, INT16_MIN}, negated[] = {-1, 5, INT16_MIN};
     int64_t shape[] = {2}, three[] = {3};
-    struct sample sample;
+    struct sample_model sample;
     uint8_t *all;
 
     for (int memory = 0; memory < 2; memory++) {
@@ -249,7 +249,7 @@ TEST(packed_elements_are_packed_anew_where_they_begin_inside_a_byte)
                                        DTYPE_FLOAT6_E2M3, DTYPE_FLOAT4_E2M1};
     int64_t shape[] = {41}, every_third[] = {3};
     uint8_t bytes[99], codes[128], got[41];
-    struct sample sample;
+    struct sample_model sample;
 
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 57 + 13);
@@ -276,7 +276,7 @@ TEST(a_tensor_that_cannot_be_read_says_why)
 {
     int64_t shape[] = {4};
     struct err err = {0};
-    struct sample sample;
+    struct sample_model sample;
     float x[4] = {0};
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
@@ -294,7 +294,7 @@ TEST(a_cancelled_iteration_stops)
 {
     int64_t shape[] = {4};
     struct err err = {0};
-    struct sample sample;
+    struct sample_model sample;
     struct elements *e;
     struct work work;
     float x[4] = {0};
@@ -313,7 +313,7 @@ TEST(a_cancelled_iteration_stops)
 TEST(an_empty_tensor_has_no_elements)
 {
     int64_t shape[] = {3, 0};
-    struct sample sample;
+    struct sample_model sample;
     struct elements *e;
     const void *at;
     size_t n;
@@ -330,7 +330,7 @@ TEST(the_digest_is_that_of_the_elements_in_c_order)
     int64_t shape[] = {2, 3}, strides[] = {1, 2};
     const uint8_t bytes[] = {1, 4, 2, 5, 3, 6}, meant[] = {1, 2, 3, 4, 5, 6};
     char hex[65], expected[65];
-    struct sample sample;
+    struct sample_model sample;
     struct sha256 sha;
 
     sha256_init(&sha);

@@ -137,7 +137,7 @@ TEST(a_linear_histogram_counts_as_numpy_does)
     static const uint64_t expected[] = {1, 1, 2, 0, 0, 1, 1, 0, 0, 2};
     int64_t shape[] = {COUNT_OF(x)};
     uint64_t bins[10];
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT64, x, sizeof x, shape, NULL, 1);
     CHECK_INT(
@@ -150,7 +150,7 @@ TEST(a_linear_histogram_of_one_value_and_of_the_whole_range_works)
     static const double ends[] = {-1.7e308, 0, 1.7e308};
     int64_t shape[] = {3}, expanded[] = {4, 3}, strides[] = {0, 1};
     uint64_t bins[4];
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT64, ends, sizeof ends, shape, NULL, 1);
     CHECK_INT(histogram_linear(&sample.model, &sample.tensor, ends[0], ends[2], bins, 4,

@@ -16,7 +16,7 @@
 #define MOST  1000u /* quantiles at once */
 
 /* The keys that begin with the same known digits as those of some rank. */
-struct node {
+struct quantile_node {
     uint64_t *counts;   /* by next digit, while they are counted */
     uint16_t *children; /* by next digit: the node of the next level, or NONE */
 };
@@ -33,7 +33,7 @@ struct select {
     unsigned width; /* bits of all digits; the first one may have less to hold */
     unsigned shift; /* where the digit being counted stands in a key */
     unsigned digit; /* its bits */
-    struct node *nodes;
+    struct quantile_node *nodes;
     uint32_t n_nodes, nodes_room;
     uint32_t level; /* nodes from here on are being counted */
     struct rank *ranks;
@@ -47,7 +47,7 @@ static uint64_t digit_of(const struct select *select, uint64_t key, unsigned shi
 
 static int add_node(struct select *select, struct err *err)
 {
-    struct node *node = &select->nodes[select->n_nodes];
+    struct quantile_node *node = &select->nodes[select->n_nodes];
     size_t n = (size_t)1 << select->digit;
 
     node->counts = calloc(n, sizeof *node->counts);
@@ -112,7 +112,7 @@ static int settle_ranks(struct select *select, struct err *err)
 
     for (uint32_t i = 0; i < select->n_ranks; i++) {
         struct rank *rank = &select->ranks[i];
-        struct node *node = &select->nodes[rank->node];
+        struct quantile_node *node = &select->nodes[rank->node];
         uint64_t digit = 0;
 
         for (; rank->below >= node->counts[digit]; digit++)

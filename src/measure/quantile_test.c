@@ -28,7 +28,7 @@ static double by_sorting(const double *sorted, size_t n, double q)
     return low + (high - low) * (position - below);
 }
 
-static void check_quantiles(struct sample *sample, double *reals, size_t n)
+static void check_quantiles(struct sample_model *sample, double *reals, size_t n)
 {
     double got[COUNT_OF(qs)];
     size_t kept = 0;
@@ -54,7 +54,7 @@ TEST(quantiles_of_every_type_are_those_of_sorting)
     double *reals = malloc(2 * n * sizeof *reals);
     int64_t shape[] = {(int64_t)n};
     uint64_t state = 17;
-    struct sample sample;
+    struct sample_model sample;
 
     CHECK(bytes && reals);
     for (size_t i = 0; i < 16 * n; i++)
@@ -79,7 +79,7 @@ TEST(quantiles_of_an_expanded_tensor_count_every_copy)
     static const float x[] = {1, 5, 2};
     int64_t shape[] = {4, 3}, strides[] = {0, 1};
     double reals[] = {1, 1, 1, 1, 2, 2, 2, 2, 5, 5, 5, 5};
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, strides, 2);
     check_quantiles(&sample, reals, 12);
@@ -91,7 +91,7 @@ TEST(quantiles_of_nothing_and_of_one_element)
     int64_t shape[] = {1};
     const double q[] = {0.3, 1};
     double got[2];
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
     CHECK_INT(quantiles_exact(&sample.model, &sample.tensor, q, got, 2, NULL, NULL), 0);
@@ -108,7 +108,7 @@ TEST(a_quantile_beyond_one_is_refused)
     const double q[] = {1.5};
     double got[1];
     struct err err = {0};
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
     CHECK_INT(quantiles_exact(&sample.model, &sample.tensor, q, got, 1, NULL, &err),

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-struct sample {
+struct sample_model {
     struct model model;
     struct tensor tensor;
     struct storage storage;
@@ -18,10 +18,10 @@ struct sample {
 };
 
 /* A tensor of this shape over n bytes; strides NULL: C order. Borrows the bytes. */
-void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uint64_t n,
-                 const int64_t *shape, const int64_t *strides, int rank);
+void sample_init(struct sample_model *sample, enum dtype dtype, const void *bytes,
+                 uint64_t n, const int64_t *shape, const int64_t *strides, int rank);
 
 /* Let only the first `have` bytes (not 0, not all) be readable. */
-void sample_cut(struct sample *sample, uint64_t have);
+void sample_cut(struct sample_model *sample, uint64_t have);
 
 #endif

@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-static struct sample *sample_of(struct source *source)
+static struct sample_model *sample_of(struct source *source)
 {
-    return (struct sample *)((char *)source - offsetof(struct sample, source));
+    return (struct sample_model *)((char *)source -
+                                   offsetof(struct sample_model, source));
 }
 
 static int sample_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
                         size_t n, struct err *err)
 {
-    struct sample *sample = sample_of(source);
+    struct sample_model *sample = sample_of(source);
     uint64_t have = storage_have(&sample->model, &sample->storage);
 
     if (storage != 0 || at > have || n > have - at)
@@ -25,7 +26,7 @@ static int sample_bytes(struct source *source, uint32_t storage, uint64_t at, vo
 
 static const void *sample_direct(struct source *source, uint32_t storage)
 {
-    struct sample *sample = sample_of(source);
+    struct sample_model *sample = sample_of(source);
 
     return storage == 0 && sample->in_memory ? sample->bytes : NULL;
 }
@@ -33,8 +34,8 @@ static const void *sample_direct(struct source *source, uint32_t storage)
 static const struct source_ops sample_ops = {.bytes = sample_bytes,
                                              .direct = sample_direct};
 
-void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uint64_t n,
-                 const int64_t *shape, const int64_t *strides, int rank)
+void sample_init(struct sample_model *sample, enum dtype dtype, const void *bytes,
+                 uint64_t n, const int64_t *shape, const int64_t *strides, int rank)
 {
     int64_t step = 1;
 
@@ -61,7 +62,7 @@ void sample_init(struct sample *sample, enum dtype dtype, const void *bytes, uin
     sample->model.n_dims = 32;
 }
 
-void sample_cut(struct sample *sample, uint64_t have)
+void sample_cut(struct sample_model *sample, uint64_t have)
 {
     sample->storage.flags |= STORAGE_PARTLY;
     sample->part.have = have;

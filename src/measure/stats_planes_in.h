@@ -20,7 +20,7 @@ _Static_assert(RUN / RUN_GROUP < 1 << PLANES, "a run's vectors can be counted");
 _Static_assert(BLOCK / RUN_GROUP % AT_ONCE == 0, "a block is made of whole parts");
 _Static_assert(RUN_GROUP == VECTOR_BYTES, "a group gives a vector of bytes");
 
-struct window {
+struct stats_planes_window {
     words planes[2][2][PLANES]; /* its lower and upper half; positive ones, all */
     uint32_t lowest; /* exponent in the window, as a type's own bits have it */
     uint32_t strays; /* groups with elements outside of it, in the last block */
@@ -38,7 +38,7 @@ struct code_form {
 #define FORM_f16  ((struct code_form){10, 31, 112})
 
 /* Exponent 0, that of zeros and denormals, is never inside. */
-INLINE void window_move(struct window *window, uint32_t lowest)
+INLINE void window_move(struct stats_planes_window *window, uint32_t lowest)
 {
     for (size_t k = 0; k < 4; k++)
         for (size_t plane = 0; plane < PLANES; plane++)
@@ -106,7 +106,7 @@ INLINE void planes_add(words *planes, const char *x, uint32_t first)
 }
 
 /* Count the exponents of a block: those of positive ones, and of all. */
-static __attribute__((noinline)) void window_count(struct window *window,
+static __attribute__((noinline)) void window_count(struct stats_planes_window *window,
                                                    char exponents[2][BLOCK])
 {
     for (uint32_t half = 0; half < 2; half++)
@@ -147,7 +147,8 @@ static __attribute__((noinline)) void planes_total(const words *planes,
 
 /* Bring all counts to the table. */
 static __attribute__((noinline)) void
-window_flush(const struct window *window, struct code_form form, counters *counts)
+window_flush(const struct stats_planes_window *window, struct code_form form,
+             counters *counts)
 {
     for (uint32_t half = 0; half < 2; half++) {
         counters *row = &counts[(window->lowest + form.bias + half * 8) * 8];
@@ -215,8 +216,8 @@ INLINE uint32_t least_code(words codes)
 }
 
 /* Let the window end with this exponent, or the greatest that is counted. */
-INLINE void window_place(struct window *window, uint32_t top, struct code_form form,
-                         counters *counts)
+INLINE void window_place(struct stats_planes_window *window, uint32_t top,
+                         struct code_form form, counters *counts)
 {
     uint32_t lowest;
 
@@ -232,7 +233,7 @@ INLINE void window_place(struct window *window, uint32_t top, struct code_form f
 
 /* Count a block. `codes` gives 2 * LANES codes, `stray` counts a group by the table.
  * Without `strays` all elements are known to be inside. */
-INLINE void window_add(struct window *window, const char *x, size_t size,
+INLINE void window_add(struct stats_planes_window *window, const char *x, size_t size,
                        struct code_form form, counters *counts, bool strays,
                        words (*codes)(const char *),
                        void (*stray)(counters *, const char *))

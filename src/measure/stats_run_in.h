@@ -42,13 +42,13 @@ struct single_range {
 #include "measure/stats_planes_in.h"
 
 /* What a run keeps from block to block. */
-struct run {
+struct stats_run {
     doubles sum[SETS], squares[SETS];
     struct single_range singles; /* float32 */
     struct code_range codes;     /* 16-bit types */
     words nearest;               /* of the last block's codes */
     uint32_t zeros;
-    struct window window; /* where exponents are counted */
+    struct stats_planes_window window; /* where exponents are counted */
 };
 
 /* How a block is looked at. Constant wherever it is used, so that no loop asks. */
@@ -82,7 +82,7 @@ INLINE void run_sums_add(struct run_sums *sums, const singles v[RUN_SETS],
         sums->sum, singles_add(singles_add(d[0], d[1]), singles_add(d[2], d[3])));
 }
 
-INLINE void widen_sums(const struct run_sums *from, struct run *to)
+INLINE void widen_sums(const struct run_sums *from, struct stats_run *to)
 {
     to->sum[0] = doubles_add(to->sum[0], singles_low(from->sum));
     to->sum[1] = doubles_add(to->sum[1], singles_high(from->sum));
@@ -152,8 +152,8 @@ INLINE void prefetch_group(struct ahead *ahead, size_t bytes)
 }
 
 /* One block of float32. */
-INLINE void run_singles(struct run *run, const char *x, const char *next, singles shift,
-                        counters *counts, struct look look)
+INLINE void run_singles(struct stats_run *run, const char *x, const char *next,
+                        singles shift, counters *counts, struct look look)
 {
     struct ahead ahead = ahead_of(x, 4 * BLOCK, next);
     struct single_range range = run->singles;
@@ -228,7 +228,7 @@ INLINE void range_add(struct code_range *range, words a, words b)
 }
 
 /* Take over the range of a block. Its zeros are counted where there are any. */
-INLINE void range_end(struct run *run, struct code_range *range, const char *x)
+INLINE void range_end(struct stats_run *run, struct code_range *range, const char *x)
 {
     if (any_zero_lane(range->nearest))
         run->zeros += count_zero_codes(x);
@@ -239,8 +239,8 @@ INLINE void range_end(struct run *run, struct code_range *range, const char *x)
 
 /* One block of float16 or bfloat16. `same` says that a code is the upper half of its
  * float32. */
-INLINE void run_codes(struct run *run, const char *x, const char *next, singles shift,
-                      counters *counts, struct look look, bool same,
+INLINE void run_codes(struct stats_run *run, const char *x, const char *next,
+                      singles shift, counters *counts, struct look look, bool same,
                       void (*pair)(const char *, singles *, singles *))
 {
     struct code_range range = {run->codes.max, run->codes.max_unsigned,
@@ -269,7 +269,7 @@ INLINE void run_codes(struct run *run, const char *x, const char *next, singles 
     range_end(run, &range, x);
 }
 
-INLINE void run_init(struct run *run, const char *x)
+INLINE void run_init(struct stats_run *run, const char *x)
 {
     words codes = load_words(x);
 
@@ -305,8 +305,8 @@ INLINE void end_codes(const struct code_range *range, singles (*load)(const char
     block->max = out[1];
 }
 
-INLINE void run_end(const struct run *run, size_t size, singles (*load)(const char *),
-                    struct block *block)
+INLINE void run_end(const struct stats_run *run, size_t size,
+                    singles (*load)(const char *), struct block *block)
 {
     block->sum = total_doubles(run->sum);
     block->squares = total_doubles(run->squares);
@@ -348,7 +348,8 @@ INLINE words codes_f32(const char *x)
 #define codes_bf16 load_words
 
 /* The greatest exponent of a run so far. */
-INLINE uint32_t top_of_run(const struct run *run, size_t size, struct code_form form)
+INLINE uint32_t top_of_run(const struct stats_run *run, size_t size,
+                           struct code_form form)
 {
     uint32_t a, b;
 
@@ -362,12 +363,12 @@ INLINE uint32_t top_of_run(const struct run *run, size_t size, struct code_form 
 
 /* Count a block, which the run's range holds already. The range of float32 may have
  * lost something to a NaN; that of codes is sure. */
-INLINE void run_window(struct run *run, const char *x, size_t size,
+INLINE void run_window(struct stats_run *run, const char *x, size_t size,
                        struct code_form form, counters *counts,
                        words (*codes)(const char *),
                        void (*stray)(counters *, const char *))
 {
-    struct window *window = &run->window;
+    struct stats_planes_window *window = &run->window;
     uint32_t top = top_of_run(run, size, form);
 
     window_place(window, top, form, counts);
@@ -381,7 +382,7 @@ INLINE void run_window(struct run *run, const char *x, size_t size,
 /* A block is a function of its own, so that nothing but its sums needs a register.
  * Three of them sum: the one that counts too is slower than any other. */
 #define RUN_BLOCK(name, call)                                                          \
-    static __attribute__((noinline)) void name(struct run *run, const char *x,         \
+    static __attribute__((noinline)) void name(struct stats_run *run, const char *x,   \
                                                const char *next, singles shift,        \
                                                counters *counts)                       \
     {                                                                                  \
@@ -395,7 +396,7 @@ INLINE void run_window(struct run *run, const char *x, size_t size,
     RUN_BLOCK(counted_##type, function(run, x, next, shift, counts,                    \
                                        ((struct look){true, true})__VA_ARGS__))        \
     static __attribute__((noinline)) void window_##type(                               \
-        struct run *run, const char *x, counters *counts)                              \
+        struct stats_run *run, const char *x, counters *counts)                        \
     {                                                                                  \
         run_window(run, x, size, FORM_##type, counts, codes_##type, stray_##type);     \
     }                                                                                  \
@@ -404,7 +405,7 @@ INLINE void run_window(struct run *run, const char *x, size_t size,
     {                                                                                  \
         singles shifts = singles_set(shift);                                           \
         const char *at = x, *end = at + n * (size);                                    \
-        struct run run;                                                                \
+        struct stats_run run;                                                          \
                                                                                        \
         run_init(&run, at);                                                            \
         for (; at < end; at += BLOCK * (size)) {                                       \

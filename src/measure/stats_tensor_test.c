@@ -12,7 +12,7 @@
 
 /* A tensor measured whichever way must come to what its elements in C order, copied one
  * by one, come to. */
-static void check_tensor(struct sample *sample)
+static void check_tensor(struct sample_model *sample)
 {
     uint64_t n = sample->tensor.numel;
     float *copy = malloc((size_t)n * sizeof *copy);
@@ -67,7 +67,7 @@ TEST(statistics_do_not_depend_on_how_a_tensor_lies)
     const size_t room = 300000;
     float *x = malloc(room * sizeof *x);
     uint64_t state = 42;
-    struct sample sample;
+    struct sample_model sample;
 
     CHECK(x != NULL);
     for (int ties = 0; ties < 2; ties++) {
@@ -91,7 +91,7 @@ TEST(a_transposed_tensor_that_is_sampled_has_its_min_where_it_says)
     int64_t shape[] = {300, 1000}, strides[] = {1, 300};
     float *x = malloc(300000 * sizeof *x);
     uint64_t state = 7;
-    struct sample sample;
+    struct sample_model sample;
     struct stats stats;
 
     CHECK(x != NULL);
@@ -111,7 +111,7 @@ TEST(an_element_expanded_beyond_reason_is_measured_at_once)
 {
     int64_t shape[] = {1 << 30, 1 << 30}, strides[] = {0, 0};
     const float x = 2;
-    struct sample sample;
+    struct sample_model sample;
     struct stats stats;
 
     sample_init(&sample, DTYPE_FLOAT32, &x, 4, shape, strides, 2);
@@ -128,7 +128,7 @@ TEST(a_tensor_cut_short_gives_an_error_and_no_statistics)
     float x[100] = {0};
     struct err err = {0};
     struct stats stats = {.count = 77};
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
     sample_cut(&sample, 399);
@@ -145,7 +145,7 @@ TEST(a_read_that_fails_half_way_is_told)
     float *x = calloc(200000, sizeof *x);
     struct err err = {0};
     struct stats stats;
-    struct sample sample;
+    struct sample_model sample;
 
     CHECK(x != NULL);
     sample_init(&sample, DTYPE_FLOAT32, x, 800000, shape, NULL, 1);
@@ -163,7 +163,7 @@ TEST(a_cancelled_measurement_says_so)
     float x[4] = {0};
     struct err err = {0};
     struct stats stats;
-    struct sample sample;
+    struct sample_model sample;
     struct work work;
 
     work_init(&work);
@@ -181,7 +181,7 @@ TEST(a_type_without_numbers_is_refused)
     uint8_t x[4] = {0};
     struct err err = {0};
     struct stats stats;
-    struct sample sample;
+    struct sample_model sample;
 
     sample_init(&sample, DTYPE_BITS8, x, sizeof x, shape, NULL, 1);
     CHECK_INT(stats_tensor(&sample.model, &sample.tensor, MEASURE_FULL, NULL, NULL,

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/utf8.h"
-#include "read/input_in.h"
+#include "read/file/input_in.h"
 #include "read/read.h"
 
 enum {

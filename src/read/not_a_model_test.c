@@ -2,8 +2,8 @@
 
 #include "base/base.h"
 #include "base/test.h"
+#include "read/file/test_zip_in.h"
 #include "read/read.h"
-#include "read/test_zip_in.h"
 
 /* The sentence for these bytes, which must be no model. */
 static const char *named(const char *bytes, size_t len, struct err *err)

@@ -2,9 +2,9 @@
 
 #include "base/base.h"
 #include "base/folder.h"
-#include "read/file_source_in.h"
-#include "read/guess_in.h"
-#include "read/input_in.h"
+#include "model/guess.h"
+#include "read/file/file_source_in.h"
+#include "read/file/input_in.h"
 
 /* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
  * equally sure, the one listed first. */

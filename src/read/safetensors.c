@@ -9,9 +9,9 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/json_read.h"
-#include "read/file_source_in.h"
-#include "read/guess_in.h"
-#include "read/input_in.h"
+#include "model/guess.h"
+#include "read/file/file_source_in.h"
+#include "read/file/input_in.h"
 
 #define ZIP_TAIL     65557      /* the longest end of a zip: record and comment */
 #define HEADER_LIMIT 100000000u /* the reference implementation's own */
@@ -20,7 +20,7 @@
 #define ENTRY_BYTES  80  /* about what a header has for each tensor */
 
 /* One tensor as the header describes it. */
-struct entry {
+struct safetensors_entry {
     struct str name;
     struct str code; /* "F32" */
     int rank;        /* its sizes are in reading.shape */
@@ -76,7 +76,7 @@ static int json_fault(struct reading *r, struct err *err)
 
 /* "shape": [1, 2, 3]. A size that is no whole number stays -1, which marks the tensor.
  */
-static int read_shape(struct reading *r, struct entry *entry)
+static int read_shape(struct reading *r, struct safetensors_entry *entry)
 {
     enum json_token token = json_next(&r->json);
     int64_t size;
@@ -100,7 +100,7 @@ static int read_shape(struct reading *r, struct entry *entry)
 }
 
 /* "data_offsets": [begin, end]. */
-static int read_offsets(struct reading *r, struct entry *entry)
+static int read_offsets(struct reading *r, struct safetensors_entry *entry)
 {
     enum json_token token = json_next(&r->json);
     uint64_t value[2] = {0, 0};
@@ -123,7 +123,7 @@ static int read_offsets(struct reading *r, struct entry *entry)
     return 0;
 }
 
-static int read_entry(struct reading *r, struct entry *entry)
+static int read_entry(struct reading *r, struct safetensors_entry *entry)
 {
     enum json_token token;
     struct str key;
@@ -161,7 +161,7 @@ static int by_begin(const void *left, const void *right)
 
 /* The extents are not kept: most files have their tensors in the order of their bytes,
  * and of the others they can be had again from the model. */
-static void note_extent(struct reading *r, const struct entry *entry)
+static void note_extent(struct reading *r, const struct safetensors_entry *entry)
 {
     struct extent extent = {.begin = entry->begin, .end = entry->end};
 
@@ -171,7 +171,7 @@ static void note_extent(struct reading *r, const struct entry *entry)
 }
 
 /* The size that dtype and shape ask for must be the size that the offsets give. */
-static void check_size(struct reading *r, const struct entry *entry,
+static void check_size(struct reading *r, const struct safetensors_entry *entry,
                        const struct tensor *tensor, uint32_t node)
 {
     const struct dtype_info *info = dtype_info(tensor->dtype);
@@ -191,7 +191,7 @@ static void check_size(struct reading *r, const struct entry *entry,
                       (unsigned long long)got);
 }
 
-static int add_entry(struct reading *r, const struct entry *entry)
+static int add_entry(struct reading *r, const struct safetensors_entry *entry)
 {
     struct build *build = r->build;
     struct tensor tensor = {.dtype = (uint8_t)dtype_by_safetensors(entry->code),
@@ -274,7 +274,7 @@ static int read_metadata(struct reading *r)
 static int read_member(struct reading *r)
 {
     enum json_token token = json_next(&r->json);
-    struct entry entry = {0};
+    struct safetensors_entry entry = {0};
 
     if (token == JSON_OBJECT_END)
         return json_next(&r->json) == JSON_END ? 1 : -1;

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/folder.h"
 #include "base/map.h"
-#include "read/input_in.h"
+#include "read/file/input_in.h"
 
 /* One file of the model. */
 struct shard {

@@ -7,8 +7,8 @@
 
 #include "base/base.h"
 #include "base/test.h"
+#include "read/file/test_zip_in.h"
 #include "read/read.h"
-#include "read/test_zip_in.h"
 
 /* A folder for one test, and the path of something in it. */
 struct place {

@@ -7,7 +7,7 @@
 #define FEW   256           /* siblings that are counted anew every time */
 #define MEMO  512           /* answers that are remembered; a power of two */
 
-struct answer {
+struct below_answer {
     uint64_t key, value; /* key 0: none */
 };
 
@@ -16,7 +16,7 @@ struct below_index {
     struct below *blocks, *supers;
     bool *block_made, *super_made;
     float *gradients; /* by tensor: the norm of its newest; below 0: none. Or NULL */
-    struct answer memo[MEMO];
+    struct below_answer memo[MEMO];
 };
 
 /* --- Adding up */
@@ -157,8 +157,8 @@ void below_index(struct show *show, struct arena *arena)
 
 /* --- Siblings */
 
-static struct answer *answer_at(const struct show *show, unsigned kind, uint32_t place,
-                                uint32_t count, uint64_t *ret_key)
+static struct below_answer *answer_at(const struct show *show, unsigned kind,
+                                      uint32_t place, uint32_t count, uint64_t *ret_key)
 {
     uint64_t key =
         ((uint64_t)place << 32 | count) * BELOW_KINDS + kind + 1; /* never 0 */
@@ -170,7 +170,7 @@ static struct answer *answer_at(const struct show *show, unsigned kind, uint32_t
 bool below_known(const struct show *show, unsigned kind, uint32_t place, uint32_t count,
                  uint64_t *ret_value)
 {
-    const struct answer *answer;
+    const struct below_answer *answer;
     uint64_t key;
 
     if (!show->index)
@@ -184,13 +184,13 @@ bool below_known(const struct show *show, unsigned kind, uint32_t place, uint32_
 void below_learn(const struct show *show, unsigned kind, uint32_t place, uint32_t count,
                  uint64_t value)
 {
-    struct answer *answer;
+    struct below_answer *answer;
     uint64_t key;
 
     if (!show->index)
         return;
     answer = answer_at(show, kind, place, count, &key);
-    *answer = (struct answer){.key = key, .value = value};
+    *answer = (struct below_answer){.key = key, .value = value};
 }
 
 uint32_t below_members(const struct show *show, uint32_t place)

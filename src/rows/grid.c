@@ -143,7 +143,7 @@ static void line_label(struct buf *to, const struct slice *slice, int along,
     buf_char(to, ']');
 }
 
-struct grid {
+struct rows_grid {
     const struct slice *slice;
     const struct cells *cells;
     const char *format;
@@ -154,7 +154,7 @@ struct grid {
 };
 
 /* Walk over all lines of text: measure their labels, or write them. */
-static void each_line(struct grid *grid, struct buf *to, const char *more)
+static void each_line(struct rows_grid *grid, struct buf *to, const char *more)
 {
     uint64_t lines = grid->length ? grid->cells->n / grid->length : 0;
     struct buf label = BUF_INIT;
@@ -192,7 +192,7 @@ static bool goes_on(const struct slice *slice, int along, const int64_t *whole)
 void grid_text(struct buf *to, const struct slice *slice, const struct cells *cells,
                const int64_t *whole, unsigned columns, bool ascii)
 {
-    struct grid grid = {.slice = slice, .cells = cells, .along = line_dim(slice)};
+    struct rows_grid grid = {.slice = slice, .cells = cells, .along = line_dim(slice)};
     struct buf more = BUF_INIT;
     char text[GRID_CELL];
 

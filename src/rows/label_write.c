@@ -79,14 +79,14 @@ struct str label_part(const struct label_parts *parts, enum label_part part)
 }
 
 /* How much of a label is written. */
-struct extent {
+struct label_write_extent {
     struct str args;
     bool cut; /* some arguments are left out */
     struct str tail;
 };
 
 static void compose(struct label_parts *to, const struct label *label,
-                    struct extent extent)
+                    struct label_write_extent extent)
 {
     bool args = extent.args.len > 0 || extent.cut || label->always;
 
@@ -109,7 +109,7 @@ static void compose(struct label_parts *to, const struct label *label,
 
 /* Try this much of the label; true if it fits. */
 static bool fits(struct label_parts *to, const struct label *label,
-                 struct extent extent, size_t cells)
+                 struct label_write_extent extent, size_t cells)
 {
     compose(to, label, extent);
     return text_width(buf_span(&to->text)) <= cells;
@@ -193,8 +193,8 @@ static void fit_short(struct label_parts *to, const struct label *label, size_t 
 
 void label_fit(struct label_parts *to, const struct label *label, size_t cells)
 {
-    struct extent extent = {.args = buf_span(&label->args),
-                            .tail = buf_span(&label->tail)};
+    struct label_write_extent extent = {.args = buf_span(&label->args),
+                                        .tail = buf_span(&label->tail)};
 
     if (cells == 0)
         cells = SIZE_MAX;

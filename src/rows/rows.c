@@ -9,7 +9,7 @@
 
 /* The siblings that are being listed. In the model's order they are found one by one,
  * else they lie sorted in maker.units. */
-struct frame {
+struct rows_frame {
     uint32_t above;     /* their parent's row */
     uint32_t next, end; /* places; or indices in maker.units, from `first` on */
     uint32_t first;
@@ -33,7 +33,7 @@ struct maker {
     struct order order;
     struct unit *units;
     uint32_t n_units, units_room;
-    struct frame *frames;
+    struct rows_frame *frames;
     uint32_t n_frames, frames_room;
 };
 
@@ -209,7 +209,7 @@ static bool is_open(const struct maker *m, const struct row *row)
 /* --- Siblings */
 
 /* The row for what begins at a place: the place alone, or a run of equal ones. */
-static struct unit unit_at(const struct maker *m, const struct frame *frame,
+static struct unit unit_at(const struct maker *m, const struct rows_frame *frame,
                            uint32_t place)
 {
     struct unit unit = {.place = place, .count = 1};
@@ -229,7 +229,8 @@ static struct unit unit_at(const struct maker *m, const struct frame *frame,
 }
 
 /* The next of the siblings, as they lie in the tree. */
-static bool find_unit(const struct maker *m, struct frame *frame, struct unit *ret_unit)
+static bool find_unit(const struct maker *m, struct rows_frame *frame,
+                      struct unit *ret_unit)
 {
     const uint32_t *end = m->outline->end;
 
@@ -257,7 +258,7 @@ static int add_unit(struct maker *m, struct unit unit)
 }
 
 /* List what `frame` runs through, in order. */
-static int list_units(struct maker *m, struct frame *frame)
+static int list_units(struct maker *m, struct rows_frame *frame)
 {
     struct unit unit;
 
@@ -270,7 +271,7 @@ static int list_units(struct maker *m, struct frame *frame)
     return units_order(&m->order, m->units + frame->first, m->n_units - frame->first);
 }
 
-static bool next_unit(struct maker *m, struct frame *frame, struct unit *ret_unit)
+static bool next_unit(struct maker *m, struct rows_frame *frame, struct unit *ret_unit)
 {
     if (!m->listed || frame->pair)
         return find_unit(m, frame, ret_unit);
@@ -281,7 +282,7 @@ static bool next_unit(struct maker *m, struct frame *frame, struct unit *ret_uni
 }
 
 /* All that are left, from `unit` on, as one row. */
-static struct row rest_row(struct maker *m, struct frame *frame, struct unit unit)
+static struct row rest_row(struct maker *m, struct rows_frame *frame, struct unit unit)
 {
     struct row row = {.place = unit.place, .count = unit.count, .flags = ROW_MORE};
 
@@ -333,15 +334,15 @@ static bool any_below(const struct maker *m, const struct row *row, bool leaf)
 static int unfold(struct maker *m, uint32_t at, const struct row *row)
 {
     const uint32_t *end = m->outline->end;
-    struct frame frame;
+    struct rows_frame frame;
 
     if (row->flags & ROW_MORE ||
         (end[row->place] == row->place + 1 && !(row->flags & ROW_PAIRS)))
         return 0;
-    frame = (struct frame){.above = at,
-                           .next = row->place + 1,
-                           .end = end[row->place],
-                           .pair = row->flags & ROW_PAIRS};
+    frame = (struct rows_frame){.above = at,
+                                .next = row->place + 1,
+                                .end = end[row->place],
+                                .pair = row->flags & ROW_PAIRS};
     frame.leaf =
         !m->view->fold && !m->outline->diff && show_is_leaf(m->model, row->place);
     if (!any_below(m, row, frame.leaf))
@@ -364,7 +365,7 @@ static int unfold(struct maker *m, uint32_t at, const struct row *row)
     return 0;
 }
 
-static int add_sibling(struct maker *m, struct frame *frame, struct unit unit)
+static int add_sibling(struct maker *m, struct rows_frame *frame, struct unit unit)
 {
     struct row row = {.place = unit.place, .count = unit.count};
 
@@ -387,7 +388,7 @@ static int make_tree(struct maker *m)
     if (add(m, &root) < 0 || unfold(m, 0, &root) < 0)
         return -1;
     while (m->n_frames > 0) {
-        struct frame *frame = &m->frames[m->n_frames - 1];
+        struct rows_frame *frame = &m->frames[m->n_frames - 1];
         struct unit unit;
 
         if (next_unit(m, frame, &unit)) {

@@ -356,14 +356,14 @@ static int sort_keys(struct order *order, struct unit *units, uint32_t n)
     return 0;
 }
 
-struct named {
+struct rows_order_named {
     const struct order *order;
     const struct unit *units;
 };
 
 static int compare_units(const void *about, uint32_t a, uint32_t b)
 {
-    const struct named *named = about;
+    const struct rows_order_named *named = about;
     int cmp = sort_names(outline_name(named->order->outline, named->units[a].place),
                          outline_name(named->order->outline, named->units[b].place));
 
@@ -373,7 +373,7 @@ static int compare_units(const void *about, uint32_t a, uint32_t b)
 /* Names that begin alike, compared in full. */
 static int sort_alike(struct order *order, struct unit *units, uint32_t n)
 {
-    struct named named = {order, units};
+    struct rows_order_named named = {order, units};
     uint32_t *ids = arena_array(order->scratch, n, sizeof *ids);
     uint32_t *scratch = arena_array(order->scratch, n, sizeof *scratch);
     struct unit *copy = arena_array(order->scratch, n, sizeof *copy);

@@ -13,7 +13,7 @@
 #define SOME_TYPES 8192 /* so many are remembered; a power of two */
 
 /* What is known of a name. */
-enum known {
+enum search_known {
     KNOWN = 1,
     KNOWN_MATCHES = 2,
 };
@@ -25,7 +25,7 @@ struct type_known {
 
 /* The full name of place after place, in order: what a place has in common with the one
  * before is kept. */
-struct walk {
+struct search_walk {
     struct buf path;
     uint32_t *ends; /* of the path, by depth */
     uint32_t room, depth;
@@ -34,15 +34,15 @@ struct walk {
     struct arena arena;
 };
 
-struct finder {
+struct search_finder {
     struct search *search;
     const struct outline *outline;
     struct arena arena;
-    uint8_t *names;           /* by string: enum known; NULL: names have no numbers */
+    uint8_t *names; /* by string: enum search_known; NULL: names have no numbers */
     struct type_known *types; /* SOME_TYPES of them */
     struct path_search *path; /* looks at full names; NULL: `walk` says them */
     bool odd;                 /* it met a name that it can not look at */
-    struct walk walk;
+    struct search_walk walk;
 };
 
 /* --- Types */
@@ -117,7 +117,8 @@ static uint64_t about_key(const struct model *model, uint32_t place)
     }
 }
 
-static bool type_matches(struct finder *f, const struct model *model, uint32_t place)
+static bool type_matches(struct search_finder *f, const struct model *model,
+                         uint32_t place)
 {
     uint64_t key = about_key(model, place);
     struct type_known *known = &f->types[hash_u64(key) % SOME_TYPES];
@@ -134,7 +135,8 @@ static bool type_matches(struct finder *f, const struct model *model, uint32_t p
 /* --- Names */
 
 /* The full name of the place that comes next. */
-static int walk_to(struct walk *walk, const struct outline *outline, uint32_t place)
+static int walk_to(struct search_walk *walk, const struct outline *outline,
+                   uint32_t place)
 {
     uint32_t depth = walk->depth;
 
@@ -157,7 +159,7 @@ static int walk_to(struct walk *walk, const struct outline *outline, uint32_t pl
     return walk->path.bad ? -1 : 0;
 }
 
-static bool name_matches(struct finder *f, uint32_t at)
+static bool name_matches(struct search_finder *f, uint32_t at)
 {
     uint8_t *known;
 
@@ -172,7 +174,7 @@ static bool name_matches(struct finder *f, uint32_t at)
 }
 
 /* Of the place that `walk` is at. */
-static bool path_matches(struct finder *f, uint32_t at)
+static bool path_matches(struct search_finder *f, uint32_t at)
 {
     struct str name = outline_name(f->outline, at), path = buf_span(&f->walk.path);
 
@@ -182,7 +184,7 @@ static bool path_matches(struct finder *f, uint32_t at)
 }
 
 /* `hit`: its full name is known to match. */
-static bool matches(struct finder *f, uint32_t at, bool hit)
+static bool matches(struct search_finder *f, uint32_t at, bool hit)
 {
     struct search *search = f->search;
     uint32_t place;
@@ -203,7 +205,7 @@ static bool matches(struct finder *f, uint32_t at, bool hit)
 
 /* --- All of them */
 
-static int finder_begin(struct finder *f)
+static int finder_begin(struct search_finder *f)
 {
     arena_init(&f->arena, 0);
     arena_init(&f->walk.arena, 0);
@@ -220,7 +222,7 @@ static int finder_begin(struct finder *f)
     return 0;
 }
 
-static void finder_end(struct finder *f)
+static void finder_end(struct search_finder *f)
 {
     buf_release(&f->walk.path);
     arena_release(&f->walk.arena);
@@ -228,7 +230,7 @@ static void finder_end(struct finder *f)
 }
 
 /* Look at one; -1: no memory for its full name. */
-static int look(struct finder *f, uint32_t at, bool asked, uint8_t *match,
+static int look(struct search_finder *f, uint32_t at, bool asked, uint8_t *match,
                 uint32_t *count)
 {
     enum path_found found = f->path ? path_search_next(f->path, at) : PATH_NONE;
@@ -246,7 +248,7 @@ static int look(struct finder *f, uint32_t at, bool asked, uint8_t *match,
 }
 
 /* All of them, or all among those. */
-static int look_at_all(struct finder *f, const uint8_t *among, uint8_t *match,
+static int look_at_all(struct search_finder *f, const uint8_t *among, uint8_t *match,
                        uint32_t *ret_count)
 {
     uint32_t n = f->outline->n, count = 0;
@@ -267,7 +269,7 @@ static int find_choice(struct search *search, const struct outline *outline,
                        const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
                        struct err *err)
 {
-    struct finder f = {.search = search, .outline = outline};
+    struct search_finder f = {.search = search, .outline = outline};
     uint32_t count = 0;
     int status = finder_begin(&f);
 

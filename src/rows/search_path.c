@@ -56,7 +56,7 @@ struct piece {
 };
 
 /* What is left of a regular expression. */
-struct reader {
+struct search_path_reader {
     struct path_search *path;
     struct str rest;
     bool any_case;
@@ -179,20 +179,20 @@ static bool take_class(struct atom *atom, struct str *rest, bool any_case)
     return true;
 }
 
-static bool read_either(struct reader *in, struct piece *ret_piece);
+static bool read_either(struct search_path_reader *in, struct piece *ret_piece);
 
-static char next_char(const struct reader *in)
+static char next_char(const struct search_path_reader *in)
 {
     return in->rest.len > 0 ? in->rest.at[0] : '\0';
 }
 
-static void skip(struct reader *in, size_t n)
+static void skip(struct search_path_reader *in, size_t n)
 {
     in->rest = str_from(in->rest, n);
 }
 
 /* Behind its bracket. */
-static bool read_group(struct reader *in, struct piece *ret_piece)
+static bool read_group(struct search_path_reader *in, struct piece *ret_piece)
 {
     if (str_starts(in->rest, STR("?:")))
         skip(in, 2);
@@ -207,7 +207,7 @@ static bool read_group(struct reader *in, struct piece *ret_piece)
 }
 
 /* A letter, a class, a group; false: it is more than we can say. */
-static bool read_one(struct reader *in, struct piece *ret_piece)
+static bool read_one(struct search_path_reader *in, struct piece *ret_piece)
 {
     char c = next_char(in);
     struct atom atom = {0};
@@ -237,7 +237,7 @@ static bool read_one(struct reader *in, struct piece *ret_piece)
 }
 
 /* One of those and how often it comes. */
-static bool read_repeated(struct reader *in, struct piece *ret_piece)
+static bool read_repeated(struct search_path_reader *in, struct piece *ret_piece)
 {
     char c;
 
@@ -256,7 +256,7 @@ static bool read_repeated(struct reader *in, struct piece *ret_piece)
 }
 
 /* Up to the end of the expression or group, or to the next `|`. */
-static bool read_row(struct reader *in, struct piece *ret_piece)
+static bool read_row(struct search_path_reader *in, struct piece *ret_piece)
 {
     *ret_piece = (struct piece){.may_miss = true};
     while (in->rest.len > 0 && next_char(in) != '|' && next_char(in) != ')') {
@@ -274,7 +274,7 @@ static bool read_row(struct reader *in, struct piece *ret_piece)
     return true;
 }
 
-static bool read_either(struct reader *in, struct piece *ret_piece)
+static bool read_either(struct search_path_reader *in, struct piece *ret_piece)
 {
     if (!read_row(in, ret_piece))
         return false;
@@ -297,7 +297,7 @@ static bool read_either(struct reader *in, struct piece *ret_piece)
 static bool read_regex(struct path_search *path, const struct search *search,
                        struct piece *ret_piece)
 {
-    struct reader in = {path, search->text, !search->exact, 0};
+    struct search_path_reader in = {path, search->text, !search->exact, 0};
 
     path->plain_names = true;
     path->at_begin = next_char(&in) == '^';

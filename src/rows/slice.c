@@ -205,7 +205,7 @@ static enum cell_kind kind_of(enum dtype dtype)
 
 /* A run along the last dimension, from the least to the greatest index that is wanted.
  */
-struct run {
+struct slice_run {
     const struct model *model;
     const struct tensor *tensor;
     struct slice_dim dim;
@@ -241,7 +241,7 @@ static bool decode_cell(enum dtype dtype, const void *at, size_t i, struct cells
     return elements_decode(dtype, at, i, 1, &cells->reals[cell]);
 }
 
-static int read_run(const struct run *run, uint64_t base, struct cells *cells,
+static int read_run(const struct slice_run *run, uint64_t base, struct cells *cells,
                     uint64_t first_cell, struct err *err)
 {
     uint64_t step =
@@ -319,7 +319,7 @@ int cells_read(const struct model *model, const struct tensor *tensor,
                struct cells *ret_cells, struct err *err)
 {
     const int64_t *shape = tensor_shape(model, tensor);
-    struct run run = {.model = model, .tensor = tensor, .work = work};
+    struct slice_run run = {.model = model, .tensor = tensor, .work = work};
     struct cells cells;
     uint64_t row, rows;
 

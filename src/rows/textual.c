@@ -17,7 +17,7 @@
 
 /* A table whose cells are all written before the first line is, so that columns can be
  * aligned. Texts lie one behind the other, row by row: the label, then the columns. */
-struct table {
+struct textual_table {
     const struct textual *what;
     struct arena arena;
     struct buf text, cell;
@@ -53,7 +53,8 @@ static uint32_t guide_width(const struct textual *what, const struct row *row)
     return (row->depth > most ? most + 2 : row->depth) * GUIDE_CELLS;
 }
 
-static void add_guides(struct buf *to, struct table *table, const struct row *row)
+static void add_guides(struct buf *to, struct textual_table *table,
+                       const struct row *row)
 {
     static const char *const signs[2][3] = {{"│   ", "├── ", "└── "},
                                             {"|   ", "|-- ", "`-- "}};
@@ -74,7 +75,7 @@ static void add_guides(struct buf *to, struct table *table, const struct row *ro
 /* --- Cells */
 
 /* Add a text to the table, in ASCII if need be; its end. */
-static uint32_t keep_text(struct table *table, struct str text)
+static uint32_t keep_text(struct textual_table *table, struct str text)
 {
     if (table->what->ascii)
         glyph_to_ascii(&table->text, text.at, text.len);
@@ -83,7 +84,7 @@ static uint32_t keep_text(struct table *table, struct str text)
     return (uint32_t)table->text.len;
 }
 
-static struct str text_at(const struct table *table, size_t i)
+static struct str text_at(const struct textual_table *table, size_t i)
 {
     size_t begin = i > 0 ? table->ends[i - 1] : 0;
 
@@ -91,7 +92,7 @@ static struct str text_at(const struct table *table, size_t i)
 }
 
 /* Everything that is not a label, and the labels' widths. */
-static void fill_row(struct table *table, uint32_t r)
+static void fill_row(struct textual_table *table, uint32_t r)
 {
     const struct textual *what = table->what;
     const struct row at = rows_at(what->rows, r), *row = &at;
@@ -122,7 +123,7 @@ static void fill_row(struct table *table, uint32_t r)
         table->most_guides = guide_width(what, row);
 }
 
-static int fill(struct table *table, struct err *err)
+static int fill(struct textual_table *table, struct err *err)
 {
     const struct textual *what = table->what;
     uint32_t n = what->rows->n;
@@ -153,7 +154,7 @@ static int fill(struct table *table, struct err *err)
 
 /* --- What fits */
 
-static uint32_t columns_width(const struct table *table)
+static uint32_t columns_width(const struct textual_table *table)
 {
     uint32_t sum = 0;
 
@@ -164,7 +165,7 @@ static uint32_t columns_width(const struct table *table)
 }
 
 /* The column that is missed least: the one with the lowest rank, of equals the last. */
-static size_t least_column(const struct table *table)
+static size_t least_column(const struct textual_table *table)
 {
     size_t least = table->what->n_columns;
 
@@ -182,7 +183,7 @@ static bool may_shrink(const struct column *column)
 }
 
 /* Cut the widest column of text, if that is enough beside labels of `least` cells. */
-static bool shrink_widest(struct table *table, uint32_t least)
+static bool shrink_widest(struct textual_table *table, uint32_t least)
 {
     const struct textual *what = table->what;
     size_t widest = what->n_columns;
@@ -201,7 +202,7 @@ static bool shrink_widest(struct table *table, uint32_t least)
     return true;
 }
 
-static void fit(struct table *table)
+static void fit(struct textual_table *table)
 {
     const struct textual *what = table->what;
     uint32_t width = what->width, others, least, label = table->label_width;
@@ -233,7 +234,7 @@ static void fit(struct table *table)
 /* --- Lines */
 
 /* The cells that a row's label may take: its column, or the line if it stands alone. */
-static uint32_t label_room(const struct table *table, uint32_t r)
+static uint32_t label_room(const struct textual_table *table, uint32_t r)
 {
     size_t first = r * table->per_row;
 
@@ -243,7 +244,7 @@ static uint32_t label_room(const struct table *table, uint32_t r)
 }
 
 /* The label of a row, shortened if it is wider than its column; its width. */
-static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
+static uint32_t add_label(struct buf *to, struct textual_table *table, uint32_t r)
 {
     const struct textual *what = table->what;
     const struct row at = rows_at(what->rows, r), *row = &at;
@@ -268,7 +269,7 @@ static uint32_t add_label(struct buf *to, struct table *table, uint32_t r)
     return width;
 }
 
-static void cut_cell(struct buf *line, const struct table *table, size_t c,
+static void cut_cell(struct buf *line, const struct textual_table *table, size_t c,
                      struct str cell)
 {
     bool ascii = table->what->ascii;
@@ -293,7 +294,7 @@ static void cut_cell(struct buf *line, const struct table *table, size_t c,
     }
 }
 
-static void add_cell(struct buf *line, const struct table *table, size_t c,
+static void add_cell(struct buf *line, const struct textual_table *table, size_t c,
                      struct str cell, enum colour role)
 {
     size_t width = text_width(cell);
@@ -330,7 +331,8 @@ static void end_line(struct out *out, const struct textual *what, struct buf *li
 }
 
 /* The names of the columns; behind "name", how many there was no room for. */
-static void write_header(struct out *out, const struct table *table, struct buf *line)
+static void write_header(struct out *out, const struct textual_table *table,
+                         struct buf *line)
 {
     const struct textual *what = table->what;
     struct buf name = BUF_INIT;
@@ -358,7 +360,7 @@ static void write_header(struct out *out, const struct table *table, struct buf 
     end_line(out, what, line);
 }
 
-static void write_row(struct out *out, struct table *table, struct buf *line,
+static void write_row(struct out *out, struct textual_table *table, struct buf *line,
                       uint32_t r)
 {
     const struct textual *what = table->what;
@@ -380,7 +382,7 @@ static void write_row(struct out *out, struct table *table, struct buf *line,
     end_line(out, what, line);
 }
 
-static void release(struct table *table)
+static void release(struct textual_table *table)
 {
     buf_release(&table->text);
     buf_release(&table->cell);
@@ -390,7 +392,7 @@ static void release(struct table *table)
 
 int textual_wide(struct out *out, const struct textual *what, struct err *err)
 {
-    struct table table = {.what = what, .label = {.ascii = what->ascii}};
+    struct textual_table table = {.what = what, .label = {.ascii = what->ascii}};
     struct buf line = BUF_INIT;
     int status;
 
@@ -424,8 +426,8 @@ static void add_params(struct buf *to, const struct textual *what,
         buf_text(to, " params]");
 }
 
-static void write_narrow_row(struct out *out, struct table *table, struct buf *line,
-                             const struct row *row)
+static void write_narrow_row(struct out *out, struct textual_table *table,
+                             struct buf *line, const struct row *row)
 {
     const struct textual *what = table->what;
     uint32_t guides = guide_width(what, row);
@@ -460,7 +462,7 @@ static void write_total(struct out *out, const struct textual *what, struct buf 
 
 int textual_narrow(struct out *out, const struct textual *what, struct err *err)
 {
-    struct table table = {.what = what, .label = {.ascii = what->ascii}};
+    struct textual_table table = {.what = what, .label = {.ascii = what->ascii}};
     struct buf line = BUF_INIT;
 
     arena_init(&table.arena, 0);

@@ -11,15 +11,15 @@
 #define DEEPEST      12 /* brackets within brackets; nobody reads on from there */
 #define LEAST_QUOTED 12 /* bytes of a text that are worth showing */
 
-struct writer {
+struct value_text_writer {
     struct buf *to;
     const struct model *model;
     size_t begin, end; /* where in `to` the text begins, and should stop */
 };
 
-static void add_value(struct writer *w, uint32_t id, int depth);
+static void add_value(struct value_text_writer *w, uint32_t id, int depth);
 
-static bool is_full(const struct writer *w)
+static bool is_full(const struct value_text_writer *w)
 {
     return w->to->len >= w->end;
 }
@@ -41,7 +41,7 @@ static void add_real(struct buf *to, double value)
 }
 
 /* A text in quotes; a long one loses its end. */
-static void add_quoted(struct writer *w, struct str text)
+static void add_quoted(struct value_text_writer *w, struct str text)
 {
     size_t left = is_full(w) ? 0 : w->end - w->to->len;
     size_t most = w->end - w->begin;
@@ -60,7 +60,7 @@ static void add_quoted(struct writer *w, struct str text)
 }
 
 /* Items between brackets; `step` 2: key and value, joined by `joint`. */
-static void add_items(struct writer *w, uint32_t id, const char *open,
+static void add_items(struct value_text_writer *w, uint32_t id, const char *open,
                       const char *close, const char *joint, int depth)
 {
     const struct values *values = &w->model->values;
@@ -88,7 +88,7 @@ static void add_items(struct writer *w, uint32_t id, const char *open,
     buf_text(w->to, close);
 }
 
-static void add_tensor(struct writer *w, const struct value *value)
+static void add_tensor(struct value_text_writer *w, const struct value *value)
 {
     const struct tensor *tensor;
 
@@ -102,7 +102,7 @@ static void add_tensor(struct writer *w, const struct value *value)
     buf_printf(w->to, "%s%s", tensor->rank ? " " : "", dtype_name(tensor->dtype));
 }
 
-static void add_value(struct writer *w, uint32_t id, int depth)
+static void add_value(struct value_text_writer *w, uint32_t id, int depth)
 {
     const struct values *values = &w->model->values;
     const struct value *value = value_at(values, id);
@@ -170,7 +170,7 @@ static void add_value(struct writer *w, uint32_t id, int depth)
 
 void value_show(struct buf *to, const struct model *model, uint32_t value, size_t most)
 {
-    struct writer w = {to, model, to->len, to->len + most};
+    struct value_text_writer w = {to, model, to->len, to->len + most};
 
     add_value(&w, value, 0);
 }

@@ -69,7 +69,7 @@ enum column_type {
     COLUMN_BLOB,  /* likewise */
 };
 
-struct column {
+struct file_column {
     const char *name;
     uint16_t offset; /* in the row */
     uint8_t type;    /* enum column_type */
@@ -77,13 +77,13 @@ struct column {
 };
 
 #define COLUMNS_MOST 18
-struct table {
+struct file_table {
     const char *name;
     size_t row; /* its size */
-    struct column columns[COLUMNS_MOST];
+    struct file_column columns[COLUMNS_MOST];
 };
 
-extern const struct table scope_tables[TABLE_COUNT];
+extern const struct file_table scope_tables[TABLE_COUNT];
 
 /* Rows that differ from what a run or model holds. */
 struct meta_row {

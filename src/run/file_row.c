@@ -9,7 +9,7 @@
 
 void table_sql(enum scope_table table, struct buf *to)
 {
-    const struct table *t = &scope_tables[table];
+    const struct file_table *t = &scope_tables[table];
 
     buf_printf(to, "CREATE TABLE %s(id INTEGER PRIMARY KEY", t->name);
     for (int i = 0; i < COLUMNS_MOST && t->columns[i].name; i++) {
@@ -54,7 +54,7 @@ static int bind_span(sqlite3_stmt *stmt, int at, struct str span, bool text)
     return sqlite3_bind_blob(stmt, at, bytes, (int)within(span).len, SQLITE_STATIC);
 }
 
-static int bind(sqlite3_stmt *stmt, int at, const struct column *column,
+static int bind(sqlite3_stmt *stmt, int at, const struct file_column *column,
                 const void *row)
 {
     const char *from = (const char *)row + column->offset;
@@ -100,7 +100,7 @@ static int say(sqlite3 *db, const char *what, struct err *err)
     return err_set(err, ERR_IO, "%s: %s", what, sqlite3_errmsg(db));
 }
 
-static sqlite3_stmt *prepare_insert(sqlite3 *db, const struct table *table)
+static sqlite3_stmt *prepare_insert(sqlite3 *db, const struct file_table *table)
 {
     struct buf sql = BUF_INIT;
     sqlite3_stmt *stmt = NULL;
@@ -115,7 +115,7 @@ static sqlite3_stmt *prepare_insert(sqlite3 *db, const struct table *table)
     return stmt;
 }
 
-static int write_row(sqlite3_stmt *stmt, const struct table *table, uint32_t i,
+static int write_row(sqlite3_stmt *stmt, const struct file_table *table, uint32_t i,
                      const void *row)
 {
     int status = sqlite3_bind_int64(stmt, 1, i);
@@ -131,7 +131,7 @@ static int write_row(sqlite3_stmt *stmt, const struct table *table, uint32_t i,
 int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
                 void *user, struct work *work, struct err *err)
 {
-    const struct table *t = &scope_tables[table];
+    const struct file_table *t = &scope_tables[table];
     sqlite3_stmt *stmt = prepare_insert(db, t);
     union any_row row;
     int status = stmt ? 0 : say(db, t->name, err);
@@ -168,7 +168,7 @@ static bool fits(int64_t number, uint64_t most, uint64_t *ret)
 }
 
 static bool get_u32(struct scope_read *read, sqlite3_stmt *stmt, int at,
-                    const struct column *column, uint32_t *ret)
+                    const struct file_column *column, uint32_t *ret)
 {
     uint64_t number;
 
@@ -194,7 +194,7 @@ static struct str get_span(sqlite3_stmt *stmt, int at, bool text)
 
 /* One column of a row; false: it does not fit. */
 static bool get_column(struct scope_read *read, sqlite3_stmt *stmt, int at,
-                       const struct column *column, void *row)
+                       const struct file_column *column, void *row)
 {
     char *to = (char *)row + column->offset;
     int64_t number = sqlite3_column_int64(stmt, at);
@@ -245,7 +245,7 @@ static bool get_column(struct scope_read *read, sqlite3_stmt *stmt, int at,
 }
 
 static const char *get_row_of(struct scope_read *read, sqlite3_stmt *stmt,
-                              const struct table *table, uint32_t i, void *row)
+                              const struct file_table *table, uint32_t i, void *row)
 {
     memset(row, 0, sizeof(union any_row));
     if (sqlite3_column_int64(stmt, 0) != i)
@@ -283,7 +283,7 @@ static const char *step_error(struct scope_read *read)
 
 void table_read(struct scope_read *read, enum scope_table table, take_row *take)
 {
-    const struct table *t = &scope_tables[table];
+    const struct file_table *t = &scope_tables[table];
     sqlite3_stmt *stmt = NULL;
     struct buf sql = BUF_INIT;
     const char *why = NULL;

@@ -20,7 +20,7 @@
             IN(plain_row, items, "items", BLOB),                                       \
     }
 
-const struct table scope_tables[TABLE_COUNT] = {
+const struct file_table scope_tables[TABLE_COUNT] = {
     [TABLE_META] = {"meta",
                     sizeof(struct meta_row),
                     {IN(meta_row, key, "key", TEXT),

@@ -212,7 +212,7 @@ static uint32_t use_place(struct trace *trace, uint32_t object, uint32_t around,
  * Nothing stands below a place where a shared module is met again: what is inside is
  * found below its first place. */
 static uint32_t place_of_call(struct trace *trace, uint32_t object,
-                              const struct frame *frame)
+                              const struct trace_frame *frame)
 {
     const struct model *model = trace->model;
     uint32_t first = model->objects[object].place, place = NO_PLACE;
@@ -240,7 +240,7 @@ bool trace_is_inside(const struct trace *trace, uint32_t inner, uint32_t outer)
 
 /* ---- calls ---- */
 
-static struct stack *stack_of(struct trace *trace, uint32_t thread)
+static struct trace_stack *stack_of(struct trace *trace, uint32_t thread)
 {
     if (thread >= MOST_THREADS)
         return NULL;
@@ -248,15 +248,16 @@ static struct stack *stack_of(struct trace *trace, uint32_t thread)
         if (arena_room(&trace->arena, &trace->stacks, trace->n_stacks,
                        &trace->stacks_room, sizeof *trace->stacks) < 0)
             return NULL;
-        trace->stacks[trace->n_stacks++] = (struct stack){0};
+        trace->stacks[trace->n_stacks++] = (struct trace_stack){0};
     }
     return &trace->stacks[thread];
 }
 
 void trace_under(struct trace *trace, uint32_t thread, uint32_t other)
 {
-    struct stack *stack = stack_of(trace, thread);
-    const struct stack *from = other < trace->n_stacks ? &trace->stacks[other] : NULL;
+    struct trace_stack *stack = stack_of(trace, thread);
+    const struct trace_stack *from =
+        other < trace->n_stacks ? &trace->stacks[other] : NULL;
 
     if (!stack || !from || from->n == 0)
         return;
@@ -288,7 +289,7 @@ static uint32_t keep_call(struct trace *trace, const struct run_call *call,
 
 /* What is known of a call when it begins. A recomputation belongs to the step whose
  * backward it is part of. */
-static struct run_call new_call(struct trace *trace, const struct frame *around,
+static struct run_call new_call(struct trace *trace, const struct trace_frame *around,
                                 uint32_t object, uint16_t flags)
 {
     struct run_call call = {.object = object, .flags = flags};
@@ -315,8 +316,8 @@ static struct repeated take_pending(struct trace_object *object)
 }
 
 /* A call has begun: count it. */
-static void count_call(struct trace *trace, const struct stack *stack,
-                       const struct frame *frame)
+static void count_call(struct trace *trace, const struct trace_stack *stack,
+                       const struct trace_frame *frame)
 {
     struct trace_object *object = &trace->objects[frame->object];
 
@@ -340,13 +341,13 @@ static void look_at_clock(struct trace *trace, uint64_t ns)
 uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
                      uint16_t flags, uint32_t line, uint64_t start_ns)
 {
-    struct stack *stack = stack_of(trace, thread);
+    struct trace_stack *stack = stack_of(trace, thread);
     uint32_t id = RUN_NONE;
     uint64_t parent_serial;
     struct repeated repeats = {.call = RUN_NONE};
-    const struct frame *around;
+    const struct trace_frame *around;
     struct run_call call;
-    struct frame frame;
+    struct trace_frame frame;
 
     if (!stack || object >= trace->model->n_objects ||
         arena_room(&trace->arena, &stack->frames, stack->n, &stack->room,
@@ -374,14 +375,14 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
         return RUN_NONE;
     }
     look_at_clock(trace, start_ns);
-    frame = (struct frame){.call = id,
-                           .object = object,
-                           .place = call.place,
-                           .flags = flags,
-                           .is_root = parent_serial == NO_SERIAL,
-                           .serial = trace->serial++,
-                           .own_before = stack->own_ns,
-                           .start_ns = start_ns};
+    frame = (struct trace_frame){.call = id,
+                                 .object = object,
+                                 .place = call.place,
+                                 .flags = flags,
+                                 .is_root = parent_serial == NO_SERIAL,
+                                 .serial = trace->serial++,
+                                 .own_before = stack->own_ns,
+                                 .start_ns = start_ns};
     stack->frames[stack->n++] = frame;
     count_call(trace, stack, &frame);
     trace->n_open++;
@@ -399,7 +400,7 @@ static struct run_call *record_of(struct trace *trace, uint32_t call, uint64_t s
 }
 
 /* Is a call of this place under way? */
-static bool is_open(const struct stack *stack, uint32_t place)
+static bool is_open(const struct trace_stack *stack, uint32_t place)
 {
     for (uint32_t i = stack->n; i > 0; i--)
         if (stack->frames[i - 1].place == place)
@@ -408,10 +409,10 @@ static bool is_open(const struct stack *stack, uint32_t place)
 }
 
 /* The topmost call of a stack ends; what it took is taken off the one around it. */
-static void end_top(struct trace *trace, struct stack *stack, uint16_t flags,
+static void end_top(struct trace *trace, struct trace_stack *stack, uint16_t flags,
                     uint64_t end_ns)
 {
-    struct frame frame = stack->frames[--stack->n];
+    struct trace_frame frame = stack->frames[--stack->n];
     struct run_call *call = record_of(trace, frame.call, NO_SERIAL);
 
     trace->n_open--;
@@ -434,7 +435,7 @@ static void end_top(struct trace *trace, struct stack *stack, uint16_t flags,
 void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t flags,
                uint64_t end_ns)
 {
-    struct stack *stack;
+    struct trace_stack *stack;
     uint32_t at;
 
     if (call == RUN_NONE || thread >= trace->n_stacks)
@@ -454,7 +455,7 @@ void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t fla
 
 void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t end_ns)
 {
-    struct stack *stack;
+    struct trace_stack *stack;
 
     if (thread >= trace->n_stacks)
         return;
@@ -467,7 +468,7 @@ void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t e
 
 void trace_own(struct trace *trace, uint32_t thread, uint64_t ns)
 {
-    struct stack *stack = stack_of(trace, thread);
+    struct trace_stack *stack = stack_of(trace, thread);
 
     trace->own_ns += ns;
     if (stack)

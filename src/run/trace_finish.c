@@ -200,10 +200,10 @@ static int merge_calls(struct finish *f)
 /* ---- calls that are still under way ---- */
 
 /* How long the call in a frame has taken so far. */
-static uint64_t open_ns(const struct trace *trace, const struct stack *stack,
+static uint64_t open_ns(const struct trace *trace, const struct trace_stack *stack,
                         uint32_t at)
 {
-    const struct frame *frame = &stack->frames[at];
+    const struct trace_frame *frame = &stack->frames[at];
     const struct run_call call = {.start_ns = frame->start_ns,
                                   .end_ns = trace->latest_ns,
                                   .own_ns = stack->own_ns - frame->own_before};
@@ -215,10 +215,10 @@ static uint64_t open_ns(const struct trace *trace, const struct stack *stack,
 static void close_open(struct finish *f)
 {
     for (uint32_t s = 0; s < f->trace->n_stacks; s++) {
-        const struct stack *stack = &f->trace->stacks[s];
+        const struct trace_stack *stack = &f->trace->stacks[s];
 
         for (uint32_t i = 0; i < stack->n; i++) {
-            const struct frame *frame = &stack->frames[i];
+            const struct trace_frame *frame = &stack->frames[i];
             struct run_call *call;
 
             if (frame->call & TRACE_LIGHT)
@@ -246,7 +246,7 @@ static int tell_forward(struct finish *f)
     if (f->n_order == 0)
         return 0;
     for (uint32_t s = 0; s < trace->n_stacks; s++) {
-        const struct stack *stack = &trace->stacks[s];
+        const struct trace_stack *stack = &trace->stacks[s];
 
         if (stack->n > 0 && stack->frames[0].is_root &&
             !(stack->frames[0].flags & RUN_RECOMPUTED))

@@ -66,7 +66,7 @@ struct light {
     uint32_t slots; /* the first slot, or RUN_NONE */
 };
 
-struct frame {
+struct trace_frame {
     uint32_t call, object, place;
     uint16_t flags; /* of the call, when it began */
     bool is_root;   /* it has no parent */
@@ -75,12 +75,12 @@ struct frame {
     uint64_t start_ns, children_ns;
 };
 
-struct stack {
-    struct frame *frames;
+struct trace_stack {
+    struct trace_frame *frames;
     uint32_t n, room;
     uint64_t own_ns; /* of ours on this thread so far */
     bool is_under;   /* the next call without one around it has this: trace_under() */
-    struct frame under;
+    struct trace_frame under;
 };
 
 struct trace_object {
@@ -129,7 +129,7 @@ struct trace {
     uint32_t *places;
     struct place_use *uses;        /* by index in `places` */
     struct trace_param *by_tensor; /* by tensor of the model */
-    struct stack *stacks;          /* by thread */
+    struct trace_stack *stacks;    /* by thread */
     uint32_t n_stacks, stacks_room;
     uint32_t n_open; /* frames of all stacks */
     uint64_t serial; /* of the next call */

@@ -10,7 +10,7 @@
 #include "base/folder.h"
 #include "session/file_list_in.h"
 #include "session/session.h"
-#include "study/check.h"
+#include "study/safety/check.h"
 
 #define TELL_NS 50000000u /* how often news are told while many come */
 

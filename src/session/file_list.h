@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "study/verdict.h"
+#include "study/safety/verdict.h"
 
 enum file_state {
     FILE_PENDING, /* nobody looked into it yet */

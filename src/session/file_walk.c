@@ -14,7 +14,7 @@ struct waiting {
 
 /* Folders still to be looked at, in the order in which they were met: those near the
  * top come first. */
-struct walk {
+struct file_walk {
     struct file_list *list;
     struct arena arena; /* the queue and its paths */
     struct waiting *queue;
@@ -66,7 +66,7 @@ static char *join(struct arena *arena, const char *folder, struct str name)
     return arena_printf(arena, "%s%s%.*s", folder, slash ? "" : "/", STR_ARG(name));
 }
 
-static void add_folder(struct walk *walk, const char *folder, struct str name,
+static void add_folder(struct file_walk *walk, const char *folder, struct str name,
                        uint32_t depth)
 {
     const char *path = join(&walk->arena, folder, name);
@@ -80,7 +80,8 @@ static void add_folder(struct walk *walk, const char *folder, struct str name,
 
 /* Shards and what says which belong together are one row: the folder's. True: there
  * are such. */
-static bool add_set(struct walk *walk, const char *path, const struct folder *folder)
+static bool add_set(struct file_walk *walk, const char *path,
+                    const struct folder *folder)
 {
     struct file_row row = {.format = "shards"};
     bool index = false;
@@ -104,7 +105,7 @@ static bool add_set(struct walk *walk, const char *path, const struct folder *fo
     return true;
 }
 
-static void add_file(struct walk *walk, const char *path,
+static void add_file(struct file_walk *walk, const char *path,
                      const struct folder_entry *entry, struct arena *scratch)
 {
     struct file_row row = {.size = entry->size, .mtime_ns = entry->mtime_ns};
@@ -129,7 +130,7 @@ static void add_file(struct walk *walk, const char *path,
     file_list_found(walk->list, file, &row);
 }
 
-static void look_into(struct walk *walk, struct waiting at)
+static void look_into(struct file_walk *walk, struct waiting at)
 {
     struct arena scratch;
     struct folder folder;
@@ -161,7 +162,7 @@ out:
 
 void file_walk(struct file_list *list)
 {
-    struct walk walk = {.list = list};
+    struct file_walk walk = {.list = list};
 
     arena_init(&walk.arena, GIB);
     add_folder(&walk, list->folder, STR(""), 0);

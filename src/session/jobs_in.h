@@ -90,13 +90,13 @@ struct jobs {
     bool quiet; /* nobody asked for the long job: no progress, and news less often */
 
     /* Of whoever asks; no thread looks at them. */
-    uint8_t *state;          /* by tensor: enum asked */
+    uint8_t *state;          /* by tensor: enum jobs_asked */
     struct answer **answers; /* by tensor */
     struct numbers known;    /* what the session knows of the last one asked for */
     struct arena arena;      /* of the two */
 };
 
-enum asked { NOT_ASKED, ASKED, ANSWERED };
+enum jobs_asked { NOT_ASKED, ASKED, ANSWERED };
 
 /* Let whoever waits know that there is something to poll. The lock is held. */
 void jobs_tell(struct jobs *jobs);

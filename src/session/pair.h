@@ -1,10 +1,10 @@
 /* pair.h - two sessions side by side, with their places matched: a diff that is open.
- * Views that show a session's places show a pair's nodes (study/diff.h) likewise. */
+ * Views that show a session's places show a pair's nodes (study/diff/diff.h) likewise. */
 #ifndef SESSION_PAIR_H
 #define SESSION_PAIR_H
 
 #include "session/session.h"
-#include "study/diff.h"
+#include "study/diff/diff.h"
 
 struct pair {
     struct session *left, *right;

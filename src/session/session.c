@@ -300,16 +300,16 @@ static int digest(struct session *session, uint32_t tensor, struct work *work,
 }
 
 /* Where a tensor's bytes begin, for reading a file from front to end. */
-struct position {
+struct session_position {
     uint32_t tensor, file;
     uint64_t at;
 };
 
-static struct position position_of(const struct model *model, uint32_t tensor)
+static struct session_position position_of(const struct model *model, uint32_t tensor)
 {
     const struct tensor *t = &model->tensors[tensor];
     const struct dtype_info *info = dtype_info(t->dtype);
-    struct position position = {.tensor = tensor};
+    struct session_position position = {.tensor = tensor};
 
     if (t->storage == NO_STORAGE)
         return position;
@@ -321,7 +321,7 @@ static struct position position_of(const struct model *model, uint32_t tensor)
 
 static int compare_positions(const void *a, const void *b)
 {
-    const struct position *x = a, *y = b;
+    const struct session_position *x = a, *y = b;
 
     if (x->file != y->file)
         return x->file < y->file ? -1 : 1;
@@ -332,7 +332,7 @@ static int compare_positions(const void *a, const void *b)
 
 void session_file_order(const struct session *session, uint32_t *tensors, uint32_t n)
 {
-    struct position *order = calloc((size_t)n + 1, sizeof *order);
+    struct session_position *order = calloc((size_t)n + 1, sizeof *order);
 
     if (!order)
         return; /* any order will do */

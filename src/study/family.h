@@ -1,5 +1,5 @@
 /* family.h - what kind of work a module or an operation does, as far as its name tells:
- * the families whose colours tables, pages and graphs share (export/tokens.h). */
+ * the families whose colours tables, pages and graphs share (export/page/tokens.h). */
 #ifndef STUDY_FAMILY_H
 #define STUDY_FAMILY_H
 

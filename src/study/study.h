@@ -13,6 +13,6 @@
 #define STUDY_STUDY_H
 
 #include "study/counts.h"
-#include "study/verdict.h"
+#include "study/safety/verdict.h"
 
 #endif

@@ -189,7 +189,7 @@ void escape_html(struct buf *to, struct str s)
 
 /* --- Right-to-left */
 
-enum side {
+enum escape_side {
     FROM_LEFT,  /* or from no side at all */
     FROM_RIGHT, /* a terminal writes it from the right */
     WITH_LETTER /* a mark on the letter before it */
@@ -197,7 +197,7 @@ enum side {
 
 /* The side of the character at the front of `s`; its bytes go to *ret_len. No letter
  * from the right comes before U+0590, whose first byte is 0xd6. */
-static enum side side_of(struct str s, size_t *ret_len)
+static enum escape_side side_of(struct str s, size_t *ret_len)
 {
     uint32_t code;
     int len;
@@ -241,7 +241,7 @@ static size_t right_run(struct str s)
     size_t end = 0, at = 0, len;
 
     while (at < s.len) {
-        enum side side = side_of(str_from(s, at), &len);
+        enum escape_side side = side_of(str_from(s, at), &len);
 
         if (side == FROM_RIGHT || (side == WITH_LETTER && end > 0 && at == end)) {
             at += len;

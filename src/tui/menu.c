@@ -25,23 +25,23 @@ void menu_add(struct menu *menu, char key, struct str text, struct str about)
     buf_str(&menu->texts, about);
     if (menu->texts.bad)
         return;
-    menu->choices[menu->n++] = (struct choice){.key = key,
-                                               .text = (uint32_t)at,
-                                               .len = (uint32_t)text.len,
-                                               .about = (uint32_t)(at + text.len),
-                                               .about_len = (uint32_t)about.len};
+    menu->choices[menu->n++] = (struct menu_choice){.key = key,
+                                                    .text = (uint32_t)at,
+                                                    .len = (uint32_t)text.len,
+                                                    .about = (uint32_t)(at + text.len),
+                                                    .about_len = (uint32_t)about.len};
 }
 
 struct str menu_text(const struct menu *menu, uint32_t choice)
 {
-    const struct choice *it = &menu->choices[choice];
+    const struct menu_choice *it = &menu->choices[choice];
 
     return str_span(menu->texts.at + it->text, it->len);
 }
 
 struct str menu_about(const struct menu *menu, uint32_t choice)
 {
-    const struct choice *it = &menu->choices[choice];
+    const struct menu_choice *it = &menu->choices[choice];
 
     return str_span(menu->texts.at + it->about, it->about_len);
 }

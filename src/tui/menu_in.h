@@ -11,7 +11,7 @@
 
 #define MENU_MOST 256 /* of choices; further ones are left out */
 
-struct choice {
+struct menu_choice {
     char key;           /* chooses it; 0: none does */
     uint32_t text, len; /* in menu->texts: the word, or what stands in the line */
     uint32_t about, about_len;
@@ -20,7 +20,7 @@ struct choice {
 struct menu {
     const char *title; /* NULL: there is no menu */
     struct buf texts;
-    struct choice choices[MENU_MOST];
+    struct menu_choice choices[MENU_MOST];
     uint32_t n, selected, top;
 };
 

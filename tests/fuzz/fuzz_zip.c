@@ -4,7 +4,7 @@
 
 #include "base/blob.h"
 #include "model/build.h"
-#include "read/zip_in.h"
+#include "read/file/zip_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

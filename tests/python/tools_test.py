@@ -60,6 +60,23 @@ class IncludeCheck(TemporaryFolder):
         text = '#include "zip.h"\n'
         self.refuses("src/read/zip.c", text, "does not begin with the name of a room")
 
+    def test_folders_of_a_room_include_each_other_as_listed(self):
+        table = TABLE + "| `src/read/zip` | archives | base | |\n"
+        self.write("ARCHITECTURE.md", table.replace("model | zlib", "model, read/zip | zlib"))
+        self.write("src/read/zip/zip.c", '#include "read/zip/zip_in.h"\n')
+        self.write("src/read/read.c", '#include "read/zip/zip_in.h"\n')
+        self.write("src/cli/main.c", '#include "read/zip/zip.h"\n')
+        self.assertEqual(self.check(), (0, ""))
+        self.write("src/read/zip/zip.c", '#include "read/read_in.h"\n')
+        status, output = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn("read/zip may not include read ", output)
+
+    def test_a_struct_tag_has_one_meaning(self):
+        self.write("src/base/list.c", "struct table {\n};\n")
+        text = "struct table {\n};\n"
+        self.refuses("src/read/table.c", text, "the tag table has several meanings")
+
     def test_a_library_belongs_to_one_room(self):
         text = "#include <zlib.h>\n"
         self.refuses("src/base/inflate.c", text, "zlib does not belong to src/base")

@@ -72,7 +72,7 @@ class ExplorerConfig:
         return ",".join(name for name, shown in wanted.items() if shown)
 
     def _view(self, recorded, path):
-        """The keywords of python/ext/views.h, for what stands at `path`."""
+        """The keywords of python/ext/types/views.h, for what stands at `path`."""
         deep = self.max_depth is not None
         return {
             "columns": self._columns(recorded),
@@ -84,7 +84,7 @@ class ExplorerConfig:
         }
 
     def _look(self, recorded, path):
-        """The same for the terminal explorer: keywords of python/ext/explore.h."""
+        """The same for the terminal explorer: keywords of python/ext/types/explore.h."""
         all_shown = all(getattr(self, field) for field in _FACTS)
         labels = None if all_shown else f"name,type,args,{self._columns(recorded)}"
         return {

@@ -1,0 +1,230 @@
+/* The walk from a call's results to the edges of its arguments, where nodes have no
+ * numbers or several threads made them: see grads.c. */
+#include "ext/record/grads_in.h"
+
+#include "ext/torch/torch.h"
+
+/* True: it was not met before in this walk. */
+static bool meet_node(struct thread *thread, const void *node)
+{
+    uint64_t hash = (uintptr_t)node * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 50); /* of NODES_TABLE slots */
+
+    while (thread->table[at].walk == thread->walk) {
+        if (thread->table[at].node == node)
+            return false;
+        at = (at + 1) % NODES_TABLE;
+    }
+    thread->table[at] = (struct seen_node){node, thread->walk};
+    return true;
+}
+
+/* torch counts from 0, which stands for "not known" here. */
+static uint64_t number_in(PyObject *answer)
+{
+    uint64_t number = answer ? PyLong_AsUnsignedLongLong(answer) : 0;
+
+    bool known = !ext_swallow() && answer;
+
+    Py_XDECREF(answer);
+    if (!known)
+        return 0;
+    return number == UINT64_MAX ? number : number + 1;
+}
+
+uint64_t number_of(PyObject *node)
+{
+    return number_in(
+        PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr], NULL));
+}
+
+uint64_t number_next(void)
+{
+    PyObject *ask = torch_find()->sequence_nr;
+
+    return number_in(ask ? PyObject_CallNoArgs(ask) : NULL);
+}
+
+/* Was it made before the call? Then the walk ends here: what a module kept of earlier
+ * calls is none of this one. The numbers of other threads tell nothing. */
+static bool is_older(struct meeting *meeting, PyObject *node)
+{
+    const struct grads_outline *outline = &meeting->outline;
+
+    if (outline->number == 0 || meeting->mixed)
+        return false;
+    if (meeting->grads->ended - meeting->thread->ended != outline->others &&
+        hook_of_other(meeting->grads, node, meeting->number)) {
+        meeting->mixed = true;
+        return false;
+    }
+    return number_of(node) < outline->number;
+}
+
+/* A node that leads on; *ret_inside: it is one of the call's that may count as its
+ * last, see note_end(). Only nodes that are held from then on may be marked as met:
+ * addresses of others are given out again. */
+static bool push_node(struct meeting *meeting, PyObject *node, bool *ret_inside)
+{
+    struct thread *thread = meeting->thread;
+
+    if ((PyObject *)Py_TYPE(node) == torch_find()->accumulate ||
+        is_older(meeting, node))
+        return true;
+    *ret_inside |= (PyObject *)Py_TYPE(node) != torch_find()->transpose;
+    if (thread->n_nodes == NODES_MOST)
+        return false;
+    if (meet_node(thread, node))
+        thread->nodes[thread->n_nodes++] = Py_NewRef(node);
+    return true;
+}
+
+/* From this node no edge leads to another of the call. The one of these that was made
+ * first is the last to run in a backward. A parameter that is transposed (every Linear
+ * does that) takes no time, and is not worth a hook. */
+static void note_end(struct meeting *meeting, PyObject *node, bool arguments)
+{
+    uint64_t number;
+
+    if (meeting->outline.number == 0 || meeting->mixed ||
+        (!arguments && (PyObject *)Py_TYPE(node) == torch_find()->transpose))
+        return;
+    number = number_of(node);
+    if (meeting->last && number >= meeting->last_number)
+        return;
+    meeting->last = node;
+    meeting->last_number = number;
+}
+
+static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
+                    struct argument *argument)
+{
+    struct thread *thread = meeting->thread;
+
+    if (argument->dead)
+        return true;
+    if (!recorder_grow(&thread->ways, thread->n_ways, &thread->ways_room,
+                       sizeof *thread->ways))
+        return false;
+    argument->parts++;
+    thread->ways[thread->n_ways++] =
+        (struct grads_way){.node = Py_NewRef(node),
+                           .nr = nr,
+                           .argument = (uint32_t)(argument - thread->arguments)};
+    return true;
+}
+
+/* Gradients that leave along an edge are those of all arguments with it: more than one
+ * only where views of one base were written. *ret_found if there are any. */
+static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
+                     const struct edge *edge, bool *ret_found)
+{
+    struct thread *thread = meeting->thread;
+    bool ok = true;
+
+    *ret_found = false;
+    for (uint32_t i = meeting->outline.first; ok && i < thread->n; i++)
+        if (edge_same(&thread->arguments[i].edge, edge)) {
+            *ret_found = true;
+            ok = add_way(meeting, node, nr, &thread->arguments[i]);
+        }
+    return ok;
+}
+
+/* Is what a result is a view of used for the view alone? */
+static void note_view(struct grads_view *view, const void *node,
+                      const struct edge *edge)
+{
+    for (uint32_t i = 0; i < view->n_steps; i++) {
+        bool last = i + 1 == view->n_steps;
+        bool leads = last ? edge_same(&view->base, edge)
+                          : edge->node == view->steps[i + 1] && edge->nr == 0;
+
+        view->shared |= leads && node != view->steps[i];
+    }
+}
+
+/* The call uses a tensor that is one of its results, too, or what one is a view of. */
+static void note_use(struct thread *thread, const void *node, const struct edge *edge)
+{
+    for (uint32_t i = 0; i < thread->n_results; i++) {
+        struct result *result = &thread->results[i];
+
+        result->used |= thread->n_results > 1 && edge_same(&result->edge, edge);
+        note_view(&result->view, node, edge);
+    }
+}
+
+/* One node: its edges end at arguments, or lead on. */
+static bool walk_node(struct meeting *meeting, PyObject *node)
+{
+    PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
+    Py_ssize_t n = next && PyTuple_Check(next) ? PyTuple_Size(next) : 0;
+    bool ok = true, inside = false, arguments = false;
+
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        PyObject *pair = PyTuple_GetItem(next, i), *nr; /* borrowed */
+        struct edge edge;
+        bool found;
+
+        if (!pair || !PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
+            continue;
+        edge.node = PyTuple_GetItem(pair, 0);
+        if (edge.node == Py_None)
+            continue;
+        nr = PyTuple_GetItem(pair, 1);
+        edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
+        note_use(meeting->thread, node, &edge);
+        ok = add_ways(meeting, node, (uint32_t)i, &edge, &found) &&
+             (found || push_node(meeting, edge.node, &inside));
+        arguments |= found;
+    }
+    ext_swallow();
+    Py_XDECREF(next);
+    if (!inside)
+        note_end(meeting, node, arguments);
+    return ok;
+}
+
+static bool walk(struct meeting *meeting)
+{
+    struct thread *thread = meeting->thread;
+    bool ok = true;
+
+    thread->walk++;
+    for (uint32_t i = 0; ok && i < thread->n_results; i++) {
+        const struct edge *edge = &thread->results[i].edge;
+        bool inside = false;
+
+        if (thread->results[i].handed == HANDED_NOT)
+            ok = push_node(meeting, edge->node, &inside);
+    }
+    for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
+        ok = walk_node(meeting, thread->nodes[i]);
+    return ok;
+}
+
+static void forget_walk(struct meeting *meeting)
+{
+    struct thread *thread = meeting->thread;
+
+    while (thread->n_ways > 0)
+        Py_DECREF(thread->ways[--thread->n_ways].node);
+    while (thread->n_nodes > 0)
+        Py_DECREF(thread->nodes[--thread->n_nodes]);
+    for (uint32_t i = meeting->outline.first; i < thread->n; i++)
+        thread->arguments[i].parts = 0;
+    meeting->last = NULL;
+}
+
+bool find_ways(struct meeting *meeting)
+{
+    bool ok = walk(meeting);
+
+    /* Where it met nodes of other threads it may have ended too early. */
+    if (meeting->mixed) {
+        forget_walk(meeting);
+        ok = walk(meeting);
+    }
+    return ok;
+}

@@ -1,0 +1,611 @@
+/* The type that Python sees: made, asked, stopped. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/ext.h" /* before structmember.h, which needs it */
+
+#include <structmember.h>
+
+#include "ext/record/grads.h"
+#include "ext/record/recorder_in.h"
+#include "ext/torch/torch.h"
+#include "ext/types/answers.h"
+
+#include "base/err.h"
+
+#define HOOK_NS                                                                        \
+    1500 /* of torch's hooked path, for each call, unless it is measured               \
+          */
+
+struct recorder_object {
+    PyObject_HEAD PyObject *run_type;
+    struct recorder recorder;
+};
+
+static struct recorder *recorder_of(PyObject *self)
+{
+    return &((struct recorder_object *)self)->recorder;
+}
+
+/* --- made and freed */
+
+/* What was asked for, as Python gives it. */
+struct wishes {
+    PyObject *model, *keep, *device;
+    const char *name, *mode;
+    unsigned long long limit, keep_limit, calls;
+    int gradients, lines, force_device;
+};
+
+static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs)
+{
+    static char words[][16] = {"model", "name",   "mode",        "gradients",
+                               "keep",  "limit",  "keep_limit",  "calls",
+                               "lines", "device", "force_device"};
+    char *names[sizeof words / sizeof *words + 1] = {NULL};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        names[i] = words[i];
+    *wishes = (struct wishes){
+        .name = "", .mode = "full", .calls = RUN_KEEP_CALLS, .lines = 1};
+    return PyArg_ParseTupleAndKeywords(
+        args, kwargs, "O|s$spOKKKpOp:Recorder", names, &wishes->model, &wishes->name,
+        &wishes->mode, &wishes->gradients, &wishes->keep, &wishes->limit,
+        &wishes->keep_limit, &wishes->calls, &wishes->lines, &wishes->device,
+        &wishes->force_device);
+}
+
+static const char *const mode_names[] = {[MEASURE_FULL] = "full",
+                                         [MEASURE_EXACT] = "exact",
+                                         [MEASURE_SAMPLED] = "sampled",
+                                         [MEASURE_GUARD] = "guard"};
+
+static bool mode_of(const char *name, enum measure_mode *ret_mode)
+{
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++)
+        if (strcmp(name, mode_names[i]) == 0) {
+            *ret_mode = (enum measure_mode)i;
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError,
+                 "mode is 'full', 'exact', 'sampled' or 'guard', not '%s'", name);
+    return false;
+}
+
+static PyObject *unless_none(PyObject *object)
+{
+    return object && object != Py_None ? Py_NewRef(object) : NULL;
+}
+
+/* Ask of each module, by all of its names, if what it sees is to be kept. */
+static bool choose_kept(struct recorder *recorder, PyObject *keep)
+{
+    const struct model *model = recorder->model;
+    struct buf name = BUF_INIT;
+    int yes = 0;
+
+    for (uint32_t p = 0; p < model->n_places && yes >= 0; p++) {
+        PyObject *answer;
+
+        if (model->kind[p] != PLACE_MODULE || model->object[p] >= model->n_objects)
+            continue;
+        buf_clear(&name);
+        place_path(model, p, &name);
+        answer = PyObject_CallFunction(keep, "s", buf_cstr(&name));
+        yes = answer ? PyObject_IsTrue(answer) : -1;
+        if (yes > 0)
+            recorder->about[model->object[p]] |= RECORDER_KEEPS;
+        Py_XDECREF(answer);
+    }
+    buf_release(&name);
+    return yes >= 0;
+}
+
+static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
+{
+    struct trace_wanted wanted = {.limit = (size_t)wishes->limit,
+                                  .keep_limit = (size_t)wishes->keep_limit,
+                                  .keep_calls =
+                                      wishes->calls && wishes->calls < TRACE_ALL_CALLS
+                                          ? (uint32_t)wishes->calls
+                                          : TRACE_ALL_CALLS};
+    struct err err = {0};
+    struct model *model;
+
+    model = live_model(wishes->model, wishes->name, &recorder->live, &err);
+    if (!model) {
+        if (!PyErr_Occurred())
+            ext_raise(&err);
+        return false;
+    }
+    recorder->model = model;
+    recorder->about = calloc(model->n_objects + 1, 1);
+    recorder->n_names = model->n_objects;
+    recorder->names = calloc(recorder->n_names + 1, sizeof *recorder->names);
+    recorder->forwards = PyDict_New();
+    recorder->trace = trace_new(model, &wanted);
+    if (!recorder->trace || !recorder->about || !recorder->names ||
+        !recorder->forwards) {
+        PyErr_NoMemory();
+        return false;
+    }
+    trace_fact_text(recorder->trace, "mode", wishes->mode);
+    return !wishes->keep || wishes->keep == Py_None ||
+           choose_kept(recorder, wishes->keep);
+}
+
+static bool has_clock(PyObject *device)
+{
+    PyObject *timed = PyObject_GetAttrString(device, "timed");
+    bool has = timed && PyObject_IsTrue(timed) == 1;
+
+    ext_swallow();
+    Py_XDECREF(timed);
+    return has;
+}
+
+static bool fill(struct recorder *recorder, const struct wishes *wishes)
+{
+    if (!mode_of(wishes->mode, &recorder->mode) || !make_trace(recorder, wishes))
+        return false;
+    recorder->seen = seen_new();
+    recorder->frames = frames_new();
+    recorder->device = unless_none(wishes->device);
+    recorder->force_device = wishes->force_device;
+    recorder->timed = recorder->device && has_clock(recorder->device);
+    if (wishes->lines)
+        recorder->lines = code_lines_new();
+    if (wishes->gradients)
+        recorder->grads = grads_new(recorder);
+    if (!recorder->seen || !recorder->frames ||
+        (wishes->gradients && !recorder->grads)) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        return false;
+    }
+    recorder->epoch = trace_epoch(recorder->trace);
+    recorder->hook_ns = HOOK_NS;
+    recorder->forks = recorder_forks();
+    recorder->begin_ns = recorder_clock();
+    recorder->armed = true;
+    return true;
+}
+
+static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    struct ext_state *state = ext_state((PyObject *)type);
+    struct recorder_object *self;
+    struct wishes wishes;
+
+    if (!state || !parse_wishes(&wishes, args, kwargs))
+        return NULL;
+    self = (struct recorder_object *)alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->run_type = Py_NewRef(state->run_type);
+    self->recorder.self = (PyObject *)self;
+    if (!fill(&self->recorder, &wishes)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int recorder_visit(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((struct recorder_object *)self)->run_type);
+    Py_VISIT(recorder_of(self)->forwards);
+    Py_VISIT(recorder_of(self)->device);
+    return 0;
+}
+
+static int recorder_clear(PyObject *self)
+{
+    recorder_of(self)->armed = false;
+    Py_CLEAR(((struct recorder_object *)self)->run_type);
+    Py_CLEAR(recorder_of(self)->forwards);
+    Py_CLEAR(recorder_of(self)->device);
+    return 0;
+}
+
+/* What is only needed while recording goes on. */
+static void release_recording(struct recorder *recorder)
+{
+    struct grads *grads = recorder->grads;
+    struct trace *trace = recorder->trace;
+
+    recorder->grads = NULL;
+    recorder->trace = NULL;
+    grads_free(grads);
+    trace_free(trace);
+}
+
+static void recorder_dealloc(PyObject *self)
+{
+    struct recorder *recorder = recorder_of(self);
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+    PyObject_GC_UnTrack(self);
+    recorder_clear(self);
+    release_recording(recorder);
+    seen_free(recorder->seen);
+    frames_free(recorder->frames);
+    code_lines_free(recorder->lines);
+    live_free(recorder->live);
+    free(recorder->about);
+    recorder_forget_names(recorder);
+    release(self);
+    Py_DECREF(type);
+}
+
+/* --- methods */
+
+static PyObject *pre(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    return recorder_pre(recorder_of(self), args, n_args);
+}
+
+static PyObject *post(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    return recorder_post(recorder_of(self), args, n_args);
+}
+
+static PyObject *raised(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    return recorder_raised(recorder_of(self), args, n_args);
+}
+
+/* Record parameters outside of a call, our own time taken off. */
+static PyObject *see_params(PyObject *self, bool parameters)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint64_t began = recorder_clock(), own;
+
+    if (!recorder_ready(recorder) || !torch_find())
+        Py_RETURN_NONE;
+    recorder_params(recorder, parameters);
+    own = recorder_clock() - began;
+    recorder->own_ns += own;
+    if (recorder->trace)
+        trace_own(recorder->trace, recorder_thread(recorder), own);
+    if (PyErr_Occurred())
+        recorder_failed(recorder);
+    Py_RETURN_NONE;
+}
+
+static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)args;
+    (void)n_args;
+    return see_params(self, true);
+}
+
+/* backward(roots, gradients): a backward begins */
+static PyObject *backward(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint64_t began = recorder_clock(), own;
+
+    if (n_args < 2 || !recorder->grads || !recorder_ready(recorder))
+        Py_RETURN_NONE;
+    grads_begin(recorder->grads, args[0], args[1]);
+    own = recorder_clock() - began;
+    recorder->own_ns += own;
+    if (recorder->trace)
+        trace_own(recorder->trace, recorder_thread(recorder), own);
+    Py_RETURN_NONE;
+}
+
+static PyObject *backward_end(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return see_params(self, false);
+}
+
+static PyObject *spoilt(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    (void)unused;
+    return PyBool_FromLong(recorder->trace && trace_spoilt(recorder->trace));
+}
+
+static PyObject *stopped(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "this recording was stopped");
+    return NULL;
+}
+
+static PyObject *fact(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct values *values;
+    const char *key, *text;
+    PyObject *value;
+    Py_ssize_t len;
+    uint32_t id = VALUE_ID_NONE;
+
+    if (!PyArg_ParseTuple(args, "sO:fact", &key, &value))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    values = trace_values(recorder->trace);
+    if (PyBool_Check(value)) {
+        id = value_bool(values, value == Py_True);
+    } else if (PyLong_Check(value)) {
+        id = value_int(values, (int64_t)PyLong_AsLongLong(value));
+    } else if (PyFloat_Check(value)) {
+        id = value_real(values, PyFloat_AsDouble(value));
+    } else if (PyUnicode_Check(value)) {
+        text = PyUnicode_AsUTF8AndSize(value, &len);
+        id = text ? value_str(values, str_span(text, (size_t)len)) : id;
+    }
+    if (PyErr_Occurred())
+        return NULL;
+    if (id != VALUE_ID_FAILED)
+        trace_fact(recorder->trace, key, id);
+    Py_RETURN_NONE;
+}
+
+/* The object at a place; NO_OBJECT: there is none. */
+static uint32_t object_at(const struct model *model, const char *name)
+{
+    uint32_t place = name ? place_find(model, str_of(name)) : NO_PLACE;
+
+    if (place == NO_PLACE || model->kind[place] > PLACE_GROUP)
+        return NO_OBJECT;
+    return model->object[place];
+}
+
+static PyObject *gap(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    const char *kind, *name, *text;
+    uint32_t object;
+
+    if (!PyArg_ParseTuple(args, "szs:gap", &kind, &name, &text))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    object = object_at(recorder->model, name);
+    for (int i = 0; i < RUN_GAP_COUNT; i++)
+        if (strcmp(kind, run_gap_name((enum run_gap_kind)i)) == 0) {
+            trace_gap(recorder->trace, (enum run_gap_kind)i, object, "%s", text);
+            Py_RETURN_NONE;
+        }
+    return PyErr_Format(PyExc_ValueError, "no kind of gap is called '%s'", kind);
+}
+
+static PyObject *direct(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    const char *name, *text;
+
+    if (!PyArg_ParseTuple(args, "ss:direct", &name, &text))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    trace_direct(recorder->trace, object_at(recorder->model, name), text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *compiled(PyObject *self, PyObject *args)
+{
+    PyObject *module;
+    int is_compiled;
+
+    if (!PyArg_ParseTuple(args, "Op:compiled", &module, &is_compiled))
+        return NULL;
+    recorder_compiled(recorder_of(self), module, is_compiled);
+    Py_RETURN_NONE;
+}
+
+/* renew(model, name): lazy modules got their parameters; tell of them as they are. */
+static PyObject *renew(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct live *live = NULL;
+    struct err err = {0};
+    struct model *model;
+    const char *name;
+    PyObject *object;
+
+    if (!PyArg_ParseTuple(args, "Os:renew", &object, &name))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    model = live_model(object, name, &live, &err);
+    if (!model)
+        return PyErr_Occurred() ? NULL : ext_raise(&err);
+    /* Modules and parameters are still the same objects: the old `live` knows them. */
+    live_free(live);
+    if (recorder->trace && trace_renew(recorder->trace, model)) {
+        recorder->model = model;
+        Py_RETURN_TRUE;
+    }
+    model_free(model);
+    Py_RETURN_FALSE;
+}
+
+/* spend(since_ns[, cost_ns]): what went by since then is our own time, but for what was
+ * counted since `cost_ns`. */
+static PyObject *spend(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    unsigned long long since, before = recorder->own_ns;
+    uint64_t counted, took;
+
+    if (!PyArg_ParseTuple(args, "K|K:spend", &since, &before))
+        return NULL;
+    took = recorder_clock() - since;
+    counted = recorder->own_ns - before;
+    if (recorder->trace && took > counted) {
+        recorder->own_ns += took - counted;
+        /* When it begins no thread has made a call: they are numbered by that. */
+        trace_own(recorder->trace,
+                  frames_count(recorder->frames) ? recorder_thread(recorder)
+                                                 : UINT32_MAX,
+                  took - counted);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *calls(PyObject *self, PyObject *module)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    if (!recorder->trace)
+        return stopped();
+    return PyLong_FromUnsignedLong(
+        trace_calls(recorder->trace, live_object(recorder->live, module)));
+}
+
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct run *run;
+    struct trace *trace;
+    uint64_t wall;
+
+    (void)unused;
+    if (!recorder->trace)
+        return stopped();
+    wall = recorder_clock() - recorder->begin_ns;
+    recorder->armed = false;
+    if (torch_find()) {
+        recorder_flush(recorder);
+        recorder_times(recorder);
+    }
+    recorder_unwind(recorder);
+    if (recorder->grads)
+        grads_end(recorder->grads);
+    trace = recorder->trace;
+    recorder->trace = NULL;
+    recorder->model = NULL;
+    release_recording(recorder);
+    run = trace_finish(trace, wall, recorder->hook_calls / 2 * recorder->hook_ns);
+    if (!run)
+        return PyErr_NoMemory();
+    return answers_run(((struct recorder_object *)self)->run_type, run);
+}
+
+static PyObject *snapshot(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct run *run;
+
+    (void)unused;
+    if (!recorder->trace)
+        return stopped();
+    recorder_flush(recorder);
+    run = recorder->trace ? trace_snapshot(recorder->trace) : NULL;
+    if (!run)
+        return PyErr_NoMemory();
+    return answers_run(((struct recorder_object *)self)->run_type, run);
+}
+
+static PyObject *arm(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    (void)unused;
+    if (!recorder->trace)
+        return stopped();
+    recorder->armed = recorder->forks == recorder_forks();
+    Py_RETURN_NONE;
+}
+
+static PyObject *disarm(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    recorder_of(self)->armed = false;
+    Py_RETURN_NONE;
+}
+
+static PyObject *roots(PyObject *self, void *unused)
+{
+    (void)unused;
+    return live_roots(recorder_of(self)->live);
+}
+
+static PyObject *get_mode(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(mode_names[recorder_of(self)->mode]);
+}
+
+static int set_mode(PyObject *self, PyObject *value, void *unused)
+{
+    const char *name = value ? PyUnicode_AsUTF8AndSize(value, NULL) : "";
+
+    (void)unused;
+    return name && mode_of(name, &recorder_of(self)->mode) ? 0 : -1;
+}
+
+static PyObject *reduce(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyErr_SetString(PyExc_TypeError, "a recorder belongs to its process");
+    return NULL;
+}
+
+#define MEMBER(field) offsetof(struct recorder_object, recorder.field)
+
+static PyMemberDef members[] = {
+    {"cost_ns", T_ULONGLONG, MEMBER(own_ns), READONLY, "our own time so far"},
+    {"bytes", T_ULONGLONG, MEMBER(bytes), READONLY, "measured so far"},
+    {"errors", T_UINT, MEMBER(errors), READONLY, "errors of ours, swallowed"},
+    {"armed", T_BOOL, MEMBER(armed), READONLY, "false: hooks do nothing"},
+    {"hook_calls", T_ULONGLONG, MEMBER(hook_calls), READONLY, "hooks that did work"},
+    {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
+    {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"roots", roots, NULL, "the outermost modules", NULL},
+    {"mode", get_mode, set_mode, "how tensors are measured from now on", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"pre", FAST(pre), "pre(module, args[, kwargs]): before forward"},
+    {"post", FAST(post), "post(module, args, kwargs, result): after forward"},
+    {"raised", FAST(raised), "raised(module, exception): forward raised"},
+    {"step", FAST(step), "step(optimizer): before an optimizer's step"},
+    {"backward", FAST(backward), "backward(roots, gradients): a backward begins"},
+    {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
+    {"spoilt", spoilt, METH_NOARGS, "was a value seen that is not finite?"},
+    {"fact", fact, METH_VARARGS, "fact(key, value): the run will tell it"},
+    {"gap", gap, METH_VARARGS, "gap(kind, name, text): what was not seen"},
+    {"direct", direct, METH_VARARGS, "direct(name, text): if it was never called"},
+    {"compiled", compiled, METH_VARARGS, "compiled(module, bool): is its newest call?"},
+    {"renew", renew, METH_VARARGS, "renew(model, name): lazy modules were made"},
+    {"spend", spend, METH_VARARGS, "spend(since_ns[, cost_ns]): our own time"},
+    {"calls", calls, METH_O, "calls(module): how many so far"},
+    {"stop", stop, METH_NOARGS, "End the recording; a Run."},
+    {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},
+    {"arm", arm, METH_NOARGS, "Record from now on."},
+    {"disarm", disarm, METH_NOARGS, "Do nothing until arm()."},
+    {"__reduce__", reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, recorder_new},        {Py_tp_dealloc, recorder_dealloc},
+    {Py_tp_traverse, recorder_visit}, {Py_tp_clear, recorder_clear},
+    {Py_tp_methods, methods},         {Py_tp_members, members},
+    {Py_tp_getset, getters},          {0, NULL},
+};
+
+PyType_Spec recorder_spec = {
+    .name = "torchoscope._core.Recorder",
+    .basicsize = sizeof(struct recorder_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};

@@ -1,0 +1,690 @@
+/* Before and after forward: the hot path. What is looked at is borrowed and never kept.
+ * The GIL is our lock; it is released while large tensors are measured, and Python code
+ * of the user may run where a tensor has a class of its own, so after each measuring
+ * the trace may be gone (stop() on another thread): it is looked at again. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ext/record/grads.h"
+#include "ext/record/recorder_in.h"
+#include "ext/torch/torch.h"
+#include "ext/torch/walk.h"
+
+#include "base/clock.h"
+
+static atomic_uint forks;
+
+static void count_fork(void)
+{
+    atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+unsigned recorder_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch_forks);
+    return atomic_load(&forks);
+}
+
+uint64_t recorder_clock(void)
+{
+    return clock_ns();
+}
+
+/* When the hook under way on this thread began; 0: somebody counted from there. */
+static _Thread_local uint64_t arrived_ns;
+
+void recorder_arrived(void)
+{
+    arrived_ns = recorder_clock();
+}
+
+void recorder_left(void)
+{
+    arrived_ns = 0;
+}
+
+static uint64_t arrival(void)
+{
+    uint64_t ns = arrived_ns ? arrived_ns : recorder_clock();
+
+    arrived_ns = 0;
+    return ns;
+}
+
+uint32_t recorder_thread(struct recorder *recorder)
+{
+    struct stack *stack = frames_stack(recorder->frames);
+
+    return stack ? stack->number : 0;
+}
+
+bool recorder_ready(struct recorder *recorder)
+{
+    if (!recorder->armed || !recorder->trace)
+        return false;
+    if (recorder->forks != atomic_load(&forks))
+        recorder->armed = false;
+    return recorder->armed;
+}
+
+/* One hook under way. */
+struct visit {
+    struct recorder *recorder;
+    struct stack *stack;
+    struct recorder_frame frame; /* a copy: the stack may move */
+    PyObject *quiet;
+    uint64_t began_ns;
+    uintptr_t depth; /* before forward: where the C stack stands */
+    uint32_t next;   /* the argument that is expected next, among those seen before */
+    uint32_t index;  /* of the frame */
+    unsigned wants;  /* enum recorder_wants */
+    bool flows;      /* some tensor that was met requires a gradient */
+    bool inner;      /* likewise of a result inside a function transform */
+    bool same;     /* after forward: these are the arguments that were seen before it */
+    bool compiled; /* the module is what torch.compile() made of one of the model */
+};
+
+/* False: nothing to be done. */
+static bool visit_begin(struct visit *visit, struct recorder *recorder)
+{
+    if (!torch_find())
+        return false;
+    visit->recorder = recorder;
+    visit->stack = frames_stack(recorder->frames);
+    if (!visit->stack || visit->stack->busy)
+        return false;
+    visit->stack->busy = true;
+    recorder->hook_calls++;
+    visit->quiet = quiet_begin(torch_find(), false);
+    return true;
+}
+
+static void visit_end(struct visit *visit)
+{
+    struct recorder *recorder = visit->recorder;
+    uint64_t own;
+
+    quiet_end(visit->quiet);
+    visit->stack->busy = false;
+    own = recorder_clock() - visit->began_ns;
+    recorder->own_ns += own;
+    if (recorder->trace)
+        trace_own(recorder->trace, visit->stack->number, own);
+    if (PyErr_Occurred())
+        recorder_failed(recorder);
+}
+
+/* --- before */
+
+static struct str class_of(const struct model *model, uint32_t object)
+{
+    return class_short(place_class(model, model->objects[object].place));
+}
+
+/* Is it what torch.compile() gave, as a part of the model? */
+static bool is_compiled_class(const struct model *model, uint32_t object)
+{
+    return str_is(class_of(model, object), "OptimizedModule");
+}
+
+static uint16_t class_flags(const struct recorder *recorder, uint32_t object)
+{
+    const struct model *model = recorder->model;
+    struct str name = place_class(model, model->objects[object].place);
+
+    return live_is_scripted(name) ? RUN_SCRIPTED : 0;
+}
+
+bool recorder_in_backward(struct recorder *recorder)
+{
+    const struct torch *torch = torch_find();
+    PyObject *task;
+    long number;
+
+    if (!torch->graph_task)
+        return recorder->grads && grads_in_backward(recorder->grads);
+    task = PyObject_CallNoArgs(torch->graph_task);
+    number = task ? PyLong_AsLong(task) : -1;
+    ext_swallow();
+    Py_XDECREF(task);
+    return number != -1;
+}
+
+static uint16_t call_flags(struct recorder *recorder, PyObject *module, uint32_t object)
+{
+    const struct torch *torch = torch_find();
+    uint16_t flags = class_flags(recorder, object);
+
+    if (torch_flag(module, NAME_training))
+        flags |= RUN_TRAINING;
+    if (torch_ask(torch->is_grad_enabled, false))
+        flags |= RUN_GRAD_MODE;
+    if (torch->any_autocast ? torch_ask(torch->any_autocast, false)
+                            : torch_ask(torch->autocast[0], false) ||
+                                  torch_ask(torch->autocast[1], false))
+        flags |= RUN_AUTOCAST;
+    if (recorder_in_backward(recorder))
+        flags |= RUN_RECOMPUTED;
+    return flags;
+}
+
+/* Other threads' calls have no parent on this one. Those of replicas belong to the
+ * wrapper that waits for them, if it is recorded too. */
+static void find_parent(struct recorder *recorder, const struct stack *stack,
+                        PyObject *module, uint32_t object)
+{
+    const struct model *model = recorder->model;
+    PyObject *original = live_module(recorder->live, object);
+    bool is_replica = original && original != module;
+
+    Py_XDECREF(original);
+    if (!is_replica)
+        return;
+    for (uint32_t i = 0; i < frames_count(recorder->frames); i++) {
+        const struct stack *other = frames_at(recorder->frames, i);
+        uint32_t above = other->n ? other->frames[other->n - 1].object : NO_OBJECT;
+
+        if (above < model->n_objects &&
+            str_is(class_of(model, above), "DataParallel")) {
+            trace_under(recorder->trace, stack->number, i);
+            return;
+        }
+    }
+    trace_fact_text(recorder->trace, "replicas",
+                    "calls of replicas have no parent: record the wrapper");
+}
+
+/* Was this object an argument of the call before, as far as was entered? */
+static const struct recorder_input *same_input(const struct visit *visit,
+                                               PyObject *tensor)
+{
+    for (uint32_t i = visit->frame.inputs; i < visit->stack->n_inputs; i++)
+        if (visit->stack->inputs[i].tensor == tensor)
+            return &visit->stack->inputs[i];
+    return NULL;
+}
+
+static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct visit *visit = user;
+    struct recorder *recorder = visit->recorder;
+    const struct recorder_input *same = same_input(visit, tensor);
+    struct recorder_input input = {.tensor = tensor, .version = -1};
+
+    if (same) {
+        input = *same;
+        input.flags = RUN_IO_SAME;
+    } else {
+        struct recorder_measured measured =
+            recorder_measure(recorder, tensor, visit->wants);
+
+        if (!recorder->trace)
+            return -1;
+        input.value = measured.value;
+        input.version = measured.version;
+        input.print = measured.print;
+        visit->flows |= measured.grad;
+    }
+    input.path = trace_string(recorder->trace, path, len);
+    return stack_add(visit->stack, &input) ? 0 : -1;
+}
+
+/* Not everything could be looked at. */
+static void say_cut(struct recorder *recorder, uint32_t object, const char *what)
+{
+    if (recorder->trace)
+        trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
+                  "its %s hold more than is looked at: at most %d tensors, %d levels "
+                  "deep",
+                  what, WALK_MOST, WALK_DEPTH);
+}
+
+/* What to do with the tensors of the call, enum recorder_wants. */
+static unsigned wants_of(const struct visit *visit)
+{
+    const struct recorder_frame *frame = &visit->frame;
+
+    return !frame->recomputed &&
+                   recorder_keeps(visit->recorder, frame->object, frame->call)
+               ? RECORDER_WANTS_ELEMENTS
+               : 0;
+}
+
+static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
+                       PyObject *args, PyObject *kwargs)
+{
+    struct recorder *recorder = visit->recorder;
+    uint16_t flags = call_flags(recorder, module, object);
+    const struct recorder_frame *outer =
+        visit->stack->n ? &visit->stack->frames[visit->stack->n - 1] : NULL;
+    const void *caller = NULL;
+    uint32_t line = 0, call;
+    PyObject *names;
+    int cut = 0;
+
+    if (recorder->lines && recorder->trace)
+        line = code_lines_find(recorder->lines, recorder->trace, outer, &caller);
+    if (!recorder->trace)
+        return;
+    if (visit->stack->n == 0)
+        find_parent(recorder, visit->stack, module, object);
+    if (visit->stack->n > 0)
+        visit->stack->frames[visit->stack->n - 1].has_inner = true;
+    call = trace_begin(recorder->trace, visit->stack->number, object, flags, line,
+                       visit->began_ns);
+    visit->frame = (struct recorder_frame){.module = module,
+                                           .args = args,
+                                           .kwargs = kwargs,
+                                           .caller = caller,
+                                           .call = call,
+                                           .object = object,
+                                           .line = line,
+                                           .recomputed = flags & RUN_RECOMPUTED,
+                                           .depth = visit->depth};
+    if (!stack_push(visit->stack, &visit->frame)) {
+        recorder_failed(recorder);
+        return;
+    }
+    visit->stack->frames[visit->stack->n - 1].compiled =
+        visit->compiled || is_compiled_class(recorder->model, object);
+    visit->frame = visit->stack->frames[visit->stack->n - 1];
+    if (call == RUN_NONE)
+        return;
+    visit->wants = wants_of(visit);
+    visit->flows = false;
+    names = recorder_names(recorder, module, object);
+    walk_arguments(args, kwargs, names, add_input, visit, &cut);
+    if (cut)
+        say_cut(recorder, object, "arguments");
+    if (recorder->trace && recorder->grads)
+        grads_before(recorder->grads, visit->stack->number, call, args, kwargs, names,
+                     visit->flows);
+    recorder_mark(recorder, NAME_start, call);
+}
+
+/* Enter a call's arguments into the trace. */
+static void enter_inputs(struct recorder *recorder, const struct stack *stack,
+                         uint32_t index)
+{
+    uint32_t end =
+        index + 1 < stack->n ? stack->frames[index + 1].inputs : stack->n_inputs;
+
+    if (stack->frames[index].call == RUN_NONE)
+        return;
+    for (uint32_t i = stack->frames[index].inputs; i < end; i++) {
+        const struct recorder_input *input = &stack->inputs[i];
+
+        trace_io(recorder->trace, stack->frames[index].call, RUN_IN, input->path,
+                 input->value, input->flags);
+    }
+}
+
+/* The object of a module, or of the one that it stands for. */
+static uint32_t object_of(const struct recorder *recorder, PyObject *module,
+                          bool *ret_compiled)
+{
+    uint32_t object = live_object(recorder->live, module);
+
+    *ret_compiled = false;
+    if (object != NO_OBJECT)
+        return object;
+    object = live_compiled(recorder->live, module);
+    *ret_compiled = object != NO_OBJECT;
+    return object;
+}
+
+/* Calls from this one on never came back. */
+static void drop_from(struct recorder *recorder, struct stack *stack, uint32_t index)
+{
+    for (uint32_t i = stack->n; i > index; i--) {
+        enter_inputs(recorder, stack, i - 1);
+        if (recorder->grads && stack->frames[i - 1].call != RUN_NONE)
+            grads_drop(recorder->grads, stack->number);
+    }
+    stack_cut(stack, index);
+}
+
+/* A call usually begins inside one whose module holds its own, and deeper in the stack.
+ * If it does not, those around it may be over, without a word: see stack_alive(). */
+static void drop_dead(struct visit *visit, const void *module, uint32_t object)
+{
+    struct recorder *recorder = visit->recorder;
+    struct stack *stack = visit->stack;
+    const struct recorder_frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    uint32_t alive;
+
+    if (!top || (visit->depth < top->depth &&
+                 trace_is_inside(recorder->trace, object, top->object)))
+        return;
+    alive = stack_alive(stack, module);
+    if (alive == stack->n || !recorder->trace)
+        return;
+    drop_from(recorder, stack, alive);
+    trace_abort(recorder->trace, stack->number,
+                alive ? stack->frames[alive - 1].call : RUN_NONE, visit->began_ns);
+}
+
+/* Where what torch.compile() gave runs as plain Python after all (a stance, a limit),
+ * the module inside it is heard too. Of a wrapper that is no part of the model that is
+ * the same call: true. */
+static bool is_begun(const struct model *model, struct stack *stack, uint32_t object)
+{
+    struct recorder_frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    uint32_t parent = model->parent[model->objects[object].place];
+
+    if (!top || !top->compiled)
+        return false;
+    if (top->object == object) {
+        top->compiled = false;
+        return true;
+    }
+    if (parent != NO_PLACE && model->object[parent] == top->object)
+        top->compiled = !is_compiled_class(model, top->object);
+    return false;
+}
+
+/* A module that is not of the model is called inside one that is: it is new, or made
+ * for this call alone (nn.Softmax(-1)(x)). Said once of the module around it. */
+static void say_outside(struct recorder *recorder, PyObject *module)
+{
+    struct stack *stack = frames_stack(recorder->frames);
+    uint32_t around =
+        stack && stack->n ? stack->frames[stack->n - 1].object : NO_OBJECT;
+    PyObject *name;
+    const char *text;
+
+    if (around == NO_OBJECT || stack->busy ||
+        recorder->about[around] & RECORDER_TOLD_OUTSIDE ||
+        stack_alive(stack, module) < stack->n || !recorder->trace)
+        return;
+    recorder->about[around] |= RECORDER_TOLD_OUTSIDE;
+    name = PyObject_GetAttrString((PyObject *)Py_TYPE(module), "__name__");
+    text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    trace_gap(recorder->trace, RUN_GAP_OUTSIDE, around,
+              "not recorded: it called %s, which was no part of the model when the "
+              "recording began",
+              text ? text : "a module");
+    ext_swallow();
+    Py_XDECREF(name);
+}
+
+PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
+                       Py_ssize_t n_args)
+{
+    struct visit visit;
+    uint32_t object;
+
+    if (n_args < 2 || !recorder_ready(recorder))
+        Py_RETURN_NONE;
+    object = object_of(recorder, args[0], &visit.compiled);
+    if (object == NO_OBJECT || object >= recorder->model->n_objects) {
+        say_outside(recorder, args[0]);
+        Py_RETURN_NONE;
+    }
+    visit.began_ns = arrival();
+    if (!visit_begin(&visit, recorder))
+        Py_RETURN_NONE;
+    visit.depth = (uintptr_t)__builtin_frame_address(0);
+    drop_dead(&visit, args[0], object);
+    if (!is_begun(recorder->model, visit.stack, object))
+        begin_call(&visit, args[0], object, args[1], n_args > 2 ? args[2] : NULL);
+    visit_end(&visit);
+    Py_RETURN_NONE;
+}
+
+/* --- after */
+
+/* By its version, and where that says nothing (.data, NumPy, inference mode), by what
+ * it holds. */
+static bool is_overwritten(const struct recorder_input *input, PyObject *tensor)
+{
+    struct live_tensor look;
+    uint64_t print;
+
+    if (input->version >= 0 && tensor_version(tensor) != input->version)
+        return true;
+    if (input->print == 0 || !tensor_look(tensor, &look))
+        return false;
+    print = tensor_print(&look);
+    return print && print != input->print;
+}
+
+/* An argument again, after forward: was it overwritten? What is met for the first time
+ * (a keyword of an old torch, or what another hook put in) is measured now; but what
+ * forward itself put into a list or cache that it was given is no argument. */
+static int check_input(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct visit *visit = user;
+    struct stack *stack = visit->stack;
+    uint32_t i = visit->next;
+
+    if (i >= stack->n_inputs || stack->inputs[i].tensor != tensor) {
+        for (i = visit->frame.inputs; i < stack->n_inputs; i++)
+            if (stack->inputs[i].tensor == tensor)
+                break;
+        if (i == stack->n_inputs)
+            return visit->same ? 0 : add_input(visit, tensor, path, len);
+    }
+    visit->next = i + 1;
+    if (is_overwritten(&stack->inputs[i], tensor))
+        stack->inputs[i].flags |= RUN_IO_REPLACED;
+    return 0;
+}
+
+static int add_output(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct visit *visit = user;
+    struct recorder *recorder = visit->recorder;
+    struct recorder_measured measured =
+        recorder_measure(recorder, tensor, visit->wants);
+    struct stack *stack = visit->stack;
+    uint8_t flags = 0;
+
+    if (!recorder->trace)
+        return -1;
+    visit->flows |= measured.grad;
+    visit->inner |= measured.inner_grad;
+    for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++)
+        if (stack->inputs[i].tensor == tensor)
+            flags = RUN_IO_SAME;
+    trace_io(recorder->trace, visit->frame.call, RUN_OUT,
+             trace_string(recorder->trace, path, len), measured.value, flags);
+    return 0;
+}
+
+/* Arguments are entered when the call ends: only now is known which were overwritten.
+ */
+static void see_results(struct visit *visit, PyObject *module, PyObject *args,
+                        PyObject *kwargs, PyObject *result)
+{
+    struct recorder *recorder = visit->recorder;
+    int cut = 0;
+
+    visit->wants = wants_of(visit);
+    visit->next = visit->frame.inputs;
+    visit->flows = visit->inner = false;
+    visit->same = visit->frame.args == args;
+    walk_arguments(args, NULL, recorder_names(recorder, module, visit->frame.object),
+                   check_input, visit, NULL);
+    visit->same = kwargs && visit->frame.kwargs == kwargs;
+    walk_arguments(NULL, kwargs, NULL, check_input, visit, NULL);
+    if (recorder->trace)
+        walk_result(result, add_output, visit, &cut);
+    if (cut)
+        say_cut(recorder, visit->frame.object, "results");
+    if (!recorder->trace || !recorder->grads)
+        return;
+    if (visit->inner)
+        grads_tell_transformed(recorder->grads, visit->frame.object);
+    if (visit->flows)
+        grads_after(recorder->grads, visit->stack->number, visit->frame.call, args,
+                    kwargs, result);
+    else
+        grads_none(recorder->grads, visit->stack->number, visit->frame.call);
+}
+
+/* Begin the end of a module's newest call on this thread; false: there is none. */
+static bool find_call(struct visit *visit, struct recorder *recorder, PyObject *module)
+{
+    uint32_t found;
+
+    visit->began_ns = arrival();
+    if (!visit_begin(visit, recorder))
+        return false;
+    found = stack_find(visit->stack, module);
+    if (found == 0) {
+        visit_end(visit);
+        return false;
+    }
+    visit->index = found - 1;
+    drop_from(recorder, visit->stack, visit->index + 1);
+    visit->frame = visit->stack->frames[visit->index];
+    recorder_mark(recorder, NAME_end, visit->frame.call);
+    if (!recorder->trace)
+        visit_end(visit);
+    return recorder->trace;
+}
+
+static void end_call(struct visit *visit, uint16_t flags)
+{
+    struct recorder *recorder = visit->recorder;
+    struct stack *stack = visit->stack;
+
+    if (recorder->trace) {
+        enter_inputs(recorder, stack, visit->index);
+        recorder_rest(recorder);
+        if (visit->index == 0) {
+            recorder_flush(recorder);
+            recorder_times(recorder);
+        }
+    }
+    if (recorder->trace && visit->frame.call != RUN_NONE)
+        trace_end(recorder->trace, stack->number, visit->frame.call,
+                  visit->frame.compiled ? flags | RUN_COMPILED : flags,
+                  visit->began_ns);
+    stack_cut(stack, visit->index);
+    visit_end(visit);
+}
+
+/* In eval mode torch's encoder layer has a kernel that does all at once. */
+static bool is_fused(const struct recorder_frame *frame, PyObject *module)
+{
+    const struct torch *torch = torch_find();
+    PyObject *forward;
+    bool is_encoder;
+
+    if (frame->has_inner || frame->compiled || !torch->encoder_forward)
+        return false;
+    forward = PyObject_GetAttr((PyObject *)Py_TYPE(module), torch->names[NAME_forward]);
+    is_encoder = forward && forward == torch->encoder_forward;
+    ext_swallow();
+    Py_XDECREF(forward);
+    return is_encoder;
+}
+
+/* post(module, args, kwargs, result) or post(module, args, result) */
+PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
+                        Py_ssize_t n_args)
+{
+    PyObject *kwargs = n_args > 3 ? args[2] : NULL;
+    struct visit visit;
+
+    if (n_args < 3 || !recorder_ready(recorder) ||
+        object_of(recorder, args[0], &visit.compiled) == NO_OBJECT ||
+        !find_call(&visit, recorder, args[0]))
+        Py_RETURN_NONE;
+    if (visit.frame.call != RUN_NONE)
+        see_results(&visit, args[0], args[1], kwargs, args[n_args - 1]);
+    end_call(&visit, is_fused(&visit.frame, args[0]) ? RUN_FUSED : 0);
+    Py_RETURN_NONE;
+}
+
+/* "ValueError: too few" of an exception, or of the one being handled. */
+static uint32_t error_text(struct trace *trace, PyObject *exception)
+{
+    PyObject *handled = NULL, *type, *text;
+    const char *name, *words;
+    char line[300];
+    int len;
+
+    if (!exception || exception == Py_None)
+        exception = handled = PyErr_GetHandledException();
+    if (!exception)
+        return 0;
+    type = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__");
+    text = PyObject_Str(exception);
+    name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
+    words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    ext_swallow();
+    len = snprintf(line, sizeof line, "%s: %s", name ? name : "?", words ? words : "?");
+    if (len >= (int)sizeof line)
+        len = sizeof line - 1;
+    Py_XDECREF(type);
+    Py_XDECREF(text);
+    Py_XDECREF(handled);
+    return trace_string(trace, line, (size_t)len);
+}
+
+/* Is it the exception by which checkpointing leaves a recomputation early? */
+static bool ends_recomputation(PyObject *exception)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__");
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    bool ends = text && strcmp(text, "_StopRecomputationError") == 0;
+
+    ext_swallow();
+    Py_XDECREF(name);
+    return ends;
+}
+
+PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
+                          Py_ssize_t n_args)
+{
+    struct visit visit;
+    uint32_t text;
+    bool early;
+
+    if (n_args < 1 || !recorder_ready(recorder) ||
+        object_of(recorder, args[0], &visit.compiled) == NO_OBJECT ||
+        !find_call(&visit, recorder, args[0]))
+        Py_RETURN_NONE;
+    early = n_args > 1 && ends_recomputation(args[1]);
+    text = early ? 0 : error_text(recorder->trace, n_args > 1 ? args[1] : NULL);
+    if (recorder->trace && visit.frame.call != RUN_NONE) {
+        if (text)
+            trace_error(recorder->trace, visit.frame.call, text);
+        if (recorder->grads)
+            grads_drop(recorder->grads, visit.stack->number);
+    }
+    end_call(&visit, early ? RUN_ABORTED : RUN_RAISED);
+    Py_RETURN_NONE;
+}
+
+void recorder_compiled(struct recorder *recorder, PyObject *module, bool compiled)
+{
+    struct stack *stack = frames_stack(recorder->frames);
+    uint32_t found = stack ? stack_find(stack, module) : 0;
+
+    if (found)
+        stack->frames[found - 1].compiled = compiled;
+}
+
+void recorder_unwind(struct recorder *recorder)
+{
+    for (uint32_t i = 0; i < frames_count(recorder->frames); i++) {
+        struct stack *stack = frames_at(recorder->frames, i);
+
+        for (uint32_t j = stack->n; j > 0; j--)
+            enter_inputs(recorder, stack, j - 1);
+        stack_cut(stack, 0);
+    }
+}

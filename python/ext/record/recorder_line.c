@@ -1,0 +1,214 @@
+/* Which line called a module: the first frame above the hook that is neither torch's
+ * nor ours. Frames are objects made on demand, so this costs more than anything else
+ * that is not measuring. So what was found out about a piece of code is remembered; the
+ * frames of torch between the hook and whoever called, which are the same for all
+ * calls, are passed over; and where none but torch's stand between two calls, one in
+ * the other, both have the same line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "ext/record/recorder_in.h"
+#include "ext/torch/torch.h"
+
+#define DEEPEST 64    /* frames looked at */
+#define CODES   65536 /* pieces of code remembered */
+
+struct recorder_line_code {
+    PyObject *object; /* held, so that its address stays its own */
+    bool skip;        /* torch's or ours */
+};
+
+struct code_lines {
+    struct arena arena;
+    struct map by_address; /* code object -> index in codes */
+    struct map by_place;   /* index and place in it -> string id */
+    struct recorder_line_code *codes;
+    uint32_t n, room;
+    PyObject *folder;    /* ours, with a "/"; or NULL */
+    PyObject *getframe;  /* sys._getframe; NULL: frames are not passed over */
+    PyObject *depth;     /* HOOK_DEPTH as an int */
+    PyObject *outermost; /* the code of torch's that stands so deep: it calls what calls
+                            what calls the hook */
+};
+
+#define HOOK_DEPTH 3
+
+static PyObject *our_folder(void)
+{
+    PyObject *module = torch_imported("torchoscope");
+    PyObject *file = module ? PyObject_GetAttrString(module, "__file__") : NULL;
+    const char *text = file ? PyUnicode_AsUTF8AndSize(file, NULL) : NULL;
+    const char *slash = text ? strrchr(text, '/') : NULL;
+    PyObject *folder =
+        slash ? PyUnicode_FromStringAndSize(text, slash + 1 - text) : NULL;
+
+    ext_swallow();
+    Py_XDECREF(file);
+    Py_XDECREF(module);
+    return folder;
+}
+
+/* torch 2: Module._wrapped_call_impl calls _call_impl, that a function of its own, and
+ * that the hook. */
+static void find_depth(struct code_lines *lines)
+{
+    PyObject *call =
+        PyObject_GetAttrString(torch_find()->module_type, "_wrapped_call_impl");
+
+    lines->outermost = call ? PyObject_GetAttrString(call, "__code__") : NULL;
+    lines->depth = PyLong_FromLong(HOOK_DEPTH);
+    ext_swallow();
+    if (lines->outermost && lines->depth)
+        lines->getframe = Py_XNewRef(PySys_GetObject("_getframe"));
+    Py_XDECREF(call);
+}
+
+struct code_lines *code_lines_new(void)
+{
+    struct code_lines *lines = calloc(1, sizeof *lines);
+
+    if (!lines)
+        return NULL;
+    arena_init(&lines->arena, 64u << 20);
+    map_init(&lines->by_address, &lines->arena);
+    map_init(&lines->by_place, &lines->arena);
+    lines->folder = our_folder();
+    if (torch_find())
+        find_depth(lines);
+    return lines;
+}
+
+void code_lines_free(struct code_lines *lines)
+{
+    if (!lines)
+        return;
+    for (uint32_t i = 0; i < lines->n; i++)
+        Py_DECREF(lines->codes[i].object);
+    Py_XDECREF(lines->folder);
+    Py_XDECREF(lines->getframe);
+    Py_XDECREF(lines->depth);
+    Py_XDECREF(lines->outermost);
+    arena_release(&lines->arena);
+    free(lines);
+}
+
+static bool stands_in(const char *file, PyObject *folder)
+{
+    Py_ssize_t len = 0;
+    const char *text = folder ? PyUnicode_AsUTF8AndSize(folder, &len) : NULL;
+
+    return text && strncmp(file, text, (size_t)len) == 0;
+}
+
+/* The file of a code object; good while that lives. NULL if there is none. */
+static const char *file_of(PyObject *code)
+{
+    PyObject *file = PyObject_GetAttr(code, torch_find()->names[NAME_co_filename]);
+    const char *text = file ? PyUnicode_AsUTF8AndSize(file, NULL) : NULL;
+
+    ext_swallow();
+    Py_XDECREF(file); /* the code holds it */
+    return text;
+}
+
+/* The index of a piece of code, or UINT32_MAX. */
+static uint32_t code_index(struct code_lines *lines, PyObject *code)
+{
+    uint32_t index;
+    const char *file;
+
+    if (map_find(&lines->by_address, (uintptr_t)code, &index))
+        return index;
+    file = file_of(code);
+    if (!file || lines->n == CODES ||
+        arena_room(&lines->arena, &lines->codes, lines->n, &lines->room,
+                   sizeof *lines->codes) < 0 ||
+        map_put(&lines->by_address, (uintptr_t)code, lines->n) < 0)
+        return UINT32_MAX;
+    lines->codes[lines->n] = (struct recorder_line_code){
+        .object = Py_NewRef(code),
+        .skip = stands_in(file, torch_find()->folder) ||
+                stands_in(file, lines->folder) || strncmp(file, "<frozen", 7) == 0};
+    return lines->n++;
+}
+
+static uint32_t line_of(struct code_lines *lines, struct trace *trace,
+                        PyFrameObject *frame, uint32_t index)
+{
+    int64_t at = torch_int((PyObject *)frame, NAME_f_lasti, 0);
+    uint64_t key = (uint64_t)index << 32 | (uint32_t)at;
+    const char *file, *slash;
+    char text[256];
+    uint32_t line;
+    int len;
+
+    if (map_find(&lines->by_place, key, &line))
+        return line;
+    file = file_of(lines->codes[index].object);
+    if (!file)
+        return 0;
+    slash = strrchr(file, '/');
+    len = snprintf(text, sizeof text, "%s:%d", slash ? slash + 1 : file,
+                   PyFrame_GetLineNumber(frame));
+    line = trace_string(trace, text,
+                        len < (int)sizeof text ? (size_t)len : sizeof text - 1);
+    map_put(&lines->by_place, key, line);
+    return line;
+}
+
+static PyObject *frame_back(PyObject *frame)
+{
+    return PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
+}
+
+/* The frame of torch that stands HOOK_DEPTH above the hook, a new reference; NULL: what
+ * stands there is something else. Those between are not made into objects. */
+static PyObject *outermost_frame(const struct code_lines *lines)
+{
+    PyObject *frame = NULL, *code = NULL;
+
+    if (lines->getframe)
+        frame = PyObject_CallFunctionObjArgs(lines->getframe, lines->depth, NULL);
+    if (frame)
+        code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+    ext_swallow();
+    if (frame && code != lines->outermost)
+        Py_CLEAR(frame);
+    Py_XDECREF(code);
+    return frame;
+}
+
+uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
+                         const struct recorder_frame *outer, const void **ret_caller)
+{
+    PyObject *caller = outermost_frame(lines);
+    PyObject *frame =
+        caller ? frame_back(caller) : Py_XNewRef((PyObject *)PyEval_GetFrame());
+    uint32_t line = 0;
+
+    *ret_caller = caller;
+    for (int i = 0; i < DEEPEST && frame && frame != Py_None; i++) {
+        PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+        uint32_t index = code_index(lines, code);
+        PyObject *back;
+
+        Py_XDECREF(code);
+        if (index != UINT32_MAX && !lines->codes[index].skip) {
+            line = line_of(lines, trace, (PyFrameObject *)frame, index);
+            break;
+        }
+        if (outer && outer->caller == frame) {
+            line = outer->line;
+            break;
+        }
+        back = frame_back(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    ext_swallow();
+    Py_XDECREF(frame);
+    Py_XDECREF(caller); /* the interpreter holds it while it runs */
+    return line;
+}

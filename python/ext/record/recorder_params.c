@@ -1,0 +1,47 @@
+/* Parameters and their gradients, as they are at one moment. They are measured each
+ * time: a fused optimizer writes parameters, and an all-reduce gradients, without
+ * raising their version, and perhaps only a few rows of them. */
+#include "ext/record/recorder_in.h"
+#include "ext/torch/torch.h"
+
+static void record_one(struct recorder *recorder, uint32_t number, PyObject *tensor,
+                       bool gradient)
+{
+    uint32_t value = recorder_value(recorder, tensor, RECORDER_WANTS_ANEW);
+
+    if (recorder->trace && value != RUN_NONE)
+        trace_param(recorder->trace, number, gradient, value);
+}
+
+static void record_gradient(struct recorder *recorder, uint32_t number,
+                            PyObject *parameter)
+{
+    PyObject *gradient = PyObject_GetAttr(parameter, torch_find()->names[NAME_grad]);
+
+    ext_swallow();
+    if (gradient && tensor_is(gradient))
+        record_one(recorder, number, gradient, true);
+    Py_XDECREF(gradient);
+}
+
+void recorder_params(struct recorder *recorder, bool parameters)
+{
+    const struct model *model = recorder->model;
+    PyObject *quiet = quiet_begin(torch_find(), false);
+
+    for (uint32_t i = 0; recorder->trace && i < model->n_tensors; i++) {
+        PyObject *tensor;
+
+        if (model->tensors[i].role != ROLE_PARAMETER)
+            continue;
+        tensor = live_tensor_of(recorder->live, i);
+        if (!tensor)
+            continue;
+        if (parameters)
+            record_one(recorder, i, tensor, false);
+        if (recorder->trace)
+            record_gradient(recorder, i, tensor);
+        Py_DECREF(tensor);
+    }
+    quiet_end(quiet);
+}

@@ -1,0 +1,370 @@
+/* A tensor becomes a value: measured once, kept if wanted, left to its device if only
+ * that can read it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/record/recorder_in.h"
+#include "ext/torch/torch.h"
+
+#include "measure/elements.h"
+
+#define ERRORS_MOST 100
+
+void recorder_failed(struct recorder *recorder)
+{
+    ext_swallow();
+    if (++recorder->errors != ERRORS_MOST)
+        return;
+    recorder->armed = false;
+    if (recorder->trace)
+        trace_gap(recorder->trace, RUN_GAP_ERROR, NO_OBJECT,
+                  "Recording ended early: its own hooks failed %d times.", ERRORS_MOST);
+}
+
+bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call)
+{
+    uint8_t *about = &recorder->about[object];
+
+    if (!(*about & RECORDER_KEEPS))
+        return false;
+    if (!(call & TRACE_LIGHT))
+        return true;
+    if (!(*about & RECORDER_TOLD_KEPT))
+        trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
+                  "of calls that are merged nothing is kept: it has more of them than "
+                  "calls= says");
+    *about |= RECORDER_TOLD_KEPT;
+    return false;
+}
+
+/* --- devices */
+
+static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to)
+{
+    unsigned long long value, n[5], min_at, max_at;
+    double min, max, mean, m2;
+    int sampled = 0;
+
+    if (!PyTuple_Check(row) ||
+        !PyArg_ParseTuple(row, "KKKKKKddddKK|p", &value, &n[0], &n[1], &n[2], &n[3],
+                          &n[4], &min, &max, &mean, &m2, &min_at, &max_at, &sampled))
+        return false;
+    stats_init(to, DTYPE_FLOAT32);
+    to->count = n[0];
+    to->nan = n[1];
+    to->pos_inf = n[2];
+    to->neg_inf = n[3];
+    to->zeros = n[4];
+    to->min = min;
+    to->max = max;
+    to->mean = mean;
+    to->m2 = m2;
+    to->min_at = min_at;
+    to->max_at = max_at;
+    to->sampled = sampled;
+    *ret_value = (uint32_t)value;
+    return true;
+}
+
+void recorder_flush(struct recorder *recorder)
+{
+    PyObject *rows;
+    Py_ssize_t n;
+
+    if (recorder->pending == 0 || !recorder->device)
+        return;
+    recorder->pending = 0;
+    rows = PyObject_CallMethodObjArgs(recorder->device,
+                                      torch_find()->names[NAME_finish], NULL);
+    n = rows ? PySequence_Size(rows) : -1;
+    if (n < 0)
+        recorder_failed(recorder);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *row = PySequence_GetItem(rows, i);
+        struct stats stats;
+        uint32_t value;
+
+        if (!row || !row_of(row, &value, &stats))
+            recorder_failed(recorder);
+        else if (recorder->trace)
+            trace_value_stats(recorder->trace, value, &stats);
+        Py_XDECREF(row);
+    }
+    if (recorder->trace)
+        trace_settle(recorder->trace);
+    Py_XDECREF(rows);
+}
+
+void recorder_mark(struct recorder *recorder, enum torch_attribute what, uint32_t call)
+{
+    PyObject *number, *serial, *answer = NULL;
+
+    if (!recorder->timed || !recorder->trace || call == RUN_NONE)
+        return;
+    number = PyLong_FromUnsignedLong(call);
+    serial = PyLong_FromUnsignedLongLong(trace_serial(recorder->trace, call));
+    if (number && serial)
+        answer = PyObject_CallMethodObjArgs(recorder->device, torch_find()->names[what],
+                                            number, serial, NULL);
+    if (!answer)
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+    Py_XDECREF(serial);
+    Py_XDECREF(number);
+}
+
+void recorder_rest(struct recorder *recorder)
+{
+    PyObject *answer;
+
+    if (!recorder->timed)
+        return;
+    answer = PyObject_CallMethodObjArgs(recorder->device,
+                                        torch_find()->names[NAME_rest], NULL);
+    if (!answer)
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+}
+
+static bool time_of(struct recorder *recorder, PyObject *row)
+{
+    unsigned long long call, serial, ns;
+    PyObject *bytes;
+    int64_t more = 0;
+
+    if (!PyTuple_Check(row) ||
+        !PyArg_ParseTuple(row, "KKKO", &call, &serial, &ns, &bytes))
+        return false;
+    if (bytes != Py_None)
+        more = PyLong_AsLongLong(bytes);
+    if (PyErr_Occurred())
+        return false;
+    if (recorder->trace)
+        trace_device_call(recorder->trace, (uint32_t)call, serial, ns,
+                          bytes != Py_None ? &more : NULL);
+    return true;
+}
+
+void recorder_times(struct recorder *recorder)
+{
+    PyObject *rows;
+    Py_ssize_t n;
+
+    if (!recorder->timed)
+        return;
+    rows = PyObject_CallMethodObjArgs(recorder->device, torch_find()->names[NAME_times],
+                                      NULL);
+    n = rows ? PySequence_Size(rows) : -1;
+    if (n < 0)
+        recorder_failed(recorder);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *row = PySequence_GetItem(rows, i);
+
+        if (!row || !time_of(recorder, row))
+            recorder_failed(recorder);
+        Py_XDECREF(row);
+    }
+    Py_XDECREF(rows);
+}
+
+static void leave_to_device(struct recorder *recorder, uint32_t value, PyObject *tensor)
+{
+    PyObject *number = PyLong_FromUnsignedLong(value), *answer = NULL;
+
+    if (number)
+        answer = PyObject_CallMethodObjArgs(
+            recorder->device, torch_find()->names[NAME_add], number, tensor, NULL);
+    if (answer)
+        recorder->pending++;
+    else
+        recorder_failed(recorder);
+    if (recorder->trace && !recorder->on_device)
+        trace_fact_text(recorder->trace, "times", "of the host only");
+    recorder->on_device = true;
+    Py_XDECREF(answer);
+    Py_XDECREF(number);
+}
+
+/* --- values */
+
+static uint32_t class_name(struct trace *trace, PyObject *tensor)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(tensor), "__name__");
+    Py_ssize_t len = 0;
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
+    uint32_t id = text ? trace_string(trace, text, (size_t)len) : 0;
+
+    ext_swallow();
+    Py_XDECREF(name);
+    return id;
+}
+
+static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
+                           const struct live_tensor *look)
+{
+    unsigned flags = 0;
+
+    if (look->flags & LIVE_GRAD)
+        flags |= RUN_REQUIRES_GRAD;
+    if (look->flags & LIVE_INFERENCE)
+        flags |= RUN_INFERENCE;
+    if (look->flags & LIVE_LEAF) {
+        flags |= RUN_LEAF;
+    }
+    if (live_tensor_number(recorder->live, tensor) != NO_OBJECT)
+        flags |= RUN_PARAMETER;
+    return (uint8_t)flags;
+}
+
+/* Enter a value of which the statistics are known, or why there are none. */
+static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
+                            const struct live_tensor *look, const struct stats *stats)
+{
+    struct trace *trace = recorder->trace;
+    bool strided = look->layout == LAYOUT_STRIDED, is_new = false;
+    struct run_value value = {
+        .dtype = look->dtype,
+        .rank = look->rank,
+        .layout = look->layout,
+        .device = trace_device(trace, look->device),
+        .stats = RUN_NONE,
+        .kept = RUN_NONE,
+        .storage = RUN_NONE,
+        .numel = look->numel,
+    };
+
+    if (strided && (look->flags & (LIVE_READABLE | LIVE_DEVICE | LIVE_NO_DATA)) &&
+        !(look->flags & LIVE_LOCAL))
+        value.storage = seen_storage(recorder->seen, tensor, &is_new);
+    value.flags = value_flags(recorder, tensor, look);
+    if (is_new)
+        value.flags |= RUN_NEW_STORAGE;
+    if (stats && stats->sampled)
+        value.flags |= RUN_SAMPLED;
+    if (!(look->flags & LIVE_EXACT))
+        value.class_name = class_name(trace, tensor);
+    if (!stats && look->why)
+        value.why = trace_string(trace, look->why, strlen(look->why));
+    dtype_size((enum dtype)look->dtype, look->numel, &value.bytes);
+    return trace_value(trace, &value, look->shape, strided ? look->strides : NULL,
+                       stats);
+}
+
+/* What only a device can read, copied here; a new reference, or NULL. */
+static PyObject *on_host(PyObject *tensor)
+{
+    PyObject *plain =
+        PyObject_CallMethodObjArgs(tensor, torch_find()->names[NAME_detach], NULL);
+    PyObject *host = plain ? PyObject_CallMethod(plain, "cpu", NULL) : NULL;
+
+    ext_swallow();
+    Py_XDECREF(plain);
+    return host;
+}
+
+static void keep_bytes(struct trace *trace, const struct live_tensor *look,
+                       uint32_t value)
+{
+    size_t size = elements_size((enum dtype)look->dtype, (size_t)look->numel);
+    void *copy;
+
+    if (!(look->flags & LIVE_READABLE)) {
+        trace_gap(trace, RUN_GAP_LIMIT, NO_OBJECT, "tensors like this are not kept: %s",
+                  look->why ? look->why : "they can not be read");
+    } else if (size == 0 || tensor_in_c_order(look)) {
+        trace_keep(trace, value, look->at, size);
+    } else {
+        copy = malloc(size);
+        if (copy && tensor_copy(look, copy, size))
+            trace_keep(trace, value, copy, size);
+        free(copy);
+    }
+}
+
+static void keep_value(struct recorder *recorder, PyObject *tensor,
+                       const struct live_tensor *look, uint32_t value)
+{
+    struct live_tensor here;
+    PyObject *host = NULL;
+
+    if (value == RUN_NONE || trace_is_kept(recorder->trace, value))
+        return;
+    if (look->flags & LIVE_DEVICE || recorder->force_device)
+        host = on_host(tensor);
+    if (host && tensor_look(host, &here))
+        look = &here;
+    if (recorder->trace)
+        keep_bytes(recorder->trace, look, value);
+    Py_XDECREF(host);
+}
+
+/* Numbers of values have another meaning once the trace dropped some. */
+static void follow_epoch(struct recorder *recorder)
+{
+    uint32_t epoch = trace_epoch(recorder->trace);
+
+    if (epoch == recorder->epoch)
+        return;
+    recorder->epoch = epoch;
+    seen_clear(recorder->seen);
+}
+
+/* Measure a tensor, unless its device does, and enter it; RUN_NONE if it could not be.
+ */
+static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
+                          struct live_tensor *look)
+{
+    bool measured = false, to_device;
+    struct stats stats;
+    uint32_t value;
+
+    to_device =
+        recorder->device && (recorder->force_device || look->flags & LIVE_DEVICE);
+    if (!to_device) {
+        /* Others may run here; the tensor is held by whoever called us. */
+        measured = tensor_stats(look, recorder->mode, &stats);
+        if (measured)
+            recorder->bytes +=
+                elements_size((enum dtype)look->dtype, (size_t)look->numel);
+        if (!recorder->trace)
+            return RUN_NONE;
+        follow_epoch(recorder);
+    }
+    value = enter_value(recorder, tensor, look, measured ? &stats : NULL);
+    if (value != RUN_NONE && to_device && (look->flags & (LIVE_READABLE | LIVE_DEVICE)))
+        leave_to_device(recorder, value, tensor);
+    return value;
+}
+
+struct recorder_measured recorder_measure(struct recorder *recorder, PyObject *tensor,
+                                          unsigned wants)
+{
+    struct recorder_measured to = {.value = RUN_NONE, .version = -1};
+    bool anew = wants & RECORDER_WANTS_ANEW;
+    struct live_tensor look;
+
+    if (!recorder->trace || !tensor_look(tensor, &look) || !recorder->trace)
+        return to;
+    follow_epoch(recorder);
+    to.version = look.version;
+    to.print = tensor_print(&look);
+    to.grad = look.flags & LIVE_GRAD;
+    to.inner_grad = look.flags & LIVE_INNER_GRAD;
+    if (!anew)
+        to.value = seen_find(recorder->seen, &look, to.print);
+    if (to.value == RUN_NONE) {
+        to.value = new_value(recorder, tensor, &look);
+        if (recorder->trace)
+            seen_add(recorder->seen, tensor, &look, to.print,
+                     anew ? RUN_NONE : to.value);
+    }
+    if (wants & RECORDER_WANTS_ELEMENTS && recorder->trace)
+        keep_value(recorder, tensor, &look, to.value);
+    return to;
+}
+
+uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants)
+{
+    return recorder_measure(recorder, tensor, wants).value;
+}

@@ -1,0 +1,351 @@
+/* Run: which questions there are about a recorded execution. */
+#include <math.h>
+#include <string.h>
+
+#include "ext/types/answers_in.h"
+
+#include "base/err.h"
+#include "export/export.h"
+#include "run/run_file.h"
+#include "session/session.h"
+
+struct run_object {
+    PyObject_HEAD struct run *run;
+};
+
+struct run *answers_of(PyObject *self)
+{
+    return ((struct run_object *)self)->run;
+}
+
+PyObject *answers_run(PyObject *run_type, struct run *run)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)run_type, Py_tp_alloc);
+    PyObject *self = alloc((PyTypeObject *)run_type, 0);
+
+    if (!self) {
+        run_free(run);
+        return NULL;
+    }
+    ((struct run_object *)self)->run = run;
+    return self;
+}
+
+static void run_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+    run_free(answers_of(self));
+    release(self);
+    Py_DECREF(type);
+}
+
+/* The place that a name means, as on the command line; an exception names the nearest.
+ */
+static uint32_t place_named(struct run *run, struct str name)
+{
+    uint32_t place = name.len == 0 ? 0 : place_find(run->model, name);
+    struct session *session;
+    struct err err = {0};
+
+    if (place != NO_PLACE)
+        return place;
+    session = session_on_run(run, &err);
+    if (!session || session_find(session, name, &place, &err) < 0) {
+        ext_raise(&err);
+        place = NO_PLACE;
+    }
+    session_close(session);
+    return place;
+}
+
+/* The place of the module that a name or a place's number stands for; NO_PLACE and an
+ * exception if there is none. */
+static uint32_t module_called(struct run *run, PyObject *name)
+{
+    const struct model *model = run->model;
+    uint32_t place = NO_PLACE;
+
+    if (PyUnicode_Check(name)) {
+        Py_ssize_t len;
+        const char *text = PyUnicode_AsUTF8AndSize(name, &len);
+
+        place = text ? place_named(run, str_span(text, (size_t)len)) : NO_PLACE;
+    } else if (PyLong_Check(name)) {
+        unsigned long number = PyLong_AsUnsignedLong(name);
+
+        if (!PyErr_Occurred() && number < model->n_places)
+            place = (uint32_t)number;
+    }
+    if (place != NO_PLACE && model->kind[place] <= PLACE_GROUP &&
+        model->object[place] != NO_OBJECT)
+        return place;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_KeyError, "%R is not a module", name);
+    return NO_PLACE;
+}
+
+/* calls(name=None, everywhere=False) */
+static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    struct run *run = answers_of(self);
+    bool all = n_args < 1 || args[0] == Py_None;
+    bool everywhere = n_args > 1 && PyObject_IsTrue(args[1]) == 1;
+    uint32_t place = all ? NO_PLACE : module_called(run, args[0]), n = run->n_calls;
+    uint32_t *calls = NULL;
+    struct arena arena;
+    struct dicts dicts;
+
+    if (!all && place == NO_PLACE)
+        return NULL;
+    arena_init(&arena, 0);
+    if (!all)
+        calls = run_calls_at(run, place, everywhere, &arena, &n);
+    if (!all && !calls) {
+        arena_release(&arena);
+        return PyErr_NoMemory();
+    }
+    dicts_begin(&dicts);
+    json_array(&dicts.json, NULL);
+    for (uint32_t i = 0; i < n && !dicts.failed; i++)
+        export_call(&dicts.json, run, all ? i : calls[i]);
+    json_array_end(&dicts.json);
+    arena_release(&arena);
+    return dicts_end(&dicts);
+}
+
+static PyObject *place_dict(struct run *run, uint32_t place)
+{
+    static const char *const kinds[] = {"module", "group", "tensor", "value"};
+    const struct model *model = run->model;
+    unsigned kind = model->kind[place];
+    PyObject *dict = PyDict_New();
+
+    if (!dict)
+        return NULL;
+    if (!dict_put(dict, "name", path_object(model, place)) ||
+        !dict_number(dict, "place", place) ||
+        !dict_put(dict, "parent",
+                  model->parent[place] == NO_PLACE
+                      ? Py_NewRef(Py_None)
+                      : PyLong_FromUnsignedLong(model->parent[place])) ||
+        !dict_text(dict, "kind", str_of(kinds[kind & 3])))
+        goto fail;
+    if (kind <= PLACE_GROUP &&
+        (!dict_text(dict, "class", place_class(model, place)) ||
+         (model->object[place] != NO_OBJECT &&
+          !dict_number(dict, "calls", run_count_calls_at(run, place)))))
+        goto fail;
+    if ((model->flags[place] & PLACE_AGAIN) &&
+        !dict_put(dict, "same_as",
+                  path_object(model, model->objects[model->object[place]].place)))
+        goto fail;
+    return dict;
+
+fail:
+    Py_DECREF(dict);
+    return NULL;
+}
+
+static PyObject *places(PyObject *self, PyObject *unused)
+{
+    struct run *run = answers_of(self);
+    PyObject *list = PyList_New(0);
+
+    (void)unused;
+    for (uint32_t i = 0; list && i < run->model->n_places; i++)
+        if (!list_add(list, place_dict(run, i)))
+            Py_CLEAR(list);
+    return list;
+}
+
+/* All of one kind, each written by its number. */
+static PyObject *list_parts(const struct run *run, uint32_t n,
+                            void (*write)(struct json *json, const struct run *run,
+                                          uint32_t i))
+{
+    struct dicts dicts;
+
+    dicts_begin(&dicts);
+    json_array(&dicts.json, NULL);
+    for (uint32_t i = 0; i < n && !dicts.failed; i++)
+        write(&dicts.json, run, i);
+    json_array_end(&dicts.json);
+    return dicts_end(&dicts);
+}
+
+static void export_real_gap(struct json *json, const struct run *run, uint32_t i)
+{
+    if (run_is_gap(&run->gaps[i]))
+        export_gap(json, run, i);
+}
+
+static PyObject *gaps(PyObject *self, PyObject *unused)
+{
+    const struct run *run = answers_of(self);
+
+    (void)unused;
+    return list_parts(run, run->n_gaps, export_real_gap);
+}
+
+static PyObject *params(PyObject *self, PyObject *unused)
+{
+    const struct run *run = answers_of(self);
+
+    (void)unused;
+    return list_parts(run, run->n_params, export_param);
+}
+
+static PyObject *facts(PyObject *self, PyObject *unused)
+{
+    struct dicts dicts;
+
+    (void)unused;
+    dicts_begin(&dicts);
+    export_facts(&dicts.json, answers_of(self));
+    return dicts_end(&dicts);
+}
+
+/* merged(name=None) */
+static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    struct run *run = answers_of(self);
+    bool all = n_args < 1 || args[0] == Py_None;
+    uint32_t place = all ? NO_PLACE : module_called(run, args[0]);
+    uint32_t object = place == NO_PLACE ? NO_OBJECT : run->model->object[place];
+    struct dicts dicts;
+
+    if (!all && place == NO_PLACE)
+        return NULL;
+    dicts_begin(&dicts);
+    json_array(&dicts.json, NULL);
+    for (uint32_t i = 0; i < run->n_merged && !dicts.failed; i++)
+        if (all || run->merged[i].object == object)
+            export_merged(&dicts.json, run, i);
+    json_array_end(&dicts.json);
+    return dicts_end(&dicts);
+}
+
+static PyObject *kept_bytes(struct run *run, const struct run_value *value)
+{
+    const struct run_kept *kept = &run->kept[value->kept];
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)kept->bytes);
+    PyObject *shape = dims_object(run->dims + value->shape, value->rank), *answer;
+    struct err err = {0};
+
+    if (bytes && run_kept_bytes(run, value->kept, 0, PyBytes_AsString(bytes),
+                                (size_t)kept->bytes, &err) < 0) {
+        Py_CLEAR(bytes);
+        ext_raise(&err);
+    }
+    answer = bytes && shape ? Py_BuildValue("(OsO)", bytes,
+                                            dtype_name((enum dtype)value->dtype), shape)
+                            : NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(shape);
+    return answer;
+}
+
+/* kept(name, call=0, kind="out", path=None) */
+static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char words[][8] = {"name", "call", "kind", "path"};
+    char *names[] = {words[0], words[1], words[2], words[3], NULL};
+    struct run *run = answers_of(self);
+    const char *kind = "out", *path = NULL;
+    unsigned int number = 0;
+    PyObject *name;
+    uint32_t place, call;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Isz:kept", names, &name, &number,
+                                     &kind, &path))
+        return NULL;
+    place = module_called(run, name);
+    if (place == NO_PLACE)
+        return NULL;
+    call = run_first_call(run, run->model->object[place]);
+    while (call != RUN_NONE && run->calls[call].number != number)
+        call = run_next_call(run, call);
+    for (uint32_t i = 0; call != RUN_NONE && i < run->calls[call].n_ios; i++) {
+        const struct run_io *io = &run->ios[run->calls[call].ios + i];
+
+        if (strcmp(run_io_name((enum run_io_kind)io->kind), kind) == 0 &&
+            (!path || str_is(run_string(run, io->path), path)) &&
+            io->value != RUN_NONE && run->values[io->value].kept != RUN_NONE)
+            return kept_bytes(run, &run->values[io->value]);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_cost(PyObject *self, void *unused)
+{
+    const struct run *run = answers_of(self);
+    double share = run_cost_share(run);
+
+    (void)unused;
+    return Py_BuildValue("{sKsKsKsKsN}", "wall_ns", (unsigned long long)run->wall_ns,
+                         "passes_ns", (unsigned long long)run_passes_ns(run), "own_ns",
+                         (unsigned long long)run->own_ns, "hooks_ns",
+                         (unsigned long long)run->hooks_ns, "share",
+                         isnan(share) ? Py_NewRef(Py_None) : PyFloat_FromDouble(share));
+}
+
+/* ended(own_ns, wall_ns): what leaving took, and all from beginning to end. */
+static PyObject *ended(PyObject *self, PyObject *args)
+{
+    unsigned long long own, wall;
+
+    if (!PyArg_ParseTuple(args, "KK:ended", &own, &wall))
+        return NULL;
+    answers_of(self)->own_ns += own;
+    answers_of(self)->wall_ns = wall;
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_n_calls(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(answers_of(self)->n_calls);
+}
+
+static PyMethodDef methods[] = {
+    {"calls", FAST(calls), "calls(name=None, everywhere=False): all, or those of one"},
+    {"places", places, METH_NOARGS, "The tree of the model."},
+    {"gaps", gaps, METH_NOARGS, "What could not be seen."},
+    {"params", params, METH_NOARGS, "Parameters and gradients, step by step."},
+    {"facts", facts, METH_NOARGS, "What is worth telling of the run."},
+    {"merged", FAST(merged), "merged(name=None): calls beyond those kept, together"},
+    {"kept", (PyCFunction)(void (*)(void))kept, METH_VARARGS | METH_KEYWORDS,
+     "kept(name, call=0, kind='out', path=None): (bytes, dtype, shape) or None"},
+    {"ended", ended, METH_VARARGS, "ended(own_ns, wall_ns): the recorder tells"},
+    {"text", KEYWORDS(answers_text), "text(**wanted): the tree, as views.h says"},
+    {"rows", KEYWORDS(answers_rows), "rows(**wanted): its rows"},
+    {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
+    {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
+    {"save", answers_save, METH_O, "save(path): as a .scope file"},
+    {"keep_code", answers_keep_code, METH_VARARGS,
+     "keep_code(class, file, line, text): the source of a class"},
+    {"json", answers_json, METH_VARARGS, "json(kind): a document as text"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"cost", get_cost, NULL, "wall_ns, passes_ns, own_ns, hooks_ns, share", NULL},
+    {"n_calls", get_n_calls, NULL, "calls that are listed", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, run_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getters},
+    {0, NULL},
+};
+
+PyType_Spec run_spec = {
+    .name = "torchoscope._core.Run",
+    .basicsize = sizeof(struct run_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};

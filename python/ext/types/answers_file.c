@@ -1,0 +1,117 @@
+/* Runs saved and opened, and their views. */
+#include "ext/types/answers_in.h"
+
+#include "base/err.h"
+#include "ext/long_work.h"
+#include "ext/types/views.h"
+#include "run/run_file.h"
+
+PyObject *answers_save(PyObject *self, PyObject *path)
+{
+    struct err err = {0};
+    PyObject *bytes;
+    int failed;
+
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    failed = run_file_write(answers_of(self), PyBytes_AsString(bytes), NULL, &err);
+    Py_DECREF(bytes);
+    if (failed)
+        return ext_raise(&err);
+    Py_RETURN_NONE;
+}
+
+/* keep_code(class, file, line, text): for as long as somebody knows it. */
+PyObject *answers_keep_code(PyObject *self, PyObject *args)
+{
+    struct model *model = answers_of(self)->model;
+    const char *name, *file, *text;
+    Py_ssize_t file_len, text_len;
+    unsigned int line;
+    uint32_t source, from;
+
+    if (!PyArg_ParseTuple(args, "ss#Is#", &name, &file, &file_len, &line, &text,
+                          &text_len))
+        return NULL;
+    for (uint32_t i = 0; i < model->n_classes; i++) {
+        if (model->classes[i].source ||
+            !str_is(model_string(model, model->classes[i].name), name))
+            continue;
+        source = intern_add(&model->strings, str_span(text, (size_t)text_len));
+        from = intern_add(&model->strings, str_span(file, (size_t)file_len));
+        if (source == INTERN_NONE || from == INTERN_NONE)
+            return PyErr_NoMemory();
+        model->classes[i].source = source;
+        model->classes[i].file = from;
+        model->classes[i].line = line;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *answers_is_run(PyObject *module, PyObject *path)
+{
+    PyObject *bytes;
+    bool is;
+
+    (void)module;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    is = run_file_is(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    return PyBool_FromLong(is);
+}
+
+static void *read_run(const char *path, struct work *work, struct err *err)
+{
+    return run_file_read(path, work, err);
+}
+
+static void free_run(void *run)
+{
+    run_free(run);
+}
+
+PyObject *answers_open(PyObject *module, PyObject *path)
+{
+    struct run *run = long_work_open(path, read_run, free_run);
+
+    return run ? answers_run(ext_state(module)->run_type, run) : NULL;
+}
+
+/* A view of the run's session, made for it. */
+static PyObject *view(PyObject *self, PyObject *args, PyObject *kwargs,
+                      PyObject *(*make)(struct session *session, PyObject *args,
+                                        PyObject *kwargs))
+{
+    struct err err = {0};
+    struct session *session = session_on_run(answers_of(self), &err);
+    PyObject *answer = session ? make(session, args, kwargs) : ext_raise(&err);
+
+    session_close(session);
+    return answer;
+}
+
+PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_text);
+}
+
+PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_rows);
+}
+
+PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_export);
+}
+
+PyObject *answers_json(PyObject *self, PyObject *args)
+{
+    return view(self, args, NULL, views_json);
+}
+
+PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_write);
+}

@@ -1,0 +1,343 @@
+#include "ext/types/explore.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "ext/interrupts.h"
+#include "ext/types/answers.h"
+#include "ext/types/model_in.h"
+#include "ext/types/views.h"
+#include "rows/rows.h"
+#include "session/pair.h"
+#include "tui/tui.h"
+
+/* A run's model, whose source was exchanged for that of a live one. */
+struct lent {
+    struct model *model;
+    struct source *own, *live;
+};
+
+/* One exploration. */
+struct exploration {
+    struct ext_state *state;
+    PyThreadState *thread; /* while a key is awaited; else NULL */
+    PyObject *record;      /* borrowed; NULL: nothing can be run */
+    PyObject *held;        /* a list: all that is explored lives until the end */
+    struct arena arena;
+    struct lent *lent;
+    uint32_t n_lent, lent_room;
+};
+
+/* ---- a run, and the live model that it is one of ---- */
+
+/* Is it the same model still, so that the numbers of one are those of the other? */
+static bool is_alike(const struct model *a, const struct model *b)
+{
+    if (a->n_places != b->n_places || a->n_objects != b->n_objects ||
+        a->n_tensors != b->n_tensors || a->n_storages != b->n_storages ||
+        a->n_classes != b->n_classes)
+        return false;
+    for (uint32_t i = 0; i < a->n_places; i++)
+        if (a->kind[i] != b->kind[i] || a->parent[i] != b->parent[i] ||
+            (a->kind[i] != PLACE_VALUE && a->object[i] != b->object[i]) ||
+            !str_eq(place_name(a, i), place_name(b, i)))
+            return false;
+    for (uint32_t i = 0; i < a->n_classes; i++)
+        if (!str_eq(model_string(a, a->classes[i].name),
+                    model_string(b, b->classes[i].name)))
+            return false;
+    for (uint32_t i = 0; i < a->n_tensors; i++)
+        if (a->tensors[i].numel != b->tensors[i].numel ||
+            a->tensors[i].dtype != b->tensors[i].dtype ||
+            a->tensors[i].storage != b->tensors[i].storage)
+            return false;
+    return true;
+}
+
+/* Let the live model answer for the run's, which only has what was recorded. */
+static void lend(struct exploration *self, struct model *to, const struct model *live)
+{
+    if (!is_alike(to, live) || arena_room(&self->arena, &self->lent, self->n_lent,
+                                          &self->lent_room, sizeof *self->lent) < 0)
+        return;
+    self->lent[self->n_lent++] = (struct lent){to, to->source, live->source};
+    to->source = live->source;
+}
+
+/* A session of a Model or a Run, which stay with Python; NULL: an exception is set. */
+static struct session *session_for(struct exploration *self, PyObject *thing,
+                                   PyObject *live)
+{
+    struct session *session;
+    struct err err = {0};
+
+    if (PyList_Append(self->held, thing) < 0 || PyList_Append(self->held, live) < 0)
+        return NULL;
+    if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->model_type)) {
+        session = session_on(model_of(thing)->session->model, &err);
+    } else if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->run_type)) {
+        if (live != Py_None)
+            lend(self, answers_of(thing)->model, model_of(live)->session->model);
+        session = session_on_run(answers_of(thing), &err);
+    } else {
+        PyErr_Format(PyExc_TypeError, "%R is no model and no run", thing);
+        return NULL;
+    }
+    if (!session)
+        ext_raise(&err);
+    return session;
+}
+
+/* Sources go back to where they belong, and what attributes led to is let go. An
+ * exception that is set stays. */
+static void let_go(struct exploration *self)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    while (self->n_lent > 0) {
+        struct lent *lent = &self->lent[--self->n_lent];
+
+        lent->model->source = lent->own;
+        source_forget(lent->live);
+    }
+    for (Py_ssize_t i = 0; self->held && i < PyList_Size(self->held); i++) {
+        PyObject *thing = PyList_GetItem(self->held, i);
+
+        if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->model_type))
+            source_forget(model_of(thing)->session->model->source);
+    }
+    Py_CLEAR(self->held);
+    arena_release(&self->arena);
+    PyErr_Restore(type, value, trace);
+}
+
+/* ---- what the explorer calls ---- */
+
+static void wait_begin(void *user)
+{
+    struct exploration *self = user;
+
+    self->thread = PyEval_SaveThread();
+}
+
+static void wait_end(void *user)
+{
+    struct exploration *self = user;
+
+    PyEval_RestoreThread(self->thread);
+    self->thread = NULL;
+}
+
+/* Signals of the user's program are handled while it waits here; what a handler raises
+ * ends the explorer. */
+static bool stop(void *user)
+{
+    (void)user;
+    return PyErr_Occurred() || PyErr_CheckSignals() < 0;
+}
+
+/* The exception that is set, as an err. */
+static void take_exception(struct err *err)
+{
+    PyObject *type = NULL, *value = NULL, *trace = NULL, *text = NULL, *name = NULL;
+    const char *said, *called;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (value)
+        text = PyObject_Str(value);
+    PyErr_Clear();
+    if (type)
+        name = PyType_GetName((PyTypeObject *)type);
+    said = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    called = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    PyErr_Clear();
+    err_set(err, ERR_PYTHON, "%s: %s", called ? called : "Exception", said ? said : "");
+    Py_XDECREF(text);
+    Py_XDECREF(name);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
+static struct session *record(void *user, struct err *err)
+{
+    struct exploration *self = user;
+    struct session *session = NULL;
+    PyObject *answer, *run, *live;
+    struct interrupts interrupts;
+
+    interrupts_begin(&interrupts);
+    answer = PyObject_CallNoArgs(self->record);
+    interrupts_end(&interrupts);
+    if (answer && PyArg_ParseTuple(answer, "OO", &run, &live))
+        session = session_for(self, run, live);
+    Py_XDECREF(answer);
+    if (!session)
+        take_exception(err);
+    return session;
+}
+
+/* ---- running it ---- */
+
+static atomic_flag running = ATOMIC_FLAG_INIT;
+
+/* What explore() was given. */
+struct words {
+    PyObject *thing, *live, *record, *beside; /* borrowed */
+    int structure;                            /* a boolean */
+    unsigned columns, rows;                   /* 0: on the terminal; else one screen */
+    struct tolerance tolerance;
+};
+
+/* Two sessions side by side; NULL: an exception is set. */
+static struct pair *compare(struct session *left, struct session *right,
+                            const struct words *words)
+{
+    struct diff_wanted wanted = {.values =
+                                     !words->structure && !left->run && !right->run,
+                                 .tolerance = words->tolerance};
+    bool locked = wanted.values && (views_lock(left) == LONG_WORK_LOCKED ||
+                                    views_lock(right) == LONG_WORK_LOCKED);
+    struct long_work long_work;
+    struct err err = {0};
+    struct pair *pair;
+
+    long_work_begin(&long_work, locked ? LONG_WORK_LOCKED : LONG_WORK_TURNS);
+    pair = pair_on(left, right, &wanted, &long_work.work, &err);
+    if (long_work_end(&long_work)) {
+        if (!pair)
+            ext_raise(&err);
+        return pair;
+    }
+    pair_close(pair);
+    return NULL;
+}
+
+/* One screen of so many cells, as text. */
+static PyObject *print(const struct tui_wanted *wanted, const struct words *words)
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    PyObject *answer = NULL;
+    struct out out;
+
+    out_init_buf(&out, &text);
+    if (tui_print(wanted, words->columns, words->rows, &out, &err) < 0)
+        ext_raise(&err);
+    else if (out_release(&out) == 0 && !PyErr_Occurred())
+        answer = PyUnicode_DecodeUTF8(buf_cstr(&text), (Py_ssize_t)text.len, "replace");
+    buf_release(&text);
+    return answer;
+}
+
+static PyObject *show(struct tui_wanted *wanted, const struct words *words)
+{
+    struct err err = {0};
+    int status;
+
+    if (words->columns)
+        return print(wanted, words);
+    interrupts_of_python(true);
+    status = tui_run(wanted, &err);
+    interrupts_of_python(false);
+    if (PyErr_Occurred() || PyErr_CheckSignals() < 0)
+        return NULL;
+    if (status == 0)
+        Py_RETURN_TRUE;
+    if (err.code == ERR_UNSUPPORTED)
+        Py_RETURN_FALSE;
+    return ext_raise(&err);
+}
+
+static PyObject *run_explorer(struct exploration *self, const struct words *words,
+                              struct tui_wanted *wanted)
+{
+    struct session *left = session_for(self, words->thing, words->live), *right = NULL;
+    PyObject *answer = NULL;
+
+    if (!left)
+        return NULL;
+    if (words->beside == Py_None) {
+        wanted->session = left;
+        answer = show(wanted, words);
+    } else {
+        right = session_for(self, words->beside, Py_None);
+        wanted->pair = right ? compare(left, right, words) : NULL;
+        if (wanted->pair)
+            answer = show(wanted, words);
+        pair_close(wanted->pair);
+    }
+    session_close(right);
+    session_close(left);
+    return answer;
+}
+
+/* The words of Python's explore() into what is wanted. */
+static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *wanted,
+                       struct words *words)
+{
+    static const char *const names[] = {
+        "thing", "live",       "record",   "at",      "open",      "depth",
+        "flat",  "labels",     "sort",     "filter",  "panel",     "view",
+        "slice", "call",       "theme",    "colour",  "reverse",   "zoom",
+        "ascii", "plain",      "no_mouse", "beside",  "structure", "rtol",
+        "atol",  "hide_equal", "log",      "expand",  "mark",      "left",
+        "hist",  "layout",     "size",     "columns", "rows",      NULL};
+    struct link *link = &wanted->link;
+    int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0, hide_equal = 0;
+    int log = 0, expand = 0, mark = 0, left = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddpppppzzzII",
+            (char **)(uintptr_t)names, &words->thing, &words->live, &words->record,
+            &link->at, &link->open, &link->depth, &link->flat, &link->labels,
+            &link->sort, &link->filter, &link->panel, &link->view, &link->slice,
+            &link->call, &wanted->look.theme, &wanted->look.colour, &reverse, &zoom,
+            &ascii, &plain, &no_mouse, &words->beside, &words->structure,
+            &words->tolerance.relative, &words->tolerance.absolute, &hide_equal, &log,
+            &expand, &mark, &left, &link->hist, &link->layout, &link->size,
+            &words->columns, &words->rows))
+        return false;
+    link->reverse = reverse;
+    link->zoom = zoom;
+    link->hide_equal = hide_equal;
+    link->log = log;
+    link->expand = expand;
+    link->mark = mark;
+    link->left = left;
+    wanted->look.ascii = ascii;
+    wanted->look.plain = plain;
+    wanted->look.no_mouse = no_mouse;
+    return true;
+}
+
+PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    struct exploration self = {.state = ext_state(module)};
+    struct tui_wanted wanted = {.link = LINK_INIT,
+                                .wait_begin = wait_begin,
+                                .wait_end = wait_end,
+                                .stop = stop,
+                                .user = &self};
+    struct words words = {.live = Py_None, .record = Py_None, .beside = Py_None};
+    PyObject *answer;
+
+    if (!take_words(args, kwargs, &wanted, &words))
+        return NULL;
+    if (words.live != Py_None &&
+        !PyObject_TypeCheck(words.live, (PyTypeObject *)self.state->model_type))
+        return PyErr_Format(PyExc_TypeError, "%R is no model", words.live);
+    /* From a property or a signal's handler: there is one terminal. */
+    if (atomic_flag_test_and_set(&running))
+        Py_RETURN_FALSE;
+    self.record = words.record == Py_None ? NULL : words.record;
+    wanted.record = self.record ? record : NULL;
+    arena_init(&self.arena, 0);
+    self.held = PyList_New(0);
+    answer = self.held ? run_explorer(&self, &words, &wanted) : NULL;
+    let_go(&self);
+    atomic_flag_clear(&running);
+    return answer;
+}

@@ -1,0 +1,160 @@
+#include "ext/types/pairs.h"
+
+#include "compare/diff_text.h"
+#include "export/export.h"
+#include "ext/types/answers_in.h"
+#include "ext/types/model_in.h"
+#include "session/pair.h"
+
+struct question {
+    PyObject *sides[2];          /* borrowed */
+    struct session *sessions[2]; /* of a Model: its own; of a Run: made for this */
+    bool made[2];
+    struct diff_wanted wanted;
+    unsigned width;
+    int all, ascii, colour; /* truths */
+};
+
+static bool find_session(struct question *question, PyObject *module, int side)
+{
+    const struct ext_state *state = ext_state(module);
+    PyObject *object = question->sides[side];
+    struct err err = {0};
+
+    if (PyObject_TypeCheck(object, (PyTypeObject *)state->model_type)) {
+        question->sessions[side] = model_of(object)->session;
+    } else if (PyObject_TypeCheck(object, (PyTypeObject *)state->run_type)) {
+        question->sessions[side] = session_on_run(answers_of(object), &err);
+        question->made[side] = true;
+        question->wanted.values = false;
+        if (!question->sessions[side])
+            ext_raise(&err);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "diff() takes Models and Runs");
+    }
+    return question->sessions[side] != NULL;
+}
+
+/* ---- the answer ---- */
+
+static int write_text(struct buf *to, const struct pair *pair,
+                      const struct question *question, struct err *err)
+{
+    struct diff_text what = {.diff = &pair->diff,
+                             .width = question->width,
+                             .ascii = question->ascii,
+                             .colour = question->colour,
+                             .all = question->all};
+    struct out out;
+    int status;
+
+    out_init_buf(&out, to);
+    status = diff_text_write(&out, &what, err);
+    out_release(&out);
+    return status;
+}
+
+static int write_json(struct buf *to, const struct pair *pair,
+                      const struct question *question, struct err *err)
+{
+    struct json json;
+    struct out out;
+    int status;
+
+    out_init_buf(&out, to);
+    json_init_text(&json, &out);
+    status =
+        export_diff_json(&json, pair, &question->wanted.tolerance, question->all, err);
+    out_release(&out);
+    return status;
+}
+
+static int write_markdown(struct buf *to, const struct pair *pair,
+                          const struct question *question, struct err *err)
+{
+    return diff_markdown(to, &pair->diff, question->all, err);
+}
+
+static int write_python(struct buf *to, const struct pair *pair,
+                        const struct question *question, struct err *err)
+{
+    (void)question;
+    return diff_python(to, &pair->diff, err);
+}
+
+static bool put_text(PyObject *dict, const char *key, const struct pair *pair,
+                     const struct question *question,
+                     int (*write)(struct buf *to, const struct pair *pair,
+                                  const struct question *question, struct err *err))
+{
+    struct buf text = BUF_INIT;
+    struct err err = {0};
+    bool good = write(&text, pair, question, &err) == 0;
+
+    if (!good)
+        ext_raise(&err);
+    else if (text.bad)
+        good = PyErr_NoMemory() != NULL;
+    good = good && dict_text(dict, key, buf_span(&text));
+    buf_release(&text);
+    return good;
+}
+
+static PyObject *answer_of(const struct pair *pair, const struct question *question)
+{
+    PyObject *dict = PyDict_New();
+
+    if (dict && dict_put(dict, "equal", PyBool_FromLong(diff_equal(&pair->diff))) &&
+        put_text(dict, "text", pair, question, write_text) &&
+        put_text(dict, "json", pair, question, write_json) &&
+        put_text(dict, "markdown", pair, question, write_markdown) &&
+        put_text(dict, "python", pair, question, write_python))
+        return dict;
+    Py_XDECREF(dict);
+    return NULL;
+}
+
+/* ---- the question ---- */
+
+static PyObject *compare(const struct question *question)
+{
+    struct session *left = question->sessions[0], *right = question->sessions[1];
+    bool locked = question->wanted.values && (views_lock(left) == LONG_WORK_LOCKED ||
+                                              views_lock(right) == LONG_WORK_LOCKED);
+    struct long_work long_work;
+    PyObject *answer = NULL;
+    struct err err = {0};
+    struct pair *pair;
+
+    long_work_begin(&long_work, locked ? LONG_WORK_LOCKED : LONG_WORK_TURNS);
+    pair = pair_on(left, right, &question->wanted, &long_work.work, &err);
+    if (long_work_end(&long_work))
+        answer = pair ? answer_of(pair, question) : ext_raise(&err);
+    pair_close(pair);
+    return answer;
+}
+
+PyObject *pairs_diff(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"left", "right", "structure", "rtol",   "atol",
+                                        "all",  "width", "ascii",     "colour", NULL};
+    struct question question = {0};
+    struct tolerance *tolerance = &question.wanted.tolerance;
+    PyObject *answer = NULL;
+    int structure = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "OO|$pddpIpp", (char **)(uintptr_t)names, &question.sides[0],
+            &question.sides[1], &structure, &tolerance->relative, &tolerance->absolute,
+            &question.all, &question.width, &question.ascii, &question.colour))
+        return NULL;
+    if (!(tolerance->relative >= 0 && tolerance->absolute >= 0))
+        return PyErr_Format(PyExc_ValueError, "rtol and atol are numbers from 0 on");
+    question.wanted.values = !structure;
+    if (find_session(&question, module, 0) && find_session(&question, module, 1))
+        answer = compare(&question);
+    for (int side = 0; side < 2; side++)
+        if (question.made[side])
+            session_close(question.sessions[side]);
+    return answer;
+}

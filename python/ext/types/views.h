@@ -1,0 +1,36 @@
+/* views.h - what the program prints and exports, for Python: the same for live models,
+ * files and recordings. Methods of _core.Model and _core.Run:
+ *   text(**wanted)          the tree as text
+ *   rows(**wanted)          its rows: a list of dicts, name and the columns as texts
+ *   export(form, **wanted)  a form of export/exporters.h, as a str
+ *   write(path, **wanted)   the same to a file, whole or not at all; its name tells the
+ *                           form
+ *   json(kind)              a document of docs/json.md as a str: "tree", "info", "run"
+ * wanted: columns, depth, top, sort, reverse, filter, flat, all, expand, width, ascii,
+ * form (of a file that does not tell it by its name), colour, closing, totals (a
+ * summary), for pages title and theme, for notebooks place (a tensor, to be shown
+ * alone). */
+#ifndef EXT_TYPES_VIEWS_H
+#define EXT_TYPES_VIEWS_H
+
+#include "ext/ext.h"
+#include "ext/long_work.h"
+
+#include "session/session.h"
+
+/* May other threads run while a session is read? */
+static inline enum long_work_lock views_lock(const struct session *session)
+{
+    const struct source *source = session->model->source;
+
+    return source && !source->any_thread ? LONG_WORK_LOCKED : LONG_WORK_TURNS;
+}
+
+/* New references, or NULL and an exception. */
+PyObject *views_text(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_write(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs);
+
+#endif

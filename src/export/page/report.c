@@ -1,0 +1,512 @@
+#include <string.h>
+
+#include "base/base.h"
+#include "base/sha256.h"
+#include "export/page/report_in.h"
+#include "export/page/report_text.h"
+#include "export/page/tokens.h"
+#include "facts/run_text.h"
+#include "facts/summary.h"
+#include "study/activity.h"
+#include "text/escape.h"
+#include "text/number.h"
+
+#define MOST_SHARES 5   /* parts of a bar; the last one is all the rest */
+#define DOMINATES   0.7 /* of the whole: the bar shows what is inside instead */
+
+static const char logo[] =
+    "<svg width=\"18\" height=\"18\" viewBox=\"0 0 16 16\" aria-hidden=\"true\">"
+    "<circle cx=\"8\" cy=\"8\" r=\"7\" fill=\"none\" stroke=\"var(--accent)\" "
+    "stroke-width=\"1.75\"/>"
+    "<path d=\"M3.2 10.6C5.6 10.6 6 4.6 8 4.6S10.4 10.6 12.8 10.6\" fill=\"none\" "
+    "stroke=\"var(--text)\" stroke-width=\"1.5\" stroke-linecap=\"round\"/></svg>";
+
+void report_html(struct out *out, struct str text)
+{
+    struct buf html = BUF_INIT;
+
+    escape_html(&html, text);
+    out_str(out, buf_span(&html));
+    buf_release(&html);
+}
+
+void report_minus(struct buf *to, size_t from)
+{
+    struct buf drawn = BUF_INIT;
+
+    if (to->len == from || !memchr(to->at + from, '-', to->len - from))
+        return;
+    for (size_t i = from; i < to->len; i++)
+        if (to->at[i] == '-')
+            buf_text(&drawn, "−");
+        else
+            buf_char(&drawn, to->at[i]);
+    to->len = from;
+    buf_str(to, buf_span(&drawn));
+    buf_release(&drawn);
+}
+
+/* What is in `spare`, as HTML. */
+static void put_spare(struct report *r)
+{
+    report_html(r->out, buf_span(&r->spare));
+    buf_clear(&r->spare);
+}
+
+/* --- Head and title */
+
+/* The hash by which a Content-Security-Policy lets our script run, and no other. */
+static void write_hash(struct out *out)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct sha256 sha;
+    char hex[65];
+    uint8_t bytes[33] = {0};
+
+    sha256_init(&sha);
+    sha256_add(&sha, report_js, strlen(report_js));
+    sha256_hex(&sha, hex);
+    for (size_t i = 0; i < 64; i++)
+        bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 |
+                                 (hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10));
+    for (size_t i = 0; i < 33; i += 3) {
+        uint32_t three =
+            (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
+
+        out_char(out, digits[three >> 18 & 63]);
+        out_char(out, digits[three >> 12 & 63]);
+        out_char(out, digits[three >> 6 & 63]);
+        out_char(out, i + 3 > 32 ? '=' : digits[three & 63]);
+    }
+}
+
+/* What the page is called: as asked for; the model's own name; its class; its file. */
+static void add_title(struct report *r)
+{
+    struct str name = class_short(place_class(r->model, 0));
+
+    if (r->wanted->title && *r->wanted->title)
+        escape_terminal(&r->spare, str_of(r->wanted->title));
+    else if (r->run && r->run->name && *r->run->name)
+        escape_terminal(&r->spare, str_of(r->run->name));
+    else if (r->model->kind[0] == PLACE_MODULE && name.len > 0 && !r->model->n_files)
+        escape_terminal(&r->spare, name);
+    else
+        escape_terminal(&r->spare, r->show.file_name);
+}
+
+static void write_head(struct report *r)
+{
+    struct out *out = r->out;
+    const char *theme = r->wanted->theme;
+
+    out_text(out, "<!doctype html>\n<html lang=\"en\"");
+    if (theme && (strcmp(theme, "light") == 0 || strcmp(theme, "dark") == 0))
+        out_printf(out, " data-theme=\"%s\"", theme);
+    out_text(out, "><head><meta charset=\"utf-8\">"
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                  "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
+    write_hash(out);
+    out_text(out, "'; base-uri 'none'; form-action 'none'\">"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+    add_title(r);
+    put_spare(r);
+    out_text(out, ", torchoscope report</title>\n<style>\n");
+    tokens_css(out);
+    out_text(out, report_css);
+    out_text(out, "</style>\n<script>");
+    out_text(out, report_js);
+    out_text(out, "</script></head>\n");
+}
+
+/* ", torch 2.13.0" */
+static void add_fact(struct report *r, const char *name, const char *key)
+{
+    struct str text = STR("");
+
+    run_fact(r->run, key, &text);
+    if (text.len == 0)
+        return;
+    buf_printf(&r->spare, ", %s", name);
+    escape_terminal(&r->spare, text);
+}
+
+/* ", input 1×3×224×224 float32": of the first call of all, if it is a tensor. */
+static void add_input(struct report *r)
+{
+    uint32_t value = r->run->n_calls > 0 ? activity_value(r->run, 0, RUN_IN) : RUN_NONE;
+
+    if (value == RUN_NONE)
+        return;
+    buf_text(&r->spare, "; first input ");
+    run_shape(&r->spare, r->run, value);
+    buf_printf(&r->spare, " %s", dtype_name(r->run->values[value].dtype));
+}
+
+static void write_facts(struct report *r)
+{
+    const struct model *model = r->model;
+
+    if (model->n_files > 0 && model->file_bytes > 0) {
+        escape_terminal(&r->spare, r->show.file_name);
+        buf_text(&r->spare, ", ");
+        text_bytes(&r->spare, model->file_bytes);
+        buf_text(&r->spare, ", ");
+    }
+    buf_text(&r->spare, r->run ? "recording" : model->format);
+    if (model->n_files > 1)
+        buf_printf(&r->spare, ", %u files", (unsigned)model->n_files);
+    if (r->run) {
+        add_fact(r, "", "when");
+        add_fact(r, "torch ", "torch");
+        add_fact(r, "statistics ", "mode");
+        add_input(r);
+    } else if (model->n_files > 0) {
+        buf_text(&r->spare, ", read without running anything in it");
+    }
+    if (model->partial)
+        buf_text(&r->spare, "; incomplete");
+    buf_char(&r->spare, '.');
+    out_text(r->out, "<p class=\"dim\">");
+    put_spare(r);
+    out_text(r->out, "</p>");
+}
+
+static void write_top(struct report *r)
+{
+    out_printf(r->out,
+               "<body><main><header><div class=\"brand\">%storchoscope "
+               "<span>report</span></div><h1>",
+               logo);
+    add_title(r);
+    put_spare(r);
+    out_text(r->out, "</h1>");
+    write_facts(r);
+    out_text(r->out, "</header>\n");
+}
+
+/* --- Key figures */
+
+/* The figure is in `spare`; what it counts is told below it. */
+static void begin_figure(struct report *r)
+{
+    out_text(r->out, "<div><b>");
+    put_spare(r);
+    out_text(r->out, "</b><span>");
+}
+
+static void end_figure(struct report *r)
+{
+    put_spare(r);
+    out_text(r->out, "</span></div>");
+}
+
+static void write_run_figures(struct report *r)
+{
+    const struct activities *all = r->show.activity;
+
+    run_time(&r->spare, all->total_ns);
+    if (r->spare.len == 0)
+        return;
+    begin_figure(r);
+    buf_text(&r->spare, "forward, ");
+    text_plural(&r->spare, all->passes, "pass", "passes");
+    end_figure(r);
+    run_time(&r->spare, all->backward_ns);
+    if (r->spare.len == 0)
+        return;
+    begin_figure(r);
+    buf_text(&r->spare, "backward, as far as it was seen");
+    end_figure(r);
+}
+
+static uint32_t count_leaves(const struct model *model)
+{
+    uint32_t n = 0;
+
+    for (uint32_t p = 0; p < model->n_places; p++)
+        n += model->kind[p] == PLACE_MODULE && show_is_leaf(model, p);
+    return n;
+}
+
+static void write_figures(struct report *r)
+{
+    const struct counts *total = &r->session->total;
+    struct buf trained = BUF_INIT;
+
+    out_text(r->out, "<div class=\"kf\">");
+    text_count(&r->spare, total->params);
+    begin_figure(r);
+    summary_trainable(&trained, total);
+    buf_printf(&r->spare, "parameters%s%s", trained.len > 0 ? ", " : "",
+               buf_cstr(&trained));
+    end_figure(r);
+    text_bytes(&r->spare, total->bytes);
+    begin_figure(r);
+    summary_bytes(&r->spare, total);
+    end_figure(r);
+    if (r->show.activity)
+        write_run_figures(r);
+    if (total->modules > 0) {
+        text_commas(&r->spare, total->modules);
+        begin_figure(r);
+        buf_text(&r->spare, "modules, ");
+        text_commas(&r->spare, count_leaves(r->model));
+        buf_text(&r->spare, " of them leaves");
+    } else {
+        text_commas(&r->spare, total->tensors);
+        begin_figure(r);
+        buf_text(&r->spare, "tensors");
+    }
+    end_figure(r);
+    out_text(r->out, "</div>\n");
+    buf_release(&trained);
+}
+
+/* --- Where something is: a bar of the largest parts */
+
+struct share {
+    uint32_t place; /* NO_PLACE: the rest */
+    uint64_t amount;
+};
+
+struct shares {
+    const struct model *model;
+    const uint64_t *amounts; /* by place; or NULL: the parameters of `counts` */
+    const struct place_counts *counts;
+    uint64_t whole;
+    struct share at[MOST_SHARES];
+    uint32_t n, parts; /* parts: that there are, with those in the rest */
+};
+
+static uint64_t amount_at(const struct shares *s, uint32_t place)
+{
+    return s->amounts ? s->amounts[place] : counts_params(s->counts, place);
+}
+
+static uint32_t only_part(const struct shares *s, uint32_t place)
+{
+    uint32_t found = NO_PLACE;
+
+    for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
+         c = place_next(s->model, c)) {
+        if (amount_at(s, c) == 0)
+            continue;
+        if (found != NO_PLACE)
+            return NO_PLACE;
+        found = c;
+    }
+    return found;
+}
+
+static void add_part(struct shares *s, struct share part)
+{
+    uint32_t i = s->n < MOST_SHARES ? s->n++ : MOST_SHARES;
+
+    s->parts++;
+    while (i > 0 && s->at[i - 1].amount < part.amount) {
+        if (i < MOST_SHARES)
+            s->at[i] = s->at[i - 1];
+        i--;
+    }
+    if (i < MOST_SHARES)
+        s->at[i] = part;
+}
+
+/* The first place at or below it that has several parts; NO_PLACE: none has. */
+static uint32_t first_with_parts(const struct shares *s, uint32_t place)
+{
+    uint32_t next;
+
+    while ((next = only_part(s, place)) != NO_PLACE)
+        place = next;
+    for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
+         c = place_next(s->model, c))
+        if (amount_at(s, c) > 0)
+            return place;
+    return NO_PLACE;
+}
+
+/* The part of `place` that has nearly everything, if it has parts itself: a bar of it
+ * alone would tell nothing. NO_PLACE: there is none. */
+static uint32_t dominating_part(const struct shares *s, uint32_t place)
+{
+    for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
+         c = place_next(s->model, c))
+        if ((double)amount_at(s, c) > DOMINATES * (double)s->whole &&
+            !show_is_leaf(s->model, c) && first_with_parts(s, c) != NO_PLACE)
+            return c;
+    return NO_PLACE;
+}
+
+/* The parts right below the first place that has several; of one that dominates, its
+ * own parts in its stead. */
+static void find_shares(struct shares *s)
+{
+    uint32_t at = first_with_parts(s, 0);
+    uint64_t shown = 0;
+
+    while (at != NO_PLACE) {
+        uint32_t inside = dominating_part(s, at);
+
+        for (uint32_t c = place_first(s->model, at); c != NO_PLACE;
+             c = place_next(s->model, c))
+            if (c != inside && amount_at(s, c) > 0)
+                add_part(s, (struct share){c, amount_at(s, c)});
+        at = inside == NO_PLACE ? NO_PLACE : first_with_parts(s, inside);
+    }
+    if (s->parts > MOST_SHARES)
+        s->n = MOST_SHARES - 1;
+    for (uint32_t i = 0; i < s->n; i++)
+        shown += s->at[i].amount;
+    if (shown < s->whole && s->n < MOST_SHARES)
+        s->at[s->n++] = (struct share){NO_PLACE, s->whole - shown};
+}
+
+/* "Conv2d, " behind a name that ends in a number, which tells nothing. */
+static void add_class(struct report *r, uint32_t place)
+{
+    struct str name, class_name;
+
+    if (place == NO_PLACE)
+        return;
+    name = place_name(r->model, place);
+    if (name.len == 0 || name.at[0] < '0' || name.at[0] > '9')
+        return;
+    if (r->model->kind[place] != PLACE_MODULE)
+        return;
+    class_name = class_short(place_class(r->model, place));
+    escape_terminal(&r->spare, class_name);
+    buf_text(&r->spare, class_name.len > 0 ? ", " : "");
+}
+
+static void write_shares(struct report *r, struct shares *s, const char *title,
+                         const char *ramp, const char *of,
+                         void (*amount)(struct buf *to, uint64_t n))
+{
+    double whole = 0;
+
+    s->model = r->model;
+    find_shares(s);
+    if (s->whole == 0 || s->parts < 2)
+        return;
+    for (uint32_t i = 0; i < s->n; i++)
+        whole += (double)s->at[i].amount;
+    out_printf(r->out,
+               "<h2>%s</h2><div class=\"stack\" role=\"img\" aria-label=\"%s\">", title,
+               title);
+    for (uint32_t i = 0; i < s->n; i++)
+        out_printf(r->out, "<i style=\"width:%.2f%%;background:var(--%s-%u)\"></i>",
+                   100 * (double)s->at[i].amount / whole, ramp,
+                   (strcmp(ramp, "heat") == 0 ? 8u : 6u) - i);
+    out_text(r->out, "</div><div class=\"sl\">");
+    for (uint32_t i = 0; i < s->n; i++) {
+        out_printf(r->out, "<span><i style=\"background:var(--%s-%u)\"></i><b>", ramp,
+                   (strcmp(ramp, "heat") == 0 ? 8u : 6u) - i);
+        if (s->at[i].place == NO_PLACE)
+            buf_text(&r->spare, "other");
+        else
+            run_place(&r->spare, &r->show, s->at[i].place);
+        put_spare(r);
+        out_text(r->out, "</b> ");
+        add_class(r, s->at[i].place);
+        amount(&r->spare, s->at[i].amount);
+        buf_text(&r->spare, ", ");
+        run_share(&r->spare, s->at[i].amount, s->whole);
+        buf_printf(&r->spare, " of %s", of);
+        put_spare(r);
+        out_text(r->out, "</span>");
+    }
+    out_text(r->out, "</div>\n");
+}
+
+static int find_times(struct report *r, struct err *err)
+{
+    uint32_t n = r->model->n_places;
+
+    r->time_below = arena_array(&r->arena, n, sizeof *r->time_below);
+    if (!r->time_below)
+        return arena_err(&r->arena, "the report", err);
+    for (uint32_t p = n; p-- > 0;) {
+        const struct activity *at = &r->show.activity->at[p];
+
+        if (at->calls > 0)
+            r->time_below[p] = at->total_ns;
+        if (p > 0)
+            r->time_below[r->model->parent[p]] += r->time_below[p];
+    }
+    return 0;
+}
+
+static int write_bars(struct report *r, struct err *err)
+{
+    struct shares params = {.counts = &r->session->places,
+                            .whole = r->session->total.params};
+    struct shares times = {0};
+
+    write_shares(r, &params, "Where the parameters are", "density", "model",
+                 text_count);
+    if (!r->show.activity)
+        return 0;
+    if (find_times(r, err) < 0)
+        return -1;
+    times.amounts = r->time_below;
+    times.whole = r->show.activity->total_ns;
+    write_shares(r, &times, "Where the time goes", "heat", "forward", run_time);
+    return 0;
+}
+
+/* --- All together */
+
+static void write_foot(struct report *r)
+{
+    out_text(r->out, "<footer>Made by torchoscope " TORCHOSCOPE_VERSION " from ");
+    escape_terminal(&r->spare, r->show.file_name);
+    put_spare(r);
+    out_text(r->out,
+             ". <span class=\"js\">Repeated blocks are folded. A click on a name opens "
+             "what is below it, one on its numbers shows details; keys: arrows, Enter, "
+             "<kbd>i</kbd> details, <kbd>/</kbd> search. </span>Same numbers as "
+             "<span class=\"mono\">torchoscope tree</span>.</footer></main>\n");
+}
+
+static int write_page(struct report *r, struct err *err)
+{
+    write_head(r);
+    write_top(r);
+    write_figures(r);
+    if (write_bars(r, err) < 0 || report_checks(r, err) < 0 ||
+        report_find_gradients(r, err) < 0)
+        return -1;
+    report_static_rows(r);
+    write_foot(r);
+    if (report_data(r, err) < 0)
+        return -1;
+    out_text(r->out, "</body></html>\n");
+    return 0;
+}
+
+int export_report(struct out *out, struct session *session,
+                  const struct export_wanted *wanted, struct err *err)
+{
+    struct report r = {.out = out,
+                       .session = session,
+                       .model = session->model,
+                       .run = session->run,
+                       .wanted = wanted};
+    int status;
+
+    arena_init(&r.arena, 0);
+    status = show_init(&r.show, session, &r.arena, err);
+    if (status == 0)
+        status = report_measure(&r, err);
+    if (status == 0)
+        status = report_make_rows(&r, err);
+    if (status == 0)
+        status = write_page(&r, err);
+    buf_release(&r.spare);
+    buf_release(&r.pictures);
+    arena_release(&r.arena);
+    return status;
+}

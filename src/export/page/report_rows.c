@@ -1,0 +1,459 @@
+/* The table of modules: every row there is, as JSON for the script, which makes those
+ * that are open; and the first ones as plain HTML.
+ *
+ * A row is [depth, flags, family, name, what, (text, number) for each column, facts,
+ * values, pictures]; texts are numbers in "texts". Facts are pairs of texts, values are
+ * of VALUE_CELLS texts each, where what was measured stands itself. Trailing empty
+ * lists are left out. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "export/page/report_in.h"
+#include "facts/run_text.h"
+#include "rows/repeats.h"
+#include "study/family.h"
+#include "text/escape.h"
+#include "text/number.h"
+
+#define STATIC_ROWS 200
+
+enum report_row_flag { /* as report.js knows them */
+                       REPORT_RUN =
+                           1, /* stands for several equal rows, which come below it */
+                       REPORT_ALARM = 2,  /* something went wrong here */
+                       REPORT_WARN = 4,   /* something to be looked at */
+                       REPORT_SPOILT = 8, /* NaN or Inf from elsewhere */
+                       REPORT_DIM = 16,   /* not called, or frozen */
+};
+
+/* --- Cells */
+
+/* Cells that are written for every row: found once (show/labels.h). */
+static const char *const cell_ids[REPORT_CELLS] = {
+    [CELL_PARAMS] = "params",   [CELL_MEMORY] = "memory",
+    [CELL_SHAPES] = "shapes",   [CELL_OUT] = "out",
+    [CELL_CALLS] = "calls",     [CELL_TIME] = "time",
+    [CELL_NAN] = "nan",         [CELL_CLASS] = "class",
+    [CELL_COUNT] = "count",     [CELL_BYTES] = "bytes",
+    [CELL_DEVICE] = "device",   [CELL_MODE] = "mode",
+    [CELL_IN] = "in",           [CELL_SELF] = "self",
+    [CELL_AVERAGE] = "average", [CELL_BACKWARD] = "backward",
+    [CELL_OUT_MEM] = "out_mem",
+};
+
+static void find_cells(struct report *r)
+{
+    for (size_t i = 0; i < REPORT_CELLS; i++)
+        r->cells[i] = column_find(str_of(cell_ids[i]));
+}
+
+void report_cell(struct buf *to, const struct report *r, enum report_cell id,
+                 const struct row *row)
+{
+    column_figure(to, r->cells[id], &r->show, row);
+}
+
+/* --- Which rows */
+
+int report_make_rows(struct report *r, struct err *err)
+{
+    struct view view = VIEW_INIT;
+    uint32_t n = r->model->n_places;
+    uint8_t *open = arena_alloc(&r->arena, n / 8 + 1);
+
+    if (!open || intern_init(&r->texts, &r->arena) < 0)
+        return arena_err(&r->arena, "the report", err);
+    if (r->run && r->run->n_kept > 0) {
+        r->picture_of = arena_array(&r->arena, r->run->n_kept, sizeof *r->picture_of);
+        if (!r->picture_of)
+            return arena_err(&r->arena, "the report", err);
+    }
+    find_cells(r);
+    memset(open, 0xff, n / 8 + 1);
+    view.open = open;
+    view.no_runs = true;
+    return rows_make(&r->rows, &r->show, &view, &r->arena, err);
+}
+
+/* --- The columns that are shown */
+
+struct report_column {
+    enum report_cell cell;
+    const char *header; /* here */
+    const char *about;
+    bool number, bar;
+    bool narrow; /* also on a telephone */
+    uint64_t (*amount)(const struct show *show, const struct row *row);
+};
+
+static uint64_t row_calls(const struct show *show, const struct row *row)
+{
+    return row_run(show, row, RUN_CALLS);
+}
+
+static uint64_t row_time(const struct show *show, const struct row *row)
+{
+    return row_run(show, row, RUN_TOTAL);
+}
+
+static const struct report_column file_columns[] = {
+    {CELL_PARAMS, "parameters", "tied ones once", true, true, true, row_params},
+    {CELL_MEMORY, "memory", "all tensors below, tied ones once", true, false, true,
+     row_bytes},
+    {CELL_SHAPES, "tensors", "shapes of its own tensors", false, false, false, NULL},
+};
+static const struct report_column run_columns[] = {
+    {CELL_PARAMS, "parameters", "tied ones once", true, true, true, row_params},
+    {CELL_MEMORY, "memory", "all tensors below, tied ones once", true, false, false,
+     row_bytes},
+    {CELL_OUT, "output", "shape of its first result; *: it varied", false, false, false,
+     NULL},
+    {CELL_CALLS, "calls", "how often it was called", true, false, false, row_calls},
+    {CELL_TIME, "forward", "time of all calls, with what they called", true, true, true,
+     row_time},
+};
+
+static const struct report_column *choose_columns(const struct report *r, size_t *ret_n)
+{
+    *ret_n = r->show.activity ? COUNT_OF(run_columns) : COUNT_OF(file_columns);
+    return r->show.activity ? run_columns : file_columns;
+}
+
+/* The cell of a row; never nothing. */
+static void add_cell(struct report *r, const struct report_column *column,
+                     const struct row *row)
+{
+    report_cell(&r->spare, r, column->cell, row);
+    if (r->spare.len > 0)
+        return;
+    if (column->amount == row_time && row_calls(&r->show, row) > 0)
+        buf_text(&r->spare, "<1μs");
+    else
+        buf_text(&r->spare, "–");
+}
+
+/* Most of the data are such numbers: printf() would take half of the time. */
+static void put_number(struct out *out, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+
+    do
+        digits[--at] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    out_add(out, digits + at, sizeof digits - at);
+}
+
+void report_text(struct report *r)
+{
+    put_number(r->out, intern_add(&r->texts, buf_span(&r->spare)));
+    buf_clear(&r->spare);
+}
+
+/* --- Labels */
+
+/* "Conv2d 3→64, 7×7": class, arguments and what else is to be said. */
+static void add_what(struct buf *to, const struct report *r, const struct label *label,
+                     const struct row *row)
+{
+    bool named = row->place == 0 && /* not "ResNet ResNet" */
+                 str_eq(buf_span(&label->name), buf_span(&label->type));
+
+    buf_str(to, named ? STR("") : buf_span(&label->type));
+    if (label->args.len > 0)
+        buf_text(to, named ? "" : " ");
+    buf_str(to, buf_span(&label->args));
+    buf_str(to, buf_span(&label->tail));
+    if (!(row->flags & ROW_RUN) && r->model->kind[row->place] == PLACE_MODULE &&
+        r->model->end[row->place] > row->place + 1 &&
+        show_is_leaf(r->model, row->place) && row_frozen(&r->show, row))
+        buf_text(to, ", frozen");
+    if (r->show.activity &&
+        row_run(&r->show, row, RUN_NAN) + row_run(&r->show, row, RUN_INF) > 0) {
+        buf_text(to, "  ");
+        report_cell(to, r, CELL_NAN, row);
+    }
+}
+
+static unsigned row_flags(const struct report *r, const struct label *label,
+                          const struct row *row)
+{
+    unsigned flags = row->flags & ROW_RUN ? REPORT_RUN : 0;
+
+    if (label->sign.len > 0 && label->sign_colour == COLOUR_ALARM)
+        flags |= REPORT_ALARM;
+    if (label->sign.len > 0 && label->sign_colour == COLOUR_WARNING)
+        flags |= REPORT_WARN;
+    if (!r->show.activity)
+        return flags;
+    if (row_run(&r->show, row, RUN_NAN) + row_run(&r->show, row, RUN_INF) > 0)
+        flags |= REPORT_SPOILT;
+    if (r->model->kind[row->place] == PLACE_MODULE && row_calls(&r->show, row) == 0)
+        flags |= REPORT_DIM;
+    return flags;
+}
+
+/* --- One row */
+
+static void put_row(struct report *r, struct label *label, const struct row *row,
+                    uint32_t depth)
+{
+    size_t n;
+    const struct report_column *column = choose_columns(r, &n);
+    bool run = row->flags & ROW_RUN;
+
+    label_make(label, &r->show, row, LABEL_NAME);
+    out_char(r->out, '[');
+    put_number(r->out, depth);
+    out_char(r->out, ',');
+    put_number(r->out, row_flags(r, label, row));
+    out_char(r->out, ',');
+    put_number(r->out, family_of_place(r->model, row->place));
+    out_char(r->out, ',');
+    buf_str(&r->spare, buf_span(&label->name));
+    report_text(r);
+    out_char(r->out, ',');
+    add_what(&r->spare, r, label, row);
+    report_text(r);
+    for (; n > 0; n--, column++) {
+        out_char(r->out, ',');
+        add_cell(r, column, row);
+        report_text(r);
+        out_char(r->out, ',');
+        put_number(r->out, column->amount ? column->amount(&r->show, row) : 0);
+    }
+    if (!run) {
+        out_char(r->out, ',');
+        report_details(r, row);
+    }
+    out_char(r->out, ']');
+}
+
+/* --- All rows */
+
+/* How each row stands: `length` of the run that begins with it (1: none), and by how
+ * much deeper the rows of runs around it put it. */
+struct folds {
+    uint32_t *length, *shift, *pairs;
+    uint32_t *first, *next; /* of rows: the first below it, the next beside it */
+    uint32_t *places, *members;
+};
+
+static int folds_init(struct folds *f, struct report *r, struct err *err)
+{
+    uint32_t n = r->rows.n + 1;
+
+    f->length = arena_array(&r->arena, n, sizeof *f->length);
+    f->shift = arena_array(&r->arena, n, sizeof *f->shift);
+    f->pairs = arena_array(&r->arena, n, sizeof *f->pairs);
+    f->first = arena_array(&r->arena, n, sizeof *f->first);
+    f->next = arena_array(&r->arena, n, sizeof *f->next);
+    f->places = arena_array(&r->arena, n, sizeof *f->places);
+    f->members = arena_array(&r->arena, n, sizeof *f->members);
+    if (!f->length || !f->shift || !f->pairs || !f->first || !f->next || !f->places ||
+        !f->members)
+        return arena_err(&r->arena, "the report", err);
+    for (uint32_t i = r->rows.n; i-- > 0;) {
+        uint32_t above = r->rows.cells[i].above;
+
+        if (above == NO_ROW)
+            continue;
+        f->next[i] = f->first[above];
+        f->first[above] = i;
+    }
+    return 0;
+}
+
+/* The runs among the rows right below one. Row 0 is the root: 0 means none. */
+static void find_runs(struct folds *f, const struct report *r,
+                      const struct repeats *repeats, uint32_t above)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = f->first[above]; i; i = f->next[i]) {
+        f->members[n] = i;
+        f->places[n++] = r->rows.cells[i].place;
+    }
+    for (uint32_t i = 0; i < n;) {
+        uint32_t period = 1;
+        uint32_t count = repeats_run(repeats, r->model, true, f->places[i], &period);
+
+        /* The other one of a pair may have no row. */
+        if (count > n - i ||
+            (count > 1 && f->places[i + 1] != r->model->end[f->places[i]]))
+            count = period = 1;
+        f->length[f->members[i]] = count;
+        f->pairs[f->members[i]] = period == 2;
+        for (uint32_t k = 0; k < count; k++)
+            f->shift[f->members[i + k]] = f->shift[above] + (count > 1);
+        i += count;
+    }
+}
+
+static int put_rows(struct report *r, struct err *err)
+{
+    struct repeats repeats;
+    struct label label = {0};
+    struct folds folds;
+
+    if (repeats_find(&repeats, &r->show, &r->arena) < 0 ||
+        folds_init(&folds, r, err) < 0)
+        return arena_err(&r->arena, "the report", err);
+    for (uint32_t i = 0; i < r->rows.n; i++)
+        find_runs(&folds, r, &repeats, i);
+    for (uint32_t i = 0; i < r->rows.n; i++) {
+        struct row row = rows_at(&r->rows, i);
+        uint32_t depth = row.depth + folds.shift[i];
+
+        out_text(r->out, i > 0 ? ",\n" : "\n");
+        if (folds.length[i] > 1) {
+            struct row all = row;
+
+            all.count = folds.length[i];
+            all.flags = ROW_RUN | (folds.pairs[i] ? ROW_PAIRS : 0);
+            put_row(r, &label, &all, depth - 1);
+            out_text(r->out, ",\n");
+        }
+        put_row(r, &label, &row, depth);
+    }
+    label_release(&label);
+    return 0;
+}
+
+/* --- The data as a whole */
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '<' && c != '>' && c != '&' && c != '"' && c != '\\';
+}
+
+void report_json(struct out *out, struct str text)
+{
+    size_t plain = 0;
+
+    out_char(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        if (is_plain((unsigned char)text.at[i]))
+            continue;
+        out_add(out, text.at + plain, i - plain);
+        out_printf(out, "\\u%04x", (unsigned char)text.at[i]);
+        plain = i + 1;
+    }
+    if (plain < text.len)
+        out_add(out, text.at + plain, text.len - plain);
+    out_char(out, '"');
+}
+
+static void put_head(struct report *r)
+{
+    size_t n;
+    const struct report_column *column = choose_columns(r, &n);
+
+    out_text(r->out, "{\"columns\":[");
+    for (size_t i = 0; i < n; i++, column++) {
+        struct row root = {.count = 1, .above = NO_ROW};
+        uint64_t whole = column->amount ? column->amount(&r->show, &root) : 0;
+
+        if (column->amount == row_time)
+            whole = r->show.activity->total_ns;
+        out_printf(r->out,
+                   "%s{\"id\":\"%s\",\"number\":%d,\"bar\":%d,\"whole\":%" PRIu64 "}",
+                   i > 0 ? "," : "", cell_ids[column->cell], column->number,
+                   column->bar, whole);
+    }
+    out_text(r->out, "],\n\"families\":[");
+    for (enum family f = 0; f < FAMILY_COUNT; f++)
+        out_printf(r->out, "%s\"%s\"", f > 0 ? "," : "", family_name(f));
+    out_text(r->out, "],\n");
+}
+
+int report_data(struct report *r, struct err *err)
+{
+    out_text(r->out, "<script type=\"application/json\" id=\"data\">");
+    put_head(r);
+    out_text(r->out, "\"rows\":[");
+    if (put_rows(r, err) < 0)
+        return -1;
+    out_text(r->out, "],\n\"texts\":[");
+    for (uint32_t i = 0; i < r->texts.n; i++) {
+        out_text(r->out, i > 0 ? "," : "");
+        report_json(r->out, intern_str(&r->texts, i));
+    }
+    out_text(r->out, "],\n\"pictures\":[");
+    out_str(r->out, buf_span(&r->pictures));
+    out_printf(r->out, "],\"left_out\":%" PRIu32 "}</script>\n", r->left_out);
+    return 0;
+}
+
+/* --- Without a script */
+
+static void static_head(struct report *r)
+{
+    size_t n;
+    const struct report_column *column = choose_columns(r, &n);
+
+    out_text(r->out, "<thead><tr><th data-sort=\"-1\">module</th>");
+    for (size_t i = 0; i < n; i++, column++)
+        out_printf(r->out,
+                   "<th data-sort=\"%zu\" class=\"c-%s%s%s\" title=\"%s\">%s</th>%s", i,
+                   cell_ids[column->cell], column->number ? " num" : "",
+                   column->narrow ? "" : " wide", column->about, column->header,
+                   column->bar ? "<td class=\"bar wide\"></td>" : "");
+    out_text(r->out, "</tr></thead>");
+}
+
+static void static_row(struct report *r, struct label *label, const struct row *row)
+{
+    size_t n;
+    const struct report_column *column = choose_columns(r, &n);
+
+    label_make(label, &r->show, row, LABEL_NAME);
+    out_printf(r->out, "<tr><td style=\"padding-left:%upx\"><b>",
+               6 + 16 * (row->depth < 12 ? row->depth : 12u));
+    report_html(r->out, buf_span(&label->name));
+    out_text(r->out, "</b> <span class=\"dim\">");
+    add_what(&r->spare, r, label, row);
+    report_html(r->out, buf_span(&r->spare));
+    buf_clear(&r->spare);
+    out_text(r->out, "</span></td>");
+    for (; n > 0; n--, column++) {
+        out_printf(r->out, "<td class=\"%s%s\">", column->number ? "num" : "",
+                   column->narrow ? "" : " wide");
+        add_cell(r, column, row);
+        report_html(r->out, buf_span(&r->spare));
+        buf_clear(&r->spare);
+        out_printf(r->out, "</td>%s",
+                   column->bar ? "<td class=\"bar wide\"></td>" : "");
+    }
+    out_text(r->out, "</tr>\n");
+}
+
+void report_static_rows(struct report *r)
+{
+    struct label label = {0};
+
+    out_printf(r->out,
+               "<div class=\"bar-top\"><h2>Modules</h2><div id=\"tools\"></div></div>"
+               "<table id=\"table\" class=\"%s\">",
+               r->show.activity ? "of-run" : "of-file");
+    static_head(r);
+    out_text(r->out, "<tbody></tbody></table>\n<noscript><table class=\"");
+    out_printf(r->out, "%s\"><tbody>\n", r->show.activity ? "of-run" : "of-file");
+    for (uint32_t i = 0; i < r->rows.n && i < STATIC_ROWS; i++) {
+        struct row row = rows_at(&r->rows, i);
+
+        static_row(r, &label, &row);
+    }
+    out_text(r->out, "</tbody></table>");
+    if (r->rows.n > STATIC_ROWS) {
+        out_text(r->out, "<p class=\"dim\">");
+        text_commas(&r->spare, r->rows.n - STATIC_ROWS);
+        buf_text(&r->spare, " more rows: they need JavaScript.");
+        report_html(r->out, buf_span(&r->spare));
+        buf_clear(&r->spare);
+        out_text(r->out, "</p>");
+    }
+    out_text(r->out, "</noscript>\n");
+    label_release(&label);
+}

@@ -1,0 +1,78 @@
+#include <string.h>
+
+#include "base/test.h"
+#include "export/check_json_in.h"
+#include "export/exporters.h"
+#include "export/page/tokens.h"
+#include "run/sample_run.h"
+#include "session/sample_session.h"
+
+static struct buf page_of(struct session *session)
+{
+    struct export_wanted wanted = {.view = PRINTED_WANTED_INIT};
+    struct buf page = BUF_INIT;
+    struct err err = {0};
+    struct out out;
+
+    CHECK(session);
+    out_init_buf(&out, &page);
+    CHECK(exporter_find(STR("html"))->write(&out, session, &wanted, &err) == 0);
+    CHECK(out_release(&out) == 0);
+    session_close(session);
+    return page;
+}
+
+/* What stands between the tags of the data. */
+static struct str data_of(const struct buf *page)
+{
+    struct str rest = buf_span(page);
+
+    rest = str_from(rest, (size_t)str_find(rest, STR("id=\"data\">")) + 10);
+    return str_head(rest, (size_t)str_find(rest, STR("</script>")));
+}
+
+static size_t count(const struct buf *page, const char *part)
+{
+    size_t n = 0;
+
+    for (const char *at = buf_cstr(page); (at = strstr(at, part)) != NULL; at++)
+        n++;
+    return n;
+}
+
+TEST(a_page_holds_its_rows_as_json_that_ends_no_script)
+{
+    struct buf page = page_of(sample_session());
+    struct buf data = BUF_INIT;
+
+    buf_str(&data, data_of(&page));
+    check_json(&data);
+    CHECK(has(&data, "\\u003c\\u0026\\u003e"));
+    CHECK(count(&page, "<script") == 2 && count(&page, "</script") == 2);
+    CHECK(count(&page, "<&>") == 0);
+    CHECK(has(&page, "<b>Numbers.</b> NaN 1 in 1 tensor: a.bias."));
+    buf_release(&data);
+    buf_release(&page);
+}
+
+TEST(a_recording_has_a_page_with_its_times)
+{
+    struct buf page = page_of(session_of_run(sample_run(2), NULL));
+    struct buf data = BUF_INIT;
+
+    buf_str(&data, data_of(&page));
+    check_json(&data);
+    CHECK(has(&data, "{\"id\":\"time\",\"number\":1,\"bar\":1,\"whole\":"));
+    CHECK(has(&page, ">forward</th>"));
+    buf_release(&data);
+    buf_release(&page);
+}
+
+TEST(every_colour_has_a_name_of_its_own)
+{
+    for (size_t i = 0; i < n_tokens; i++) {
+        CHECK(strlen(tokens[i].light) == 7 && strlen(tokens[i].dark) == 7);
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(tokens[i].name, tokens[k].name) != 0);
+    }
+}

@@ -1,0 +1,21 @@
+/* tokens.h - THE TABLE of colours: what pages and pictures are painted with, in light
+ * and in dark. Families of operations (study/family.h) are `f-NAME`, the ramps `heat-0`
+ * and on, `density-0` and on, `div-0` and on. */
+#ifndef EXPORT_PAGE_TOKENS_H
+#define EXPORT_PAGE_TOKENS_H
+
+#include <stddef.h>
+
+#include "base/out.h"
+
+struct token {
+    const char *name, *light, *dark; /* "accent", "#0B5FCC", "#7DB2FF" */
+};
+extern const struct token tokens[];
+extern const size_t n_tokens;
+
+/* All of them as CSS variables (--accent) of the root. Dark is for screens only, where
+ * the reader's system or data-theme="dark" of the root asks for it: paper is white. */
+void tokens_css(struct out *out);
+
+#endif

@@ -1,0 +1,104 @@
+#include "read/file/input_in.h"
+
+#include <inttypes.h>
+
+#include "base/base.h"
+#include "read/file/file_source_in.h"
+
+#define MEMORY_MAX (8 * GIB) /* of each arena */
+
+static size_t grown(size_t limit, unsigned times, uint64_t size)
+{
+    if (size > MEMORY_MAX / times || limit + times * size > MEMORY_MAX)
+        return MEMORY_MAX;
+    return limit + times * (size_t)size;
+}
+
+int input_build(struct build *build, const char *path, struct work *work,
+                struct err *err)
+{
+    if (build_init(build, path, INPUT_MODEL_LIMIT, work, err) < 0)
+        return -1;
+    build->scratch.limit = INPUT_SCRATCH_LIMIT;
+    build->own.limit = INPUT_OWN_LIMIT;
+    build->model->table.limit = INPUT_TABLE_LIMIT;
+    return 0;
+}
+
+/* What is read on the way takes more than what is kept: a pickle's nodes are a few
+ * times its bytes, and most of a model's size is data that is not read at all. */
+void input_allow(struct build *build, uint64_t size)
+{
+    build->model->arena.limit = grown(build->model->arena.limit, 2, size);
+    build->model->table.limit = grown(build->model->table.limit, 1, size);
+    build->own.limit = grown(build->own.limit, 1, size);
+    build->scratch.limit = grown(build->scratch.limit, 4, size);
+}
+
+int input_look(struct input *input, struct build *build, struct err *err)
+{
+    struct blob *blob = input->blob;
+    uint64_t n = blob->size < INPUT_HEAD ? blob->size : INPUT_HEAD;
+    struct err why = {0};
+
+    if (blob_load(blob, 0, n, &build->scratch, &input->head, err) < 0)
+        return -1;
+    if (!zip_looks_like(input->head))
+        return 0;
+    input->zip = zip_open(blob, build, &why);
+    if (!input->zip && why.code == ERR_NONE)
+        input->zip = zip_salvage(blob, build, &why);
+    if (why.code != ERR_NONE)
+        return err_set(err, why.code, "%s", why.text);
+    return 0;
+}
+
+int input_read_inner(struct input *outer, struct blob *takes_blob, const char *name,
+                     uint32_t node, struct build *build, struct err *err)
+{
+    struct input inner = {.blob = takes_blob, .node = node, .depth = outer->depth + 1};
+
+    if (file_source_keep(build, takes_blob, err) < 0)
+        return -1;
+    if (inner.depth > INPUT_DEPTH)
+        return err_set(err, ERR_LIMIT, "%s: %s lies in more than %d files", outer->path,
+                       name, INPUT_DEPTH);
+    inner.path = arena_printf(&build->scratch, "%s: %s", outer->path, name);
+    inner.name = arena_str(&build->scratch, path_last(name));
+    if (!inner.path || !inner.name.at)
+        return arena_err(&build->scratch, outer->path, err);
+    if (input_look(&inner, build, err) < 0)
+        return -1;
+    return input_run(&inner, build, err);
+}
+
+int input_read_shard(struct input *outer, struct blob *takes_blob, const char *name,
+                     struct build *build, struct err *err)
+{
+    struct input shard = {.blob = takes_blob,
+                          .path = takes_blob->name,
+                          .node = outer->node,
+                          .depth = outer->depth + 1};
+
+    if (file_source_keep_file(build, takes_blob, err) < 0)
+        return -1;
+    shard.name = arena_str(&build->scratch, str_of(name));
+    if (!shard.name.at)
+        return arena_err(&build->scratch, outer->path, err);
+    input_allow(build, takes_blob->size);
+    if (input_look(&shard, build, err) < 0)
+        return -1;
+    return input_run(&shard, build, err);
+}
+
+int input_load(struct input *input, struct build *build, uint64_t limit,
+               struct str *ret_bytes, struct err *err)
+{
+    if (input->blob->size > limit)
+        return err_set(err, ERR_LIMIT,
+                       "%s has %" PRIu64 " bytes, more than the %" PRIu64
+                       " that are read of such a file",
+                       input->path, input->blob->size, limit);
+    return blob_load(input->blob, 0, input->blob->size, &build->scratch, ret_bytes,
+                     err);
+}

@@ -1,0 +1,169 @@
+#include "read/pickle/pickle_feed_in.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/work.h"
+#include "read/pickle/pickle_machine_in.h"
+
+#define FIRST_STEP (64 * KIB)
+#define PICKLE_MAX (1 * GIB)
+
+enum pickle_feed_extent { ENDS, GOES_ON, BREAKS };
+
+/* The length of the argument that begins at `at`, or SIZE_MAX: it is not all there. */
+static size_t line_length(struct str all, size_t at)
+{
+    const char *end = at < all.len ? memchr(all.at + at, '\n', all.len - at) : NULL;
+
+    return end ? (size_t)(end - all.at) - at + 1 : SIZE_MAX;
+}
+
+static size_t argument_length(const struct opcode *opcode, struct str all, size_t at)
+{
+    size_t left = all.len - at, first;
+    uint64_t count = 0;
+
+    switch (opcode->arg) {
+    case ARG_NONE:
+        return 0;
+    case ARG_FIXED:
+        return opcode->fixed <= left ? opcode->fixed : SIZE_MAX;
+    case ARG_COUNTED:
+        if (opcode->fixed > left)
+            return SIZE_MAX;
+        for (unsigned i = 0; i < opcode->fixed; i++)
+            count |= (uint64_t)(uint8_t)all.at[at + i] << 8 * i;
+        return count <= left - opcode->fixed ? opcode->fixed + (size_t)count : SIZE_MAX;
+    case ARG_NAMES:
+        first = line_length(all, at);
+        if (first == SIZE_MAX || line_length(all, at + first) == SIZE_MAX)
+            return SIZE_MAX;
+        return first + line_length(all, at + first);
+    default:
+        return line_length(all, at);
+    }
+}
+
+/* Walk the opcodes from *at on. *at becomes where the pickle ends, or the opcode whose
+ * argument is not all there, or the byte that is no opcode. */
+static enum pickle_feed_extent walk(struct str all, size_t *at)
+{
+    while (*at < all.len) {
+        uint8_t byte = (uint8_t)all.at[*at];
+        const struct opcode *opcode = &pickle_opcodes[byte];
+        size_t length;
+
+        if (!opcode->name)
+            return BREAKS;
+        length = argument_length(opcode, all, *at + 1);
+        if (length == SIZE_MAX)
+            return GOES_ON;
+        *at += 1 + length;
+        if (byte == '.')
+            return ENDS;
+    }
+    return GOES_ON;
+}
+
+/* The bytes of the window from feed->at on. */
+static struct str in_window(const struct pickle_feed *feed)
+{
+    uint64_t skip = feed->at - feed->window_at;
+
+    if (!feed->window || feed->at < feed->window_at || skip > feed->window_len)
+        return (struct str){NULL, 0};
+    return str_span(feed->window + skip, feed->window_len - (size_t)skip);
+}
+
+/* Put the next `size` bytes from feed->at on (or what there is of them) into a new
+ * window. The old one stays where it is: pickles that ran in it refer to it. */
+static int open_window(struct pickle_feed *feed, uint64_t size, struct err *err)
+{
+    struct arena *arena = &feed->build->scratch;
+    struct str have = in_window(feed);
+    uint64_t left = feed->end - feed->at;
+    size_t n = (size_t)(size < left ? size : left);
+    char *bytes = arena_alloc(arena, n);
+
+    if (!bytes)
+        return arena_err(arena, feed->blob->name, err);
+    if (have.len > n)
+        have.len = n;
+    if (have.len > 0)
+        memcpy(bytes, have.at, have.len);
+    if (n > have.len && blob_read(feed->blob, feed->at + have.len, bytes + have.len,
+                                  n - have.len, err) < 0)
+        return -1;
+    feed->window = bytes;
+    feed->window_at = feed->at;
+    feed->window_len = n;
+    return 0;
+}
+
+/* Get the whole pickle at feed->at into the window; *ret_bytes is it, or, if it has no
+ * end, what there is. */
+static int gather(struct pickle_feed *feed, struct str *ret_bytes, bool *ret_ends,
+                  struct err *err)
+{
+    uint64_t size = feed->step ? feed->step : FIRST_STEP;
+    size_t at = 0;
+
+    for (;;) {
+        struct str have = in_window(feed);
+        enum pickle_feed_extent extent = walk(have, &at);
+
+        *ret_ends = extent == ENDS;
+        *ret_bytes = extent == ENDS ? str_head(have, at) : have;
+        if (extent != GOES_ON || have.len >= feed->end - feed->at)
+            return 0;
+        if (have.len >= PICKLE_MAX) {
+            build_finding(feed->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
+                          "the pickle at byte %" PRIu64
+                          " of %s is longer than the %zu bytes that are read",
+                          feed->at, feed->blob->name, PICKLE_MAX);
+            return 0;
+        }
+        if (!work_step(feed->build->work, 0))
+            return err_set(err, ERR_CANCELLED, "stopped");
+        while (size <= have.len)
+            size *= 4;
+        if (open_window(feed, size, err) < 0)
+            return -1;
+    }
+}
+
+int pickle_feed_next(struct pickle_feed *feed, struct pickle *pickle, struct str name,
+                     struct err *err)
+{
+    struct bytes in;
+    struct str bytes;
+    bool ends;
+
+    if (feed->at >= feed->end)
+        return err_set(err, ERR_FORMAT, "%s ends where a pickle (%.*s) should begin",
+                       feed->blob->name, STR_ARG(name));
+    if (gather(feed, &bytes, &ends, err) < 0)
+        return -1;
+    in = bytes_of(bytes.at, bytes.len);
+    if (pickle_run(pickle, feed->build, &in, name, err) < 0)
+        return -1;
+    feed->at += bytes.len - bytes_left(&in);
+    return ends && pickle->complete;
+}
+
+int pickle_feed_raw(struct pickle_feed *feed, void *to, size_t n, struct err *err)
+{
+    struct str have = in_window(feed);
+
+    if (feed->at > feed->end || n > feed->end - feed->at)
+        return err_set(err, ERR_FORMAT, "%s ends at byte %" PRIu64, feed->blob->name,
+                       feed->end);
+    if (n <= have.len)
+        memcpy(to, have.at, n);
+    else if (blob_read(feed->blob, feed->at, to, n, err) < 0)
+        return -1;
+    feed->at += n;
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* pickle_fold_in.h - the inside of folding nodes into values, for pickle_value*.c.
+ *   pickle_value.c        the walk, its limits, containers and unknown objects
+ *   pickle_value_calls.c  THE TABLE of callees that have a plainer meaning
+ *   pickle_value_numpy.c  numpy's scalars and element types
+ *   pickle_key.c          numbers and keys as text */
+#ifndef READ_PICKLE_PICKLE_FOLD_IN_H
+#define READ_PICKLE_PICKLE_FOLD_IN_H
+
+#include "read/pickle/pickle_notes_in.h"
+#include "read/pickle/pickle_value_in.h"
+
+#define VALUE_MAX_DEPTH  64
+#define VALUE_MAX_ITEMS  10000u
+#define VALUE_MAX_NODES  2000000u
+#define VALUE_BYTES_KEPT 64u
+
+/* What a folding function returns when the call is not as it should be: it then stays a
+ * call. */
+#define NOT_FOLDED (UINT32_MAX - 1)
+
+struct folding {
+    const struct pickle *pickle;
+    struct values *values;
+    const struct pickle_value_hooks *hooks; /* or NULL */
+    uint32_t max_depth, max_items;
+    uint32_t *nodes_left;
+    bool keep; /* remember the values of containers by node */
+    uint32_t depth;
+    node_id path[VALUE_MAX_DEPTH]; /* the nodes that we are inside of */
+};
+
+/* The value of any node, one level further down. */
+uint32_t folding_any(struct folding *f, node_id id);
+/* A value of one of the kinds with items, from the items of the node's list, or from
+ * its dict's keys and values. */
+uint32_t folding_list(struct folding *f, node_id list, enum value_kind kind);
+uint32_t folding_dict(struct folding *f, node_id dict, enum value_kind kind,
+                      struct str text);
+/* A call by this name with one text argument: torch.device('cuda:0'). */
+uint32_t folding_named(struct folding *f, struct str name, struct str argument);
+
+/* pickle_dict_get() that stays cheap while the pickle runs. */
+node_id folding_get(const struct folding *f, node_id dict, const char *key);
+
+/* The plainer meaning of a call or new object, or NOT_FOLDED. */
+uint32_t folding_call(struct folding *f, node_id id);
+
+uint32_t folding_numpy_scalar(struct folding *f, node_id id);
+uint32_t folding_numpy_dtype(struct folding *f, node_id id);
+uint32_t folding_numpy_array(struct folding *f, node_id id);
+
+#endif

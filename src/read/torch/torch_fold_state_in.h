@@ -1,0 +1,239 @@
+/* torch_fold_state_in.h - what the parts of the torch fold share.
+ *
+ *   torch_fold.c          the walk: an explicit stack of things still to be unfolded
+ *   torch_thing.c         what a node is: tensor, module, dict, list, object, value
+ *   torch_names.c         the globals that mean something to us; persistent ids
+ *   torch_tensor.c        one tensor, with what is wrapped around it
+ *   torch_rebuild.c       rebuild functions
+ *   torch_tensor_parts.c  tensors made of tensors
+ *   torch_numpy.c         numpy arrays
+ *   torch_module.c        nn.Modules
+ *   torch_checkpoint.c    dicts, lists, state_dicts, optimizers, other objects
+ *
+ * Nothing here recurses. An unfolder makes the places of all children in order, settles
+ * those that are leaves (tensors, plain values) at once and pushes the others; the walk
+ * takes them from the stack in pre-order. A node that has a place already is not
+ * unfolded twice, so that the work is linear in the nodes and references. */
+#ifndef READ_TORCH_TORCH_FOLD_STATE_IN_H
+#define READ_TORCH_TORCH_FOLD_STATE_IN_H
+
+#include "base/map.h"
+#include "model/build.h"
+#include "read/pickle/pickle_in.h"
+#include "read/torch/torch_fold_in.h"
+
+#define FOLD_MAX_RANK  64
+#define FOLD_MAX_NAME  4096
+#define FOLD_MAX_DEPTH 1000                /* of the places shown */
+#define FOLD_MAX_PLAIN ((uint32_t)1 << 18) /* places made for plain values */
+
+#define FOLD_CLASS_SHIFT 8
+
+/* The globals that mean something to us (torch_names.c). */
+enum torch_name {
+    NAME_NOT_SEEN, /* not looked up yet */
+    NAME_OTHER,
+    NAME_REBUILD_TENSOR,
+    NAME_REBUILD_TENSOR_V2,
+    NAME_REBUILD_TENSOR_V3,
+    NAME_REBUILD_QTENSOR,
+    NAME_REBUILD_SPARSE,
+    NAME_REBUILD_SPARSE_CSR,
+    NAME_REBUILD_NESTED,
+    NAME_REBUILD_META,
+    NAME_REBUILD_WRAPPER,
+    NAME_REBUILD_FROM_NUMPY,
+    NAME_REBUILD_FROM_CPU,
+    NAME_REBUILD_PARAMETER,
+    NAME_REBUILD_PARAMETER_STATE,
+    NAME_REBUILD_FROM_TYPE,
+    NAME_PARAMETER_CLASS, /* torch.nn.parameter.Parameter and its kin */
+    NAME_UNINITIALIZED,   /* a lazy module's parameter: no shape yet */
+    NAME_TENSOR_CLASS, /* torch.FloatTensor, Variable: made with a state (0.1 - 0.3) */
+    NAME_LAST_TENSOR = NAME_TENSOR_CLASS,
+    NAME_LOAD_FROM_BYTES,
+    NAME_GRAPH_MODULE,
+    NAME_NUMPY_RECONSTRUCT,
+    NAME_NUMPY_FROMBUFFER,
+    NAME_NUMPY_PLAIN, /* numpy.dtype and scalars: plain values whatever their state */
+    NAME_METHOD,      /* getattr(object, name): a name, whatever the object is */
+    NAME_TYPE_TAG,  /* restore_type_tag(object, type): stands for its first argument */
+    NAME_JIT_LIST,  /* build_intlist([...]) and its kin: a list */
+    NAME_SIZE,      /* torch.Size((...)) */
+    NAME_OMEGACONF, /* settings that keep their content in _content or _val */
+};
+
+/* What a node is, for the tree. */
+enum thing {
+    THING_NOT_SEEN,
+    THING_VALUE, /* the leaves come first */
+    THING_TENSOR,
+    THING_STORAGE, /* a bare storage: shown as a tensor of one dimension */
+    THING_ARRAY,   /* a numpy array of numbers: likewise a tensor */
+    THING_MODULE,
+    THING_DICT,
+    THING_LIST,
+    THING_OBJECT, /* anything else with attributes or items of its own */
+    THING_FILE,   /* bytes that hold a whole torch file */
+};
+
+/* What lies below a node; each includes those before it. */
+enum weight {
+    WEIGHT_NOT_SEEN,
+    WEIGHT_BUSY, /* being looked at: it leads back to itself */
+    WEIGHT_FLAT, /* scalars, and lists of them */
+    WEIGHT_STRUCTURE,
+    WEIGHT_HOLDS, /* tensors or modules */
+};
+
+/* Added to a role that is guessed by name (in a state_dict). */
+#define FOLD_GUESSED 0x10u
+
+/* What a persistent id stands for. */
+enum persistent_kind { PERSISTENT_OTHER, PERSISTENT_STORAGE, PERSISTENT_CLASS };
+struct persistent {
+    uint8_t kind;
+    uint8_t dtype; /* of the storage; UNKNOWN if untyped */
+    bool untyped;
+    uint16_t device;
+    uint32_t id; /* the storage, or the class */
+};
+
+/* A thing whose place is made and whose inside is still to be unfolded. */
+struct fold_task {
+    node_id node;
+    uint32_t place;
+    uint16_t depth;
+    uint8_t role; /* of plain tensors below it: ROLE_PLAIN, ROLE_STATE */
+};
+
+/* Value ids under way into a DICT: key, value, ... */
+struct fold_values {
+    uint32_t *at;
+    uint32_t n, room;
+};
+
+struct torch_fold {
+    struct build *build;
+    const struct pickle *pickle;
+    const struct torch_dialect *dialect;
+    uint32_t n_nodes; /* of the pickle: the length of the three columns below */
+    /* By node; the meaning goes with its kind. GLOBAL: enum torch_name, and above
+     * FOLD_CLASS_SHIFT its class + 1; PERSISTENT: its index in `persistents` + 1; a
+     * location string: its device + 1; a tensor: its number
+     * + 1; what has a place: that place + 1. */
+    uint32_t *mark;
+    uint8_t *thing;  /* enum thing */
+    uint8_t *weight; /* enum weight */
+    struct persistent *persistents;
+    uint32_t n_persistents, persistents_room;
+    struct fold_task *tasks;
+    uint32_t n_tasks, tasks_room;
+    struct fold_look *looks; /* the stack of fold_weight() */
+    uint32_t n_looks, looks_room;
+    struct map values; /* node -> value id: long texts, arrays that are no tensors */
+    struct map files;  /* a torch file in bytes -> its storage's index in `persistents`;
+                          the data of an array -> its storage */
+    struct map opened; /* the torch files in bytes that were read */
+    struct fold_values args, hidden, hooks; /* of the module that is being unfolded */
+    uint32_t n_plain;                       /* places made for plain values */
+    uint32_t parameter_class;
+    node_id mesh; /* of the last DTensor, or NO_NODE */
+    /* What the last persistent id began with; almost all are alike. */
+    node_id storage_word, storage_class;
+    enum dtype storage_dtype;
+    bool storage_untyped;
+    uint64_t looks_left; /* items that may still be looked at, see fold_go_on() */
+    bool said_depth, said_plain, said_looks;
+};
+
+/* torch_names.c */
+enum torch_name fold_name(struct torch_fold *fold, node_id global);
+enum torch_name fold_callee_name(struct torch_fold *fold, node_id node);
+/* What a PERSISTENT node stands for. The pointer is good until the next call. */
+const struct persistent *fold_persistent(struct torch_fold *fold, node_id node);
+/* The class of an object (a GLOBAL, or a persistent id with source); NO_CLASS. */
+uint32_t fold_class(struct torch_fold *fold, node_id class_node);
+uint16_t fold_device(struct torch_fold *fold, node_id location);
+enum dtype fold_dtype(struct torch_fold *fold, node_id global); /* torch.float16 */
+
+/* torch_thing.c */
+enum thing fold_thing(struct torch_fold *fold, node_id node);
+enum weight fold_weight(struct torch_fold *fold, node_id node);
+/* Sees through what only wraps: type tags, omegaconf's value nodes. */
+node_id fold_inner(struct torch_fold *fold, node_id node);
+/* The dict of an object's attributes (its BUILD state), or NO_NODE; *ret_slots is the
+ * second one of a (dict, slots) pair. */
+node_id fold_attributes(struct torch_fold *fold, node_id node, node_id *ret_slots);
+
+/* Pairs of a dict, however it is spelt, and items of a list. */
+struct fold_pairs {
+    const node_id *items; /* key, value, ...; NULL: ask pickle_dict_at() */
+    node_id dict;
+    uint32_t n;
+};
+struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict);
+void fold_pair(const struct torch_fold *fold, const struct fold_pairs *pairs,
+               uint32_t i, node_id *ret_key, node_id *ret_value);
+/* The node whose pairs or items a dict, list or other container shows: itself, but for
+ * TorchScript's lists, arrays of objects and omegaconf's containers. */
+node_id fold_content(struct torch_fold *fold, node_id node);
+
+/* torch_fold.c */
+/* Make a place for `node` below `parent` and settle it or push it. `role` is what it is
+ * if it is a tensor (perhaps FOLD_GUESSED), `flags` are the place's. */
+void fold_add(struct torch_fold *fold, const struct fold_task *up, uint32_t parent,
+              struct str name, node_id node, unsigned role, unsigned flags);
+/* The same, but what it is made of waits on the stack in any case: a tensor's parts may
+ * be tensors with parts, as deep as a file likes. NO_NODE is let pass. */
+void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
+                    uint32_t parent, struct str name, node_id node);
+void fold_put_value(struct torch_fold *fold, uint32_t place, node_id node);
+uint32_t fold_value(struct torch_fold *fold, node_id node);
+struct str fold_index_name(char text[16], uint32_t i);
+bool fold_spent(const struct torch_fold *fold);
+/* May a loop over a container look at one more item? Not once memory is spent or the
+ * work is cancelled, nor when a file makes us go over the same containers again and
+ * again: then says so once. */
+bool fold_go_on(struct torch_fold *fold);
+/* A key's text as a name, cut where it is absurdly long; empty if it is no text. */
+struct str fold_key(const struct torch_fold *fold, node_id key);
+/* May one more place for a plain value be made? Says once when not. */
+bool fold_plain_room(struct torch_fold *fold, uint32_t place);
+
+/* Read the torch file in the bytes that the call `node` is given into `place`. */
+int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
+                    struct err *err);
+
+/* torch_tensor.c */
+void fold_tensor(struct torch_fold *fold, const struct fold_task *up, uint32_t place,
+                 node_id node, unsigned role);
+
+/* torch_module.c, torch_checkpoint.c: unfold one thing below its place. */
+bool fold_is_module(struct torch_fold *fold, node_id node);
+void unfold_module(struct torch_fold *fold, const struct fold_task *task);
+void unfold_flat(struct torch_fold *fold,
+                 const struct fold_task *task); /* TorchScript */
+void unfold_dict(struct torch_fold *fold, const struct fold_task *task);
+void unfold_items(struct torch_fold *fold, const struct fold_task *task);
+void unfold_object(struct torch_fold *fold, const struct fold_task *task);
+
+/* A borrowed node; `id` must be one of the pickle's. */
+static inline const struct node *fold_node(const struct torch_fold *fold, node_id id)
+{
+    return &fold->pickle->nodes[id];
+}
+
+/* What BUILD set on it, or NO_NODE. */
+static inline node_id fold_state(const struct torch_fold *fold, node_id id)
+{
+    return node_state(fold->pickle, fold_node(fold, id));
+}
+
+static inline bool fold_is(const struct torch_fold *fold, node_id id,
+                           enum node_kind kind)
+{
+    return id < fold->n_nodes && fold->pickle->nodes[id].kind == kind;
+}
+
+#endif

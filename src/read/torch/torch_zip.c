@@ -1,0 +1,42 @@
+/* torch_zip.c - what torch.save writes since 1.6: a zip with the pickle data.pkl and
+ * one record data/KEY for each storage. TorchScript, torch.package and exported
+ * programs are zips as well, with records of their own: they have other readers. */
+#include "base/base.h"
+#include "read/file/input_in.h"
+#include "read/torch/torch_fold_in.h"
+#include "read/torch/torch_records_in.h"
+
+static int torch_zip_knows(const struct input *input)
+{
+    static const char *const others[] = {"constants.pkl", "archive_format",
+                                         ".data/extern_modules", "model.json"};
+    const struct zip *zip = input->zip;
+
+    if (!zip || zip_find(zip, "data.pkl") < 0)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (zip_find(zip, others[i]) >= 0)
+            return 0;
+    return SURE_MAGIC;
+}
+
+static int torch_zip_read(struct input *input, struct build *build, struct err *err)
+{
+    struct torch_records records;
+    const struct torch_dialect dialect = {
+        .storage = torch_records_storage, .user = &records, .input = input};
+    struct pickle pickle;
+
+    if (torch_records_init(&records, input, build, "data/", err) < 0 ||
+        torch_records_pickle(&records, "data.pkl", &pickle, err) < 0)
+        return -1;
+    torch_records_facts(&records, &pickle);
+    if (torch_fold(build, input->node, &pickle, pickle.result, &dialect, err) < 0)
+        return -1;
+    torch_records_others(&records);
+    torch_records_finish(&records);
+    return 0;
+}
+
+const struct reader torch_zip_reader = {
+    .name = "torch zip", .knows = torch_zip_knows, .read = torch_zip_read};

@@ -1,0 +1,51 @@
+/* torchscript_code_in.h - what the code of a TorchScript archive says about its
+ * classes. The records code/__torch__/a/b.py hold classes in a small, regular subset of
+ * Python; a reader of lines is enough: class Conv2d(Module):
+ *       __parameters__ = ["weight", "bias", ]
+ *       __buffers__ = []
+ *       weight : Tensor
+ *       stride : Final[Tuple[int, int]] = (2, 2)
+ *       def forward(self: __torch__.torch.nn.modules.conv.Conv2d, ...
+ * Constants (Final) are hyper-parameters that stand nowhere else in the file. */
+#ifndef READ_TORCH_TORCHSCRIPT_CODE_IN_H
+#define READ_TORCH_TORCHSCRIPT_CODE_IN_H
+
+#include "base/map.h"
+#include "read/file/input_in.h"
+
+struct script_class {
+    struct str name;   /* "__torch__.torch.nn.modules.conv.___torch_mangle_0.Conv2d" */
+    struct str base;   /* "Module", "NamedTuple", "Interface", "Enum"; or empty; of a
+                          function "def" */
+    struct str source; /* its text */
+    struct str record; /* the record it stands in: "code/__torch__/....py" */
+    uint32_t line;     /* where it begins there, from 1 */
+    struct str parameters; /* inside of the list: `"weight", "bias", ` */
+    struct str buffers;
+    uint32_t constants; /* value id of a DICT; or None */
+};
+
+struct script_code {
+    struct build *build;
+    struct script_class *classes;
+    uint32_t n, room;
+    uint32_t n_functions; /* of these */
+    struct map by_name;   /* hash of the name -> index */
+};
+
+/* Read all code of the archive; texts live in the model. What is damaged is a finding.
+ */
+int script_code_load(struct script_code *code, struct input *input, struct build *build,
+                     struct err *err);
+
+const struct script_class *script_class_find(const struct script_code *code,
+                                             struct str name); /* or NULL */
+
+/* Is `name` in a list as `parameters` holds it? */
+bool script_list_has(struct str list, struct str name);
+
+/* The name as the user wrote it: without __torch__. and ___torch_mangle_7. In the
+ * build's scratch arena. */
+struct str script_plain_name(struct build *build, struct str name);
+
+#endif

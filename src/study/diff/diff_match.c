@@ -1,0 +1,416 @@
+/* What is left over when names are aligned: found again by content, then by shape with
+ * what was found so as a guide. */
+#include "study/diff/diff_in.h"
+
+#include <stdlib.h>
+
+#define MOST_ALIKE 4096u        /* pairs of equal contents that are weighed by name */
+#define MOST_NAMES (256u << 20) /* bytes of names that are worth writing out */
+#define NAME_PARTS 32           /* components that are compared, from the end */
+
+/* ---- samples ---- */
+
+uint64_t sample_key(const struct side *side, uint32_t place)
+{
+    const struct tensor *tensor = side_at(side, place);
+
+    return hash_mix(shape_hash(side, tensor), tensor->dtype);
+}
+
+bool sample_at(struct diffing *d, int s, uint32_t place, uint64_t *ret_sample)
+{
+    const struct side *side = &d->side[s];
+    struct compare_side at = {side->model, side_at(side, place)};
+    uint64_t sample;
+    bool plain;
+
+    if (work_cancelled(d->work))
+        d->stopped = true;
+    if (d->stopped || at.tensor->numel == 0 ||
+        !tensor_readable(at.model, at.tensor, NULL) ||
+        compare_sample(at, &sample, &plain, NULL) < 0 || plain)
+        return false;
+    *ret_sample = hash_mix(sample_key(side, place), sample);
+    return true;
+}
+
+static int by_sample(const void *a, const void *b)
+{
+    const struct sampled *x = a, *y = b;
+
+    if (x->sample != y->sample)
+        return x->sample < y->sample ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+void sample_many(struct diffing *d, int s, struct samples *samples,
+                 const struct map *other_keys)
+{
+    struct sampled *at = samples->at;
+    uint32_t i, n = 0, unused;
+
+    for (i = 0; i < samples->n; i++) {
+        if (!map_find(other_keys, sample_key(&d->side[s], at[i].place), &unused))
+            continue;
+        at[n] = at[i];
+        n += sample_at(d, s, at[n].place, &at[n].sample);
+    }
+    samples->n = n;
+    qsort(at, n, sizeof *at, by_sample);
+}
+
+int samples_keys(struct diffing *d, int s, const struct samples *samples,
+                 struct map *keys)
+{
+    map_init(keys, &d->scratch);
+    for (uint32_t i = 0; i < samples->n; i++)
+        if (map_put(keys, sample_key(&d->side[s], samples->at[i].place), 1) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- by content ---- */
+
+static bool is_unmatched(const struct diffing *d, int s, uint32_t place)
+{
+    return d->side[s].match[place] == NO_PLACE;
+}
+
+int samples_list(struct diffing *d, int s,
+                 bool (*wanted)(const struct diffing *d, int s, uint32_t place),
+                 struct samples *ret_samples)
+{
+    const struct side *side = &d->side[s];
+    uint32_t p;
+
+    ret_samples->n = 0;
+    ret_samples->at =
+        arena_array(&d->scratch, (size_t)side->tensors[0] + 1, sizeof *ret_samples->at);
+    if (!ret_samples->at)
+        return -1;
+    for (p = 0; p < side->model->n_places; p++)
+        if (side_tensor(side, p) && wanted(d, s, p))
+            ret_samples->at[ret_samples->n++].place = p;
+    return 0;
+}
+
+/* How many components two names have in common, position by position from the end. */
+static unsigned alike(const struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct model *l = d->side[LEFT].model, *r = d->side[RIGHT].model;
+    unsigned same = 0;
+
+    for (int i = 0; i < NAME_PARTS && left != 0 && right != 0; i++) {
+        same += str_eq(place_name(l, left), place_name(r, right));
+        left = l->parent[left];
+        right = r->parent[right];
+    }
+    return same;
+}
+
+static int match_if_equal(struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct known *known;
+
+    expect_pair(d, left, right);
+    known = know(d, left, right);
+    if (!known)
+        return d->stopped ? 0 : -1;
+    if (known->why || known->by.different > 0)
+        return 0;
+    match_places(d, left, right);
+    d->flags[left] |= DIFF_BY_CONTENT;
+    return 0;
+}
+
+/* Match n places on the left with m on the right whose contents are alike: each with
+ * the one whose name is most alike; of equals the first. */
+static int match_group(struct diffing *d, const struct sampled *left, uint32_t n,
+                       const struct sampled *right, uint32_t m)
+{
+    bool weigh = (uint64_t)n * m <= MOST_ALIKE;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t best = NO_PLACE, j;
+        unsigned most = 0;
+
+        for (j = weigh ? 0 : i; j < m; j++) {
+            uint32_t place = right[j].place;
+            unsigned score;
+
+            if (d->side[RIGHT].match[place] != NO_PLACE)
+                continue;
+            score = alike(d, left[i].place, place) + 1;
+            if (score > most) {
+                best = place;
+                most = score;
+            }
+            if (!weigh)
+                break;
+        }
+        if (best != NO_PLACE && match_if_equal(d, left[i].place, best) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static uint32_t group_end(const struct samples *samples, uint32_t from)
+{
+    uint32_t end = from;
+
+    while (end < samples->n && samples->at[end].sample == samples->at[from].sample)
+        end++;
+    return end;
+}
+
+static int match_by_content(struct diffing *d)
+{
+    struct samples left, right;
+    struct map left_keys, right_keys;
+    uint32_t i = 0, j = 0;
+
+    if (samples_list(d, LEFT, is_unmatched, &left) < 0 ||
+        samples_list(d, RIGHT, is_unmatched, &right) < 0)
+        return -1;
+    if (left.n == 0 || right.n == 0)
+        return 0;
+    if (samples_keys(d, LEFT, &left, &left_keys) < 0 ||
+        samples_keys(d, RIGHT, &right, &right_keys) < 0)
+        return -1;
+    sample_many(d, LEFT, &left, &right_keys);
+    sample_many(d, RIGHT, &right, &left_keys);
+    while (i < left.n && j < right.n) {
+        uint32_t i_end = group_end(&left, i), j_end = group_end(&right, j);
+
+        if (left.at[i].sample < right.at[j].sample) {
+            i = i_end;
+        } else if (left.at[i].sample > right.at[j].sample) {
+            j = j_end;
+        } else {
+            if (match_group(d, left.at + i, i_end - i, right.at + j, j_end - j) < 0)
+                return -1;
+            i = i_end;
+            j = j_end;
+        }
+    }
+    return 0;
+}
+
+/* ---- with their modules ---- */
+
+static bool any_unmatched(const struct side *side)
+{
+    for (uint32_t p = 0; p < side->model->n_places; p++)
+        if (side_tensor(side, p) && side->match[p] == NO_PLACE)
+            return true;
+    return false;
+}
+
+/* The place on the right that a left place would have become with its parent: the one
+ * of the same name below it. */
+static uint32_t along(const struct diffing *d, const uint32_t *across, uint32_t place)
+{
+    const struct diff_spot *name = &d->spots[d->side[LEFT].spot[place]];
+    uint32_t above = across[d->side[LEFT].model->parent[place]], spot;
+
+    if (above == NO_PLACE)
+        return NO_PLACE;
+    spot = spot_find(d, d->side[RIGHT].spot[above], name->name, name->nth, NULL);
+    return spot == DIFF_NONE ? NO_PLACE : d->spots[spot].place[RIGHT];
+}
+
+/* What content does not tell (zeros, ones, counters) goes where its module went, if
+ * there is something of its name and shape there. */
+static int match_along(struct diffing *d)
+{
+    struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
+    uint32_t *across, p, q;
+
+    if (!any_unmatched(left) || !any_unmatched(right))
+        return 0;
+    across = find_images(d);
+    if (!across)
+        return -1;
+    for (p = 1; p < left->model->n_places; p++) {
+        if (across[p] == NO_PLACE)
+            across[p] = along(d, across, p);
+        if (!side_tensor(left, p) || left->match[p] != NO_PLACE)
+            continue;
+        q = across[p];
+        if (q != NO_PLACE && side_tensor(right, q) && right->match[q] == NO_PLACE &&
+            same_shape(left, side_at(left, p), right, side_at(right, q)))
+            match_places(d, p, q);
+    }
+    return 0;
+}
+
+/* ---- by shape ---- */
+
+struct str name_below(struct diffing *d, int s, uint32_t place, uint32_t base,
+                      struct buf *path)
+{
+    const struct model *model = d->side[s].model;
+    size_t cut = 0;
+
+    buf_clear(path);
+    place_path(model, place, path);
+    if (base != 0 && place > base && place < model->end[base]) {
+        struct buf head = BUF_INIT;
+
+        place_path(model, base, &head);
+        cut = head.len + 1;
+        buf_release(&head);
+    }
+    return str_from(buf_span(path), cut);
+}
+
+/* All tensors of a side with their names; the index of each in *ret_index by place. */
+static int list_items(struct diffing *d, int s, struct rename_item **ret_items,
+                      uint32_t **ret_index, uint32_t *ret_n)
+{
+    const struct side *side = &d->side[s];
+    struct rename_item *items =
+        arena_array(&d->scratch, (size_t)side->tensors[0] + 1, sizeof *items);
+    uint32_t *index = arena_array(&d->scratch, side->model->n_places, sizeof *index);
+    struct buf path = BUF_INIT;
+    uint32_t p, n = 0;
+    size_t bytes = 0;
+
+    for (p = 0; items && index && p < side->model->n_places; p++) {
+        if (!side_tensor(side, p))
+            continue;
+        index[p] = n;
+        items[n].name = arena_str(&d->scratch, name_below(d, s, p, side->base, &path));
+        items[n].shape = shape_hash(side, side_at(side, p));
+        items[n].match = p; /* its own place, until both sides are listed */
+        bytes += items[n++].name.len;
+        if (bytes > MOST_NAMES || path.bad || !items[n - 1].name.at) {
+            items = NULL;
+            break;
+        }
+    }
+    buf_release(&path);
+    *ret_items = items;
+    *ret_index = index;
+    *ret_n = n;
+    return items && index ? 0 : -1;
+}
+
+static void set_matches(const struct side *side, struct rename_item *items, uint32_t n,
+                        const uint32_t *other)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t match = side->match[items[i].match];
+
+        items[i].match = match == NO_PLACE ? RENAME_NONE : other[match];
+    }
+}
+
+/* Names too long to be written out are not matched; nothing else is lost. */
+static int match_by_shape(struct diffing *d)
+{
+    struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
+    struct rename_item *items[2];
+    uint32_t *index[2], n[2], p, q, *places;
+
+    if (!any_unmatched(left) || !any_unmatched(right))
+        return 0;
+    if (list_items(d, LEFT, &items[LEFT], &index[LEFT], &n[LEFT]) < 0 ||
+        list_items(d, RIGHT, &items[RIGHT], &index[RIGHT], &n[RIGHT]) < 0)
+        return d->scratch.spent ? -1 : 0;
+    places = arena_array(&d->scratch, (size_t)n[RIGHT] + 1, sizeof *places);
+    if (!places)
+        return -1;
+    for (q = 0; q < n[RIGHT]; q++)
+        places[q] = items[RIGHT][q].match;
+    set_matches(left, items[LEFT], n[LEFT], index[RIGHT]);
+    set_matches(right, items[RIGHT], n[RIGHT], index[LEFT]);
+    if (rename_match(items[LEFT], n[LEFT], items[RIGHT], n[RIGHT], &d->scratch, NULL) <
+        0)
+        return -1;
+    for (p = 0; p < left->model->n_places; p++) {
+        if (!side_tensor(left, p) || left->match[p] != NO_PLACE)
+            continue;
+        q = items[LEFT][index[LEFT][p]].match;
+        if (q < n[RIGHT] && right->match[places[q]] == NO_PLACE &&
+            same_shape(left, side_at(left, p), right, side_at(right, places[q])))
+            match_places(d, p, places[q]);
+    }
+    return 0;
+}
+
+/* ---- shared modules ---- */
+
+static bool has_shared_modules(const struct model *model)
+{
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        const struct object *object =
+            model->kind[p] == PLACE_MODULE ? place_object(model, p) : NULL;
+
+        if (object && object->place != p)
+            return true;
+    }
+    return false;
+}
+
+/* Do the tensors at these places have the same values, as far as is known? Values that
+ * nobody asked for are taken for equal if shapes and dtypes are. */
+static bool same_tensor(struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
+    const struct known *known;
+
+    if (!same_shape(l, side_at(l, left), r, side_at(r, right)) ||
+        side_at(l, left)->dtype != side_at(r, right)->dtype)
+        return false;
+    if (!d->wanted->values)
+        return true;
+    known = know(d, left, right);
+    return known && !known->why && known->by.different == 0;
+}
+
+/* A module tree has a shared module once, a state_dict has all its names. A tensor that
+ * only one side lists is the other side's tensor of that name, if it is tied to that
+ * one's partner or their values are equal; else it stays alone. */
+static int match_side_aliases(struct diffing *d, int s)
+{
+    struct side *side = &d->side[s], *other = &d->side[!s];
+    struct buf path = BUF_INIT;
+
+    if (!has_shared_modules(other->model))
+        return 0;
+    for (uint32_t p = 1; p < side->model->n_places && !d->stopped; p++) {
+        uint32_t found;
+        struct str name;
+
+        if (!side_tensor(side, p) || side->match[p] != NO_PLACE)
+            continue;
+        name = name_below(d, s, p, side->base, &path);
+        found =
+            name.len > 0 ? place_find_below(other->model, other->base, name) : NO_PLACE;
+        if (found != NO_PLACE && side_tensor(other, found) &&
+            other->match[found] != NO_PLACE &&
+            (side->model->object[p] == side->model->object[other->match[found]] ||
+             same_tensor(d, s == LEFT ? p : found, s == LEFT ? found : p)))
+            side->match[p] = found;
+    }
+    buf_release(&path);
+    return d->scratch.spent ? -1 : 0;
+}
+
+int match_aliases(struct diffing *d)
+{
+    return match_side_aliases(d, LEFT) < 0 ? -1 : match_side_aliases(d, RIGHT);
+}
+
+int match_rest(struct diffing *d)
+{
+    if (match_aliases(d) < 0)
+        return -1;
+    if (d->wanted->values &&
+        (match_by_content(d) < 0 || match_moved(d) < 0 || match_along(d) < 0))
+        return -1;
+    if (match_by_shape(d) < 0)
+        return -1;
+    return match_joined(d);
+}

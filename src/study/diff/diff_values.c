@@ -1,0 +1,233 @@
+/* The values of what was matched: each two tensors are compared once, however many
+ * places they have, in the order in which they lie in the file. */
+#include "study/diff/diff_in.h"
+
+#include <stdlib.h>
+
+static uint64_t tensors_key(const struct diffing *d, uint32_t left, uint32_t right)
+{
+    return (uint64_t)d->side[LEFT].model->object[left] << 32 |
+           d->side[RIGHT].model->object[right];
+}
+
+const struct known *known_of(const struct diffing *d, uint32_t left, uint32_t right)
+{
+    uint32_t index;
+
+    if (!map_find(&d->by_tensors, tensors_key(d, left, right), &index))
+        return NULL;
+    return &d->known[index];
+}
+
+static bool reversed(const struct side *left, const struct tensor *a,
+                     const struct side *right, const struct tensor *b)
+{
+    const int64_t *x = tensor_shape(left->model, a), *y = tensor_shape(right->model, b);
+
+    return a->rank == 2 && b->rank == 2 && x[0] == y[1] && x[1] == y[0] && x[0] != x[1];
+}
+
+/* Compare, into `known`. False: it was stopped. */
+static bool compare_two(struct diffing *d, uint32_t left, uint32_t right,
+                        struct known *known)
+{
+    const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
+    struct compare_side a = {l->model, side_at(l, left)};
+    struct compare_side b = {r->model, side_at(r, right)};
+    struct err err = {0};
+    const char *why;
+    int turned = 0;
+
+    if (!tensor_readable(a.model, a.tensor, &why) ||
+        !tensor_readable(b.model, b.tensor, &why)) {
+        known->why = why;
+        return true;
+    }
+    if (reversed(l, a.tensor, r, b.tensor))
+        turned = compare_transposed(a, b, d->work, &err);
+    known->transposed = turned > 0;
+    if (turned >= 0 &&
+        compare_tensors(a, b, d->wanted->tolerance, d->work, &known->by, &err) == 0) {
+        if (known->by.cut && known->by.different == 0)
+            known->why = "cut short";
+        return true;
+    }
+    if (err.code == ERR_CANCELLED)
+        return false;
+    known->by = (struct compared){0};
+    known->why = arena_printf(d->arena, "%s", err.text);
+    if (!known->why)
+        known->why = "not known";
+    return true;
+}
+
+const struct known *know(struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct known *old = known_of(d, left, right);
+    struct known known = {.tensor = {d->side[LEFT].model->object[left],
+                                     d->side[RIGHT].model->object[right]}};
+
+    if (old)
+        return old;
+    if (d->stopped || work_cancelled(d->work) || !compare_two(d, left, right, &known)) {
+        d->stopped = true;
+        return NULL;
+    }
+    if (arena_room(&d->scratch, &d->known, d->n_known, &d->known_room,
+                   sizeof *d->known) < 0 ||
+        map_put(&d->by_tensors, tensors_key(d, left, right), d->n_known) < 0)
+        return NULL;
+    d->known[d->n_known] = known;
+    return &d->known[d->n_known++];
+}
+
+/* ---- many ---- */
+
+struct position {
+    uint32_t left, file;
+    uint64_t at;
+};
+
+static struct position position_of(const struct side *side, uint32_t place)
+{
+    const struct tensor *tensor = side_at(side, place);
+    struct position position = {.left = place};
+
+    if (tensor->storage >= side->model->n_storages)
+        return position;
+    position.file = side->model->storages[tensor->storage].file;
+    position.at = side->model->storages[tensor->storage].at + tensor->offset;
+    return position;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct position *x = a, *y = b;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->left < y->left ? -1 : x->left > y->left;
+}
+
+/* Would comparing the values of these two tell anything? */
+static bool worth_reading(const struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct tensor *a = side_at(&d->side[LEFT], left);
+    const struct tensor *b = side_at(&d->side[RIGHT], right);
+
+    if ((a->flags | b->flags) & (TENSOR_SHAPE_ONLY | TENSOR_META | TENSOR_INVALID))
+        return false;
+    return a->numel == b->numel && a->numel > 0;
+}
+
+void expect_pair(struct diffing *d, uint32_t left, uint32_t right)
+{
+    if (!d->work || known_of(d, left, right))
+        return;
+    atomic_fetch_add(&d->work->total,
+                     tensor_bytes(side_at(&d->side[LEFT], left)) +
+                         tensor_bytes(side_at(&d->side[RIGHT], right)));
+}
+
+/* The matched places on the left whose values are still to be compared; of tied ones
+ * the first. Returns how many, or -1. */
+static int64_t list_matches(struct diffing *d, struct position *order)
+{
+    const struct side *left = &d->side[LEFT];
+    struct map listed;
+    uint32_t p, n = 0, unused;
+
+    map_init(&listed, &d->scratch);
+    for (p = 0; p < left->model->n_places; p++) {
+        uint32_t q = left->match[p];
+
+        if (q == NO_PLACE || !worth_reading(d, p, q) || known_of(d, p, q) ||
+            map_find(&listed, tensors_key(d, p, q), &unused))
+            continue;
+        if (map_put(&listed, tensors_key(d, p, q), p) < 0)
+            return -1;
+        expect_pair(d, p, q);
+        order[n++] = position_of(left, p);
+    }
+    return n;
+}
+
+int compare_matches(struct diffing *d)
+{
+    const struct side *left = &d->side[LEFT];
+    struct position *order;
+    int64_t n, i;
+
+    if (!d->wanted->values || d->stopped)
+        return 0;
+    order = arena_array(&d->scratch, left->model->n_places, sizeof *order);
+    n = order ? list_matches(d, order) : -1;
+    if (n < 0)
+        return -1;
+    qsort(order, (size_t)n, sizeof *order, by_position);
+    for (i = 0; i < n && !d->stopped; i++)
+        if (!know(d, order[i].left, left->match[order[i].left]) && !d->stopped)
+            return -1;
+    return 0;
+}
+
+/* ---- what it says of a pair ---- */
+
+static void judge_values(const struct diffing *d, const struct known *known,
+                         struct diff_pair *pair)
+{
+    if (!known || known->why) {
+        if (pair->state == DIFF_SAME)
+            pair->state = DIFF_UNREAD;
+        if (known)
+            pair->why = known->why;
+        else if (d->wanted->values)
+            pair->why = "stopped before it";
+        return;
+    }
+    pair->by = known->by;
+    if (known->transposed)
+        pair->flags |= DIFF_TRANSPOSED;
+    if (pair->state == DIFF_SAME && known->by.different > 0)
+        pair->state = known->by.beyond > 0 ? DIFF_CHANGED : DIFF_CLOSE;
+}
+
+static bool same_description(const struct tensor *a, const struct tensor *b)
+{
+    return a->dtype == b->dtype && a->layout == b->layout &&
+           (a->flags & TENSOR_META) == (b->flags & TENSOR_META);
+}
+
+void judge_pair(const struct diffing *d, struct diff_pair *pair)
+{
+    const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
+    const struct tensor *a = side_at(left, pair->left);
+    const struct tensor *b = side_at(right, pair->right);
+    const char *why = NULL;
+
+    if (!same_shape(left, a, right, b))
+        pair->state = DIFF_RESHAPED;
+    else if (a->dtype != b->dtype || a->layout != b->layout)
+        pair->state = DIFF_RETYPED;
+    else
+        pair->state = DIFF_SAME;
+    if (worth_reading(d, pair->left, pair->right)) {
+        judge_values(d, known_of(d, pair->left, pair->right), pair);
+        return;
+    }
+    /* Nothing to compare: no elements, none by design, or those of its parts. */
+    if (pair->state != DIFF_SAME)
+        return;
+    if ((a->flags | b->flags) & TENSOR_INVALID)
+        tensor_readable(a->flags & TENSOR_INVALID ? left->model : right->model,
+                        a->flags & TENSOR_INVALID ? a : b, &why);
+    else if (!same_description(a, b))
+        tensor_readable(a->flags & TENSOR_META ? left->model : right->model,
+                        a->flags & TENSOR_META ? a : b, &why);
+    if (why) {
+        pair->state = DIFF_UNREAD;
+        pair->why = why;
+    }
+}

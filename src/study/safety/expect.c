@@ -1,0 +1,360 @@
+#include "study/safety/expect.h"
+
+#include <inttypes.h>
+
+#include "base/json_read.h"
+#include "base/map.h"
+#include "base/utf8.h"
+
+#define RANK_MAX 64
+
+/* ---- reading ---- */
+
+struct expect_reading {
+    struct json_read json;
+    const char *name;
+    struct arena *arena;
+    struct expectation *to;
+    struct err *err;
+};
+
+static int wrong(struct expect_reading *self)
+{
+    if (self->json.error)
+        return err_set(self->err, ERR_FORMAT, "%s is no sound JSON: %s (at byte %zu)",
+                       self->name, self->json.error, self->json.offset);
+    return err_set(self->err, ERR_FORMAT,
+                   "%s: at byte %zu stands something that `torchoscope tree --json` "
+                   "does not write",
+                   self->name, self->json.offset);
+}
+
+static int read_text(struct expect_reading *self, struct str *ret_text)
+{
+    if (json_next(&self->json) != JSON_STRING)
+        return wrong(self);
+    *ret_text = self->json.text;
+    return 0;
+}
+
+static int read_shape(struct expect_reading *self, struct expected_tensor *tensor)
+{
+    int64_t dims[RANK_MAX], *copy;
+    enum json_token token;
+
+    if (json_next(&self->json) != JSON_ARRAY)
+        return wrong(self);
+    tensor->rank = 0;
+    for (token = json_next(&self->json); token == JSON_NUMBER;
+         token = json_next(&self->json)) {
+        if (tensor->rank == RANK_MAX ||
+            !json_to_i64(&self->json, &dims[tensor->rank++]))
+            return wrong(self);
+    }
+    if (token != JSON_ARRAY_END)
+        return wrong(self);
+    copy = arena_array(self->arena, (size_t)tensor->rank + 1, sizeof *copy);
+    if (!copy)
+        return arena_err(self->arena, self->name, self->err);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        copy[i] = dims[i];
+    tensor->shape = copy;
+    return 0;
+}
+
+static int keep_tensor(struct expect_reading *self,
+                       const struct expected_tensor *tensor)
+{
+    struct expectation *to = self->to;
+
+    if (!tensor->name.at || !tensor->dtype.at || !tensor->shape)
+        return err_set(self->err, ERR_FORMAT,
+                       "%s: a tensor before byte %zu lacks its name, shape or dtype",
+                       self->name, self->json.offset);
+    if (to->n == UINT32_MAX - 1 || arena_room(self->arena, &to->tensors, to->n,
+                                              &to->room, sizeof *to->tensors) < 0)
+        return arena_err(self->arena, self->name, self->err);
+    to->tensors[to->n++] = *tensor;
+    return 0;
+}
+
+/* One object of the list, whose brace was read. */
+static int read_tensor(struct expect_reading *self)
+{
+    struct expected_tensor tensor = {0};
+    enum json_token token;
+
+    for (token = json_next(&self->json); token == JSON_KEY;
+         token = json_next(&self->json)) {
+        struct str key = self->json.text;
+        int status;
+
+        if (str_is(key, "name"))
+            status = read_text(self, &tensor.name);
+        else if (str_is(key, "dtype"))
+            status = read_text(self, &tensor.dtype);
+        else if (str_is(key, "shape"))
+            status = read_shape(self, &tensor);
+        else if (json_skip(&self->json, json_next(&self->json)) < 0)
+            status = wrong(self);
+        else
+            status = 0;
+        if (status < 0)
+            return -1;
+    }
+    return token == JSON_OBJECT_END ? keep_tensor(self, &tensor) : wrong(self);
+}
+
+static int read_tensors(struct expect_reading *self)
+{
+    enum json_token token;
+
+    if (json_next(&self->json) != JSON_ARRAY)
+        return wrong(self);
+    for (token = json_next(&self->json); token == JSON_OBJECT;
+         token = json_next(&self->json))
+        if (read_tensor(self) < 0)
+            return -1;
+    return token == JSON_ARRAY_END ? 0 : wrong(self);
+}
+
+int expect_read(struct str text, const char *name, struct arena *arena,
+                struct expectation *ret_expectation, struct err *err)
+{
+    struct expectation expectation = {0};
+    struct expect_reading self = {
+        .name = name, .arena = arena, .to = &expectation, .err = err};
+    enum json_token token;
+    bool found = false;
+
+    json_read_init(&self.json, text, arena);
+    if (json_next(&self.json) != JSON_OBJECT)
+        return wrong(&self);
+    for (token = json_next(&self.json); token == JSON_KEY;
+         token = json_next(&self.json)) {
+        if (!found && str_is(self.json.text, "tensors")) {
+            found = true;
+            if (read_tensors(&self) < 0)
+                return -1;
+        } else if (json_skip(&self.json, json_next(&self.json)) < 0) {
+            return wrong(&self);
+        }
+    }
+    if (token != JSON_OBJECT_END || json_next(&self.json) != JSON_END)
+        return wrong(&self);
+    if (!found)
+        return err_set(
+            err, ERR_FORMAT,
+            "%s has no list of tensors; `torchoscope tree --json` writes one", name);
+    *ret_expectation = expectation;
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+/* The expected tensors by name. Of several with one name, the first that was not met
+ * comes first. */
+struct expect_table {
+    const struct expectation *expectation;
+    struct map map;
+    uint32_t *next, *heads; /* by tensor: the next of its name; by slot: the first */
+    uint32_t n_heads;
+    bool *met;
+};
+
+/* The slot of a name: found, or where it may be put (then *ret_slot is UINT32_MAX). */
+static uint64_t table_key(const struct expect_table *table, struct str name,
+                          const uint32_t *firsts, uint32_t *ret_slot)
+{
+    uint64_t key = str_hash(name);
+
+    for (*ret_slot = UINT32_MAX;; key++) {
+        uint32_t slot;
+
+        if (!map_find(&table->map, key, &slot))
+            return key;
+        if (str_eq(table->expectation->tensors[firsts[slot]].name, name)) {
+            *ret_slot = slot;
+            return key;
+        }
+    }
+}
+
+struct expect_comparing {
+    const struct model *model;
+    struct check *check;
+    struct arena *arena;
+    struct err *err;
+    struct expect_table table;
+    uint32_t *firsts; /* by slot: a tensor that has its name */
+    struct buf raw, path, text;
+};
+
+static int make_table(struct expect_comparing *self)
+{
+    struct expect_table *table = &self->table;
+    const struct expectation *expectation = table->expectation;
+    size_t n = (size_t)expectation->n + 1;
+
+    table->next = arena_array(self->arena, n, sizeof *table->next);
+    table->heads = arena_array(self->arena, n, sizeof *table->heads);
+    table->met = arena_array(self->arena, n, sizeof *table->met);
+    self->firsts = arena_array(self->arena, n, sizeof *self->firsts);
+    if (!table->next || !table->heads || !table->met || !self->firsts)
+        return arena_err(self->arena, "the expectation", self->err);
+    map_init(&table->map, self->arena);
+    /* From the last to the first, so that the first becomes the head. */
+    for (uint32_t i = expectation->n; i-- > 0;) {
+        uint32_t slot;
+        uint64_t key =
+            table_key(table, expectation->tensors[i].name, self->firsts, &slot);
+
+        if (slot == UINT32_MAX) {
+            slot = table->n_heads++;
+            self->firsts[slot] = i;
+            table->heads[slot] = UINT32_MAX;
+            if (map_put(&table->map, key, slot) < 0)
+                return arena_err(self->arena, "the expectation", self->err);
+        }
+        table->next[i] = table->heads[slot];
+        table->heads[slot] = i;
+    }
+    return 0;
+}
+
+static void add_shape(struct buf *to, const int64_t *shape, uint32_t rank)
+{
+    if (rank == 0)
+        buf_text(to, "scalar");
+    for (uint32_t i = 0; i < rank; i++)
+        buf_printf(to, "%s%" PRId64, i > 0 ? "×" : "", shape[i]);
+}
+
+static int say(struct expect_comparing *self, uint32_t place)
+{
+    struct finding finding = {.code = FINDING_UNEXPECTED,
+                              .severity = SEVERITY_ALARM,
+                              .place = place,
+                              .text = arena_str(self->arena, buf_span(&self->text)).at};
+
+    if (!finding.text || self->text.bad)
+        return arena_err(self->arena, "the expectation", self->err);
+    return check_add_finding(self->check, self->arena, finding, self->model, self->err);
+}
+
+static bool same_shape(const struct expected_tensor *expected, const int64_t *shape,
+                       uint32_t rank)
+{
+    if (expected->rank != rank)
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (expected->shape[i] != shape[i])
+            return false;
+    return true;
+}
+
+/* "NAME: 3×3 float32 expected, 3×5 float32 found": of shape and dtype, what differs. */
+static int compare_tensor(struct expect_comparing *self, uint32_t place,
+                          const struct expected_tensor *expected)
+{
+    const struct tensor *tensor = place_tensor(self->model, place);
+    const int64_t *shape = tensor_shape(self->model, tensor);
+    const char *dtype = dtype_name(tensor->dtype);
+    bool reshaped = !same_shape(expected, shape, tensor->rank);
+    bool retyped = !str_is(expected->dtype, dtype);
+    const char *blank = reshaped && retyped ? " " : "";
+
+    if (!reshaped && !retyped)
+        return 0;
+    buf_clear(&self->text);
+    buf_str(&self->text, expected->name);
+    buf_text(&self->text, ": ");
+    if (reshaped)
+        add_shape(&self->text, expected->shape, expected->rank);
+    if (retyped)
+        buf_printf(&self->text, "%s%.*s", blank, STR_ARG(expected->dtype));
+    buf_text(&self->text, " expected, ");
+    if (reshaped)
+        add_shape(&self->text, shape, tensor->rank);
+    if (retyped)
+        buf_printf(&self->text, "%s%s", blank, dtype);
+    buf_text(&self->text, " found");
+    return say(self, place);
+}
+
+static int say_extra(struct expect_comparing *self, uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(self->model, place);
+
+    buf_clear(&self->text);
+    buf_str(&self->text, buf_span(&self->path));
+    buf_text(&self->text, ": not expected, ");
+    add_shape(&self->text, tensor_shape(self->model, tensor), tensor->rank);
+    buf_printf(&self->text, " %s found", dtype_name(tensor->dtype));
+    return say(self, place);
+}
+
+static int say_missing(struct expect_comparing *self,
+                       const struct expected_tensor *expected)
+{
+    buf_clear(&self->text);
+    buf_str(&self->text, expected->name);
+    buf_text(&self->text, ": ");
+    add_shape(&self->text, expected->shape, expected->rank);
+    buf_printf(&self->text, " %.*s expected, not found", STR_ARG(expected->dtype));
+    return say(self, FINDING_NOWHERE);
+}
+
+/* The full name as JSON holds it: a byte that is not UTF-8 became U+FFFD. */
+static void take_path(struct expect_comparing *self, uint32_t place)
+{
+    struct str rest;
+
+    buf_clear(&self->raw);
+    place_path(self->model, place, &self->raw);
+    buf_clear(&self->path);
+    for (rest = buf_span(&self->raw); rest.len > 0;) {
+        uint32_t code;
+        int n = utf8_decode(rest, &code);
+
+        buf_str(&self->path, n > 0 ? str_head(rest, (size_t)n) : STR("\xef\xbf\xbd"));
+        rest = str_from(rest, n > 0 ? (size_t)n : 1);
+    }
+}
+
+static int compare_place(struct expect_comparing *self, uint32_t place)
+{
+    struct expect_table *table = &self->table;
+    uint32_t slot, i;
+
+    take_path(self, place);
+    table_key(table, buf_span(&self->path), self->firsts, &slot);
+    i = slot == UINT32_MAX ? UINT32_MAX : table->heads[slot];
+    if (i == UINT32_MAX)
+        return say_extra(self, place);
+    table->heads[slot] = table->next[i];
+    table->met[i] = true;
+    return compare_tensor(self, place, &table->expectation->tensors[i]);
+}
+
+int expect_compare(const struct expectation *expectation, const struct model *model,
+                   struct check *check, struct arena *arena, struct err *err)
+{
+    struct expect_comparing self = {.model = model,
+                                    .check = check,
+                                    .arena = arena,
+                                    .err = err,
+                                    .table = {.expectation = expectation}};
+    int status = make_table(&self);
+
+    for (uint32_t p = 0; status == 0 && p < model->n_places; p++)
+        if (model->kind[p] == PLACE_TENSOR)
+            status = compare_place(&self, p);
+    for (uint32_t i = 0; status == 0 && i < expectation->n; i++)
+        if (!self.table.met[i])
+            status = say_missing(&self, &expectation->tensors[i]);
+    buf_release(&self.raw);
+    buf_release(&self.path);
+    buf_release(&self.text);
+    return status;
+}
