@@ -5,46 +5,55 @@
 #include "rows/run_words.h"
 #include "text/number.h"
 
-static void figure_is(struct figure *to, enum figure_kind kind, bool zero)
+static void is_number(struct figure *to, enum figure_kind kind, uint64_t n)
+{
+    to->kind = kind;
+    to->role = n == 0 && kind != FIGURE_TIME ? COLOUR_DIM : COLOUR_NONE;
+    to->n = n;
+}
+
+static void is_real(struct figure *to, enum figure_kind kind, double real, bool zero)
 {
     to->kind = kind;
     to->role = zero ? COLOUR_DIM : COLOUR_NONE;
+    to->real = real;
 }
 
 void figure_count(struct figure *to, uint64_t n)
 {
     text_count(to->text, n);
-    figure_is(to, FIGURE_COUNT, n == 0);
+    is_number(to, FIGURE_COUNT, n);
 }
 
 void figure_exact(struct figure *to, uint64_t n)
 {
     text_commas(to->text, n);
-    figure_is(to, FIGURE_COUNT, n == 0);
+    is_number(to, FIGURE_COUNT, n);
 }
 
 void figure_bytes(struct figure *to, uint64_t n)
 {
     text_bytes(to->text, n);
-    figure_is(to, FIGURE_BYTES, n == 0);
+    is_number(to, FIGURE_BYTES, n);
 }
 
 void figure_time(struct figure *to, uint64_t ns)
 {
     run_time(to->text, ns);
-    figure_is(to, FIGURE_TIME, false);
+    is_number(to, FIGURE_TIME, ns);
 }
 
 void figure_share(struct figure *to, double part, double whole)
 {
     text_percent(to->text, part, whole);
-    figure_is(to, FIGURE_SHARE, part / whole < 0.005); /* is written as 0% */
+    is_real(to, FIGURE_SHARE, part / whole,
+            part / whole < 0.005); /* is written as 0% */
 }
 
 void figure_real(struct figure *to, double value)
 {
     text_real(to->text, value);
-    figure_is(to, FIGURE_REAL, value == 0);
+    is_real(to, FIGURE_REAL, value, value == 0);
     if (!isfinite(value))
         to->role = COLOUR_ALARM;
 }

@@ -1,5 +1,6 @@
-/* figure.h - what a cell of a table says: its text, what kind of thing that is, and its
- * role. Views take colour and cutting from here, never from the text. */
+/* figure.h - what a cell of a table or a part of a fact says: its text, the number behind
+ * the text, what kind of thing that is, and its role. Text, terminal and pages take
+ * colour and cutting from here, JSON takes the number; nothing reads the text back. */
 #ifndef ROWS_FIGURE_H
 #define ROWS_FIGURE_H
 
@@ -10,11 +11,11 @@
 
 enum figure_kind {
     FIGURE_TEXT,
-    FIGURE_COUNT,
-    FIGURE_BYTES,
-    FIGURE_TIME,  /* nanoseconds */
-    FIGURE_SHARE, /* 0 to 1 */
-    FIGURE_REAL,
+    FIGURE_COUNT,     /* n */
+    FIGURE_BYTES,     /* n */
+    FIGURE_TIME,      /* n, in nanoseconds */
+    FIGURE_SHARE,     /* real, 0 to 1 */
+    FIGURE_REAL,      /* real */
     FIGURE_NOT_FINITE /* "NaN 12 Inf 3": loses whole words where it is cut */
 };
 
@@ -22,6 +23,8 @@ struct figure {
     struct buf *text; /* appended to; nothing: does not apply */
     enum figure_kind kind;
     enum colour role; /* zeros are dim, what is not finite is an alarm */
+    uint64_t n;       /* the number behind the text, exact */
+    double real;
 };
 
 void figure_count(struct figure *to, uint64_t n); /* 25.6M */
