@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/test.h"
 #include "run/sample_run.h"
@@ -361,6 +362,7 @@ static unsigned random_next(unsigned *seed)
     return *seed >> 16;
 }
 
+/* Some keys write files, so this happens in an empty folder. */
 static void press_anything(struct stage *stage, unsigned seed, int times)
 {
     static const char *const words[] = {
@@ -369,8 +371,9 @@ static void press_anything(struct stage *stage, unsigned seed, int times)
         ":b\r",   "yn",     "in",       "ip",      "ip",    "\x04",
         "\x15",   ":q\033", "[0\r",     "[\r",     "?fold", "\033[200~x\033[201~",
         "Fn",     "L \033", "LJKTB\033"};
-    char text[64];
+    char text[64], before[4096], here[] = "/tmp/torchoscope-keys-XXXXXX";
 
+    CHECK(getcwd(before, sizeof before) && mkdtemp(here) && chdir(here) == 0);
     for (int i = 0; i < times; i++) {
         unsigned what = random_next(&seed) % 100;
 
@@ -392,6 +395,9 @@ static void press_anything(struct stage *stage, unsigned seed, int times)
         }
         stage->tui.quit = false;
     }
+    CHECK(chdir(before) == 0);
+    snprintf(text, sizeof text, "rm -rf '%s'", here);
+    CHECK(system(text) == 0);
 }
 
 TEST(any_keys_at_any_size_do_no_harm)
