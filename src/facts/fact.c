@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "text/escape.h"
+#include "text/number.h"
 #include "text/width.h"
 
 #define BETWEEN         "   " /* parts */
@@ -24,34 +26,134 @@ void facts_clear(struct facts *facts)
 
 /* --- Writing */
 
-void fact_part(struct facts *facts, enum colour role)
+/* End what was appended since the last part; `blanks` at its end stay. */
+static struct fact_part *add_part(struct facts *facts, bool blanks)
 {
     size_t begin = facts->part_begun, end = facts->text.len;
     void *parts = facts->parts;
 
     facts->bad |= facts->text.bad || end > UINT32_MAX;
     facts->part_begun = (uint32_t)end;
-    while (end > begin && facts->text.at[end - 1] == ' ')
+    while (!blanks && end > begin && facts->text.at[end - 1] == ' ')
         end--;
     if (end == begin || facts->bad)
-        return;
+        return NULL;
     if (!buf_grow_array(&parts, facts->n_parts, &facts->parts_room,
                         sizeof *facts->parts)) {
         facts->bad = true;
-        return;
+        return NULL;
     }
     facts->parts = parts;
-    facts->parts[facts->n_parts++] =
-        (struct fact_part){(uint32_t)begin, (uint32_t)(end - begin), role};
+    facts->parts[facts->n_parts] = (struct fact_part){
+        .at = (uint32_t)begin, .len = (uint32_t)(end - begin), .joined = facts->joined};
+    facts->joined = true;
+    return &facts->parts[facts->n_parts++];
 }
 
-struct fact *fact_end(struct facts *facts, const char *label, enum colour role)
+struct figure fact_figure(struct facts *facts)
+{
+    add_part(facts, true);
+    return (struct figure){.text = &facts->text};
+}
+
+void fact_value(struct facts *facts, const char *name, const struct figure *figure)
+{
+    struct fact_part *part = add_part(facts, true);
+
+    if (!part)
+        return;
+    part->name = name;
+    part->kind = figure->kind;
+    part->n = figure->n;
+    part->real = figure->real;
+    part->dims = figure->dims;
+    part->role = figure->role == COLOUR_ALARM ? COLOUR_ALARM : COLOUR_NONE;
+}
+
+void fact_count(struct facts *facts, const char *name, uint64_t n)
+{
+    struct figure figure = fact_figure(facts);
+
+    figure_exact(&figure, n);
+    fact_value(facts, name, &figure);
+}
+
+void fact_plural(struct facts *facts, const char *name, uint64_t n, const char *one,
+                 const char *many)
+{
+    fact_count(facts, name, n);
+    buf_printf(&facts->text, " %s", n == 1 ? one : many);
+}
+
+void fact_bytes(struct facts *facts, const char *name, uint64_t n)
+{
+    struct figure figure = fact_figure(facts);
+
+    figure_bytes(&figure, n);
+    fact_value(facts, name, &figure);
+}
+
+void fact_time(struct facts *facts, const char *name, uint64_t ns)
+{
+    struct figure figure = fact_figure(facts);
+
+    text_time(figure.text, (double)ns / 1e9);
+    figure.kind = FIGURE_TIME;
+    figure.n = ns;
+    fact_value(facts, name, &figure);
+}
+
+void fact_real(struct facts *facts, const char *name, double value)
+{
+    struct figure figure = fact_figure(facts);
+
+    figure_real(&figure, value);
+    fact_value(facts, name, &figure);
+}
+
+void fact_text(struct facts *facts, const char *name, struct str text)
+{
+    struct figure figure = fact_figure(facts);
+
+    escape_terminal(figure.text, text);
+    fact_value(facts, name, &figure);
+}
+
+void fact_named(struct facts *facts, const char *name, enum figure_kind kind,
+                uint64_t n)
+{
+    struct figure figure = {.kind = kind, .n = n};
+
+    fact_value(facts, name, &figure);
+}
+
+void fact_part(struct facts *facts, enum colour role)
+{
+    add_part(facts, false);
+    for (uint32_t i = facts->n_parts; facts->joined;
+         facts->joined = facts->parts[i].joined)
+        if (facts->parts[--i].role == COLOUR_NONE)
+            facts->parts[i].role = role;
+}
+
+/* The first place among the values of the fact that is being written. */
+static uint32_t first_place(const struct facts *facts)
+{
+    for (uint32_t i = facts->fact_begun; i < facts->n_parts; i++)
+        if (facts->parts[i].kind == FIGURE_PLACE)
+            return (uint32_t)facts->parts[i].n;
+    return NO_TARGET;
+}
+
+struct fact *fact_end_as(struct facts *facts, const char *id, const char *label,
+                         enum colour role)
 {
     static _Thread_local struct fact dummy;
-    struct fact fact = {.label = label, .target = NO_TARGET, .role = role};
+    struct fact fact = {.id = id, .label = label, .role = role};
     void *at = facts->at;
 
     fact_part(facts, role);
+    fact.target = first_place(facts);
     fact.first = facts->fact_begun;
     fact.n = facts->n_parts - facts->fact_begun;
     facts->fact_begun = facts->n_parts;
@@ -66,6 +168,15 @@ struct fact *fact_end(struct facts *facts, const char *label, enum colour role)
     return &facts->at[facts->n++];
 }
 
+struct fact *fact_end(struct facts *facts, const char *label, enum colour role)
+{
+    const char *id = label;
+
+    if (!label || !*label)
+        id = facts->n > 0 ? facts->at[facts->n - 1].id : "";
+    return fact_end_as(facts, id, label, role);
+}
+
 bool fact_is_empty(const struct facts *facts)
 {
     return facts->n_parts == facts->fact_begun && facts->text.len == facts->part_begun;
@@ -78,13 +189,32 @@ struct str fact_part_text(const struct facts *facts, const struct fact_part *par
     return str_span(facts->text.at + part->at, part->len);
 }
 
+uint32_t fact_group_length(const struct facts *facts, const struct fact *fact,
+                           uint32_t i)
+{
+    uint32_t n = 1;
+
+    while (i + n < fact->n && facts->parts[fact->first + i + n].joined)
+        n++;
+    return n;
+}
+
+struct str fact_group_text(const struct facts *facts, const struct fact *fact,
+                           uint32_t i)
+{
+    const struct fact_part *first = &facts->parts[fact->first + i];
+    const struct fact_part *last = first + fact_group_length(facts, fact, i) - 1;
+
+    return str_span(facts->text.at + first->at, last->at + last->len - first->at);
+}
+
 size_t fact_cells(const struct facts *facts, const struct fact *fact)
 {
     size_t cells = 0;
 
-    for (uint32_t i = 0; i < fact->n; i++)
+    for (uint32_t i = 0; i < fact->n; i += fact_group_length(facts, fact, i))
         cells += (i > 0 ? sizeof BETWEEN - 1 : 0) +
-                 text_width(fact_part_text(facts, &facts->parts[fact->first + i]));
+                 text_width(fact_group_text(facts, fact, i));
     return cells;
 }
 
@@ -93,11 +223,10 @@ void fact_pack(struct lines *to, const struct facts *facts, const struct fact *f
 {
     size_t used = lines_width(to);
 
-    for (uint32_t i = 0; i < fact->n; i++) {
-        const struct fact_part *part = &facts->parts[fact->first + i];
-        struct str text = fact_part_text(facts, part);
-        size_t cells = text_width(text);
+    for (uint32_t i = 0, end; i < fact->n; i = end) {
+        size_t cells = text_width(fact_group_text(facts, fact, i));
 
+        end = i + fact_group_length(facts, fact, i);
         if (i > 0 && width > 0 && used + sizeof BETWEEN - 1 + cells > width) {
             lines_end(to);
             lines_pad(to, indent);
@@ -106,7 +235,9 @@ void fact_pack(struct lines *to, const struct facts *facts, const struct fact *f
             lines_text(to, COLOUR_NONE, BETWEEN);
             used += sizeof BETWEEN - 1;
         }
-        lines_add(to, part->role, 0, text);
+        for (uint32_t k = fact->first + i; k < fact->first + end; k++)
+            lines_add(to, facts->parts[k].role, 0,
+                      fact_part_text(facts, &facts->parts[k]));
         used += cells;
     }
 }
@@ -131,11 +262,11 @@ static void fact_lines(struct lines *to, const struct facts *facts,
         lines_text(to, label_role(fact, look), fact->label);
         lines_pad(to, indent);
     }
-    if (fact->n > 1) {
+    if (fact_group_length(facts, fact, 0) < fact->n) {
         fact_pack(to, facts, fact, look->width, indent);
         lines_end(to);
     } else {
-        lines_fold(to, part->role, fact_part_text(facts, part), look->width, indent,
+        lines_fold(to, part->role, fact_group_text(facts, fact, 0), look->width, indent,
                    look->panel);
     }
 }

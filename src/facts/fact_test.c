@@ -82,3 +82,44 @@ TEST(cleared_facts_can_be_written_again)
     buf_release(&text);
     facts_release(&facts);
 }
+
+TEST(values_keep_their_numbers_and_are_joined_to_the_text_around_them)
+{
+    static const int64_t dims[] = {64, 3};
+    struct facts facts = {0};
+    struct buf text = BUF_INIT;
+    struct figure figure;
+
+    buf_text(&facts.text, "about ");
+    fact_plural(&facts, "tensors", 1200, "tensor", "tensors");
+    buf_text(&facts.text, " of ");
+    fact_bytes(&facts, "size", 2048);
+    fact_part(&facts, COLOUR_WARNING);
+    figure = fact_figure(&facts);
+    figure_shape(&figure, dims, 2);
+    fact_value(&facts, "shape", &figure);
+    buf_text(&facts.text, " at ");
+    buf_text(&facts.text, "net.fc");
+    fact_named(&facts, "place", FIGURE_PLACE, 7);
+    fact_end(&facts, "holds", COLOUR_NONE);
+    fact_text(&facts, "next", STR("x"));
+    fact_end(&facts, "", COLOUR_NONE);
+
+    facts_text(&text, &facts, 8);
+    CHECK_STR(buf_cstr(&text), "holds   about 1,200 tensors of 2.0KB   64×3 at net.fc\n"
+                               "        x\n");
+    CHECK_INT(facts.at[0].n, 6);
+    CHECK_INT(facts.at[0].target, 7);
+    CHECK_STR(facts.at[1].id, "holds");
+    CHECK_STR(facts.parts[1].name, "tensors");
+    CHECK_INT(facts.parts[1].kind, FIGURE_COUNT);
+    CHECK_INT(facts.parts[1].n, 1200);
+    CHECK_INT(facts.parts[1].role, COLOUR_WARNING);
+    CHECK_INT(facts.parts[3].n, 2048);
+    CHECK_INT(facts.parts[4].role, COLOUR_NONE);
+    CHECK_INT(facts.parts[4].dims[1], 3);
+    CHECK_INT(fact_group_length(&facts, &facts.at[0], 0), 4);
+    CHECK_INT(fact_cells(&facts, &facts.at[0]), 45);
+    buf_release(&text);
+    facts_release(&facts);
+}

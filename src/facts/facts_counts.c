@@ -13,16 +13,16 @@ void facts_params(struct file_facts *facts)
 
     if (total->stored == 0)
         return;
-    text_commas(&facts->to->text, total->stored);
+    fact_count(facts->to, "stored", total->stored);
     buf_text(&facts->to->text, " stored");
     if (tied) {
         buf_text(&facts->to->text, ", ");
-        text_commas(&facts->to->text, total->params);
+        fact_count(facts->to, "unique", total->params);
     }
     buf_text(&facts->to->text, tied ? " unique" : " = unique");
     if (packed) {
         buf_text(&facts->to->text, ", ");
-        text_commas(&facts->to->text, total->logical);
+        fact_count(facts->to, "logical", total->logical);
     }
     buf_text(&facts->to->text, packed ? " logical" : " = logical");
     if (!tied && !packed)
@@ -38,34 +38,34 @@ void facts_memory(struct file_facts *facts)
     if (total->tensors == 0)
         return;
     if (own) {
-        text_bytes(&facts->to->text, total->bytes);
+        fact_bytes(facts->to, "bytes", total->bytes);
         buf_text(&facts->to->text, " of parameters and buffers");
     }
     if (total->other_bytes > 0) {
         buf_text(&facts->to->text, own ? ", " : "");
-        text_bytes(&facts->to->text, total->other_bytes);
+        fact_bytes(facts->to, "other_bytes", total->other_bytes);
         buf_text(&facts->to->text, " of other tensors");
     }
     fact_end(facts->to, "memory", COLOUR_NONE);
 }
 
 /* "all trainable"; "0 trainable, 1,024 frozen, 36 not said". */
-static void add_trained(struct buf *to, const struct counts *total)
+static void add_trained(struct facts *to, const struct counts *total)
 {
     uint64_t said = total->trainable + total->frozen;
 
     if (total->trainable == total->params || total->frozen == total->params) {
-        summary_trainable(to, total);
+        summary_trainable(&to->text, total);
         return;
     }
-    text_commas(to, total->trainable);
-    buf_text(to, " trainable, ");
-    text_commas(to, total->frozen);
-    buf_text(to, " frozen");
+    fact_count(to, "trainable", total->trainable);
+    buf_text(&to->text, " trainable, ");
+    fact_count(to, "frozen", total->frozen);
+    buf_text(&to->text, " frozen");
     if (said < total->params) {
-        buf_text(to, ", ");
-        text_commas(to, total->params - said);
-        buf_text(to, " not said");
+        buf_text(&to->text, ", ");
+        fact_count(to, "unknown", total->params - said);
+        buf_text(&to->text, " not said");
     }
 }
 
@@ -76,7 +76,7 @@ void facts_trained(struct file_facts *facts)
     if (total->param_tensors == 0)
         return;
     if (total->grad_known > 0) {
-        add_trained(&facts->to->text, total);
+        add_trained(facts->to, total);
         fact_end(facts->to, "trained", COLOUR_NONE);
     } else if (facts->show->model->flags[0] & PLACE_STATE_DICT) {
         buf_text(&facts->to->text,
@@ -118,9 +118,9 @@ void facts_buffers(struct file_facts *facts)
 
     if (total->buffer_tensors == 0)
         return;
-    text_commas(&facts->to->text, total->buffers);
+    fact_count(facts->to, "elements", total->buffers);
     buf_text(&facts->to->text, " in ");
-    text_plural(&facts->to->text, total->buffer_tensors, "tensor", "tensors");
+    fact_plural(facts->to, "tensors", total->buffer_tensors, "tensor", "tensors");
     add_guessed_buffers(facts);
     fact_end(facts->to, "buffers", COLOUR_NONE);
 }

@@ -24,9 +24,9 @@ static void tell_list(struct file_facts *facts, const struct facts *list, uint32
 {
     if (i >= list->n)
         return;
-    for (uint32_t k = 0; k < list->at[i].n; k++) {
-        buf_str(&facts->to->text,
-                fact_part_text(list, &list->parts[list->at[i].first + k]));
+    for (uint32_t k = 0; k < list->at[i].n;
+         k += fact_group_length(list, &list->at[i], k)) {
+        buf_str(&facts->to->text, fact_group_text(list, &list->at[i], k));
         fact_end(facts->to, k == 0 ? label : "", COLOUR_NONE);
     }
 }

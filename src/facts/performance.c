@@ -167,7 +167,7 @@ static void row_head(struct buf *to, const struct facts *facts, const struct fac
 {
     buf_text(to, last ? "└─ " : "├─ ");
     text_pad(to, str_of(fact->label), NAME_CELLS);
-    text_pad(to, fact_part_text(facts, &facts->parts[fact->first]), VALUE_CELLS);
+    text_pad(to, fact_group_text(facts, fact, 0), VALUE_CELLS);
     glyph_bar(to, fact->share, BAR_CELLS, false);
 }
 
@@ -176,11 +176,13 @@ static void row_lines(struct lines *to, const struct facts *facts, struct fact f
                       unsigned width, unsigned indent, bool last)
 {
     struct buf head = BUF_INIT;
+    uint32_t behind;
     size_t cells;
 
     row_head(&head, facts, &fact, last);
-    fact.first++;
-    fact.n--;
+    behind = fact_group_length(facts, &fact, 0);
+    fact.first += behind;
+    fact.n -= behind;
     cells = indent + text_width(buf_span(&head)) + 2 + fact_cells(facts, &fact);
     lines_pad(to, indent);
     if (fact.n == 0) {

@@ -66,3 +66,11 @@ void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf)
     to->kind = FIGURE_NOT_FINITE;
     to->role = COLOUR_ALARM;
 }
+
+void figure_shape(struct figure *to, const int64_t *dims, int rank)
+{
+    text_shape(to->text, dims, rank);
+    to->kind = FIGURE_SHAPE;
+    to->n = (uint64_t)rank;
+    to->dims = dims;
+}

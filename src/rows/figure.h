@@ -11,12 +11,18 @@
 
 enum figure_kind {
     FIGURE_TEXT,
-    FIGURE_COUNT,     /* n */
-    FIGURE_BYTES,     /* n */
-    FIGURE_TIME,      /* n, in nanoseconds */
-    FIGURE_SHARE,     /* real, 0 to 1 */
-    FIGURE_REAL,      /* real */
-    FIGURE_NOT_FINITE /* "NaN 12 Inf 3": loses whole words where it is cut */
+    FIGURE_COUNT,      /* n */
+    FIGURE_BYTES,      /* n */
+    FIGURE_TIME,       /* n, in nanoseconds */
+    FIGURE_SHARE,      /* real, 0 to 1 */
+    FIGURE_REAL,       /* real */
+    FIGURE_NOT_FINITE, /* "NaN 12 Inf 3": loses whole words where it is cut */
+    FIGURE_SHAPE,      /* dims, n of them */
+    FIGURE_DTYPE,      /* n, an enum dtype */
+    FIGURE_PLACE,      /* n, a place of the model */
+    FIGURE_CALL,       /* n, a call of the run */
+    FIGURE_LINE,       /* n, a line of a source file; the text is "net.py:12" */
+    FIGURE_OFFSET      /* n, a byte of a file or of a pickle */
 };
 
 struct figure {
@@ -25,6 +31,7 @@ struct figure {
     enum colour role; /* zeros are dim, what is not finite is an alarm */
     uint64_t n;       /* the number behind the text, exact */
     double real;
+    const int64_t *dims; /* borrowed from the model or the run */
 };
 
 void figure_count(struct figure *to, uint64_t n); /* 25.6M */
@@ -34,5 +41,6 @@ void figure_time(struct figure *to, uint64_t ns); /* 1.52ms; "" under 1 μs */
 void figure_share(struct figure *to, double part, double whole); /* " 9%" */
 void figure_real(struct figure *to, double value);               /* 0.0123 */
 void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf);
+void figure_shape(struct figure *to, const int64_t *dims, int rank); /* 64×3×7×7 */
 
 #endif
