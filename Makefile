@@ -34,6 +34,7 @@ screens: build $(DEMO) ## write down anew what tests/screens hold; then read the
 	@tools/setup.sh test
 	@PYTHONPATH=$(CURDIR)/build/c/python build/venv/bin/python3 \
 	    tests/python/keys_test.py --rewrite
+	@PYTHONPATH=tests/python python3 tests/python/readme_test.py --rewrite
 
 pictures: build ## draw the README's pictures of the explorer anew, from a real terminal
 	@tools/setup.sh test

@@ -37,7 +37,7 @@ LOG_NAMES = {"": "", UNDER_DEBIAN: ".debian", UNDER_ASAN: ".asan"}
 LOCK = threading.Lock()
 TOOK = {}  # seconds, of steps and of test files
 SKIPPED = {}  # {reason: {name of the test file: how many tests}}
-NO_TORCH = "whole file: build/venv has no torch 2.13 (TORCHOSCOPE_TORCH_INDEX, README.md)"
+NO_TORCH = "whole file: build/venv has no torch 2.13 (TORCHOSCOPE_TORCH_INDEX, docs/install.md)"
 
 
 def own_home():
