@@ -318,11 +318,12 @@ class LiveRecording(Recording):
     def _keep_code(self):
         from torchoscope.class_code import code_of
 
-        run = self._now()
+        codes = []
         for kind in [weak() for weak in self._kinds]:
             found = kind and code_of(kind)
             if found:
-                run.keep_code(f"{kind.__module__}.{kind.__qualname__}", *found)
+                codes.append((f"{kind.__module__}.{kind.__qualname__}", *found))
+        self._now().keep_code(codes)
 
     # --- answers while it goes on
 

@@ -86,7 +86,7 @@ static void list_names(struct out *out, const char *file, const char *typed)
 {
     struct str text = str_of(typed);
     size_t split = (size_t)(str_find_last_char(text, '.') + 1);
-    struct model *model = read_model(file, NULL, NULL);
+    const struct model *model = read_model(file, NULL, NULL);
     uint32_t above = 0;
 
     if (!model)

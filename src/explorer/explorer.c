@@ -190,7 +190,7 @@ void explorer_drop(struct explorer *explorer)
 
 uint32_t explorer_call(const struct explorer *explorer, uint32_t place)
 {
-    struct run *run = explorer->session->run;
+    const struct run *run = explorer->session->run;
     uint32_t call;
 
     if (!explorer->show.activity || explorer->show.model->kind[place] != PLACE_MODULE)
@@ -207,7 +207,7 @@ uint32_t explorer_call(const struct explorer *explorer, uint32_t place)
 
 bool explorer_step(struct explorer *explorer, int by)
 {
-    struct run *run = explorer->session->run;
+    const struct run *run = explorer->session->run;
     uint32_t place = explorer_place(explorer), now, before = RUN_NONE, call;
 
     now = place == NO_PLACE ? RUN_NONE : explorer_call(explorer, place);

@@ -346,7 +346,7 @@ bool link_is_live(const struct explorer *explorer)
 {
     const struct session *session = explorer->session;
 
-    return session->model->live && (!session->run || session->borrowed);
+    return session->model->live && (!session->run || !session->own_run);
 }
 
 /* A name that could be a command or an option is written as a path. */

@@ -32,7 +32,7 @@ static uint32_t module_at(const struct model *model, uint32_t place)
  * kept. */
 static uint32_t chosen_call(const struct explorer *explorer, uint32_t place)
 {
-    struct run *run = explorer->session->run;
+    const struct run *run = explorer->session->run;
     uint32_t call;
 
     if (explorer->call == RUN_NONE)

@@ -60,7 +60,7 @@ static struct own *own_of(struct panel_state *state, struct explorer *explorer)
 static bool find_kept(struct explorer *explorer, struct own *own, uint32_t place,
                       struct subject *ret)
 {
-    struct run *run = explorer->session->run;
+    const struct run *run = explorer->session->run;
     uint32_t value;
 
     ret->call = explorer_call(explorer, place);

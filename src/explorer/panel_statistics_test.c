@@ -84,17 +84,17 @@ static struct session *digits(void)
     int64_t n = 17000000;
     struct storage storage = {.bytes = (uint64_t)n * 4};
     struct tensor tensor = {.dtype = DTYPE_FLOAT32, .class_id = NO_CLASS};
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     CHECK(build_init(&b, "digits.pth", 0, NULL, NULL) == 0);
     b.model->format = "sample";
+    b.model->source = &source;
     tensor.storage = build_storage(&b, &storage);
     build_tensor(&b, build_node(&b, 0, PLACE_TENSOR, STR("t")), &tensor, &n, NULL, 1);
     model = build_finish(&b, NULL);
     build_release(&b);
     CHECK(model);
-    model->source = &source;
     return session_of(model, NULL);
 }
 

@@ -689,18 +689,18 @@ TEST(what_is_larger_than_64_megabytes_is_read_only_when_asked_for)
     const struct numbers *numbers;
     struct build b;
     struct scene s;
-    struct model *model;
+    const struct model *model;
     const char *why;
 
     CHECK(build_init(&b, "large.pth", 0, NULL, NULL) == 0);
     b.model->format = "sample";
+    b.model->source = &no_source;
     tensor.storage = build_storage(&b, &storage);
     build_tensor(&b, build_node(&b, 0, PLACE_TENSOR, STR("w")), &tensor, shape, NULL,
                  2);
     model = build_finish(&b, NULL);
     CHECK(model);
     build_release(&b);
-    model->source = &no_source;
     scene_begin(&s, session_of(model, NULL));
     go(&s, "w");
     CHECK_STR(shown(&s, PANEL_STATISTICS, 60, 9),

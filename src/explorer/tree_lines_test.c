@@ -37,7 +37,7 @@ static void begin_scene(struct scene *w)
 static void begin_resnet(struct scene *w)
 {
     resnet_begin(&w->s, false);
-    w->s.model->live = true;
+    sample_change(&w->s)->live = true;
     begin_scene(w);
 }
 
@@ -47,10 +47,8 @@ static void end_scene(struct scene *w)
     lines_release(&w->lines);
     buf_release(&w->text);
     free(w->activity.at);
-    /* A run that a test made up is not the session's to free; the model is. */
     if (w->s.session->run == &w->run) {
         w->s.session->run = NULL;
-        w->s.session->borrowed = false;
     }
     sample_release(&w->s);
 }
@@ -184,7 +182,6 @@ static void make_up_times(struct scene *w)
     all->total_ns = all->at[0].total_ns;
     w->e.show.activity = all;
     w->s.session->run = &w->run;
-    w->s.session->borrowed = true;
 }
 
 /* --- Whole screens */
@@ -255,7 +252,7 @@ TEST(repeated_blocks_and_tied_tensors_at_80x24)
 
     gpt2_begin(&w.s);
     begin_scene(&w);
-    w.s.model->live = true;
+    sample_change(&w.s)->live = true;
     browse_depth(w.e.browse, 5);
     CHECK(browse_runs(w.e.browse)); /* one by one, and as one row again */
     CHECK(browse_runs(w.e.browse));
@@ -614,7 +611,7 @@ TEST(a_tensor_of_a_recording_keeps_its_numbers_though_its_values_are_not_there)
     struct scene w;
 
     begin_resnet(&w);
-    w.s.model->no_values = "values are not in a recording";
+    sample_change(&w.s)->no_values = "values are not in a recording";
     w.beside = true;
     go(&w, "layer1.0.conv2.weight");
     screen(&w, 80, 36);

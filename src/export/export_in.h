@@ -71,7 +71,7 @@ void write_index(struct json *json, const char *key, uint64_t at, enum dtype dty
 /* ---- recordings: json_run.c ---- */
 
 /* The document is about this run too: what its places did is put together. */
-void document_run(struct document *doc, struct run *run);
+void document_run(struct document *doc, const struct run *run);
 void write_run(struct document *doc);                        /* "run": {...} */
 void write_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
 void write_activity(struct document *doc, uint32_t place);   /* members of a module */

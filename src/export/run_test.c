@@ -164,7 +164,7 @@ static struct trace *odd_trace(void)
 {
     struct trace_wanted wanted = {0};
     struct build build;
-    struct model *model;
+    const struct model *model;
     uint32_t node;
 
     CHECK(build_init(&build, "odd", 0, NULL, NULL) == 0);
@@ -266,7 +266,7 @@ TEST(values_without_numbers_say_so)
 TEST(a_session_may_borrow_a_run)
 {
     struct run *run = sample_run(1);
-    struct session *session = session_on_run(run, NULL);
+    struct session *session = session_on_run(run, NULL, NULL);
     struct buf text = BUF_INIT;
 
     CHECK(session);

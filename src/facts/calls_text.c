@@ -319,7 +319,7 @@ bool calls_none(struct buf *to, const struct show *show, uint32_t place)
 void calls_facts(struct facts *to, const struct show *show, uint32_t place,
                  uint32_t most)
 {
-    struct run *run = show->session->run;
+    const struct run *run = show->session->run;
     const struct activity *at = &show->activity->at[place];
     const struct run_merged *merged;
     uint32_t shown = 0, more, c;

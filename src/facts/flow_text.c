@@ -528,7 +528,7 @@ void flow_text_row(struct lines *to, const struct show *show,
 
 void flow_text_subject(struct buf *to, const struct show *show, uint32_t call)
 {
-    struct run *run = show->session->run;
+    const struct run *run = show->session->run;
     const struct run_call *c = &run->calls[call];
     uint32_t calls = show->activity->at[c->place].calls;
 

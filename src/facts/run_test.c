@@ -165,8 +165,8 @@ TEST(what_recording_added_may_be_more_than_all_of_the_passes)
     struct scene s;
 
     scene_begin(&s, sample_run(1));
-    s.session->run->own_ns = 5 * run_passes_ns(s.session->run);
-    s.session->run->hooks_ns = 0;
+    s.session->own_run->own_ns = 5 * run_passes_ns(s.session->run);
+    s.session->own_run->hooks_ns = 0;
     run_cost(&s.text, s.session->run);
     CHECK(says(&s, ", 500% of "));
     scene_end(&s);

@@ -30,6 +30,11 @@ struct build {
     uint32_t *firsts; /* by storage: its first tensor; the others are in by_tensor */
     uint32_t n_firsts, firsts_room;
     uint32_t said[FINDING_COUNT]; /* findings of each code so far */
+    /* A state_dict does not record classes: build_finish() shall guess them from the
+     * names and shapes of each module's own tensors (conv, linear, lstm ...). Guesses are
+     * marked `guessed`, have arguments (in, out, kernel_size), and are shown with a ~.
+     * Also finds buffers by their names and wrappers (module., _orig_mod.). */
+    bool guess;
 };
 
 /* Begin a model. `path` is what the user gave, `limit` the memory that the model (and,
@@ -37,13 +42,11 @@ struct build {
  */
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err);
-/* Freeze. Returns the model, to be freed with model_free(); NULL if even that needs
- * more memory than allowed. */
-struct model *build_finish(struct build *build, struct err *err);
-/* No more strings and values will be added to a finished model: drop what finds them.
- */
-void model_seal(struct model *model);
-/* Drop what build_finish() did not hand out. Always call it. */
+/* Freeze: numbers the places, finds ties, guesses layers if asked to. Releases all
+ * memory of the build, scratch included. Returns the model, which never changes from
+ * now on; free it with model_free(). NULL: even that needs more memory than allowed. */
+const struct model *build_finish(struct build *build, struct err *err);
+/* Always call it; after a successful build_finish() it does nothing. */
 void build_release(struct build *build);
 /* Was some request for memory refused? */
 bool build_spent(const struct build *build);
@@ -88,6 +91,9 @@ uint32_t build_tensor_at(const struct build *build, uint32_t node);
 struct object *build_object(struct build *build, uint32_t node);
 /* `node` is the same object as `first` (a shared module): PLACE_AGAIN. */
 int build_same(struct build *build, uint32_t node, uint32_t first);
+
+/* Is a tensor with this last name a buffer, as far as a name tells? */
+bool build_is_buffer_name(struct str last_name);
 
 uint32_t build_class(struct build *build, struct str qualified_name);
 uint32_t build_file(struct build *build, struct str name, uint64_t size);

@@ -2,6 +2,8 @@
  *
  *   build.c         strings, objects, classes, storages, findings, the pickle log
  *   build_nodes.c   the tree: new nodes, and finding by name those that are there
+ *   build_finish.c  freezing
+ *   build_guess.c   layers of a state_dict, guessed from names and shapes
  *   build_order.c   numbered siblings in the order of their numbers
  *   build_tensor.c  tensors: checks, shapes, ties */
 #ifndef MODEL_BUILD_IN_H
@@ -23,6 +25,10 @@ struct build_node {
 
 /* Can a node be found by its name, and by whom? */
 enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
+
+/* Guess layers, roles and wrappers of a model whose places are numbered. If memory runs
+ * out, the model keeps the guesses made so far. */
+void build_guess_layers(struct model *model);
 
 /* Put numbered siblings below dotted names in order; build_order.c says which. */
 void build_sort_siblings(struct build *build);

@@ -38,7 +38,7 @@ static const char *path_of(const struct model *model, uint32_t place)
 }
 
 /* root: a.b.weight, c.bias, a.d.weight, added in that order. */
-static struct model *three_tensors(struct build *b)
+static const struct model *three_tensors(struct build *b)
 {
     static const char *const names[] = {"a.b.weight", "c.bias", "a.d.weight"};
     struct str last;
@@ -127,7 +127,7 @@ TEST(storages_that_are_numbered_share_one_string)
 static void children_of_names(const char *names, struct buf *to)
 {
     struct str rest = str_of(names), name, last;
-    struct model *model;
+    const struct model *model;
     struct build b;
     char text[32];
 
@@ -172,7 +172,7 @@ TEST(numbered_siblings_below_dotted_names_are_in_the_order_of_their_numbers)
 
 TEST(registered_siblings_keep_their_order)
 {
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
@@ -190,7 +190,7 @@ TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
     static const char *const paths[] = {"",    "a",          "a.b", "a.b.weight",
                                         "a.d", "a.d.weight", "c",   "c.bias"};
     struct build b;
-    struct model *model = three_tensors(&b);
+    const struct model *model = three_tensors(&b);
 
     CHECK_INT(model->n_places, 8);
     for (uint32_t p = 0; p < 8; p++) {
@@ -213,7 +213,7 @@ TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
 TEST(a_copy_of_a_model_outlives_it)
 {
     struct build b;
-    struct model *model = three_tensors(&b), *copy;
+    const struct model *model = three_tensors(&b), *copy;
 
     CHECK(model != NULL);
     copy = model_copy(model);
@@ -245,7 +245,7 @@ TEST(a_storage_cut_short_knows_how_much_of_it_is_there)
 TEST(a_module_with_a_tensor_takes_152_bytes)
 {
     enum { MODULES = 20000 };
-    struct model *model;
+    const struct model *model;
     struct build b;
     size_t bytes = 0;
     char name[16];
@@ -281,7 +281,7 @@ TEST(a_module_with_a_tensor_takes_152_bytes)
 
 TEST(nodes_that_came_in_order_and_others_give_the_same_tree)
 {
-    struct model *models[2];
+    const struct model *models[2];
     struct build b;
 
     for (int late = 0; late < 2; late++) {
@@ -313,7 +313,7 @@ TEST(nodes_that_came_in_order_and_others_give_the_same_tree)
 TEST(a_name_below_the_only_state_dict_is_found_without_its_prefix)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t dict, place;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -330,7 +330,7 @@ TEST(a_name_below_the_only_state_dict_is_found_without_its_prefix)
 TEST(keys_that_hold_dots_are_found_too)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t group;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -347,7 +347,7 @@ TEST(keys_that_hold_dots_are_found_too)
 TEST(the_same_elements_of_a_storage_are_one_tensor_and_others_are_not)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t storage;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -413,7 +413,7 @@ TEST(a_tensor_that_does_not_fit_its_storage_is_kept_but_marked)
 TEST(a_shared_module_has_two_places_and_one_object)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t first, again;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -433,7 +433,7 @@ TEST(a_shared_module_has_two_places_and_one_object)
 TEST(findings_follow_their_node_to_its_place)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t a, c;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -454,7 +454,7 @@ TEST(findings_follow_their_node_to_its_place)
 TEST(a_build_that_runs_out_of_memory_still_gives_a_partial_model)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t node = 0;
     char name[16];
 
@@ -473,7 +473,7 @@ TEST(a_build_that_runs_out_of_memory_still_gives_a_partial_model)
 TEST(a_tensor_says_why_its_values_cannot_be_read)
 {
     struct build b;
-    struct model *model = three_tensors(&b);
+    const struct model *model = three_tensors(&b);
     const char *why = NULL;
 
     CHECK(!tensor_readable(model, &model->tensors[0], &why));

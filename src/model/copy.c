@@ -101,7 +101,7 @@ static int fill(struct model *to, const struct model *from)
     return copy_arrays(to) < 0 || copy_findings(to) < 0 ? -1 : 0;
 }
 
-struct model *model_copy(const struct model *model)
+const struct model *model_copy(const struct model *model)
 {
     struct arena arena;
     struct model *copy;

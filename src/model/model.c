@@ -5,15 +5,16 @@
 
 #include "base/base.h"
 
-void model_free(struct model *model)
+void model_free(const struct model *model)
 {
-    struct arena arena;
+    struct arena arena, table;
 
     if (!model)
         return;
     source_close(model->source);
-    arena_release(&model->table);
     arena = model->arena; /* the model itself lies in its arena */
+    table = model->table;
+    arena_release(&table);
     arena_release(&arena);
 }
 
@@ -352,9 +353,9 @@ bool tensor_readable(const struct model *model, const struct tensor *tensor,
         why = "its element type is not known";
     else if (tensor->numel == 0)
         why = NULL;
-    else if (!model->source && model->no_values)
+    else if (!source_has_bytes(model->source) && model->no_values)
         why = model->no_values;
-    else if (!storage || !model->source)
+    else if (!storage || !source_has_bytes(model->source))
         why = "no data in this file";
     else if (storage->flags & STORAGE_MISSING)
         why = "its data is missing";

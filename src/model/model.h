@@ -205,10 +205,9 @@ struct model {
     const char *no_values; /* a constant: why not, where a format has none; or NULL */
 };
 
-void model_free(struct model *model); /* NULL is allowed */
-/* All of it once more, in memory of its own, but for its source: values cannot be read
- * through the copy. NULL: no memory left. */
-struct model *model_copy(const struct model *model);
+void model_free(const struct model *model); /* NULL is allowed */
+/* A deep copy without a source: values cannot be read through it. NULL: no memory. */
+const struct model *model_copy(const struct model *model);
 
 /* What a storage is called in its file: "data/0", a key; may be empty. It lies in the
  * model, or in `text`. */

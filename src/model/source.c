@@ -1,9 +1,14 @@
 #include "model/source.h"
 
+bool source_has_bytes(const struct source *source)
+{
+    return source && source->ops->bytes;
+}
+
 int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
                  size_t n, struct err *err)
 {
-    if (!source)
+    if (!source_has_bytes(source))
         return err_set(err, ERR_UNSUPPORTED, "the values of this model cannot be read");
     if (n == 0)
         return 0;

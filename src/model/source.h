@@ -56,7 +56,8 @@ struct class_code {
 struct source;
 struct source_ops {
     /* Copy n bytes of the model's storage `storage` from byte `at` on (inside its
-     * size). The bytes are as the storage holds them (its byte order, its packing). */
+     * size). The bytes are as the storage holds them (its byte order, its packing). May
+     * be NULL. */
     int (*bytes)(struct source *source, uint32_t storage, uint64_t at, void *to,
                  size_t n, struct err *err);
     /* The storage's bytes in memory, if they lie there anyway; else NULL. May be NULL.
@@ -81,6 +82,8 @@ struct source {
     bool any_thread; /* may be asked by any thread; else only by its owner */
 };
 
+/* Are there values to be read? */
+bool source_has_bytes(const struct source *source);
 int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
                  size_t n, struct err *err);
 const void *source_direct(struct source *source, uint32_t storage);

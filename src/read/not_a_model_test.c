@@ -8,7 +8,7 @@
 /* The sentence for these bytes, which must be no model. */
 static const char *named(const char *bytes, size_t len, struct err *err)
 {
-    struct model *model = read_model_memory(bytes, len, "f", NULL, err);
+    const struct model *model = read_model_memory(bytes, len, "f", NULL, err);
 
     model_free(model);
     CHECK(model == NULL);

@@ -27,17 +27,11 @@
 /* Read what is at `path` (file, folder, index) into a new model; free it with
  * model_free(). A damaged file gives a partial model with findings. NULL only when
  * there is nothing to show, and `err` says why. */
-struct model *read_model(const char *path, struct work *work, struct err *err);
+const struct model *read_model(const char *path, struct work *work, struct err *err);
 
 /* The same from bytes in memory, which must outlive the model. */
-struct model *read_model_memory(const void *at, size_t size, const char *name,
-                                struct work *work, struct err *err);
-
-/* What a state_dict does not say, for makers of models elsewhere: is a tensor with this
- * last name a buffer, and, once the model is built, which kinds of layers it has. -1:
- * memory is spent (what was guessed stays). */
-bool read_is_buffer(struct str last_name);
-int read_guess(struct model *model);
+const struct model *read_model_memory(const void *at, size_t size, const char *name,
+                                      struct work *work, struct err *err);
 
 /* Look at what opening leaves out: where entries of a zip archive hold tensor data, at
  * their own headers and, with `data`, at the checksums of all bytes. What is found may

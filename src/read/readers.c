@@ -2,7 +2,6 @@
 
 #include "base/base.h"
 #include "base/folder.h"
-#include "model/guess.h"
 #include "read/file/file_source_in.h"
 #include "read/file/input_in.h"
 
@@ -113,10 +112,10 @@ static void note_failure(struct build *build, const struct err *why)
 }
 
 /* Read the input into the build and freeze it. */
-static struct model *finish(struct input *input, struct build *build, struct err *err)
+static const struct model *finish(struct input *input, struct build *build,
+                                  struct err *err)
 {
     struct err why = {0};
-    struct model *model;
 
     if ((input->blob && input_look(input, build, &why) < 0) ||
         input_run(input, build, &why) < 0) {
@@ -126,22 +125,17 @@ static struct model *finish(struct input *input, struct build *build, struct err
         }
         note_failure(build, &why);
     }
-    model = build_finish(build, err);
-    if (model) {
-        build_release(build); /* before guesses take as much again */
-        guess_layers(model);  /* without memory for guesses, the model does without */
-        model_seal(model);
-    }
-    return model;
+    build->guess = true;
+    return build_finish(build, err);
 }
 
 /* Read one file; takes the blob. */
-static struct model *read_blob(struct blob *takes_blob, const char *path, bool on_disk,
-                               struct work *work, struct err *err)
+static const struct model *read_blob(struct blob *takes_blob, const char *path,
+                                     bool on_disk, struct work *work, struct err *err)
 {
     struct input input = {
         .path = path, .name = path_last(path), .blob = takes_blob, .on_disk = on_disk};
-    struct model *model = NULL;
+    const struct model *model = NULL;
     struct build build;
 
     if (input_build(&build, path, work, err) < 0) {
@@ -157,11 +151,12 @@ out:
     return model;
 }
 
-static struct model *read_folder(const char *path, struct work *work, struct err *err)
+static const struct model *read_folder(const char *path, struct work *work,
+                                       struct err *err)
 {
     struct folder folder;
     struct input input = {.path = path, .name = path_last(path), .folder = &folder};
-    struct model *model = NULL;
+    const struct model *model = NULL;
     struct build build;
 
     if (input_build(&build, path, work, err) < 0)
@@ -176,7 +171,7 @@ out:
     return model;
 }
 
-struct model *read_model(const char *path, struct work *work, struct err *err)
+const struct model *read_model(const char *path, struct work *work, struct err *err)
 {
     struct blob *blob;
 
@@ -186,20 +181,10 @@ struct model *read_model(const char *path, struct work *work, struct err *err)
     return blob ? read_blob(blob, path, true, work, err) : NULL;
 }
 
-struct model *read_model_memory(const void *at, size_t size, const char *name,
-                                struct work *work, struct err *err)
+const struct model *read_model_memory(const void *at, size_t size, const char *name,
+                                      struct work *work, struct err *err)
 {
     struct blob *blob = blob_open_memory(at, size, name, err);
 
     return blob ? read_blob(blob, name, false, work, err) : NULL;
-}
-
-bool read_is_buffer(struct str last_name)
-{
-    return guess_is_buffer(last_name);
-}
-
-int read_guess(struct model *model)
-{
-    return guess_layers(model);
 }

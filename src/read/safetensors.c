@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/json_read.h"
-#include "model/guess.h"
 #include "read/file/file_source_in.h"
 #include "read/file/input_in.h"
 
@@ -224,7 +223,7 @@ static int add_entry(struct reading *r, const struct safetensors_entry *entry)
     tensor.storage = file_source_plain(build, r->input->blob, &storage);
     if (tensor.storage == NO_STORAGE)
         return -1;
-    tensor.role = guess_is_buffer(last) ? ROLE_BUFFER : ROLE_PARAMETER;
+    tensor.role = build_is_buffer_name(last) ? ROLE_BUFFER : ROLE_PARAMETER;
     tensor.flags = TENSOR_ROLE_GUESSED;
     if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
         tensor.flags |= TENSOR_INVALID;

@@ -6,8 +6,8 @@
 #include "read/read.h"
 
 /* A file: the length, the header, then `data` bytes of zeros. */
-static struct model *read_header(const char *header, size_t data, struct buf *file,
-                                 struct err *err)
+static const struct model *read_header(const char *header, size_t data,
+                                       struct buf *file, struct err *err)
 {
     uint64_t size = strlen(header);
 
@@ -33,7 +33,7 @@ static bool finds(const char *header, size_t data, enum finding_code code)
 {
     struct buf file = BUF_INIT;
     struct err err = {0};
-    struct model *model = read_header(header, data, &file, &err);
+    const struct model *model = read_header(header, data, &file, &err);
     bool found = model && finding(model, code);
 
     model_free(model);
@@ -47,7 +47,7 @@ TEST(a_sound_file_has_no_findings_and_its_tensors_where_they_belong)
 {
     struct buf file = BUF_INIT;
     struct err err = {0};
-    struct model *model = read_header(
+    const struct model *model = read_header(
         "{\"__metadata__\":{\"format\":\"pt\"},"
         "\"fc.bias\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[24,30]},"
         "\"fc.weight\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]}}   ",
@@ -110,7 +110,7 @@ TEST(a_file_cut_anywhere_is_shown_as_far_as_it_goes_or_refused_with_a_sentence)
 {
     struct buf file = BUF_INIT;
     struct err err = {0};
-    struct model *model = read_header("{" A "}", 24, &file, &err);
+    const struct model *model = read_header("{" A "}", 24, &file, &err);
     size_t shown = 0;
 
     model_free(model);

@@ -100,7 +100,7 @@ static const char honest_index[] =
 TEST(shards_are_one_model_by_index_and_by_folder)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_both(&place);
@@ -122,7 +122,7 @@ TEST(shards_are_one_model_by_index_and_by_folder)
 TEST(a_folder_of_shards_needs_no_index)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_both(&place);
@@ -140,7 +140,7 @@ TEST(a_folder_of_shards_needs_no_index)
 TEST(a_missing_shard_is_named_with_its_tensors)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_shard(&place, TWO, second, 1);
@@ -156,7 +156,7 @@ TEST(a_missing_shard_is_named_with_its_tensors)
 TEST(an_index_that_disagrees_with_its_shards_is_told)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_both(&place);
@@ -178,7 +178,7 @@ TEST(an_index_that_disagrees_with_its_shards_is_told)
 TEST(a_tensor_in_two_shards_is_a_finding)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_shard(&place, ONE, first, 2);
@@ -192,7 +192,7 @@ TEST(a_tensor_in_two_shards_is_a_finding)
 TEST(a_path_in_an_index_is_not_opened)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_both(&place);
@@ -209,7 +209,7 @@ TEST(a_path_in_an_index_is_not_opened)
 TEST(shards_are_looked_for_beside_a_link)
 {
     struct place place, cache;
-    struct model *model;
+    const struct model *model;
     char target[300];
 
     make_folder(&place);
@@ -237,7 +237,7 @@ TEST(an_index_in_memory_has_no_files_beside_it)
 TEST(a_folder_with_one_model_gives_that_and_with_several_says_so)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
     struct err err = {0};
 
     make_folder(&place);
@@ -270,7 +270,7 @@ TEST(shards_of_a_format_that_is_not_read_are_named)
 TEST(a_shard_that_cannot_be_read_does_not_hide_the_others)
 {
     struct place place;
-    struct model *model;
+    const struct model *model;
 
     make_folder(&place);
     write_text(&place, ONE, "<!doctype html>");

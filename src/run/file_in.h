@@ -206,8 +206,7 @@ void scope_read_model(struct scope_read *read);
 bool scope_room_for_plain(struct scope_read *read, enum scope_table table);
 const char *scope_take_plain(struct scope_read *read, struct values *values, uint32_t i,
                              const struct plain_row *row);
-/* Put right what a damaged file leaves: objects and places that do not fit. */
-void scope_mend_model(struct model *model);
+/* Cut the values that name tensors which could not be read. */
 void scope_mend_values(struct values *values, const struct model *model);
 
 #endif

@@ -423,16 +423,15 @@ static void make_careful(sqlite3 *db)
 
 static int finish_model(struct scope_read *read, struct err *err)
 {
-    struct model *model = build_finish(&read->build, err);
+    struct model *model = read->build.model;
 
-    if (!model)
-        return -1;
-    scope_mend_model(model);
+    scope_mend_values(&model->values, model);
     scope_mend_values(&read->run->plain, model);
     model->format = "recording";
     model->no_values = "values are not in a recording";
-    model_seal(model);
-    read->run->model = model;
+    read->run->model = build_finish(&read->build, err);
+    if (!read->run->model)
+        return -1;
     if (run_seal(read->run) < 0)
         return err_set(err, ERR_LIMIT, "%s: no memory left", read->path);
     return 0;

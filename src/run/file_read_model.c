@@ -326,7 +326,6 @@ void scope_read_model(struct scope_read *read)
     table_read(read, TABLE_MODEL_FINDING, take_finding);
 }
 
-/* Tensors that were not read have values that speak of them. */
 void scope_mend_values(struct values *values, const struct model *model)
 {
     for (uint32_t i = 0; i < values->n; i++) {
@@ -335,27 +334,4 @@ void scope_mend_values(struct values *values, const struct model *model)
         if (value->kind == VALUE_TENSOR && value->integer >= model->n_tensors)
             *value = (struct value){.kind = VALUE_CUT};
     }
-}
-
-void scope_mend_model(struct model *model)
-{
-    scope_mend_values(&model->values, model);
-    for (uint32_t i = 0; i < model->n_objects; i++)
-        if (model->objects[i].place >= model->n_places)
-            model->objects[i].place = NO_PLACE;
-    /* A shared module must stand somewhere in full. */
-    for (uint32_t p = 0; p < model->n_places; p++) {
-        uint32_t object = model->object[p];
-
-        if (model->kind[p] <= PLACE_GROUP && (model->flags[p] & PLACE_AGAIN) &&
-            (object >= model->n_objects || model->objects[object].place == NO_PLACE))
-            model->flags[p] &= (uint8_t)~PLACE_AGAIN;
-    }
-    for (uint32_t p = model->n_places; p-- > 0;)
-        if (model->kind[p] <= PLACE_GROUP && model->object[p] < model->n_objects &&
-            model->objects[model->object[p]].place == NO_PLACE)
-            model->objects[model->object[p]].place = p;
-    for (uint32_t i = 0; i < model->n_objects; i++)
-        if (model->objects[i].place == NO_PLACE)
-            model->objects[i].place = 0;
 }

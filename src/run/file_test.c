@@ -33,7 +33,8 @@ static struct run *written(uint32_t steps, char *path)
     run->calls[0].flags |= RUN_DEVICE_BYTES;
     if (run->n_merged > 0)
         run->merged[0].device_ns = 78;
-    CHECK_STR(run_file_write(run, temporary(path), NULL, &err) < 0 ? err.text : "", "");
+    CHECK_STR(
+        run_file_write(run, NULL, temporary(path), NULL, &err) < 0 ? err.text : "", "");
     return run;
 }
 
@@ -296,7 +297,7 @@ TEST(a_kept_value_may_be_larger_than_a_part)
         bytes[i] = (char)(i * 31 >> 4);
     CHECK(trace_keep(trace, sample_value(trace, 1, 1, 0), bytes, n));
     run = trace_finish(trace, 0, 0);
-    CHECK(run_file_write(run, temporary(path), NULL, NULL) == 0);
+    CHECK(run_file_write(run, NULL, temporary(path), NULL, NULL) == 0);
     again = read_again(path);
     CHECK(run_kept_bytes(again, 0, 0, back, n, NULL) == 0);
     CHECK_MEM(back, bytes, n);
@@ -304,7 +305,8 @@ TEST(a_kept_value_may_be_larger_than_a_part)
     CHECK_MEM(back, bytes + (1 << 20) - 3, 7);
     run_free(run);
     run = again;
-    CHECK(run_file_write(run, path, NULL, NULL) == 0); /* over the one it reads from */
+    CHECK(run_file_write(run, NULL, path, NULL, NULL) ==
+          0); /* over the one it reads from */
     again = read_again(path);
     memset(back, 0, n);
     CHECK(run_kept_bytes(again, 0, 0, back, n, NULL) == 0);
@@ -402,7 +404,7 @@ TEST(a_kept_value_that_is_cut_short_is_not_written_again)
     struct err err = {0};
 
     CHECK_INT(run->n_kept, 1);
-    CHECK(run_file_write(run, temporary(path), NULL, &err) < 0);
+    CHECK(run_file_write(run, NULL, temporary(path), NULL, &err) < 0);
     CHECK(strstr(err.text, "cut short"));
     unlink(path);
     run_free(run);
@@ -525,7 +527,7 @@ TEST(a_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
     if (!path)
         SKIP("TORCHOSCOPE_SEED is not set");
     run = sample_run(2);
-    CHECK(run_file_write(run, path, NULL, NULL) == 0);
+    CHECK(run_file_write(run, NULL, path, NULL, NULL) == 0);
     run_free(run);
 }
 
@@ -535,11 +537,11 @@ TEST(a_file_is_whole_or_not_at_all)
     struct err err = {0};
     struct work work;
 
-    CHECK(run_file_write(run, "/nowhere/at/all.scope", NULL, &err) < 0);
+    CHECK(run_file_write(run, NULL, "/nowhere/at/all.scope", NULL, &err) < 0);
     CHECK(err.code == ERR_IO);
     work_init(&work);
     atomic_store(&work.cancel, 1);
-    CHECK(run_file_write(run, "/tmp/torchoscope_stopped.scope", &work, &err) < 0);
+    CHECK(run_file_write(run, NULL, "/tmp/torchoscope_stopped.scope", &work, &err) < 0);
     CHECK(err.code == ERR_CANCELLED);
     CHECK(access("/tmp/torchoscope_stopped.scope", F_OK) < 0);
     CHECK(!run_file_is("/tmp/torchoscope_stopped.scope"));

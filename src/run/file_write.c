@@ -28,6 +28,9 @@ struct scope_write {
     struct buf items; /* of the plain value being written */
     const struct values *plain;
     const struct intern *strings;
+    /* The model's, with code that somebody else knows. */
+    const struct class_info *classes;
+    const struct intern *model_strings;
     /* Of merged shapes and kept parts: which row belongs to what. */
     struct merged_shape_row *merged_shapes;
     uint32_t *merged_of; /* by merged io */
@@ -112,7 +115,7 @@ static void get_plain(void *user, uint32_t i, void *row)
                                                                                        \
         memcpy(row, &(from)[i], sizeof *(from));                                       \
     }
-GET(class, w->model->classes)
+GET(class, w->classes)
 GET(storage, w->model->storages)
 GET(object, w->model->objects)
 GET(model_device, w->model->devices)
@@ -288,6 +291,38 @@ static int plan_parts(struct scope_write *w, struct arena *arena, struct err *er
     return 0;
 }
 
+/* Add code that the model does not hold: to a copy of its classes and texts. */
+static int plan_code(struct scope_write *w, struct source *code, struct arena *arena)
+{
+    const struct model *model = w->model;
+    struct class_info *classes;
+    struct class_code found;
+    struct intern *strings;
+
+    w->classes = model->classes;
+    w->model_strings = &model->strings;
+    if (!code)
+        return 0;
+    classes = arena_array(arena, (size_t)model->n_classes + 1, sizeof *classes);
+    strings = arena_alloc(arena, sizeof *strings);
+    if (!classes || !strings || intern_init(strings, arena) < 0)
+        return -1;
+    for (uint32_t i = 0; i < model->strings.n; i++)
+        if (intern_add(strings, model_string(model, i)) != i)
+            return -1;
+    for (uint32_t i = 0; i < model->n_classes; i++) {
+        classes[i] = model->classes[i];
+        if (classes[i].source || source_code(code, i, arena, &found, NULL) < 0)
+            continue;
+        classes[i].source = intern_add(strings, found.text);
+        classes[i].file = intern_add(strings, found.text.len ? found.file : STR(""));
+        classes[i].line = found.text.len ? found.line : 0;
+    }
+    w->classes = classes;
+    w->model_strings = strings;
+    return arena->spent ? -1 : 0;
+}
+
 /* ---- the tables, one after the other ---- */
 
 static int write_texts(struct scope_write *w, bool of_model, struct err *err)
@@ -295,7 +330,7 @@ static int write_texts(struct scope_write *w, bool of_model, struct err *err)
     const struct model *model = w->model;
     const struct run *run = w->run;
 
-    w->strings = of_model ? &model->strings : &run->strings;
+    w->strings = of_model ? w->model_strings : &run->strings;
     w->plain = of_model ? &model->values : &run->plain;
     if (table_write(w->db, of_model ? TABLE_MODEL_STRING : TABLE_RUN_STRING,
                     w->strings->n, get_string, w, w->work, err) < 0)
@@ -368,7 +403,7 @@ static int make_tables(sqlite3 *db, struct err *err)
     return status;
 }
 
-static int fill(struct scope_write *w, struct err *err)
+static int fill(struct scope_write *w, struct source *code, struct err *err)
 {
     char pragmas[200];
     struct arena arena;
@@ -382,7 +417,7 @@ static int fill(struct scope_write *w, struct err *err)
     arena_init(&arena, 0);
     if (run_sql(w->db, pragmas, err) < 0 || make_tables(w->db, err) < 0)
         goto out;
-    if (plan_merged(w, &arena) < 0) {
+    if (plan_merged(w, &arena) < 0 || plan_code(w, code, &arena) < 0) {
         arena_err(&arena, "writing", err);
         goto out;
     }
@@ -400,8 +435,8 @@ out:
     return status;
 }
 
-static int write_database(const struct run *run, const char *path, struct work *work,
-                          struct err *err)
+static int write_database(const struct run *run, struct source *code, const char *path,
+                          struct work *work, struct err *err)
 {
     struct scope_write w = {.run = run, .model = run->model, .work = work};
     int status = -1;
@@ -411,7 +446,7 @@ static int write_database(const struct run *run, const char *path, struct work *
     if (sqlite3_open_v2(path, &w.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         err_set(err, ERR_IO, "%s", w.db ? sqlite3_errmsg(w.db) : "no memory left");
     else
-        status = fill(&w, err);
+        status = fill(&w, code, err);
     if (sqlite3_close(w.db) != SQLITE_OK && status == 0)
         status = err_set(err, ERR_IO, "cannot be closed");
     buf_release(&w.items);
@@ -421,15 +456,15 @@ static int write_database(const struct run *run, const char *path, struct work *
 
 /* ---- the file ---- */
 
-int run_file_write(const struct run *run, const char *path, struct work *work,
-                   struct err *err)
+int run_file_write(const struct run *run, struct source *code, const char *path,
+                   struct work *work, struct err *err)
 {
     struct whole_file file;
     struct err local = {0};
 
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
-    if (write_database(run, file.name, work, &local) == 0)
+    if (write_database(run, code, file.name, work, &local) == 0)
         return whole_file_keep(&file, err);
     whole_file_drop(&file);
     return err_set(err, local.code, "%s: %s", path, local.text);

@@ -181,9 +181,9 @@ struct run {
     struct arena arena;
     struct arena kept_arena; /* of the bytes of kept values */
     struct intern strings;
-    struct values plain; /* of facts */
-    struct model *model; /* of which it is a run; owned */
-    const char *name;    /* of the model, as whoever recorded it called it */
+    struct values plain;       /* of facts */
+    const struct model *model; /* of which it is a run; owned */
+    const char *name;          /* of the model, as whoever recorded it called it */
 
     struct run_call *calls; /* in the order in which they began */
     uint32_t n_calls;

@@ -14,9 +14,10 @@ bool run_file_is(const char *path);
 
 /* Written to a temporary file beside it, then renamed: whole or not at all; it may be
  * the file that the run was read from. Kept values that are in a file are copied part
- * by part. */
-int run_file_write(const struct run *run, const char *path, struct work *work,
-                   struct err *err);
+ * by part. `code` (or NULL) is asked for the source code of classes that the model does
+ * not hold. */
+int run_file_write(const struct run *run, struct source *code, const char *path,
+                   struct work *work, struct err *err);
 /* The run with its model; free it with run_free(). The values of parameters are not in
  * the file: their statistics are, where they were measured. Kept values are read from
  * the file when asked for (run_kept_bytes). */

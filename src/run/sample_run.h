@@ -15,9 +15,9 @@
 
 enum { SAMPLE_NET, SAMPLE_A, SAMPLE_LIST, SAMPLE_BLOCK, SAMPLE_ACT, SAMPLE_TAIL };
 
-struct model *sample_model(void);
+const struct model *sample_model(void);
 /* `n` modules m0, m1, ... below a root, which is object 0. */
-struct model *sample_chain(uint32_t n);
+const struct model *sample_chain(uint32_t n);
 
 /* A float32 value of this shape with statistics whose mean is `mean`. */
 uint32_t sample_value(struct trace *trace, int64_t rows, int64_t columns, double mean);

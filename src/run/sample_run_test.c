@@ -56,17 +56,16 @@ static uint32_t storage(struct build *build, uint64_t bytes)
     return build_storage(build, &s);
 }
 
-static struct model *finish(struct build *build)
+static const struct model *finish(struct build *build)
 {
-    struct model *model = build_finish(build, NULL);
+    const struct model *model = build_finish(build, NULL);
 
     CHECK(model);
-    model_seal(model);
     build_release(build);
     return model;
 }
 
-struct model *sample_model(void)
+const struct model *sample_model(void)
 {
     static const int64_t weight[] = {2, 3}, bias[] = {2};
     struct build build;
@@ -102,7 +101,7 @@ struct model *sample_model(void)
     return finish(&build);
 }
 
-struct model *sample_chain(uint32_t n)
+const struct model *sample_chain(uint32_t n)
 {
     struct build build;
     char name[24];

@@ -66,7 +66,7 @@ static int prepare(struct trace *trace)
     return index_places(trace);
 }
 
-struct trace *trace_new(struct model *model, const struct trace_wanted *wanted)
+struct trace *trace_new(const struct model *model, const struct trace_wanted *wanted)
 {
     struct trace *trace = calloc(1, sizeof *trace);
 
@@ -107,7 +107,7 @@ static bool same_places(const struct model *a, const struct model *b)
            memcmp(a->object, b->object, n * sizeof *a->object) == 0;
 }
 
-bool trace_renew(struct trace *trace, struct model *model)
+bool trace_renew(struct trace *trace, const struct model *model)
 {
     if (!same_places(trace->model, model))
         return false;

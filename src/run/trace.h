@@ -34,12 +34,12 @@ struct trace_wanted {
 };
 
 /* The model is that which is recorded; the trace owns it from now on. */
-struct trace *trace_new(struct model *model, const struct trace_wanted *wanted);
+struct trace *trace_new(const struct model *model, const struct trace_wanted *wanted);
 void trace_free(struct trace *trace); /* NULL is allowed */
 /* The model has changed in what it says of its parts, as when lazy modules were made:
  * take this one in its place if it has the same places and objects. False: it has not,
  * and stays with the caller. */
-bool trace_renew(struct trace *trace, struct model *model);
+bool trace_renew(struct trace *trace, const struct model *model);
 
 /* The id of a string, 0 when nothing is held any more. */
 uint32_t trace_string(struct trace *trace, const char *text, size_t len);

@@ -122,7 +122,7 @@ struct trace {
     struct arena kept_arena;
     struct intern strings;
     struct values plain; /* of facts */
-    struct model *model;
+    const struct model *model;
     uint32_t keep_calls; /* of one object; TRACE_ALL_CALLS: never merge */
 
     struct trace_object *objects; /* by object of the model */

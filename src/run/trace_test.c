@@ -6,7 +6,7 @@
 #include "run/sample_run.h"
 #include "run/trace_in.h"
 
-static struct trace *new_trace(struct model *model)
+static struct trace *new_trace(const struct model *model)
 {
     struct trace *trace = trace_new(model, &(struct trace_wanted){0});
 

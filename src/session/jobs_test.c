@@ -50,7 +50,7 @@ static struct session *slow_session_of(struct slow *slow, bool any_thread,
                                        int64_t elements, uint32_t n)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     struct session *session;
     char name[16];
 
@@ -66,12 +66,12 @@ static struct session *slow_session_of(struct slow *slow, bool any_thread,
         build_tensor(&b, build_node(&b, 0, PLACE_TENSOR, str_of(name)), &tensor,
                      &elements, NULL, 1);
     }
+    *slow = (struct slow){.source = {.ops = &slow_ops, .any_thread = any_thread},
+                          .owner = pthread_self()};
+    b.model->source = &slow->source;
     model = build_finish(&b, NULL);
     CHECK(model);
     build_release(&b);
-    *slow = (struct slow){.source = {.ops = &slow_ops, .any_thread = any_thread},
-                          .owner = pthread_self()};
-    model->source = &slow->source;
     session = session_of(model, NULL);
     CHECK(session);
     return session;

@@ -85,15 +85,15 @@ static void fill(struct build *b)
 struct session *sample_session(void)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     struct session *session;
 
     CHECK(build_init(&b, "sample.pth", 0, NULL, NULL) == 0);
     b.model->format = "sample";
+    b.model->source = &sample_source;
     fill(&b);
     model = build_finish(&b, NULL);
     CHECK(model);
-    model->source = &sample_source;
     build_release(&b);
     session = session_of(model, NULL);
     CHECK(session);

@@ -50,31 +50,19 @@ static int take_statistics(struct session *session, struct err *err)
     return 0;
 }
 
-static void drop(struct model *model, struct run *run, bool borrowed)
-{
-    if (borrowed)
-        return;
-    if (run)
-        run_free(run);
-    else
-        model_free(model);
-}
-
-/* Takes both, unless they are borrowed: the model is the run's, if there is a run. */
-static struct session *open_both(struct model *model, struct run *run, bool borrowed,
-                                 struct err *err)
+/* Open what is not owned yet. */
+static struct session *open_on(const struct model *model, const struct run *run,
+                               struct err *err)
 {
     struct session *session = calloc(1, sizeof *session);
 
     if (!session) {
         err_set(err, ERR_LIMIT, "%s: no memory left", model->path);
-        drop(model, run, borrowed);
         return NULL;
     }
     arena_init(&session->arena, SESSION_LIMIT);
     session->model = model;
     session->run = run;
-    session->borrowed = borrowed;
     if (prepare(session, err) < 0 || (run && take_statistics(session, err) < 0)) {
         session_close(session);
         return NULL;
@@ -82,29 +70,49 @@ static struct session *open_both(struct model *model, struct run *run, bool borr
     return session;
 }
 
-struct session *session_of(struct model *model, struct err *err)
+struct session *session_of(const struct model *model, struct err *err)
 {
-    return open_both(model, NULL, false, err);
+    struct session *session = open_on(model, NULL, err);
+
+    if (session)
+        session->own_model = model;
+    else
+        model_free(model);
+    return session;
 }
 
-struct session *session_on(struct model *model, struct err *err)
+struct session *session_on(const struct model *model, struct err *err)
 {
-    return open_both(model, NULL, true, err);
+    return open_on(model, NULL, err);
 }
 
 struct session *session_of_run(struct run *run, struct err *err)
 {
-    return open_both(run->model, run, false, err);
+    struct session *session = open_on(run->model, run, err);
+
+    if (session)
+        session->own_run = run;
+    else
+        run_free(run);
+    return session;
 }
 
-struct session *session_on_run(struct run *run, struct err *err)
+struct session *session_on_run(const struct run *run, struct source *source,
+                               struct err *err)
 {
-    return open_both(run->model, run, true, err);
+    struct session *session = open_on(run->model, run, err);
+
+    if (session && source) {
+        session->view = *run->model;
+        session->view.source = source;
+        session->model = &session->view;
+    }
+    return session;
 }
 
 struct session *session_open(const char *path, struct work *work, struct err *err)
 {
-    struct model *model;
+    const struct model *model;
     struct run *run;
 
     if (run_file_is(path)) {
@@ -119,7 +127,8 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    drop(session->model, session->run, session->borrowed);
+    model_free(session->own_model);
+    run_free(session->own_run);
     arena_release(&session->arena);
     free(session);
 }

@@ -32,9 +32,13 @@ struct exponents {
 };
 
 struct session {
-    struct model *model;
-    struct run *run; /* what was recorded, with its model; NULL for model files */
-    bool borrowed;   /* the run or the model is somebody else's */
+    const struct model *model; /* with the source that this session asks */
+    const struct run *run;     /* what was recorded; NULL for model files */
+    const struct model
+        *own_model;      /* freed with the session; NULL: somebody else's, or */
+    struct run *own_run; /* the run's */
+    struct model
+        view; /* `model`, if the session asks another source than the model's */
     struct arena arena;
     struct counts total;
     struct place_counts places;
@@ -52,14 +56,17 @@ struct session {
  */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* The same for a model that is there already, which it takes (also when it fails). */
-struct session *session_of(struct model *model, struct err *err);
+struct session *session_of(const struct model *model, struct err *err);
 /* The same for a model that stays with its owner and outlives the session. */
-struct session *session_on(struct model *model, struct err *err);
+struct session *session_on(const struct model *model, struct err *err);
 /* The same for a recording. The statistics of parameters that it holds are known then;
  * of those measured several times, the latest. */
 struct session *session_of_run(struct run *run, struct err *err);
-/* The same for a recording that stays with its owner and outlives the session. */
-struct session *session_on_run(struct run *run, struct err *err);
+/* The same for a recording that stays with its owner and outlives the session, as does
+ * `source`: what is asked about the run's model instead of its own source, such as that
+ * of the live model that the run is of. NULL: its own. */
+struct session *session_on_run(const struct run *run, struct source *source,
+                               struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* Is there a verdict? Of a live module, and of a recording of one that is still in

@@ -200,7 +200,7 @@ static void write_recording(const char *path)
     trace_param(trace, 0, true, trace_value(trace, &value, shape, NULL, &stats));
     run = trace_finish(trace, 0, 0);
     build_release(&build);
-    CHECK(run && run_file_write(run, path, NULL, NULL) == 0);
+    CHECK(run && run_file_write(run, NULL, path, NULL, NULL) == 0);
     run_free(run);
 }
 

@@ -24,14 +24,14 @@ static uint32_t module(struct build *build, uint32_t parent, const char *name)
     return node;
 }
 
-static struct model *net(void)
+static const struct model *net(void)
 {
     static const int64_t shape[] = {2};
     struct storage storage = {.bytes = 8};
     struct tensor tensor = {
         .dtype = DTYPE_FLOAT32, .role = ROLE_PARAMETER, .class_id = NO_CLASS};
     struct build build;
-    struct model *model;
+    const struct model *model;
     uint32_t a, list, block, again;
 
     CHECK(build_init(&build, "Net", 0, NULL, NULL) == 0);

@@ -22,9 +22,9 @@ static uint32_t add(struct build *b, uint32_t parent, const char *name,
 
 static const int64_t ten[1] = {10};
 
-static struct model *finish(struct build *b)
+static const struct model *finish(struct build *b)
 {
-    struct model *model = build_finish(b, NULL);
+    const struct model *model = build_finish(b, NULL);
 
     CHECK(model);
     build_release(b);
@@ -36,7 +36,7 @@ TEST(tied_parameters_are_counted_where_they_are_met_first)
     struct place_counts places;
     struct counts total;
     struct arena arena;
-    struct model *model;
+    const struct model *model;
     struct build b;
     uint32_t one, two, node;
 
@@ -69,7 +69,7 @@ TEST(the_bytes_of_a_place_hold_those_of_its_children)
     struct place_counts places;
     struct counts total;
     struct arena arena;
-    struct model *model;
+    const struct model *model;
     struct build b;
     uint32_t state, optimizer;
 
@@ -103,7 +103,7 @@ TEST(a_sparse_parameter_counts_with_its_stored_values)
                            .storage = NO_STORAGE,
                            .class_id = NO_CLASS};
     struct counts total;
-    struct model *model;
+    const struct model *model;
     struct build b;
     uint32_t node;
 
@@ -124,7 +124,7 @@ TEST(a_sparse_parameter_counts_with_its_stored_values)
 TEST(packed_elements_are_expanded_in_the_logical_count_only)
 {
     struct counts total;
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -144,7 +144,7 @@ TEST(what_stands_below_a_place_is_what_its_tensors_add_up_to)
     static const int64_t huge[1] = {INT64_MAX};
     struct place_counts places;
     struct arena arena;
-    struct model *model;
+    const struct model *model;
     struct build b;
     uint32_t few, many, top;
     char name[16];

@@ -41,7 +41,7 @@ TEST(a_class_tells_its_family)
 
 TEST(containers_have_no_family)
 {
-    struct model *model = sample_model();
+    const struct model *model = sample_model();
 
     CHECK(family_of_place(model, 0) == FAMILY_NONE);
     CHECK(family_of_place(model, place_find(model, STR("a"))) == FAMILY_LINEAR);

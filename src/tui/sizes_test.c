@@ -29,7 +29,7 @@ static struct session *odd_session(void)
         "a_name_that_is_longer_than_a_narrow_screen_is_wide_and_goes_on_and_on_and_on",
     };
     int64_t shape[] = {3, 3};
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     CHECK(build_init(&b, "names.pt", 0, NULL, NULL) == 0);

@@ -85,7 +85,7 @@ static struct session *make_session(void (*make)(struct build *build, uint32_t m
                                     uint32_t modules)
 {
     struct build build;
-    struct model *model;
+    const struct model *model;
 
     if (build_init(&build, "bench", 0, NULL, NULL) < 0)
         return NULL;

@@ -77,7 +77,7 @@ static double report(const char *what, double begin, uint64_t bytes)
 int main(int argc, char **argv)
 {
     int rounds = argc > 3 ? atoi(argv[3]) : 3;
-    struct model *left, *right;
+    const struct model *left, *right;
     struct err err;
 
     if (argc < 3)

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 {
     struct tui_wanted wanted = {.link = LINK_INIT};
     struct err err = {0};
-    struct model *model;
+    const struct model *model;
     struct work work;
     int status = -1;
 

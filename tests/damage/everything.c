@@ -88,7 +88,7 @@ struct everything everything_of(const void *at, size_t size, const char *name)
 {
     struct everything result = {0};
     struct err err = {0};
-    struct model *model = read_model_memory(at, size, name, NULL, &err);
+    const struct model *model = read_model_memory(at, size, name, NULL, &err);
     struct session *session;
 
     if (!model)

@@ -76,7 +76,7 @@ static uint64_t look(const struct session *session)
 static void write_everything(struct run *run)
 {
     const struct export_choice all = {NULL};
-    struct session *session = session_on_run(run, NULL);
+    struct session *session = session_on_run(run, NULL, NULL);
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct json json;
     struct out out;

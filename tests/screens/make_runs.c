@@ -155,11 +155,11 @@ static void add_weight(struct build *build, uint32_t node, const char *text)
                  shape, NULL, rank);
 }
 
-static struct model *make_model(const struct layer *layers, size_t n)
+static const struct model *make_model(const struct layer *layers, size_t n)
 {
     uint32_t above[8] = {0};
     struct build build;
-    struct model *model;
+    const struct model *model;
 
     if (build_init(&build, "model", 0, NULL, NULL) < 0)
         exit(2);
@@ -180,8 +180,6 @@ static struct model *make_model(const struct layer *layers, size_t n)
     }
     model = build_finish(&build, NULL);
     build_release(&build);
-    if (model)
-        model_seal(model);
     return model;
 }
 
@@ -308,7 +306,7 @@ static int make_run(const char *folder, const char *name, const struct layer *la
     trace_fact(p.trace, "threads", value_int(trace_values(p.trace), 1));
     run = trace_finish(p.trace, p.clock * 3, 10000);
     snprintf(path, sizeof path, "%s/%s.scope", folder, name);
-    status = run_file_write(run, path, NULL, &err);
+    status = run_file_write(run, NULL, path, NULL, &err);
     if (status < 0)
         fprintf(stderr, "%s\n", err.text);
     run_free(run);

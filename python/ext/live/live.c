@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "read/read.h"
 
 /* ---- making ---- */
 
@@ -147,11 +146,11 @@ static int finish_live(struct live *live, const struct model *model, bool checkp
     return 0;
 }
 
-struct model *live_model(PyObject *object, const char *name, struct live **ret_live,
-                         struct err *err)
+const struct model *live_model(PyObject *object, const char *name,
+                               struct live **ret_live, struct err *err)
 {
     struct live_walk walk = {0};
-    struct model *model = NULL;
+    const struct model *model = NULL;
     struct err local = {0};
     PyObject *quiet = NULL;
     /* We make as many weak references as there are modules and no cycles: Python would
@@ -162,10 +161,10 @@ struct model *live_model(PyObject *object, const char *name, struct live **ret_l
         quiet = quiet_begin(walk.torch, true);
         if (PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object))
             walk.build.model->format = "tensors in memory";
-        if (live_walk(&walk, object, &local) == 0)
+        if (live_walk(&walk, object, &local) == 0) {
+            walk.build.guess = walk.is_checkpoint;
             model = build_finish(&walk.build, &local);
-        if (model && walk.is_checkpoint)
-            read_guess(model); /* without memory for guesses, it does without */
+        }
         quiet_end(quiet);
     }
     if (model && finish_live(walk.live, model, walk.is_checkpoint, &local) < 0) {

@@ -16,8 +16,8 @@ struct live; /* which object of the model is which Python object */
 
 /* NULL and a Python exception when `object` holds no module. The model keeps weak
  * references to modules and tensors through `live`; it never keeps them alive. */
-struct model *live_model(PyObject *object, const char *name, struct live **ret_live,
-                         struct err *err);
+const struct model *live_model(PyObject *object, const char *name,
+                               struct live **ret_live, struct err *err);
 void live_free(struct live *live); /* NULL is allowed */
 
 /* Is this TorchScript's name for modules, whatever they were made from? */

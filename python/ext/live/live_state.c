@@ -3,8 +3,6 @@
  * read/torch/torch_checkpoint.c: a file and what was loaded from it are the same model. */
 #include "ext/live/live_in.h"
 
-#include "read/read.h"
-
 #define SAMPLE     1000 /* entries that tell what a dict is */
 #define DEPTH_MOST 64   /* dots in a name that becomes a tree; others are kept whole */
 
@@ -71,7 +69,7 @@ static void unfold_state_dict(struct live_walk *walk, const struct live_task *ta
         below.node = parent_of(walk, task->node, live_text(walk, key), &last);
         if (below.node == NO_PLACE)
             return;
-        buffer = read_is_buffer(last);
+        buffer = build_is_buffer_name(last);
         walk->role_is_guessed = true;
         live_add(walk, &below, last, value, buffer ? ROLE_BUFFER : ROLE_PARAMETER, 0);
         walk->role_is_guessed = false;

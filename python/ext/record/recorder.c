@@ -111,7 +111,7 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
                                           ? (uint32_t)wishes->calls
                                           : TRACE_ALL_CALLS};
     struct err err = {0};
-    struct model *model;
+    const struct model *model;
 
     model = live_model(wishes->model, wishes->name, &recorder->live, &err);
     if (!model) {
@@ -410,7 +410,7 @@ static PyObject *renew(PyObject *self, PyObject *args)
     struct recorder *recorder = recorder_of(self);
     struct live *live = NULL;
     struct err err = {0};
-    struct model *model;
+    const struct model *model;
     const char *name;
     PyObject *object;
 

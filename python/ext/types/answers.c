@@ -11,11 +11,28 @@
 
 struct run_object {
     PyObject_HEAD struct run *run;
+    struct source *code; /* of its classes; NULL: not known */
 };
 
-struct run *answers_of(PyObject *self)
+const struct run *answers_of(PyObject *self)
 {
     return ((struct run_object *)self)->run;
+}
+
+struct source *answers_source(PyObject *self)
+{
+    return ((struct run_object *)self)->code;
+}
+
+static PyObject *keep_code(PyObject *self, PyObject *list)
+{
+    struct run_object *run = (struct run_object *)self;
+
+    if (!PyList_Check(list))
+        return PyErr_Format(PyExc_TypeError, "keep_code() takes a list");
+    if (!run->code)
+        run->code = answers_code(run->run->model, list);
+    return run->code ? Py_NewRef(Py_None) : NULL;
 }
 
 PyObject *answers_run(PyObject *run_type, struct run *run)
@@ -36,14 +53,15 @@ static void run_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-    run_free(answers_of(self));
+    source_close(answers_source(self));
+    run_free(((struct run_object *)self)->run);
     release(self);
     Py_DECREF(type);
 }
 
 /* The place that a name means, as on the command line; an exception names the nearest.
  */
-static uint32_t place_named(struct run *run, struct str name)
+static uint32_t place_named(const struct run *run, struct str name)
 {
     uint32_t place = name.len == 0 ? 0 : place_find(run->model, name);
     struct session *session;
@@ -51,7 +69,7 @@ static uint32_t place_named(struct run *run, struct str name)
 
     if (place != NO_PLACE)
         return place;
-    session = session_on_run(run, &err);
+    session = session_on_run(run, NULL, &err);
     if (!session || session_find(session, name, &place, &err) < 0) {
         ext_raise(&err);
         place = NO_PLACE;
@@ -62,7 +80,7 @@ static uint32_t place_named(struct run *run, struct str name)
 
 /* The place of the module that a name or a place's number stands for; NO_PLACE and an
  * exception if there is none. */
-static uint32_t module_called(struct run *run, PyObject *name)
+static uint32_t module_called(const struct run *run, PyObject *name)
 {
     const struct model *model = run->model;
     uint32_t place = NO_PLACE;
@@ -89,7 +107,7 @@ static uint32_t module_called(struct run *run, PyObject *name)
 /* calls(name=None, everywhere=False) */
 static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    struct run *run = answers_of(self);
+    const struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
     bool everywhere = n_args > 1 && PyObject_IsTrue(args[1]) == 1;
     uint32_t place = all ? NO_PLACE : module_called(run, args[0]), n = run->n_calls;
@@ -115,7 +133,7 @@ static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     return dicts_end(&dicts);
 }
 
-static PyObject *place_dict(struct run *run, uint32_t place)
+static PyObject *place_dict(const struct run *run, uint32_t place)
 {
     static const char *const kinds[] = {"module", "group", "tensor", "value"};
     const struct model *model = run->model;
@@ -150,7 +168,7 @@ fail:
 
 static PyObject *places(PyObject *self, PyObject *unused)
 {
-    struct run *run = answers_of(self);
+    const struct run *run = answers_of(self);
     PyObject *list = PyList_New(0);
 
     (void)unused;
@@ -210,7 +228,7 @@ static PyObject *facts(PyObject *self, PyObject *unused)
 /* merged(name=None) */
 static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    struct run *run = answers_of(self);
+    const struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
     uint32_t place = all ? NO_PLACE : module_called(run, args[0]);
     uint32_t object = place == NO_PLACE ? NO_OBJECT : run->model->object[place];
@@ -227,7 +245,7 @@ static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args
     return dicts_end(&dicts);
 }
 
-static PyObject *kept_bytes(struct run *run, const struct run_value *value)
+static PyObject *kept_bytes(const struct run *run, const struct run_value *value)
 {
     const struct run_kept *kept = &run->kept[value->kept];
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)kept->bytes);
@@ -252,7 +270,7 @@ static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char words[][8] = {"name", "call", "kind", "path"};
     char *names[] = {words[0], words[1], words[2], words[3], NULL};
-    struct run *run = answers_of(self);
+    const struct run *run = answers_of(self);
     const char *kind = "out", *path = NULL;
     unsigned int number = 0;
     PyObject *name;
@@ -291,15 +309,17 @@ static PyObject *get_cost(PyObject *self, void *unused)
                          isnan(share) ? Py_NewRef(Py_None) : PyFloat_FromDouble(share));
 }
 
-/* ended(own_ns, wall_ns): what leaving took, and all from beginning to end. */
+/* ended(own_ns, wall_ns): what leaving took, and the whole recording. The recorder calls
+ * it before anybody else sees the run. */
 static PyObject *ended(PyObject *self, PyObject *args)
 {
+    struct run *run = ((struct run_object *)self)->run;
     unsigned long long own, wall;
 
     if (!PyArg_ParseTuple(args, "KK:ended", &own, &wall))
         return NULL;
-    answers_of(self)->own_ns += own;
-    answers_of(self)->wall_ns = wall;
+    run->own_ns += own;
+    run->wall_ns = wall;
     Py_RETURN_NONE;
 }
 
@@ -324,8 +344,7 @@ static PyMethodDef methods[] = {
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
     {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
     {"save", answers_save, METH_O, "save(path): as a .scope file"},
-    {"keep_code", answers_keep_code, METH_VARARGS,
-     "keep_code(class, file, line, text): the source of a class"},
+    {"keep_code", keep_code, METH_O, "keep_code(list): the source of its classes"},
     {"json", answers_json, METH_VARARGS, "json(kind): a document as text"},
     {NULL, NULL, 0, NULL},
 };

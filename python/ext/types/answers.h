@@ -13,7 +13,7 @@
  *   places()            the tree of the model: name, place, parent, class, kind, calls
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
- *   keep_code(class, file, line, text)   the source of a class, if it has none yet
+ *   keep_code(list)     once: the source of classes, as (class, file, line, text)
  *   save(path); and what views.h says
  * and members n_calls, cost (a dict: wall_ns, passes_ns, own_ns,
  * hooks_ns). */
@@ -21,7 +21,9 @@ extern PyType_Spec run_spec;
 
 /* A Run; takes the run, also when it fails. */
 PyObject *answers_run(PyObject *run_type, struct run *run);
-struct run *answers_of(PyObject *run); /* borrowed from a Run */
+const struct run *answers_of(PyObject *run); /* borrowed from a Run */
+/* What sessions of a Run shall ask, borrowed from it; NULL: the source of its model. */
+struct source *answers_source(PyObject *run);
 /* _core.is_run(path), _core.open_run(path) */
 PyObject *answers_is_run(PyObject *module, PyObject *path);
 PyObject *answers_open(PyObject *module, PyObject *path);

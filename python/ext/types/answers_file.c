@@ -14,37 +14,11 @@ PyObject *answers_save(PyObject *self, PyObject *path)
 
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
-    failed = run_file_write(answers_of(self), PyBytes_AsString(bytes), NULL, &err);
+    failed = run_file_write(answers_of(self), answers_source(self),
+                            PyBytes_AsString(bytes), NULL, &err);
     Py_DECREF(bytes);
     if (failed)
         return ext_raise(&err);
-    Py_RETURN_NONE;
-}
-
-/* keep_code(class, file, line, text): for as long as somebody knows it. */
-PyObject *answers_keep_code(PyObject *self, PyObject *args)
-{
-    struct model *model = answers_of(self)->model;
-    const char *name, *file, *text;
-    Py_ssize_t file_len, text_len;
-    unsigned int line;
-    uint32_t source, from;
-
-    if (!PyArg_ParseTuple(args, "ss#Is#", &name, &file, &file_len, &line, &text,
-                          &text_len))
-        return NULL;
-    for (uint32_t i = 0; i < model->n_classes; i++) {
-        if (model->classes[i].source ||
-            !str_is(model_string(model, model->classes[i].name), name))
-            continue;
-        source = intern_add(&model->strings, str_span(text, (size_t)text_len));
-        from = intern_add(&model->strings, str_span(file, (size_t)file_len));
-        if (source == INTERN_NONE || from == INTERN_NONE)
-            return PyErr_NoMemory();
-        model->classes[i].source = source;
-        model->classes[i].file = from;
-        model->classes[i].line = line;
-    }
     Py_RETURN_NONE;
 }
 
@@ -84,7 +58,8 @@ static PyObject *view(PyObject *self, PyObject *args, PyObject *kwargs,
                                         PyObject *kwargs))
 {
     struct err err = {0};
-    struct session *session = session_on_run(answers_of(self), &err);
+    struct session *session =
+        session_on_run(answers_of(self), answers_source(self), &err);
     PyObject *answer = session ? make(session, args, kwargs) : ext_raise(&err);
 
     session_close(session);

@@ -1,6 +1,7 @@
 /* answers_in.h - dicts of what a run holds.
  *   answers.c        the type: which questions there are
  *   answers_dict.c   the sink that makes dicts of what export/ writes
+ *   answers_code.c   the code of their classes
  *   answers_file.c   saved and opened, and their views */
 #ifndef EXT_TYPES_ANSWERS_IN_H
 #define EXT_TYPES_ANSWERS_IN_H
@@ -34,9 +35,12 @@ struct dicts {
 void dicts_begin(struct dicts *dicts);
 PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception */
 
+/* A source that knows the code of the model's classes from a list of tuples (class, file,
+ * line, text), and else asks the model's own. NULL: an exception is set. */
+struct source *answers_code(const struct model *model, PyObject *list);
+
 /* Methods of the type. */
 PyObject *answers_save(PyObject *self, PyObject *path);
-PyObject *answers_keep_code(PyObject *self, PyObject *args);
 PyObject *answers_json(PyObject *self, PyObject *args);
 PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs);

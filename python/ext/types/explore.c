@@ -11,26 +11,17 @@
 #include "session/pair.h"
 #include "tui/tui.h"
 
-/* A run's model, whose source was exchanged for that of a live one. */
-struct lent {
-    struct model *model;
-    struct source *own, *live;
-};
-
 /* One exploration. */
 struct exploration {
     struct ext_state *state;
     PyThreadState *thread; /* while a key is awaited; else NULL */
     PyObject *record;      /* borrowed; NULL: nothing can be run */
     PyObject *held;        /* a list: all that is explored lives until the end */
-    struct arena arena;
-    struct lent *lent;
-    uint32_t n_lent, lent_room;
 };
 
 /* ---- a run, and the live model that it is one of ---- */
 
-/* Is it the same model still, so that the numbers of one are those of the other? */
+/* Do both number the same places, tensors and classes? */
 static bool is_alike(const struct model *a, const struct model *b)
 {
     if (a->n_places != b->n_places || a->n_objects != b->n_objects ||
@@ -54,14 +45,16 @@ static bool is_alike(const struct model *a, const struct model *b)
     return true;
 }
 
-/* Let the live model answer for the run's, which only has what was recorded. */
-static void lend(struct exploration *self, struct model *to, const struct model *live)
+/* What answers about a Run's model: the live model that it is a run of, if that has not
+ * changed since; else what the Run itself knows. */
+static struct source *source_for(PyObject *run, PyObject *live)
 {
-    if (!is_alike(to, live) || arena_room(&self->arena, &self->lent, self->n_lent,
-                                          &self->lent_room, sizeof *self->lent) < 0)
-        return;
-    self->lent[self->n_lent++] = (struct lent){to, to->source, live->source};
-    to->source = live->source;
+    const struct model *alive = NULL;
+
+    if (live != Py_None)
+        alive = model_of(live)->session->model;
+    return alive && is_alike(answers_of(run)->model, alive) ? alive->source
+                                                            : answers_source(run);
 }
 
 /* A session of a Model or a Run, which stay with Python; NULL: an exception is set. */
@@ -76,11 +69,9 @@ static struct session *session_for(struct exploration *self, PyObject *thing,
     if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->model_type)) {
         session = session_on(model_of(thing)->session->model, &err);
     } else if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->run_type)) {
-        if (live != Py_None)
-            lend(self, answers_of(thing)->model, model_of(live)->session->model);
-        session = session_on_run(answers_of(thing), &err);
+        session = session_on_run(answers_of(thing), source_for(thing, live), &err);
     } else {
-        PyErr_Format(PyExc_TypeError, "%R is no model and no run", thing);
+        PyErr_Format(PyExc_TypeError, "%R is not a Model or a Run", thing);
         return NULL;
     }
     if (!session)
@@ -88,19 +79,12 @@ static struct session *session_for(struct exploration *self, PyObject *thing,
     return session;
 }
 
-/* Sources go back to where they belong, and what attributes led to is let go. An
- * exception that is set stays. */
+/* Let go of all objects that attributes led to. An exception that is set stays. */
 static void let_go(struct exploration *self)
 {
     PyObject *type, *value, *trace;
 
     PyErr_Fetch(&type, &value, &trace);
-    while (self->n_lent > 0) {
-        struct lent *lent = &self->lent[--self->n_lent];
-
-        lent->model->source = lent->own;
-        source_forget(lent->live);
-    }
     for (Py_ssize_t i = 0; self->held && i < PyList_Size(self->held); i++) {
         PyObject *thing = PyList_GetItem(self->held, i);
 
@@ -108,7 +92,6 @@ static void let_go(struct exploration *self)
             source_forget(model_of(thing)->session->model->source);
     }
     Py_CLEAR(self->held);
-    arena_release(&self->arena);
     PyErr_Restore(type, value, trace);
 }
 
@@ -328,13 +311,12 @@ PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     if (words.live != Py_None &&
         !PyObject_TypeCheck(words.live, (PyTypeObject *)self.state->model_type))
-        return PyErr_Format(PyExc_TypeError, "%R is no model", words.live);
+        return PyErr_Format(PyExc_TypeError, "%R is not a Model", words.live);
     /* From a property or a signal's handler: there is one terminal. */
     if (atomic_flag_test_and_set(&running))
         Py_RETURN_FALSE;
     self.record = words.record == Py_None ? NULL : words.record;
     wanted.record = self.record ? record : NULL;
-    arena_init(&self.arena, 0);
     self.held = PyList_New(0);
     answer = self.held ? run_explorer(&self, &words, &wanted) : NULL;
     let_go(&self);

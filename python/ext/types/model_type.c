@@ -34,7 +34,7 @@ static struct session *open_live(PyObject *object, const char *name,
                                  struct live **ret_live)
 {
     struct err err = {0};
-    struct model *model = live_model(object, name, ret_live, &err);
+    const struct model *model = live_model(object, name, ret_live, &err);
     struct session *session = model ? session_of(model, &err) : NULL;
 
     if (model && !session)

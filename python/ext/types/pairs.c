@@ -24,7 +24,8 @@ static bool find_session(struct question *question, PyObject *module, int side)
     if (PyObject_TypeCheck(object, (PyTypeObject *)state->model_type)) {
         question->sessions[side] = model_of(object)->session;
     } else if (PyObject_TypeCheck(object, (PyTypeObject *)state->run_type)) {
-        question->sessions[side] = session_on_run(answers_of(object), &err);
+        question->sessions[side] =
+            session_on_run(answers_of(object), answers_source(object), &err);
         question->made[side] = true;
         question->wanted.values = false;
         if (!question->sessions[side])

@@ -7,7 +7,7 @@
 
 #define MOST_SLOW 20
 
-void document_run(struct document *doc, struct run *run)
+void document_run(struct document *doc, const struct run *run)
 {
     doc->run = run;
     if (activity_of(&doc->activities, run, &doc->arena, NULL) < 0)

@@ -1,12 +1,19 @@
 #include "export/export_in.h"
 
 #include "base/test.h"
-#include "session/sample_session.h"
+#include "model/build.h"
 
-static void check_value(struct session *session, uint32_t value, const char *expected)
+/* The values of a model that is not frozen. */
+static struct values *begin(struct build *build)
+{
+    CHECK(build_init(build, "values", 0, NULL, NULL) == 0);
+    return build_values(build);
+}
+
+static void check_value(const struct build *build, uint32_t value, const char *expected)
 {
     struct buf text = BUF_INIT;
-    struct document doc = {.session = session, .model = session->model};
+    struct document doc = {.model = build->model};
     struct json json;
     struct out out;
 
@@ -24,43 +31,43 @@ static void check_value(struct session *session, uint32_t value, const char *exp
 
 TEST(values_are_json_where_json_has_them)
 {
-    struct session *session = sample_session();
-    struct values *values = &session->model->values;
+    struct build build;
+    struct values *values = begin(&build);
     uint32_t items[4] = {value_int(values, INT64_MIN), value_real(values, 0.5),
                          value_bool(values, true), VALUE_ID_NONE};
 
-    check_value(session, value_make(values, VALUE_TUPLE, STR(""), items, 4),
+    check_value(&build, value_make(values, VALUE_TUPLE, STR(""), items, 4),
                 "[-9223372036854775808, 0.5, true, null]");
     items[0] = value_str(values, STR("lr"));
-    check_value(session, value_make(values, VALUE_DICT, STR(""), items, 2),
+    check_value(&build, value_make(values, VALUE_DICT, STR(""), items, 2),
                 "{\"lr\": 0.5}");
-    session_close(session);
+    build_release(&build);
 }
 
 TEST(what_json_lacks_is_an_object_of_its_own)
 {
-    struct session *session = sample_session();
-    struct values *values = &session->model->values;
+    struct build build;
+    struct values *values = begin(&build);
     uint32_t items[2] = {value_int(values, 1), value_str(values, STR("ls"))};
 
-    check_value(session, value_make(values, VALUE_DICT, STR(""), items, 2),
+    check_value(&build, value_make(values, VALUE_DICT, STR(""), items, 2),
                 "{\"$dict\": [[1, \"ls\"]]}");
-    check_value(session,
+    check_value(&build,
                 value_make(values, VALUE_CALL, STR("posix.system"), items + 1, 1),
                 "{\"$call\": \"posix.system\", \"args\": [\"ls\"]}");
-    check_value(session, value_bytes(values, STR("\x01\xff"), 900),
+    check_value(&build, value_bytes(values, STR("\x01\xff"), 900),
                 "{\"$bytes\": 900, \"head_hex\": \"01ff\"}");
     items[0] = value_str(values, STR("$global"));
-    check_value(session, value_make(values, VALUE_DICT, STR(""), items, 2),
+    check_value(&build, value_make(values, VALUE_DICT, STR(""), items, 2),
                 "{\"$dict\": [[\"$global\", \"ls\"]]}");
-    session_close(session);
+    build_release(&build);
 }
 
 /* How much is written of a list of lists, 60 deep, with this leaf twice in each. */
-static size_t written(struct session *session, uint32_t leaf)
+static size_t written(struct build *build, uint32_t leaf)
 {
-    struct values *values = &session->model->values;
-    struct document doc = {.session = session, .model = session->model};
+    struct values *values = build_values(build);
+    struct document doc = {.model = build->model};
     struct buf text = BUF_INIT;
     uint32_t pair[2] = {leaf, leaf};
     struct json json;
@@ -85,23 +92,23 @@ static size_t written(struct session *session, uint32_t leaf)
 /* 2^60 leaves if they were written out. */
 TEST(shared_parts_do_not_grow_without_end_nor_do_long_texts)
 {
-    struct session *session = sample_session();
-    struct values *values = &session->model->values;
+    struct build build;
+    struct values *values = begin(&build);
     struct buf text = BUF_INIT;
 
     buf_fill(&text, 'x', 2000);
-    CHECK(written(session, value_int(values, 1)) < 4 << 20);
-    CHECK(written(session, value_str(values, buf_span(&text))) < 16 << 20);
+    CHECK(written(&build, value_int(values, 1)) < 4 << 20);
+    CHECK(written(&build, value_str(values, buf_span(&text))) < 16 << 20);
     buf_release(&text);
-    session_close(session);
+    build_release(&build);
 }
 
 /* One value at many places is written at each, until there is enough of it. */
 TEST(all_values_of_a_document_together_have_an_end)
 {
-    struct session *session = sample_session();
-    struct values *values = &session->model->values;
-    struct document doc = {.session = session, .model = session->model};
+    struct build build;
+    struct values *values = begin(&build);
+    struct document doc = {.model = build.model};
     struct buf text = BUF_INIT;
     uint32_t items[1000], list;
     struct json json;
@@ -121,5 +128,5 @@ TEST(all_values_of_a_document_together_have_an_end)
     CHECK(text.len > 4 << 20 && text.len < 8 << 20);
     CHECK(str_find(buf_span(&text), STR("\"$cut\": \"too long\"")) >= 0);
     buf_release(&text);
-    session_close(session);
+    build_release(&build);
 }

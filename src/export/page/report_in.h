@@ -44,7 +44,7 @@ struct report {
     struct out *out;
     struct session *session;
     const struct model *model;
-    struct run *run; /* or NULL */
+    const struct run *run; /* or NULL */
     const struct export_wanted *wanted;
     struct arena arena;
     struct show show;

@@ -9,7 +9,7 @@
 
 #define READ(literal) read_bytes(literal, sizeof(literal) - 1)
 
-static struct model *read_bytes(const void *at, size_t len)
+static const struct model *read_bytes(const void *at, size_t len)
 {
     struct err err = {0};
 
@@ -36,9 +36,9 @@ static uint64_t acts(const struct model *model, const char *global, enum pickle_
 
 TEST(a_bare_pickle_is_a_tree_of_its_values)
 {
-    struct model *model = READ("\x80\x02}(X\x05\x00\x00\x00"
-                               "epochK\x0cX\x04\x00\x00\x00optsX\x04\x00\x00\x00"
-                               "adamu.");
+    const struct model *model = READ("\x80\x02}(X\x05\x00\x00\x00"
+                                     "epochK\x0cX\x04\x00\x00\x00optsX\x04\x00\x00\x00"
+                                     "adamu.");
     uint32_t place;
 
     CHECK(model != NULL);
@@ -53,9 +53,9 @@ TEST(a_bare_pickle_is_a_tree_of_its_values)
 
 TEST(pickles_behind_the_first_are_groups_of_their_own)
 {
-    struct model *model = READ("\x80\x02}X\x01\x00\x00\x00"
-                               "aK\x01s.\x80\x02}X\x01\x00\x00\x00"
-                               "bK\x02s.cos\nsystem\n(S'id'\ntR.");
+    const struct model *model = READ("\x80\x02}X\x01\x00\x00\x00"
+                                     "aK\x01s.\x80\x02}X\x01\x00\x00\x00"
+                                     "bK\x02s.cos\nsystem\n(S'id'\ntR.");
 
     CHECK(model != NULL);
     CHECK_INT(model->pickle.n_streams, 3);
@@ -68,8 +68,8 @@ TEST(pickles_behind_the_first_are_groups_of_their_own)
 
 TEST(bytes_behind_the_pickle_are_said)
 {
-    struct model *model = READ("\x80\x02}X\x01\x00\x00\x00"
-                               "aK\x01s.\x00\x01\x02");
+    const struct model *model = READ("\x80\x02}X\x01\x00\x00\x00"
+                                     "aK\x01s.\x00\x01\x02");
 
     CHECK(model != NULL);
     CHECK(found(model, FINDING_TRAILING, "3 bytes"));
@@ -78,10 +78,10 @@ TEST(bytes_behind_the_pickle_are_said)
 
 TEST(a_pickle_inside_bytes_is_run_into_the_same_log)
 {
-    struct model *model = READ("\x80\x03"
-                               "c_pickle\nloads\nC\x18"
-                               "cos\nsystem\nVabcdefgh\n\x85R."
-                               "\x85R.");
+    const struct model *model = READ("\x80\x03"
+                                     "c_pickle\nloads\nC\x18"
+                                     "cos\nsystem\nVabcdefgh\n\x85R."
+                                     "\x85R.");
 
     CHECK(model != NULL);
     CHECK_INT(acts(model, "_pickle.loads", PICKLE_CALLS), 1);
@@ -94,9 +94,9 @@ TEST(a_pickle_inside_bytes_is_run_into_the_same_log)
 TEST(a_pickle_inside_latin_1_text_is_found_as_well)
 {
     /* Protocol 2 writes b'\x80\x02cos\nsystem\n)R.' so. */
-    struct model *model = READ("\x80\x02"
-                               "c_codecs\nencode\nX\x11\x00\x00\x00\xc2\x80\x02"
-                               "cos\nsystem\n)R.X\x06\x00\x00\x00latin1\x86R.");
+    const struct model *model = READ("\x80\x02"
+                                     "c_codecs\nencode\nX\x11\x00\x00\x00\xc2\x80\x02"
+                                     "cos\nsystem\n)R.X\x06\x00\x00\x00latin1\x86R.");
 
     CHECK(model != NULL);
     CHECK_INT(acts(model, "os.system", PICKLE_CALLS), 1);
@@ -105,8 +105,8 @@ TEST(a_pickle_inside_latin_1_text_is_found_as_well)
 
 TEST(ordinary_bytes_are_not_taken_for_pickles)
 {
-    struct model *model = READ("\x80\x03(C\x09not one..C\x0a"
-                               "N.N.N.N.N.C\x04\x80\x02N.t.");
+    const struct model *model = READ("\x80\x03(C\x09not one..C\x0a"
+                                     "N.N.N.N.N.C\x04\x80\x02N.t.");
 
     CHECK(model != NULL);
     CHECK_INT(model->pickle.n_streams, 1);
@@ -134,7 +134,7 @@ TEST(pickles_inside_pickles_end_at_a_depth)
                     "cm\nf\n0N.",
          other[512];
     size_t len = 10;
-    struct model *model;
+    const struct model *model;
 
     for (int i = 0; i < 5; i++) {
         len = wrap(other, one, len);
@@ -150,7 +150,7 @@ TEST(pickles_inside_pickles_end_at_a_depth)
 
 TEST(a_joblib_file_is_named_with_the_shape_of_its_array)
 {
-    struct model *model =
+    const struct model *model =
         READ("\x80\x03"
              "cjoblib.numpy_pickle\nNumpyArrayWrapper\n)\x81}("
              "X\x05\x00\x00\x00shapeK\x02K\x03\x86"
@@ -168,9 +168,9 @@ TEST(a_joblib_file_is_named_with_the_shape_of_its_array)
 
 TEST(a_pickle_that_breaks_off_shows_what_came_before)
 {
-    struct model *model = READ("\x80\x02}(X\x01\x00\x00\x00"
-                               "aK\x01X\x01\x00\x00\x00"
-                               "bK\x02h\x63u.");
+    const struct model *model = READ("\x80\x02}(X\x01\x00\x00\x00"
+                                     "aK\x01X\x01\x00\x00\x00"
+                                     "bK\x02h\x63u.");
 
     CHECK(model != NULL);
     CHECK(place_find(model, STR("a")) != NO_PLACE);
@@ -207,7 +207,7 @@ static const char *models_folder(void)
 static void check_hostile(const char *folder, struct str name)
 {
     struct err err = {0};
-    struct model *model;
+    const struct model *model;
     char path[1024];
 
     snprintf(path, sizeof path, "%s/%.*s", folder, STR_ARG(name));

@@ -24,7 +24,7 @@
 #define VECTOR(key) TENSOR(key, "4", "0", "(I4\nt", "(I1\nt") /* of four floats */
 
 struct folded {
-    struct model *model;
+    const struct model *model;
     struct buf text;
 };
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "model/guess.h"
 #include "read/pickle/pickle_value_in.h"
 #include "read/torch/torch_fold_state_in.h"
 
@@ -169,7 +168,7 @@ static unsigned role_by_name(struct str last)
 {
     bool common = str_is(last, "weight") || str_is(last, "bias");
 
-    return (!common && guess_is_buffer(last) ? ROLE_BUFFER : ROLE_PARAMETER) |
+    return (!common && build_is_buffer_name(last) ? ROLE_BUFFER : ROLE_PARAMETER) |
            FOLD_GUESSED;
 }
 

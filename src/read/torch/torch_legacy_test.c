@@ -70,7 +70,7 @@ static struct buf sample(void)
     return file;
 }
 
-static struct model *read_bytes(const struct buf *file, struct err *err)
+static const struct model *read_bytes(const struct buf *file, struct err *err)
 {
     CHECK(!file->bad);
     return read_model_memory(file->at, file->len, "test.pt", NULL, err);
@@ -91,7 +91,7 @@ static float first_value(const struct model *model, const char *name)
 TEST(a_legacy_file_gives_names_shapes_and_values)
 {
     struct buf file = sample();
-    struct model *model = read_bytes(&file, NULL);
+    const struct model *model = read_bytes(&file, NULL);
 
     CHECK(model != NULL);
     CHECK_STR(model->format, "torch legacy");
@@ -119,7 +119,7 @@ TEST(the_magic_number_is_known_in_all_protocols)
 
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         struct buf file = sample(), other = BUF_INIT;
-        struct model *model;
+        const struct model *model;
 
         buf_add(&other, forms[i].bytes, forms[i].len);
         buf_str(&other, str_from(buf_span(&file), 15));
@@ -135,7 +135,7 @@ TEST(a_big_endian_file_is_read_and_marked)
 {
     static const char *const keys[] = {"11"};
     struct buf file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
 
     put_front(&file, false);
     begin_object(&file);
@@ -163,7 +163,7 @@ TEST(a_view_of_a_storage_lies_inside_it)
                                      .view_size = 3};
     struct test_tensor beyond = view;
     struct buf file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
 
     beyond.name = "beyond";
     beyond.view_key = "13";
@@ -192,7 +192,7 @@ TEST(a_bare_storage_that_is_a_view_has_the_size_of_the_view)
     const struct test_tensor view = {
         .key = "10", .numel = 6, .view_key = "12", .view_offset = 4, .view_size = 1};
     struct buf file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
     const struct tensor *tensor;
 
     put_front(&file, true);
@@ -214,7 +214,7 @@ TEST(keys_and_counts_that_disagree_are_findings)
 {
     static const char *const keys[] = {"10", "10"};
     struct buf file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
 
     /* 10 is listed twice and has fewer elements than said; 11 is not listed. */
     put_front(&file, true);
@@ -239,7 +239,7 @@ TEST(a_key_that_no_tensor_names_ends_the_search)
 {
     static const char *const keys[] = {"09", "11"};
     struct buf file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
 
     put_front(&file, true);
     begin_object(&file);
@@ -258,7 +258,7 @@ TEST(a_key_that_no_tensor_names_ends_the_search)
 TEST(further_saves_become_groups_and_bytes_behind_them_a_finding)
 {
     struct buf one = sample(), file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
 
     buf_str(&file, buf_span(&one));
     buf_str(&file, buf_span(&one));
@@ -276,7 +276,7 @@ TEST(further_saves_become_groups_and_bytes_behind_them_a_finding)
 TEST(a_class_brings_its_source)
 {
     struct buf file = BUF_INIT;
-    struct model *model;
+    const struct model *model;
     const struct class_info *info = NULL;
 
     /* A module: NEWOBJ of the class behind a persistent id, with an empty state. */
@@ -327,7 +327,8 @@ TEST(a_legacy_file_cut_anywhere_shows_what_is_there)
 
     for (size_t cut = 0; cut < file.len; cut++) {
         struct err err = {0};
-        struct model *model = read_model_memory(file.at, cut, "test.pt", NULL, &err);
+        const struct model *model =
+            read_model_memory(file.at, cut, "test.pt", NULL, &err);
 
         CHECK(model || err.code != ERR_NONE);
         if (cut >= whole) {
@@ -344,7 +345,8 @@ TEST(a_legacy_file_cut_anywhere_shows_what_is_there)
 TEST(how_much_a_cut_file_lacks_is_said)
 {
     struct buf file = sample();
-    struct model *model = read_model_memory(file.at, file.len - 20, "t", NULL, NULL);
+    const struct model *model =
+        read_model_memory(file.at, file.len - 20, "t", NULL, NULL);
 
     CHECK(model && strstr(test_finding(model, FINDING_TRUNCATED), " 20 bytes"));
     model_free(model);

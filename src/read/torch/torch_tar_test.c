@@ -135,7 +135,8 @@ static uint32_t first_bits(const struct model *model, const char *name)
 TEST(a_tar_of_torch_0_1_gives_names_shapes_and_values)
 {
     struct buf file = sample();
-    struct model *model = read_model_memory(file.at, file.len, "old.pt", NULL, NULL);
+    const struct model *model =
+        read_model_memory(file.at, file.len, "old.pt", NULL, NULL);
     const struct tensor *weight;
 
     CHECK(model != NULL);
@@ -175,7 +176,8 @@ TEST(a_tar_cut_anywhere_is_survived_and_said_to_be_cut)
         end--;
     for (size_t cut = 0; cut < end; cut++) {
         struct err err = {0};
-        struct model *model = read_model_memory(file.at, cut, "old.pt", NULL, &err);
+        const struct model *model =
+            read_model_memory(file.at, cut, "old.pt", NULL, &err);
 
         CHECK(model ? model->partial : err.code != ERR_NONE);
         model_free(model);

@@ -25,7 +25,7 @@ static void make_archive(struct test_zip *zip, const char *code)
     test_zip_end(zip, &(struct test_end){0});
 }
 
-static struct model *read_archive(struct test_zip *zip, const char *code)
+static const struct model *read_archive(struct test_zip *zip, const char *code)
 {
     struct err err = {0};
 
@@ -46,7 +46,7 @@ static const struct value *constant(const struct model *model, const char *key)
 TEST(constants_of_the_code_are_arguments_of_the_module)
 {
     struct test_zip zip = {0};
-    struct model *model =
+    const struct model *model =
         read_archive(&zip, "class Norm(Module):\n"
                            "  __parameters__ = [\"weight\", ]\n"
                            "  __buffers__ = []\n"
@@ -82,14 +82,14 @@ TEST(constants_of_the_code_are_arguments_of_the_module)
 TEST(a_class_keeps_its_own_source_and_where_it_stands)
 {
     struct test_zip zip = {0};
-    struct model *model = read_archive(&zip, "op_version_set = 1\n"
-                                             "class First(Module):\n"
-                                             "  pass\n"
-                                             "class Norm(Module):\n"
-                                             "  def forward(self) -> int:\n"
-                                             "    return 1\n"
-                                             "def helper(x: int) -> int:\n"
-                                             "  return x\n");
+    const struct model *model = read_archive(&zip, "op_version_set = 1\n"
+                                                   "class First(Module):\n"
+                                                   "  pass\n"
+                                                   "class Norm(Module):\n"
+                                                   "  def forward(self) -> int:\n"
+                                                   "    return 1\n"
+                                                   "def helper(x: int) -> int:\n"
+                                                   "  return x\n");
     const struct class_info *class;
 
     CHECK(model);
@@ -117,7 +117,7 @@ TEST(code_that_makes_no_sense_never_costs_the_tree)
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct test_zip zip = {0};
-        struct model *model = read_archive(&zip, codes[i]);
+        const struct model *model = read_archive(&zip, codes[i]);
 
         CHECK(model && model->n_places == 1);
         model_free(model);

@@ -1,6 +1,6 @@
 /* diff_sample.h - for tests: small models over numbers in memory, from lines.
  *
- *     struct model *m = diff_sample("layer1.weight 4x3 7\n"
+ *     const struct model *m = diff_sample("layer1.weight 4x3 7\n"
  *                                   "layer1.bias 4 8\n");
  *
  * A line is a dotted name, a shape and the seed that its float32 values come from: 0
@@ -15,10 +15,10 @@
 
 #include "study/diff/diff.h"
 
-struct model *diff_sample(const char *lines); /* free it with model_free() */
+const struct model *diff_sample(const char *lines); /* free it with model_free() */
 
 struct both {
-    struct model *left, *right;
+    const struct model *left, *right;
     struct arena arena;
     struct diff diff;
 };

@@ -177,11 +177,11 @@ static void add_line(struct build *b, struct sample_source *source, struct str l
     }
 }
 
-struct model *diff_sample(const char *lines)
+const struct model *diff_sample(const char *lines)
 {
     struct sample_source *source = calloc(1, sizeof *source);
     struct str rest = str_of(lines), line;
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     CHECK(source && build_init(&b, "sample.pth", 0, NULL, NULL) == 0);
@@ -189,9 +189,9 @@ struct model *diff_sample(const char *lines)
     while (str_split(&rest, '\n', &line))
         if (line.len)
             add_line(&b, source, line);
+    b.model->source = &source->source;
     model = build_finish(&b, NULL);
     CHECK(model);
-    model->source = &source->source;
     build_release(&b);
     return model;
 }

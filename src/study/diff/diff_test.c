@@ -165,8 +165,8 @@ TEST(ties_that_came_or_went_are_told)
 
 TEST(bytes_to_read_are_told_before_and_tied_ones_once)
 {
-    struct model *left = diff_sample("a 4x3 1\nb 4 =a\nc 4 2\n");
-    struct model *right = diff_sample("a 4x3 1\nb 4 =a\nc 4 2\n");
+    const struct model *left = diff_sample("a 4x3 1\nb 4 =a\nc 4 2\n");
+    const struct model *right = diff_sample("a 4x3 1\nb 4 =a\nc 4 2\n");
     struct arena arena;
     struct work work;
     struct diff diff;
@@ -202,7 +202,7 @@ TEST(a_cancelled_diff_can_be_shown)
 
 TEST(a_spent_arena_is_an_error_and_no_crash)
 {
-    struct model *left = diff_sample(NET), *right = diff_sample(NET);
+    const struct model *left = diff_sample(NET), *right = diff_sample(NET);
     struct err err = {0};
     struct arena arena;
     struct diff diff;

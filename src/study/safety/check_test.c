@@ -8,7 +8,7 @@
 /* A model being made, and the check of it. */
 struct sample {
     struct build build;
-    struct model *model;
+    const struct model *model;
     struct arena arena;
     struct check check;
 };

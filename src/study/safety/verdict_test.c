@@ -37,7 +37,7 @@ static void use(struct build *b, const char *name, enum pickle_act act)
 
 static enum verdict judge(struct build *b)
 {
-    struct model *model = build_finish(b, NULL);
+    const struct model *model = build_finish(b, NULL);
     enum verdict verdict;
 
     CHECK(model);
@@ -258,7 +258,7 @@ static enum verdict judge_allowing(const char *name, enum pickle_act act,
 {
     const struct verdict_allow allow = {.patterns = &pattern, .n = 1};
     struct verdict_sum sum;
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     begin(&b);
@@ -300,7 +300,7 @@ TEST(globs_go_back_when_they_are_stuck)
 TEST(the_uses_of_a_global_say_where)
 {
     struct verdict_use uses[2];
-    struct model *model;
+    const struct model *model;
     struct build b;
 
     begin(&b);

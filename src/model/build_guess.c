@@ -1,9 +1,8 @@
-#include "model/guess.h"
-
 #include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
+#include "model/build_in.h"
 
 /* The own tensors of one module that tell what it is, by name. */
 struct guess_own {
@@ -84,7 +83,7 @@ static const struct str buffer_names[] = {
     NAME("_float_tensor"),
 };
 
-bool guess_is_buffer(struct str last_name)
+bool build_is_buffer_name(struct str last_name)
 {
     for (size_t i = 0; i < COUNT_OF(buffer_names); i++)
         if (str_eq(last_name, buffer_names[i]))
@@ -384,7 +383,7 @@ static bool is_wrapper(const struct model *model, uint32_t place)
            place == parent + 1 && model->end[place] == model->end[parent];
 }
 
-int guess_layers(struct model *model)
+void build_guess_layers(struct model *model)
 {
     struct guessing g = {.model = model};
     const struct object *object;
@@ -400,7 +399,6 @@ int guess_layers(struct model *model)
             model->flags[p] |= PLACE_PREFIX;
         object = place_object(model, p);
         if ((!object || object->class_id == NO_CLASS) && guess_module(&g, p) < 0)
-            return -1;
+            return;
     }
-    return 0;
 }

@@ -1,5 +1,3 @@
-#include "model/guess.h"
-
 #include <string.h>
 
 #include "base/base.h"
@@ -26,7 +24,7 @@ static const char *guess(const char *name, const struct given *given, int n)
 {
     static struct buf text;
     struct build b;
-    struct model *model;
+    const struct model *model;
     const struct object *object;
     const struct value *args;
     const uint32_t *items;
@@ -38,8 +36,9 @@ static const char *guess(const char *name, const struct given *given, int n)
     parent = build_node(&b, 0, PLACE_MODULE, str_of(name));
     for (int i = 0; i < n; i++)
         add(&b, parent, &given[i]);
+    b.guess = true;
     model = build_finish(&b, NULL);
-    CHECK(guess_layers(model) == 0);
+    CHECK(model);
     object = place_object(model, 1);
     buf_str(&text, place_class(model, 1));
     if (object) {
@@ -99,7 +98,7 @@ TEST(what_does_not_look_like_a_layer_is_not_called_one)
 TEST(prefixes_of_wrappers_are_seen_only_where_all_names_have_them)
 {
     struct build b;
-    struct model *model;
+    const struct model *model;
     uint32_t outer, inner;
 
     CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
@@ -108,8 +107,9 @@ TEST(prefixes_of_wrappers_are_seen_only_where_all_names_have_them)
     inner = build_node(&b, outer, PLACE_MODULE, STR("module"));
     build_node(&b, inner, PLACE_MODULE, STR("fc"));
     build_node(&b, inner, PLACE_MODULE, STR("module"));
+    b.guess = true;
     model = build_finish(&b, NULL);
-    CHECK(guess_layers(model) == 0);
+    CHECK(model);
     CHECK(model->flags[1] & PLACE_PREFIX);
     CHECK(model->flags[2] & PLACE_PREFIX);
     CHECK(!(model->flags[4] & PLACE_PREFIX));
