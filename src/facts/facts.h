@@ -35,6 +35,7 @@ void facts_memory(struct file_facts *facts);
 void facts_trained(struct file_facts *facts);
 void facts_buffers(struct file_facts *facts);
 void facts_safety(struct file_facts *facts);
+void facts_meaning(struct file_facts *facts); /* appends what the verdict rests on */
 void facts_globals(struct file_facts *facts); /* every one with its uses */
 void facts_metadata(struct file_facts *facts);
 /* When and by what a recording was made, how long it took, where its time went. */

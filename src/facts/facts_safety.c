@@ -106,7 +106,7 @@ static void add_built(struct file_facts *facts)
         }
 }
 
-static void add_meaning(struct file_facts *facts)
+void facts_meaning(struct file_facts *facts)
 {
     const struct verdict_sum *sum = &facts->show->session->verdict;
 
@@ -141,6 +141,6 @@ void facts_safety(struct file_facts *facts)
     enum verdict verdict = facts->show->session->verdict.verdict;
 
     buf_printf(&facts->to->text, "%s: ", summary_verdict_word(verdict));
-    add_meaning(facts);
+    facts_meaning(facts);
     fact_end(facts->to, "safety", summary_verdict_colour(verdict));
 }

@@ -1,5 +1,7 @@
 #include "facts/summary.h"
 
+#include <string.h>
+
 #include "text/escape.h"
 #include "text/number.h"
 
@@ -16,6 +18,11 @@ const char *summary_verdict_word(enum verdict verdict)
         break;
     }
     return "? INCONCLUSIVE";
+}
+
+const char *summary_verdict_name(enum verdict verdict)
+{
+    return strchr(summary_verdict_word(verdict), ' ') + 1;
 }
 
 enum colour summary_verdict_colour(enum verdict verdict)

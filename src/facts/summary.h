@@ -9,6 +9,7 @@
 
 /* "✓ SAFE", "! NEEDS CODE", "✗ UNSAFE", "? INCONCLUSIVE". */
 const char *summary_verdict_word(enum verdict verdict);
+const char *summary_verdict_name(enum verdict verdict); /* without its sign */
 enum colour summary_verdict_colour(enum verdict verdict);
 
 /* The verdict with what it rests on: "! NEEDS CODE: __main__.Net and 2 more".

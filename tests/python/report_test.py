@@ -128,6 +128,24 @@ class Report(browser.BrowserTest):
         self.assertEqual(cells[3], "896B")
         self.assertEqual(cells[4], "weight: 8×3×3×3, bias: 8")
 
+    def test_a_check_leads_to_the_row_it_is_about(self):
+        net = Net()
+        net.blocks[4].conv.bias.data[3] = float("nan")
+        torch.save(net.state_dict(), self.folder / "nan.pth")
+        path = self.folder / "nan.html"
+        done = scope.run("export", self.folder / "nan.pth", "-o", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.browser.open(path)
+        self.assertNotIn("4", self.names())
+        self.browser.run("document.querySelector('.ck a').click()")
+        self.assertEqual(
+            self.browser.run("return document.querySelector('.ck a').textContent"),
+            "blocks.4.conv.bias",
+        )
+        focused = self.browser.run("return document.activeElement.innerText")
+        self.assertRegex(focused, r"^\s*(conv|bias)\b")
+        self.assertIn("4", self.names())
+
     def test_a_recording_shows_where_the_nan_was_made(self):
         self.browser.open(self.folder / "run.scope.html")
         body = self.browser.run("return document.body.innerText")

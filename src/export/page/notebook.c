@@ -4,25 +4,12 @@
 
 #include "base/base.h"
 #include "export/page/notebook_text.h"
+#include "export/page/page_in.h"
 #include "export/page/tokens.h"
-#include "facts/run_text.h"
 #include "facts/summary.h"
-#include "text/escape.h"
-#include "text/number.h"
-#include "text/width.h"
 
-#define TITLE_CELLS 200
-#define NOTE_CELLS  500
-#define MOST_NOTES  20
-
-void notebook_html(struct buf *to, struct str text, size_t cells)
-{
-    struct buf cut = BUF_INIT;
-
-    text_cut(&cut, text, cells, "…");
-    escape_html(to, buf_span(&cut));
-    buf_release(&cut);
-}
+#define TEXT_CELLS 500
+#define MOST_NOTES 20
 
 bool notebook_shows(const struct notebook *n, const char *id)
 {
@@ -36,7 +23,7 @@ bool notebook_shows(const struct notebook *n, const char *id)
 
 void notebook_put(struct notebook *n, size_t cells)
 {
-    notebook_html(&n->page, buf_span(&n->spare), cells);
+    page_html(&n->page, buf_span(&n->spare), cells);
     buf_clear(&n->spare);
 }
 
@@ -90,190 +77,78 @@ static void add_style(struct buf *to, const char *theme)
     buf_text(to, "</style>\n");
 }
 
-/* --- Title */
+/* --- Title, key figures, notes */
+
+static const struct page_look look = {.prefix = "ts-", .cells = TEXT_CELLS};
 
 static void add_pill(struct notebook *n)
 {
-    enum verdict verdict = n->session->verdict.verdict;
-    const char *kind = verdict == VERDICT_SAFE     ? "good"
-                       : verdict == VERDICT_UNSAFE ? "alarm"
-                                                   : "warn";
-
     if (!session_judged(n->session))
         return;
-    buf_printf(&n->page, " <span class=\"ts-pill ts-%s\">", kind);
+    buf_printf(&n->page, " <span class=\"ts-pill ts-%s\">",
+               page_class(summary_verdict_colour(n->session->verdict.verdict)));
     summary_verdict(&n->spare, &n->printed.show);
-    notebook_put(n, TITLE_CELLS);
+    notebook_put(n, TEXT_CELLS);
     buf_text(&n->page, "</span>");
-}
-
-static bool is_named_for_class(const struct notebook *n)
-{
-    return n->model->kind[0] == PLACE_MODULE && place_class(n->model, 0).len > 0;
-}
-
-static void add_title(struct notebook *n)
-{
-    if (n->wanted->title)
-        escape_terminal(&n->spare, str_of(n->wanted->title));
-    else if (is_named_for_class(n))
-        escape_terminal(&n->spare, class_short(place_class(n->model, 0)));
-    else
-        escape_terminal(&n->spare, n->printed.show.file_name);
-}
-
-/* "resnet50.pth, 97.8MB, torch zip, read without running anything in it" */
-static void add_facts(struct notebook *n)
-{
-    const struct model *model = n->model;
-    struct str text = STR("");
-
-    if (model->n_files > 0 && model->file_bytes > 0) {
-        if (is_named_for_class(n)) {
-            escape_terminal(&n->spare, n->printed.show.file_name);
-            buf_text(&n->spare, ", ");
-        }
-        text_bytes(&n->spare, model->file_bytes);
-        buf_text(&n->spare, ", ");
-    }
-    buf_text(&n->spare, n->session->run ? "recording" : model->format);
-    if (model->n_files > 1)
-        buf_printf(&n->spare, ", %u files", (unsigned)model->n_files);
-    if (n->session->run) {
-        run_fact(n->session->run, "torch", &text);
-        buf_text(&n->spare, text.len > 0 ? ", torch " : "");
-        escape_terminal(&n->spare, text);
-        text = STR("");
-        run_fact(n->session->run, "input", &text);
-        buf_text(&n->spare, text.len > 0 ? ", " : "");
-        escape_terminal(&n->spare, text);
-    } else if (model->n_files > 0) {
-        buf_text(&n->spare, ", read without running anything in it");
-    }
-    buf_text(&n->spare, model->partial ? ", incomplete" : "");
 }
 
 static void write_title(struct notebook *n)
 {
+    struct facts facts = {0};
+
     buf_text(&n->page, "<div class=\"ts-title\"><strong>");
-    add_title(n);
-    notebook_put(n, TITLE_CELLS);
+    page_title(&n->spare, &n->printed.show, n->wanted->title);
+    notebook_put(n, TEXT_CELLS);
     buf_text(&n->page, "</strong>");
     add_pill(n);
     buf_text(&n->page, "</div>\n<div class=\"ts-facts\">");
-    add_facts(n);
-    notebook_put(n, TITLE_CELLS);
+    page_origin(&facts, &n->printed.show);
+    if (facts.n > 0)
+        page_fact(&n->page, &facts, &facts.at[0], &look);
     buf_text(&n->page, "</div>\n");
+    facts_release(&facts);
 }
 
-/* --- Key figures: the number is in `spare`, then what it counts */
-
-static void begin_figure(struct notebook *n)
-{
-    buf_text(&n->page, "<div><b>");
-    notebook_put(n, TITLE_CELLS);
-    buf_text(&n->page, "</b> <span>");
-}
-
-static void end_figure(struct notebook *n)
-{
-    notebook_put(n, TITLE_CELLS);
-    buf_text(&n->page, "</span></div>");
-}
-
-static void write_times(struct notebook *n)
-{
-    const struct activities *all = n->printed.show.activity;
-
-    run_time(&n->spare, all->total_ns);
-    if (n->spare.len > 0) {
-        begin_figure(n);
-        buf_text(&n->spare, "forward, ");
-        text_plural(&n->spare, all->passes, "pass", "passes");
-        end_figure(n);
-    }
-    run_time(&n->spare, all->backward_ns);
-    if (n->spare.len > 0) {
-        begin_figure(n);
-        buf_text(&n->spare, "backward");
-        end_figure(n);
-    }
-}
-
+/* A figure is left out if columns were chosen and its own is not among them. */
 static void write_figures(struct notebook *n)
 {
-    const struct counts *total = &n->session->total;
+    struct facts facts = {0};
 
+    page_figures(&facts, &n->printed.show);
     buf_text(&n->page, "<div class=\"ts-figures\">");
-    if (notebook_shows(n, "params")) {
-        text_count(&n->spare, total->params);
-        begin_figure(n);
-        buf_text(&n->spare, "parameters");
-        if (total->trainable > 0 || total->frozen > 0)
-            buf_text(&n->spare, ", ");
-        summary_trainable(&n->spare, total);
-        end_figure(n);
+    for (uint32_t i = 0; i < facts.n; i++) {
+        const struct fact *fact = &facts.at[i];
+        const char *column = strcmp(fact->id, "backward") == 0 ? "time" : fact->id;
+
+        if (column_find(str_of(column)) && !notebook_shows(n, column))
+            continue;
+        buf_text(&n->page, "<div><b>");
+        page_group(&n->page, &facts, fact, 0, &look);
+        buf_text(&n->page, "</b> <span>");
+        page_group(&n->page, &facts, fact, fact_group_length(&facts, fact, 0), &look);
+        buf_text(&n->page, "</span></div>");
     }
-    if (notebook_shows(n, "memory")) {
-        text_bytes(&n->spare, total->bytes);
-        begin_figure(n);
-        summary_bytes(&n->spare, total);
-        end_figure(n);
-    }
-    if (n->printed.show.activity && notebook_shows(n, "time"))
-        write_times(n);
-    text_commas(&n->spare, total->modules > 0 ? total->modules : total->tensors);
-    begin_figure(n);
-    if (total->modules > 0)
-        buf_text(&n->spare, total->modules == 1 ? "module" : "modules");
-    else
-        buf_text(&n->spare, total->tensors == 1 ? "tensor" : "tensors");
-    end_figure(n);
     buf_text(&n->page, "</div>\n");
-}
-
-/* --- Notes: what was met in the file, alarms and gaps of the run */
-
-/* The note is in `spare`. */
-static void write_note(struct notebook *n, enum severity severity)
-{
-    static const char *const kinds[] = {[SEVERITY_NOTE] = "note",
-                                        [SEVERITY_WARNING] = "warn",
-                                        [SEVERITY_ALARM] = "alarm"};
-
-    buf_printf(&n->page, "<li class=\"ts-%s\">", kinds[severity]);
-    notebook_put(n, NOTE_CELLS);
-    buf_text(&n->page, "</li>");
+    facts_release(&facts);
 }
 
 static int write_notes(struct notebook *n, struct err *err)
 {
-    const struct model *model = n->model;
-    struct run_lines lines = {0};
-    uint32_t all, shown = 0;
+    struct facts facts = {0};
+    int status =
+        page_notes(&facts, &n->printed.show, MOST_NOTES, &n->printed.arena, err);
 
-    if (n->printed.show.activity &&
-        run_notes(&lines, &n->printed.show, &n->printed.arena, err) < 0)
-        return -1;
-    all = lines.n + model->n_findings;
-    if (all == 0)
-        return 0;
-    buf_text(&n->page, "<ul class=\"ts-notes ts-l\">");
-    for (uint32_t i = 0; i < lines.n && shown < MOST_NOTES; i++, shown++) {
-        buf_text(&n->spare, lines.at[i].text);
-        write_note(n, lines.at[i].severity);
+    if (facts.n > 0) {
+        buf_text(&n->page, "<ul class=\"ts-notes ts-l\">");
+        for (uint32_t i = 0; i < facts.n; i++) {
+            buf_printf(&n->page, "<li class=\"ts-%s\">", page_class(facts.at[i].role));
+            page_fact(&n->page, &facts, &facts.at[i], &look);
+            buf_text(&n->page, "</li>");
+        }
+        buf_text(&n->page, "</ul>\n");
     }
-    for (uint32_t i = 0; i < model->n_findings && shown < MOST_NOTES; i++, shown++) {
-        escape_terminal(&n->spare, str_of(model->findings[i].text));
-        write_note(n, model->findings[i].severity);
-    }
-    if (shown < all) {
-        text_commas(&n->spare, all - shown);
-        buf_text(&n->spare, " more");
-        write_note(n, SEVERITY_NOTE);
-    }
-    buf_text(&n->page, "</ul>\n");
-    return 0;
+    facts_release(&facts);
+    return status;
 }
 
 /* --- All together */

@@ -1,11 +1,12 @@
-/* notebook_in.h - what a notebook shows of a session: HTML without a script, in one
- * <div class="torchoscope">, at most NOTEBOOK_MOST bytes whatever the model.
- *   notebook.c         title, key figures, notes; the whole
- *   notebook_rows.c    the tree: <details> in <details>, as far as there is room
+/* notebook_in.h - a session in a notebook: HTML without a script, in one
+ * <div class="torchoscope">, of at most NOTEBOOK_MOST bytes.
+ *   page_in.h          what it shares with the report: title, key figures, notes
+ *   notebook.c         the style and the whole
+ *   notebook_rows.c    the tree: nested <details>, as far as there is room
  *   notebook_tensor.c  one tensor: statistics, histogram, first values
- *   notebook.css       is carried in the program (tools/embed.py)
- * Notebooks that take the style away (GitHub's view) show plain nested lists: so all
- * signs have their words, and cells have separators that the style hides. */
+ *   notebook.css       embedded in the program (tools/embed.py)
+ * Viewers that remove the style (GitHub) show plain nested lists: every sign has its
+ * word, and cells have separators that the style hides. */
 #ifndef EXPORT_PAGE_NOTEBOOK_IN_H
 #define EXPORT_PAGE_NOTEBOOK_IN_H
 
@@ -14,25 +15,23 @@
 #include "facts/printed.h"
 
 #define NOTEBOOK_MOST    300000u
-#define NOTEBOOK_DEEPEST 100 /* levels; browsers give up at some hundred */
+#define NOTEBOOK_DEEPEST 100 /* levels; browsers stop at a few hundred */
 
 struct notebook {
     struct session *session;
     const struct model *model;
     const struct export_wanted *wanted;
-    struct printed printed; /* what is shown, by what was asked for */
+    struct printed printed; /* the rows and columns to show */
     struct buf page;
-    struct buf spare; /* for one text; anybody may use it and leaves it empty */
+    struct buf spare; /* scratch for one text; empty between uses */
 };
 
-/* Is this column of THE TABLE to be shown? All are, if none were chosen. */
+/* Is this column shown? All are if none were chosen. */
 bool notebook_shows(const struct notebook *n, const char *id);
 /* Move `spare` to the page as HTML, at most `cells` wide. */
 void notebook_put(struct notebook *n, size_t cells);
-/* The same to any buf. */
-void notebook_html(struct buf *to, struct str text, size_t cells);
 
-/* The tree; what follows on the page takes at most `after` bytes. */
+/* The tree; leaves `after` bytes for what follows. */
 int notebook_rows(struct notebook *n, size_t after, struct err *err);
 int notebook_tensor(struct notebook *n, uint32_t place, struct err *err);
 

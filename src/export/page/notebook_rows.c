@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/page/page_in.h"
 #include "facts/run_text.h"
 #include "rows/labels.h"
 #include "rows/rows.h"
@@ -171,7 +172,7 @@ static void add_alarm(struct notebook_rows_listing *l, const struct row *row)
         buf_text(to, " <b class=\"ts-alarm\">made ");
     else
         buf_text(to, " <span class=\"ts-spoilt\">");
-    notebook_html(to, buf_span(&l->n->spare), CELL_CELLS);
+    page_html(to, buf_span(&l->n->spare), CELL_CELLS);
     buf_clear(&l->n->spare);
     buf_text(to, flags & ACTIVITY_PRODUCER ? "</b>" : "</span>");
 }
@@ -195,7 +196,7 @@ static void add_what(struct notebook_rows_listing *l, const struct row *row)
         buf_text(what, ", frozen");
     if (what->len > 0) {
         buf_char(&l->texts, ' ');
-        notebook_html(&l->texts, buf_span(what), WHAT_CELLS);
+        page_html(&l->texts, buf_span(what), WHAT_CELLS);
     }
     buf_clear(what);
 }
@@ -208,7 +209,7 @@ static void add_name(struct notebook_rows_listing *l, const struct row *row)
                l->n->printed.view.flat ? LABEL_PATH : LABEL_NAME);
     text_cut_middle(&cut, buf_span(&l->label.name), NAME_CELLS, "…");
     buf_text(&l->texts, "<b>");
-    notebook_html(&l->texts, buf_span(&cut), NAME_CELLS);
+    page_html(&l->texts, buf_span(&cut), NAME_CELLS);
     buf_text(&l->texts, "</b>");
     buf_release(&cut);
 }
@@ -253,7 +254,7 @@ static void add_cells(struct notebook_rows_listing *l, const struct row *row)
             buf_text(&l->texts, "<i> · </i><span class=\"ts-same\">");
         else
             begin_cell(&l->texts, l, c);
-        notebook_html(&l->texts, buf_span(&l->n->spare), CELL_CELLS);
+        page_html(&l->texts, buf_span(&l->n->spare), CELL_CELLS);
         buf_clear(&before);
         buf_str(&before, buf_span(&l->n->spare));
         buf_clear(&l->n->spare);

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "export/export_in.h"
+#include "export/page/page_in.h"
 #include "facts/statistics.h"
 #include "rows/grid.h"
 #include "session/numbers.h"
@@ -20,19 +21,11 @@
 
 /* --- Statistics: a table of names and numbers */
 
-/* The number in `spare`; a minus is drawn as one. */
+/* The number in `spare`, with its minus drawn as U+2212. */
 static void put_number(struct notebook *n)
 {
-    struct buf drawn = BUF_INIT;
-
-    for (size_t i = 0; i < n->spare.len; i++)
-        if (n->spare.at[i] == '-')
-            buf_text(&drawn, "−");
-        else
-            buf_char(&drawn, n->spare.at[i]);
-    notebook_html(&n->page, buf_span(&drawn), MOST_CELLS);
-    buf_clear(&n->spare);
-    buf_release(&drawn);
+    page_minus(&n->spare, 0);
+    notebook_put(n, MOST_CELLS);
 }
 
 /* The value is in `spare`. */

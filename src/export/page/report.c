@@ -2,11 +2,11 @@
 
 #include "base/base.h"
 #include "base/sha256.h"
+#include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "export/page/report_text.h"
 #include "export/page/tokens.h"
 #include "facts/run_text.h"
-#include "facts/summary.h"
 #include "study/activity.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -30,39 +30,27 @@ void report_html(struct out *out, struct str text)
     buf_release(&html);
 }
 
-void report_minus(struct buf *to, size_t from)
-{
-    struct buf drawn = BUF_INIT;
-
-    if (to->len == from || !memchr(to->at + from, '-', to->len - from))
-        return;
-    for (size_t i = from; i < to->len; i++)
-        if (to->at[i] == '-')
-            buf_text(&drawn, "−");
-        else
-            buf_char(&drawn, to->at[i]);
-    to->len = from;
-    buf_str(to, buf_span(&drawn));
-    buf_release(&drawn);
-}
-
-/* What is in `spare`, as HTML. */
+/* The text in `spare`, as HTML. */
 static void put_spare(struct report *r)
 {
     report_html(r->out, buf_span(&r->spare));
     buf_clear(&r->spare);
 }
 
+void report_put(struct report *r)
+{
+    out_str(r->out, buf_span(&r->spare));
+    buf_clear(&r->spare);
+}
+
 /* --- Head and title */
 
-/* The hash by which a Content-Security-Policy lets our script run, and no other. */
-static void write_hash(struct out *out)
+/* The hash by which the Content-Security-Policy allows this script and no other. */
+static void write_hash(struct report *r)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct sha256 sha;
     char hex[65];
-    uint8_t bytes[33] = {0};
+    uint8_t bytes[32] = {0};
 
     sha256_init(&sha);
     sha256_add(&sha, report_js, strlen(report_js));
@@ -70,30 +58,8 @@ static void write_hash(struct out *out)
     for (size_t i = 0; i < 64; i++)
         bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 |
                                  (hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10));
-    for (size_t i = 0; i < 33; i += 3) {
-        uint32_t three =
-            (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
-
-        out_char(out, digits[three >> 18 & 63]);
-        out_char(out, digits[three >> 12 & 63]);
-        out_char(out, digits[three >> 6 & 63]);
-        out_char(out, i + 3 > 32 ? '=' : digits[three & 63]);
-    }
-}
-
-/* What the page is called: as asked for; the model's own name; its class; its file. */
-static void add_title(struct report *r)
-{
-    struct str name = class_short(place_class(r->model, 0));
-
-    if (r->wanted->title && *r->wanted->title)
-        escape_terminal(&r->spare, str_of(r->wanted->title));
-    else if (r->run && r->run->name && *r->run->name)
-        escape_terminal(&r->spare, str_of(r->run->name));
-    else if (r->model->kind[0] == PLACE_MODULE && name.len > 0 && !r->model->n_files)
-        escape_terminal(&r->spare, name);
-    else
-        escape_terminal(&r->spare, r->show.file_name);
+    page_base64(&r->spare, bytes, sizeof(bytes));
+    report_put(r);
 }
 
 static void write_head(struct report *r)
@@ -107,10 +73,10 @@ static void write_head(struct report *r)
     out_text(out, "><head><meta charset=\"utf-8\">"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                   "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
-    write_hash(out);
+    write_hash(r);
     out_text(out, "'; base-uri 'none'; form-action 'none'\">"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    add_title(r);
+    page_title(&r->spare, &r->show, r->wanted->title);
     put_spare(r);
     out_text(out, ", torchoscope report</title>\n<style>\n");
     tokens_css(out);
@@ -120,148 +86,45 @@ static void write_head(struct report *r)
     out_text(out, "</script></head>\n");
 }
 
-/* ", torch 2.13.0" */
-static void add_fact(struct report *r, const char *name, const char *key)
-{
-    struct str text = STR("");
-
-    run_fact(r->run, key, &text);
-    if (text.len == 0)
-        return;
-    buf_printf(&r->spare, ", %s", name);
-    escape_terminal(&r->spare, text);
-}
-
-/* ", input 1×3×224×224 float32": of the first call of all, if it is a tensor. */
-static void add_input(struct report *r)
-{
-    uint32_t value = r->run->n_calls > 0 ? activity_value(r->run, 0, RUN_IN) : RUN_NONE;
-
-    if (value == RUN_NONE)
-        return;
-    buf_text(&r->spare, "; first input ");
-    run_shape(&r->spare, r->run, value);
-    buf_printf(&r->spare, " %s", dtype_name(r->run->values[value].dtype));
-}
-
-static void write_facts(struct report *r)
-{
-    const struct model *model = r->model;
-
-    if (model->n_files > 0 && model->file_bytes > 0) {
-        escape_terminal(&r->spare, r->show.file_name);
-        buf_text(&r->spare, ", ");
-        text_bytes(&r->spare, model->file_bytes);
-        buf_text(&r->spare, ", ");
-    }
-    buf_text(&r->spare, r->run ? "recording" : model->format);
-    if (model->n_files > 1)
-        buf_printf(&r->spare, ", %u files", (unsigned)model->n_files);
-    if (r->run) {
-        add_fact(r, "", "when");
-        add_fact(r, "torch ", "torch");
-        add_fact(r, "statistics ", "mode");
-        add_input(r);
-    } else if (model->n_files > 0) {
-        buf_text(&r->spare, ", read without running anything in it");
-    }
-    if (model->partial)
-        buf_text(&r->spare, "; incomplete");
-    buf_char(&r->spare, '.');
-    out_text(r->out, "<p class=\"dim\">");
-    put_spare(r);
-    out_text(r->out, "</p>");
-}
+static const struct page_look plain = {.prefix = ""};
 
 static void write_top(struct report *r)
 {
+    struct facts facts = {0};
+
     out_printf(r->out,
                "<body><main><header><div class=\"brand\">%storchoscope "
                "<span>report</span></div><h1>",
                logo);
-    add_title(r);
+    page_title(&r->spare, &r->show, r->wanted->title);
     put_spare(r);
-    out_text(r->out, "</h1>");
-    write_facts(r);
-    out_text(r->out, "</header>\n");
-}
-
-/* --- Key figures */
-
-/* The figure is in `spare`; what it counts is told below it. */
-static void begin_figure(struct report *r)
-{
-    out_text(r->out, "<div><b>");
-    put_spare(r);
-    out_text(r->out, "</b><span>");
-}
-
-static void end_figure(struct report *r)
-{
-    put_spare(r);
-    out_text(r->out, "</span></div>");
-}
-
-static void write_run_figures(struct report *r)
-{
-    const struct activities *all = r->show.activity;
-
-    run_time(&r->spare, all->total_ns);
-    if (r->spare.len == 0)
-        return;
-    begin_figure(r);
-    buf_text(&r->spare, "forward, ");
-    text_plural(&r->spare, all->passes, "pass", "passes");
-    end_figure(r);
-    run_time(&r->spare, all->backward_ns);
-    if (r->spare.len == 0)
-        return;
-    begin_figure(r);
-    buf_text(&r->spare, "backward, as far as it was seen");
-    end_figure(r);
-}
-
-static uint32_t count_leaves(const struct model *model)
-{
-    uint32_t n = 0;
-
-    for (uint32_t p = 0; p < model->n_places; p++)
-        n += model->kind[p] == PLACE_MODULE && show_is_leaf(model, p);
-    return n;
+    out_text(r->out, "</h1><p class=\"dim\">");
+    page_origin(&facts, &r->show);
+    if (facts.n > 0)
+        page_fact(&r->spare, &facts, &facts.at[0], &plain);
+    report_put(r);
+    out_text(r->out, ".</p></header>\n");
+    facts_release(&facts);
 }
 
 static void write_figures(struct report *r)
 {
-    const struct counts *total = &r->session->total;
-    struct buf trained = BUF_INIT;
+    struct facts facts = {0};
 
+    page_figures(&facts, &r->show);
     out_text(r->out, "<div class=\"kf\">");
-    text_count(&r->spare, total->params);
-    begin_figure(r);
-    summary_trainable(&trained, total);
-    buf_printf(&r->spare, "parameters%s%s", trained.len > 0 ? ", " : "",
-               buf_cstr(&trained));
-    end_figure(r);
-    text_bytes(&r->spare, total->bytes);
-    begin_figure(r);
-    summary_bytes(&r->spare, total);
-    end_figure(r);
-    if (r->show.activity)
-        write_run_figures(r);
-    if (total->modules > 0) {
-        text_commas(&r->spare, total->modules);
-        begin_figure(r);
-        buf_text(&r->spare, "modules, ");
-        text_commas(&r->spare, count_leaves(r->model));
-        buf_text(&r->spare, " of them leaves");
-    } else {
-        text_commas(&r->spare, total->tensors);
-        begin_figure(r);
-        buf_text(&r->spare, "tensors");
+    for (uint32_t i = 0; i < facts.n; i++) {
+        const struct fact *fact = &facts.at[i];
+
+        buf_text(&r->spare, "<div><b>");
+        page_group(&r->spare, &facts, fact, 0, &plain);
+        buf_text(&r->spare, "</b><span>");
+        page_group(&r->spare, &facts, fact, fact_group_length(&facts, fact, 0), &plain);
+        buf_text(&r->spare, "</span></div>");
+        report_put(r);
     }
-    end_figure(r);
     out_text(r->out, "</div>\n");
-    buf_release(&trained);
+    facts_release(&facts);
 }
 
 /* --- Where something is: a bar of the largest parts */

@@ -1,19 +1,19 @@
 'use strict';
-/* The report's script, in three files that become one: this one (what a person does),
-   report_table.js (rows) and report_details.js (what one row tells). What is open
-   becomes rows, and only that. All texts, numbers too, come ready from the program;
-   here they are shown, searched, sorted and folded: by textContent, never as HTML. */
+/* The report's script, three files joined into one: this one (keys, clicks, tools),
+   report_table.js (rows) and report_details.js (the details of a row). Only open rows
+   are in the document. All texts and numbers come formatted from the program; this only
+   shows, searches, sorts and folds them, with textContent, never as HTML. */
 
 const RUN = 1, ALARM = 2, WARN = 4, SPOILT = 8, DIM = 16; // as in report_rows.c
 const CELLS = 5; // where the cells of columns begin in a row
 const AT_ONCE = 1000; // rows
-const FEW = 40; // rows that are open at first
+const FEW = 40; // rows that are open at the start
 const THEME = 'torchoscope-theme';
 const SVG = 'http://www.w3.org/2000/svg';
 
 let data, table, body, field, found;
-let rows, above, ends; // of the tree: each row's parent, and one past what is below it
-let open, treeOpen; // by row; while a search is on, open is the search's own
+let rows, above, ends; // above: each row's parent; ends: one past its last descendant
+let open, treeOpen; // by row; during a search, open belongs to the search
 let keep = null, hits = null; // by row, of a search
 let shown = [], limit = AT_ONCE, current = 0;
 let sorted = null, orders = new Map();
@@ -26,7 +26,7 @@ function storedTheme(value) {
         if (value) localStorage.setItem(THEME, value);
         return localStorage.getItem(THEME);
     } catch {
-        return null; // the browser keeps nothing for files
+        return null; // no storage for file: pages
     }
 }
 
@@ -78,14 +78,14 @@ const text = (row, at) => data.texts[rows[row][at]];
 const flag = (row, bit) => (rows[row][1] & bit) !== 0;
 const hasBelow = (row) => ends[row] > row + 1;
 
-/** The full name: all names below the root, without those of folded runs. */
+/** The full name; rows of folded runs are not part of it. */
 function path(row) {
     const names = [];
     for (; row > 0; row = above[row]) if (!flag(row, RUN)) names.unshift(text(row, 3));
     return names.join('.');
 }
 
-/* --- What a person does */
+/* --- Keys and clicks */
 
 function go(row) {
     current = row;
@@ -138,6 +138,23 @@ function click(event) {
     else toggleDetails(row);
 }
 
+/** Follow a link to a place: go to its row, or to the nearest row above it. */
+function follow(event) {
+    const link = event.target.closest('a[data-name]');
+    if (!link) return;
+    event.preventDefault();
+    field.value = '';
+    search();
+    const rowOf = new Map(rows.map((_, i) => [flag(i, RUN) ? null : path(i), i]));
+    let name = link.dataset.name;
+    while (name && !rowOf.has(name))
+        name = name.slice(0, Math.max(0, name.lastIndexOf('.')));
+    const row = rowOf.get(name) ?? 0;
+    for (let at = above[row]; at >= 0; at = above[at]) open[at] = 1;
+    render();
+    go(row);
+}
+
 function openAll() {
     const all = treeOpen.every((one) => one === 1);
     if (all) {
@@ -149,7 +166,7 @@ function openAll() {
     search();
 }
 
-/** All rows on paper; afterwards what was open is open again. */
+/** Print with all rows open, then restore what was open. */
 function printAll() {
     const before = treeOpen.slice();
     treeOpen.fill(1);
@@ -225,12 +242,13 @@ function start() {
     openFirst();
     body.onclick = click;
     body.onkeydown = press;
+    addEventListener('click', follow);
     addEventListener('keydown', (event) => {
         if (event.key !== '/' || event.target === field) return;
         event.preventDefault();
         field.focus();
     });
-    addEventListener('copy', (event) => { // numbers are drawn with a minus
+    addEventListener('copy', (event) => { // numbers have U+2212
         event.clipboardData.setData('text/plain',
             String(getSelection()).replaceAll('\u2212', '-'));
         event.preventDefault();

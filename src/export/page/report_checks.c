@@ -1,13 +1,13 @@
-/* Is it safe, are its numbers sound, what was met in the file, what went wrong in the
- * run. */
-#include <string.h>
+/* The list of checks: the verdict, the numbers, findings of the file, notes of the run.
+ */
+#include <ctype.h>
 
 #include "base/base.h"
+#include "export/page/page_in.h"
 #include "export/page/report_in.h"
+#include "facts/facts.h"
 #include "facts/run_text.h"
 #include "facts/summary.h"
-#include "text/escape.h"
-#include "text/number.h"
 
 #define MOST_FINDINGS 20
 #define MOST_GLOBALS  12
@@ -32,31 +32,10 @@ int report_measure(struct report *r, struct err *err)
                               err);
 }
 
-/* --- One line */
-
-static const char *const kinds[] = {
-    [SEVERITY_NOTE] = "note", [SEVERITY_WARNING] = "warn", [SEVERITY_ALARM] = "alarm"};
-
-/* `kind`: good, note, warn, alarm. The bold word may be NULL; the rest is in spare. */
-static void write_line(struct report *r, const char *kind, const char *word)
-{
-    out_printf(r->out, "<li class=\"%s\">", kind);
-    if (strcmp(kind, "warn") == 0 || strcmp(kind, "alarm") == 0)
-        out_text(r->out, "<svg class=\"i\" viewBox=\"0 0 14 14\" aria-hidden=\"true\">"
-                         "<path d=\"M7 2l5.5 10h-11z\"/>"
-                         "<path d=\"M7 6v2.6M7 10.4v.1\"/></svg>");
-    out_text(r->out, "<span>");
-    if (word)
-        out_printf(r->out, "<b>%s.</b> ", word);
-    report_html(r->out, buf_span(&r->spare));
-    out_text(r->out, "</span></li>\n");
-    buf_clear(&r->spare);
-}
-
 /* --- The verdict */
 
-/* "os.system (runs a shell command), ...": those that are judged so. */
-static void add_globals(struct report *r, enum trust trust)
+/* ": os.system (runs a shell command), ...": the globals with this trust. */
+static void add_globals(struct facts *to, const struct report *r, enum trust trust)
 {
     const struct pickle_log *log = &r->model->pickle;
     uint32_t n = 0;
@@ -69,70 +48,51 @@ static void add_globals(struct report *r, enum trust trust)
             verdict_judge(r->model, &r->session->verdict, i, &about) != trust ||
             n++ >= MOST_GLOBALS)
             continue;
-        buf_text(&r->spare, n > 1 ? ", " : ": ");
-        escape_terminal(&r->spare, name);
+        buf_text(&to->text, n > 1 ? ", " : ": ");
+        fact_text(to, "global", name);
         if (*about)
-            buf_printf(&r->spare, " (%s)", about);
+            buf_printf(&to->text, " (%s)", about);
     }
     if (n > MOST_GLOBALS) {
-        buf_text(&r->spare, " and ");
-        text_commas(&r->spare, n - MOST_GLOBALS);
-        buf_text(&r->spare, " more");
+        buf_text(&to->text, " and ");
+        fact_count(to, "more", n - MOST_GLOBALS);
+        buf_text(&to->text, " more");
     }
-    buf_char(&r->spare, '.');
 }
 
-static void write_safe(struct report *r)
+static void check_verdict(struct facts *to, const struct report *r)
 {
-    uint32_t known = r->session->verdict.known;
+    enum verdict verdict = r->session->verdict.verdict;
+    struct file_facts facts = {.show = &r->show, .to = to};
+    size_t begin = to->text.len;
 
-    if (r->model->pickle.n_streams == 0) {
-        buf_text(&r->spare, "The format holds no code.");
-    } else if (known == 0) {
-        buf_text(&r->spare, "It names nothing that a load would call.");
-    } else {
-        text_plural(&r->spare, known, "global", "globals");
-        buf_text(&r->spare, known == 1 ? " in the pickle, on the allow-list"
-                                       : " in the pickle, all on the allow-list");
-        add_globals(r, TRUST_KNOWN);
-    }
-    write_line(r, "good", "SAFE");
-}
-
-static void write_verdict(struct report *r)
-{
-    switch (r->session->verdict.verdict) {
-    case VERDICT_SAFE:
-        write_safe(r);
-        break;
-    case VERDICT_NEEDS_CODE:
-        buf_text(&r->spare, "Loading it would need code that is not on the allow-list");
-        add_globals(r, TRUST_UNKNOWN);
-        write_line(r, "warn", "NEEDS CODE");
-        break;
-    case VERDICT_UNSAFE:
-        buf_text(&r->spare, "A plain load would run something");
-        add_globals(r, TRUST_DANGER);
-        write_line(r, "alarm", "UNSAFE");
-        break;
-    case VERDICT_INCONCLUSIVE:
-        buf_text(&r->spare, "It could not be decoded to the end.");
-        write_line(r, "warn", "INCONCLUSIVE");
-        break;
-    }
+    facts_meaning(&facts);
+    if (to->text.len > begin) /* a label and its full stop precede it */
+        to->text.at[begin] = (char)toupper((unsigned char)to->text.at[begin]);
+    if (verdict == VERDICT_NEEDS_CODE)
+        add_globals(to, r, TRUST_UNKNOWN);
+    else if (verdict == VERDICT_UNSAFE)
+        add_globals(to, r, TRUST_DANGER);
+    fact_end_as(to, "safety", summary_verdict_name(verdict),
+                summary_verdict_colour(verdict));
 }
 
 /* --- Numbers */
 
-static void add_bad(struct report *r, uint32_t bad, uint64_t nan, uint64_t inf)
+static void add_bad(struct facts *to, const struct report *r, uint32_t bad,
+                    uint32_t first)
 {
-    run_not_finite(&r->spare, nan, inf);
-    buf_text(&r->spare, " in ");
-    text_plural(&r->spare, bad, "tensor: ", "tensors, the first: ");
+    buf_text(&to->text, " in ");
+    fact_plural(to, "tensors", bad, "tensor: ", "tensors, the first: ");
+    if (first == NO_PLACE)
+        return;
+    fact_figure(to);
+    run_place(&to->text, &r->show, first);
+    fact_named(to, "first", FIGURE_PLACE, first);
 }
 
-/* What is known of the values of parameters, buffers and other tensors. */
-static void write_numbers(struct report *r)
+/* Whether the values that were measured are finite. */
+static void check_numbers(struct facts *to, const struct report *r)
 {
     uint64_t values = 0, nan = 0, inf = 0;
     uint32_t known = 0, bad = 0, first = NO_PLACE;
@@ -150,63 +110,69 @@ static void write_numbers(struct report *r)
             continue;
         first = r->model->tensors[t].place;
     }
-    if (known == 0) {
-        if (r->run || r->model->n_tensors == 0)
-            return;
-        buf_text(&r->spare, "The values were not read; torchoscope stats does.");
-        write_line(r, "note", "Numbers");
-        return;
-    }
     if (bad > 0) {
-        add_bad(r, bad, nan, inf);
-        if (first != NO_PLACE)
-            run_place(&r->spare, &r->show, first);
-    } else {
-        buf_text(&r->spare, "No NaN or infinity in ");
-        text_plural(&r->spare, known, "tensor", "tensors");
-        buf_text(&r->spare, ", ");
-        text_plural(&r->spare, values, "value", "values");
+        run_not_finite(&to->text, nan, inf);
+        add_bad(to, r, bad, first);
+    } else if (known > 0) {
+        buf_text(&to->text, "No NaN or infinity in ");
+        fact_plural(to, "tensors", known, "tensor", "tensors");
+        buf_text(&to->text, ", ");
+        fact_plural(to, "values", values, "value", "values");
+    } else if (!r->run && r->model->n_tensors > 0) {
+        buf_text(&to->text, "The values were not read; run torchoscope stats");
     }
-    buf_char(&r->spare, '.');
-    write_line(r, bad > 0 ? "alarm" : "good", "Numbers");
+    fact_end(to, "Numbers",
+             bad > 0     ? COLOUR_ALARM
+             : known > 0 ? COLOUR_GOOD
+                         : COLOUR_DIM);
 }
 
 /* --- All of them */
 
-static void write_findings(struct report *r)
+static int make_checks(struct facts *to, struct report *r, struct err *err)
 {
-    uint32_t n = r->model->n_findings;
+    if (session_judged(r->session))
+        check_verdict(to, r);
+    check_numbers(to, r);
+    if (page_notes(to, &r->show, MOST_FINDINGS, &r->arena, err) < 0)
+        return -1;
+    if (r->show.activity && !run_alarmed(r->show.activity)) {
+        buf_text(&to->text, "No NaN or infinity was seen in what ran");
+        fact_end(to, "Run", COLOUR_GOOD);
+    }
+    return 0;
+}
 
-    for (uint32_t i = 0; i < n && i < MOST_FINDINGS; i++) {
-        escape_terminal(&r->spare, str_of(r->model->findings[i].text));
-        write_line(r, kinds[r->model->findings[i].severity], NULL);
-    }
-    if (n > MOST_FINDINGS) {
-        text_commas(&r->spare, n - MOST_FINDINGS);
-        buf_text(&r->spare, " more; torchoscope info --json lists them all.");
-        write_line(r, "note", NULL);
-    }
+/* A label is written in bold, as a heading of its sentence. */
+static void write_check(struct report *r, const struct facts *facts,
+                        const struct fact *fact)
+{
+    struct page_look look = {.prefix = "", .links = r->model};
+    bool sign = fact->role == COLOUR_WARNING || fact->role == COLOUR_ALARM;
+
+    buf_printf(&r->spare, "<li class=\"%s\">", page_class(fact->role));
+    if (sign)
+        buf_text(&r->spare,
+                 "<svg class=\"i\" viewBox=\"0 0 14 14\" aria-hidden=\"true\">"
+                 "<path d=\"M7 2l5.5 10h-11z\"/>"
+                 "<path d=\"M7 6v2.6M7 10.4v.1\"/></svg>");
+    buf_text(&r->spare, "<span>");
+    if (fact->label)
+        buf_printf(&r->spare, "<b>%s.</b> ", fact->label);
+    page_fact(&r->spare, facts, fact, &look);
+    buf_text(&r->spare, fact->label ? ".</span></li>\n" : "</span></li>\n");
+    report_put(r);
 }
 
 int report_checks(struct report *r, struct err *err)
 {
-    struct run_lines lines = {0};
+    struct facts facts = {0};
+    int status = make_checks(&facts, r, err);
 
-    if (r->show.activity && run_notes(&lines, &r->show, &r->arena, err) < 0)
-        return -1;
     out_text(r->out, "<h2>Checks</h2><ul class=\"ck\">\n");
-    if (session_judged(r->session))
-        write_verdict(r);
-    write_numbers(r);
-    write_findings(r);
-    for (uint32_t i = 0; i < lines.n; i++) {
-        buf_text(&r->spare, lines.at[i].text);
-        write_line(r, kinds[lines.at[i].severity], NULL);
-    }
-    if (r->show.activity && !run_alarmed(r->show.activity)) {
-        buf_text(&r->spare, "No NaN or infinity was seen in what ran.");
-        write_line(r, "good", "Run");
-    }
+    for (uint32_t i = 0; i < facts.n; i++)
+        write_check(r, &facts, &facts.at[i]);
     out_text(r->out, "</ul>\n");
-    return 0;
+    facts_release(&facts);
+    return status;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/base.h"
+#include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/run_text.h"
 #include "facts/statistics.h"
@@ -89,7 +90,7 @@ static void put_facts(struct report *r, const struct row *row)
 /* The number in `spare`, as it stands: there is hardly one twice. */
 static void put_drawn(struct report *r)
 {
-    report_minus(&r->spare, 0);
+    page_minus(&r->spare, 0);
     out_text(r->out, ",\"");
     out_str(r->out, buf_span(&r->spare));
     out_char(r->out, '"');

@@ -1,14 +1,15 @@
-/* report_in.h - the HTML report: one page that stands by itself.
- *   report.c          the page: its head, title, key figures, bars
- *   report_checks.c   its list of checks
- *   report_rows.c     its table: the rows as JSON, and the first of them for readers
+/* report_in.h - the HTML report: one self-contained page.
+ *   page_in.h         what it shares with the notebook: title, key figures, notes
+ *   report.c          the page: its head, key figures, bars
+ *   report_checks.c   the list of checks
+ *   report_rows.c     the table: the rows as JSON, and the first of them for readers
  *                     without JavaScript
- *   report_details.c  what one row tells when it is asked
- *   report_picture.c  kept activations, small enough to be carried along
- *   report.css, report.js, report_table.js, report_details.js are carried in the
- * program (tools/embed.py) All text in the page is written here, numbers too; the
- * script only shows and sorts.
- */
+ *   report_details.c  the details of a row
+ *   report_picture.c  kept activations as small pictures
+ *   report.css, report.js, report_table.js, report_details.js are embedded in the
+ *   program (tools/embed.py).
+ * The C code writes all texts and formatted numbers; the script only shows and sorts
+ * them. */
 #ifndef EXPORT_PAGE_REPORT_IN_H
 #define EXPORT_PAGE_REPORT_IN_H
 
@@ -48,38 +49,36 @@ struct report {
     const struct export_wanted *wanted;
     struct arena arena;
     struct show show;
-    struct rows rows;      /* every row there is, in the order of the model */
-    uint64_t *time_below;  /* by place, of a recording: its time, or that of what it
-                              holds where it was not called itself */
-    uint32_t *gradient_of; /* by tensor, of a recording: the newest value of its
+    struct rows rows;      /* all rows, in the order of the model */
+    uint64_t *time_below;  /* by place of a recording: its time, or the sum of its
+                              children's if it was not called itself */
+    uint32_t *gradient_of; /* by tensor of a recording: the newest value of its
                               gradient, or RUN_NONE; NULL: none was recorded */
     const struct column *cells[REPORT_CELLS];
-    struct intern texts;  /* of the table: a text that stands in many cells is
-                             written once */
-    uint32_t *picture_of; /* by kept value: the picture's number and 1; 0: none yet */
-    struct buf pictures;  /* written ones: JSON, with commas between */
+    struct intern texts;  /* of the table; a repeated text is written once */
+    uint32_t *picture_of; /* by kept value: the picture's number + 1; 0: none yet */
+    struct buf pictures;  /* JSON, separated by commas */
     uint32_t n_pictures, left_out;
-    struct buf spare; /* for one text; anybody may use it and clears it first */
+    struct buf spare; /* scratch for one text; empty between uses */
 };
 
-/* A text of ours or escape_terminal()'s as HTML. */
+/* Text that escape_terminal() has been applied to, as HTML. */
 void report_html(struct out *out, struct str text);
 /* A text as a JSON string that no HTML parser takes for markup. */
 void report_json(struct out *out, struct str text);
-/* A minus as it is drawn, U+2212, in a number from `from` on. */
-void report_minus(struct buf *to, size_t from);
+/* Write `spare`, which is HTML or JSON already, and clear it. */
+void report_put(struct report *report);
 
-/* The statistics that the report tells: those of a file are read now, if they are
- * few. */
+/* Measure the tensors of a file, unless they are too large. */
 int report_measure(struct report *report, struct err *err);
 int report_checks(struct report *report, struct err *err);
 
 /* Append a cell of THE TABLE of columns. */
 void report_cell(struct buf *to, const struct report *report, enum report_cell id,
                  const struct row *row);
-/* Write the number of the text in `spare`, which is then empty. */
+/* Intern the text in `spare`, write its number and clear `spare`. */
 void report_text(struct report *report);
-/* Find what details tell of weights; before the first of them. */
+/* Fill gradient_of; call it before report_details(). */
 int report_find_gradients(struct report *report, struct err *err);
 void report_details(struct report *report, const struct row *row);
 
@@ -87,8 +86,8 @@ int report_make_rows(struct report *report, struct err *err);
 void report_static_rows(struct report *report);
 int report_data(struct report *report, struct err *err);
 
-/* The number of the picture of a kept value, made now if it is new; UINT32_MAX if there
- * is none: nothing to see, or no room. */
+/* The number of the picture of a kept value, drawn on first use; UINT32_MAX if it cannot
+ * be drawn or the page has no room left. */
 uint32_t report_picture(struct report *report, uint32_t value);
 
 #endif

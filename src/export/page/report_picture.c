@@ -1,10 +1,11 @@
-/* Kept activations as pictures: one byte for each point, base64. What is larger than a
- * picture is averaged down; a point with anything in it that is not finite says so. */
+/* Kept activations as pictures: one byte a point, base64. Larger ones are averaged down;
+ * a point that covers anything not finite is marked POINT_BAD. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/run_text.h"
 #include "measure/elements.h"
@@ -15,12 +16,12 @@
 #define CHANNEL_SIDE  64  /* points of one channel */
 #define MAP_SIDE      256 /* points of a heat map */
 #define MOST_BYTES    (8 * MIB)
-#define GRID          8 /* rows and columns of values told as numbers */
+#define GRID          8 /* rows and columns of values written as numbers */
 #define WINDOW        4096
 #define POINT_BAD     255 /* not finite; zero is 127, the greatest 254 */
 
-/* Which part of a value is drawn, and how small. Of N×C×H×W the first of N: C planes.
- */
+/* Which part of a value is drawn, and how small. N×C×H×W: the C planes of the first
+ * item. */
 struct picture {
     const struct run *run;
     uint32_t kept;
@@ -55,7 +56,7 @@ static void picture_init(struct picture *p, const struct run *run, uint32_t valu
     p->width = at_most(p->columns, side);
 }
 
-/* Can it be drawn at all: real numbers, each of whole bytes, as many as are kept? */
+/* Real numbers of whole bytes each, and all of them are kept. */
 static bool can_draw(const struct run *run, uint32_t value)
 {
     const struct run_value *v = &run->values[value];
@@ -73,7 +74,7 @@ static bool can_draw(const struct run *run, uint32_t value)
 
 /* --- Reading */
 
-/* `n` values of a row from column `column` on are added to the points of that row. */
+/* Add `n` values of a row, from `column` on, to the points of that row. */
 static void add_values(struct picture *p, const double *values, size_t n,
                        uint64_t plane, uint64_t row, uint64_t column)
 {
@@ -154,24 +155,6 @@ static uint8_t point_code(double value, double most)
     return (uint8_t)lround(127 + (most > 0 ? 127 * value / most : 0));
 }
 
-static void add_base64(struct buf *to, const struct picture *p)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t n = (size_t)p->shown * p->height * p->width;
-
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t three = 0;
-
-        for (size_t k = i; k < i + 3; k++)
-            three = three << 8 | (k < n ? point_code(p->points[k], p->most) : 0u);
-        buf_char(to, digits[three >> 18 & 63]);
-        buf_char(to, digits[three >> 12 & 63]);
-        buf_char(to, i + 1 < n ? digits[three >> 6 & 63] : '=');
-        buf_char(to, i + 2 < n ? digits[three & 63] : '=');
-    }
-}
-
 /* "first 64 of 256 channels, item 1 of 8, 112×112 averaged to 64×64" */
 static void add_note(struct buf *to, const struct picture *p,
                      const struct run_value *value)
@@ -213,7 +196,7 @@ static void add_grid(struct buf *to, const struct picture *p)
             buf_text(to, x > 0 ? ",\"" : "\"");
             from = to->len;
             text_real(to, p->grid[y][x]);
-            report_minus(to, from);
+            page_minus(to, from);
             buf_char(to, '"');
         }
         buf_char(to, ']');
@@ -221,7 +204,18 @@ static void add_grid(struct buf *to, const struct picture *p)
     buf_char(to, ']');
 }
 
-/* All that is written is ours: nothing needs to be escaped. */
+/* One byte for each point, as base64. */
+static void add_points(struct buf *to, const struct picture *p)
+{
+    struct buf codes = BUF_INIT;
+
+    for (size_t i = 0; i < (size_t)p->shown * p->height * p->width; i++)
+        buf_char(&codes, (char)point_code(p->points[i], p->most));
+    page_base64(to, (const uint8_t *)codes.at, codes.len);
+    buf_release(&codes);
+}
+
+/* Nothing here comes from a file, so nothing is escaped. */
 static void add_picture(struct buf *to, const struct picture *p,
                         const struct run_value *value)
 {
@@ -235,7 +229,7 @@ static void add_picture(struct buf *to, const struct picture *p,
     buf_text(to, p->rows > GRID || p->columns > GRID || p->planes > 1 ? "1" : "0");
     add_grid(to, p);
     buf_text(to, ",\"points\":\"");
-    add_base64(to, p);
+    add_points(to, p);
     buf_text(to, "\"}\n");
 }
 

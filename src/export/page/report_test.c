@@ -50,7 +50,8 @@ TEST(a_page_holds_its_rows_as_json_that_ends_no_script)
     CHECK(has(&data, "\\u003c\\u0026\\u003e"));
     CHECK(count(&page, "<script") == 2 && count(&page, "</script") == 2);
     CHECK(count(&page, "<&>") == 0);
-    CHECK(has(&page, "<b>Numbers.</b> NaN 1 in 1 tensor: a.bias."));
+    CHECK(has(&page, "<b>Numbers.</b> NaN 1 in 1 tensor: "
+                     "<a href=\"#table\" data-name=\"a.bias\">a.bias</a>."));
     buf_release(&data);
     buf_release(&page);
 }

@@ -1,0 +1,49 @@
+/* page_in.h - what the report and the notebook share: the facts at the top of a page,
+ * and how facts become HTML. */
+#ifndef EXPORT_PAGE_PAGE_IN_H
+#define EXPORT_PAGE_PAGE_IN_H
+
+#include "base/err.h"
+#include "facts/fact.h"
+#include "rows/show.h"
+
+/* What the page is called: `title`, or the run's name, the root's class, the file's
+ * name. */
+void page_title(struct buf *to, const struct show *show, const char *title);
+
+/* Where it comes from: "net.pth, 97.8MB, torch zip, read without running anything in
+ * it". */
+void page_origin(struct facts *to, const struct show *show);
+
+/* The key figures: facts of two groups, the number and what it counts. Their ids are
+ * those of columns: params, memory, time, backward; then modules or tensors. */
+void page_figures(struct facts *to, const struct show *show);
+
+/* What went wrong: alarms and gaps of the run, then findings of the file, of which at
+ * most `most` are listed and the rest counted. */
+int page_notes(struct facts *to, const struct show *show, uint32_t most,
+               struct arena *arena, struct err *err);
+
+/* How facts become HTML. */
+struct page_look {
+    const char *prefix;        /* of CSS classes: "ts-" in a notebook */
+    size_t cells;              /* longer parts are cut; 0: no limit */
+    const struct model *links; /* not NULL: places are links, by their full name */
+};
+
+/* The CSS class of a role without its prefix: good, warn, alarm, note. */
+const char *page_class(enum colour role);
+/* All parts of a fact, each with the class of its role, groups with a gap between. */
+void page_fact(struct buf *to, const struct facts *facts, const struct fact *fact,
+               const struct page_look *look);
+/* The parts of the group that begins with part i. */
+void page_group(struct buf *to, const struct facts *facts, const struct fact *fact,
+                uint32_t i, const struct page_look *look);
+
+/* Text, escaped for HTML and cut to `cells` (0: no limit). */
+void page_html(struct buf *to, struct str text, size_t cells);
+/* Draw the minus signs of the numbers from byte `from` on as U+2212. */
+void page_minus(struct buf *to, size_t from);
+void page_base64(struct buf *to, const uint8_t *bytes, size_t n);
+
+#endif
