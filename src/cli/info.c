@@ -28,21 +28,13 @@ static int tell_file(struct info *info, struct arena *arena, struct err *err)
 {
     struct facts list = {0};
     struct file_facts facts = {.show = &info->show, .to = &list, .all = "--json"};
-    int status = 0;
+    int status;
 
     escape_terminal(&info->line, str_of(info->model->path));
     speak_text(info->cli, &info->line, COLOUR_STRONG);
     out_char(&info->cli->out, '\n');
     buf_clear(&info->line);
-    facts_format(&facts);
-    facts_holds(&facts);
-    facts_params(&facts);
-    facts_memory(&facts);
-    facts_trained(&facts);
-    facts_buffers(&facts);
-    if (info->show.activity)
-        status = facts_run(&facts, err);
-    facts_safety(&facts);
+    status = facts_file(&facts, err);
     facts_globals(&facts);
     facts_metadata(&facts);
     speak_facts(info->cli, &list, LABEL_CELLS);

@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 #include "export/export.h"
+#include "facts/fact.h"
+#include "rows/show.h"
 #include "study/activity.h"
 
 /* One document being written. */
@@ -58,6 +60,12 @@ void write_stats(struct document *doc, uint32_t tensor);
 /* The same of any statistics; without `shape` nothing that needs to know the tensor. */
 void write_numbers_of(struct json *json, const struct stats *stats, enum dtype dtype,
                       const int64_t *shape, int rank);
+
+/* "details": the facts that `make` gives about a place; null and why if it fails. */
+void write_details(struct document *doc,
+                   int (*make)(struct facts *to, const struct show *show,
+                               uint32_t place, struct err *err),
+                   uint32_t place);
 
 /* "KEY": true; nothing if it is not so. */
 void write_flag(struct json *json, const char *key, bool flag);

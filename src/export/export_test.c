@@ -75,6 +75,24 @@ TEST(statistics_are_members_of_the_tensor)
     session_close(session);
 }
 
+TEST(facts_have_their_numbers_beside_their_text)
+{
+    struct session *session = sample_session();
+    struct buf text = BUF_INIT;
+
+    DOCUMENT(text, export_info_json(&json, session));
+    CHECK(has(&text, "{\"id\": \"params\", \"label\": \"params\", \"text\": "));
+    CHECK(has(&text, "\"kind\": \"count\", \"value\": 8}"));
+    CHECK(has(&text, "\"kind\": \"bytes\", \"value\": "));
+    buf_clear(&text);
+    DOCUMENT(text, export_show_json(&json, session, sample_place(session, "b.weight"),
+                                    NULL, NULL));
+    CHECK(has(&text, "\"label\": \"tied\""));
+    CHECK(has(&text, "\"name\": \"a.weight\", \"place\": "));
+    buf_release(&text);
+    session_close(session);
+}
+
 TEST(a_table_is_quoted_and_holds_no_formulas)
 {
     struct session *session = sample_session();

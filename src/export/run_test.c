@@ -79,7 +79,7 @@ TEST(a_module_is_shown_with_its_calls_in_full)
     CHECK(has(&text, "\"stats\": {\"count\": 8, \"nan\": 0, \"pos_inf\": 0, "
                      "\"neg_inf\": 0, \"zeros\": 0, \"min\": 2.0, \"max\": 2.0, "));
     CHECK(has(&text, "\"grad_outputs\": [{\"path\": \"\", "));
-    CHECK(has(&text, "\"merged\": [], \"gaps\": []}"));
+    CHECK(has(&text, "\"merged\": [], \"gaps\": [], \"details\": ["));
     buf_release(&text);
     session_close(session);
 }

@@ -191,3 +191,18 @@ void facts_metadata(struct file_facts *facts)
         fact_end(facts->to, "", COLOUR_NONE);
     }
 }
+
+int facts_file(struct file_facts *facts, struct err *err)
+{
+    facts_format(facts);
+    facts_holds(facts);
+    facts_params(facts);
+    facts_memory(facts);
+    facts_trained(facts);
+    facts_buffers(facts);
+    if (facts->show->activity && facts_run(facts, err) < 0)
+        return -1;
+    if (session_judged(facts->show->session))
+        facts_safety(facts);
+    return 0;
+}

@@ -27,6 +27,9 @@ struct file_facts {
     bool brief;      /* what few ask for is left out */
 };
 
+/* What `info` says first: format, contents, counts, the run, the verdict. */
+int facts_file(struct file_facts *facts, struct err *err);
+
 /* Each adds the facts of one kind, or none where nothing is known. */
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);

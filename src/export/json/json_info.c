@@ -1,5 +1,7 @@
 #include "export/export_in.h"
 
+#include "facts/facts.h"
+
 static void write_files(struct document *doc)
 {
     json_array(doc->json, "files");
@@ -124,6 +126,15 @@ static void write_pickles(struct document *doc)
     json_array_end(doc->json);
 }
 
+static int make_details(struct facts *to, const struct show *show, uint32_t place,
+                        struct err *err)
+{
+    struct file_facts facts = {.show = show, .to = to, .all = "--json"};
+
+    (void)place;
+    return facts_file(&facts, err);
+}
+
 void export_info_json(struct json *json, const struct session *session)
 {
     const struct model *model = session->model;
@@ -138,6 +149,7 @@ void export_info_json(struct json *json, const struct session *session)
     write_pickles(&doc);
     if (doc.run)
         write_slowest(&doc);
+    write_details(&doc, make_details, 0);
     document_end(&doc);
 }
 

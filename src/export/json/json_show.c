@@ -1,5 +1,7 @@
 #include "export/export_in.h"
 
+#include "facts/details.h"
+
 /* ---- a tensor ---- */
 
 static void write_numbers(struct json *json, const struct numbers *numbers)
@@ -149,6 +151,17 @@ static void show_module(struct document *doc, uint32_t place)
     write_calls(doc, place);
 }
 
+static int make_details(struct facts *to, const struct show *show, uint32_t place,
+                        struct err *err)
+{
+    (void)err;
+    if (show->model->kind[place] == PLACE_TENSOR)
+        details_tensor(to, show, place, true);
+    else
+        details_module(to, show, place, true);
+    return 0;
+}
+
 void export_show_json(struct json *json, const struct session *session, uint32_t place,
                       const struct numbers *numbers, const struct export_values *values)
 {
@@ -172,5 +185,7 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
         json_object_end(json);
         break;
     }
+    if (session->model->kind[place] != PLACE_VALUE)
+        write_details(&doc, make_details, place);
     document_end(&doc);
 }
