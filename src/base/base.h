@@ -4,7 +4,7 @@
  *   err.h         one failure: a code and one sentence fit for a person
  *   str.h         borrowed spans of bytes; utf8.h decodes them
  *   arena.h       memory with a limit that lives and dies at once; growing arrays in it
- *   intern.h      strings as dense numbers;  map.h  u64 to u32
+ *   intern.h      strings as dense numbers;  map.h  hash tables: u64 to u32, names
  *   buf.h         bytes that grow;  out.h  where text goes (a file descriptor, a buf)
  *   bytes.h       a cursor over bytes we do not trust
  *   blob.h        bytes that can be read anywhere: a file, memory, a part of another

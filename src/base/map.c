@@ -38,8 +38,8 @@ bool map_find(const struct map *map, uint64_t key, uint32_t *ret_value)
     return true;
 }
 
-/* Double the table where it stands, so that the arena keeps one table, not all that
- * ever were; what it held waits in a copy meanwhile. */
+/* Double the table in place, so that the arena does not keep the old ones; its content
+ * is in a copy meanwhile. */
 static int grow_slots(struct map *map)
 {
     uint32_t room = map->mask + 1, i;
@@ -63,7 +63,7 @@ static int grow_slots(struct map *map)
     return 0;
 }
 
-/* See that one more key fits, with at least half of the slots free afterwards. */
+/* Make room for one more key; at least half of the slots stay free. */
 static int make_room(struct map *map)
 {
     if (!map->slots) {
@@ -73,7 +73,7 @@ static int make_room(struct map *map)
     }
     if (map->n < map->mask / 2)
         return 0;
-    if (map->arena->spent) /* a flood of keys is not to copy the table each time */
+    if (map->arena->spent) /* do not copy the table again for every further key */
         return -1;
     if (map->mask >= UINT32_MAX / 4) {
         map->arena->spent = true;
@@ -94,4 +94,43 @@ int map_put(struct map *map, uint64_t key, uint32_t value)
     }
     *slot = (struct map_slot){key, value, true};
     return 0;
+}
+
+void name_map_init(struct name_map *names, struct arena *arena)
+{
+    *names = (struct name_map){0};
+    map_init(&names->map, arena);
+}
+
+/* Find a name, or the hash that it will get: the first that is free. */
+static bool find_name(const struct name_map *names, struct str name, uint64_t *ret_hash,
+                      uint32_t *ret_index)
+{
+    *ret_hash = str_hash(name);
+    for (; map_find(&names->map, *ret_hash, ret_index); ++*ret_hash)
+        if (str_eq(names->names[*ret_index], name))
+            return true;
+    return false;
+}
+
+bool name_map_find(const struct name_map *names, struct str name, uint32_t *ret_index)
+{
+    uint64_t hash;
+
+    return find_name(names, name, &hash, ret_index);
+}
+
+int name_map_add(struct name_map *names, struct str name, uint32_t *ret_index)
+{
+    uint64_t hash;
+
+    if (find_name(names, name, &hash, ret_index))
+        return 0;
+    if (arena_room(names->map.arena, &names->names, names->n, &names->room,
+                   sizeof *names->names) < 0 ||
+        map_put(&names->map, hash, names->n) < 0)
+        return -1;
+    names->names[names->n] = name;
+    *ret_index = names->n++;
+    return 1;
 }

@@ -1,6 +1,6 @@
-/* map.h - a hash table from u64 to u32, in an arena.
- * For keys that are not numbers, use their 64-bit hash and look whether the thing found
- * is the one meant; if it is not, try hash + 1, and so on. */
+/* map.h - hash tables in an arena: from u64 to u32, and from names to indexes.
+ * For other keys, use their 64-bit hash and check whether the thing found is the one
+ * meant; if it is not, try hash + 1, and so on. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 
 struct map_slot;
 struct map {
@@ -19,5 +20,17 @@ struct map {
 void map_init(struct map *map, struct arena *arena);
 bool map_find(const struct map *map, uint64_t key, uint32_t *ret_value);
 int map_put(struct map *map, uint64_t key, uint32_t value); /* -1: arena spent */
+
+/* Names and their indexes: 0, 1, 2, ... in the order they were added. */
+struct name_map {
+    struct map map;
+    struct str *names; /* by index; borrowed */
+    uint32_t n, room;
+};
+
+void name_map_init(struct name_map *names, struct arena *arena);
+bool name_map_find(const struct name_map *names, struct str name, uint32_t *ret_index);
+/* 1: added, 0: it was there before, -1: the arena is spent. */
+int name_map_add(struct name_map *names, struct str name, uint32_t *ret_index);
 
 #endif

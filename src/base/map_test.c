@@ -53,6 +53,23 @@ TEST(a_spent_arena_leaves_a_map_as_it_was)
     arena_release(&arena);
 }
 
+TEST(names_get_indexes_in_the_order_they_come)
+{
+    struct name_map names;
+    struct arena arena;
+    uint32_t i;
+
+    arena_init(&arena, 0);
+    name_map_init(&names, &arena);
+    CHECK(!name_map_find(&names, STR("a"), &i));
+    CHECK(name_map_add(&names, STR("a"), &i) == 1 && i == 0);
+    CHECK(name_map_add(&names, STR(""), &i) == 1 && i == 1);
+    CHECK(name_map_add(&names, STR("a"), &i) == 0 && i == 0);
+    CHECK(name_map_find(&names, STR(""), &i) && i == 1);
+    CHECK(names.n == 2);
+    arena_release(&arena);
+}
+
 TEST(a_map_with_no_memory_at_all_stays_empty)
 {
     struct arena arena;

@@ -268,22 +268,6 @@ static const char *archive_kind(const struct zip *zip)
     return NULL;
 }
 
-/* Would unpacking it write outside of the folder where that is done? */
-static bool leads_out(const struct zip *zip)
-{
-    for (uint32_t i = 0; i < zip->n; i++) {
-        struct str rest = zip->entries[i].name, part;
-
-        if (str_starts(rest, STR("/")) || str_find_char(rest, '\\') >= 0 ||
-            (rest.len > 1 && rest.at[1] == ':'))
-            return true;
-        while (str_split(&rest, '/', &part))
-            if (str_is(part, ".."))
-                return true;
-    }
-    return false;
-}
-
 /* Records of tensors as torch.save() writes them: "archive/data/0", "archive/version"
  */
 static bool lacks_its_pickle(const struct zip *zip)
@@ -309,7 +293,7 @@ static int name_archive(const struct input *input, struct err *err)
 
     if (format)
         return say_later(input, format, err);
-    if (leads_out(zip))
+    if (zip->leads_out)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s is a zip archive, but not a model. Do not unpack it: a name "
                        "in it leads out of the folder it would be unpacked in",
@@ -356,14 +340,6 @@ static bool is_text(struct str head)
     return false;
 }
 
-static bool starts_without_case(struct str s, const char *word)
-{
-    for (; *word; word++, s = str_from(s, 1))
-        if (s.len == 0 || (s.at[0] | 32) != (*word | 32))
-            return false;
-    return true;
-}
-
 /* A git-LFS pointer tells the size of what it stands for: "size 12345". */
 static int name_pointer(const struct input *input, struct err *err)
 {
@@ -395,8 +371,8 @@ static int name_text(const struct input *input, struct err *err)
 
     if (is_pointer(input->head))
         return name_pointer(input, err);
-    if (starts_without_case(text, "<!doctype") || starts_without_case(text, "<html") ||
-        starts_without_case(text, "<?xml"))
+    if (str_starts_word(text, STR("<!doctype")) ||
+        str_starts_word(text, STR("<html")) || str_starts_word(text, STR("<?xml")))
         return err_set(err, ERR_FORMAT,
                        "%s is a web page, not a model: the download failed or led to a "
                        "page that asks for something; download it again",
@@ -449,8 +425,7 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
 
     (void)build;
     if (!input->blob)
-        return err_set(err, ERR_USAGE, "%s is a folder in which no model was found",
-                       input->path);
+        return err_set(err, ERR_USAGE, "%s: no model file in this folder", input->path);
     if (input->blob->size == 0)
         return err_set(err, ERR_FORMAT,
                        "%s is empty: the download or the copy did not finish",

@@ -3,30 +3,30 @@
 #include "base/base.h"
 #include "base/folder.h"
 #include "read/file/file_source_in.h"
+#include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
+#include "read/torch/torch_in.h"
 
-/* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
- * equally sure, the one listed first. */
 extern const struct reader safetensors_reader;
-extern const struct reader torch_zip_reader;
-extern const struct reader torchscript_reader;
-extern const struct reader torch_legacy_reader;
-extern const struct reader torch_tar_reader;
-extern const struct reader bare_pickle_reader;
 extern const struct reader shards_reader;
 extern const struct reader not_a_model_reader;
 
+/* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
+ * equally sure, the first. not_a_model is last: it names files that no other reader
+ * takes. */
 static const struct reader *const readers[] = {
-    &safetensors_reader,  &torch_zip_reader,   &torchscript_reader,
-    &torch_legacy_reader, &torch_tar_reader,   &bare_pickle_reader,
-    &shards_reader,       &not_a_model_reader, /* knows a little of everything, and says
-                                                  what it is instead */
+    &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
+    &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)
 {
-    return i + 1 < COUNT_OF(readers) ? readers[i]->name
-                                     : NULL; /* not_a_model is last */
+    return i + 1 < COUNT_OF(readers) ? readers[i]->name : NULL;
+}
+
+const char *read_library(void)
+{
+    return inflate_library();
 }
 
 static const struct reader *reader_for(const struct input *input)
@@ -50,8 +50,8 @@ bool input_promising(const struct input *input)
     return reader_for(input) != &not_a_model_reader || zip_looks_like(input->head);
 }
 
-/* The last resort for a file that nobody knows: an archive with something before it.
- * PyTorch would not load it, but a person wants to see what is in there. */
+/* The last resort for an unrecognised file: a zip with other bytes before it. PyTorch
+ * does not load it, but a person wants to see what is in there. */
 static const struct reader *look_for_late_zip(struct input *input, struct build *build)
 {
     struct err why = {0};
@@ -92,14 +92,14 @@ const char *read_format(const char *path)
     return format;
 }
 
-/* Is there anything that a person would want to see? */
+/* Is there anything to show? */
 static bool has_content(const struct build *build)
 {
     return build->n_nodes > 1 || build->model->n_tensors > 0 ||
            build->model->pickle.n_events > 0;
 }
 
-/* What stopped a reader after it had something to show becomes a finding. */
+/* An error of a reader that has something to show becomes a finding. */
 static void note_failure(struct build *build, const struct err *why)
 {
     enum finding_code code = FINDING_DAMAGED;

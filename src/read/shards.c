@@ -22,8 +22,8 @@ static int knows(const struct input *input)
 
 /* ---- reading the shards ---- */
 
-/* Read one shard. What is wrong with it is a finding: the others are read all the same.
- * -1 only when all must stop. */
+/* Read one shard. A damaged shard is a finding and does not stop the others. -1: stop.
+ */
 static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
                       const char *folder, struct err *err)
 {
@@ -40,7 +40,7 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
         return arena_err(&build->scratch, self->input->path, err);
     blob = blob_open_at(dir_fd, name, shown, &why);
     if (!blob) {
-        /* Its tensors are named one by one where the index is compared. */
+        /* With an index, shards_compare() names its tensors. */
         if (!self->has_index)
             build_finding(build, FINDING_MISSING_SHARD, SEVERITY_ALARM,
                           self->input->node, "%s", why.text);
@@ -60,7 +60,7 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     return 0;
 }
 
-/* A name in an index must be a plain one: it may not lead out of the folder. */
+/* A name in an index must not lead out of the folder. */
 static void refuse_paths(struct shards *self)
 {
     for (uint32_t i = 0; i < self->n; i++) {
@@ -71,8 +71,8 @@ static void refuse_paths(struct shards *self)
         shard->refused = true;
         build_finding(
             self->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, self->input->node,
-            "the index names the file %.*s, which is a path, not a plain name; "
-            "it is not opened",
+            "the index names %.*s, which is a path, not a file in its folder; it was "
+            "not opened",
             STR_ARG(str_head(shard->name, 200)));
     }
 }
@@ -84,8 +84,8 @@ static int by_name(const void *a, const void *b)
     return str_cmp((*x)->name, (*y)->name);
 }
 
-/* Shards are read in the order of their names, whatever the order in the index: so the
- * tree begins with what the first one holds. */
+/* Shards are read in the order of their names, so that the tree begins with the first.
+ */
 static struct shard **sorted(struct shards *self)
 {
     struct shard **order = arena_array(&self->build->scratch, self->n, sizeof *order);
@@ -110,7 +110,8 @@ static void say_facts(struct shards *self)
     build_fact(build, "shards", value_int(build_values(build), self->n));
 }
 
-int shards_read_all(struct shards *self, int dir_fd, const char *folder,
+/* Read all shards, which are in the folder open as `dir_fd`, into one tree. */
+static int read_all(struct shards *self, int dir_fd, const char *folder,
                     struct err *err)
 {
     struct model *model = self->build->model;
@@ -126,7 +127,7 @@ int shards_read_all(struct shards *self, int dir_fd, const char *folder,
 
         if (read_shard(self, order[i], dir_fd, folder, err) < 0)
             return -1;
-        /* What each shard says of itself alone is not said of the model. */
+        /* Facts about one shard are not facts about the model. */
         model->n_facts = n_facts;
         if (i > 0)
             model->n_metadata = n_metadata;
@@ -139,8 +140,8 @@ int shards_read_all(struct shards *self, int dir_fd, const char *folder,
 
 /* ---- the reader ---- */
 
-/* The folder of a path as the user gave it: links are not resolved, since a download
- * cache is made of them and the shards lie beside the link. */
+/* The folder of a path. Links are not resolved: in a download cache the shards are
+ * beside the link. */
 static char *folder_of(const char *path, struct arena *arena)
 {
     struct str all = str_of(path);
@@ -151,25 +152,37 @@ static char *folder_of(const char *path, struct arena *arena)
     return arena_printf(arena, "%.*s", (int)(slash ? slash : 1), path);
 }
 
+/* Read an index and the shards it names, in the folder open as `dir_fd`. */
+static int read_index(struct shards *self, struct blob *blob, int dir_fd,
+                      const char *folder, struct err *err)
+{
+    struct str text;
+
+    if (blob->size > INDEX_LIMIT)
+        return err_set(err, ERR_LIMIT,
+                       "%s has %" PRIu64 " bytes, too many for an index", blob->name,
+                       blob->size);
+    if (blob_load(blob, 0, blob->size, &self->build->scratch, &text, err) < 0 ||
+        shards_read_index(self, text, err) < 0)
+        return -1;
+    if (self->n == 0)
+        return err_set(err, ERR_FORMAT, "%s is an index that names no file",
+                       blob->name);
+    return read_all(self, dir_fd, folder, err);
+}
+
 static int read_index_file(struct shards *self, struct err *err)
 {
     struct arena *arena = &self->build->scratch;
     char *path = folder_of(self->input->path, arena);
     struct folder folder;
-    struct str text;
     int status;
 
     if (!path)
         return arena_err(arena, self->input->path, err);
-    if (input_load(self->input, self->build, INDEX_LIMIT, &text, err) < 0 ||
-        shards_read_index(self, text, err) < 0)
-        return -1;
-    if (self->n == 0)
-        return err_set(err, ERR_FORMAT, "%s is an index that names no file",
-                       self->input->path);
     if (folder_open(&folder, path, arena, err) < 0)
         return -1;
-    status = shards_read_all(self, folder.fd, path, err);
+    status = read_index(self, self->input->blob, folder.fd, path, err);
     folder_close(&folder);
     return status;
 }
@@ -190,22 +203,14 @@ static struct blob *open_inside(struct shards *self, struct str name, struct err
 static int read_folder_index(struct shards *self, struct str name, struct err *err)
 {
     struct blob *blob = open_inside(self, name, err);
-    struct str text;
-    int status = -1;
+    int status;
 
     if (!blob)
         return -1;
-    if (blob->size > INDEX_LIMIT) {
-        err_set(err, ERR_LIMIT, "%s has %" PRIu64 " bytes, too many for an index",
-                blob->name, blob->size);
-    } else {
-        input_allow(self->build, blob->size);
-        status = blob_load(blob, 0, blob->size, &self->build->scratch, &text, err);
-    }
+    input_allow(self->build, blob->size);
+    status = read_index(self, blob, self->input->folder->fd, self->input->path, err);
     blob_close(blob);
-    if (status < 0 || shards_read_index(self, text, err) < 0)
-        return -1;
-    return shards_read_all(self, self->input->folder->fd, self->input->path, err);
+    return status;
 }
 
 static int read_folder(struct shards *self, struct err *err)
@@ -219,11 +224,11 @@ static int read_folder(struct shards *self, struct err *err)
     if (choice == FOLDER_INDEX)
         return read_folder_index(self, name, err);
     if (choice == FOLDER_SHARDS)
-        return shards_read_all(self, self->input->folder->fd, self->input->path, err);
+        return read_all(self, self->input->folder->fd, self->input->path, err);
     blob = open_inside(self, name, err);
     if (!blob)
         return -1;
-    self->build->model->format = ""; /* it is that file's */
+    self->build->model->format = ""; /* the file's reader sets it */
     return input_read_shard(self->input, blob, name.at, self->build, err);
 }
 
@@ -231,8 +236,8 @@ static int read_shards(struct input *input, struct build *build, struct err *err
 {
     struct shards self = {.input = input, .build = build};
 
-    map_init(&self.by_tensor, &build->scratch);
-    map_init(&self.by_shard, &build->scratch);
+    name_map_init(&self.tensor_names, &build->scratch);
+    name_map_init(&self.shard_names, &build->scratch);
     return input->folder ? read_folder(&self, err) : read_index_file(&self, err);
 }
 

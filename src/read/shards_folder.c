@@ -1,6 +1,6 @@
-/* shards_folder.c - what to read of a folder, in this order: an index; a set of shards
- * NAME-00001-of-00005.EXT; the file with a name that libraries look for; the only file
- * that looks like a model. Several of a kind are named, for the user to choose. */
+/* shards_folder.c - chooses what to read of a folder, in this order: an index; a set of
+ * shards NAME-00001-of-00005.EXT; a file with a well-known name; the only file that
+ * looks like a model. If there are several, the error lists them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool is_safetensors(struct str name)
            str_ends(name, STR(".safetensors.index.json"));
 }
 
-/* A list of names, of which one is to be chosen. */
+/* Names to choose from. */
 struct choice {
     struct str names[NAMES_SHOWN];
     uint32_t n, n_safetensors;
@@ -39,7 +39,7 @@ static void choice_add(struct choice *choice, struct str name)
     }
 }
 
-/* The only one, or the only one that is safetensors: who has both kinds means that. */
+/* The only one, or the only safetensors file among several. */
 static bool choice_one(const struct choice *choice, struct str *ret_name)
 {
     if (choice->n == 1)
@@ -63,7 +63,7 @@ static int say_several(const struct input *input, const struct choice *choice,
     if (choice->n > NAMES_SHOWN)
         buf_printf(&names, " and %" PRIu32 " more", choice->n - NAMES_SHOWN);
     status = err_set(
-        err, ERR_USAGE, "%s holds several %s: %s; name the one to open, as in %s/%.*s",
+        err, ERR_USAGE, "%s holds several %s: %s. Name the one to open, as in %s/%.*s",
         input->path, what, buf_cstr(&names), input->path, STR_ARG(choice->names[0]));
     buf_release(&names);
     return status;
@@ -117,8 +117,8 @@ static bool same_set(const struct shard_name *a, const struct shard_name *b)
            str_eq(a->back, b->back);
 }
 
-/* The first members of all sets in the folder. Entries are sorted by name, so that
- * those of one set come one behind the other. */
+/* The first members of all sets in the folder. Entries are sorted by name: those of one
+ * set are consecutive. */
 static void find_sets(const struct folder *folder, struct choice *choice)
 {
     struct shard_name last = {0}, parts;
@@ -135,7 +135,7 @@ static void find_sets(const struct folder *folder, struct choice *choice)
     }
 }
 
-/* List the members of the set that `name` belongs to, and say which are missing. */
+/* List the members of the set of `name`; missing ones are a finding. */
 static int list_set(struct shards *self, struct str name)
 {
     const struct folder *folder = self->input->folder;
@@ -192,7 +192,7 @@ static bool has_usual_name(const struct folder *folder, struct str *ret_name)
     return false;
 }
 
-/* Does the front of this file look like a model? */
+/* Do the first bytes of this file look like a model? */
 static bool looks_like_model(struct shards *self, struct str name)
 {
     struct input file = {.path = self->input->path, .name = name};
@@ -228,7 +228,7 @@ static void find_files(struct shards *self, struct choice *choice)
     }
 }
 
-/* Folders that are models of other kinds, by a file that only they have. */
+/* Unsupported model folders, by a file that only they have. */
 static const struct {
     const char *name, *what;
 } other_folders[] = {
@@ -238,7 +238,7 @@ static const struct {
     {"latest", "a DeepSpeed checkpoint"},
 };
 
-/* Name a folder that is not read yet. 0: it is none of these. */
+/* -1: the folder is one of these. */
 static int name_folder(const struct input *input, struct err *err)
 {
     const struct folder *folder = input->folder;
@@ -248,8 +248,8 @@ static int name_folder(const struct input *input, struct err *err)
             if (folder->entries[k].is_file &&
                 str_is(folder->entries[k].name, other_folders[i].name))
                 return err_set(err, ERR_UNSUPPORTED,
-                               "%s is %s; torchoscope does not read these yet, but the "
-                               "files in it may be opened one by one",
+                               "%s is %s, which is not supported. Open the files in it "
+                               "one by one",
                                input->path, other_folders[i].what);
     return 0;
 }
@@ -286,7 +286,7 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     if (name_folder(self->input, err) < 0)
         return -1;
     if (files.n == 0)
-        return err_set(err, ERR_USAGE, "%s is a folder in which no model was found",
+        return err_set(err, ERR_USAGE, "%s: no model file in this folder",
                        self->input->path);
     return say_several(self->input, &files, "model files", err);
 }

@@ -4,44 +4,51 @@
 
 #include "base/json_read.h"
 
-#define NAMES_SHOWN 5 /* of tensors in one sentence */
+#define NAMES_SHOWN 5 /* tensors in one finding */
 
 /* ---- reading ---- */
 
 uint32_t shards_add(struct shards *self, struct str name)
 {
     struct arena *arena = &self->build->scratch;
-    uint64_t hash = str_hash(name);
     uint32_t i;
+    int added;
 
-    for (; map_find(&self->by_shard, hash, &i); hash++)
-        if (str_eq(self->shards[i].name, name))
-            return i;
     if (arena_room(arena, &self->shards, self->n, &self->room, sizeof *self->shards) <
-            0 ||
-        map_put(&self->by_shard, hash, self->n) < 0)
+        0)
         return UINT32_MAX;
-    self->shards[self->n] = (struct shard){.name = name, .first = UINT32_MAX};
-    return self->n++;
+    added = name_map_add(&self->shard_names, name, &i);
+    if (added < 0)
+        return UINT32_MAX;
+    if (added)
+        self->shards[self->n++] = (struct shard){.name = name, .first = UINT32_MAX};
+    return i;
 }
 
 static struct promise *find_promise(struct shards *self, struct str name)
 {
-    uint64_t hash = str_hash(name);
     uint32_t i;
 
-    for (; map_find(&self->by_tensor, hash, &i); hash++)
-        if (str_eq(self->promises[i].name, name))
-            return &self->promises[i];
-    return NULL;
+    return name_map_find(&self->tensor_names, name, &i) ? &self->promises[i] : NULL;
+}
+
+/* Add a promise for a name that has none. */
+static int new_promise(struct shards *self, struct str name, uint32_t shard,
+                       uint32_t *ret_index)
+{
+    if (arena_room(&self->build->scratch, &self->promises, self->tensor_names.n,
+                   &self->promises_room, sizeof *self->promises) < 0 ||
+        name_map_add(&self->tensor_names, name, ret_index) < 0)
+        return -1;
+    self->promises[*ret_index] = (struct promise){.shard = shard, .next = UINT32_MAX};
+    return 0;
 }
 
 /* "tensor": "file". */
 static int add_promise(struct shards *self, struct str tensor, struct str file)
 {
-    struct arena *arena = &self->build->scratch;
-    uint64_t hash = str_hash(tensor);
-    uint32_t shard = shards_add(self, file), i;
+    uint32_t id = shards_add(self, file), i;
+    struct shard *shard;
 
     if (find_promise(self, tensor)) {
         build_finding(self->build, FINDING_DUPLICATE, SEVERITY_WARNING,
@@ -49,20 +56,14 @@ static int add_promise(struct shards *self, struct str tensor, struct str file)
                       STR_ARG(tensor));
         return 0;
     }
-    while (map_find(&self->by_tensor, hash, &i))
-        hash++;
-    if (shard == UINT32_MAX ||
-        arena_room(arena, &self->promises, self->n_promises, &self->promises_room,
-                   sizeof *self->promises) < 0 ||
-        map_put(&self->by_tensor, hash, self->n_promises) < 0)
+    if (id == UINT32_MAX || new_promise(self, tensor, id, &i) < 0)
         return -1;
-    if (self->shards[shard].first == UINT32_MAX)
-        self->shards[shard].first = self->n_promises;
+    shard = &self->shards[id];
+    if (shard->first == UINT32_MAX)
+        shard->first = i;
     else
-        self->promises[self->shards[shard].last].next = self->n_promises;
-    self->shards[shard].last = self->n_promises;
-    self->promises[self->n_promises++] =
-        (struct promise){.name = tensor, .shard = shard, .next = UINT32_MAX};
+        self->promises[shard->last].next = i;
+    shard->last = i;
     return 0;
 }
 
@@ -156,19 +157,18 @@ int shards_read_index(struct shards *self, struct str text, struct err *err)
     if (build_spent(self->build))
         return arena_err(arena, self->input->path, err);
     if (self->n == 0)
-        return err_set(err, ERR_FORMAT, "%s: the index is not JSON at byte %zu: %s",
+        return err_set(err, ERR_FORMAT, "%s: invalid JSON in the index at byte %zu: %s",
                        self->input->path, json.offset,
-                       json.error ? json.error : "something else must come here");
+                       json.error ? json.error : "unexpected value");
     build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->input->node,
                   "the index breaks off at byte %zu: %s", json.offset,
-                  json.error ? json.error : "something else must come here");
+                  json.error ? json.error : "unexpected value");
     return 0;
 }
 
 /* ---- comparing ---- */
 
-/* The first few of the tensors that `shard` should have and does not, with how many
- * more there are. */
+/* Write the first few tensors that the shard lacks; returns how many it lacks. */
 static uint32_t list_missing(const struct shards *self, const struct shard *shard,
                              struct buf *to)
 {
@@ -181,7 +181,7 @@ static uint32_t list_missing(const struct shards *self, const struct shard *shar
             continue;
         if (n++ < NAMES_SHOWN)
             buf_printf(to, "%s%.*s", n > 1 ? ", " : "",
-                       STR_ARG(str_head(promise->name, 60)));
+                       STR_ARG(str_head(self->tensor_names.names[i], 60)));
     }
     if (n > NAMES_SHOWN)
         buf_printf(to, " and %" PRIu32 " more", n - NAMES_SHOWN);
@@ -194,23 +194,23 @@ static void say_missing(struct shards *self, const struct shard *shard)
     uint32_t n = list_missing(self, shard, &names);
 
     if (n > 0 && shard->read)
-        build_finding(
-            self->build, FINDING_SHARD_MISMATCH, SEVERITY_ALARM, self->input->node,
-            "%.*s lacks what the index says is in it (%" PRIu32 " tensor%s): %s",
-            STR_ARG(shard->name), n, n == 1 ? "" : "s", buf_cstr(&names));
+        build_finding(self->build, FINDING_SHARD_MISMATCH, SEVERITY_ALARM,
+                      self->input->node,
+                      "%.*s lacks %" PRIu32 " tensor%s that the index lists for it: %s",
+                      STR_ARG(shard->name), n, n == 1 ? "" : "s", buf_cstr(&names));
     else if (n > 0)
         build_finding(self->build, FINDING_MISSING_SHARD, SEVERITY_ALARM,
                       self->input->node,
                       "%.*s %s, and with it %" PRIu32 " tensor%s: %s",
                       STR_ARG(str_head(shard->name, 100)),
-                      shard->refused  ? "is not opened"
+                      shard->refused  ? "was not opened"
                       : shard->broken ? "cannot be read"
-                                      : "is not there",
+                                      : "is missing",
                       n, n == 1 ? "" : "s", buf_cstr(&names));
     buf_release(&names);
 }
 
-/* Compare one tensor that was found, in model file `file`, with the index. */
+/* Compare a tensor in the model's file `file` with the index. */
 static void check_tensor(struct shards *self, uint32_t node, struct str name,
                          uint32_t file)
 {
@@ -226,18 +226,15 @@ static void check_tensor(struct shards *self, uint32_t node, struct str name,
     else if (!shard->read || shard->file != file)
         build_finding(
             self->build, FINDING_SHARD_MISMATCH, SEVERITY_ALARM, node,
-            "tensor %.*s is not in %.*s, where the index has it, but in another "
-            "shard",
+            "tensor %.*s is not in %.*s, as the index says, but in another shard",
             STR_ARG(name), STR_ARG(shard->name));
     if (promise)
         promise->kept = true;
 }
 
-/* Without an index, only names that come twice can be told. */
+/* Without an index, only duplicate names are found. */
 static int note_tensor(struct shards *self, uint32_t node, struct str name)
 {
-    struct arena *arena = &self->build->scratch;
-    uint64_t hash = str_hash(name);
     struct str copy;
     uint32_t i;
 
@@ -246,16 +243,8 @@ static int note_tensor(struct shards *self, uint32_t node, struct str name)
                       "tensor %.*s is in two shards", STR_ARG(name));
         return 0;
     }
-    copy = arena_str(arena, name);
-    while (map_find(&self->by_tensor, hash, &i))
-        hash++;
-    if (!copy.at ||
-        arena_room(arena, &self->promises, self->n_promises, &self->promises_room,
-                   sizeof *self->promises) < 0 ||
-        map_put(&self->by_tensor, hash, self->n_promises) < 0)
-        return -1;
-    self->promises[self->n_promises++] = (struct promise){.name = copy};
-    return 0;
+    copy = arena_str(&self->build->scratch, name);
+    return copy.at ? new_promise(self, copy, 0, &i) : -1;
 }
 
 static void check_total(struct shards *self)
@@ -271,7 +260,7 @@ static void check_total(struct shards *self)
     if (self->has_total && sum != self->total_size)
         build_finding(self->build, FINDING_SHARD_MISMATCH, SEVERITY_NOTE,
                       self->input->node,
-                      "the index says that all tensors have %" PRIu64
+                      "the index says that the tensors have %" PRIu64
                       " bytes; they have %" PRIu64,
                       self->total_size, sum);
 }

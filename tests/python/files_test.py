@@ -123,7 +123,7 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             said = scope.run(folder)
             self.assertEqual(said.returncode, 2)
-            self.assertIn(b"no model was found", said.stderr)
+            self.assertIn(b"no model file in this folder", said.stderr)
 
 
 class Words(unittest.TestCase):

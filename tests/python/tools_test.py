@@ -66,6 +66,7 @@ class IncludeCheck(TemporaryFolder):
         self.write("src/read/zip/zip.c", '#include "read/zip/zip_in.h"\n')
         self.write("src/read/read.c", '#include "read/zip/zip_in.h"\n')
         self.write("src/cli/main.c", '#include "read/zip/zip.h"\n')
+        self.write("src/read/zip/zip_test.c", '#include "read/read.h"\n')
         self.assertEqual(self.check(), (0, ""))
         self.write("src/read/zip/zip.c", '#include "read/read_in.h"\n')
         status, output = self.check()

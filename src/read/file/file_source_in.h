@@ -1,6 +1,6 @@
-/* file_source_in.h - where each storage's bytes lie in files: the model's source for
- * every file format. It owns the blobs given to it and closes them with the model. Its
- * storages may be read by any thread. */
+/* file_source_in.h - where the bytes of each storage are: the source of every model
+ * that was read from files. It owns its blobs and closes them with the model. Any
+ * thread may read its storages. */
 #ifndef READ_FILE_FILE_SOURCE_IN_H
 #define READ_FILE_FILE_SOURCE_IN_H
 
@@ -8,34 +8,34 @@
 #include "model/build.h"
 #include "read/file/zip_in.h"
 
-/* Hand a blob over to the model: it is closed when the model is freed (or the build is
- * released). Makes the source on first use. On failure the blob is closed. A blob that
- * was handed over before stays where it is. read_model() and input_read_inner() have
- * done this for input->blob: readers need it only for blobs they open themselves. */
+/* Take a blob, which is closed when the model is freed or the build is released; on
+ * failure at once. Creates the source on first use. A blob that was taken before is
+ * ignored. read_model() and input_read_inner() have done this for input->blob. */
 int file_source_keep(struct build *build, struct blob *takes_blob, struct err *err);
 
-/* The same for a whole file on disk, which becomes one of the model's files. Storages
- * of this blob, and of those kept after it, are said to lie in this file. */
+/* Take a whole file on disk, which becomes one of the model's files. Storages of this
+ * blob, and of blobs taken after it, belong to this file. */
 int file_source_keep_file(struct build *build, struct blob *takes_blob,
                           struct err *err);
 
-/* A storage of `storage->bytes` bytes that lie at `storage->at` of the blob. The flags
- * MISSING and PARTLY and `file` are computed: what of it lies inside the blob. Its
- * number, or NO_STORAGE. */
+/* The functions below return the number of the new storage, or NO_STORAGE. */
+
+/* A storage of `storage->bytes` bytes at offset `storage->at` of the blob. Computes
+ * `file` and the flags MISSING and PARTLY. */
 uint32_t file_source_plain(struct build *build, struct blob *blob,
                            struct storage *storage);
 
-/* A storage that is a member of a zip, stored or deflated. Where its payload begins is
- * looked up when it is first read. `storage->bytes` is what the tensor side declares;
- * the member's own size decides what can be had. */
+/* A storage in a zip entry, stored or deflated. Its payload is located when it is first
+ * read. `storage->bytes` is what the tensors declare; the size of the entry limits what
+ * can be read. */
 uint32_t file_source_member(struct build *build, struct zip *zip, uint32_t entry,
                             struct storage *storage);
 
-/* A storage whose bytes are in memory (inside a pickle): copied into the model. */
+/* A storage whose bytes are in memory (inside a pickle); copies them into the model. */
 uint32_t file_source_bytes(struct build *build, struct str bytes,
                            struct storage *storage);
 
-/* A storage that is named but cannot be had. */
+/* A storage without bytes in the file. */
 uint32_t file_source_missing(struct build *build, struct storage *storage);
 
 #endif

@@ -5,7 +5,6 @@
 #include <zlib.h>
 
 #include "base/base.h"
-#include "read/read.h"
 
 #define WINDOW (64 * KIB)
 
@@ -124,7 +123,7 @@ bool inflate_has_more(struct inflate *in)
     return more;
 }
 
-const char *read_library(void)
+const char *inflate_library(void)
 {
     return zlibVersion();
 }

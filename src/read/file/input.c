@@ -1,7 +1,5 @@
 #include "read/file/input_in.h"
 
-#include <inttypes.h>
-
 #include "base/base.h"
 #include "read/file/file_source_in.h"
 
@@ -25,8 +23,7 @@ int input_build(struct build *build, const char *path, struct work *work,
     return 0;
 }
 
-/* What is read on the way takes more than what is kept: a pickle's nodes are a few
- * times its bytes, and most of a model's size is data that is not read at all. */
+/* Scratch memory gets most: the nodes of a pickle take a few times its bytes. */
 void input_allow(struct build *build, uint64_t size)
 {
     build->model->arena.limit = grown(build->model->arena.limit, 2, size);
@@ -61,8 +58,8 @@ int input_read_inner(struct input *outer, struct blob *takes_blob, const char *n
     if (file_source_keep(build, takes_blob, err) < 0)
         return -1;
     if (inner.depth > INPUT_DEPTH)
-        return err_set(err, ERR_LIMIT, "%s: %s lies in more than %d files", outer->path,
-                       name, INPUT_DEPTH);
+        return err_set(err, ERR_LIMIT, "%s: %s: more than %d files inside each other",
+                       outer->path, name, INPUT_DEPTH);
     inner.path = arena_printf(&build->scratch, "%s: %s", outer->path, name);
     inner.name = arena_str(&build->scratch, path_last(name));
     if (!inner.path || !inner.name.at)
@@ -89,16 +86,4 @@ int input_read_shard(struct input *outer, struct blob *takes_blob, const char *n
     if (input_look(&shard, build, err) < 0)
         return -1;
     return input_run(&shard, build, err);
-}
-
-int input_load(struct input *input, struct build *build, uint64_t limit,
-               struct str *ret_bytes, struct err *err)
-{
-    if (input->blob->size > limit)
-        return err_set(err, ERR_LIMIT,
-                       "%s has %" PRIu64 " bytes, more than the %" PRIu64
-                       " that are read of such a file",
-                       input->path, input->blob->size, limit);
-    return blob_load(input->blob, 0, input->blob->size, &build->scratch, ret_bytes,
-                     err);
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Where the fields of a header stand. */
+/* The offsets of the fields of a header. */
 enum {
     NAME = 0,
     NAME_LEN = 100,
@@ -35,7 +35,7 @@ static bool octal(const uint8_t *at, size_t n, uint64_t *ret_value)
     return true;
 }
 
-/* Sizes of 8 GiB and more are written as bytes, the highest first. */
+/* Sizes of 8 GiB and more are big-endian bytes. */
 static bool read_size(const uint8_t *at, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -78,8 +78,8 @@ static enum header read_header(const uint8_t block[TAR_BLOCK],
     return block[TYPE] == '0' || block[TYPE] == 0 ? HEADER_FILE : HEADER_OTHER;
 }
 
-/* Where the header behind a member stands: content is padded to whole blocks. */
-static uint64_t behind(uint64_t at, uint64_t size)
+/* Where the next header is: content is padded to whole blocks. */
+static uint64_t next_header(uint64_t at, uint64_t size)
 {
     uint64_t end;
 
@@ -95,23 +95,12 @@ bool tar_looks_like(struct str head)
 
 bool tar_first(struct str head, struct tar_member *ret_member)
 {
+    struct blob *blob = blob_open_memory(head.at, head.len, "", NULL);
     uint64_t at = 0;
+    bool found = blob && tar_next(blob, &at, ret_member, NULL) == 1;
 
-    while (at <= head.len && head.len - at >= TAR_BLOCK) {
-        struct tar_member member = {.at = at + TAR_BLOCK};
-
-        switch (read_header((const uint8_t *)head.at + at, &member)) {
-        case HEADER_FILE:
-            *ret_member = member;
-            return true;
-        case HEADER_OTHER:
-            at = behind(member.at, member.size);
-            break;
-        default:
-            return false;
-        }
-    }
-    return false;
+    blob_close(blob);
+    return found;
 }
 
 int tar_next(struct blob *blob, uint64_t *at, struct tar_member *ret_member,
@@ -126,18 +115,19 @@ int tar_next(struct blob *blob, uint64_t *at, struct tar_member *ret_member,
 
         if (blob->size - *at < TAR_BLOCK)
             return err_set(err, ERR_FORMAT,
-                           "%s is cut short in a header at byte %" PRIu64, blob->name,
-                           *at);
+                           "%s: truncated in the tar header at byte %" PRIu64
+                           ". Download it again",
+                           blob->name, *at);
         if (blob_read(blob, *at, block, sizeof block, err) < 0)
             return -1;
         header = read_header(block, &member);
         if (header == HEADER_END)
             return 0;
         if (header == HEADER_BAD)
-            return err_set(err, ERR_FORMAT, "%s: no header stands at byte %" PRIu64,
+            return err_set(err, ERR_FORMAT, "%s: no tar header at byte %" PRIu64,
                            blob->name, *at);
         left = blob->size - member.at;
-        *at = behind(member.at, member.size);
+        *at = next_header(member.at, member.size);
         if (header == HEADER_OTHER)
             continue;
         if (member.size > left) {

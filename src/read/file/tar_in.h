@@ -1,5 +1,5 @@
-/* tar_in.h - the members of a tar archive, one header after the other. Nothing is
- * unpacked; links, folders and notes between members are stepped over. */
+/* tar_in.h - the regular files in a tar archive. Links, folders and extended headers
+ * are skipped. */
 #ifndef READ_FILE_TAR_IN_H
 #define READ_FILE_TAR_IN_H
 
@@ -15,18 +15,17 @@
 struct tar_member {
     char name[101]; /* ends in NUL */
     uint64_t at, size;
-    uint64_t missing; /* bytes of it that lie beyond the end of the file */
+    uint64_t missing; /* bytes of it beyond the end of the file */
 };
 
-/* Does this look like the front of a tar? */
+/* Does this look like the beginning of a tar? */
 bool tar_looks_like(struct str head);
 
-/* The first regular member whose header stands in these bytes; false if there is none.
- */
+/* The first regular file whose header is in these bytes; false: none. */
 bool tar_first(struct str head, struct tar_member *ret_member);
 
-/* The next regular member from the header at *at on, which moves behind it. 1: here it
- * is, 0: the archive ends here, -1: no header stands here, or it is cut short. */
+/* The next regular file, from the header at *at on; moves *at past it. 1: found, 0: end
+ * of the archive, -1: the header at *at is damaged or truncated. */
 int tar_next(struct blob *blob, uint64_t *at, struct tar_member *ret_member,
              struct err *err);
 

@@ -20,12 +20,7 @@
 
 /* ---- names ---- */
 
-static uint8_t fold(uint8_t c)
-{
-    return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c;
-}
-
-/* Eight characters at once, ASCII capitals made small. */
+/* Eight characters in ASCII lower case. */
 static uint64_t fold_word(uint64_t word)
 {
     uint64_t low = word & ~HIGHS;
@@ -35,7 +30,7 @@ static uint64_t fold_word(uint64_t word)
     return word | (((from_a ^ beyond_z) & ~word & HIGHS) >> 2);
 }
 
-/* A hash of the name with case folded. */
+/* A hash that ignores case. */
 static uint64_t folded_hash(struct str name)
 {
     uint64_t hash = name.len;
@@ -54,18 +49,11 @@ static uint64_t folded_hash(struct str name)
 
 static bool same_folded(struct str a, struct str b)
 {
-    if (a.len != b.len)
-        return false;
-    if (a.len == 0 || memcmp(a.at, b.at, a.len) == 0)
-        return true;
-    for (size_t i = 0; i < a.len; i++)
-        if (fold((uint8_t)a.at[i]) != fold((uint8_t)b.at[i]))
-            return false;
-    return true;
+    return str_eq(a, b) || (a.len == b.len && str_starts_word(a, b));
 }
 
-/* The slot that holds the name, or the free one where it belongs. The half of the hash
- * in a slot spares looking at other names. */
+/* The slot of the name, or the free one where it belongs. The half of the hash in a
+ * slot avoids most comparisons of names. */
 static uint64_t *find_slot(const struct zip *zip, struct str name, uint64_t hash)
 {
     uint32_t i = (uint32_t)hash & zip->mask;
@@ -77,8 +65,8 @@ static uint64_t *find_slot(const struct zip *zip, struct str name, uint64_t hash
     return &zip->slots[i];
 }
 
-/* Cut a name into what stands before its number, and the number, which must be written
- * as one writes numbers. False: it does not end in one. */
+/* Split a name into its head and the number at its end, which has no leading zeros.
+ * False: there is no such number. */
 static bool split_number(struct str name, struct str *ret_head, uint32_t *ret_number)
 {
     size_t len = name.len;
@@ -96,7 +84,8 @@ static bool split_number(struct str name, struct str *ret_head, uint32_t *ret_nu
     return true;
 }
 
-/* The entry of the run that has this name, or -1. The numbers mostly have no gaps. */
+/* The entry of the run with this name, or -1. Most runs have no gaps: try the entry at
+ * that distance first. */
 static int64_t find_in_run(const struct zip *zip, struct str name)
 {
     uint32_t low = zip->run, high = zip->run + zip->n_run, middle, number, here;
@@ -217,11 +206,12 @@ static bool climbs(struct str name)
     return false;
 }
 
-/* Names are only ever shown: nothing is unpacked to disk. So these are findings, and
- * the content stays readable. */
+/* Names are only shown: nothing is unpacked to disk. So these are findings, and the
+ * content stays readable. */
 static void check_name(struct zip *zip, const struct zip_entry *entry)
 {
     struct str name = entry->name;
+    bool absolute, climbs_out, backslash;
     const char *what = NULL;
     enum finding_code code = FINDING_UNSAFE_PATH;
 
@@ -230,16 +220,19 @@ static void check_name(struct zip *zip, const struct zip_entry *entry)
                       "an entry at byte %" PRIu64 " has no name", entry->header_at);
         return;
     }
-    if (memchr(name.at, '\\', name.len))
-        zip->backslashes = true;
+    absolute = name.at[0] == '/' || (name.len > 1 && name.at[1] == ':');
+    climbs_out = str_find(name, STR("..")) >= 0 && climbs(name);
+    backslash = memchr(name.at, '\\', name.len) != NULL;
+    zip->backslashes |= backslash;
+    zip->leads_out |= absolute || climbs_out || backslash;
     if (memchr(name.at, 0, name.len)) {
         what = "has a NUL byte in its name: programs disagree on where it ends";
         code = FINDING_ZIP_TRICK;
-    } else if (name.at[0] == '/' || (name.len > 1 && name.at[1] == ':')) {
+    } else if (absolute) {
         what = "has an absolute path as its name";
-    } else if (str_find(name, STR("..")) >= 0 && climbs(name)) {
+    } else if (climbs_out) {
         what = "has a name that leads out of its folder";
-    } else if (zip->backslashes && memchr(name.at, '\\', name.len)) {
+    } else if (backslash) {
         what = "has a backslash in its name, which some programs take for a slash";
         code = FINDING_ZIP_TRICK;
     }
@@ -248,7 +241,7 @@ static void check_name(struct zip *zip, const struct zip_entry *entry)
                       "entry %.*s %s", STR_ARG(name), what);
 }
 
-/* The end of what the entry takes at least: header, name and payload. */
+/* The least offset at which the entry can end: header, name and payload. */
 static uint64_t least_end(const struct zip_entry *entry)
 {
     uint64_t end;
@@ -273,7 +266,7 @@ void zip_check_entry(struct zip *zip, struct zip_entry *entry)
 
 /* ---- all entries ---- */
 
-/* The root folder is that of the first entry, as torch has it. */
+/* The root folder is that of the first entry, as in torch. */
 static void find_root(struct zip *zip)
 {
     ptrdiff_t slash = zip->n > 0 ? str_find_char(zip->entries[0].name, '/') : -1;
@@ -286,14 +279,14 @@ static void find_root(struct zip *zip)
         if (str_starts(zip->entries[i].name, zip->root))
             continue;
         build_finding(zip->build, FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE,
-                      "entry %.*s stands outside the archive's folder %.*s: PyTorch "
-                      "refuses such files or leaves it out",
+                      "entry %.*s is outside the archive's folder %.*s: PyTorch "
+                      "refuses such files or ignores the entry",
                       STR_ARG(zip->entries[i].name), STR_ARG(zip->root));
         return;
     }
 }
 
-/* Is there an entry with this one's name, its backslashes taken for slashes? */
+/* Is there an entry with this name, if backslashes are slashes? */
 static bool twin_by_slash(const struct zip *zip, struct str name)
 {
     char slashed[ZIP_NAME_MAX];
@@ -324,10 +317,10 @@ static void index_name(struct zip *zip, uint32_t entry, uint64_t hash)
         say_duplicate(zip, entry,
                       str_eq(zip->entries[(uint32_t)*slot - 1].name, name)
                           ? ""
-                          : " but for capital letters");
+                          : ", ignoring case");
 }
 
-/* Find the longest run. Its names differ, since their numbers grow. */
+/* Find the longest run. Its names differ, as their numbers increase. */
 static void find_run(struct zip *zip)
 {
     struct str head = {0}, next;
@@ -350,7 +343,7 @@ static void find_run(struct zip *zip)
     }
 }
 
-/* Has an entry outside of the run a name that is in it? Then it is no help. */
+/* Does no entry outside of the run have a name that is in it? */
 static bool run_is_alone(const struct zip *zip)
 {
     for (uint32_t i = 0; i < zip->n; i++) {
@@ -362,9 +355,8 @@ static bool run_is_alone(const struct zip *zip)
     return true;
 }
 
-/* Put the entries from `begin` to `end` into the index. The first of several entries
- * with one name is the one it knows. The slots of a few names are asked for before the
- * first of them is needed: each lies somewhere else in a table that may be larger than
+/* Put the entries from `begin` to `end` into the index, which keeps the first of those
+ * with the same name. Slots are prefetched in batches, as the table may be larger than
  * the cache. */
 static void index_entries(struct zip *zip, uint32_t begin, uint32_t end)
 {
@@ -400,7 +392,7 @@ static int index_names(struct zip *zip, struct err *err)
     index_entries(zip, zip->run + zip->n_run, zip->n);
     for (uint32_t i = 0; zip->backslashes && i < zip->n; i++)
         if (twin_by_slash(zip, zip->entries[i].name))
-            say_duplicate(zip, i, " but for backslashes");
+            say_duplicate(zip, i, ", with slashes for backslashes");
     return 0;
 }
 
@@ -426,8 +418,8 @@ static bool in_order(const struct zip *zip)
     return true;
 }
 
-/* No two entries may share bytes. Of two that do, the later one in the file is refused:
- * a small file could otherwise claim any amount of content. */
+/* No two entries may share bytes, as a small file could otherwise claim any amount of
+ * content. The later one of two in the file is marked as bad. */
 static int check_overlaps(struct zip *zip, struct err *err)
 {
     struct arena *arena = &zip->build->scratch;

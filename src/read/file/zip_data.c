@@ -165,18 +165,19 @@ static int load_deflated(struct zip *zip, const struct zip_entry *entry, uint64_
     return 0;
 }
 
-static uint32_t checksum(struct str bytes)
+uint32_t zip_checksum(uint32_t crc, const void *at, size_t n)
 {
-    return (uint32_t)crc32_z(0, (const uint8_t *)bytes.at, bytes.len);
+    return (uint32_t)crc32_z(crc, at, n);
 }
 
-void zip_wrong_checksum(struct build *build, const struct zip_entry *entry,
-                        uint32_t crc)
+void zip_compare_checksum(struct build *build, const struct zip_entry *entry,
+                          uint32_t crc)
 {
-    build_finding(build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
-                  "entry %.*s has checksum %08" PRIx32 ", the archive says %08" PRIx32
-                  "; PyTorch loads it all the same",
-                  STR_ARG(entry->name), crc, entry->crc);
+    if (crc != entry->crc)
+        build_finding(build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
+                      "entry %.*s has checksum %08" PRIx32
+                      ", the archive says %08" PRIx32 "; PyTorch loads it all the same",
+                      STR_ARG(entry->name), crc, entry->crc);
 }
 
 int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *build,
@@ -185,7 +186,6 @@ int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *b
     const struct zip_entry *entry = &zip->entries[entry_id];
     struct str bytes;
     uint64_t at;
-    uint32_t crc;
     int status;
 
     if (plausible_size(entry) > limit)
@@ -201,9 +201,8 @@ int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *b
         status = load_deflated(zip, entry, at, build, arena, &bytes, err);
     if (status < 0)
         return -1;
-    crc = entry->cut ? entry->crc : checksum(bytes);
-    if (crc != entry->crc)
-        zip_wrong_checksum(build, entry, crc);
+    if (!entry->cut)
+        zip_compare_checksum(build, entry, zip_checksum(0, bytes.at, bytes.len));
     *ret_bytes = bytes;
     return 0;
 }

@@ -1,10 +1,10 @@
-/* torch_legacy.c - what torch.save wrote before 1.6. Five pickles, then raw data:
+/* torch_legacy.c - the format of torch.save() before 1.6. Five pickles, then raw data:
  *   1 the magic number   2 the protocol version   3 the machine it was written on
  *   4 the object         5 the keys of its storages, sorted
  *   6 for each key: i64 number of elements, then the elements
- * There are no lengths and no index. How long a storage is says the persistent id in
- * pickle 4 that names its element type, so storages are located once that has run; of
- * their data nothing is read. Further saves may follow in the same file. */
+ * There are no lengths and no index. The persistent ids in pickle 4 have the dtypes, so
+ * storages are located after it has run; their data is not read. More saves may follow
+ * in the same file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,16 +21,16 @@
 #define SAVES_MAX        1000 /* saves in one file that are read */
 
 /* One storage, as the persistent ids in the object describe it. */
-struct record {
+struct legacy_record {
     struct str key;
     enum dtype dtype;
     bool untyped;
     bool listed;    /* its key is in the list of keys */
     bool located;   /* its data was found */
     uint64_t numel; /* as declared */
-    uint64_t bytes; /* as declared; UINT64_MAX: its element type is not known */
-    uint64_t at;    /* of its data */
-    uint64_t found; /* bytes that the file says it has there */
+    uint64_t bytes; /* as declared; UINT64_MAX: unknown dtype */
+    uint64_t at;    /* offset of its data */
+    uint64_t found; /* size by the count before the data */
     uint32_t storage;
 };
 
@@ -38,15 +38,15 @@ struct legacy {
     struct input *input;
     struct build *build;
     struct pickle_feed feed;
-    uint32_t place; /* where the present save begins */
+    uint32_t place; /* of the current save */
     const char *prefix;
     bool big_endian;
-    struct record *records;
-    uint32_t n_records, records_room;
-    struct map by_key;  /* hash of a key -> record */
-    struct map by_view; /* hash of a view's key -> storage */
-    uint64_t missing;   /* bytes that the file lacks */
-    bool lost;          /* where something lies cannot be told any more */
+    struct legacy_record *records;
+    uint32_t records_room;
+    struct name_map keys; /* index in `records` */
+    struct map by_view;   /* hash of a view's key -> storage */
+    uint64_t missing;     /* bytes that the file lacks */
+    bool lost;            /* the offsets of further storages are unknown */
 };
 
 /* ---- knowing ---- */
@@ -76,60 +76,52 @@ static int knows(const struct input *input)
 
 /* ---- the storages that the object names ---- */
 
-static struct record *find_record(struct legacy *self, struct str key)
+static struct legacy_record *find_record(struct legacy *self, struct str key)
 {
-    uint64_t hash = str_hash(key);
     uint32_t i;
 
-    for (; map_find(&self->by_key, hash, &i); hash++)
-        if (str_eq(self->records[i].key, key))
-            return &self->records[i];
-    return NULL;
+    return name_map_find(&self->keys, key, &i) ? &self->records[i] : NULL;
 }
 
 static int add_record(struct legacy *self, const struct torch_storage_id *id)
 {
-    struct arena *arena = &self->build->scratch;
-    uint64_t hash = str_hash(id->key);
-    struct record record = {.key = id->key,
-                            .dtype = id->dtype,
-                            .untyped = id->untyped,
-                            .numel = id->numel < 0 ? 0 : (uint64_t)id->numel,
-                            .storage = NO_STORAGE};
+    struct legacy_record record = {.key = id->key,
+                                   .dtype = id->dtype,
+                                   .untyped = id->untyped,
+                                   .numel = id->numel < 0 ? 0 : (uint64_t)id->numel,
+                                   .storage = NO_STORAGE};
     uint32_t i;
 
     record.bytes = torch_storage_bytes(id->dtype, id->untyped, (int64_t)record.numel);
-    while (map_find(&self->by_key, hash, &i))
-        hash++;
-    if (map_put(&self->by_key, hash, self->n_records) < 0 ||
-        arena_room(arena, &self->records, self->n_records, &self->records_room,
-                   sizeof record) < 0)
+    if (arena_room(&self->build->scratch, &self->records, self->keys.n,
+                   &self->records_room, sizeof record) < 0 ||
+        name_map_add(&self->keys, id->key, &i) < 0)
         return -1;
-    self->records[self->n_records++] = record;
+    self->records[i] = record;
     return 0;
 }
 
-static void compare(struct legacy *self, const struct record *record,
+static void compare(struct legacy *self, const struct legacy_record *record,
                     const struct torch_storage_id *id)
 {
     if (record->dtype == id->dtype && record->untyped == id->untyped &&
         record->numel == (uint64_t)id->numel)
         return;
     build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_WARNING, self->place,
-                  "storage %.*s is named with two element types or sizes: %" PRIu64
+                  "storage %.*s is declared with two dtypes or sizes: %" PRIu64
                   " of %s, and %" PRId64 " of %s",
                   STR_ARG(record->key), record->numel, dtype_name(record->dtype),
                   id->numel, dtype_name(id->dtype));
 }
 
 /* Note every storage that any persistent id names, whether or not it is used. */
-static int note_records(struct legacy *self, const struct pickle *pickle)
+static int note_records(struct legacy *self, const struct pickle *pickle,
+                        struct err *err)
 {
     struct torch_storage_id id;
-    struct record *record;
+    struct legacy_record *record;
 
-    self->n_records = 0;
-    map_init(&self->by_key, &self->build->scratch);
+    name_map_init(&self->keys, &self->build->scratch);
     map_init(&self->by_view, &self->build->scratch);
     for (uint32_t i = 0; i < pickle->n_nodes; i++) {
         if (pickle->nodes[i].kind != NODE_PERSISTENT ||
@@ -139,16 +131,16 @@ static int note_records(struct legacy *self, const struct pickle *pickle)
         if (record)
             compare(self, record, &id);
         else if (add_record(self, &id) < 0)
-            return -1;
+            return arena_err(&self->build->scratch, self->input->path, err);
     }
     return 0;
 }
 
-/* ---- where they lie ---- */
+/* ---- where they are ---- */
 
-/* How many bytes the file says a storage has, from the count in front of it. A count
- * that cannot be right is replaced by the declared one. */
-static uint64_t found_bytes(struct legacy *self, const struct record *record,
+/* The size of a storage by the count before its data, or the declared one if the count
+ * cannot be right. */
+static uint64_t found_bytes(struct legacy *self, const struct legacy_record *record,
                             const uint8_t count[8])
 {
     struct bytes in = bytes_of(count, 8);
@@ -159,25 +151,24 @@ static uint64_t found_bytes(struct legacy *self, const struct record *record,
         return record->bytes;
     bytes = torch_storage_bytes(record->dtype, record->untyped, (int64_t)numel);
     build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, self->place,
-                  "storage %.*s has %" PRIu64
-                  " elements by the count in front of it at "
-                  "byte %" PRIu64 ", its tensors say %" PRIu64,
+                  "storage %.*s has %" PRIu64 " elements by the count at byte %" PRIu64
+                  "; its tensors declare %" PRIu64,
                   STR_ARG(record->key), numel, self->feed.at - 8, record->numel);
     return bytes <= left ? bytes : record->bytes;
 }
 
-/* Locate the storage of one key at feed.at and go behind it. */
+/* Locate the storage of one key, which is at feed.at, and move past it. */
 static void locate(struct legacy *self, struct str key)
 {
-    struct record *record = find_record(self, key);
+    struct legacy_record *record = find_record(self, key);
     uint8_t count[8];
 
     if (!record || record->bytes == UINT64_MAX) {
         build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, self->place,
-                      "storage %.*s %s: where it ends, and where all that follow lie, "
-                      "cannot be told",
+                      "storage %.*s %s: its end, and all storages after it, cannot be "
+                      "located",
                       STR_ARG(key),
-                      record ? "has an unknown element type" : "is named by no tensor");
+                      record ? "has an unknown dtype" : "belongs to no tensor");
         self->lost = true;
         return;
     }
@@ -208,11 +199,11 @@ static void locate(struct legacy *self, struct str key)
 
 static void check_listed(struct legacy *self)
 {
-    for (uint32_t i = 0; i < self->n_records && !self->lost; i++)
+    for (uint32_t i = 0; i < self->keys.n && !self->lost; i++)
         if (!self->records[i].listed)
             build_finding(self->build, FINDING_MISSING_RECORD, SEVERITY_ALARM,
                           self->place,
-                          "storage %.*s is not in the file, but a tensor lies in it",
+                          "storage %.*s is missing, but a tensor refers to it",
                           STR_ARG(self->records[i].key));
 }
 
@@ -222,7 +213,7 @@ static int locate_all(struct legacy *self, const struct pickle *keys)
 
     if (!pickle_is_list(keys, keys->result)) {
         build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, self->place,
-                      "the list of storage keys is no list");
+                      "the storage keys are not a list");
         self->lost = true;
     }
     for (uint32_t i = 0; i < n && !self->lost; i++)
@@ -230,7 +221,8 @@ static int locate_all(struct legacy *self, const struct pickle *keys)
     check_listed(self);
     if (self->missing > 0)
         build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->place,
-                      "%.*s is cut short: %" PRIu64 " bytes of tensor data are missing",
+                      "%.*s is truncated: %" PRIu64
+                      " bytes of tensor data are missing. Download it again",
                       STR_ARG(self->input->name), self->missing);
     return !self->lost && self->missing == 0;
 }
@@ -238,7 +230,8 @@ static int locate_all(struct legacy *self, const struct pickle *keys)
 /* ---- the dialect ---- */
 
 static uint32_t make_storage(struct legacy *self, struct str name,
-                             const struct record *record, uint64_t skip, uint64_t bytes)
+                             const struct legacy_record *record, uint64_t skip,
+                             uint64_t bytes)
 {
     struct storage storage = {.bytes = bytes,
                               .at = record->at + skip,
@@ -255,23 +248,18 @@ static uint32_t make_storage(struct legacy *self, struct str name,
 
 /* A storage that is a part of another: (key, offset, size), in elements. */
 static uint32_t view_storage(struct legacy *self, const struct pickle *pickle,
-                             node_id view, const struct record *record)
+                             node_id view, const struct legacy_record *record)
 {
     struct str key = pickle_key_text(pickle, pickle_item(pickle, view, 0));
     uint64_t hash = str_hash(key), skip, bytes;
-    int64_t offset, size;
     uint32_t made;
 
     if (map_find(&self->by_view, hash, &made))
         return made;
-    if (!pickle_int(pickle, pickle_item(pickle, view, 1), &offset) ||
-        !pickle_int(pickle, pickle_item(pickle, view, 2), &size) || offset < 0 ||
-        size < 0 || (uint64_t)offset > record->numel ||
-        (uint64_t)size > record->numel - (uint64_t)offset ||
-        !dtype_size(record->dtype, (uint64_t)offset, &skip) ||
-        !dtype_size(record->dtype, (uint64_t)size, &bytes)) {
+    if (!torch_storage_part(pickle, view, 1, record->dtype, record->numel, &skip,
+                            &bytes)) {
         build_finding(self->build, FINDING_BAD_TENSOR, SEVERITY_ALARM, self->place,
-                      "storage %.*s is a part of storage %.*s that lies outside of it",
+                      "storage %.*s is a view that does not fit storage %.*s",
                       STR_ARG(key), STR_ARG(record->key));
         return NO_STORAGE;
     }
@@ -286,7 +274,7 @@ static uint32_t legacy_storage(void *user, const struct pickle *pickle,
 {
     struct legacy *self = user;
     struct torch_storage_id id;
-    struct record *record;
+    struct legacy_record *record;
     uint64_t bytes;
 
     if (!torch_storage_id(pickle, persistent, &id))
@@ -297,7 +285,7 @@ static uint32_t legacy_storage(void *user, const struct pickle *pickle,
     if (pickle_count(pickle, id.view) == 3)
         return view_storage(self, pickle, id.view, record);
     if (record->storage == NO_STORAGE) {
-        /* What the file does not have must not be read from the next storage. */
+        /* Do not read missing bytes from the next storage. */
         bytes = record->bytes;
         if (record->located && record->found < bytes)
             bytes = record->found;
@@ -335,11 +323,10 @@ static int next_pickle(struct legacy *self, struct pickle *pickle, const char *w
     return pickle_feed_next(&self->feed, pickle, str_of(name), err);
 }
 
-/* The three pickles before the object. 1: fine, 0: one breaks off, -1. */
+/* Read the three pickles before the object. 1: all of them, 0: one breaks off, -1. */
 static int read_front(struct legacy *self, struct err *err)
 {
     struct pickle pickle;
-    const struct node *little;
     int64_t version;
     int status;
 
@@ -351,18 +338,13 @@ static int read_front(struct legacy *self, struct err *err)
         return status;
     if (!pickle_int(&pickle, pickle.result, &version) || version != PROTOCOL_VERSION)
         build_finding(self->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, self->place,
-                      "the file does not have protocol version %d, the only one there "
-                      "ever was",
-                      PROTOCOL_VERSION);
+                      "unknown protocol version (expected %d)", PROTOCOL_VERSION);
     status = next_pickle(self, &pickle, "system information", err);
     if (status <= 0)
         return status;
-    little =
-        pickle_node(&pickle, pickle_dict_get(&pickle, pickle.result, "little_endian"));
-    self->big_endian = little && little->kind == NODE_BOOL && !little->integer;
+    self->big_endian = torch_is_big_endian(&pickle);
     if (self->big_endian)
-        build_finding(self->build, FINDING_BIG_ENDIAN, SEVERITY_NOTE, self->place,
-                      "written on a big-endian machine");
+        torch_say_big_endian(self->build, self->place);
     return 1;
 }
 
@@ -371,18 +353,18 @@ static void say_facts(struct legacy *self, const struct pickle *object)
     struct build *build = self->build;
     struct values *values = build_values(build);
 
-    if (self->place != 0) /* a file inside another, or a further save */
+    if (self->place != 0) /* the facts are about the first save of the outer file */
         return;
     build_fact(
         build, "protocol",
         value_int(values, build->model->pickle.streams[object->stream].protocol));
     build_fact(build, "byteorder",
                value_str(values, self->big_endian ? STR("big") : STR("little")));
-    build_fact(build, "storages", value_int(values, self->n_records));
+    build_fact(build, "storages", value_int(values, self->keys.n));
 }
 
-/* Read the save at feed.at into self->place. 1: complete, feed.at is behind it. 0:
- * shown as far as it goes, and nothing can be found behind it. -1: nothing to show. */
+/* Read the save at feed.at into self->place. 1: complete, feed.at is after it. 0:
+ * incomplete, so what follows cannot be located. -1: nothing to show. */
 static int read_save(struct legacy *self, struct err *err)
 {
     const struct torch_dialect dialect = {.storage = legacy_storage,
@@ -397,11 +379,11 @@ static int read_save(struct legacy *self, struct err *err)
     if (status == 0)
         return err_set(
             err, ERR_FORMAT,
-            "%s begins like an old PyTorch file, but is cut short or damaged "
-            "before its object begins",
+            "%s is an old PyTorch file that is truncated or damaged before its object. "
+            "Download it again",
             self->input->path);
     object_status = status < 0 ? -1 : next_pickle(self, &object, "object", err);
-    if (object_status < 0 || note_records(self, &object) < 0)
+    if (object_status < 0 || note_records(self, &object, err) < 0)
         return -1;
     pickle_run_nested(self->build, &object, STR("object"));
     say_facts(self, &object);
@@ -412,8 +394,8 @@ static int read_save(struct legacy *self, struct err *err)
         status = locate_all(self, &keys);
     else
         build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->place,
-                      "%.*s is cut short or damaged in its %s: the data of all tensors "
-                      "is missing",
+                      "%.*s is truncated or damaged in its %s: the data of all tensors "
+                      "is missing. Download it again",
                       STR_ARG(self->input->name),
                       object_status > 0 ? "list of storages" : "object");
     if (torch_fold(self->build, self->place, &object, object.result, &dialect, err) < 0)
@@ -433,8 +415,8 @@ static bool save_begins(struct legacy *self)
            has_magic(str_span(head, n));
 }
 
-/* What follows the first save: further ones, each a group of its own, or bytes that
- * belong to nothing. torch.load() reads the first one only. */
+/* Read what follows the first save: more saves, each in a group, or other bytes.
+ * torch.load() reads the first save only. */
 static int read_more(struct legacy *self, struct err *err)
 {
     uint32_t n = 1;
@@ -455,13 +437,13 @@ static int read_more(struct legacy *self, struct err *err)
     self->place = self->input->node;
     if (n > 1)
         build_finding(self->build, FINDING_PICKLE_NESTED, SEVERITY_NOTE, self->place,
-                      "%" PRIu32 " more objects were saved behind the first one; "
+                      "%" PRIu32 " more objects were saved after the first one; "
                       "torch.load() reads the first only",
                       n - 1);
     if (status > 0 && self->feed.at < self->feed.end)
         build_finding(self->build, FINDING_TRAILING, SEVERITY_WARNING, self->place,
-                      "%" PRIu64 " bytes behind the last storage, from byte %" PRIu64
-                      " on, belong to nothing",
+                      "%" PRIu64 " unused bytes after the last storage, from byte "
+                      "%" PRIu64 " on",
                       self->feed.end - self->feed.at, self->feed.at);
     return status < 0 ? -1 : 0;
 }

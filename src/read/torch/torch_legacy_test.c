@@ -267,7 +267,7 @@ TEST(further_saves_become_groups_and_bytes_behind_them_a_finding)
     CHECK(model && model->n_tensors == 4);
     CHECK_NEAR(first_value(model, "save 2.fc.bias"), 100, 0);
     CHECK(strstr(test_finding(model, FINDING_PICKLE_NESTED), "1 more object"));
-    CHECK(strstr(test_finding(model, FINDING_TRAILING), "4 bytes"));
+    CHECK(strstr(test_finding(model, FINDING_TRAILING), "4 unused bytes"));
     model_free(model);
     buf_release(&one);
     buf_release(&file);

@@ -1,4 +1,4 @@
-/* torch_names.c - the globals that mean something to the fold, and persistent ids. */
+/* torch_names.c - the globals that the fold knows, and persistent ids. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct meaning {
     enum torch_name name;
 };
 
-/* Sorted by global, for bsearch(). clang-format off: one line each. */
+/* Sorted by global, for bsearch(). */
 /* clang-format off */
 static const struct meaning meanings[] = {
     {"builtins.getattr", NAME_METHOD},
@@ -154,7 +154,7 @@ static struct str repr_word(struct str *rest)
     return word;
 }
 
-/* Protocol 0 writes a persistent id as the text that Python prints for the tuple. */
+/* Protocol 0 writes a persistent id as the repr() of the tuple. */
 static bool storage_id_of_repr(struct str text, struct torch_storage_id *id)
 {
     if (!str_is(repr_word(&text), "storage"))
@@ -176,6 +176,34 @@ uint64_t torch_storage_bytes(enum dtype dtype, bool untyped, int64_t numel)
     if (untyped || dtype_info(dtype)->block > 1)
         return (uint64_t)numel;
     return dtype_size(dtype, (uint64_t)numel, &bytes) ? bytes : UINT64_MAX;
+}
+
+bool torch_storage_part(const struct pickle *pickle, node_id view, uint32_t i,
+                        enum dtype dtype, uint64_t numel, uint64_t *ret_skip,
+                        uint64_t *ret_bytes)
+{
+    int64_t offset, n;
+
+    return pickle_int(pickle, pickle_item(pickle, view, i), &offset) &&
+           pickle_int(pickle, pickle_item(pickle, view, i + 1), &n) && offset >= 0 &&
+           n >= 0 && (uint64_t)offset <= numel &&
+           (uint64_t)n <= numel - (uint64_t)offset &&
+           dtype_size(dtype, (uint64_t)offset, ret_skip) &&
+           dtype_size(dtype, (uint64_t)n, ret_bytes);
+}
+
+bool torch_is_big_endian(const struct pickle *sys_info)
+{
+    const struct node *little = pickle_node(
+        sys_info, pickle_dict_get(sys_info, sys_info->result, "little_endian"));
+
+    return little && little->kind == NODE_BOOL && !little->integer;
+}
+
+void torch_say_big_endian(struct build *build, uint32_t place)
+{
+    build_finding(build, FINDING_BIG_ENDIAN, SEVERITY_NOTE, place,
+                  "written on a big-endian machine");
 }
 
 bool torch_storage_id(const struct pickle *pickle, node_id persistent,
@@ -211,7 +239,7 @@ bool torch_storage_id(const struct pickle *pickle, node_id persistent,
     return true;
 }
 
-/* The element type of a storage class, kept by the node of its global. */
+/* The dtype of a storage class; remembers the last class. */
 static void read_storage_class(struct torch_fold *fold, node_id global,
                                struct persistent *to)
 {
@@ -224,8 +252,8 @@ static void read_storage_class(struct torch_fold *fold, node_id global,
     to->untyped = fold->storage_untyped;
 }
 
-/* A storage: ('storage', class, key, location, numel, ...). Its key and size are
- * between the dialect and the file. */
+/* A storage: ('storage', class, key, location, numel, ...). The dialect reads its key
+ * and size. */
 static bool read_storage(struct torch_fold *fold, node_id node, struct persistent *to)
 {
     const struct pickle *pickle = fold->pickle;
@@ -292,7 +320,7 @@ const struct persistent *fold_persistent(struct torch_fold *fold, node_id node)
     return &fold->persistents[fold->n_persistents - 1];
 }
 
-/* The class of a global, looked up once: its name may be a megabyte long. */
+/* The class of a global, cached: its name may be a megabyte long. */
 static uint32_t global_class(struct torch_fold *fold, node_id global)
 {
     uint32_t known = fold->mark[global] >> FOLD_CLASS_SHIFT, id;

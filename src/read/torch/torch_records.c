@@ -17,7 +17,7 @@
 #define MOST_BEHIND  8
 #define FOLDER_LIMIT 16
 
-/* The text of a small record, without blanks around it; empty if there is none. */
+/* The trimmed text of a small record; empty: there is none. */
 static struct str note_of(struct torch_records *self, const char *record)
 {
     int64_t entry = zip_find(self->zip, record);
@@ -47,7 +47,8 @@ int torch_records_init(struct torch_records *self, struct input *input,
     return 0;
 }
 
-/* A storage without a record. A file cut short misses many: that is said once. */
+/* A storage without a record. A truncated file lacks many: torch_records_finish() has
+ * one finding for all. */
 static uint32_t missing_storage(struct torch_records *self,
                                 const struct torch_storage_id *id, struct str record,
                                 struct storage *storage)
@@ -62,12 +63,11 @@ static uint32_t missing_storage(struct torch_records *self,
         return NO_STORAGE;
     if (!self->zip->salvaged && !str_is(id->location, "meta"))
         build_finding(self->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, self->place,
-                      "%.*s: there is no such record, but a tensor lies in it",
-                      STR_ARG(record));
+                      "%.*s is missing, but a tensor refers to it", STR_ARG(record));
     return made;
 }
 
-/* Two tensors of one storage should agree on what it is. */
+/* Two tensors of one storage should agree on its size and dtype. */
 static void compare(struct torch_records *self, uint32_t made, struct str record,
                     const struct storage *storage)
 {
@@ -75,14 +75,13 @@ static void compare(struct torch_records *self, uint32_t made, struct str record
 
     if (old->bytes != storage->bytes)
         build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_WARNING, self->place,
-                      "%.*s: one tensor says that it has %" PRIu64
-                      " bytes, another %" PRIu64,
+                      "%.*s: tensors disagree on its size: %" PRIu64 " and %" PRIu64
+                      " bytes",
                       STR_ARG(record), old->bytes, storage->bytes);
     else if (old->dtype != storage->dtype)
         build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_NOTE, self->place,
-                      "%.*s: one tensor says that it holds %s, another %s",
-                      STR_ARG(record), dtype_name(old->dtype),
-                      dtype_name(storage->dtype));
+                      "%.*s: tensors disagree on its dtype: %s and %s", STR_ARG(record),
+                      dtype_name(old->dtype), dtype_name(storage->dtype));
 }
 
 static uint32_t record_storage(struct torch_records *self, uint32_t index,
@@ -97,7 +96,7 @@ static uint32_t record_storage(struct torch_records *self, uint32_t index,
     }
     if (!entry->cut && storage->bytes != entry->size)
         build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, self->place,
-                      "%.*s has %" PRIu64 " bytes, its tensors say %" PRIu64,
+                      "%.*s has %" PRIu64 " bytes; its tensors declare %" PRIu64,
                       STR_ARG(record), entry->size, storage->bytes);
     made = file_source_member(self->build, self->zip, index, storage);
     if (made != NO_STORAGE)
@@ -105,8 +104,8 @@ static uint32_t record_storage(struct torch_records *self, uint32_t index,
     return made;
 }
 
-/* torch writes the records in the order in which the pickle names them: the next entry
- * is mostly the one. Where there are two of one name, the directory has to be asked. */
+/* torch writes the records in the order in which the pickle names them: try the next
+ * entry first, unless some names are duplicates. */
 static int64_t find_record(struct torch_records *self, struct str record)
 {
     const struct zip *zip = self->zip;
@@ -157,9 +156,8 @@ void torch_records_facts(struct torch_records *self, const struct pickle *pickle
     struct str version = note_of(self, "version");
 
     if (self->big_endian)
-        build_finding(build, FINDING_BIG_ENDIAN, SEVERITY_NOTE, self->place,
-                      "written on a big-endian machine");
-    if (self->place != 0) /* a file inside another, which has facts of its own */
+        torch_say_big_endian(build, self->place);
+    if (self->place != 0) /* the facts are about the outer file */
         return;
     if (!version.at)
         version = note_of(self, ".data/version");
@@ -186,11 +184,11 @@ void torch_records_finish(struct torch_records *self)
     for (uint32_t i = 0; i < model->n_tensors; i++)
         readable += tensor_readable(model, &model->tensors[i], NULL);
     build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->place,
-                  "the file is cut short: %u of %u tensors can be read", readable,
+                  "truncated: %u of %u tensors can be read", readable,
                   model->n_tensors);
 }
 
-/* Run what torch does not load, for the log alone. */
+/* Run a pickle that torch does not load, for the log only. */
 static void run_aside(struct torch_records *self, struct str name, struct bytes *in)
 {
     struct pickle *pickle = arena_alloc(&self->build->scratch, sizeof *pickle);
@@ -204,7 +202,7 @@ static void run_aside(struct torch_records *self, struct str name, struct bytes 
         bytes_take(in, bytes_left(in));
 }
 
-/* What stands behind the STOP is read by nobody: it is hidden there, or left over. */
+/* torch ignores bytes after the STOP: they may be hidden there. */
 static void check_rest(struct torch_records *self, struct str name,
                        const struct bytes *behind)
 {
@@ -215,7 +213,7 @@ static void check_rest(struct torch_records *self, struct str name,
     if (rest.len > 0)
         build_finding(self->build, FINDING_TRAILING, SEVERITY_WARNING, self->place,
                       "%.*s: %zu bytes follow the end of the pickle%s", STR_ARG(name),
-                      rest.len, is_pickle ? "; they are a pickle of their own" : "");
+                      rest.len, is_pickle ? "; they are another pickle" : "");
     for (int i = 0; i < MOST_BEHIND && rest.len > 0 && is_pickle; i++) {
         run_aside(self, name, &in);
         rest = str_span(in.at, bytes_left(&in));
@@ -223,21 +221,13 @@ static void check_rest(struct torch_records *self, struct str name,
     }
 }
 
-/* Does the name end in data.pkl, in any case? */
+/* Does the name end in data.pkl, ignoring case? */
 static bool is_data_pickle(struct str name)
 {
-    static const char word[] = "data.pkl";
-    size_t n = sizeof word - 1;
+    struct str tail = STR("data.pkl");
 
-    if (name.len < n)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        char c = name.at[name.len - n + i];
-
-        if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != word[i])
-            return false;
-    }
-    return true;
+    return name.len >= tail.len &&
+           str_starts_word(str_from(name, name.len - tail.len), tail);
 }
 
 static void look_aside(struct torch_records *self, uint32_t index)
@@ -254,12 +244,12 @@ static void look_aside(struct torch_records *self, uint32_t index)
     if (!twin && !(read && pickle_is_inside(bytes)))
         return;
     build_finding(self->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, self->place,
-                  "%.*s is a pickle that torch does not load, but another program may",
+                  "%.*s is a pickle that torch does not load, but other programs may",
                   STR_ARG(entry->name));
     in = bytes_of(bytes.at, bytes.len);
     if (read)
         run_aside(self, entry->name, &in);
-    else /* not decoded to its end */
+    else /* an incomplete stream, so that the verdict is not "safe" */
         build_pickle_stream(self->build, entry->name, entry->size);
 }
 
@@ -291,11 +281,9 @@ int torch_records_pickle(struct torch_records *self, const char *record,
         return 1;
     name = self->zip->entries[entry].name;
     if (!str_is(zip_record(self->zip, (uint32_t)entry), record))
-        build_finding(
-            self->build, FINDING_ZIP_TRICK, SEVERITY_WARNING, self->place,
-            "%.*s: torch takes this for %s; a reader that does not ignore case "
-            "sees no such record",
-            STR_ARG(name), record);
+        build_finding(self->build, FINDING_ZIP_TRICK, SEVERITY_WARNING, self->place,
+                      "%.*s: torch reads this as %s; programs that respect case do not",
+                      STR_ARG(name), record);
     if (zip_load(self->zip, (uint32_t)entry, PICKLE_LIMIT, self->build,
                  &self->build->scratch, &bytes, err) < 0)
         return -1;

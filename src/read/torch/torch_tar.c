@@ -1,11 +1,12 @@
-/* torch_tar.c - what torch 0.1 wrote (2016 and 2017): a tar with four members.
+/* torch_tar.c - the format of torch 0.1 (2016 and 2017): a tar with four members.
  *   sys_info  a pickle: the machine it was written on
  *   pickle    the object; a persistent id is the key of a tensor or a storage, or, for
- * a class, (class, file, source) tensors   a pickle n, then n times: the pickle (key,
- * storage key, class), i32 rank, four bytes of nothing, the sizes and the strides as
- * i64, the i64 offset storages  a pickle n, then n times: the pickle (key, location,
- * class), i64 number of elements, the elements; then the pickle of a list of views,
- * each (key, key of the whole, offset, number of elements) */
+ *             a class, (class, file, source)
+ *   tensors   a pickle n, then n times: the pickle (key, storage key, class), i32 rank,
+ *             four unused bytes, sizes and strides as i64, the i64 offset
+ *   storages  a pickle n, then n times: the pickle (key, location, class), i64 number
+ *             of elements, the elements; then a pickle of a list of views, each (key,
+ *             key of the whole, offset, number of elements) */
 #include <inttypes.h>
 #include <string.h>
 
@@ -41,11 +42,11 @@ struct torch_tar_piece {
 struct torch_tar {
     struct input *input;
     struct build *build;
-    struct tar_member members[MEMBERS]; /* at 0: not there */
+    struct tar_member members[MEMBERS]; /* `at` is 0: missing */
     bool big_endian;
     struct torch_tar_piece *pieces;
-    uint32_t n_pieces, pieces_room;
-    struct map by_key; /* hash of a key -> piece */
+    uint32_t pieces_room;
+    struct name_map keys; /* index in `pieces` */
     int64_t *dims;
     uint32_t n_dims, dims_room;
 };
@@ -71,20 +72,15 @@ static int knows(const struct input *input)
 
 static struct torch_tar_piece *find_piece(struct torch_tar *self, struct str key)
 {
-    uint64_t hash = str_hash(key);
     uint32_t i;
 
-    for (; map_find(&self->by_key, hash, &i); hash++)
-        if (str_eq(self->pieces[i].key, key))
-            return &self->pieces[i];
-    return NULL;
+    return name_map_find(&self->keys, key, &i) ? &self->pieces[i] : NULL;
 }
 
 static int add_piece(struct torch_tar *self, const struct torch_tar_piece *piece,
                      struct err *err)
 {
     struct arena *arena = &self->build->scratch;
-    uint64_t hash = str_hash(piece->key);
     uint32_t i;
 
     if (find_piece(self, piece->key)) {
@@ -92,17 +88,15 @@ static int add_piece(struct torch_tar *self, const struct torch_tar_piece *piece
                       "two tensors or storages have the key %.*s", STR_ARG(piece->key));
         return 0;
     }
-    while (map_find(&self->by_key, hash, &i))
-        hash++;
-    if (map_put(&self->by_key, hash, self->n_pieces) < 0 ||
-        arena_room(arena, &self->pieces, self->n_pieces, &self->pieces_room,
-                   sizeof *piece) < 0)
+    if (arena_room(arena, &self->pieces, self->keys.n, &self->pieces_room,
+                   sizeof *piece) < 0 ||
+        name_map_add(&self->keys, piece->key, &i) < 0)
         return arena_err(arena, self->input->path, err);
-    self->pieces[self->n_pieces++] = *piece;
+    self->pieces[i] = *piece;
     return 0;
 }
 
-/* The three items of the small pickle in front of a storage or tensor. */
+/* The three items of the small pickle before a storage or tensor. */
 struct torch_tar_label {
     struct pickle pickle;
     struct str key, second, class_name;
@@ -125,7 +119,7 @@ static int read_label(struct pickle_feed *feed, const char *name,
     return 0;
 }
 
-/* How many follow: the pickle at the front of a member. */
+/* The pickle at the front of a member: how many items follow. */
 static int read_count(struct pickle_feed *feed, const char *name, int64_t *ret_n,
                       struct err *err)
 {
@@ -184,16 +178,15 @@ static int read_storage(struct torch_tar *self, struct pickle_feed *feed,
     piece.at = feed->at;
     if (numel < 0 || !dtype_size(piece.dtype, (uint64_t)numel, &bytes))
         return err_set(err, ERR_FORMAT,
-                       "storage %.*s has %" PRId64 " elements of %.*s: where it ends "
-                       "cannot be told",
+                       "storage %.*s has %" PRId64 " elements of %.*s: its end cannot "
+                       "be located",
                        STR_ARG(label.key), numel, STR_ARG(label.class_name));
     piece.numel = (uint64_t)numel;
     if (make_storage(self, &piece, bytes, err) < 0 || add_piece(self, &piece, err) < 0)
         return -1;
     if (bytes > feed->end - feed->at)
         return err_set(err, ERR_FORMAT,
-                       "storage %.*s is cut short: %" PRIu64
-                       " of its bytes are missing",
+                       "storage %.*s is truncated: %" PRIu64 " bytes are missing",
                        STR_ARG(label.key), bytes - (feed->end - feed->at));
     feed->at += bytes;
     return 0;
@@ -208,21 +201,18 @@ static int add_view(struct torch_tar *self, const struct pickle *pickle, node_id
     struct str whole_key = pickle_key_text(pickle, pickle_item(pickle, view, 1));
     const struct torch_tar_piece *whole = find_piece(self, whole_key);
     uint64_t skip, bytes;
-    int64_t offset, numel;
+    int64_t numel = 0;
 
     if (pickle_count(pickle, view) != 4 || !whole || whole->is_tensor ||
-        !pickle_int(pickle, pickle_item(pickle, view, 2), &offset) ||
-        !pickle_int(pickle, pickle_item(pickle, view, 3), &numel) || offset < 0 ||
-        numel < 0 || (uint64_t)offset > whole->numel ||
-        (uint64_t)numel > whole->numel - (uint64_t)offset ||
-        !dtype_size(whole->dtype, (uint64_t)offset, &skip) ||
-        !dtype_size(whole->dtype, (uint64_t)numel, &bytes)) {
+        !torch_storage_part(pickle, view, 2, whole->dtype, whole->numel, &skip,
+                            &bytes)) {
         build_finding(self->build, FINDING_BAD_TENSOR, SEVERITY_ALARM,
                       self->input->node,
-                      "storage %.*s is a part of storage %.*s that is not there",
+                      "storage %.*s is a view that does not fit storage %.*s",
                       STR_ARG(piece.key), STR_ARG(whole_key));
         return 0;
     }
+    pickle_int(pickle, pickle_item(pickle, view, 3), &numel);
     piece.dtype = whole->dtype;
     piece.device = whole->device;
     piece.at = whole->at + skip;
@@ -274,7 +264,7 @@ static int read_tensor(struct torch_tar *self, struct pickle_feed *feed,
 
     if (read_label(feed, "tensors", &label, err) < 0 || read_i64(feed, &rank, err) < 0)
         return -1;
-    rank &= 0xffffffff; /* the upper half is what the old writer left there */
+    rank &= 0xffffffff; /* the upper half is not initialised in the file */
     if (rank > RANK_MAX)
         return err_set(err, ERR_FORMAT, "tensor %.*s has %" PRId64 " dimensions",
                        STR_ARG(label.key), rank);
@@ -390,12 +380,12 @@ static void find_members(struct torch_tar *self)
             build_finding(self->build, place ? FINDING_DUPLICATE : FINDING_TRAILING,
                           SEVERITY_WARNING, self->input->node,
                           "the archive has %s member %s",
-                          place ? "a second" : "a further", member.name);
+                          place ? "a second" : "an unexpected", member.name);
         if (member.missing > 0)
             build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM,
                           self->input->node,
-                          "%.*s is cut short: %" PRIu64 " bytes of its member %s are "
-                          "missing",
+                          "%.*s is truncated: %" PRIu64 " bytes of its member %s are "
+                          "missing. Download it again",
                           STR_ARG(self->input->name), member.missing, member.name);
     }
     if (status < 0)
@@ -403,7 +393,7 @@ static void find_members(struct torch_tar *self)
                       "%s", why.text);
 }
 
-/* Read one member by `read`; what stops it is a finding, unless it must stop all. */
+/* Read one member with `read`. A damaged member is a finding. -1: stop. */
 static int read_member(struct torch_tar *self, int index,
                        int (*read)(struct torch_tar *self, struct pickle_feed *feed,
                                    struct err *err),
@@ -436,16 +426,12 @@ static int read_sys_info(struct torch_tar *self, struct pickle_feed *feed,
                          struct err *err)
 {
     struct pickle pickle;
-    const struct node *little;
 
     if (pickle_feed_next(feed, &pickle, STR("sys_info"), err) < 0)
         return -1;
-    little =
-        pickle_node(&pickle, pickle_dict_get(&pickle, pickle.result, "little_endian"));
-    self->big_endian = little && little->kind == NODE_BOOL && !little->integer;
+    self->big_endian = torch_is_big_endian(&pickle);
     if (self->big_endian)
-        build_finding(self->build, FINDING_BIG_ENDIAN, SEVERITY_NOTE, self->input->node,
-                      "written on a big-endian machine");
+        torch_say_big_endian(self->build, self->input->node);
     return 0;
 }
 
@@ -471,12 +457,12 @@ static int read_tar(struct input *input, struct build *build, struct err *err)
 {
     struct torch_tar self = {.input = input, .build = build};
 
-    map_init(&self.by_key, &build->scratch);
+    name_map_init(&self.keys, &build->scratch);
     find_members(&self);
     if (self.members[PICKLE].at == 0)
         return err_set(err, ERR_FORMAT,
-                       "%s is a tar of torch 0.1 without its member `pickle`: there is "
-                       "nothing to show",
+                       "%s is a tar of torch 0.1 without its member `pickle`. Download "
+                       "it again",
                        input->path);
     if (read_member(&self, SYS_INFO, read_sys_info, err) < 0 ||
         read_member(&self, STORAGES, read_storages, err) < 0 ||

@@ -1,7 +1,7 @@
-/* torchscript.c - what torch.jit.save writes: a zip with the root object in data.pkl,
- * its classes in code/, tensor constants in constants.pkl and, for mobile, the same
- * program as bytecode.pkl. The tree and its tensors come from data.pkl, the kinds of
- * modules, their constant arguments and the source from code/. */
+/* torchscript.c - the format of torch.jit.save(): a zip with the root object in
+ * data.pkl, its classes in code/, tensor constants in constants.pkl and, for mobile,
+ * the same program as bytecode.pkl. The tree and its tensors come from data.pkl; the
+ * classes, their constant arguments and the source from code/. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static int torchscript_knows(const struct input *input)
     return zip_find(input->zip, "data.pkl") < 0 ? 0 : SURE_MAGIC;
 }
 
-/* The model's class for a class of the archive. Two versions of one class ("mangled")
- * are shown under one name but keep their own source. */
+/* The model's class for a class of the archive. Several versions of one class
+ * ("mangled") have the same name but their own source. */
 static uint32_t class_of(struct script *self, struct str name)
 {
     struct model *model = self->build->model;
@@ -54,7 +54,7 @@ static uint32_t class_of(struct script *self, struct str name)
     return id;
 }
 
-/* Constants first, as the code has them, then the attributes that the object holds. */
+/* The constants in the code, then the attributes of the object. */
 static uint32_t join_dicts(struct build *build, uint32_t first, uint32_t second)
 {
     struct values *values = build_values(build);
@@ -102,16 +102,16 @@ static enum tensor_role flat_role(void *user, struct str class_name,
     return ROLE_PLAIN;
 }
 
-/* Functions and classes that no object of the tree has are code that modules use: the
- * model keeps them, so that two archives can be compared. */
+/* Keep functions and classes without an object in the tree, so that two archives can be
+ * compared. */
 static void keep_code(struct script *self)
 {
-    for (uint32_t i = 0; i < self->code.n; i++)
+    for (uint32_t i = 0; i < self->code.names.n; i++)
         if (!str_is(self->code.classes[i].base, "Module"))
             class_of(self, self->code.classes[i].name);
 }
 
-/* A part that the tree can do without: what is wrong with it is a finding. */
+/* A damaged record that the tree does not need. */
 static void say_lost(struct script *self, const char *record, const struct err *why)
 {
     build_finding(self->build, FINDING_DAMAGED, SEVERITY_WARNING, self->input->node,
@@ -148,8 +148,8 @@ static void read_constants(struct script *self)
     }
 }
 
-/* The mobile program: (version, (method, (("instructions", ...), ...)), ...). It adds
- * no tensors to the tree; how much of it there is, and in which version, is told. */
+/* The mobile program: (version, (method, (("instructions", ...), ...)), ...). Only its
+ * version and number of methods are facts; it has no tensors of its own. */
 static void read_bytecode(struct script *self)
 {
     struct values *values = build_values(self->build);
@@ -184,8 +184,9 @@ static int torchscript_read(struct input *input, struct build *build, struct err
         torch_records_pickle(&self.records, "data.pkl", &pickle, err) < 0)
         return -1;
     torch_records_facts(&self.records, &pickle);
-    build_fact(build, "classes",
-               value_int(build_values(build), self.code.n - self.code.n_functions));
+    build_fact(
+        build, "classes",
+        value_int(build_values(build), self.code.names.n - self.code.n_functions));
     if (torch_fold(build, input->node, &pickle, pickle.result, &dialect, err) < 0)
         return -1;
     keep_code(&self);

@@ -8,7 +8,7 @@
 #define LITERAL_DEPTH 16
 #define LITERAL_ITEMS 256 /* of one tuple or list; the rest is left out */
 
-/* A constant's text on its way to a value. */
+/* The text of a constant, being parsed. */
 struct literal {
     struct values *values;
     struct str rest;
@@ -48,7 +48,7 @@ static uint32_t literal_items(struct literal *in, enum value_kind kind, char clo
     return value_make(in->values, kind, STR(""), items, n);
 }
 
-/* A text in double quotes; escapes are kept as they are written, but for \" and \\. */
+/* A text in double quotes. Only the escapes \" and \\ are undone. */
 static uint32_t literal_text(struct literal *in)
 {
     struct buf text = BUF_INIT;
@@ -67,7 +67,7 @@ static uint32_t literal_text(struct literal *in)
     return value;
 }
 
-/* A word up to what ends it: a number, True, None, a name. */
+/* A number, True, None, or a name. */
 static uint32_t literal_word(struct literal *in)
 {
     struct str word;
@@ -111,7 +111,7 @@ static uint32_t literal_value(struct literal *in)
     return value;
 }
 
-/* The value of `text`; what is no plain literal stays the text that it is. */
+/* The value of `text`; anything but a plain literal stays text. */
 static uint32_t literal_parse(struct values *values, struct str text)
 {
     struct literal in = {.values = values, .rest = text};
@@ -126,14 +126,7 @@ static uint32_t literal_parse(struct values *values, struct str text)
 /* The next line without its '\n'. */
 static bool next_line(struct str *rest, struct str *ret_line)
 {
-    ptrdiff_t end;
-
-    if (!rest->len)
-        return false;
-    end = str_find_char(*rest, '\n');
-    *ret_line = str_head(*rest, end < 0 ? rest->len : (size_t)end);
-    *rest = str_from(*rest, end < 0 ? rest->len : (size_t)end + 1);
-    return true;
+    return rest->len > 0 && str_split(rest, '\n', ret_line);
 }
 
 /* The inside of `[...]` on this line. */
@@ -201,8 +194,8 @@ static bool function_line(struct str line, struct str *ret_name)
     return true;
 }
 
-/* "class Conv2d(Module):" gives its name and base, and so does the line of a function,
- * whose base is "def"; false: another line. */
+/* The name and base of "class Conv2d(Module):"; a function has the base "def". False:
+ * another line. */
 static bool class_line(struct str line, struct str *ret_name, struct str *ret_base)
 {
     ptrdiff_t open;
@@ -229,22 +222,19 @@ static bool class_line(struct str line, struct str *ret_name, struct str *ret_ba
 static int add_class(struct script_code *code, struct script_class *class)
 {
     struct build *build = code->build;
-    struct arena *arena = &build->scratch;
+    uint32_t i;
+    int added;
 
     if (read_attributes(build, class) < 0 ||
-        arena_room(arena, &code->classes, code->n, &code->room, sizeof *code->classes) <
-            0)
+        arena_room(&build->scratch, &code->classes, code->names.n, &code->room,
+                   sizeof *code->classes) < 0)
         return -1;
-    code->classes[code->n] = *class;
-    if (script_class_find(code, class->name))
-        return 0; /* the same class twice: the first one is meant */
+    added = name_map_add(&code->names, class->name, &i);
+    if (added <= 0)
+        return added; /* the first of two classes with one name counts */
+    code->classes[i] = *class;
     code->n_functions += str_is(class->base, "def");
-    for (uint64_t hash = str_hash(class->name);; hash++) {
-        uint32_t old;
-
-        if (!map_find(&code->by_name, hash, &old))
-            return map_put(&code->by_name, hash, code->n++);
-    }
+    return 0;
 }
 
 /* "code/__torch__/a/b.py" names the module "__torch__.a.b". */
@@ -307,7 +297,7 @@ int script_code_load(struct script_code *code, struct input *input, struct build
 
     memset(code, 0, sizeof *code);
     code->build = build;
-    map_init(&code->by_name, &build->scratch);
+    name_map_init(&code->names, &build->scratch);
     for (uint32_t i = 0; i < zip->n; i++) {
         struct str record = zip_record(zip, i), text;
 
@@ -331,12 +321,9 @@ int script_code_load(struct script_code *code, struct input *input, struct build
 const struct script_class *script_class_find(const struct script_code *code,
                                              struct str name)
 {
-    uint32_t id;
+    uint32_t i;
 
-    for (uint64_t hash = str_hash(name); map_find(&code->by_name, hash, &id); hash++)
-        if (str_eq(code->classes[id].name, name))
-            return &code->classes[id];
-    return NULL;
+    return name_map_find(&code->names, name, &i) ? &code->classes[i] : NULL;
 }
 
 bool script_list_has(struct str list, struct str name)

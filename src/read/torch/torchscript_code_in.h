@@ -1,12 +1,13 @@
-/* torchscript_code_in.h - what the code of a TorchScript archive says about its
- * classes. The records code/__torch__/a/b.py hold classes in a small, regular subset of
- * Python; a reader of lines is enough: class Conv2d(Module):
+/* torchscript_code_in.h - the classes in the code of a TorchScript archive.
+ * The records code/__torch__/a/b.py are a small, regular subset of Python, which is
+ * read line by line:
+ *     class Conv2d(Module):
  *       __parameters__ = ["weight", "bias", ]
  *       __buffers__ = []
  *       weight : Tensor
  *       stride : Final[Tuple[int, int]] = (2, 2)
  *       def forward(self: __torch__.torch.nn.modules.conv.Conv2d, ...
- * Constants (Final) are hyper-parameters that stand nowhere else in the file. */
+ * Constants (Final) are hyper-parameters that are nowhere else in the file. */
 #ifndef READ_TORCH_TORCHSCRIPT_CODE_IN_H
 #define READ_TORCH_TORCHSCRIPT_CODE_IN_H
 
@@ -18,8 +19,8 @@ struct script_class {
     struct str base;   /* "Module", "NamedTuple", "Interface", "Enum"; or empty; of a
                           function "def" */
     struct str source; /* its text */
-    struct str record; /* the record it stands in: "code/__torch__/....py" */
-    uint32_t line;     /* where it begins there, from 1 */
+    struct str record; /* "code/__torch__/....py" */
+    uint32_t line;     /* where it begins in the record, from 1 */
     struct str parameters; /* inside of the list: `"weight", "bias", ` */
     struct str buffers;
     uint32_t constants; /* value id of a DICT; or None */
@@ -28,13 +29,13 @@ struct script_class {
 struct script_code {
     struct build *build;
     struct script_class *classes;
-    uint32_t n, room;
-    uint32_t n_functions; /* of these */
-    struct map by_name;   /* hash of the name -> index */
+    uint32_t room;
+    uint32_t n_functions;  /* of these */
+    struct name_map names; /* index in `classes` */
 };
 
-/* Read all code of the archive; texts live in the model. What is damaged is a finding.
- */
+/* Read all code of the archive; texts are in the scratch arena. Damaged records are
+ * findings. */
 int script_code_load(struct script_code *code, struct input *input, struct build *build,
                      struct err *err);
 
@@ -44,8 +45,7 @@ const struct script_class *script_class_find(const struct script_code *code,
 /* Is `name` in a list as `parameters` holds it? */
 bool script_list_has(struct str list, struct str name);
 
-/* The name as the user wrote it: without __torch__. and ___torch_mangle_7. In the
- * build's scratch arena. */
+/* The name without __torch__. and ___torch_mangle_7, in the build's scratch arena. */
 struct str script_plain_name(struct build *build, struct str name);
 
 #endif

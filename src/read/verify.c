@@ -1,8 +1,7 @@
-/* verify.c - the entries of a zip archive that opening a model leaves alone: those that
- * hold tensor data. Their headers are compared with the directory, and their checksums
- * with their bytes. */
+/* verify.c - checks the entries of a zip archive that opening a model does not read:
+ * those with tensor data. Compares their local headers with the directory, and their
+ * checksums with their bytes. */
 #include <inttypes.h>
-#include <zlib.h>
 
 #include "base/base.h"
 #include "read/file/inflate_in.h"
@@ -10,61 +9,40 @@
 #include "read/read.h"
 
 #define WINDOW         (256 * KIB)
-#define DEFLATED_LIMIT (4 * GIB) /* bytes unpacked of one entry: more may be a bomb */
+#define DEFLATED_LIMIT (4 * GIB) /* an entry that unpacks to more may be a zip bomb */
 
 struct verify {
     struct zip *zip;
     struct build *build;
     struct work *work;
-    uint8_t *window;
+    uint8_t *window; /* NULL: do not read the data */
 };
 
-static int stopped(struct err *err)
+/* The checksum of the unpacked bytes of an entry, whose payload begins at `at`. */
+static int sum_bytes(struct verify *self, const struct zip_entry *entry, uint64_t at,
+                     uint32_t *ret_crc, struct err *err)
 {
-    return err_set(err, ERR_CANCELLED, "stopped");
-}
+    struct blob *blob = self->zip->blob;
+    bool deflated = entry->method == ZIP_DEFLATED;
+    uint64_t size = deflated ? entry->size : entry->packed;
+    struct inflate *inflate = NULL;
+    int status = 0;
 
-static int sum_stored(struct verify *self, const struct zip_entry *entry, uint64_t at,
-                      uint32_t *ret_crc, struct err *err)
-{
-    uint32_t crc = 0;
-
-    for (uint64_t done = 0; done < entry->packed;) {
-        uint64_t left = entry->packed - done;
-        size_t n = left < WINDOW ? (size_t)left : WINDOW;
-
-        if (blob_read(self->zip->blob, at + done, self->window, n, err) < 0)
-            return -1;
-        crc = (uint32_t)crc32_z(crc, self->window, n);
-        done += n;
-        if (!work_step(self->work, n))
-            return stopped(err);
+    if (deflated) {
+        inflate = inflate_open(blob, at, entry->packed, size, err);
+        status = inflate ? 0 : -1;
     }
-    *ret_crc = crc;
-    return 0;
-}
+    for (uint64_t done = 0; status == 0 && done < size;) {
+        size_t n = size - done < WINDOW ? (size_t)(size - done) : WINDOW;
 
-static int sum_deflated(struct verify *self, const struct zip_entry *entry, uint64_t at,
-                        uint32_t *ret_crc, struct err *err)
-{
-    struct inflate *inflate =
-        inflate_open(self->zip->blob, at, entry->packed, entry->size, err);
-    uint32_t crc = 0;
-    int status = inflate ? 0 : -1;
-
-    for (uint64_t done = 0; status == 0 && done < entry->size;) {
-        uint64_t left = entry->size - done;
-        size_t n = left < WINDOW ? (size_t)left : WINDOW;
-
-        status = inflate_read(inflate, self->window, n, err);
+        status = deflated ? inflate_read(inflate, self->window, n, err)
+                          : blob_read(blob, at + done, self->window, n, err);
         if (status == 0 && !work_step(self->work, n))
-            status = stopped(err);
-        crc = (uint32_t)crc32_z(crc, self->window, n);
+            status = err_set(err, ERR_CANCELLED, "stopped");
+        *ret_crc = zip_checksum(*ret_crc, self->window, n);
         done += n;
     }
     inflate_close(inflate);
-    if (status == 0)
-        *ret_crc = crc;
     return status;
 }
 
@@ -72,10 +50,9 @@ static int sum_entry(struct verify *self, const struct zip_entry *entry, uint64_
                      struct err *err)
 {
     uint32_t crc = 0;
-    int status;
 
     if (entry->method != ZIP_STORED && entry->method != ZIP_DEFLATED)
-        return 0; /* told when the directory was read */
+        return 0; /* a finding since the directory was read */
     if (entry->method == ZIP_DEFLATED && entry->size > DEFLATED_LIMIT) {
         build_finding(self->build, FINDING_LIMIT, SEVERITY_WARNING, FINDING_NOWHERE,
                       "entry %.*s unpacks to %" PRIu64
@@ -83,14 +60,13 @@ static int sum_entry(struct verify *self, const struct zip_entry *entry, uint64_
                       STR_ARG(entry->name), entry->size);
         return 0;
     }
-    status = entry->method == ZIP_STORED ? sum_stored(self, entry, at, &crc, err)
-                                         : sum_deflated(self, entry, at, &crc, err);
-    if (status == 0 && crc != entry->crc)
-        zip_wrong_checksum(self->build, entry, crc);
-    return status;
+    if (sum_bytes(self, entry, at, &crc, err) < 0)
+        return -1;
+    zip_compare_checksum(self->build, entry, crc);
+    return 0;
 }
 
-/* One entry that is wrong never hides the others. -1 only when all must stop. */
+/* A damaged entry is a finding and does not hide the others. -1: stop. */
 static int look_at(struct verify *self, uint32_t id, struct err *err)
 {
     const struct zip_entry *entry = &self->zip->entries[id];
@@ -98,7 +74,7 @@ static int look_at(struct verify *self, uint32_t id, struct err *err)
     uint64_t at;
 
     if (entry->bad)
-        return 0; /* told when the directory was read */
+        return 0; /* a finding since the directory was read */
     if (zip_data_at(self->zip, id, &at, &why) == 0 &&
         (!self->window || sum_entry(self, entry, at, &why) == 0))
         return 0;
@@ -129,7 +105,7 @@ static int copy_findings(const struct model *model, struct arena *arena,
     return 0;
 }
 
-/* The directory of a file, or NULL: it has none, or `err` says what is wrong. */
+/* The directory of a zip file. NULL: not a zip, or `err` is set. */
 static struct zip *open_directory(struct blob *blob, struct build *build,
                                   struct err *err)
 {

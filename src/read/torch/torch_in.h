@@ -1,0 +1,28 @@
+/* torch_in.h - the door of read/torch: the files that torch.save() and torch.jit.save()
+ * write, and bare pickles.
+ *
+ * One reader for each container:
+ *   torch_zip.c      since 1.6: data.pkl and one zip entry for each storage
+ *   torchscript.c    torch.jit.save(): the same with code/, which torchscript_code.c
+ *                    reads
+ *   torch_legacy.c   before 1.6: five pickles, then the storages
+ *   torch_tar.c      0.1: a tar archive
+ *   bare_pickle.c    pickle.dump(): no storages of its own
+ *   torch_records.c  storages in a zip, for the first two
+ *
+ * All of them run a pickle (read/pickle) and hand its nodes to torch_fold(), which
+ * makes tensors, modules and groups of them:
+ *   torch_fold_in.h  torch_fold(), and struct torch_dialect: where storages are
+ *   torch_fold_state_in.h  the parts of the fold, file by file */
+#ifndef READ_TORCH_TORCH_IN_H
+#define READ_TORCH_TORCH_IN_H
+
+#include "read/file/input_in.h"
+
+extern const struct reader torch_zip_reader;
+extern const struct reader torchscript_reader;
+extern const struct reader torch_legacy_reader;
+extern const struct reader torch_tar_reader;
+extern const struct reader bare_pickle_reader;
+
+#endif
