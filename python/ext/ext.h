@@ -38,11 +38,15 @@
 
 /* Forget a Python exception that is set, if any; true if there was one. */
 int ext_swallow(void);
-/* What the module holds: its types. Of a module, or of a type made for it. */
+
+/* The types of the module, from the module or one of its types. */
 struct ext_state {
-    PyObject *recorder_type, *run_type, *model_type;
+    PyObject *run_type, *model_type;
 };
 struct ext_state *ext_state(PyObject *module_or_type);
+/* A Run for Python. Takes the run, also when it fails. */
+struct run;
+PyObject *ext_run(PyObject *module_or_type, struct run *run);
 
 /* Raise torchoscope.Error (or a fitting built-in) from an err. Returns NULL. */
 struct err;

@@ -79,6 +79,11 @@ struct ext_state *ext_state(PyObject *module_or_type)
     return PyModule_GetState(module_or_type);
 }
 
+PyObject *ext_run(PyObject *module_or_type, struct run *run)
+{
+    return answers_run(ext_state(module_or_type)->run_type, run);
+}
+
 static PyObject *add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
@@ -102,16 +107,17 @@ static int add_error(PyObject *module)
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
-    PyObject *budget_type, *hub_type;
+    PyObject *recorder_type, *budget_type, *hub_type;
 
     state->run_type = add_type(module, &run_spec);
-    state->recorder_type = add_type(module, &recorder_spec);
+    recorder_type = add_type(module, &recorder_spec);
     state->model_type = add_type(module, &model_spec);
     budget_type = add_type(module, &budget_spec);
     hub_type = add_type(module, &hub_spec);
-    Py_XDECREF(budget_type); /* nobody but Python asks for these */
+    Py_XDECREF(recorder_type); /* the module holds these */
+    Py_XDECREF(budget_type);
     Py_XDECREF(hub_type);
-    if (!state->run_type || !state->recorder_type || !state->model_type ||
+    if (!state->run_type || !state->model_type || !recorder_type ||
         !budget_type || !hub_type ||
         PyModule_AddFunctions(module, peek_functions) < 0 ||
         PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)
@@ -123,7 +129,6 @@ static int visit_module(PyObject *module, visitproc visit, void *arg)
 {
     struct ext_state *state = ext_state(module);
 
-    Py_VISIT(state->recorder_type);
     Py_VISIT(state->run_type);
     Py_VISIT(state->model_type);
     return 0;
@@ -133,7 +138,6 @@ static int clear_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
 
-    Py_CLEAR(state->recorder_type);
     Py_CLEAR(state->run_type);
     Py_CLEAR(state->model_type);
     return 0;

@@ -121,16 +121,17 @@ const char *buf_cstr(const struct buf *buf)
     return buf->at ? buf->at : "";
 }
 
-bool buf_grow_array(void **at, uint32_t n, uint32_t *room, size_t size)
+bool buf_grow_array(void *at, uint32_t n, uint32_t *room, size_t size)
 {
+    void **array = at;
     uint32_t more = *room ? *room * 2 : 16;
     void *grown;
 
     if (n < *room)
         return true;
-    if (more < *room || !(grown = realloc(*at, more * size)))
+    if (more < *room || !(grown = realloc(*array, more * size)))
         return false;
-    *at = grown;
+    *array = grown;
     *room = more;
     return true;
 }

@@ -37,16 +37,9 @@ struct listing {
 static uint32_t add_handle(struct live_source *source, PyObject *object, PyObject *name,
                            uint32_t first)
 {
-    if (source->n_handles == source->handles_room) {
-        uint32_t room = source->handles_room ? source->handles_room * 2 : 64;
-        struct live_handle *more =
-            realloc(source->handles, (size_t)room * sizeof *more);
-
-        if (!more)
-            return NO_ATTRIBUTE;
-        source->handles = more;
-        source->handles_room = room;
-    }
+    if (!buf_grow_array(&source->handles, source->n_handles, &source->handles_room,
+                        sizeof *source->handles))
+        return NO_ATTRIBUTE;
     source->handles[source->n_handles] =
         (struct live_handle){Py_NewRef(object), Py_XNewRef(name), first};
     return source->n_handles++;

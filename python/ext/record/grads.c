@@ -195,74 +195,101 @@ static void go_out(struct grads *grads)
 
 /* --- before forward */
 
-static int add_argument(void *user, PyObject *tensor, const char *path, size_t len)
+struct grads_visit *grads_enter(struct grads *grads, uint32_t number)
 {
-    struct meeting *meeting = user;
-    struct thread *thread = meeting->thread;
-    struct argument argument = {.tensor = tensor};
+    struct thread *thread = thread_of(grads, number);
 
-    argument.edge = edge_of(tensor);
+    if (!thread)
+        return NULL;
+    go_in(grads);
+    thread->visit = (struct grads_visit){
+        .grads = grads, .thread = thread, .number = number, .outline.first = thread->n};
+    return &thread->visit;
+}
+
+void grads_argument(struct grads_visit *visit, PyObject *tensor, uint32_t path)
+{
+    struct thread *thread = visit->thread;
+    struct argument argument = {
+        .tensor = tensor, .path = path, .edge = edge_of(tensor)};
+
     if (!argument.edge.node)
-        return 0;
-    for (uint32_t i = meeting->outline.first; i < thread->n; i++)
+        return;
+    for (uint32_t i = visit->outline.first; i < thread->n; i++)
         if (edge_same(&thread->arguments[i].edge, &argument.edge)) {
             thread->arguments[i].flags |= RUN_IO_SUMMED;
             edge_drop(&argument.edge);
-            return 0;
+            return;
         }
-    for (uint32_t i = 0; meeting->late && i < thread->n_results; i++)
+    for (uint32_t i = 0; visit->late && i < thread->n_results; i++)
         argument.dead |= edge_same(&thread->results[i].edge, &argument.edge);
-    if (!meeting->late)
+    if (!visit->late)
         argument.base = edge_of_base(tensor);
-    if (!meeting->grads->recorder || argument.dead ||
-        !recorder_grow(&thread->arguments, thread->n, &thread->room,
-                       sizeof *thread->arguments)) {
+    if (!visit->grads->recorder || argument.dead ||
+        !buf_grow_array(&thread->arguments, thread->n, &thread->room,
+                        sizeof *thread->arguments)) {
         edge_drop(&argument.edge);
         edge_drop(&argument.base);
-        return meeting->grads->recorder ? 0 : -1;
+        return;
     }
-    argument.path = trace_string(meeting->grads->recorder->trace, path, len);
     thread->arguments[thread->n++] = argument;
-    return 0;
 }
 
-void grads_before(struct grads *grads, uint32_t number, uint32_t call, PyObject *args,
-                  PyObject *kwargs, PyObject *names, bool flows)
+/* The passage of the call that begins; NULL without memory, or if the recording ended
+ * meanwhile. */
+static struct passage *new_passage(struct grads_visit *visit, uint32_t call)
 {
-    struct thread *thread = thread_of(grads, number);
-    struct meeting meeting = {.grads = grads, .thread = thread};
-    struct grads_outline *outline;
+    struct thread *thread = visit->thread;
+    const struct recorder *recorder = visit->grads->recorder;
+    uint32_t object = recorder ? trace_object(recorder->trace, call) : NO_OBJECT;
     struct passage *passage;
 
-    if (!thread || !recorder_grow(&thread->calls, thread->n_calls, &thread->calls_room,
-                                  sizeof *thread->calls))
-        return;
-    passage = passage_new(
-        number, thread->n_calls ? thread->calls[thread->n_calls - 1].passage : NULL);
+    if (object == NO_OBJECT ||
+        !buf_grow_array(&thread->calls, thread->n_calls, &thread->calls_room,
+                        sizeof *thread->calls))
+        return NULL;
+    passage = passage_new(visit->number,
+                          thread->n_calls ? thread->calls[thread->n_calls - 1].passage
+                                          : NULL);
     if (!passage)
-        return;
-    go_in(grads);
+        return NULL;
     passage->call = call;
-    passage->serial = trace_serial(grads->recorder->trace, call);
-    passage->object = trace_object(grads->recorder->trace, call);
-    meeting.outline.first = thread->n;
-    if (flows)
-        walk_arguments(args, kwargs, names, add_argument, &meeting, NULL);
-    outline = &thread->calls[thread->n_calls++];
-    passage->begin = number_next();
-    *outline = (struct grads_outline){.first = meeting.outline.first,
-                                      .number = passage->begin,
-                                      .passage = passage,
-                                      .others = grads->ended - thread->ended,
-                                      .keywords = kwargs != NULL};
-    go_out(grads);
+    passage->serial = trace_serial(recorder->trace, call);
+    passage->object = object;
+    return passage;
 }
 
-void grads_drop(struct grads *grads, uint32_t number)
+void grads_called(struct grads_visit *visit, uint32_t call, bool keywords)
+{
+    struct thread *thread = visit->thread;
+    struct passage *passage = new_passage(visit, call);
+
+    if (!passage) {
+        cut_arguments(thread, visit->outline.first);
+    } else {
+        passage->begin = number_next();
+        thread->calls[thread->n_calls++] =
+            (struct grads_outline){.first = visit->outline.first,
+                                   .number = passage->begin,
+                                   .passage = passage,
+                                   .others = visit->grads->ended - thread->ended,
+                                   .keywords = keywords};
+    }
+    go_out(visit->grads);
+}
+
+/* Is it the newest call under way on the thread? */
+static bool is_newest(const struct thread *thread, uint32_t call)
+{
+    return thread && thread->n_calls &&
+           thread->calls[thread->n_calls - 1].passage->call == call;
+}
+
+void grads_drop(struct grads *grads, uint32_t number, uint32_t call)
 {
     struct thread *thread = thread_of(grads, number);
 
-    if (!thread || thread->n_calls == 0)
+    if (!is_newest(thread, call))
         return;
     go_in(grads);
     cut_arguments(thread, thread->calls[--thread->n_calls].first);
@@ -272,25 +299,36 @@ void grads_drop(struct grads *grads, uint32_t number)
 
 /* --- after it */
 
-static struct argument *argument_of(const struct meeting *meeting, const void *tensor)
+struct grads_visit *grads_return(struct grads *grads, uint32_t number, uint32_t call)
 {
-    for (uint32_t i = meeting->outline.first; i < meeting->thread->n; i++)
-        if (meeting->thread->arguments[i].tensor == tensor)
-            return &meeting->thread->arguments[i];
+    struct thread *thread = thread_of(grads, number);
+
+    if (!is_newest(thread, call))
+        return NULL;
+    go_in(grads);
+    thread->visit = (struct grads_visit){.grads = grads,
+                                         .thread = thread,
+                                         .number = number,
+                                         .outline = thread->calls[--thread->n_calls]};
+    return &thread->visit;
+}
+
+static struct argument *argument_of(const struct grads_visit *visit, const void *tensor)
+{
+    for (uint32_t i = visit->outline.first; i < visit->thread->n; i++)
+        if (visit->thread->arguments[i].tensor == tensor)
+            return &visit->thread->arguments[i];
     return NULL;
 }
 
 /* A view that was written in place: from now on its base stands for it. */
-static int check_view(void *user, PyObject *tensor, const char *path, size_t len)
+void grads_recheck(struct grads_visit *visit, PyObject *tensor)
 {
-    struct argument *argument = argument_of(user, tensor);
-    struct edge base;
-    struct edge dead;
+    struct argument *argument = argument_of(visit, tensor);
+    struct edge base, dead;
 
-    (void)path;
-    (void)len;
     if (!argument || !argument->base.node || argument->window)
-        return 0;
+        return;
     base = edge_of_base(tensor);
     if (base.node && !edge_same(&base, &argument->base)) {
         argument->window = window_of(tensor);
@@ -300,78 +338,73 @@ static int check_view(void *user, PyObject *tensor, const char *path, size_t len
         argument->base = dead;
     }
     edge_drop(&base);
-    return 0;
 }
 
 /* Set how the arguments with an edge are handed on; false: there are none. */
-static bool set_handed(const struct meeting *meeting, const struct edge *edge,
+static bool set_handed(const struct grads_visit *visit, const struct edge *edge,
                        enum handed handed)
 {
     bool found = false;
 
-    for (uint32_t i = meeting->outline.first; i < meeting->thread->n; i++)
-        if (edge_same(&meeting->thread->arguments[i].edge, edge)) {
-            meeting->thread->arguments[i].handed = (uint8_t)handed;
+    for (uint32_t i = visit->outline.first; i < visit->thread->n; i++)
+        if (edge_same(&visit->thread->arguments[i].edge, edge)) {
+            visit->thread->arguments[i].handed = (uint8_t)handed;
             found = true;
         }
     return found;
 }
 
 /* Is a result one that the call did not make? */
-static bool is_handed(const struct meeting *meeting, const struct edge *edge)
+static bool is_handed(const struct grads_visit *visit, const struct edge *edge)
 {
-    return set_handed(meeting, edge, HANDED_UNKNOWN) ||
-           (meeting->outline.number && number_of(edge->node) < meeting->outline.number);
+    return set_handed(visit, edge, HANDED_UNKNOWN) ||
+           (visit->outline.number && number_of(edge->node) < visit->outline.number);
 }
 
-static bool keep_result(struct meeting *meeting, struct result *result,
-                        const char *path, size_t len)
+static void keep_result(struct grads_visit *visit, struct result *result)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
 
     for (uint32_t i = 0; i < thread->n_results; i++)
         if (edge_same(&thread->results[i].edge, &result->edge)) {
             thread->results[i].flags |= RUN_IO_SUMMED;
             drop_result(result);
-            return true;
+            return;
         }
-    if (!meeting->grads->recorder ||
-        !recorder_grow(&thread->results, thread->n_results, &thread->results_room,
-                       sizeof *thread->results)) {
+    if (visit->grads->recorder &&
+        buf_grow_array(&thread->results, thread->n_results, &thread->results_room,
+                       sizeof *thread->results))
+        thread->results[thread->n_results++] = *result;
+    else
         drop_result(result);
-        return false;
-    }
-    result->path = trace_string(meeting->grads->recorder->trace, path, len);
-    thread->results[thread->n_results++] = *result;
-    return true;
 }
 
 /* Has somebody beside the caller a reference to a result? A bare one is held by torch
  * and by us: so often as one that nobody keeps, and none is held less. */
-static bool is_kept(struct grads *grads, PyObject *tensor, const char *path, size_t len)
+static bool is_kept(struct grads *grads, PyObject *tensor, struct str path)
 {
     Py_ssize_t n = Py_REFCNT(tensor);
 
     /* Where C++ holds it as well, that counts as one. */
     n -= torch_call_int(tensor, NAME__use_count, 1) > 1;
-    if (len > 0)
-        return path[0] == '[' && path[len - 1] == ']' && n > 1;
+    if (path.len > 0)
+        return path.at[0] == '[' && path.at[path.len - 1] == ']' && n > 1;
     if (grads->references == 0 || n < grads->references)
         grads->references = n;
     return n > grads->references;
 }
 
 /* Do the numbers of nodes tell which of them are the call's? */
-static bool is_numbered(const struct meeting *meeting)
+static bool is_numbered(const struct grads_visit *visit)
 {
-    return meeting->outline.number && meeting->grads->ended == meeting->thread->ended;
+    return visit->outline.number && visit->grads->ended == visit->thread->ended;
 }
 
 /* If a view is written in place after the call, its edge is dead and its gradient
  * flows through the base. */
-static void see_view(struct meeting *meeting, struct result *result)
+static void see_view(struct grads_visit *visit, struct result *result)
 {
-    const struct thread *thread = meeting->thread;
+    const struct thread *thread = visit->thread;
     struct grads_view *view = &result->view;
 
     view->base = edge_of_base(result->tensor);
@@ -379,12 +412,12 @@ static void see_view(struct meeting *meeting, struct result *result)
         return;
     view->window = window_of(result->tensor);
     view->shared = !view->window || base_is_kept(result->tensor) ||
-                   number_of(view->base.node) < meeting->outline.number;
+                   number_of(view->base.node) < visit->outline.number;
     if (!view->window)
         view->window = window_blank();
     if (!view->window)
         edge_drop(&view->base);
-    if (is_numbered(meeting))
+    if (is_numbered(visit))
         result->own = number_of(result->edge.node);
     else
         view_find_steps(view, result->edge.node);
@@ -394,13 +427,48 @@ static void see_view(struct meeting *meeting, struct result *result)
             thread->results[i].view.shared = view->shared = true;
 }
 
-static int add_result(void *user, PyObject *tensor, const char *path, size_t len)
+/* Has the module hooks of the user's, which may keep what they are shown? They run
+ * after ours. */
+static bool has_hooks(struct grads *grads, uint32_t object)
 {
-    struct meeting *meeting = user;
-    const struct argument *argument = argument_of(meeting, tensor);
-    struct recorder *recorder = meeting->grads->recorder;
-    struct result result = {.edge = edge_of(tensor), .tensor = tensor};
+    PyObject *module = live_module(grads->recorder->live, object);
+    PyObject *hooks = NULL;
+    bool some;
 
+    if (module)
+        hooks = PyObject_GetAttr(module, torch_find()->names[NAME__forward_hooks]);
+    some = hooks && PyDict_Check(hooks) && PyDict_Size(hooks) > 0;
+    ext_swallow();
+    Py_XDECREF(hooks);
+    Py_XDECREF(module);
+    return some;
+}
+
+/* Asked once a result requires a gradient, not for each call: both run Python. */
+static void ask_about_results(struct grads_visit *visit)
+{
+    struct grads *grads = visit->grads;
+    uint32_t object = visit->outline.passage->object;
+
+    if (visit->asked)
+        return;
+    visit->asked = true;
+    visit->skip =
+        grads->objects[object] & HAD_NODES && recorder_in_backward(grads->recorder);
+    visit->hooked = !visit->skip && has_hooks(grads, object);
+}
+
+void grads_result(struct grads_visit *visit, PyObject *tensor, struct str path,
+                  uint32_t path_id)
+{
+    const struct argument *argument = argument_of(visit, tensor);
+    struct result result = {.tensor = tensor, .path = path_id};
+
+    if (visit->grads->recorder)
+        ask_about_results(visit);
+    if (!visit->grads->recorder || visit->skip)
+        return;
+    result.edge = edge_of(tensor);
     if (result.edge.node && argument && argument->window) {
         result.own = number_of(result.edge.node);
         edge_drop(&result.edge);
@@ -411,23 +479,20 @@ static int add_result(void *user, PyObject *tensor, const char *path, size_t len
         }
     }
     if (!result.edge.node)
-        return 0;
-    if (!recorder) {
-        drop_result(&result);
-        return -1;
-    }
+        return;
     if (!result.window)
-        see_view(meeting, &result);
-    if (live_tensor_number(recorder->live, tensor) != NO_OBJECT)
+        see_view(visit, &result);
+    if (visit->grads->recorder &&
+        live_tensor_number(visit->grads->recorder->live, tensor) != NO_OBJECT)
         result.tensor = NULL; /* a parameter: its module always has it */
-    if (is_handed(meeting, &result.edge) || !result.tensor)
+    if (is_handed(visit, &result.edge) || !result.tensor)
         result.handed = HANDED_UNKNOWN;
     else
-        result.kept = meeting->hooked || is_kept(meeting->grads, tensor, path, len);
-    return keep_result(meeting, &result, path, len) ? 0 : -1;
+        result.kept = visit->hooked || is_kept(visit->grads, tensor, path);
+    keep_result(visit, &result);
 }
 
-/* --- marks */
+/* --- the end of a call */
 
 /* Say why gradients of an object are missing, once for each reason. */
 static void tell_once(struct grads *grads, uint32_t object, enum object_flag told,
@@ -463,11 +528,11 @@ void grads_tell_transformed(struct grads *grads, uint32_t object)
 
 /* Who uses a tensor that the call gave back as it was? The code of the call around it
  * tells, and who else holds it. */
-static enum handed ask_handed(const struct meeting *meeting,
+static enum handed ask_handed(const struct grads_visit *visit,
                               const struct result *result)
 {
-    const struct grads *grads = meeting->grads;
-    const struct passage *around = meeting->outline.passage->parent;
+    const struct grads *grads = visit->grads;
+    const struct passage *around = visit->outline.passage->parent;
     PyObject *package = torch_imported("torchoscope.handed"), *answer = NULL;
     PyObject *module =
         around ? live_module(grads->recorder->live, around->object) : NULL;
@@ -489,285 +554,70 @@ static enum handed ask_handed(const struct meeting *meeting,
                                                               : HANDED_UNKNOWN;
 }
 
-static void find_handed(struct meeting *meeting)
+static void find_handed(struct grads_visit *visit)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
 
     for (uint32_t i = 0; i < thread->n_results; i++) {
         struct result *result = &thread->results[i];
 
         if (result->handed == HANDED_NOT || !result->tensor)
             continue;
-        result->handed = (uint8_t)ask_handed(meeting, result);
-        set_handed(meeting, &result->edge, (enum handed)result->handed);
+        result->handed = (uint8_t)ask_handed(visit, result);
+        set_handed(visit, &result->edge, (enum handed)result->handed);
     }
 }
 
-static void put_mark(struct meeting *meeting, PyObject *node, const struct mark *mark)
+/* A keyword that was not shown before forward. */
+static int add_late(void *user, PyObject *tensor, const char *path, size_t len)
 {
-    if (!mark_put(meeting->grads, node, mark) && meeting->grads->recorder)
-        recorder_failed(meeting->grads->recorder);
+    struct grads_visit *visit = user;
+
+    if (!visit->grads->recorder)
+        return -1;
+    grads_argument(visit, tensor,
+                   trace_string(visit->grads->recorder->trace, path, len));
+    return 0;
 }
 
-/* A leaf that the call gave back: see struct thread. */
-static void hold_leaf(struct meeting *meeting, const struct passage *passage,
-                      const struct result *result)
+/* Mark or hook the edges of the arguments and results that were met. */
+static void put_edges(struct grads_visit *visit, PyObject *kwargs)
 {
-    struct thread *thread = meeting->thread;
+    struct grads *grads = visit->grads;
+    uint8_t *about = &grads->objects[visit->outline.passage->object];
+    bool has_nodes = visit->thread->n_results > 0;
 
-    if (result->handed == HANDED_NOT ||
-        (PyObject *)Py_TYPE(result->edge.node) != torch_find()->accumulate)
+    if (has_nodes != (bool)(*about & HAD_NODES) &&
+        !recorder_in_backward(grads->recorder))
+        *about ^= HAD_NODES;
+    visit->late = true;
+    if (has_nodes && kwargs && !visit->outline.keywords)
+        walk_arguments(NULL, kwargs, NULL, add_late, visit, NULL);
+    if (!has_nodes || !grads->recorder)
         return;
-    if (!passage->parent)
-        grads_tell_handed(meeting->grads, passage->object);
-    else if (recorder_grow(&thread->leaves, thread->n_leaves, &thread->leaves_room,
-                           sizeof *thread->leaves))
-        thread->leaves[thread->n_leaves++] = Py_NewRef(result->edge.node);
-}
-
-/* A result that is a view has a second mark, at its base. */
-static void put_base(struct meeting *meeting, const struct result *result,
-                     const struct mark *mark)
-{
-    struct mark base = mark_of_base(mark, &result->view);
-
-    if (result->view.base.node)
-        put_mark(meeting, result->view.base.node, &base);
-}
-
-static void mark_call(struct meeting *meeting, struct passage *passage)
-{
-    struct thread *thread = meeting->thread;
-
-    find_handed(meeting);
-    passage->end = number_next();
-    for (uint32_t i = 0; i < thread->n_results; i++) {
-        const struct result *result = &thread->results[i];
-        struct mark mark = {.passage = passage,
-                            .window = result->window,
-                            .path = result->path,
-                            .nr = result->edge.nr,
-                            .kind = RUN_GRAD_OUT,
-                            .flags = result->flags,
-                            .handed = result->handed,
-                            .kept = result->kept,
-                            .view = result->view.window,
-                            .own = result->own};
-
-        put_mark(meeting, result->edge.node, &mark);
-        put_base(meeting, result, &mark);
-        hold_leaf(meeting, passage, result);
-    }
-    for (uint32_t i = meeting->outline.first; i < thread->n; i++) {
-        const struct argument *argument = &thread->arguments[i];
-        struct mark mark = {.passage = passage,
-                            .window = argument->window,
-                            .path = argument->path,
-                            .nr = argument->edge.nr,
-                            .kind = RUN_GRAD_IN,
-                            .flags = argument->flags,
-                            .handed = argument->handed,
-                            .kept = meeting->hooked};
-
-        if (!argument->dead)
-            put_mark(meeting, argument->edge.node, &mark);
+    if (is_numbered(visit)) {
+        find_handed(visit);
+        grads_mark_call(visit);
+    } else {
+        grads_hook_call(visit);
     }
 }
 
-/* --- hooks put on */
-
-static void put(struct meeting *meeting, PyObject *node, const struct part *part)
+void grads_returned(struct grads_visit *visit, PyObject *kwargs)
 {
-    if (!hook_put(meeting->grads, node, part) && meeting->grads->recorder)
-        recorder_failed(meeting->grads->recorder);
-}
+    struct thread *thread = visit->thread;
+    struct passage *passage = visit->outline.passage;
 
-/* A view may be written in place after the call. If only the view was made from its
- * base, the gradients of both are equal unless it was. */
-static void hook_view(struct meeting *meeting, struct result *result, struct part part,
-                      bool walked)
-{
-    struct grads_view *view = &result->view;
-    bool shared = view->shared || !view->n_steps || !walked;
-
-    for (uint32_t i = meeting->outline.first; i < meeting->thread->n; i++)
-        shared |= edge_same(&meeting->thread->arguments[i].edge, &view->base);
-    part.view = view->window;
-    part.waits = !shared;
-    put(meeting, result->edge.node, &part);
-    part.kind = PART_WRITTEN;
-    part.nr = view->base.nr;
-    put(meeting, view->base.node, &part);
-}
-
-/* What reaches a result that the call did not make, or that it uses itself, is more
- * than its gradient. */
-static void hook_results(struct meeting *meeting, struct passage *passage, bool walked)
-{
-    struct thread *thread = meeting->thread;
-
-    for (uint32_t i = 0; i < thread->n_results; i++) {
-        struct result *result = &thread->results[i];
-        struct part part = {.passage = passage,
-                            .spot = {result->path, RUN_GRAD_OUT, result->flags, 0},
-                            .window = result->window,
-                            .nr = result->edge.nr,
-                            .kind = PART_RESULT};
-
-        if (result->handed != HANDED_NOT || result->used)
-            part.kind = PART_UNKNOWN;
-        if (part.kind == PART_RESULT && result->view.base.node)
-            hook_view(meeting, result, part, walked);
-        else
-            put(meeting, result->edge.node, &part);
-    }
-}
-
-static void hook_ways(struct meeting *meeting, struct passage *passage)
-{
-    struct thread *thread = meeting->thread;
-
-    for (uint32_t i = 0; i < thread->n_ways; i++) {
-        const struct grads_way *way = &thread->ways[i];
-        struct argument *argument = &thread->arguments[way->argument];
-        struct part part = {.passage = passage,
-                            .spot = {argument->path, RUN_GRAD_IN, argument->flags, 0},
-                            .window = argument->window,
-                            .nr = way->nr,
-                            .kind = PART_ARGUMENT,
-                            .after = true};
-
-        if (argument->handed != HANDED_NOT)
-            continue;
-        if (argument->parts > 1 && !argument->sum)
-            argument->sum = sum_new(passage, &part.spot, argument->parts);
-        part.sum = argument->sum;
-        if (argument->parts == 1 || part.sum)
-            put(meeting, way->node, &part);
-    }
-}
-
-static void tell_too_large(struct grads *grads, uint32_t object)
-{
-    grads->objects[object] |= TOO_LARGE;
-    if (grads->recorder)
-        trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object,
-                  "Gradients of its arguments are not recorded: more than %d steps lie "
-                  "between them and its results.",
-                  NODES_MOST);
-}
-
-/* Without numbers: hooks, at once. */
-static void hook_nodes(struct meeting *meeting, struct passage *passage)
-{
-    struct grads *grads = meeting->grads;
-    uint8_t *about = &grads->objects[passage->object];
-    bool walked = !(*about & TOO_LARGE) && find_ways(meeting);
-
-    passage->mixed = meeting->mixed;
-    passage->timed = walked && (meeting->last || meeting->mixed);
-    hook_results(meeting, passage, walked);
-    if (walked)
-        hook_ways(meeting, passage);
-    else
-        trace_backward(grads->recorder->trace, passage->call, passage->serial, 0,
-                       RUN_BACKWARD_GAP);
-    if (walked && meeting->last)
-        put(meeting, meeting->last,
-            &(struct part){.passage = passage, .kind = PART_LAST, .after = true});
-    if (!walked && !(*about & TOO_LARGE))
-        tell_too_large(grads, passage->object);
-}
-
-/* Has the module hooks of the user's, which may keep what they are shown? They run
- * after ours. */
-static bool has_hooks(struct grads *grads, uint32_t object)
-{
-    PyObject *module = live_module(grads->recorder->live, object);
-    PyObject *hooks = NULL;
-    bool some;
-
-    if (module)
-        hooks = PyObject_GetAttr(module, torch_find()->names[NAME__forward_hooks]);
-    some = hooks && PyDict_Check(hooks) && PyDict_Size(hooks) > 0;
-    ext_swallow();
-    Py_XDECREF(hooks);
-    Py_XDECREF(module);
-    return some;
-}
-
-/* Find the edges of a call that ended, and put hooks there. */
-static void see_call(struct meeting *meeting, uint32_t call, PyObject *args,
-                     PyObject *kwargs, PyObject *result)
-{
-    struct grads *grads = meeting->grads;
-    uint32_t object = trace_object(grads->recorder->trace, call);
-    bool recomputed = recorder_in_backward(grads->recorder);
-
-    if (object >= grads->recorder->model->n_objects ||
-        (recomputed && grads->objects[object] & HAD_NODES))
-        return;
-    meeting->hooked = has_hooks(grads, object);
-    walk_arguments(args, kwargs, NULL, check_view, meeting, NULL);
-    walk_result(result, add_result, meeting, NULL);
-    if (!recomputed)
-        grads->objects[object] &= (uint8_t)~HAD_NODES;
-    if (meeting->thread->n_results == 0)
-        return;
-    if (!recomputed)
-        grads->objects[object] |= HAD_NODES;
-    meeting->late = true;
-    if (kwargs && !meeting->outline.keywords)
-        walk_arguments(NULL, kwargs, NULL, add_argument, meeting, NULL);
-    if (!grads->recorder || !grads->recorder->trace)
-        return;
-    if (is_numbered(meeting))
-        mark_call(meeting, meeting->outline.passage);
-    else
-        hook_nodes(meeting, meeting->outline.passage);
-}
-
-static void end_call(struct grads *grads, struct thread *thread,
-                     const struct grads_outline *outline)
-{
+    if (visit->grads->recorder)
+        put_edges(visit, kwargs);
     thread->ended++;
-    grads->ended++;
+    visit->grads->ended++;
     clear_scratch(thread);
-    cut_arguments(thread, outline->first);
-    if (outline->passage->users > 1 && !outline->passage->end)
-        outline->passage->end = number_next();
-    passage_drop(outline->passage);
+    cut_arguments(thread, visit->outline.first);
+    if (passage->users > 1 && !passage->end)
+        passage->end = number_next();
+    passage_drop(passage);
     if (thread->n_calls == 0)
         drop_leaves(thread);
-}
-
-void grads_none(struct grads *grads, uint32_t number, uint32_t call)
-{
-    struct thread *thread = thread_of(grads, number);
-    uint32_t object;
-
-    if (!thread || thread->n_calls == 0)
-        return;
-    go_in(grads);
-    object = trace_object(grads->recorder->trace, call);
-    if (object < grads->recorder->model->n_objects &&
-        grads->objects[object] & HAD_NODES && !recorder_in_backward(grads->recorder))
-        grads->objects[object] &= (uint8_t)~HAD_NODES;
-    end_call(grads, thread, &thread->calls[--thread->n_calls]);
-    go_out(grads);
-}
-
-void grads_after(struct grads *grads, uint32_t number, uint32_t call, PyObject *args,
-                 PyObject *kwargs, PyObject *result)
-{
-    struct thread *thread = thread_of(grads, number);
-    struct meeting meeting = {.grads = grads, .thread = thread, .number = number};
-
-    if (!thread || thread->n_calls == 0)
-        return;
-    go_in(grads);
-    meeting.outline = thread->calls[--thread->n_calls];
-    see_call(&meeting, call, args, kwargs, result);
-    end_call(grads, thread, &meeting.outline);
-    go_out(grads);
+    go_out(visit->grads);
 }

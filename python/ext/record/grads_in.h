@@ -1,5 +1,6 @@
 /* grads_in.h - what the files of gradients share.
  *   grads.c           around a call: its edges, marked or hooked
+ *   grads_put.c       a call ends: its edges get marks, or hooks
  *   grads_mark.c      marks on nodes: these edges are results and arguments of calls
  *   grads_search.c    a backward begins: who sends gradients across the marked edges
  *   grads_walk.c      without numbered nodes: the nodes of a call, when it ends
@@ -242,13 +243,29 @@ struct seen_node {
     uint32_t walk;
 };
 
+/* A hook of the recorder under way, before or after forward. */
+struct grads_visit {
+    struct grads *grads;
+    struct thread *thread;
+    struct grads_outline outline;
+    uint32_t number; /* of the thread */
+    bool asked;      /* after forward: the next two are known */
+    bool hooked;     /* the module has forward hooks of the user's */
+    bool skip;       /* a recomputation whose nodes no gradient passes */
+    bool late;       /* after forward: keywords that were not shown before */
+    bool mixed;      /* other threads made nodes of the call */
+    PyObject *last;  /* the node that the call made first; borrowed from the nodes */
+    uint64_t last_number;
+};
+
 /* Python may run others wherever it is called, so each thread has its own. */
 struct thread {
     struct argument *arguments;
     uint32_t n, room;
     struct grads_outline *calls; /* under way */
     uint32_t n_calls, calls_room;
-    uint64_t ended; /* calls */
+    struct grads_visit visit; /* the recorder has one hook at a time on a thread */
+    uint64_t ended;           /* calls */
     struct result *results;
     uint32_t n_results, results_room;
     struct grads_way *ways;
@@ -293,21 +310,12 @@ struct grads {
     struct passage *open;
 };
 
-/* Arguments of one call, as they are met. */
-struct meeting {
-    struct grads *grads;
-    struct thread *thread;
-    struct grads_outline outline;
-    uint32_t number; /* of the thread */
-    bool hooked;     /* the module has forward hooks of the user's */
-    bool late;       /* after forward: keywords that were not shown before */
-    bool mixed;      /* other threads made nodes of the call */
-    PyObject *last;  /* the node that the call made first; borrowed from the nodes */
-    uint64_t last_number;
-};
+/* A call ended: mark its edges; or, where nodes have no numbers, hook them. */
+void grads_mark_call(struct grads_visit *visit);
+void grads_hook_call(struct grads_visit *visit);
 /* Find where gradients leave through the arguments, and the node that the call made
  * first; false: too many nodes. */
-bool find_ways(struct meeting *meeting);
+bool find_ways(struct grads_visit *visit);
 
 /* The number of a node: those that one thread makes are numbered as they come; 0: not
  * known. */

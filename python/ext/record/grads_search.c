@@ -96,7 +96,8 @@ static bool meet(struct grads_search *search, PyObject *node, uint32_t *ret_inde
         return true;
     }
     if (search->n == SEARCH_MOST ||
-        !recorder_grow(&search->nodes, search->n, &search->room, sizeof *search->nodes))
+        !buf_grow_array(&search->nodes, search->n, &search->room,
+                        sizeof *search->nodes))
         return false;
     met = &search->nodes[search->n];
     *met =
@@ -200,8 +201,8 @@ static enum crossing_kind kind_of(const struct hook *hook, const struct mark *ma
 static bool add_crossing(struct grads_search *search,
                          const struct grads_search_crossing *crossing)
 {
-    if (!recorder_grow(&search->crossings, search->n_crossings, &search->crossings_room,
-                       sizeof *search->crossings))
+    if (!buf_grow_array(&search->crossings, search->n_crossings,
+                        &search->crossings_room, sizeof *search->crossings))
         return false;
     search->crossings[search->n_crossings++] = *crossing;
     return true;

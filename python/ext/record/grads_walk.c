@@ -47,15 +47,15 @@ uint64_t number_next(void)
 
 /* Was it made before the call? Then the walk ends here: what a module kept of earlier
  * calls is none of this one. The numbers of other threads tell nothing. */
-static bool is_older(struct meeting *meeting, PyObject *node)
+static bool is_older(struct grads_visit *visit, PyObject *node)
 {
-    const struct grads_outline *outline = &meeting->outline;
+    const struct grads_outline *outline = &visit->outline;
 
-    if (outline->number == 0 || meeting->mixed)
+    if (outline->number == 0 || visit->mixed)
         return false;
-    if (meeting->grads->ended - meeting->thread->ended != outline->others &&
-        hook_of_other(meeting->grads, node, meeting->number)) {
-        meeting->mixed = true;
+    if (visit->grads->ended - visit->thread->ended != outline->others &&
+        hook_of_other(visit->grads, node, visit->number)) {
+        visit->mixed = true;
         return false;
     }
     return number_of(node) < outline->number;
@@ -64,12 +64,11 @@ static bool is_older(struct meeting *meeting, PyObject *node)
 /* A node that leads on; *ret_inside: it is one of the call's that may count as its
  * last, see note_end(). Only nodes that are held from then on may be marked as met:
  * addresses of others are given out again. */
-static bool push_node(struct meeting *meeting, PyObject *node, bool *ret_inside)
+static bool push_node(struct grads_visit *visit, PyObject *node, bool *ret_inside)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
 
-    if ((PyObject *)Py_TYPE(node) == torch_find()->accumulate ||
-        is_older(meeting, node))
+    if ((PyObject *)Py_TYPE(node) == torch_find()->accumulate || is_older(visit, node))
         return true;
     *ret_inside |= (PyObject *)Py_TYPE(node) != torch_find()->transpose;
     if (thread->n_nodes == NODES_MOST)
@@ -82,29 +81,29 @@ static bool push_node(struct meeting *meeting, PyObject *node, bool *ret_inside)
 /* From this node no edge leads to another of the call. The one of these that was made
  * first is the last to run in a backward. A parameter that is transposed (every Linear
  * does that) takes no time, and is not worth a hook. */
-static void note_end(struct meeting *meeting, PyObject *node, bool arguments)
+static void note_end(struct grads_visit *visit, PyObject *node, bool arguments)
 {
     uint64_t number;
 
-    if (meeting->outline.number == 0 || meeting->mixed ||
+    if (visit->outline.number == 0 || visit->mixed ||
         (!arguments && (PyObject *)Py_TYPE(node) == torch_find()->transpose))
         return;
     number = number_of(node);
-    if (meeting->last && number >= meeting->last_number)
+    if (visit->last && number >= visit->last_number)
         return;
-    meeting->last = node;
-    meeting->last_number = number;
+    visit->last = node;
+    visit->last_number = number;
 }
 
-static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
+static bool add_way(struct grads_visit *visit, PyObject *node, uint32_t nr,
                     struct argument *argument)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
 
     if (argument->dead)
         return true;
-    if (!recorder_grow(&thread->ways, thread->n_ways, &thread->ways_room,
-                       sizeof *thread->ways))
+    if (!buf_grow_array(&thread->ways, thread->n_ways, &thread->ways_room,
+                        sizeof *thread->ways))
         return false;
     argument->parts++;
     thread->ways[thread->n_ways++] =
@@ -116,17 +115,17 @@ static bool add_way(struct meeting *meeting, PyObject *node, uint32_t nr,
 
 /* Gradients that leave along an edge are those of all arguments with it: more than one
  * only where views of one base were written. *ret_found if there are any. */
-static bool add_ways(struct meeting *meeting, PyObject *node, uint32_t nr,
+static bool add_ways(struct grads_visit *visit, PyObject *node, uint32_t nr,
                      const struct edge *edge, bool *ret_found)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
     bool ok = true;
 
     *ret_found = false;
-    for (uint32_t i = meeting->outline.first; ok && i < thread->n; i++)
+    for (uint32_t i = visit->outline.first; ok && i < thread->n; i++)
         if (edge_same(&thread->arguments[i].edge, edge)) {
             *ret_found = true;
-            ok = add_way(meeting, node, nr, &thread->arguments[i]);
+            ok = add_way(visit, node, nr, &thread->arguments[i]);
         }
     return ok;
 }
@@ -156,7 +155,7 @@ static void note_use(struct thread *thread, const void *node, const struct edge 
 }
 
 /* One node: its edges end at arguments, or lead on. */
-static bool walk_node(struct meeting *meeting, PyObject *node)
+static bool walk_node(struct grads_visit *visit, PyObject *node)
 {
     PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
     Py_ssize_t n = next && PyTuple_Check(next) ? PyTuple_Size(next) : 0;
@@ -174,21 +173,21 @@ static bool walk_node(struct meeting *meeting, PyObject *node)
             continue;
         nr = PyTuple_GetItem(pair, 1);
         edge.nr = (uint32_t)PyLong_AsUnsignedLong(nr);
-        note_use(meeting->thread, node, &edge);
-        ok = add_ways(meeting, node, (uint32_t)i, &edge, &found) &&
-             (found || push_node(meeting, edge.node, &inside));
+        note_use(visit->thread, node, &edge);
+        ok = add_ways(visit, node, (uint32_t)i, &edge, &found) &&
+             (found || push_node(visit, edge.node, &inside));
         arguments |= found;
     }
     ext_swallow();
     Py_XDECREF(next);
     if (!inside)
-        note_end(meeting, node, arguments);
+        note_end(visit, node, arguments);
     return ok;
 }
 
-static bool walk(struct meeting *meeting)
+static bool walk(struct grads_visit *visit)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
     bool ok = true;
 
     thread->walk++;
@@ -197,34 +196,34 @@ static bool walk(struct meeting *meeting)
         bool inside = false;
 
         if (thread->results[i].handed == HANDED_NOT)
-            ok = push_node(meeting, edge->node, &inside);
+            ok = push_node(visit, edge->node, &inside);
     }
     for (uint32_t i = 0; ok && i < thread->n_nodes; i++)
-        ok = walk_node(meeting, thread->nodes[i]);
+        ok = walk_node(visit, thread->nodes[i]);
     return ok;
 }
 
-static void forget_walk(struct meeting *meeting)
+static void forget_walk(struct grads_visit *visit)
 {
-    struct thread *thread = meeting->thread;
+    struct thread *thread = visit->thread;
 
     while (thread->n_ways > 0)
         Py_DECREF(thread->ways[--thread->n_ways].node);
     while (thread->n_nodes > 0)
         Py_DECREF(thread->nodes[--thread->n_nodes]);
-    for (uint32_t i = meeting->outline.first; i < thread->n; i++)
+    for (uint32_t i = visit->outline.first; i < thread->n; i++)
         thread->arguments[i].parts = 0;
-    meeting->last = NULL;
+    visit->last = NULL;
 }
 
-bool find_ways(struct meeting *meeting)
+bool find_ways(struct grads_visit *visit)
 {
-    bool ok = walk(meeting);
+    bool ok = walk(visit);
 
     /* Where it met nodes of other threads it may have ended too early. */
-    if (meeting->mixed) {
-        forget_walk(meeting);
-        ok = walk(meeting);
+    if (visit->mixed) {
+        forget_walk(visit);
+        ok = walk(visit);
     }
     return ok;
 }

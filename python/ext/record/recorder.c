@@ -10,17 +10,14 @@
 #include "ext/record/grads.h"
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
-#include "ext/types/answers.h"
 
 #include "base/err.h"
 
-#define HOOK_NS                                                                        \
-    1500 /* of torch's hooked path, for each call, unless it is measured               \
-          */
+/* Nanoseconds that torch's hooked path adds to a call, unless it is measured. */
+#define HOOK_NS 1500
 
 struct recorder_object {
-    PyObject_HEAD PyObject *run_type;
-    struct recorder recorder;
+    PyObject_HEAD struct recorder recorder;
 };
 
 static struct recorder *recorder_of(PyObject *self)
@@ -175,16 +172,14 @@ static bool fill(struct recorder *recorder, const struct wishes *wishes)
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    struct ext_state *state = ext_state((PyObject *)type);
     struct recorder_object *self;
     struct wishes wishes;
 
-    if (!state || !parse_wishes(&wishes, args, kwargs))
+    if (!parse_wishes(&wishes, args, kwargs))
         return NULL;
     self = (struct recorder_object *)alloc(type, 0);
     if (!self)
         return NULL;
-    self->run_type = Py_NewRef(state->run_type);
     self->recorder.self = (PyObject *)self;
     if (!fill(&self->recorder, &wishes)) {
         Py_DECREF(self);
@@ -196,7 +191,6 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static int recorder_visit(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((struct recorder_object *)self)->run_type);
     Py_VISIT(recorder_of(self)->forwards);
     Py_VISIT(recorder_of(self)->device);
     return 0;
@@ -205,7 +199,6 @@ static int recorder_visit(PyObject *self, visitproc visit, void *arg)
 static int recorder_clear(PyObject *self)
 {
     recorder_of(self)->armed = false;
-    Py_CLEAR(((struct recorder_object *)self)->run_type);
     Py_CLEAR(recorder_of(self)->forwards);
     Py_CLEAR(recorder_of(self)->device);
     return 0;
@@ -490,7 +483,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     run = trace_finish(trace, wall, recorder->hook_calls / 2 * recorder->hook_ns);
     if (!run)
         return PyErr_NoMemory();
-    return answers_run(((struct recorder_object *)self)->run_type, run);
+    return ext_run((PyObject *)Py_TYPE(self), run);
 }
 
 static PyObject *snapshot(PyObject *self, PyObject *unused)
@@ -505,7 +498,7 @@ static PyObject *snapshot(PyObject *self, PyObject *unused)
     run = recorder->trace ? trace_snapshot(recorder->trace) : NULL;
     if (!run)
         return PyErr_NoMemory();
-    return answers_run(((struct recorder_object *)self)->run_type, run);
+    return ext_run((PyObject *)Py_TYPE(self), run);
 }
 
 static PyObject *arm(PyObject *self, PyObject *unused)

@@ -42,7 +42,7 @@ static void look_at_frame(struct under_way *found, PyObject *frame)
         module = PyMapping_GetItemString(locals, variable);
     ext_swallow();
     if (module &&
-        recorder_grow(&found->modules, found->n, &found->room, sizeof *found->modules))
+        buf_grow_array(&found->modules, found->n, &found->room, sizeof *found->modules))
         found->modules[found->n++] = module;
     Py_XDECREF(module);
     Py_XDECREF(locals);

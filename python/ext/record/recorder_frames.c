@@ -8,22 +8,6 @@ struct frames {
     struct stack *last; /* that was asked for */
 };
 
-bool recorder_grow(void *at, uint32_t n, uint32_t *room, size_t item)
-{
-    void **array = at;
-    uint32_t more = *room ? 2 * *room : 16;
-    void *moved;
-
-    if (n < *room)
-        return true;
-    moved = realloc(*array, more * item);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
-}
-
 struct frames *frames_new(void)
 {
     return calloc(1, sizeof(struct frames));
@@ -46,8 +30,8 @@ static struct stack *new_stack(struct frames *frames, unsigned long ident)
 {
     struct stack *stack;
 
-    if (!recorder_grow(&frames->stacks, frames->n, &frames->room,
-                       sizeof *frames->stacks))
+    if (!buf_grow_array(&frames->stacks, frames->n, &frames->room,
+                        sizeof *frames->stacks))
         return NULL;
     stack = calloc(1, sizeof *stack);
     if (!stack)
@@ -82,7 +66,7 @@ struct stack *frames_at(const struct frames *frames, uint32_t number)
 
 bool stack_push(struct stack *stack, const struct recorder_frame *frame)
 {
-    if (!recorder_grow(&stack->frames, stack->n, &stack->room, sizeof *stack->frames))
+    if (!buf_grow_array(&stack->frames, stack->n, &stack->room, sizeof *stack->frames))
         return false;
     stack->frames[stack->n] = *frame;
     stack->frames[stack->n++].inputs = stack->n_inputs;
@@ -91,8 +75,8 @@ bool stack_push(struct stack *stack, const struct recorder_frame *frame)
 
 bool stack_add(struct stack *stack, const struct recorder_input *input)
 {
-    if (!recorder_grow(&stack->inputs, stack->n_inputs, &stack->inputs_room,
-                       sizeof *stack->inputs))
+    if (!buf_grow_array(&stack->inputs, stack->n_inputs, &stack->inputs_room,
+                        sizeof *stack->inputs))
         return false;
     stack->inputs[stack->n_inputs++] = *input;
     return true;

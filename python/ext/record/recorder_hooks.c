@@ -87,8 +87,8 @@ struct visit {
     uint32_t next;   /* the argument that is expected next, among those seen before */
     uint32_t index;  /* of the frame */
     unsigned wants;  /* enum recorder_wants */
-    bool flows;      /* some tensor that was met requires a gradient */
-    bool inner;      /* likewise of a result inside a function transform */
+    struct grads_visit *grads; /* NULL: gradients are not recorded */
+    bool inner;    /* some result inside a function transform requires a gradient */
     bool same;     /* after forward: these are the arguments that were seen before it */
     bool compiled; /* the module is what torch.compile() made of one of the model */
 };
@@ -99,6 +99,7 @@ static bool visit_begin(struct visit *visit, struct recorder *recorder)
     if (!torch_find())
         return false;
     visit->recorder = recorder;
+    visit->grads = NULL;
     visit->stack = frames_stack(recorder->frames);
     if (!visit->stack || visit->stack->busy)
         return false;
@@ -232,10 +233,14 @@ static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
         input.value = measured.value;
         input.version = measured.version;
         input.print = measured.print;
-        visit->flows |= measured.grad;
+        input.grad = measured.grad;
     }
     input.path = trace_string(recorder->trace, path, len);
-    return stack_add(visit->stack, &input) ? 0 : -1;
+    if (!stack_add(visit->stack, &input))
+        return -1;
+    if (visit->grads && input.grad)
+        grads_argument(visit->grads, tensor, input.path);
+    return recorder->trace ? 0 : -1;
 }
 
 /* Not everything could be looked at. */
@@ -268,7 +273,6 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         visit->stack->n ? &visit->stack->frames[visit->stack->n - 1] : NULL;
     const void *caller = NULL;
     uint32_t line = 0, call;
-    PyObject *names;
     int cut = 0;
 
     if (recorder->lines && recorder->trace)
@@ -300,14 +304,14 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     if (call == RUN_NONE)
         return;
     visit->wants = wants_of(visit);
-    visit->flows = false;
-    names = recorder_names(recorder, module, object);
-    walk_arguments(args, kwargs, names, add_input, visit, &cut);
+    if (recorder->grads)
+        visit->grads = grads_enter(recorder->grads, visit->stack->number);
+    walk_arguments(args, kwargs, recorder_names(recorder, module, object), add_input,
+                   visit, &cut);
     if (cut)
         say_cut(recorder, object, "arguments");
-    if (recorder->trace && recorder->grads)
-        grads_before(recorder->grads, visit->stack->number, call, args, kwargs, names,
-                     visit->flows);
+    if (visit->grads)
+        grads_called(visit->grads, call, kwargs != NULL);
     recorder_mark(recorder, NAME_start, call);
 }
 
@@ -348,7 +352,7 @@ static void drop_from(struct recorder *recorder, struct stack *stack, uint32_t i
     for (uint32_t i = stack->n; i > index; i--) {
         enter_inputs(recorder, stack, i - 1);
         if (recorder->grads && stack->frames[i - 1].call != RUN_NONE)
-            grads_drop(recorder->grads, stack->number);
+            grads_drop(recorder->grads, stack->number, stack->frames[i - 1].call);
     }
     stack_cut(stack, index);
 }
@@ -443,24 +447,35 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
 
 /* --- after */
 
-/* By its version, and where that says nothing (.data, NumPy, inference mode), by what
- * it holds. */
+/* Compares the version and, since .data, NumPy and inference mode leave that alone, the
+ * fingerprint. */
 static bool is_overwritten(const struct recorder_input *input, PyObject *tensor)
 {
     struct live_tensor look;
     uint64_t print;
 
-    if (input->version >= 0 && tensor_version(tensor) != input->version)
-        return true;
-    if (input->print == 0 || !tensor_look(tensor, &look))
+    if (input->print == 0)
+        return input->version >= 0 && tensor_version(tensor) != input->version;
+    if (!tensor_look(tensor, &look))
         return false;
+    if (input->version >= 0 && look.version != input->version)
+        return true;
     print = tensor_print(&look);
     return print && print != input->print;
 }
 
-/* An argument again, after forward: was it overwritten? What is met for the first time
- * (a keyword of an old torch, or what another hook put in) is measured now; but what
- * forward itself put into a list or cache that it was given is no argument. */
+/* An argument after forward: was it overwritten? */
+static void recheck(struct visit *visit, uint32_t index, PyObject *tensor)
+{
+    if (is_overwritten(&visit->stack->inputs[index], tensor))
+        visit->stack->inputs[index].flags |= RUN_IO_REPLACED;
+    if (visit->grads)
+        grads_recheck(visit->grads, tensor);
+}
+
+/* A tensor that is met for the first time after forward (a keyword of an old torch, or
+ * what another hook put in) is measured now. But what forward itself put into a list or
+ * cache that it was given is not an argument. */
 static int check_input(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct visit *visit = user;
@@ -475,9 +490,49 @@ static int check_input(void *user, PyObject *tensor, const char *path, size_t le
             return visit->same ? 0 : add_input(visit, tensor, path, len);
     }
     visit->next = i + 1;
-    if (is_overwritten(&stack->inputs[i], tensor))
-        stack->inputs[i].flags |= RUN_IO_REPLACED;
+    recheck(visit, i, tensor);
     return 0;
+}
+
+/* Are all arguments that were seen before forward themselves items of `args` or
+ * `kwargs`? Then both still hold them, and there is nothing else to look for. */
+static bool are_held(const struct visit *visit, PyObject *args, PyObject *kwargs)
+{
+    const struct recorder_input *inputs = visit->stack->inputs;
+    uint32_t next = visit->frame.inputs, n = visit->stack->n_inputs;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    if (args != visit->frame.args)
+        return false;
+    if (kwargs && kwargs != visit->frame.kwargs && PyDict_Size(kwargs) != 0)
+        return false;
+    for (Py_ssize_t i = 0; next < n && i < PyTuple_Size(args); i++)
+        next += inputs[next].tensor == PyTuple_GetItem(args, i);
+    while (next < n && kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        next += inputs[next].tensor == value;
+    return next == n;
+}
+
+/* The arguments after forward. Only a container can hold others than before: without
+ * one they are not walked a second time. */
+static void check_inputs(struct visit *visit, PyObject *module, PyObject *args,
+                         PyObject *kwargs)
+{
+    struct stack *stack = visit->stack;
+
+    if (are_held(visit, args, kwargs)) {
+        for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++)
+            recheck(visit, i, (PyObject *)stack->inputs[i].tensor);
+        return;
+    }
+    visit->next = visit->frame.inputs;
+    visit->same = visit->frame.args == args;
+    walk_arguments(args, NULL,
+                   recorder_names(visit->recorder, module, visit->frame.object),
+                   check_input, visit, NULL);
+    visit->same = kwargs && visit->frame.kwargs == kwargs;
+    walk_arguments(NULL, kwargs, NULL, check_input, visit, NULL);
 }
 
 static int add_output(void *user, PyObject *tensor, const char *path, size_t len)
@@ -486,23 +541,19 @@ static int add_output(void *user, PyObject *tensor, const char *path, size_t len
     struct recorder *recorder = visit->recorder;
     struct recorder_measured measured =
         recorder_measure(recorder, tensor, visit->wants);
-    struct stack *stack = visit->stack;
-    uint8_t flags = 0;
+    uint8_t flags = same_input(visit, tensor) ? RUN_IO_SAME : 0;
+    uint32_t id;
 
     if (!recorder->trace)
         return -1;
-    visit->flows |= measured.grad;
     visit->inner |= measured.inner_grad;
-    for (uint32_t i = visit->frame.inputs; i < stack->n_inputs; i++)
-        if (stack->inputs[i].tensor == tensor)
-            flags = RUN_IO_SAME;
-    trace_io(recorder->trace, visit->frame.call, RUN_OUT,
-             trace_string(recorder->trace, path, len), measured.value, flags);
-    return 0;
+    id = trace_string(recorder->trace, path, len);
+    trace_io(recorder->trace, visit->frame.call, RUN_OUT, id, measured.value, flags);
+    if (visit->grads && measured.grad)
+        grads_result(visit->grads, tensor, str_span(path, len), id);
+    return recorder->trace ? 0 : -1;
 }
 
-/* Arguments are entered when the call ends: only now is known which were overwritten.
- */
 static void see_results(struct visit *visit, PyObject *module, PyObject *args,
                         PyObject *kwargs, PyObject *result)
 {
@@ -510,26 +561,19 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
     int cut = 0;
 
     visit->wants = wants_of(visit);
-    visit->next = visit->frame.inputs;
-    visit->flows = visit->inner = false;
-    visit->same = visit->frame.args == args;
-    walk_arguments(args, NULL, recorder_names(recorder, module, visit->frame.object),
-                   check_input, visit, NULL);
-    visit->same = kwargs && visit->frame.kwargs == kwargs;
-    walk_arguments(NULL, kwargs, NULL, check_input, visit, NULL);
+    visit->inner = false;
+    if (recorder->grads)
+        visit->grads =
+            grads_return(recorder->grads, visit->stack->number, visit->frame.call);
+    check_inputs(visit, module, args, kwargs);
     if (recorder->trace)
         walk_result(result, add_output, visit, &cut);
     if (cut)
         say_cut(recorder, visit->frame.object, "results");
-    if (!recorder->trace || !recorder->grads)
-        return;
-    if (visit->inner)
+    if (visit->inner && recorder->grads)
         grads_tell_transformed(recorder->grads, visit->frame.object);
-    if (visit->flows)
-        grads_after(recorder->grads, visit->stack->number, visit->frame.call, args,
-                    kwargs, result);
-    else
-        grads_none(recorder->grads, visit->stack->number, visit->frame.call);
+    if (visit->grads)
+        grads_returned(visit->grads, kwargs);
 }
 
 /* Begin the end of a module's newest call on this thread; false: there is none. */
@@ -663,7 +707,7 @@ PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
         if (text)
             trace_error(recorder->trace, visit.frame.call, text);
         if (recorder->grads)
-            grads_drop(recorder->grads, visit.stack->number);
+            grads_drop(recorder->grads, visit.stack->number, visit.frame.call);
     }
     end_call(&visit, early ? RUN_ABORTED : RUN_RAISED);
     Py_RETURN_NONE;

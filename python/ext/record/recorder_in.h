@@ -13,6 +13,8 @@
 #include "ext/record/recorder.h"
 #include "ext/torch/torch.h"
 
+#include "base/buf.h"
+
 /* An argument of a call under way, as it was before forward. */
 struct recorder_input {
     const void *tensor; /* only compared: it is not held */
@@ -20,6 +22,7 @@ struct recorder_input {
     int64_t version;
     uint64_t print; /* its fingerprint */
     uint8_t flags;  /* enum run_io_flag */
+    bool grad;      /* it requires a gradient */
 };
 
 /* A call under way. Its arguments are entered into the trace when it ends: only then is
@@ -49,9 +52,6 @@ struct stack {
     struct recorder_input *inputs;
     uint32_t n_inputs, inputs_room;
 };
-
-/* Room for one more item in the array at *at; false without memory. */
-bool recorder_grow(void *at, uint32_t n, uint32_t *room, size_t item);
 
 struct frames *frames_new(void);
 void frames_free(struct frames *frames);

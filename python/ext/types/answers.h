@@ -19,7 +19,7 @@
  * hooks_ns). */
 extern PyType_Spec run_spec;
 
-/* A Run; takes the run, also when it fails. */
+/* A Run; takes the run, also when it fails. Others call ext_run(). */
 PyObject *answers_run(PyObject *run_type, struct run *run);
 const struct run *answers_of(PyObject *run); /* borrowed from a Run */
 /* What sessions of a Run shall ask, borrowed from it; NULL: the source of its model. */

@@ -49,7 +49,7 @@ PyObject *answers_open(PyObject *module, PyObject *path)
 {
     struct run *run = long_work_open(path, read_run, free_run);
 
-    return run ? answers_run(ext_state(module)->run_type, run) : NULL;
+    return run ? ext_run(module, run) : NULL;
 }
 
 /* A view of the run's session, made for it. */
