@@ -116,7 +116,7 @@ static void write_rows(struct csv_table *table, struct export_choice choice,
         bool tensor = table->model->kind[place] == PLACE_TENSOR;
         bool module = table->model->kind[place] == PLACE_MODULE && rows->module;
 
-        if (!(tensor || module) || !is_kept(choice, place))
+        if (!(tensor || module) || !export_keeps(choice, place))
             continue;
         table->first = true;
         if (tensor)
@@ -153,13 +153,13 @@ static void tree_row(struct csv_table *table, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(table->model, place);
 
-    add_field(table, str_of(role_name(tensor->role)));
+    add_field(table, str_of(export_role_name(tensor->role)));
     if (tensor->flags & TENSOR_GRAD_KNOWN)
         add_field(table, tensor->flags & TENSOR_GRAD ? STR("true") : STR("false"));
     else
         add_nothing(table, 1);
     add_text(table, tensor_device(table->model, tensor));
-    add_field(table, str_of(layout_name(tensor->layout)));
+    add_field(table, str_of(export_layout_name(tensor->layout)));
     if (tensor->layout == LAYOUT_STRIDED) {
         add_list(table, tensor_strides(table->model, tensor), tensor->rank);
         add_u64(table, tensor->offset);

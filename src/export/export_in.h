@@ -30,76 +30,76 @@ void document_end(struct document *doc);
 const char *document_unsaid(const struct document *doc);
 
 /* "verdict"; null and why where there is none. */
-void write_verdict(struct json *json, const struct session *session);
+void export_verdict(struct json *json, const struct session *session);
 /* "findings": the list. A verdict other than safe is one of them. */
-void write_findings(struct document *doc, const struct finding *findings, uint32_t n,
-                    enum verdict verdict);
+void document_findings(struct document *doc, const struct finding *findings, uint32_t n,
+                       enum verdict verdict);
 /* The members of a global of the pickle log: name, trust, about, uses. */
-void write_global(struct document *doc, uint32_t index);
+void document_global(struct document *doc, uint32_t index);
 
 /* "KEY": the full name of a place. */
-void write_path(struct document *doc, const char *key, uint32_t place);
+void document_path(struct document *doc, const char *key, uint32_t place);
 /* "name", "place", "parent". */
-void write_where(struct document *doc, uint32_t place);
+void document_where(struct document *doc, uint32_t place);
 
 /* The members of a place's object, of the kind that it is. The caller begins and ends
  * the object, and may add members. */
-void write_module(struct document *doc, uint32_t place); /* also of a group */
-void write_tensor(struct document *doc, uint32_t place);
-void write_plain(struct document *doc, uint32_t place);
+void document_module(struct document *doc, uint32_t place); /* also of a group */
+void document_tensor(struct document *doc, uint32_t place);
+void document_plain(struct document *doc, uint32_t place);
 
 /* "KEY": a plain value of the model, or of others. A dict of strings becomes an object.
  */
-void write_value(struct document *doc, const char *key, uint32_t value);
-void write_value_of(struct document *doc, const char *key, const struct values *values,
-                    uint32_t value);
+void document_value(struct document *doc, const char *key, uint32_t value);
+void document_value_of(struct document *doc, const char *key,
+                       const struct values *values, uint32_t value);
 
 /* The statistics of a tensor, or why there are none; nothing if they were not asked. */
-void write_stats(struct document *doc, uint32_t tensor);
+void document_stats(struct document *doc, uint32_t tensor);
 
 /* The same of any statistics; without `shape` nothing that needs to know the tensor. */
-void write_numbers_of(struct json *json, const struct stats *stats, enum dtype dtype,
-                      const int64_t *shape, int rank);
+void export_stats_members(struct json *json, const struct stats *stats,
+                          enum dtype dtype, const int64_t *shape, int rank);
 
 /* "details": the facts that `make` gives about a place; null and why if it fails. */
-void write_details(struct document *doc,
-                   int (*make)(struct facts *to, const struct show *show,
-                               uint32_t place, struct err *err),
-                   uint32_t place);
+void document_details(struct document *doc,
+                      int (*make)(struct facts *to, const struct show *show,
+                                  uint32_t place, struct err *err),
+                      uint32_t place);
 
 /* "KEY": true; nothing if it is not so. */
-void write_flag(struct json *json, const char *key, bool flag);
+void export_flag(struct json *json, const char *key, bool flag);
 /* "KEY": [1, 2] */
-void write_list(struct json *json, const char *key, const int64_t *items, int n);
+void export_list(struct json *json, const char *key, const int64_t *items, int n);
 /* An index in C order as a list. Of elements that stand for several values, the element
  * is named. */
-void write_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
-                 const int64_t *shape, int rank);
+void export_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
+                  const int64_t *shape, int rank);
 
 /* ---- recordings: json_run.c ---- */
 
 /* The document is about this run too: what its places did is put together. */
-void document_run(struct document *doc, const struct run *run);
-void write_run(struct document *doc);                        /* "run": {...} */
-void write_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
-void write_activity(struct document *doc, uint32_t place);   /* members of a module */
-void write_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
-void write_slowest(struct document *doc);               /* "slowest", "classes" */
+void document_set_run(struct document *doc, const struct run *run);
+void document_run(struct document *doc);                        /* "run": {...} */
+void document_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
+void document_activity(struct document *doc, uint32_t place); /* members of a module */
+void document_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
+void document_slowest(struct document *doc);               /* "slowest", "classes" */
 
 /* ---- what they are made of, by its number in the run: json_call.c ---- */
 
 enum run_values { VALUES_WHOLE, VALUES_BY_NUMBER };
 
-void write_run_value(struct document *doc, uint32_t value);
-void write_call(struct document *doc, uint32_t call, enum run_values how);
-void write_merged(struct document *doc, uint32_t merged);
-void write_gap(struct document *doc, uint32_t gap);
-void write_param(struct document *doc, uint32_t param, enum run_values how);
+void document_run_value(struct document *doc, uint32_t value);
+void document_call(struct document *doc, uint32_t call, enum run_values how);
+void document_merged(struct document *doc, uint32_t merged);
+void document_gap(struct document *doc, uint32_t gap);
+void document_param(struct document *doc, uint32_t param, enum run_values how);
 
-const char *role_name(uint8_t role);
-const char *layout_name(uint8_t layout);
+const char *export_role_name(uint8_t role);
+const char *export_layout_name(uint8_t layout);
 
-static inline bool is_kept(struct export_choice choice, uint32_t place)
+static inline bool export_keeps(struct export_choice choice, uint32_t place)
 {
     return !choice.keep || choice.keep[place];
 }

@@ -8,7 +8,7 @@ static void write_named(struct document *doc, uint32_t place)
 {
     if (place >= doc->model->n_places)
         return;
-    write_path(doc, "name", place);
+    document_path(doc, "name", place);
     json_u64(doc->json, "place", place);
 }
 
@@ -33,36 +33,36 @@ static void write_value_stats(struct document *doc, const struct run_value *valu
         return;
     }
     json_object(doc->json, "stats");
-    write_numbers_of(doc->json, &run->stats[value->stats], (enum dtype)value->dtype,
-                     run->dims + value->shape, value->rank);
+    export_stats_members(doc->json, &run->stats[value->stats], (enum dtype)value->dtype,
+                         run->dims + value->shape, value->rank);
     json_object_end(doc->json);
 }
 
-void write_run_value(struct document *doc, uint32_t number)
+void document_run_value(struct document *doc, uint32_t number)
 {
     const struct run *run = doc->run;
     const struct run_value *value = &run->values[number];
     struct json *json = doc->json;
 
     json_u64(json, "value", number);
-    write_list(json, "shape", run->dims + value->shape, value->rank);
+    export_list(json, "shape", run->dims + value->shape, value->rank);
     json_text(json, "dtype", dtype_name((enum dtype)value->dtype));
     if (value->device < run->n_devices)
         json_str(json, "device", run_string(run, run->devices[value->device]));
-    json_text(json, "layout", layout_name(value->layout));
+    json_text(json, "layout", export_layout_name(value->layout));
     json_u64(json, "numel", value->numel);
     json_u64(json, "bytes", value->bytes);
     if (value->strides != RUN_NONE)
-        write_list(json, "strides", run->dims + value->strides, value->rank);
+        export_list(json, "strides", run->dims + value->strides, value->rank);
     if (value->storage != RUN_NONE)
         json_u64(json, "storage", value->storage);
     if (value->class_name)
         json_str(json, "class", run_string(run, value->class_name));
     json_bool(json, "requires_grad", value->flags & RUN_REQUIRES_GRAD);
-    write_flag(doc->json, "leaf", value->flags & RUN_LEAF);
-    write_flag(doc->json, "parameter", value->flags & RUN_PARAMETER);
-    write_flag(doc->json, "new_storage", value->flags & RUN_NEW_STORAGE);
-    write_flag(doc->json, "inference", value->flags & RUN_INFERENCE);
+    export_flag(doc->json, "leaf", value->flags & RUN_LEAF);
+    export_flag(doc->json, "parameter", value->flags & RUN_PARAMETER);
+    export_flag(doc->json, "new_storage", value->flags & RUN_NEW_STORAGE);
+    export_flag(doc->json, "inference", value->flags & RUN_INFERENCE);
     write_value_stats(doc, value);
     if (value->kept != RUN_NONE)
         json_u64(json, "kept_bytes", run->kept[value->kept].bytes);
@@ -76,7 +76,7 @@ static void write_or_name(struct document *doc, uint32_t value, enum run_values 
     if (how == VALUES_BY_NUMBER)
         json_u64(doc->json, "value", value);
     else
-        write_run_value(doc, value);
+        document_run_value(doc, value);
 }
 
 /* ---- calls ---- */
@@ -93,9 +93,9 @@ static void write_ios(struct document *doc, const char *key, enum run_io_kind ki
         json_object(doc->json, NULL);
         json_str(doc->json, "path", run_string(doc->run, io->path));
         write_or_name(doc, io->value, how);
-        write_flag(doc->json, "same", io->flags & RUN_IO_SAME);
-        write_flag(doc->json, "replaced", io->flags & RUN_IO_REPLACED);
-        write_flag(doc->json, "summed", io->flags & RUN_IO_SUMMED);
+        export_flag(doc->json, "same", io->flags & RUN_IO_SAME);
+        export_flag(doc->json, "replaced", io->flags & RUN_IO_REPLACED);
+        export_flag(doc->json, "summed", io->flags & RUN_IO_SUMMED);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
@@ -131,7 +131,7 @@ static void write_call_times(struct json *json, const struct run_call *call)
     json_u64(json, "new_bytes", call->new_bytes);
 }
 
-void write_call(struct document *doc, uint32_t number, enum run_values how)
+void document_call(struct document *doc, uint32_t number, enum run_values how)
 {
     const struct run_call *call = &doc->run->calls[number];
     struct json *json = doc->json;
@@ -167,7 +167,7 @@ static void write_merged_io(struct document *doc, const struct run_merged_io *io
     json_str(json, "path", run_string(doc->run, io->path));
     json_array(json, "shapes");
     for (uint32_t i = 0; i < io->n_shapes; i++) {
-        write_list(json, NULL, at + 1, (int)at[0]);
+        export_list(json, NULL, at + 1, (int)at[0]);
         at += 1 + at[0];
     }
     json_array_end(json);
@@ -176,11 +176,11 @@ static void write_merged_io(struct document *doc, const struct run_merged_io *io
         return;
     }
     json_object(json, "stats");
-    write_numbers_of(json, &doc->run->stats[io->stats], DTYPE_FLOAT32, NULL, 0);
+    export_stats_members(json, &doc->run->stats[io->stats], DTYPE_FLOAT32, NULL, 0);
     json_object_end(json);
 }
 
-void write_merged(struct document *doc, uint32_t number)
+void document_merged(struct document *doc, uint32_t number)
 {
     const struct run_merged *merged = &doc->run->merged[number];
     struct json *json = doc->json;
@@ -211,7 +211,7 @@ void write_merged(struct document *doc, uint32_t number)
 
 /* ---- the rest ---- */
 
-void write_gap(struct document *doc, uint32_t number)
+void document_gap(struct document *doc, uint32_t number)
 {
     const struct run_gap *gap = &doc->run->gaps[number];
 
@@ -221,7 +221,7 @@ void write_gap(struct document *doc, uint32_t number)
         write_named(doc, doc->model->objects[gap->object].place);
 }
 
-void write_param(struct document *doc, uint32_t number, enum run_values how)
+void document_param(struct document *doc, uint32_t number, enum run_values how)
 {
     const struct run_param *param = &doc->run->params[number];
 

@@ -48,7 +48,7 @@ static void write_uses(struct document *doc, uint32_t global)
         json_text(doc->json, "opcode", uses[i].opcode);
         json_str(doc->json, "pickle", uses[i].stream);
         json_u64(doc->json, "offset", uses[i].offset);
-        write_value(doc, "args", uses[i].args);
+        document_value(doc, "args", uses[i].args);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
@@ -62,7 +62,7 @@ static void write_globals(struct document *doc, const struct check *check)
         if (verdict_judge(doc->model, &doc->session->verdict, i, NULL) == TRUST_KNOWN)
             continue;
         json_object(doc->json, NULL);
-        write_global(doc, i);
+        document_global(doc, i);
         if (verdict_judge(doc->model, &check->verdict, i, NULL) == TRUST_KNOWN)
             json_bool(doc->json, "allowed", true);
         write_uses(doc, i);
@@ -87,7 +87,7 @@ void export_check_model(struct json *json, const struct session *session,
     json_i64(json, "status", check->status);
     write_items(&doc, check);
     write_globals(&doc, check);
-    write_findings(&doc, check->findings, check->n_findings, check->verdict.verdict);
+    document_findings(&doc, check->findings, check->n_findings, check->verdict.verdict);
     json_object_end(json);
     buf_release(&doc.path);
     arena_release(&doc.arena);

@@ -30,7 +30,7 @@ static void write_side(struct two *two, bool right)
     json_text(json, "path", session->model->path);
     json_text(json, "format", session->model->format ? session->model->format : "");
     json_u64(json, "bytes", session->model->file_bytes);
-    write_verdict(json, session);
+    export_verdict(json, session);
     json_u64(json, "tensors", session->total.tensors);
     if (prefix.len > 0)
         json_str(json, "prefix", prefix);
@@ -112,9 +112,9 @@ static void write_one_side(struct two *two, bool right, uint32_t place)
         return;
     tensor = place_tensor(model_of(two, right), place);
     json_object(two->json, right ? "right" : "left");
-    write_path(&two->side[right], "name", place);
-    write_list(two->json, "shape", tensor_shape(model_of(two, right), tensor),
-               tensor->rank);
+    document_path(&two->side[right], "name", place);
+    export_list(two->json, "shape", tensor_shape(model_of(two, right), tensor),
+                tensor->rank);
     json_text(two->json, "dtype", dtype_name(tensor->dtype));
     json_object_end(two->json);
 }
@@ -134,12 +134,12 @@ static void write_compared(struct two *two, const struct diff_pair *pair)
     json_u64(json, "one_sided", by->one_sided);
     if (by->different > 0) {
         json_real(json, "max_abs", by->max_abs);
-        write_index(json, "max_at", by->max_at, (enum dtype)left->dtype,
-                    tensor_shape(two->diff->left, left), left->rank);
+        export_index(json, "max_at", by->max_at, (enum dtype)left->dtype,
+                     tensor_shape(two->diff->left, left), left->rank);
         json_real(json, "rel", compared_relative(by));
         write_correlation(json, by);
     }
-    write_flag(json, "rounding", by->rounding);
+    export_flag(json, "rounding", by->rounding);
 }
 
 static void write_pair(struct two *two, uint32_t index)
@@ -156,13 +156,14 @@ static void write_pair(struct two *two, uint32_t index)
     json_text(json, "state", diff_state_name((enum diff_state)pair->state));
     write_one_side(two, false, pair->left);
     write_one_side(two, true, pair->right);
-    json_text(json, "role",
-              role_name(place_tensor(model, left ? pair->left : pair->right)->role));
-    write_flag(json, "renamed", pair->flags & DIFF_RENAMED);
-    write_flag(json, "by_content", pair->flags & DIFF_BY_CONTENT);
-    write_flag(json, "transposed", pair->flags & DIFF_TRANSPOSED);
-    write_flag(json, "tied", pair->flags & DIFF_TIED);
-    write_flag(json, "untied", pair->flags & DIFF_UNTIED);
+    json_text(
+        json, "role",
+        export_role_name(place_tensor(model, left ? pair->left : pair->right)->role));
+    export_flag(json, "renamed", pair->flags & DIFF_RENAMED);
+    export_flag(json, "by_content", pair->flags & DIFF_BY_CONTENT);
+    export_flag(json, "transposed", pair->flags & DIFF_TRANSPOSED);
+    export_flag(json, "tied", pair->flags & DIFF_TIED);
+    export_flag(json, "untied", pair->flags & DIFF_UNTIED);
     write_compared(two, pair);
     if (pair->why)
         json_text(json, "why", pair->why);
@@ -187,10 +188,10 @@ static void write_join(struct two *two, const struct diff_join *join)
 
     json_object(json, NULL);
     json_text(json, "kind", join->fused ? "fused" : "split");
-    write_path(&two->side[join->fused], "one", join->one);
+    document_path(&two->side[join->fused], "one", join->one);
     json_array(json, "many");
     for (uint32_t i = 0; i < join->n; i++)
-        write_path(&two->side[!join->fused], NULL, join->many[i]);
+        document_path(&two->side[!join->fused], NULL, join->many[i]);
     json_array_end(json);
     json_u64(json, "dim", join->dim);
     json_object_end(json);
@@ -208,17 +209,17 @@ static void write_other_side(struct two *two, const struct diff_other *other,
         return;
     switch (other->kind) {
     case DIFF_VALUE:
-        write_value(&two->side[right], key, model->object[at]);
+        document_value(&two->side[right], key, model->object[at]);
         break;
     case DIFF_CLASS:
         json_str(two->json, key, place_class(model, at));
         break;
     case DIFF_ARGS:
         object = place_object(model, at);
-        write_value(&two->side[right], key, object ? object->args : VALUE_ID_NONE);
+        document_value(&two->side[right], key, object ? object->args : VALUE_ID_NONE);
         break;
     case DIFF_METADATA:
-        write_value(&two->side[right], key, model->metadata[at].value);
+        document_value(&two->side[right], key, model->metadata[at].value);
         break;
     case DIFF_CODE:
         if (other->code[0].len + other->code[1].len > 0)

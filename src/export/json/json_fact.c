@@ -24,13 +24,13 @@ static void write_number(struct document *doc, const struct fact_part *part)
         json_real(doc->json, "value", part->real);
         break;
     case FIGURE_SHAPE:
-        write_list(doc->json, "value", part->dims, (int)part->n);
+        export_list(doc->json, "value", part->dims, (int)part->n);
         break;
     case FIGURE_DTYPE:
         json_text(doc->json, "value", dtype_name((enum dtype)part->n));
         break;
     case FIGURE_PLACE:
-        write_path(doc, "name", (uint32_t)part->n);
+        document_path(doc, "name", (uint32_t)part->n);
         json_u64(doc->json, "value", part->n);
         break;
     default:
@@ -53,7 +53,7 @@ static void write_part(struct document *doc, const struct facts *facts,
     json_object(doc->json, NULL);
     json_str(doc->json, "text", fact_part_text(facts, part));
     write_role(doc->json, part->role);
-    write_flag(doc->json, "gap", !first && !part->joined);
+    export_flag(doc->json, "gap", !first && !part->joined);
     if (part->name) {
         json_text(doc->json, "key", part->name);
         json_text(doc->json, "kind", kinds[part->kind]);
@@ -79,7 +79,7 @@ static void write_fact(struct document *doc, const struct facts *facts,
     buf_release(&text);
     write_role(doc->json, fact->role);
     if (fact->target != NO_TARGET && fact->target < doc->model->n_places) {
-        write_path(doc, "name", fact->target);
+        document_path(doc, "name", fact->target);
         json_u64(doc->json, "place", fact->target);
     }
     if (fact->share > 0)
@@ -91,10 +91,10 @@ static void write_fact(struct document *doc, const struct facts *facts,
     json_object_end(doc->json);
 }
 
-void write_details(struct document *doc,
-                   int (*make)(struct facts *to, const struct show *show,
-                               uint32_t place, struct err *err),
-                   uint32_t place)
+void document_details(struct document *doc,
+                      int (*make)(struct facts *to, const struct show *show,
+                                  uint32_t place, struct err *err),
+                      uint32_t place)
 {
     struct facts facts = {0};
     struct show show;

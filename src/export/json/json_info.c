@@ -21,7 +21,7 @@ static void write_facts(struct document *doc, const char *key,
     json_object(doc->json, key);
     for (uint32_t i = 0; i < n; i++) {
         json_key(doc->json, model_string(doc->model, facts[i].key));
-        write_value(doc, NULL, facts[i].value);
+        document_value(doc, NULL, facts[i].value);
     }
     json_object_end(doc->json);
 }
@@ -83,7 +83,7 @@ static void write_devices(struct document *doc)
     json_array_end(doc->json);
 }
 
-void write_global(struct document *doc, uint32_t index)
+void document_global(struct document *doc, uint32_t index)
 {
     const struct pickle_global *global = &doc->model->pickle.globals[index];
     const char *about;
@@ -107,7 +107,7 @@ static void write_pickles(struct document *doc)
     json_array(doc->json, "globals");
     for (uint32_t i = 0; i < log->n_globals; i++) {
         json_object(doc->json, NULL);
-        write_global(doc, i);
+        document_global(doc, i);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
@@ -148,8 +148,8 @@ void export_info_json(struct json *json, const struct session *session)
     write_devices(&doc);
     write_pickles(&doc);
     if (doc.run)
-        write_slowest(&doc);
-    write_details(&doc, make_details, 0);
+        document_slowest(&doc);
+    document_details(&doc, make_details, 0);
     document_end(&doc);
 }
 

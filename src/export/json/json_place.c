@@ -1,13 +1,13 @@
 #include "export/export_in.h"
 
-const char *role_name(uint8_t role)
+const char *export_role_name(uint8_t role)
 {
     static const char *const names[] = {"parameter", "buffer", "state", "plain"};
 
     return names[role & 3];
 }
 
-const char *layout_name(uint8_t layout)
+const char *export_layout_name(uint8_t layout)
 {
     static const char *const names[] = {"strided",    "sparse_coo", "sparse_csr",
                                         "sparse_csc", "sparse_bsr", "sparse_bsc",
@@ -16,24 +16,24 @@ const char *layout_name(uint8_t layout)
     return names[layout & 7];
 }
 
-void write_path(struct document *doc, const char *key, uint32_t place)
+void document_path(struct document *doc, const char *key, uint32_t place)
 {
     buf_clear(&doc->path);
     place_path(doc->model, place, &doc->path);
     json_str(doc->json, key, buf_span(&doc->path));
 }
 
-void write_where(struct document *doc, uint32_t place)
+void document_where(struct document *doc, uint32_t place)
 {
     uint32_t parent = doc->model->parent[place];
 
-    write_path(doc, "name", place);
+    document_path(doc, "name", place);
     json_u64(doc->json, "place", place);
     if (parent != NO_PLACE)
         json_u64(doc->json, "parent", parent);
 }
 
-void write_list(struct json *json, const char *key, const int64_t *items, int n)
+void export_list(struct json *json, const char *key, const int64_t *items, int n)
 {
     json_array(json, key);
     for (int i = 0; i < n; i++)
@@ -41,7 +41,7 @@ void write_list(struct json *json, const char *key, const int64_t *items, int n)
     json_array_end(json);
 }
 
-void write_flag(struct json *json, const char *key, bool flag)
+void export_flag(struct json *json, const char *key, bool flag)
 {
     if (flag)
         json_bool(json, key, true);
@@ -101,7 +101,7 @@ static void write_ties(struct document *doc, uint32_t place)
     uint32_t other;
 
     if (first != place && first < doc->model->n_places) {
-        write_path(doc, "tied_to", first);
+        document_path(doc, "tied_to", first);
         return;
     }
     if (!doc->next_same || doc->next_same[place] == NO_PLACE)
@@ -109,7 +109,7 @@ static void write_ties(struct document *doc, uint32_t place)
     json_array(doc->json, "also_at");
     for (other = doc->next_same[place]; other != NO_PLACE;
          other = doc->next_same[other])
-        write_path(doc, NULL, other);
+        document_path(doc, NULL, other);
     json_array_end(doc->json);
 }
 
@@ -119,13 +119,13 @@ static void write_parts(struct document *doc, uint32_t place)
     uint32_t parent = model->parent[place], part = place_first(model, place);
 
     if (parent != NO_PLACE && model->kind[parent] == PLACE_TENSOR)
-        write_path(doc, "part_of", parent);
+        document_path(doc, "part_of", parent);
     if (part == NO_PLACE)
         return;
     json_array(doc->json, "parts");
     for (; part != NO_PLACE; part = place_next(model, part)) {
         if (model->kind[part] == PLACE_TENSOR)
-            write_path(doc, NULL, part);
+            document_path(doc, NULL, part);
     }
     json_array_end(doc->json);
 }
@@ -140,21 +140,21 @@ static void write_readable(struct document *doc, const struct tensor *tensor)
     json_text(doc->json, "readable_why", why ? why : "");
 }
 
-void write_tensor(struct document *doc, uint32_t place)
+void document_tensor(struct document *doc, uint32_t place)
 {
     const struct model *model = doc->model;
     const struct tensor *tensor = place_tensor(model, place);
     struct str device = tensor_device(model, tensor);
 
-    write_where(doc, place);
-    write_list(doc->json, "shape", tensor_shape(model, tensor), tensor->rank);
+    document_where(doc, place);
+    export_list(doc->json, "shape", tensor_shape(model, tensor), tensor->rank);
     json_text(doc->json, "dtype", dtype_name(tensor->dtype));
     write_size(doc, tensor);
-    json_text(doc->json, "role", role_name(tensor->role));
-    write_flag(doc->json, "role_guessed", tensor->flags & TENSOR_ROLE_GUESSED);
-    json_text(doc->json, "layout", layout_name(tensor->layout));
+    json_text(doc->json, "role", export_role_name(tensor->role));
+    export_flag(doc->json, "role_guessed", tensor->flags & TENSOR_ROLE_GUESSED);
+    json_text(doc->json, "layout", export_layout_name(tensor->layout));
     if (tensor->layout == LAYOUT_STRIDED) {
-        write_list(doc->json, "strides", tensor_strides(model, tensor), tensor->rank);
+        export_list(doc->json, "strides", tensor_strides(model, tensor), tensor->rank);
         json_u64(doc->json, "offset", tensor->offset);
     }
     write_storage(doc, tensor);
@@ -168,12 +168,12 @@ void write_tensor(struct document *doc, uint32_t place)
     if (tensor->class_id != NO_CLASS)
         json_str(doc->json, "class",
                  model_string(model, model->classes[tensor->class_id].name));
-    write_flag(doc->json, "conj", tensor->flags & TENSOR_CONJ);
-    write_flag(doc->json, "neg", tensor->flags & TENSOR_NEG);
+    export_flag(doc->json, "conj", tensor->flags & TENSOR_CONJ);
+    export_flag(doc->json, "neg", tensor->flags & TENSOR_NEG);
     if (tensor->extra != VALUE_ID_NONE)
-        write_value(doc, "extra", tensor->extra);
-    write_flag(doc->json, "attribute", model->flags[place] & PLACE_ATTRIBUTE);
-    write_flag(doc->json, "not_saved", model->flags[place] & PLACE_BUFFER_TEMP);
+        document_value(doc, "extra", tensor->extra);
+    export_flag(doc->json, "attribute", model->flags[place] & PLACE_ATTRIBUTE);
+    export_flag(doc->json, "not_saved", model->flags[place] & PLACE_BUFFER_TEMP);
     write_ties(doc, place);
     write_parts(doc, place);
     write_readable(doc, tensor);
@@ -192,9 +192,9 @@ static void write_class(struct document *doc, uint32_t place,
 
         json_str(doc->json, "class", name);
         if (bases != VALUE_ID_NONE)
-            write_value(doc, "bases", bases);
+            document_value(doc, "bases", bases);
         if (object->args != VALUE_ID_NONE)
-            write_value(doc, "args", object->args);
+            document_value(doc, "args", object->args);
         return;
     }
     if (module) {
@@ -206,7 +206,7 @@ static void write_class(struct document *doc, uint32_t place,
     json_object(doc->json, "guess");
     json_str(doc->json, "class", name);
     if (object->args != VALUE_ID_NONE)
-        write_value(doc, "args", object->args);
+        document_value(doc, "args", object->args);
     json_object_end(doc->json);
 }
 
@@ -229,39 +229,39 @@ static void write_object(struct document *doc, uint32_t place,
     if (object->training >= 0 && doc->model->kind[place] == PLACE_MODULE)
         json_bool(doc->json, "training", object->training == 1);
     if (object->hooks != VALUE_ID_NONE)
-        write_value(doc, "hooks", object->hooks);
+        document_value(doc, "hooks", object->hooks);
     if (object->version)
         json_u64(doc->json, "version", object->version);
     if (doc->model->flags[place] & PLACE_AGAIN)
-        write_path(doc, "same_as", object->place);
+        document_path(doc, "same_as", object->place);
     write_source_place(doc, object);
 }
 
-void write_module(struct document *doc, uint32_t place)
+void document_module(struct document *doc, uint32_t place)
 {
     const struct object *object = place_object(doc->model, place);
     const struct place_counts *counts = &doc->session->places;
     unsigned flags = doc->model->flags[place];
 
-    write_where(doc, place);
+    document_where(doc, place);
     write_class(doc, place, object);
     json_u64(doc->json, "params", counts_params(counts, place));
     json_u64(doc->json, "bytes", counts_bytes(counts, place));
     json_u64(doc->json, "tensors", counts_tensors(counts, place));
     if (object)
         write_object(doc, place, object);
-    write_flag(doc->json, "wrapper", flags & PLACE_PREFIX);
-    write_flag(doc->json, "state_dict", flags & PLACE_STATE_DICT);
-    write_flag(doc->json, "optimizer", flags & PLACE_OPTIMIZER);
-    write_flag(doc->json, "attribute", flags & PLACE_ATTRIBUTE);
-    write_flag(doc->json, "empty", flags & PLACE_EMPTY);
-    write_activity(doc, place);
+    export_flag(doc->json, "wrapper", flags & PLACE_PREFIX);
+    export_flag(doc->json, "state_dict", flags & PLACE_STATE_DICT);
+    export_flag(doc->json, "optimizer", flags & PLACE_OPTIMIZER);
+    export_flag(doc->json, "attribute", flags & PLACE_ATTRIBUTE);
+    export_flag(doc->json, "empty", flags & PLACE_EMPTY);
+    document_activity(doc, place);
 }
 
-void write_plain(struct document *doc, uint32_t place)
+void document_plain(struct document *doc, uint32_t place)
 {
-    write_where(doc, place);
-    write_value(doc, "value", doc->model->object[place]);
-    write_flag(doc->json, "attribute", doc->model->flags[place] & PLACE_ATTRIBUTE);
-    write_flag(doc->json, "empty", doc->model->flags[place] & PLACE_EMPTY);
+    document_where(doc, place);
+    document_value(doc, "value", doc->model->object[place]);
+    export_flag(doc->json, "attribute", doc->model->flags[place] & PLACE_ATTRIBUTE);
+    export_flag(doc->json, "empty", doc->model->flags[place] & PLACE_EMPTY);
 }

@@ -7,7 +7,7 @@
 
 #define MOST_SLOW 20
 
-void document_run(struct document *doc, const struct run *run)
+void document_set_run(struct document *doc, const struct run *run)
 {
     doc->run = run;
     if (activity_of(&doc->activities, run, &doc->arena, NULL) < 0)
@@ -17,12 +17,12 @@ void document_run(struct document *doc, const struct run *run)
 
 /* ---- the run as a whole ---- */
 
-void write_run_facts(struct document *doc, const char *key)
+void document_run_facts(struct document *doc, const char *key)
 {
     json_object(doc->json, key);
     for (uint32_t i = 0; i < doc->run->n_facts; i++) {
         json_key(doc->json, run_string(doc->run, doc->run->facts[i].key));
-        write_value_of(doc, NULL, &doc->run->plain, doc->run->facts[i].value);
+        document_value_of(doc, NULL, &doc->run->plain, doc->run->facts[i].value);
     }
     json_object_end(doc->json);
 }
@@ -62,7 +62,7 @@ static void write_alarms(struct document *doc)
 
     if (all->first_producer != NO_PLACE) {
         json_object(doc->json, "producer");
-        write_path(doc, "name", all->first_producer);
+        document_path(doc, "name", all->first_producer);
         json_u64(doc->json, "place", all->first_producer);
         json_object_end(doc->json);
     }
@@ -70,7 +70,7 @@ static void write_alarms(struct document *doc)
         return;
     call = all->at[all->raised].newest;
     json_object(doc->json, "raised");
-    write_path(doc, "name", all->raised);
+    document_path(doc, "name", all->raised);
     json_u64(doc->json, "place", all->raised);
     if (call != RUN_NONE) {
         const struct run_call *last = &doc->run->calls[call];
@@ -89,19 +89,19 @@ static void write_gaps(struct document *doc, uint32_t object)
         if (doc->run->gaps[i].object != object || !run_is_gap(&doc->run->gaps[i]))
             continue;
         json_object(doc->json, NULL);
-        write_gap(doc, i);
+        document_gap(doc, i);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
 }
 
-void write_run(struct document *doc)
+void document_run(struct document *doc)
 {
     const struct activities *all = &doc->activities;
 
     json_object(doc->json, "run");
     json_text(doc->json, "name", doc->run->name);
-    write_run_facts(doc, "facts");
+    document_run_facts(doc, "facts");
     json_u64(doc->json, "passes", all->passes);
     json_u64(doc->json, "calls", count_calls(doc->run));
     json_u64(doc->json, "time_ns", all->total_ns);
@@ -126,7 +126,7 @@ static void write_shape(struct document *doc, const char *key, uint32_t call,
     if (number == RUN_NONE)
         return;
     value = &doc->run->values[number];
-    write_list(doc->json, key, doc->run->dims + value->shape, value->rank);
+    export_list(doc->json, key, doc->run->dims + value->shape, value->rank);
 }
 
 static void write_times(struct document *doc, const struct activity *did)
@@ -141,14 +141,14 @@ static void write_times(struct document *doc, const struct activity *did)
         write_shape(doc, "in_shape", did->newest, RUN_IN);
         write_shape(doc, "out_shape", did->newest, RUN_OUT);
     }
-    write_flag(doc->json, "in_varies", did->flags & ACTIVITY_IN_VARIES);
-    write_flag(doc->json, "out_varies", did->flags & ACTIVITY_OUT_VARIES);
+    export_flag(doc->json, "in_varies", did->flags & ACTIVITY_IN_VARIES);
+    export_flag(doc->json, "out_varies", did->flags & ACTIVITY_OUT_VARIES);
     json_u64(doc->json, "out_bytes", did->out_bytes);
     json_u64(doc->json, "nan", did->nan);
     json_u64(doc->json, "inf", did->inf);
 }
 
-void write_activity(struct document *doc, uint32_t place)
+void document_activity(struct document *doc, uint32_t place)
 {
     const struct activity *did;
 
@@ -164,14 +164,14 @@ void write_activity(struct document *doc, uint32_t place)
         json_text(doc->json, "gap", run_gap_name(gap->kind));
         json_str(doc->json, "gap_text", run_string(doc->run, gap->text));
     }
-    write_flag(doc->json, "container", did->flags & ACTIVITY_CONTAINER);
-    write_flag(doc->json, "raised", did->flags & ACTIVITY_RAISED);
-    write_flag(doc->json, "producer", did->flags & ACTIVITY_PRODUCER);
-    write_flag(doc->json, "trouble_below", did->flags & ACTIVITY_BELOW);
-    write_flag(doc->json, "not_reached", did->flags & ACTIVITY_NOT_REACHED);
+    export_flag(doc->json, "container", did->flags & ACTIVITY_CONTAINER);
+    export_flag(doc->json, "raised", did->flags & ACTIVITY_RAISED);
+    export_flag(doc->json, "producer", did->flags & ACTIVITY_PRODUCER);
+    export_flag(doc->json, "trouble_below", did->flags & ACTIVITY_BELOW);
+    export_flag(doc->json, "not_reached", did->flags & ACTIVITY_NOT_REACHED);
 }
 
-void write_calls(struct document *doc, uint32_t place)
+void document_calls(struct document *doc, uint32_t place)
 {
     uint32_t object = doc->model->object[place], *calls, n = 0;
     struct arena arena;
@@ -183,7 +183,7 @@ void write_calls(struct document *doc, uint32_t place)
     json_array(doc->json, "calls");
     for (uint32_t i = 0; calls && i < n; i++) {
         json_object(doc->json, NULL);
-        write_call(doc, calls[i], VALUES_WHOLE);
+        document_call(doc, calls[i], VALUES_WHOLE);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
@@ -193,7 +193,7 @@ void write_calls(struct document *doc, uint32_t place)
         if (doc->run->merged[i].object != object)
             continue;
         json_object(doc->json, NULL);
-        write_merged(doc, i);
+        document_merged(doc, i);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
@@ -202,7 +202,7 @@ void write_calls(struct document *doc, uint32_t place)
 
 /* ---- where the time went ---- */
 
-void write_slowest(struct document *doc)
+void document_slowest(struct document *doc)
 {
     struct slow_list places = {0}, classes = {0};
 
@@ -212,7 +212,7 @@ void write_slowest(struct document *doc)
         const struct slow *slow = &places.at[i];
 
         json_object(doc->json, NULL);
-        write_path(doc, "name", slow->place);
+        document_path(doc, "name", slow->place);
         json_u64(doc->json, "place", slow->place);
         json_str(doc->json, "class", place_class(doc->model, slow->place));
         json_u64(doc->json, "calls", slow->calls);
@@ -248,12 +248,12 @@ static void write_part(struct json *json, const struct run *run, uint32_t i,
 
 static void write_whole_call(struct document *doc, uint32_t call)
 {
-    write_call(doc, call, VALUES_WHOLE);
+    document_call(doc, call, VALUES_WHOLE);
 }
 
 static void write_whole_param(struct document *doc, uint32_t param)
 {
-    write_param(doc, param, VALUES_WHOLE);
+    document_param(doc, param, VALUES_WHOLE);
 }
 
 void export_call(struct json *json, const struct run *run, uint32_t call)
@@ -263,7 +263,7 @@ void export_call(struct json *json, const struct run *run, uint32_t call)
 
 void export_merged(struct json *json, const struct run *run, uint32_t merged)
 {
-    write_part(json, run, merged, write_merged);
+    write_part(json, run, merged, document_merged);
 }
 
 void export_param(struct json *json, const struct run *run, uint32_t param)
@@ -273,14 +273,14 @@ void export_param(struct json *json, const struct run *run, uint32_t param)
 
 void export_gap(struct json *json, const struct run *run, uint32_t gap)
 {
-    write_part(json, run, gap, write_gap);
+    write_part(json, run, gap, document_gap);
 }
 
 void export_facts(struct json *json, const struct run *run)
 {
     struct document doc = {.json = json, .model = run->model, .run = run};
 
-    write_run_facts(&doc, NULL);
+    document_run_facts(&doc, NULL);
     buf_release(&doc.path);
 }
 
@@ -305,7 +305,7 @@ static void write_all_gaps(struct document *doc)
     for (uint32_t i = 0; i < doc->run->n_gaps; i++)
         if (run_is_gap(&doc->run->gaps[i])) {
             json_object(doc->json, NULL);
-            write_gap(doc, i);
+            document_gap(doc, i);
             json_object_end(doc->json);
         }
     json_array_end(doc->json);
@@ -313,12 +313,12 @@ static void write_all_gaps(struct document *doc)
 
 static void write_numbered_call(struct document *doc, uint32_t call)
 {
-    write_call(doc, call, VALUES_BY_NUMBER);
+    document_call(doc, call, VALUES_BY_NUMBER);
 }
 
 static void write_numbered_param(struct document *doc, uint32_t param)
 {
-    write_param(doc, param, VALUES_BY_NUMBER);
+    document_param(doc, param, VALUES_BY_NUMBER);
 }
 
 void export_run_json(struct json *json, const struct session *session)
@@ -328,8 +328,8 @@ void export_run_json(struct json *json, const struct session *session)
 
     document_begin(&doc, json, session, "run");
     write_all(&doc, "calls", run->n_calls, write_numbered_call);
-    write_all(&doc, "values", run->n_values, write_run_value);
-    write_all(&doc, "merged", run->n_merged, write_merged);
+    write_all(&doc, "values", run->n_values, document_run_value);
+    write_all(&doc, "merged", run->n_merged, document_merged);
     write_all(&doc, "params", run->n_params, write_numbered_param);
     write_all_gaps(&doc);
     document_end(&doc);

@@ -65,7 +65,7 @@ static void write_slice(struct json *json, const struct export_values *values)
 
     json_object(json, "slice");
     json_str(json, "index", values->index);
-    write_list(json, "shape", shape, rank);
+    export_list(json, "shape", shape, rank);
     json_array(json, "values");
     for (uint64_t i = 0; i < values->cells->n; i++)
         write_cell(json, values->cells, i);
@@ -79,8 +79,8 @@ static void show_tensor(struct document *doc, uint32_t place,
 {
     json_text(doc->json, "what", "tensor");
     json_object(doc->json, "tensor");
-    write_tensor(doc, place);
-    write_stats(doc, doc->model->object[place]);
+    document_tensor(doc, place);
+    document_stats(doc, doc->model->object[place]);
     if (numbers)
         write_numbers(doc->json, numbers);
     if (values)
@@ -137,18 +137,18 @@ static void show_module(struct document *doc, uint32_t place)
         source = doc->model->classes[object->class_id].source;
     json_text(doc->json, "what", what);
     json_object(doc->json, what);
-    write_module(doc, place);
+    document_module(doc, place);
     if (source)
         json_str(doc->json, "source", model_string(doc->model, source));
     if (object && object->hidden != VALUE_ID_NONE)
-        write_value(doc, "hidden", object->hidden);
+        document_value(doc, "hidden", object->hidden);
     json_object_end(doc->json);
     write_own(doc, place);
-    write_children(doc, "modules", PLACE_MODULE, place, write_module);
-    write_children(doc, "groups", PLACE_GROUP, place, write_module);
-    write_children(doc, "tensors", PLACE_TENSOR, place, write_tensor);
-    write_children(doc, "values", PLACE_VALUE, place, write_plain);
-    write_calls(doc, place);
+    write_children(doc, "modules", PLACE_MODULE, place, document_module);
+    write_children(doc, "groups", PLACE_GROUP, place, document_module);
+    write_children(doc, "tensors", PLACE_TENSOR, place, document_tensor);
+    write_children(doc, "values", PLACE_VALUE, place, document_plain);
+    document_calls(doc, place);
 }
 
 static int make_details(struct facts *to, const struct show *show, uint32_t place,
@@ -168,7 +168,7 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
     struct document doc;
 
     document_begin(&doc, json, session, "show");
-    write_path(&doc, "name", place);
+    document_path(&doc, "name", place);
     json_u64(json, "place", place);
     switch ((enum place_kind)session->model->kind[place]) {
     case PLACE_TENSOR:
@@ -181,11 +181,11 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
     case PLACE_VALUE:
         json_text(json, "what", "value");
         json_object(json, "value");
-        write_plain(&doc, place);
+        document_plain(&doc, place);
         json_object_end(json);
         break;
     }
     if (session->model->kind[place] != PLACE_VALUE)
-        write_details(&doc, make_details, place);
+        document_details(&doc, make_details, place);
     document_end(&doc);
 }

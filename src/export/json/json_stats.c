@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-void write_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
-                 const int64_t *shape, int rank)
+void export_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
+                  const int64_t *shape, int rank)
 {
     int64_t index[SLICE_RANK];
 
@@ -14,7 +14,7 @@ void write_index(struct json *json, const char *key, uint64_t at, enum dtype dty
         index[i] = shape[i] > 0 ? (int64_t)(at % (uint64_t)shape[i]) : 0;
         at = shape[i] > 0 ? at / (uint64_t)shape[i] : 0;
     }
-    write_list(json, key, index, rank);
+    export_list(json, key, index, rank);
 }
 
 static void write_extreme(struct json *json, const char *key, enum stats_kind kind,
@@ -39,14 +39,14 @@ static void write_finite(struct json *json, const struct stats *stats, enum dtyp
     json_real(json, "l2", stats_l2(stats));
     if (!shape)
         return;
-    write_index(json, "min_at", stats->min_at, dtype, shape, rank);
-    write_index(json, "max_at", stats->max_at, dtype, shape, rank);
+    export_index(json, "min_at", stats->min_at, dtype, shape, rank);
+    export_index(json, "max_at", stats->max_at, dtype, shape, rank);
     if (dtype_info(dtype)->kind == DTYPE_KIND_COMPLEX)
         json_text(json, "of", "abs");
 }
 
-void write_numbers_of(struct json *json, const struct stats *stats, enum dtype dtype,
-                      const int64_t *shape, int rank)
+void export_stats_members(struct json *json, const struct stats *stats,
+                          enum dtype dtype, const int64_t *shape, int rank)
 {
     json_u64(json, "count", stats->count);
     json_u64(json, "nan", stats->nan);
@@ -64,7 +64,7 @@ void export_numbers(struct json *json, const struct stats *stats, enum dtype dty
                     const int64_t *shape, int rank)
 {
     json_object(json, NULL);
-    write_numbers_of(json, stats, dtype, shape, rank);
+    export_stats_members(json, stats, dtype, shape, rank);
     json_object_end(json);
 }
 
@@ -79,7 +79,7 @@ static void write_exponents(struct document *doc, const struct exponents *expone
     json_object_end(doc->json);
 }
 
-void write_stats(struct document *doc, uint32_t tensor)
+void document_stats(struct document *doc, uint32_t tensor)
 {
     const struct tensor *t = &doc->model->tensors[tensor];
     const struct stats *stats = session_known(doc->session, tensor);
@@ -96,8 +96,8 @@ void write_stats(struct document *doc, uint32_t tensor)
     }
     if (!stats)
         return;
-    write_numbers_of(json, stats, (enum dtype)t->dtype, tensor_shape(doc->model, t),
-                     t->rank);
+    export_stats_members(json, stats, (enum dtype)t->dtype, tensor_shape(doc->model, t),
+                         t->rank);
     if (exponents)
         write_exponents(doc, exponents);
 }
@@ -116,11 +116,11 @@ void export_stats_json(struct json *json, const struct session *session,
     json_bool(json, "complete", complete);
     json_array(json, "tensors");
     for (uint32_t place = 0; place < model->n_places; place++) {
-        if (model->kind[place] != PLACE_TENSOR || !is_kept(choice, place))
+        if (model->kind[place] != PLACE_TENSOR || !export_keeps(choice, place))
             continue;
         json_object(json, NULL);
-        write_tensor(&doc, place);
-        write_stats(&doc, model->object[place]);
+        document_tensor(&doc, place);
+        document_stats(&doc, model->object[place]);
         json_object_end(json);
     }
     json_array_end(json);

@@ -84,8 +84,8 @@ static void write_verdict_finding(struct json *json, enum verdict verdict)
     json_object_end(json);
 }
 
-void write_findings(struct document *doc, const struct finding *findings, uint32_t n,
-                    enum verdict verdict)
+void document_findings(struct document *doc, const struct finding *findings, uint32_t n,
+                       enum verdict verdict)
 {
     json_array(doc->json, "findings");
     if (verdict != VERDICT_SAFE)
@@ -98,7 +98,7 @@ void write_findings(struct document *doc, const struct finding *findings, uint32
         json_text(doc->json, "severity", severity_name(finding->severity));
         json_text(doc->json, "text", finding->text);
         if (finding->place < doc->model->n_places) {
-            write_path(doc, "name", finding->place);
+            document_path(doc, "name", finding->place);
             json_u64(doc->json, "place", finding->place);
         }
         json_object_end(doc->json);
@@ -106,7 +106,7 @@ void write_findings(struct document *doc, const struct finding *findings, uint32
     json_array_end(doc->json);
 }
 
-void write_verdict(struct json *json, const struct session *session)
+void export_verdict(struct json *json, const struct session *session)
 {
     if (session_judged(session)) {
         json_text(json, "verdict", verdict_name(session->verdict.verdict));
@@ -134,7 +134,7 @@ void document_begin(struct document *doc, struct json *json,
     arena_init(&doc->arena, GIB);
     chain_same(doc);
     if (session->run)
-        document_run(doc, session->run);
+        document_set_run(doc, session->run);
     json_object(json, NULL);
     json_u64(json, "torchoscope", 1);
     json_text(json, "kind", kind);
@@ -142,11 +142,11 @@ void document_begin(struct document *doc, struct json *json,
     json_text(json, "format", model->format ? model->format : "");
     json_u64(json, "bytes", model->file_bytes);
     json_bool(json, "partial", model->partial);
-    write_verdict(json, session);
+    export_verdict(json, session);
     write_counts(doc);
-    write_findings(doc, model->findings, model->n_findings, alarming(session));
+    document_findings(doc, model->findings, model->n_findings, alarming(session));
     if (doc->run)
-        write_run(doc);
+        document_run(doc);
 }
 
 const char *document_unsaid(const struct document *doc)
@@ -169,7 +169,7 @@ static void write_all(struct document *doc, const char *key, enum place_kind kin
 {
     json_array(doc->json, key);
     for (uint32_t place = 0; place < doc->model->n_places; place++) {
-        if (doc->model->kind[place] != kind || !is_kept(choice, place))
+        if (doc->model->kind[place] != kind || !export_keeps(choice, place))
             continue;
         json_object(doc->json, NULL);
         write(doc, place);
@@ -184,9 +184,9 @@ void export_tree_json(struct json *json, const struct session *session,
     struct document doc;
 
     document_begin(&doc, json, session, "tree");
-    write_all(&doc, "modules", PLACE_MODULE, choice, write_module);
-    write_all(&doc, "groups", PLACE_GROUP, choice, write_module);
-    write_all(&doc, "tensors", PLACE_TENSOR, choice, write_tensor);
-    write_all(&doc, "values", PLACE_VALUE, choice, write_plain);
+    write_all(&doc, "modules", PLACE_MODULE, choice, document_module);
+    write_all(&doc, "groups", PLACE_GROUP, choice, document_module);
+    write_all(&doc, "tensors", PLACE_TENSOR, choice, document_tensor);
+    write_all(&doc, "values", PLACE_VALUE, choice, document_plain);
     document_end(&doc);
 }

@@ -124,7 +124,7 @@ static void write_tensor_name(struct document *doc, const char *key, int64_t ten
         place = doc->model->tensors[tensor].place;
     json_object(doc->json, key);
     if (place < doc->model->n_places)
-        write_path(doc, "$tensor", place);
+        document_path(doc, "$tensor", place);
     else
         json_i64(doc->json, "$tensor", tensor);
     json_object_end(doc->json);
@@ -205,8 +205,8 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
 
 /* A value may be cut because it is long, or because all of the document's together are:
  * a file has many places for one value. */
-void write_value_of(struct document *doc, const char *key, const struct values *values,
-                    uint32_t value)
+void document_value_of(struct document *doc, const char *key,
+                       const struct values *values, uint32_t value)
 {
     uint64_t most =
         MOST_ITEMS_IN_ALL + (uint64_t)ITEMS_PER_PLACE * doc->model->n_places;
@@ -218,7 +218,7 @@ void write_value_of(struct document *doc, const char *key, const struct values *
     doc->items += left - walk.left;
 }
 
-void write_value(struct document *doc, const char *key, uint32_t value)
+void document_value(struct document *doc, const char *key, uint32_t value)
 {
-    write_value_of(doc, key, &doc->model->values, value);
+    document_value_of(doc, key, &doc->model->values, value);
 }

@@ -21,7 +21,7 @@ static void check_value(const struct build *build, uint32_t value, const char *e
     json_init_text(&json, &out);
     doc.json = &json;
     json_array(&json, NULL); /* each of its elements has a line of its own */
-    write_value(&doc, NULL, value);
+    document_value(&doc, NULL, value);
     json_array_end(&json);
     CHECK(out_release(&out) == 0);
     CHECK(str_find(buf_span(&text), str_of(expected)) >= 0);
@@ -80,7 +80,7 @@ static size_t written(struct build *build, uint32_t leaf)
     json_init_text(&json, &out);
     doc.json = &json;
     json_array(&json, NULL);
-    write_value(&doc, NULL, pair[0]);
+    document_value(&doc, NULL, pair[0]);
     json_array_end(&json);
     CHECK(out_release(&out) == 0);
     CHECK(str_find(buf_span(&text), STR("\"$cut\": \"too long\"")) >= 0);
@@ -122,7 +122,7 @@ TEST(all_values_of_a_document_together_have_an_end)
     doc.json = &json;
     json_array(&json, NULL);
     for (int i = 0; i < 10000; i++)
-        write_value(&doc, NULL, list);
+        document_value(&doc, NULL, list);
     json_array_end(&json);
     CHECK(out_release(&out) == 0);
     CHECK(text.len > 4 << 20 && text.len < 8 << 20);

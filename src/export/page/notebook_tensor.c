@@ -188,7 +188,7 @@ static void write_title(struct notebook *n, uint32_t place)
     else
         buf_text(&n->spare, "scalar");
     buf_printf(&n->spare, " %s, %s, ", dtype_name(tensor->dtype),
-               role_name(tensor->role));
+               export_role_name(tensor->role));
     text_commas(&n->spare, tensor->numel);
     buf_text(&n->spare, tensor->numel == 1 ? " value, " : " values, ");
     text_bytes(&n->spare, tensor_bytes(tensor));
