@@ -45,8 +45,8 @@ static void list_values(struct out *out, const struct option *options, size_t n,
             out_printf(out, "%.*s\n", STR_ARG(word));
     }
     if (strcmp(name, "columns") == 0)
-        for (size_t i = 0; i < n_columns; i++)
-            out_printf(out, "%s\t%s\n", columns[i].id, columns[i].about);
+        for (size_t i = 0; i < n_column_table; i++)
+            out_printf(out, "%s\t%s\n", column_table[i].id, column_table[i].about);
     if (strcmp(name, "labels") == 0)
         for (size_t i = 0; i < n_label_kinds; i++)
             out_printf(out, "%s\t%s\n", label_kinds[i].id, label_kinds[i].title);

@@ -35,8 +35,8 @@ static const struct option options_table[] = {
 
 int tree_columns(struct cli *cli)
 {
-    for (size_t i = 0; i < n_columns; i++)
-        out_printf(&cli->out, "%-10s %s\n", columns[i].id, columns[i].about);
+    for (size_t i = 0; i < n_column_table; i++)
+        out_printf(&cli->out, "%-10s %s\n", column_table[i].id, column_table[i].about);
     return STATUS_FINE;
 }
 

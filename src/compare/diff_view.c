@@ -236,16 +236,17 @@ static void largest_cell(struct figure *to, const struct show *show,
 }
 
 const struct column diff_columns[] = {
-    {"differ", "   tensors that differ", "= ~ ≠ + -: how many tensors differ", false, 9,
-     CUT_END, differ_cell},
-    {"left", "left", "the left one's shape, dtype or parameters", true, 2, CUT_SHAPE,
-     left_cell},
-    {"right", "right", "the right one's shape, dtype or parameters", true, 2, CUT_SHAPE,
-     right_cell},
-    {"rel", "rel Δ", "‖left - right‖ / ‖left‖ of parameters that changed, else buffers",
-     true, 5, CUT_NEVER, relative_cell},
-    {"max", "max |Δ|", "the largest difference of two values", true, 3, CUT_NEVER,
-     largest_cell},
+    {"differ", "   tensors that differ", NULL, "= ~ ≠ + -: how many tensors differ",
+     FIGURE_TEXT, false, 9, 0, differ_cell},
+    {"left", "left", NULL, "the left one's shape, dtype or parameters", FIGURE_SHAPE,
+     true, 2, 0, left_cell},
+    {"right", "right", NULL, "the right one's shape, dtype or parameters", FIGURE_SHAPE,
+     true, 2, 0, right_cell},
+    {"rel", "rel Δ", NULL,
+     "‖left - right‖ / ‖left‖ of parameters that changed, else buffers", FIGURE_REAL,
+     true, 5, SORT_DELTA, relative_cell},
+    {"max", "max |Δ|", NULL, "the largest difference of two values", FIGURE_REAL, true,
+     3, 0, largest_cell},
 };
 const size_t n_diff_columns = COUNT_OF(diff_columns);
 

@@ -534,8 +534,6 @@ static const char *no_order(const struct browse *b, enum rows_sort sort)
     const struct activities *activity = b->show->activity;
 
     switch (sort) {
-    case SORT_FLOPS:
-        return "FLOPs are not known of this model";
     case SORT_TIME:
     case SORT_SELF:
         return run ? NULL : "nothing was recorded: no times";

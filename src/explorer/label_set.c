@@ -232,13 +232,11 @@ void label_set_lines(struct lines *to, const struct label_set *set,
     buf_release(&cut);
 }
 
-/* "Output mean" inside a sentence; "FLOPs" stays as it is. */
+/* "Output mean" inside a sentence: "output mean". */
 static void add_title(struct buf *to, const char *title)
 {
-    bool name = title[0] && title[1] >= 'A' && title[1] <= 'Z';
-
-    buf_char(to, name || !title[0] ? title[0] : (char)(title[0] | 0x20));
-    buf_text(to, title[0] ? title + 1 : "");
+    buf_char(to, (char)(title[0] | 0x20));
+    buf_text(to, title + 1);
 }
 
 void label_set_more(struct lines *to, const struct label_set *set, uint32_t first,

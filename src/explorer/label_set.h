@@ -50,7 +50,7 @@ void label_set_text(const struct label_set *set, struct buf *to);
 void label_set_lines(struct lines *to, const struct label_set *set,
                      const struct show *show, const struct row *row, unsigned width);
 /* What stands in place of those from `first` on, where they do not fit:
- * "▾ 13 more: FLOPs, average own time, output mean …". */
+ * "▾ 12 more: average own time, output mean …". */
 void label_set_more(struct lines *to, const struct label_set *set, uint32_t first,
                     unsigned width);
 

@@ -22,7 +22,7 @@ TEST(at_first_these_labels_are_on)
     label_set_init(&set, NULL);
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args");
     CHECK(!set.flowing);
-    CHECK_INT(set.n, 31);
+    CHECK_INT(set.n, 30);
     CHECK(n_label_kinds <= LABELS_MOST);
     buf_release(&text);
 }
@@ -71,9 +71,9 @@ TEST(labels_are_moved_and_switched_one_by_one)
     label_set_init(&set, NULL);
     label_set_toggle(&set, 1); /* device */
     CHECK_STR(ids(&set, &text), "device,params,percent,memory,time,name,type,args");
-    label_set_move(&set, 1, 30);
+    label_set_move(&set, 1, 29);
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args,device");
-    label_set_move(&set, 30, 0);
+    label_set_move(&set, 29, 0);
     CHECK_STR(ids(&set, &text), "device,params,percent,memory,time,name,type,args");
     label_set_move(&set, 0, 99);
     label_set_toggle(&set, 99);
@@ -120,7 +120,7 @@ TEST(labels_that_do_not_fit_are_named_in_a_line)
         line_plain(&text, &lines, 0);
         CHECK(text_width(buf_span(&text)) <= width);
         if (width == 52)
-            CHECK_STR(buf_cstr(&text), " ▾ 13 more: FLOPs, average own time …");
+            CHECK_STR(buf_cstr(&text), " ▾ 12 more: average own time, average total time …");
         if (width == 399)
             CHECK(str_ends(buf_span(&text), STR(", name, type, arguments, shapes")));
     }
@@ -174,7 +174,6 @@ TEST(every_label_says_something_or_nothing_of_every_row)
                                " □ Own time               r\n"
                                " □ Time share             r\n"
                                " ■ Total time             r\n"
-                               " □ FLOPs\n"
                                " □ Average own time\n"
                                " □ Average total time\n"
                                " □ Output mean\n"
@@ -221,8 +220,8 @@ TEST(of_a_recording_labels_have_rps_texts)
     CHECK(show_init(&show, session, &arena, NULL) == 0);
     below_index(&show, &arena);
     CHECK_STR(all_of(&show, "list.0.act", &text),
-              "0  0% 0B in_mem=32B out_mem=32B in=4×2 out=4×2 (2 calls) 33% FLOPs not "
-              "counted mean=-0 std=0 zeros=0% in=float32 out=float32 (act) ReLU .");
+              "0  0% 0B in_mem=32B out_mem=32B in=4×2 out=4×2 (2 calls) 33% "
+              "mean=-0 std=0 zeros=0% in=float32 out=float32 (act) ReLU .");
     CHECK_STR(all_of(&show, "tail", &text),
               "cpu float32 (6) trainable (24B) not reached (tail) Linear | weight: 2×3 "
               "⇄ a.weight .");

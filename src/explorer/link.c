@@ -11,52 +11,21 @@
 
 /* ---- orders ---- */
 
-static const struct sort_name {
-    const char *word, *about;
-} sort_names_table[SORT_COUNT] = {
-    [SORT_MODEL] = {"model", "as in the model"},
-    [SORT_NAME] = {"name", "by name, as people count"},
-    [SORT_PARAMS] = {"params", "biggest first by parameters"},
-    [SORT_BYTES] = {"memory", "biggest first by memory"},
-    [SORT_TIME] = {"time", "slowest first, inclusive"},
-    [SORT_SELF] = {"self", "slowest first, own time"},
-    [SORT_FLOPS] = {"flops", "most FLOPs first"},
-    [SORT_CALLS] = {"calls", "most calls first"},
-    [SORT_GRAD] = {"grad", "largest gradient first"},
-    [SORT_ZEROS] = {"zeros", "most zeros first"},
-    [SORT_NAN] = {"nan", "most NaN first"},
-    [SORT_DELTA] = {"delta", "largest rel Δ first"},
-};
-
-const char *sort_word(enum rows_sort sort)
-{
-    return sort_names_table[sort].word;
-}
-
-const char *sort_about(enum rows_sort sort)
-{
-    return sort_names_table[sort].about;
-}
-
 int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err)
 {
     char text[32];
     const char *nearest;
 
-    if (str_is_word(word, "bytes"))
-        word = STR("memory");
-    for (int i = 0; i < SORT_COUNT; i++)
-        if (sort_names_table[i].word && str_is_word(word, sort_names_table[i].word)) {
-            *ret_sort = (enum rows_sort)i;
-            return 0;
-        }
+    *ret_sort = rows_order_find(word);
+    if (*ret_sort != SORT_COUNT)
+        return 0;
     snprintf(text, sizeof text, "%.*s", STR_ARG(word));
     nearest =
-        text_nearest(text, sort_names_table, SORT_COUNT, sizeof sort_names_table[0]);
+        text_nearest(text, &rows_orders[0].word, SORT_COUNT, sizeof rows_orders[0]);
     return err_set(
         err, ERR_USAGE,
         "there is no order \"%s\"%s%s%s there are name, params, memory, time, "
-        "self, flops, calls, grad, zeros, nan, model",
+        "self, calls, grad, zeros, nan, model",
         text, nearest ? "; did you mean " : "", nearest ? nearest : "",
         nearest ? "?" : ";");
 }

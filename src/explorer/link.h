@@ -77,8 +77,6 @@ int link_find(const struct explorer *explorer, struct str name, uint32_t *ret_pl
               struct err *err);
 
 /* What an order is called: "params", "memory", ...; "model" is none. */
-const char *sort_word(enum rows_sort sort);
 int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err);
-const char *sort_about(enum rows_sort sort); /* "biggest first by parameters" */
 
 #endif

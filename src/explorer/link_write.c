@@ -211,7 +211,7 @@ static void write_tree(struct writing *w)
     link.expand = view->no_runs;
     link.hide_equal = view->changed;
     link.flat = view->flat == FLAT_TENSORS ? "tensors" : view->flat ? "" : NULL;
-    link.sort = view->sort != SORT_MODEL ? sort_word(view->sort) : NULL;
+    link.sort = view->sort != SORT_MODEL ? rows_orders[view->sort].word : NULL;
     link.reverse = view->reverse;
     link.filter = filter.len > 0 ? buf_cstr(&pattern) : NULL;
     link.mark = filter.len > 0 && !browse_filtering(w->explorer->browse);

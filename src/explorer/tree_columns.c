@@ -1,9 +1,12 @@
 #include "explorer/tree_columns_in.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "compare/diff_view.h"
+#include "rows/labels.h"
+#include "text/glyph.h"
 #include "text/width.h"
 
 #define DIFF_WIDE                                                                      \
@@ -16,8 +19,8 @@
 #define SMALL          78 /* 80 less a scroll bar: a low screen can be wide */
 #define MOST_CELLS     24 /* of a column that grows with what was shown */
 #define MOST_SHAPES    72
+#define LEAST_SHAPES   8
 #define GOES_BAR       6
-#define STAYS          255
 #define ASKED          100 /* what a person switched on goes after all others */
 #define TIME_CELLS     9   /* one more than the widest time has */
 #define WORD_CELLS     11  /* "not reached" in a column of times */
@@ -26,30 +29,20 @@
 
 /* --- Which columns */
 
-static const char *sort_column(const struct explorer *explorer)
+static const struct column *sort_column(const struct explorer *explorer)
 {
-    enum rows_sort sort = browse_view(explorer->browse)->sort;
-    static const char *const ids[SORT_COUNT] = {
-        [SORT_PARAMS] = "params", [SORT_BYTES] = "memory", [SORT_TIME] = "time",
-        [SORT_SELF] = "self",     [SORT_CALLS] = "calls",  [SORT_FLOPS] = "flops",
-        [SORT_GRAD] = "grad",     [SORT_ZEROS] = "zeros",  [SORT_NAN] = "nan",
-        [SORT_DELTA] = "rel",
-    };
-
-    if (sort == SORT_ZEROS && explorer->show.activity)
-        return "outzeros"; /* of what modules made, not of what they hold */
-    return ids[sort];
+    return column_sorted(&explorer->show, browse_view(explorer->browse)->sort);
 }
 
-static struct tree_column *add(struct tree_layout *layout, const char *column)
+static struct layout_column *add(struct tree_layout *layout,
+                                 const struct column *column, unsigned cells,
+                                 unsigned rank)
 {
-    struct tree_column *to = &layout->at[layout->n++];
+    struct layout_column *to = layout_add(&layout->table, column);
 
-    *to = (struct tree_column){.column = column_find(str_of(column)),
-                               .id = column,
-                               .shown = true,
-                               .goes = STAYS};
-    to->header = to->column->header;
+    layout->more[layout->table.n - 1] = (struct tree_column){.header = column->header};
+    to->cells = cells;
+    to->rank = (uint8_t)rank;
     return to;
 }
 
@@ -57,28 +50,22 @@ static struct tree_column *add_label(struct tree_layout *layout,
                                      const struct explorer *explorer, uint8_t kind)
 {
     const struct label_kind *label = &label_kinds[kind];
-    struct tree_column *to = add(layout, label->column);
+    bool asked = explorer->labels.asked[kind] && label->goes != LAYOUT_STAYS;
+    struct tree_column *more = &layout->more[layout->table.n];
 
-    to->id = label->id;
-    to->cells = label->cells;
-    to->slot = kind;
-    to->grows = label->cells == 0;
-    to->spare = label->cells == TIME_CELLS;
-    to->goes = label->goes;
-    if (explorer->labels.asked[kind] && to->goes != STAYS)
-        to->goes += ASKED;
-    return to;
+    add(layout, column_find(str_of(label->column)), label->cells,
+        label->goes + (asked ? ASKED : 0));
+    more->slot = kind;
+    more->grows = label->cells == 0;
+    more->spare = label->cells == TIME_CELLS;
+    return more;
 }
 
 /* A bar goes with the label that it stands behind. */
-static void add_bar(struct tree_layout *layout, const char *column, row_bar *bar,
-                    unsigned cells, bool asked)
+static void add_bar(struct tree_layout *layout, const char *column, unsigned cells,
+                    bool asked)
 {
-    struct tree_column *to = add(layout, column);
-
-    to->bar = bar;
-    to->cells = cells;
-    to->goes = GOES_BAR + (asked ? ASKED : 0);
+    add(layout, column_find(str_of(column)), cells, GOES_BAR + (asked ? ASKED : 0));
 }
 
 static bool is_one_of(uint8_t kind, const char *const *ids, size_t n)
@@ -138,8 +125,8 @@ static bool is_left_out(const struct explorer *explorer, const struct tree_room 
 static unsigned gather(struct tree_layout *layout, uint8_t kinds[LABELS_MOST],
                        const struct explorer *explorer, const struct tree_room *room)
 {
-    const char *sort = sort_column(explorer);
-    int sorted = sort ? label_kind_find(str_of(sort)) : -1;
+    const struct column *sort = sort_column(explorer);
+    int sorted = sort ? label_kind_find(str_of(sort->id)) : -1;
     unsigned n = 0;
 
     for (uint8_t i = 0; i < explorer->labels.n; i++) {
@@ -173,9 +160,9 @@ static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned 
         if (explorer->plain)
             continue;
         if (i == last_time)
-            add_bar(layout, "timebar", time_bar, time_cells, asked[kinds[i]]);
+            add_bar(layout, "timebar", time_cells, asked[kinds[i]]);
         else if (last_time == n && str_is(str_of(label_kinds[kinds[i]].id), "percent"))
-            add_bar(layout, "bar", params_bar, BAR_CELLS, asked[kinds[i]]);
+            add_bar(layout, "bar", BAR_CELLS, asked[kinds[i]]);
     }
 }
 
@@ -201,202 +188,195 @@ static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned 
         last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("time%")));
     else
         last = add_label(layout, explorer, (uint8_t)label_kind_find(STR("percent")));
-    last->header = str_is(str_of(last->id), "time%") ? "% of run" : "% of all";
-    last->cells = (unsigned)strlen(last->header);
+    last->header = layout->table.at[layout->table.n - 1].column->sort == SORT_TIME
+                       ? "% of run"
+                       : "% of all";
+    layout->table.at[layout->table.n - 1].cells = (unsigned)strlen(last->header);
 }
 
-/* What is not finite in a recording is always told, and so is what rows are ordered
- * by. */
+/* The columns of what is not finite in a recording and of what rows are sorted by are
+ * always there. */
 static void add_labels(struct tree_layout *layout, const struct explorer *explorer,
                        const struct tree_room *room)
 {
-    const struct view *view = browse_view(explorer->browse);
-    const char *sort = sort_column(explorer);
+    const struct column *sort = sort_column(explorer);
     uint8_t kinds[LABELS_MOST];
     unsigned n = gather(layout, kinds, explorer, room);
 
     order_times(kinds, n);
-    if (view->flat == FLAT_NO)
+    if (browse_view(explorer->browse)->flat == FLAT_NO)
         add_tree(layout, kinds, n, explorer, room);
     else
         add_flat(layout, kinds, n, explorer);
     if (explorer->show.activity && explorer->show.activity->spoilt_call != RUN_NONE)
-        add(layout, "nan")->cells = NAN_CELLS;
-    else if (sort && label_kind_find(str_of(sort)) < 0 && column_find(str_of(sort)))
-        add(layout, sort)->cells = SORT_CELLS;
+        add(layout, column_find(STR("nan")), NAN_CELLS, LAYOUT_STAYS);
+    else if (sort && label_kind_find(str_of(sort->id)) < 0)
+        add(layout, sort, SORT_CELLS, LAYOUT_STAYS);
 }
 
-/* Of two models all columns of their table, in its order; on a wide screen they keep
- * their places whatever they say. */
+/* Two models have all columns of their table, in its order; on a wide screen these keep
+ * their places whatever the rows show. */
 static void add_diff(struct tree_layout *layout)
 {
     static const uint8_t least[] = {25, 12, 12, 8, 9};
 
-    for (size_t i = 0; i < n_diff_columns && i < LABELS_MOST; i++)
-        layout->at[layout->n++] = (struct tree_column){.column = &diff_columns[i],
-                                                       .id = diff_columns[i].id,
-                                                       .header = diff_columns[i].header,
-                                                       .slot = (uint8_t)i,
-                                                       .goes = diff_columns[i].rank,
-                                                       .grows = true,
-                                                       .shown = true};
-    for (size_t i = 0; i < COUNT_OF(least) && layout->width >= DIFF_WIDE; i++)
-        layout->at[i].least = least[i];
+    for (size_t i = 0; i < n_diff_columns && i < LABELS_MOST; i++) {
+        bool wide = i < COUNT_OF(least) && layout->table.width >= DIFF_WIDE;
+
+        add(layout, &diff_columns[i], 0, diff_columns[i].rank);
+        layout->more[i].slot = (uint8_t)i;
+        layout->more[i].grows = true;
+        layout->more[i].least = wide ? least[i] : 0;
+    }
+}
+
+/* The column that shows what rows are sorted by stays, and its header has a sign. */
+static void find_sorted(struct tree_layout *layout, const struct explorer *explorer)
+{
+    enum rows_sort sort = browse_view(explorer->browse)->sort;
+
+    layout->sort = -1;
+    layout->sort_name = sort == SORT_NAME;
+    for (unsigned c = 0; sort != SORT_MODEL && c < layout->table.n; c++) {
+        const struct column *column = layout->table.at[c].column;
+
+        if (explorer->show.pair ? column->sort == sort
+                                : column == sort_column(explorer))
+            layout->sort = (int)c;
+    }
+    if (layout->sort >= 0)
+        layout->table.at[layout->sort].rank = LAYOUT_STAYS;
+}
+
+/* --- Cells */
+
+static void make_cell(struct tree_layout *layout, struct tree_cell *cell,
+                      const struct explorer *explorer, uint32_t row, unsigned c)
+{
+    const struct layout_column *column = &layout->table.at[c];
+    const struct row at = rows_at(browse_rows(explorer->browse), row);
+    struct buf raw = BUF_INIT, *to = explorer->ascii ? &raw : &layout->text;
+    struct figure figure;
+
+    cell->made = true;
+    cell->begin = (uint32_t)layout->text.len;
+    if (column->column->kind == FIGURE_BAR)
+        figure = column_bar(to, column->column, &explorer->show, &at, column->cells);
+    else
+        figure = layout_cell(to, column->column, &explorer->show, &at);
+    if (explorer->ascii)
+        glyph_to_ascii(&layout->text, raw.at, raw.len);
+    while (layout->text.len > cell->begin &&
+           layout->text.at[layout->text.len - 1] == ' ')
+        layout->text.len--; /* a bar has blanks behind it */
+    cell->end = (uint32_t)layout->text.len;
+    cell->role = (uint8_t)figure.role;
+    buf_release(&raw);
+}
+
+struct tree_cell tree_cell(struct tree_layout *layout, const struct explorer *explorer,
+                           uint32_t row, unsigned column)
+{
+    struct tree_cell *cell;
+
+    if (!layout->cells)
+        return (struct tree_cell){0};
+    cell = &layout->cells[(row - layout->top) * layout->table.n + column];
+    if (!cell->made)
+        make_cell(layout, cell, explorer, row, column);
+    return *cell;
 }
 
 /* --- How wide */
 
-/* A column without a width of its own is as wide as the widest cell that was on the
- * screen so far; one of times grows for words: "not called". */
+/* The widest cell that a column has shown so far. */
+static unsigned widest(struct tree_layout *layout, struct explorer *explorer,
+                       unsigned c)
+{
+    const struct tree_column *more = &layout->more[c];
+    uint8_t *widest = &explorer->labels.widest[more->slot];
+    size_t most = layout->table.at[c].column->kind == FIGURE_SHAPES ? MOST_SHAPES
+                  : more->grows                                     ? MOST_CELLS
+                                                                    : WORD_CELLS;
+
+    for (uint32_t r = layout->top; r < layout->end; r++) {
+        struct tree_cell cell = tree_cell(layout, explorer, r, c);
+        size_t width =
+            text_width(str_span(layout->text.at + cell.begin, cell.end - cell.begin));
+
+        width = width < most ? width : most;
+        if (width > *widest)
+            *widest = (uint8_t)width;
+    }
+    return *widest;
+}
+
+/* A column of times has one width, which grows for words: "not called". */
 static void measure(struct tree_layout *layout, struct explorer *explorer)
 {
-    const struct rows *rows = browse_rows(explorer->browse);
-    struct buf cell = BUF_INIT;
+    for (unsigned c = 0; c < layout->table.n; c++) {
+        struct layout_column *column = &layout->table.at[c];
+        struct tree_column *more = &layout->more[c];
+        size_t header = text_width(str_of(more->header)) + (layout->sort == (int)c);
 
-    for (unsigned c = 0; c < layout->n; c++) {
-        struct tree_column *column = &layout->at[c];
-        uint8_t *widest = &explorer->labels.widest[column->slot];
-        size_t most = column->column->cut == CUT_SHAPES ? MOST_SHAPES
-                      : column->grows                   ? MOST_CELLS
-                                                        : WORD_CELLS;
-        size_t header = text_width(str_of(column->header)) + (layout->sort == (int)c);
+        if (column->cells > 0 || more->grows)
+            layout_widen(column, header);
+        if (more->grows || more->spare) {
+            unsigned cells = widest(layout, explorer, c);
 
-        if (column->cells > 0 && column->cells < header)
-            column->cells = (unsigned)header;
-        if (!column->grows && !column->spare)
-            continue;
-        for (uint32_t r = layout->top; r < layout->end; r++) {
-            struct row row = rows_at(rows, r);
-            size_t width;
-
-            buf_clear(&cell);
-            column_led(&cell, column->column, &explorer->show, &row);
-            width = text_width(buf_span(&cell));
-            width = width < most ? width : most;
-            if (width > *widest)
-                *widest = (uint8_t)width;
+            more->spare = more->spare && cells <= column->cells;
+            layout_widen(column, cells);
+            layout_widen(column, more->least);
         }
-        if (column->grows)
-            column->cells = (unsigned)header;
-        if (*widest > column->cells) {
-            column->cells = *widest;
-            column->spare = 0;
-        }
-        if (column->least > column->cells)
-            column->cells = column->least;
+        if (more->spare)
+            column->least = column->cells - 1;
     }
-    buf_release(&cell);
 }
 
-static unsigned columns_width(const struct tree_layout *layout)
-{
-    unsigned sum = 0;
-
-    for (unsigned c = 0; c < layout->n; c++)
-        if (layout->at[c].shown && layout->at[c].cells > 0)
-            sum += 1 + layout->at[c].cells;
-    return sum;
-}
-
-static bool stays(const struct tree_layout *layout, unsigned column)
-{
-    return layout->at[column].goes == STAYS || (int)column == layout->sort;
-}
-
-/* The column that is missed least: of equals the last; n: none may go. */
-static unsigned least(const struct tree_layout *layout)
-{
-    unsigned found = layout->n;
-
-    for (unsigned c = 0; c < layout->n; c++)
-        if (layout->at[c].shown && !stays(layout, c) &&
-            (found == layout->n || layout->at[c].goes <= layout->at[found].goes))
-            found = c;
-    return found;
-}
-
-static void hide(struct tree_layout *layout, unsigned column)
-{
-    layout->at[column].shown = false;
-    layout->hidden += layout->at[column].bar == NULL;
-}
-
-/* Shapes of tensors are a text: they take what is left, up to half of it. */
+/* Shapes of tensors are long: they take at most half of what is left. */
 static void shrink_shapes(struct tree_layout *layout)
 {
-    for (unsigned c = 0; c < layout->n; c++) {
-        struct tree_column *column = &layout->at[c];
-        unsigned others, half;
+    for (unsigned c = 0; c < layout->table.n; c++) {
+        struct layout_column *column = &layout->table.at[c];
+        unsigned others, half, width = layout->table.width;
 
-        if (column->column->cut != CUT_SHAPES || !column->shown)
+        if (column->column->kind != FIGURE_SHAPES || !column->shown)
             continue;
-        others = columns_width(layout) - column->cells;
-        half = layout->width > others ? (layout->width - others) / 2 : 0;
-        if (column->cells > half)
-            column->cells = half;
-        if (column->cells < 8)
-            hide(layout, c);
+        others = layout_width(&layout->table) - column->cells;
+        half = width > others ? (width - others) / 2 : 0;
+        column->cells = column->cells > half ? half : column->cells;
+        column->shown = column->cells >= LEAST_SHAPES;
     }
 }
 
-/* Under 80×24 there is one column of numbers: the one that rows are ordered by, else
+/* Under 80×24 there is one column of numbers: the one that rows are sorted by, else
  * memory, else the first. */
 static void keep_one(struct tree_layout *layout)
 {
+    struct layout_column *at = layout->table.at;
     unsigned kept = 0;
 
-    for (unsigned c = 0; c < layout->n; c++)
-        if (str_is(str_of(layout->at[c].id), "memory"))
+    for (unsigned c = 0; c < layout->table.n; c++)
+        if (at[c].column == column_find(STR("memory")))
             kept = c;
     if (layout->sort >= 0)
         kept = (unsigned)layout->sort;
-    for (unsigned c = 0; c < layout->n; c++)
-        if (c != kept && layout->at[c].shown &&
-            !str_is(str_of(layout->at[c].id), "nan"))
-            hide(layout, c);
-}
-
-/* Take so many cells from columns that can spare one; false: they cannot. */
-static bool squeeze(struct tree_layout *layout, unsigned cells)
-{
-    unsigned spare = 0;
-
-    for (unsigned c = 0; c < layout->n; c++)
-        spare += layout->at[c].shown ? layout->at[c].spare : 0;
-    if (spare < cells)
-        return false;
-    for (unsigned c = 0; c < layout->n && cells > 0; c++)
-        if (layout->at[c].shown && layout->at[c].spare > 0) {
-            layout->at[c].cells--;
-            cells--;
-        }
-    return true;
+    for (unsigned c = 0; c < layout->table.n; c++)
+        at[c].shown = c == kept || at[c].column == column_find(STR("nan"));
 }
 
 static void fit(struct tree_layout *layout, const struct explorer *explorer,
                 const struct tree_room *room)
 {
-    unsigned least_name = explorer->show.pair ? LEAST_NAME - 4 : LEAST_NAME, used;
-
     if (is_small(room) && !explorer->show.pair)
         keep_one(layout);
     shrink_shapes(layout);
-    while (columns_width(layout) + least_name > layout->width) {
-        unsigned gone = least(layout);
-
-        if (squeeze(layout, columns_width(layout) + least_name - layout->width) ||
-            gone == layout->n)
-            break;
-        hide(layout, gone);
-    }
-    used = columns_width(layout);
-    layout->name = layout->width > used ? layout->width - used : 0;
-    used = layout->name;
-    for (unsigned c = 0; c < layout->n; c++) {
-        if (layout->at[c].shown && layout->at[c].cells > 0)
-            used += 1 + layout->at[c].cells;
-        layout->at[c].end = used;
-    }
+    layout->table.label = layout->table.width;
+    layout->table.least_label = explorer->show.pair ? LEAST_NAME - 4 : LEAST_NAME;
+    layout_fit(&layout->table);
+    for (unsigned c = 0; c < layout->table.n; c++)
+        layout->hidden += !layout->table.at[c].shown &&
+                          layout->table.at[c].column->kind != FIGURE_BAR;
 }
 
 /* --- Guides */
@@ -409,7 +389,7 @@ static void fit_levels(struct tree_layout *layout, const struct explorer *explor
     const struct rows *rows = browse_rows(explorer->browse);
     uint32_t cursor = browse_cursor(explorer->browse);
     uint32_t depth = cursor < rows->n ? rows_at(rows, cursor).depth : 0;
-    unsigned half = layout->name / 8 > 1 ? layout->name / 8 : 2;
+    unsigned half = layout->table.label / 8 > 1 ? layout->table.label / 8 : 2;
 
     layout->levels = half * 2;
     if (depth > layout->levels)
@@ -419,12 +399,10 @@ static void fit_levels(struct tree_layout *layout, const struct explorer *explor
 void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
                       const struct tree_room *room)
 {
-    const struct view *view = browse_view(explorer->browse);
     const struct rows *rows = browse_rows(explorer->browse);
-    const char *sort = sort_column(explorer);
 
-    *layout = (struct tree_layout){.sort = -1, .width = room->width};
-    layout->sort_name = view->sort == SORT_NAME;
+    *layout = (struct tree_layout){.table = {.width = room->width, .gap = 1}};
+    layout->table.at = layout->columns;
     layout->rows = room->height > 0 ? room->height - 1 : 0;
     layout->top = browse_top(explorer->browse);
     layout->end =
@@ -433,10 +411,16 @@ void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
         add_diff(layout);
     else if (!explorer->labels.flowing)
         add_labels(layout, explorer, room);
-    for (unsigned c = 0; sort && c < layout->n; c++)
-        if (str_is(str_of(layout->at[c].id), sort))
-            layout->sort = (int)c;
+    layout->cells =
+        calloc((size_t)layout->rows * layout->table.n + 1, sizeof *layout->cells);
+    find_sorted(layout, explorer);
     measure(layout, explorer);
     fit(layout, explorer, room);
     fit_levels(layout, explorer);
+}
+
+void tree_layout_release(struct tree_layout *layout)
+{
+    free(layout->cells);
+    buf_release(&layout->text);
 }

@@ -1,41 +1,47 @@
-/* tree_columns_in.h - which columns stand beside the terminal's tree, and how wide all
- * of them are. */
+/* tree_columns_in.h - which columns stand beside the terminal's tree, how wide all of them
+ * are, and the cells of the rows on the screen. */
 #ifndef EXPLORER_TREE_COLUMNS_IN_H
 #define EXPLORER_TREE_COLUMNS_IN_H
 
 #include "explorer/tree_lines.h"
-#include "rows/labels.h"
+#include "rows/layout.h"
 
 struct tree_column {
-    const struct column *column;
-    const char *id; /* of its label; of a bar that of its column */
     const char *header;
-    row_bar *bar;   /* it is a bar; else NULL */
-    unsigned cells; /* without the blank before it */
-    unsigned spare; /* of them, where there is little room */
-    unsigned end;   /* the cell behind it */
-    uint8_t slot;   /* in label_set.widest */
-    uint8_t goes;   /* the lowest goes first */
-    bool grows;     /* it has no width of its own */
-    uint8_t least;  /* then at least so wide; 0: as wide as what it says */
-    bool shown;
+    uint8_t slot;  /* in label_set.widest */
+    bool grows;    /* it is as wide as the widest cell shown so far */
+    uint8_t least; /* then at least this wide; 0: no limit */
+    bool spare;    /* can give up one cell where there is little room */
+};
+
+/* A cell of a row on the screen, made once per frame. */
+struct tree_cell {
+    uint32_t begin, end; /* its text in tree_layout.text */
+    uint8_t role;        /* enum colour */
+    bool made;
 };
 
 struct tree_layout {
-    struct tree_column at[LABELS_MOST];
-    unsigned n;
-    unsigned width;    /* of the line */
-    unsigned name;     /* cells of gutter, guides and label */
-    unsigned hidden;   /* labels that have no room */
-    unsigned rows;     /* lines for rows */
-    uint32_t top, end; /* the rows that are on the screen */
-    int sort; /* the column by which rows are ordered; or -1: none, the model's order */
+    struct table_layout table;
+    struct layout_column columns[LABELS_MOST];
+    struct tree_column more[LABELS_MOST]; /* of the same columns */
+    unsigned hidden;                      /* labels that have no room */
+    unsigned rows;                        /* lines for rows */
+    uint32_t top, end;                    /* the rows that are on the screen */
+    int sort; /* the column by which rows are sorted; -1: none of them */
     bool sort_name;
-    unsigned levels, left_out; /* guides: how many are drawn at most; how many of the
-                                  tree's upper levels are left out */
+    unsigned levels, left_out; /* guides: levels drawn at most, upper levels left out */
+    struct buf text;
+    struct tree_cell *cells; /* by row, then by column; NULL: no memory */
 };
 
+/* Lay out the columns. Release it after use; it points into itself: do not copy. */
 void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
                       const struct tree_room *room);
+void tree_layout_release(struct tree_layout *layout);
+
+/* The cell of a row that is on the screen. */
+struct tree_cell tree_cell(struct tree_layout *layout, const struct explorer *explorer,
+                           uint32_t row, unsigned column);
 
 #endif

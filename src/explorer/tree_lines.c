@@ -75,127 +75,66 @@ static void put_gutter(struct tree_writer *w, enum tree_lines_mark mark, bool cu
 
 /* --- The columns */
 
-static struct str cell_at(const struct tree_writer *w, unsigned c)
+static struct str cell_text(const struct tree_writer *w, struct tree_cell cell)
 {
-    size_t begin = c > 0 ? w->ends[c - 1] : 0;
-
-    return str_span(w->cell.at + begin, w->ends[c] - begin);
+    return str_span(w->layout.text.at + cell.begin, cell.end - cell.begin);
 }
 
-/* All cells of a row; true: some of those that are shown say something. */
-static bool make_cells(struct tree_writer *w, const struct row *row)
+/* Do some of the columns that are shown say something of this row? */
+static bool has_cells(struct tree_writer *w, uint32_t row)
 {
-    const struct show *show = &w->explorer->show;
-    struct buf text = BUF_INIT;
     bool any = false;
 
-    buf_clear(&w->cell);
-    for (unsigned c = 0; c < w->layout.n; c++) {
-        const struct tree_column *column = &w->layout.at[c];
-        size_t begin = w->cell.len;
+    for (unsigned c = 0; c < w->layout.table.n; c++) {
+        struct tree_cell cell = {0};
 
-        buf_clear(&text);
-        w->figures[c] = (struct figure){0};
-        if (column->shown && column->bar)
-            column->bar(&text, show, row, (int)column->cells);
-        else if (column->shown)
-            w->figures[c] = column_led(&text, column->column, show, row);
-        while (text.len > 0 && text.at[text.len - 1] == ' ')
-            text.len--; /* a bar has blanks behind it */
-        if (w->ascii)
-            glyph_to_ascii(&w->cell, text.at, text.len);
-        else
-            buf_str(&w->cell, buf_span(&text));
-        w->ends[c] = w->cell.len;
-        any = any || w->cell.len > begin;
+        if (w->layout.table.at[c].shown)
+            cell = tree_cell(&w->layout, w->explorer, row, c);
+        any = any || cell.end > cell.begin;
     }
-    buf_release(&text);
     return any;
 }
 
-/* "NaN 1.5K Inf 3.0M" loses its end by whole words: half a number is another one. */
-static void cut_words(struct buf *to, struct str cell, size_t cells,
-                      const char *ellipsis)
-{
-    struct str head = cell;
-
-    while (text_width(head) + text_width(str_of(ellipsis)) > cells) {
-        ptrdiff_t blank = str_find_last_char(head, ' ');
-
-        if (blank <= 0)
-            break;
-        head = str_head(head, (size_t)blank);
-    }
-    buf_str(to, head);
-    buf_text(to, ellipsis);
-}
-
-static void cut_cell(struct buf *to, enum cut cut, enum figure_kind kind,
-                     struct str cell, size_t cells, bool ascii)
-{
-    const char *ellipsis = glyph(GLYPH_ELLIPSIS, ascii);
-    const char *times = glyph(GLYPH_TIMES, ascii);
-
-    buf_clear(to);
-    switch (cut) {
-    case CUT_END:
-    case CUT_NEVER:
-        if (kind == FIGURE_NOT_FINITE && text_width(cell) > cells)
-            cut_words(to, cell, cells, ellipsis);
-        else
-            text_cut(to, cell, cells, ellipsis);
-        break;
-    case CUT_FRONT:
-        text_cut_front(to, cell, cells, ellipsis);
-        break;
-    case CUT_SHAPE:
-        text_cut_shape(to, cell, cells, ellipsis, times);
-        break;
-    case CUT_SHAPES:
-        text_cut_shapes(to, cell, cells, ellipsis, times);
-        break;
-    }
-}
-
 /* A number that is wider than its column may take blanks on its left. */
-static void put_cell(struct tree_writer *w, const struct tree_column *column,
-                     struct str cell, enum figure_kind kind, enum colour colour,
-                     unsigned flags)
+static void put_cell(struct tree_writer *w, const struct layout_column *at,
+                     struct str cell, enum colour colour, unsigned flags)
 {
-    unsigned width = (unsigned)text_width(cell), begin = column->end - column->cells;
+    unsigned width = (unsigned)text_width(cell), begin = at->end - at->cells;
 
     if (width == 0)
         return;
-    if (column->column->right && !column->bar)
-        begin = column->end > width ? column->end - width : 0;
+    if (at->column->right)
+        begin = at->end > width ? at->end - width : 0;
     if (begin < w->used + 1)
         begin = w->used + 1;
-    if (begin + width > column->end) {
-        if (begin >= column->end)
+    if (begin + width > at->end) {
+        if (begin >= at->end)
             return;
-        cut_cell(&w->cut, column->column->cut, kind, cell, column->end - begin,
-                 w->ascii);
+        buf_clear(&w->cut);
+        figure_cut(&w->cut, at->column->kind, cell, at->end - begin, w->ascii);
         cell = buf_span(&w->cut);
-        if (column->column->right)
-            begin = column->end - (unsigned)text_width(cell);
+        if (at->column->right)
+            begin = at->end - (unsigned)text_width(cell);
     }
     tree_pad(w, begin);
     tree_put(w, colour, flags, cell);
 }
 
-static void put_cells(struct tree_writer *w, struct tree_look look)
+static void put_cells(struct tree_writer *w, uint32_t row, struct tree_look look)
 {
-    for (unsigned c = 0; c < w->layout.n; c++) {
-        const struct tree_column *column = &w->layout.at[c];
-        struct str cell = cell_at(w, c);
-        enum colour colour = w->figures[c].role;
+    for (unsigned c = 0; c < w->layout.table.n; c++) {
+        const struct layout_column *at = &w->layout.table.at[c];
+        struct tree_cell cell;
+        enum colour colour;
 
-        if (!column->shown)
+        if (!at->shown)
             continue;
+        cell = tree_cell(&w->layout, w->explorer, row, c);
+        colour = (enum colour)cell.role;
         if (look.frozen && colour == COLOUR_NONE)
             colour = COLOUR_DIM;
-        put_cell(w, column, cell, w->figures[c].kind, colour,
-                 str_is(str_of(column->id), "in") ? SPAN_ITALIC : 0);
+        put_cell(w, at, cell_text(w, cell), colour,
+                 strcmp(at->column->id, "in") == 0 ? SPAN_ITALIC : 0);
     }
 }
 
@@ -204,30 +143,19 @@ static void put_cells(struct tree_writer *w, struct tree_look look)
 /* Does a tied tensor show what it is tied to instead of its size, for lack of room? */
 static bool speaks_up(const struct tree_writer *w, const struct row *row, size_t room)
 {
-    struct buf whole = BUF_INIT;
-    bool wide;
-
-    if (w->explorer->show.pair || w->label.tail.len == 0 || !w->label.is_shape ||
-        row->flags & ROW_MORE)
-        return false;
-    label_write(&whole, &w->label, 0);
-    wide = text_width(buf_span(&whole)) > room;
-    buf_release(&whole);
-    return wide;
+    return !w->explorer->show.pair && w->label.tail.len > 0 && w->label.is_shape &&
+           !(row->flags & ROW_MORE) && label_width(&w->label) > room;
 }
 
-/* Is all that can be trained at and below this row frozen? */
 static bool is_frozen(const struct tree_writer *w, const struct row *row)
 {
     const struct counts *total = &w->explorer->show.session->total;
-    struct below below;
 
-    if (w->explorer->show.pair || total->frozen == 0 || row->flags & ROW_MORE)
+    if (w->explorer->show.pair || total->frozen == 0)
         return false;
-    if (row->place == 0)
+    if (row->place == 0 && !(row->flags & ROW_MORE))
         return total->trainable == 0;
-    below_sum(&w->explorer->show, row->place, &below);
-    return below.frozen > 0 && below.trainable + below.tied == 0;
+    return row_frozen(&w->explorer->show, row);
 }
 
 static void put_row(struct tree_writer *w, uint32_t r)
@@ -235,8 +163,8 @@ static void put_row(struct tree_writer *w, uint32_t r)
     const struct row row = rows_at(browse_rows(w->explorer->browse), r);
     struct tree_look look = {.cursor = r == browse_cursor(w->explorer->browse),
                              .frozen = is_frozen(w, &row)};
-    bool any = make_cells(w, &row);
-    unsigned end = w->layout.name;
+    bool any = has_cells(w, r);
+    unsigned end = w->layout.table.label;
     enum tree_lines_mark mark;
 
     label_make(&w->label, &w->explorer->show, &row, w->tree ? LABEL_NAME : LABEL_PATH);
@@ -249,18 +177,19 @@ static void put_row(struct tree_writer *w, uint32_t r)
         tree_put_guides(w, &row);
     tree_put_sign(w, &row);
     if (w->explorer->labels.flowing && !w->explorer->show.pair) {
-        tree_put_flowing(w, &row, look,
-                         w->layout.width > w->used ? w->layout.width - w->used : 0);
+        tree_put_flowing(
+            w, &row, look,
+            w->layout.table.width > w->used ? w->layout.table.width - w->used : 0);
         return;
     }
     if (!any || speaks_up(w, &row, end > w->used ? end - w->used : 0)) {
-        end = w->layout.width;
+        end = w->layout.table.width;
         any = false;
     }
     tree_put_label(w, &row, look,
                    end > w->used + LEAST_LABEL ? end - w->used : LEAST_LABEL);
     if (any)
-        put_cells(w, look);
+        put_cells(w, r, look);
 }
 
 /* " name", " name▾", " name »3", " name (12 levels further left)". */
@@ -273,7 +202,8 @@ static void put_name_header(struct tree_writer *w, const char *sign, struct str 
         buf_printf(&text, " %.*s", STR_ARG(hidden));
     if (w->layout.left_out > 0)
         buf_printf(&text, " (%u levels further left)", w->layout.left_out);
-    cut_cell(&w->cut, CUT_END, FIGURE_TEXT, buf_span(&text), w->layout.name, w->ascii);
+    buf_clear(&w->cut);
+    figure_cut(&w->cut, FIGURE_TEXT, buf_span(&text), w->layout.table.label, w->ascii);
     tree_put(w, COLOUR_DIM, 0, buf_span(&w->cut));
     buf_release(&text);
 }
@@ -281,35 +211,41 @@ static void put_name_header(struct tree_writer *w, const char *sign, struct str 
 static void put_column_header(struct tree_writer *w, unsigned c, const char *sign,
                               unsigned spare)
 {
-    struct tree_column column = w->layout.at[c];
+    struct layout_column at = w->layout.table.at[c];
+    const char *title = w->layout.more[c].header;
     struct buf header = BUF_INIT;
 
     if (w->ascii)
-        glyph_to_ascii(&header, column.header, strlen(column.header));
+        glyph_to_ascii(&header, title, strlen(title));
     else
-        buf_text(&header, column.header);
+        buf_text(&header, title);
     if ((int)c == w->layout.sort)
         buf_text(&header, sign);
-    column.end -= spare;
-    column.cells -= spare < column.cells ? spare : column.cells;
-    put_cell(w, &column, buf_span(&header), FIGURE_TEXT, COLOUR_DIM, 0);
+    at.end -= spare;
+    at.cells -= spare < at.cells ? spare : at.cells;
+    put_cell(w, &at, buf_span(&header), COLOUR_DIM, 0);
     buf_release(&header);
+}
+
+static bool has_room(const struct tree_writer *w, unsigned c)
+{
+    return w->layout.table.at[c].shown && w->layout.table.at[c].cells > 0;
 }
 
 /* Would the last column's title be cut if so many cells were taken from it? */
 static bool is_tight(const struct tree_writer *w, unsigned last, unsigned cells)
 {
-    const struct tree_column *column = &w->layout.at[last];
-    unsigned title = (unsigned)text_width(str_of(column->header));
-    unsigned room = column->cells, before = (unsigned)strlen(" name");
+    const struct layout_column *at = &w->layout.table.at[last];
+    unsigned room = at->cells, before = (unsigned)strlen(" name"), title;
 
-    if (w->layout.n == 0 || room == 0)
+    if (w->layout.table.n == 0 || room == 0)
         return false;
+    title = (unsigned)text_width(str_of(w->layout.more[last].header));
     for (unsigned c = 0; c < last; c++)
-        if (w->layout.at[c].shown && w->layout.at[c].cells > 0)
-            before = w->layout.at[c].end;
-    if (column->column->right && !column->bar)
-        room = column->end - before - 1; /* it may take blanks on its left */
+        if (has_room(w, c))
+            before = w->layout.table.at[c].end;
+    if (at->column->right)
+        room = at->end - before - 1; /* it may take blanks on its left */
     return title + ((int)last == w->layout.sort) + cells > room;
 }
 
@@ -326,8 +262,8 @@ static void put_header(struct tree_writer *w)
     if (w->layout.hidden > 0)
         buf_printf(&hidden, "%s%u", w->ascii ? ">" : "»", w->layout.hidden);
     width = (unsigned)text_width(buf_span(&hidden));
-    for (unsigned c = 0; c < w->layout.n; c++)
-        if (w->layout.at[c].shown && w->layout.at[c].cells > 0)
+    for (unsigned c = 0; c < w->layout.table.n; c++)
+        if (has_room(w, c))
             last = c;
     tight = width > 0 && is_tight(w, last, width);
     put_name_header(w, sign, tight ? buf_span(&hidden) : STR(""));
@@ -335,11 +271,11 @@ static void put_header(struct tree_writer *w)
         buf_clear(&hidden);
         width = 0;
     }
-    for (unsigned c = 0; c < w->layout.n; c++)
-        if (w->layout.at[c].shown)
+    for (unsigned c = 0; c < w->layout.table.n; c++)
+        if (w->layout.table.at[c].shown)
             put_column_header(w, c, sign, c == last ? width : 0);
-    if (w->used + width <= w->layout.width) {
-        tree_pad(w, w->layout.width - width);
+    if (w->used + width <= w->layout.table.width) {
+        tree_pad(w, w->layout.table.width - width);
         tree_put(w, COLOUR_DIM, 0, buf_span(&hidden));
     }
     buf_release(&hidden);
@@ -376,6 +312,7 @@ void tree_lines(struct lines *to, struct explorer *explorer,
             put_row(&w, row);
         end_line(&w, row < w.layout.end ? row : NO_TARGET);
     }
+    tree_layout_release(&w.layout);
     label_release(&w.label);
     buf_release(&w.parts.text);
     buf_release(&w.cell);
@@ -385,18 +322,22 @@ void tree_lines(struct lines *to, struct explorer *explorer,
 
 /* --- For the mouse */
 
-const char *tree_column_at(struct explorer *explorer, const struct tree_room *room,
-                           unsigned cell)
+const struct column tree_name_column = {.id = "name", .sort = SORT_NAME};
+
+const struct column *tree_column_at(struct explorer *explorer,
+                                    const struct tree_room *room, unsigned cell)
 {
+    const struct column *found = NULL;
     struct tree_layout layout;
 
     tree_layout_make(&layout, explorer, room);
-    if (cell < layout.name)
-        return "name";
-    for (unsigned c = 0; c < layout.n; c++)
-        if (layout.at[c].shown && cell < layout.at[c].end)
-            return layout.at[c].id;
-    return NULL;
+    if (cell < layout.table.label)
+        found = &tree_name_column;
+    for (unsigned c = 0; c < layout.table.n && !found; c++)
+        if (layout.table.at[c].shown && cell < layout.table.at[c].end)
+            found = layout.table.at[c].column;
+    tree_layout_release(&layout);
+    return found;
 }
 
 bool tree_is_arrow(struct explorer *explorer, const struct tree_room *room,
@@ -416,5 +357,6 @@ bool tree_is_arrow(struct explorer *explorer, const struct tree_room *room,
         return false;
     tree_layout_make(&w.layout, explorer, room);
     at = 1 + tree_guides(&w, &at_row);
+    tree_layout_release(&w.layout);
     return cell == at || cell == at + 1;
 }

@@ -13,6 +13,7 @@
 #define EXPLORER_TREE_LINES_H
 
 #include "explorer/explorer.h"
+#include "rows/columns.h"
 #include "text/lines.h"
 
 struct tree_room {
@@ -29,9 +30,10 @@ struct tree_room {
 void tree_lines(struct lines *to, struct explorer *explorer,
                 const struct tree_room *room);
 
-/* Which column's header stands at this cell: its label's id, or NULL. For the mouse. */
-const char *tree_column_at(struct explorer *explorer, const struct tree_room *room,
-                           unsigned cell);
+/* For the mouse: the column whose header is at this cell, or NULL. */
+const struct column *tree_column_at(struct explorer *explorer,
+                                    const struct tree_room *room, unsigned cell);
+extern const struct column tree_name_column; /* stands for the names */
 /* Is this cell of the row's line its fold sign? */
 bool tree_is_arrow(struct explorer *explorer, const struct tree_room *room,
                    uint32_t row, unsigned cell);

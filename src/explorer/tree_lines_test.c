@@ -297,15 +297,15 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
         unsigned width;
         const char *header;
     } expected[] = {
-        {150,
+        {149,
          " name                           params    %    own   memory calls      time  "
-         "  %      self █ self ░ children        average       FLOPs dtype   device"},
-        {140, " name »1                        params    %    own   memory calls      "
-              "time    %      self █ self ░ children            FLOPs dtype   device"},
-        {132, " name »2                          params    %    own   memory calls     "
-              " time    % █ self ░ children            FLOPs dtype   device"},
-        {120, " name »3                     params    %   memory calls      time    % "
-              "█ self ░ children            FLOPs dtype   device"},
+         "  %      self █ self ░ children        average   out mean dtype   device"},
+        {139, " name »1                        params    %    own   memory calls      "
+              "time    %      self █ self ░ children        out mean dtype   device"},
+        {131, " name »2                          params    %    own   memory calls     "
+              " time    % █ self ░ children        out mean dtype   device"},
+        {119, " name »3                     params    %   memory calls      time    % "
+              "█ self ░ children        out mean dtype   device"},
         {114, " name »4                           params    %   memory calls      time "
               "   % █ self ░ children      dtype   device"},
         {96, " name »5                      params    %   memory calls      time    % "
@@ -325,7 +325,7 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
     make_up_times(&w);
     CHECK(label_set_parse(&w.e.labels,
                           STR("name,type,args,params,percent,own_params,memory,calls,"
-                              "time,time%,self,average,flops,dtype,device"),
+                              "time,time%,self,average,outmean,dtype,device"),
                           NULL) == 0);
     w.beside = true;
     for (size_t i = 0; i < COUNT_OF(expected); i++)
@@ -572,9 +572,9 @@ TEST(the_mouse_finds_columns_and_arrows)
 
     begin_resnet(&w);
     make_lines(&w, 80, 24);
-    CHECK_STR(tree_column_at(&w.e, &w.room, 3), "name");
-    CHECK_STR(tree_column_at(&w.e, &w.room, 52), "params");
-    CHECK_STR(tree_column_at(&w.e, &w.room, 79), "memory");
+    CHECK_STR(tree_column_at(&w.e, &w.room, 3)->id, "name");
+    CHECK_STR(tree_column_at(&w.e, &w.room, 52)->id, "params");
+    CHECK_STR(tree_column_at(&w.e, &w.room, 79)->id, "memory");
     CHECK(tree_column_at(&w.e, &w.room, 80) == NULL);
     CHECK(tree_is_arrow(&w.e, &w.room, 0, 1));
     CHECK(tree_is_arrow(&w.e, &w.room, 1, 3));

@@ -5,6 +5,7 @@
 #define EXPLORER_TREE_WRITER_IN_H
 
 #include "explorer/tree_columns_in.h"
+#include "rows/labels.h"
 #include "rows/search.h"
 
 #define MOST_HITS 16
@@ -22,10 +23,9 @@ struct tree_writer {
     } hits[MOST_HITS];
     unsigned n_hits;
     struct buf cell, cut, path;
-    size_t ends[LABELS_MOST]; /* of the row's texts, one behind the other in `cell` */
-    struct figure figures[LABELS_MOST]; /* of the row, without their texts */
-    unsigned used;                      /* cells of the line so far */
-    bool ascii, tree;                   /* not a flat list */
+    size_t ends[LABELS_MOST]; /* of the texts of the flowing form, in `cell` */
+    unsigned used;            /* cells of the line so far */
+    bool ascii, tree;         /* not a flat list */
 };
 
 /* How a row looks as a whole. */

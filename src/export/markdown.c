@@ -17,9 +17,8 @@ static void write_header(struct out *out, const struct printed *printed)
     out_text(out, "| module |");
     for (size_t c = 0; c < printed->n_columns; c++)
         out_printf(out, " %s |",
-                   printed->columns[c] == column_find(STR("shapes"))
-                       ? "tensors"
-                       : printed->columns[c]->header);
+                   printed->columns[c]->header[0] ? printed->columns[c]->header
+                                                  : column_title(printed->columns[c]));
     out_text(out, "\n| :--- |");
     for (size_t c = 0; c < printed->n_columns; c++)
         out_text(out, printed->columns[c]->right ? " ---: |" : " :--- |");

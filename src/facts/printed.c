@@ -26,7 +26,8 @@ static int unknown_column(struct str id, struct err *err)
     const char *nearest;
 
     snprintf(word, sizeof(word), "%.*s", STR_ARG(id));
-    nearest = text_nearest(word, &columns[0].id, n_columns, sizeof(columns[0]));
+    nearest = text_nearest(word, &column_table[0].id, n_column_table,
+                           sizeof(column_table[0]));
     if (nearest)
         return err_set(err, ERR_USAGE, "there is no column \"%s\"; did you mean %s?",
                        word, nearest);
@@ -127,22 +128,15 @@ static int choose_columns(struct printed *printed, const struct printed_wanted *
 
 static int choose_sort(struct printed *printed, const char *word, struct err *err)
 {
-    static const struct {
-        const char *word;
-        enum rows_sort sort;
-    } words[] = {{"params", SORT_PARAMS}, {"bytes", SORT_BYTES}, {"name", SORT_NAME},
-                 {"time", SORT_TIME},     {"self", SORT_SELF},   {"calls", SORT_CALLS}};
-    size_t i;
+    enum rows_sort sort = rows_order_find(str_of(word));
 
-    for (i = 0; i < COUNT_OF(words) && strcmp(word, words[i].word) != 0; i++)
-        continue;
-    if (i == COUNT_OF(words))
+    if (sort == SORT_MODEL || sort > SORT_CALLS)
         return err_set(err, ERR_USAGE,
                        "there is no order \"%s\"; it is params, bytes, name, time, "
                        "self or calls",
                        word);
-    printed->view.sort = words[i].sort;
-    if (printed->view.sort < SORT_TIME || printed->show.activity)
+    printed->view.sort = sort;
+    if (sort < SORT_TIME || printed->show.activity)
         return 0;
     return err_set(err, ERR_USAGE,
                    "%s: --sort %s is for recordings; nothing was called here",

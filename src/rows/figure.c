@@ -3,7 +3,9 @@
 #include <math.h>
 
 #include "rows/run_words.h"
+#include "text/glyph.h"
 #include "text/number.h"
+#include "text/width.h"
 
 static void is_number(struct figure *to, enum figure_kind kind, uint64_t n)
 {
@@ -17,6 +19,12 @@ static void is_real(struct figure *to, enum figure_kind kind, double real, bool 
     to->kind = kind;
     to->role = zero ? COLOUR_DIM : COLOUR_NONE;
     to->real = real;
+}
+
+void figure_text(struct figure *to, const char *text)
+{
+    buf_text(to->text, text);
+    to->kind = FIGURE_TEXT;
 }
 
 void figure_count(struct figure *to, uint64_t n)
@@ -73,4 +81,51 @@ void figure_shape(struct figure *to, const int64_t *dims, int rank)
     to->kind = FIGURE_SHAPE;
     to->n = (uint64_t)rank;
     to->dims = dims;
+}
+
+void figure_bar(struct buf *to, const struct figure *figure, unsigned cells)
+{
+    int filled = (int)(figure->real * cells + 0.5), solid;
+
+    if (figure->solid >= figure->real) {
+        glyph_bar(to, figure->real, (int)cells, false);
+        return;
+    }
+    filled = filled == 0 ? 1 : filled;
+    solid = (int)(figure->solid * cells + 0.5);
+    for (int i = 0; i < filled; i++)
+        buf_text(to, i < solid ? "█" : "░");
+}
+
+/* "NaN 1.5K Inf 3.0M" loses whole words: half a number is another number. */
+static void cut_words(struct buf *to, struct str text, size_t cells,
+                      const char *ellipsis)
+{
+    while (text_width(text) + text_width(str_of(ellipsis)) > cells) {
+        ptrdiff_t blank = str_find_last_char(text, ' ');
+
+        if (blank <= 0)
+            break;
+        text = str_head(text, (size_t)blank);
+    }
+    buf_str(to, text);
+    buf_text(to, ellipsis);
+}
+
+void figure_cut(struct buf *to, enum figure_kind kind, struct str text, size_t cells,
+                bool ascii)
+{
+    const char *ellipsis = glyph(GLYPH_ELLIPSIS, ascii);
+    const char *times = glyph(GLYPH_TIMES, ascii);
+
+    if (kind == FIGURE_NAME)
+        text_cut_front(to, text, cells, ellipsis);
+    else if (kind == FIGURE_SHAPE)
+        text_cut_shape(to, text, cells, ellipsis, times);
+    else if (kind == FIGURE_SHAPES)
+        text_cut_shapes(to, text, cells, ellipsis, times);
+    else if (kind == FIGURE_NOT_FINITE && text_width(text) > cells)
+        cut_words(to, text, cells, ellipsis);
+    else
+        text_cut(to, text, cells, ellipsis);
 }

@@ -1,22 +1,27 @@
-/* figure.h - what a cell of a table or a part of a fact says: its text, the number behind
- * the text, what kind of thing that is, and its role. Text, terminal and pages take
- * colour and cutting from here, JSON takes the number; nothing reads the text back. */
+/* figure.h - a cell of a table, or a part of a fact: its text, the number behind the text,
+ * what kind of value that is, and its role. Renderers take colour, bars and cutting from
+ * here; nothing reads the text back. */
 #ifndef ROWS_FIGURE_H
 #define ROWS_FIGURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "text/colour.h"
 
 enum figure_kind {
     FIGURE_TEXT,
+    FIGURE_NAME,       /* a long name; its end matters most */
+    FIGURE_SHAPES,     /* "weight: 64×3×7×7, bias: 64" */
     FIGURE_COUNT,      /* n */
     FIGURE_BYTES,      /* n */
     FIGURE_TIME,       /* n, in nanoseconds */
     FIGURE_SHARE,      /* real, 0 to 1 */
     FIGURE_REAL,       /* real */
-    FIGURE_NOT_FINITE, /* "NaN 12 Inf 3": loses whole words where it is cut */
+    FIGURE_BAR,        /* real, 0 to 1, of which `solid` is solid; it is never cut */
+    FIGURE_NOT_FINITE, /* "NaN 12 Inf 3" */
     FIGURE_SHAPE,      /* dims, n of them */
     FIGURE_DTYPE,      /* n, an enum dtype */
     FIGURE_PLACE,      /* n, a place of the model */
@@ -29,11 +34,13 @@ struct figure {
     struct buf *text; /* appended to; nothing: does not apply */
     enum figure_kind kind;
     enum colour role; /* zeros are dim, what is not finite is an alarm */
+    bool tied;        /* counted elsewhere; the text is in brackets */
     uint64_t n;       /* the number behind the text, exact */
-    double real;
+    double real, solid;
     const int64_t *dims; /* borrowed from the model or the run */
 };
 
+void figure_text(struct figure *to, const char *text);
 void figure_count(struct figure *to, uint64_t n); /* 25.6M */
 void figure_exact(struct figure *to, uint64_t n); /* 25,557,032 */
 void figure_bytes(struct figure *to, uint64_t n); /* 97.7MB */
@@ -42,5 +49,13 @@ void figure_share(struct figure *to, double part, double whole); /* " 9%" */
 void figure_real(struct figure *to, double value);               /* 0.0123 */
 void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf);
 void figure_shape(struct figure *to, const int64_t *dims, int rank); /* 64×3×7×7 */
+
+/* Draw a bar: solid up to `solid`, light from there to `real`. */
+void figure_bar(struct buf *to, const struct figure *figure, unsigned cells);
+/* Append a text of this kind, cut to at most `cells`: a name loses its front, a shape
+ * whole dimensions, shapes whole members, "NaN 12 Inf 3" whole words, others their end.
+ */
+void figure_cut(struct buf *to, enum figure_kind kind, struct str text, size_t cells,
+                bool ascii);
 
 #endif

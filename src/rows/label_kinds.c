@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "rows/args.h"
+#include "rows/layout.h"
 #include "rows/run_words.h"
 #include "text/number.h"
 
@@ -137,11 +138,6 @@ static void out_dtype_flow(struct buf *to, const struct show *show,
     flow_cell(to, "out=", "out_dtype", show, row);
 }
 
-static void flops_flow(struct buf *to, const struct show *show, const struct row *row)
-{
-    flow_cell(to, "FLOPs ", "flops", show, row);
-}
-
 static void dtype_flow(struct buf *to, const struct show *show, const struct row *row)
 {
     size_t begin = to->len;
@@ -192,7 +188,7 @@ static void args_flow(struct buf *to, const struct show *show, const struct row 
 #define ANY   false
 
 /* The number before the text says what goes where there is little room, the lowest
- * first: averages, own values, FLOPs, dtype, device, (bars), shares, calls, in, out,
+ * first: averages, own values, dtype, device, (bars), shares, calls, in, out,
  * memory, params. */
 /* clang-format off */
 const struct label_kind label_kinds[] = {
@@ -214,7 +210,6 @@ const struct label_kind label_kinds[] = {
     {"self",       "Own time",              'r', OFF, "self",       9,  2,  self_flow, RUN},
     {"time%",      "Time share",            'r', OFF, "time%",      4,  7,  NULL, RUN},
     {"time",       "Total time",            'r', ON,  "time",       9,  STAYS, NULL, RUN},
-    {"flops",      "FLOPs",                 0,   OFF, "flops",      11, 3,  flops_flow, RUN},
     {"avg_self",   "Average own time",      0,   OFF, "avg_self",   9,  1,  average_self_flow, RUN},
     {"average",    "Average total time",    0,   OFF, "average",    9,  1,  average_flow, RUN},
     {"outmean",    "Output mean",           0,   OFF, "outmean",    10, 3,  mean_flow, RUN},
@@ -247,5 +242,5 @@ void label_flow(struct buf *to, const struct label_kind *kind, const struct show
     if (kind->flow)
         kind->flow(to, show, row);
     else if (kind->column)
-        column_led(to, column_find(str_of(kind->column)), show, row);
+        layout_cell(to, column_find(str_of(kind->column)), show, row);
 }

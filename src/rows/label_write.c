@@ -1,6 +1,7 @@
 /* A label as a line of text, as wide as there is room. */
 #include <string.h>
 
+#include "base/base.h"
 #include "rows/labels.h"
 #include "text/glyph.h"
 #include "text/number.h"
@@ -196,8 +197,10 @@ void label_fit(struct label_parts *to, const struct label *label, size_t cells)
     struct label_write_extent extent = {.args = buf_span(&label->args),
                                         .tail = buf_span(&label->tail)};
 
-    if (cells == 0)
-        cells = SIZE_MAX;
+    if (cells == 0) {
+        compose(to, label, extent);
+        return;
+    }
     if (fits(to, label, extent, cells))
         return;
     if (label->keep_tail && cells > text_width(extent.tail) + LEAST_LABEL) {
@@ -217,13 +220,11 @@ void label_fit(struct label_parts *to, const struct label *label, size_t cells)
     fit_short(to, label, cells);
 }
 
-void label_write(struct buf *to, const struct label *label, size_t cells)
+void label_write_parts(struct buf *to, const struct label *label,
+                       const struct label_parts *parts)
 {
-    struct label_parts parts = {.text = BUF_INIT};
-
-    label_fit(&parts, label, cells);
     for (int i = 0; i < PART_COUNT; i++) {
-        struct str text = label_part(&parts, i);
+        struct str text = label_part(parts, i);
         enum colour role = label_part_colour(label, i);
 
         if (text.len == 0)
@@ -232,5 +233,74 @@ void label_write(struct buf *to, const struct label *label, size_t cells)
         buf_str(to, text);
         buf_text(to, colour_end(role, label->colour));
     }
+}
+
+void label_write(struct buf *to, const struct label *label, size_t cells)
+{
+    struct label_parts parts = {.text = BUF_INIT};
+
+    label_fit(&parts, label, cells);
+    label_write_parts(to, label, &parts);
     buf_release(&parts.text);
+}
+
+size_t label_width(const struct label *label)
+{
+    size_t args = text_width(buf_span(&label->args));
+    bool has_args = args > 0 || label->always;
+    size_t width =
+        text_width(buf_span(&label->sign)) + text_width(buf_span(&label->name)) +
+        text_width(buf_span(&label->type)) + args + text_width(buf_span(&label->tail));
+
+    if (label->type.len > 0 || has_args)
+        width += strlen(label->joint);
+    return width + (has_args ? (label->brackets ? 2 : 1) : 0);
+}
+
+/* --- Labels put away */
+
+void label_keep(struct label_kept *to, struct buf *texts, const struct label *label)
+{
+    const struct buf *const parts[] = {&label->sign, &label->name, &label->type,
+                                       &label->args, &label->tail};
+
+    *to = (struct label_kept){.begin = (uint32_t)texts->len,
+                              .times = label->times,
+                              .joint = label->joint,
+                              .sign_colour = (uint8_t)label->sign_colour,
+                              .brackets = label->brackets,
+                              .is_class = label->is_class,
+                              .always = label->always,
+                              .is_shape = label->is_shape,
+                              .is_path = label->is_path,
+                              .keep_tail = label->keep_tail,
+                              .ascii = label->ascii};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        buf_str(texts, buf_span(parts[i]));
+        to->ends[i] = (uint32_t)texts->len;
+    }
+}
+
+struct label label_again(const struct label_kept *kept, const struct buf *texts)
+{
+    struct label label = {.joint = kept->joint,
+                          .times = kept->times,
+                          .sign_colour = (enum colour)kept->sign_colour,
+                          .brackets = kept->brackets,
+                          .is_class = kept->is_class,
+                          .always = kept->always,
+                          .is_shape = kept->is_shape,
+                          .is_path = kept->is_path,
+                          .keep_tail = kept->keep_tail,
+                          .ascii = kept->ascii};
+    struct buf *const parts[] = {&label.sign, &label.name, &label.type, &label.args,
+                                 &label.tail};
+    uint32_t begin = kept->begin;
+
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        parts[i]->at = texts->at + begin;
+        parts[i]->len = kept->ends[i] - begin;
+        begin = kept->ends[i];
+    }
+    return label;
 }

@@ -1,4 +1,4 @@
-/* labels.h - what stands in a row: its label, and THE TABLE of columns beside it.
+/* labels.h - the label of a row, and the labels that a person switches on and off.
  *
  * A label has parts, so that a narrow view can drop the less important ones first:
  *     ⇄ lm_head: Linear(768→50257)  tied to transformer.wte
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "rows/figure.h"
+#include "rows/columns.h"
 #include "rows/rows.h"
 #include "rows/show.h"
 #include "text/colour.h"
@@ -44,8 +44,23 @@ void label_make(struct label *label, const struct show *show, const struct row *
 /* Append the label, at most `cells` wide (0: no limit): arguments go first, from the
  * right, then the type, then the middle of the name or the front of a path. */
 void label_write(struct buf *to, const struct label *label, size_t cells);
+/* How wide it is if nothing is cut. */
+size_t label_width(const struct label *label);
 
-/* The same in its parts, for those who give each a look of its own. */
+/* A label put away until all labels are measured. */
+struct label_kept {
+    uint32_t ends[5]; /* of sign, name, type, args and tail among the texts */
+    uint32_t begin, times;
+    const char *joint;
+    uint8_t sign_colour;
+    bool brackets : 1, is_class : 1, always : 1, is_shape : 1, is_path : 1;
+    bool keep_tail : 1, ascii : 1;
+};
+void label_keep(struct label_kept *to, struct buf *texts, const struct label *label);
+/* The label again. It borrows the texts: do not release it. */
+struct label label_again(const struct label_kept *kept, const struct buf *texts);
+
+/* The same in its parts, for renderers that style each of them. */
 enum label_part {
     PART_SIGN,
     PART_NAME,
@@ -60,48 +75,12 @@ struct label_parts {
     size_t ends[PART_COUNT]; /* of each part in the text */
 };
 void label_fit(struct label_parts *parts, const struct label *label, size_t cells);
+/* Append parts, with colour codes if the label has colour. */
+void label_write_parts(struct buf *to, const struct label *label,
+                       const struct label_parts *parts);
 struct str label_part(const struct label_parts *parts, enum label_part part);
 /* The role of a part; a name has none. */
 enum colour label_part_colour(const struct label *label, enum label_part part);
-
-/* --- Columns */
-
-enum cut {
-    CUT_END,    /* "Conv2d(64, …" */
-    CUT_FRONT,  /* "…0.conv2" */
-    CUT_SHAPE,  /* "…×56×56" */
-    CUT_SHAPES, /* "| weight: 64×3×7×7, …" */
-    CUT_NEVER   /* a bar: it goes as a whole */
-};
-
-struct column {
-    const char *id;     /* for --columns */
-    const char *header; /* above the column */
-    const char *about;  /* what it says, in one line */
-    bool right;         /* aligned to the right, header too */
-    uint8_t rank;       /* where there is little room, the lowest goes first */
-    uint8_t cut;        /* enum cut: what goes where a cell is too wide */
-    /* Append the cell of a row; nothing: does not apply. */
-    void (*cell)(struct figure *to, const struct show *show, const struct row *row);
-};
-
-extern const struct column columns[];
-extern const size_t n_columns;
-
-const struct column *column_find(struct str id); /* or NULL */
-
-/* Append the cell of a row. */
-struct figure column_figure(struct buf *to, const struct column *column,
-                            const struct show *show, const struct row *row);
-/* For a tree of text, where a line stands between the columns and the shapes. */
-struct figure column_led(struct buf *to, const struct column *column,
-                         const struct show *show, const struct row *row);
-
-/* Bars of as many cells: the share of the whole model's parameters; own and other time
- * as a share of the run. Nothing: does not apply. */
-typedef void row_bar(struct buf *to, const struct show *show, const struct row *row,
-                     int cells);
-row_bar params_bar, time_bar;
 
 /* --- Labels: what a person switches on and off in the terminal (L, --labels) */
 
@@ -127,27 +106,5 @@ int label_kind_find(struct str id); /* an index in the table, or -1 */
 /* What a label says of a row in the flowing form. */
 void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
                 const struct row *row);
-
-/* Is all that can be trained at and below it frozen? */
-bool row_frozen(const struct show *show, const struct row *row);
-
-/* The row's parameters and bytes, counted there, for sums and shares of others. */
-uint64_t row_params(const struct show *show, const struct row *row);
-uint64_t row_bytes(const struct show *show, const struct row *row);
-/* Of its own, not of modules below it. */
-uint64_t row_own_params(const struct show *show, const struct row *row);
-uint64_t row_own_bytes(const struct show *show, const struct row *row);
-
-/* Of a recording, for the same; 0 without one. */
-enum run_amount {
-    RUN_CALLS,
-    RUN_TOTAL,
-    RUN_SELF,
-    RUN_BACKWARD,
-    RUN_DEVICE,
-    RUN_NAN,
-    RUN_INF
-};
-uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
 
 #endif

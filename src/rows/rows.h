@@ -5,8 +5,9 @@
  *   rows.h        which places are rows, in which order   sort.h     orders siblings
  *   outline.h     the bare tree: of places, or of two models' nodes
  *   repeats.h     which siblings are equal                search.h   which rows match
- *   labels.h      THE TABLE of columns; the label of a row and how it shrinks
- *   figure.h      what a cell says: its text, kind and role
+ *   columns.h     THE TABLE of columns                    layout.h   how wide they are
+ *   labels.h      the label of a row and how it shrinks
+ *   figure.h      a cell: its text, the number behind it, kind and role
  *   below.h       what stands below a place, put together
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
  *   value_text.h  plain values as Python would write them
@@ -64,22 +65,31 @@ struct rows {
 
 struct row rows_at(const struct rows *rows, uint32_t row);
 
-/* What is not known sorts last, whichever way. */
+/* Orders of siblings, largest first. Unknown values sort last, reversed or not. */
 enum rows_sort {
-    SORT_MODEL,
+    SORT_MODEL, /* not sorted */
+    SORT_NAME,
     SORT_PARAMS,
     SORT_BYTES,
-    SORT_NAME,
-    SORT_TIME, /* this and the next two: of a recording */
+    SORT_TIME, /* this and the next two need a recording */
     SORT_SELF,
-    SORT_CALLS,
-    SORT_FLOPS, /* nobody counts them yet */
-    SORT_GRAD,  /* the norm of the newest gradients, of a recording */
-    SORT_ZEROS, /* their share in results of a recording, else in measured values */
-    SORT_NAN,   /* and Inf: how many, of the same */
+    SORT_CALLS, /* the last one that a printed tree can have */
+    SORT_GRAD,  /* norm of the newest gradients in a recording */
+    SORT_ZEROS, /* share of zeros in recorded results, else in measured tensors */
+    SORT_NAN,   /* count of NaN and Inf, likewise */
     SORT_DELTA, /* rel Δ of a pair */
     SORT_COUNT
 };
+struct rows_order {
+    const char *word; /* for --sort and :sort */
+    char key;         /* in the explorer's menu of orders (i) */
+    const char *title, *about;
+};
+extern const struct rows_order rows_orders[SORT_COUNT];
+
+/* The order of this word; "bytes" is another word for "memory". SORT_COUNT: none. */
+enum rows_sort rows_order_find(struct str word);
+
 enum rows_flat { FLAT_NO, FLAT_LEAVES, FLAT_TENSORS };
 
 struct view {

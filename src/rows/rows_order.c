@@ -9,10 +9,35 @@
 #include "rows/sort.h"
 #include "session/pair.h"
 
-#define UNKNOWN UINT64_MAX /* behind all others */
-#define FEW     48         /* so many are sorted by insertion */
+#define UNKNOWN UINT64_MAX /* sorts behind all others */
+#define FEW     48         /* up to this many are sorted by insertion */
 
-/* --- What nobody keeps for every place */
+const struct rows_order rows_orders[SORT_COUNT] = {
+    [SORT_MODEL] = {"model", 'x', "as in the model", "not sorted"},
+    [SORT_NAME] = {"name", 'n', "name", "layer2 before layer10"},
+    [SORT_PARAMS] = {"params", 'p', "params", "most parameters first"},
+    [SORT_BYTES] = {"memory", 'm', "memory", "largest first, all tensors below"},
+    [SORT_TIME] = {"time", 'r', "time", "slowest first, inclusive"},
+    [SORT_SELF] = {"self", 's', "self", "slowest first, without what it calls"},
+    [SORT_CALLS] = {"calls", 'c', "calls", "most calls first"},
+    [SORT_GRAD] = {"grad", 'g', "gradient norm", "largest first"},
+    [SORT_ZEROS] = {"zeros", 'z', "zeros", "most zeros first"},
+    [SORT_NAN] = {"nan", '!', "NaN", "most NaN first"},
+    [SORT_DELTA] = {"delta", 'd', "rel Δ", "most different first"},
+};
+
+enum rows_sort rows_order_find(struct str word)
+{
+    int sort = 0;
+
+    if (str_is_word(word, "bytes"))
+        return SORT_BYTES;
+    while (sort < SORT_COUNT && !str_is_word(word, rows_orders[sort].word))
+        sort++;
+    return (enum rows_sort)sort;
+}
+
+/* --- Values that are computed for every place at once */
 
 /* The squares of a tensor's newest gradient. */
 static void find_gradients(double *column, const struct outline *outline)
@@ -157,7 +182,7 @@ int order_begin(struct order *order, const struct outline *outline,
                             .sort = view->sort,
                             .reverse = view->reverse,
                             .scratch = scratch};
-    if (order->sort < SORT_FLOPS)
+    if (order->sort < SORT_GRAD)
         return 0;
     column = arena_array(scratch, outline->n, sizeof *column);
     if (!column)
@@ -271,7 +296,7 @@ static uint64_t amount(const struct order *order, const struct unit *unit)
     const struct show *show = order->outline->show;
     struct row row = row_of(unit);
 
-    if (order->sort >= SORT_FLOPS)
+    if (order->sort >= SORT_GRAD)
         return column_amount(order, unit);
     if (order->outline->diff)
         return order->sort >= SORT_TIME ? UNKNOWN : node_amount(order, unit->place);

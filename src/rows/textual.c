@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "rows/layout.h"
 #include "text/colour.h"
 #include "text/escape.h"
 #include "text/glyph.h"
@@ -15,22 +16,21 @@
 #define FEW_GUIDES  3  /* on the narrowest line */
 #define GUIDE_CELLS 4
 
-/* A table whose cells are all written before the first line is, so that columns can be
- * aligned. Texts lie one behind the other, row by row: the label, then the columns. */
+/* All cells and labels are made before the first line is written, so that columns can be
+ * aligned. Texts of cells lie one behind the other, row by row. */
 struct textual_table {
     const struct textual *what;
     struct arena arena;
-    struct buf text, cell;
-    struct label label;
-    uint32_t *ends;   /* of each text */
-    uint32_t *cells;  /* width of each label, with its guides */
-    uint32_t *widths; /* of each column */
-    uint8_t *roles;   /* of each cell that is not a label: enum colour */
-    bool *shown;      /* by column: there is room for it */
-    bool *last;       /* by depth: is the branch above us the last of its siblings? */
-    uint32_t label_width;
-    uint32_t most_guides; /* cells: the widest of those that stand before labels */
-    size_t per_row;
+    struct table_layout layout;
+    struct buf text, cell, label_text;
+    struct label label; /* being made */
+    struct label_parts parts;
+    struct label_kept *labels;
+    uint32_t *cells; /* width of each label, with its guides */
+    uint32_t *ends;  /* of each cell's text */
+    uint8_t *roles;  /* of each cell: enum colour */
+    bool *last;      /* by depth: is the branch above us the last of its siblings? */
+    uint32_t most_guides; /* cells of the widest guides before a label */
 };
 
 /* --- Guides */
@@ -74,161 +74,115 @@ static void add_guides(struct buf *to, struct textual_table *table,
 
 /* --- Cells */
 
-/* Add a text to the table, in ASCII if need be; its end. */
-static uint32_t keep_text(struct textual_table *table, struct str text)
-{
-    if (table->what->ascii)
-        glyph_to_ascii(&table->text, text.at, text.len);
-    else
-        buf_str(&table->text, text);
-    return (uint32_t)table->text.len;
-}
-
-static struct str text_at(const struct textual_table *table, size_t i)
+static struct str cell_at(const struct textual_table *table, size_t i)
 {
     size_t begin = i > 0 ? table->ends[i - 1] : 0;
 
     return str_span(table->text.at + begin, table->ends[i] - begin);
 }
 
-/* Everything that is not a label, and the labels' widths. */
-static void fill_row(struct textual_table *table, uint32_t r)
+static void make_label(struct textual_table *table, uint32_t r, const struct row *row)
 {
     const struct textual *what = table->what;
-    const struct row at = rows_at(what->rows, r), *row = &at;
-    size_t first = r * table->per_row;
-    bool alone = true;
 
     label_make(&table->label, what->show, row, what->name);
-    label_write(&table->text, &table->label, 0);
-    table->ends[first] = (uint32_t)table->text.len;
-    table->cells[r] =
-        (uint32_t)text_width(text_at(table, first)) + guide_width(what, row);
-    for (size_t c = 0; c < what->n_columns; c++) {
-        uint32_t width;
-
-        buf_clear(&table->cell);
-        table->roles[r * what->n_columns + c] =
-            (uint8_t)column_led(&table->cell, what->columns[c], what->show, row).role;
-        table->ends[first + 1 + c] = keep_text(table, buf_span(&table->cell));
-        width = (uint32_t)text_width(text_at(table, first + 1 + c));
-        if (width > table->widths[c])
-            table->widths[c] = width;
-        alone = alone && width == 0;
-    }
-    /* A label with nothing beside it needs no room in its column. */
-    if (!alone && table->cells[r] > table->label_width)
-        table->label_width = table->cells[r];
-    if (!alone && guide_width(what, row) > table->most_guides)
-        table->most_guides = guide_width(what, row);
+    label_keep(&table->labels[r], &table->label_text, &table->label);
+    table->cells[r] = (uint32_t)label_width(&table->label) + guide_width(what, row);
 }
 
-static int fill(struct textual_table *table, struct err *err)
+/* The cells of a row, in ASCII if need be; true: some say something. */
+static bool make_cells(struct textual_table *table, uint32_t r, const struct row *row)
 {
     const struct textual *what = table->what;
-    uint32_t n = what->rows->n;
+    size_t at = r * what->n_columns;
+    bool any = false;
 
-    table->per_row = what->n_columns + 1;
-    table->ends = arena_array(&table->arena, n * table->per_row, sizeof *table->ends);
-    table->cells = arena_array(&table->arena, n, sizeof *table->cells);
-    table->roles = arena_array(&table->arena, n * what->n_columns + 1, 1);
-    table->widths = arena_array(&table->arena, table->per_row, sizeof *table->widths);
-    table->shown = arena_array(&table->arena, table->per_row, sizeof *table->shown);
-    table->last = arena_array(&table->arena, MOST_GUIDES + 1, sizeof *table->last);
-    if (!table->ends || !table->cells || !table->roles || !table->widths ||
-        !table->shown || !table->last)
-        return arena_err(&table->arena, "the lines of the tree", err);
-    for (size_t c = 0; c < what->n_columns; c++) {
-        table->shown[c] = true;
-        if (what->header)
-            table->widths[c] = (uint32_t)text_width(str_of(what->columns[c]->header));
+    for (unsigned c = 0; c < what->n_columns; c++, at++) {
+        struct buf *to = what->ascii ? &table->cell : &table->text;
+        size_t width;
+
+        buf_clear(&table->cell);
+        table->roles[at] =
+            (uint8_t)layout_cell(to, what->columns[c], what->show, row).role;
+        if (what->ascii)
+            glyph_to_ascii(&table->text, table->cell.at, table->cell.len);
+        table->ends[at] = (uint32_t)table->text.len;
+        width = text_width(cell_at(table, at));
+        layout_widen(&table->layout.at[c], width);
+        any = any || width > 0;
     }
-    for (uint32_t r = 0; r < n; r++)
-        fill_row(table, r);
-    if (table->text.bad || table->text.len > UINT32_MAX)
-        return err_set(err, ERR_LIMIT,
-                       "the tree is too long to be printed; --depth or "
-                       "--filter make it shorter");
+    return any;
+}
+
+static void fill(struct textual_table *table)
+{
+    const struct textual *what = table->what;
+
+    for (uint32_t r = 0; r < what->rows->n; r++) {
+        const struct row row = rows_at(what->rows, r);
+        uint32_t guides = guide_width(what, &row);
+
+        make_label(table, r, &row);
+        /* A label with nothing beside it needs no room in its column. */
+        if (!make_cells(table, r, &row))
+            continue;
+        if (table->cells[r] > table->layout.label)
+            table->layout.label = table->cells[r];
+        table->most_guides = guides > table->most_guides ? guides : table->most_guides;
+    }
+}
+
+/* Columns of text may be cut; bars and numbers are shown whole or not at all. */
+static void add_columns(struct textual_table *table)
+{
+    const struct textual *what = table->what;
+
+    for (size_t c = 0; c < what->n_columns; c++) {
+        struct layout_column *to = layout_add(&table->layout, what->columns[c]);
+
+        if (!to->column->right && to->column->kind != FIGURE_BAR)
+            to->least = LEAST_TEXT;
+        if (what->header)
+            layout_widen(to, text_width(str_of(to->column->header)));
+    }
+}
+
+static int begin(struct textual_table *table, struct err *err)
+{
+    const struct textual *what = table->what;
+    size_t n = what->rows->n, per_row = what->n_columns;
+
+    arena_init(&table->arena, 0);
+    table->label.ascii = what->ascii;
+    table->layout = (struct table_layout){.width = what->width, .gap = 1};
+    table->layout.at =
+        arena_array(&table->arena, per_row + 1, sizeof *table->layout.at);
+    table->ends = arena_array(&table->arena, n * per_row + 1, sizeof *table->ends);
+    table->cells = arena_array(&table->arena, n, sizeof *table->cells);
+    table->labels = arena_array(&table->arena, n, sizeof *table->labels);
+    table->roles = arena_array(&table->arena, n * per_row + 1, 1);
+    table->last = arena_array(&table->arena, MOST_GUIDES + 1, sizeof *table->last);
+    if (table->arena.spent)
+        return arena_err(&table->arena, "the lines of the tree", err);
     return 0;
 }
 
-/* --- What fits */
-
-static uint32_t columns_width(const struct textual_table *table)
+static int measure(struct textual_table *table, struct err *err)
 {
-    uint32_t sum = 0;
+    uint32_t least = LEAST_LABEL;
 
-    for (size_t c = 0; c < table->what->n_columns; c++)
-        if (table->shown[c] && table->widths[c] > 0)
-            sum += 1 + table->widths[c];
-    return sum;
-}
-
-/* The column that is missed least: the one with the lowest rank, of equals the last. */
-static size_t least_column(const struct textual_table *table)
-{
-    size_t least = table->what->n_columns;
-
-    for (size_t c = 0; c < table->what->n_columns; c++)
-        if (table->shown[c] &&
-            (least == table->what->n_columns ||
-             table->what->columns[c]->rank <= table->what->columns[least]->rank))
-            least = c;
-    return least;
-}
-
-static bool may_shrink(const struct column *column)
-{
-    return !column->right && column->cut != CUT_NEVER;
-}
-
-/* Cut the widest column of text, if that is enough beside labels of `least` cells. */
-static bool shrink_widest(struct textual_table *table, uint32_t least)
-{
-    const struct textual *what = table->what;
-    size_t widest = what->n_columns;
-    uint32_t others;
-
-    for (size_t c = 0; c < what->n_columns; c++)
-        if (table->shown[c] && may_shrink(what->columns[c]) &&
-            (widest == what->n_columns || table->widths[c] > table->widths[widest]))
-            widest = c;
-    if (widest == what->n_columns)
-        return false;
-    others = columns_width(table) - table->widths[widest] + least;
-    if (others + LEAST_TEXT > what->width)
-        return false;
-    table->widths[widest] = what->width - others;
-    return true;
-}
-
-static void fit(struct textual_table *table)
-{
-    const struct textual *what = table->what;
-    uint32_t width = what->width, others, least, label = table->label_width;
-    size_t last = what->n_columns;
-
-    if (width == 0 || label + columns_width(table) <= width)
-        return;
-    /* A text that stands last may lose its end. */
-    if (last > 0 && may_shrink(what->columns[last - 1])) {
-        others = columns_width(table) - table->widths[last - 1];
-        if (label + others + LEAST_TEXT <= width) {
-            table->widths[last - 1] = width - label - others;
-            return;
-        }
-        if (what->columns[last - 1]->rank == 0)
-            table->shown[last - 1] = false;
-    }
-    least = table->most_guides + LEAST_NAME;
-    least = least < LEAST_LABEL ? LEAST_LABEL : least;
-    least = label < least ? label : least;
-    while (columns_width(table) + least > width && !shrink_widest(table, least) &&
-           least_column(table) < what->n_columns)
-        table->shown[least_column(table)] = false;
-    others = columns_width(table);
-    if (label + others > width)
-        table->label_width = width > others ? width - others : width;
+    add_columns(table);
+    fill(table);
+    if (table->text.bad || table->label_text.bad || table->text.len > UINT32_MAX ||
+        table->label_text.len > UINT32_MAX)
+        return err_set(err, ERR_LIMIT,
+                       "the tree is too long to print; shorten it with --depth or "
+                       "--filter");
+    if (table->most_guides + LEAST_NAME > least)
+        least = table->most_guides + LEAST_NAME;
+    table->layout.least_label = least;
+    layout_fit(&table->layout);
+    return 0;
 }
 
 /* --- Lines */
@@ -236,80 +190,47 @@ static void fit(struct textual_table *table)
 /* The cells that a row's label may take: its column, or the line if it stands alone. */
 static uint32_t label_room(const struct textual_table *table, uint32_t r)
 {
-    size_t first = r * table->per_row;
+    size_t first = r * table->what->n_columns, n = table->what->n_columns;
+    uint32_t begin = first > 0 ? table->ends[first - 1] : 0;
 
-    if (table->ends[first] != table->ends[first + table->what->n_columns])
-        return table->label_width;
+    if (n > 0 && begin != table->ends[first + n - 1])
+        return table->layout.label;
     return table->what->width ? table->what->width : UINT32_MAX;
 }
 
 /* The label of a row, shortened if it is wider than its column; its width. */
-static uint32_t add_label(struct buf *to, struct textual_table *table, uint32_t r)
+static uint32_t add_label(struct buf *to, struct textual_table *table, uint32_t r,
+                          uint32_t guides)
 {
-    const struct textual *what = table->what;
-    const struct row at = rows_at(what->rows, r), *row = &at;
-    uint32_t guides = guide_width(what, row), room = label_room(table, r);
-    uint32_t width = table->cells[r];
-    bool cut = width > room;
+    struct label label = label_again(&table->labels[r], &table->label_text);
+    uint32_t room = label_room(table, r), width = table->cells[r];
 
-    if (!cut && !what->colour) {
-        buf_str(to, text_at(table, r * table->per_row));
-        return width;
+    label.colour = table->what->colour;
+    if (width <= room) {
+        label_fit(&table->parts, &label, 0);
+    } else {
+        room = room > guides + LEAST_NAME ? room - guides : LEAST_NAME;
+        label_fit(&table->parts, &label, room);
+        width = guides + (uint32_t)text_width(buf_span(&table->parts.text));
     }
-    room = room > guides + LEAST_NAME ? room - guides : LEAST_NAME;
-    label_make(&table->label, what->show, row, what->name);
-    if (cut) {
-        buf_clear(&table->cell);
-        label_write(&table->cell, &table->label, room);
-        width = guides + (uint32_t)text_width(buf_span(&table->cell));
-    }
-    table->label.colour = what->colour;
-    label_write(to, &table->label, cut ? room : 0);
-    table->label.colour = false;
+    label_write_parts(to, &label, &table->parts);
     return width;
 }
 
-static void cut_cell(struct buf *line, const struct textual_table *table, size_t c,
-                     struct str cell)
+static void add_cell(struct buf *line, const struct textual *what,
+                     const struct layout_column *to, struct str cell, enum colour role)
 {
-    bool ascii = table->what->ascii;
-    const char *ellipsis = glyph(GLYPH_ELLIPSIS, ascii);
-    const char *times = glyph(GLYPH_TIMES, ascii);
-    size_t cells = table->widths[c];
-
-    switch ((enum cut)table->what->columns[c]->cut) {
-    case CUT_END:
-    case CUT_NEVER:
-        text_cut(line, cell, cells, ellipsis);
-        break;
-    case CUT_FRONT:
-        text_cut_front(line, cell, cells, ellipsis);
-        break;
-    case CUT_SHAPE:
-        text_cut_shape(line, cell, cells, ellipsis, times);
-        break;
-    case CUT_SHAPES:
-        text_cut_shapes(line, cell, cells, ellipsis, times);
-        break;
-    }
-}
-
-static void add_cell(struct buf *line, const struct textual_table *table, size_t c,
-                     struct str cell, enum colour role)
-{
-    size_t width = text_width(cell);
+    size_t width = text_width(cell), blanks = to->cells > width ? to->cells - width : 0;
 
     buf_char(line, ' ');
-    if (table->what->columns[c]->right && width < table->widths[c])
-        buf_fill(line, ' ', table->widths[c] - width);
-    buf_text(line, colour_begin(role, table->what->colour));
-    if (width > table->widths[c])
-        cut_cell(line, table, c, cell);
+    buf_fill(line, ' ', to->column->right ? blanks : 0);
+    buf_text(line, colour_begin(role, what->colour));
+    if (width > to->cells)
+        figure_cut(line, to->column->kind, cell, to->cells, what->ascii);
     else
         buf_str(line, cell);
-    buf_text(line, colour_end(role, table->what->colour));
-    if (!table->what->columns[c]->right && width < table->widths[c])
-        buf_fill(line, ' ', table->widths[c] - width);
+    buf_text(line, colour_end(role, what->colour));
+    buf_fill(line, ' ', to->column->right ? 0 : blanks);
 }
 
 /* End a line: no blanks at its end. */
@@ -330,31 +251,29 @@ static void end_line(struct out *out, const struct textual *what, struct buf *li
     buf_clear(line);
 }
 
-/* The names of the columns; behind "name", how many there was no room for. */
+/* The names of the columns; behind "name", how many had no room. */
 static void write_header(struct out *out, const struct textual_table *table,
                          struct buf *line)
 {
     const struct textual *what = table->what;
+    unsigned hidden = layout_hidden(&table->layout);
     struct buf name = BUF_INIT;
-    size_t hidden = 0;
 
-    for (size_t c = 0; c < what->n_columns; c++)
-        hidden += !table->shown[c];
     buf_text(&name, "name");
     if (hidden > 0)
-        buf_printf(&name, " %s%zu", what->ascii ? ">" : "»", hidden);
-    text_pad(line, buf_span(&name), table->label_width);
-    for (size_t c = 0; c < what->n_columns; c++) {
-        const char *header = what->columns[c]->header;
+        buf_printf(&name, " %s%u", what->ascii ? ">" : "»", hidden);
+    text_pad(line, buf_span(&name), table->layout.label);
+    for (unsigned c = 0; c < table->layout.n; c++) {
+        const struct layout_column *to = &table->layout.at[c];
 
-        if (!table->shown[c] || table->widths[c] == 0)
+        if (!to->shown || to->cells == 0)
             continue;
         buf_clear(&name);
         if (what->ascii)
-            glyph_to_ascii(&name, header, strlen(header));
+            glyph_to_ascii(&name, to->column->header, strlen(to->column->header));
         else
-            buf_text(&name, header);
-        add_cell(line, table, c, buf_span(&name), COLOUR_NONE);
+            buf_text(&name, to->column->header);
+        add_cell(line, what, to, buf_span(&name), COLOUR_NONE);
     }
     buf_release(&name);
     end_line(out, what, line);
@@ -365,20 +284,20 @@ static void write_row(struct out *out, struct textual_table *table, struct buf *
 {
     const struct textual *what = table->what;
     const struct row row = rows_at(what->rows, r);
-    size_t first = r * table->per_row;
+    size_t at = r * what->n_columns;
     bool dim = what->colour && row.depth > 0;
     uint32_t width;
 
     buf_text(line, colour_begin(COLOUR_DIM, dim));
     add_guides(line, table, &row);
     buf_text(line, colour_end(COLOUR_DIM, dim));
-    width = add_label(line, table, r);
-    if (width < table->label_width)
-        buf_fill(line, ' ', table->label_width - width);
-    for (size_t c = 0; c < what->n_columns; c++)
-        if (table->shown[c] && table->widths[c] > 0)
-            add_cell(line, table, c, text_at(table, first + 1 + c),
-                     (enum colour)table->roles[r * what->n_columns + c]);
+    width = add_label(line, table, r, guide_width(what, &row));
+    if (width < table->layout.label)
+        buf_fill(line, ' ', table->layout.label - width);
+    for (unsigned c = 0; c < table->layout.n; c++, at++)
+        if (table->layout.at[c].shown && table->layout.at[c].cells > 0)
+            add_cell(line, what, &table->layout.at[c], cell_at(table, at),
+                     (enum colour)table->roles[at]);
     end_line(out, what, line);
 }
 
@@ -386,25 +305,24 @@ static void release(struct textual_table *table)
 {
     buf_release(&table->text);
     buf_release(&table->cell);
+    buf_release(&table->label_text);
+    buf_release(&table->parts.text);
     label_release(&table->label);
     arena_release(&table->arena);
 }
 
 int textual_wide(struct out *out, const struct textual *what, struct err *err)
 {
-    struct textual_table table = {.what = what, .label = {.ascii = what->ascii}};
+    struct textual_table table = {.what = what};
     struct buf line = BUF_INIT;
-    int status;
+    int status = begin(&table, err);
 
-    arena_init(&table.arena, 0);
-    status = fill(&table, err);
-    if (status == 0) {
-        fit(&table);
-        if (what->header)
-            write_header(out, &table, &line);
-        for (uint32_t r = 0; r < what->rows->n && !out->bad; r++)
-            write_row(out, &table, &line, r);
-    }
+    if (status == 0)
+        status = measure(&table, err);
+    if (status == 0 && what->header)
+        write_header(out, &table, &line);
+    for (uint32_t r = 0; status == 0 && r < what->rows->n && !out->bad; r++)
+        write_row(out, &table, &line, r);
     buf_release(&line);
     release(&table);
     return status;
@@ -462,14 +380,11 @@ static void write_total(struct out *out, const struct textual *what, struct buf 
 
 int textual_narrow(struct out *out, const struct textual *what, struct err *err)
 {
-    struct textual_table table = {.what = what, .label = {.ascii = what->ascii}};
+    struct textual_table table = {.what = what};
     struct buf line = BUF_INIT;
+    int status = begin(&table, err);
 
-    arena_init(&table.arena, 0);
-    table.last = arena_array(&table.arena, MOST_GUIDES + 1, sizeof *table.last);
-    if (!table.last)
-        return arena_err(&table.arena, "the lines of the tree", err);
-    for (uint32_t r = 0; r < what->rows->n && !out->bad; r++) {
+    for (uint32_t r = 0; status == 0 && r < what->rows->n && !out->bad; r++) {
         const struct row row = rows_at(what->rows, r);
 
         write_narrow_row(out, &table, &line, &row);
@@ -478,5 +393,5 @@ int textual_narrow(struct out *out, const struct textual *what, struct err *err)
     }
     buf_release(&line);
     release(&table);
-    return 0;
+    return status;
 }

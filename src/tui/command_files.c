@@ -229,11 +229,8 @@ static struct printed_wanted printed_view(const struct tui *tui, struct buf *fil
 
     buf_str(filter, browse_filter(tui->explorer.browse));
     wanted.filter = filter->len ? buf_cstr(filter) : NULL;
-    if (sort == SORT_BYTES)
-        wanted.sort = "bytes";
-    else if (sort == SORT_PARAMS || sort == SORT_NAME || sort == SORT_TIME ||
-             sort == SORT_SELF || sort == SORT_CALLS)
-        wanted.sort = sort_word(sort);
+    if (sort != SORT_MODEL && sort <= SORT_CALLS)
+        wanted.sort = rows_orders[sort].word;
     wanted.reverse = wanted.sort && view->reverse;
     wanted.flat = view->flat == FLAT_TENSORS ? "tensors" : view->flat ? "leaves" : NULL;
     wanted.expand = view->no_runs;

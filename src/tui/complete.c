@@ -155,10 +155,8 @@ void complete_orders(struct tui *tui, struct str words, struct menu *to)
     if (tui->files)
         return;
     for (int i = 0; i < SORT_COUNT; i++)
-        if (sort_word((enum rows_sort)i) &&
-            (i != SORT_DELTA || (tui->exploring && tui->explorer.pair)))
-            offer(to, words, sort_word((enum rows_sort)i),
-                  sort_about((enum rows_sort)i));
+        if (i != SORT_DELTA || (tui->exploring && tui->explorer.pair))
+            offer(to, words, rows_orders[i].word, rows_orders[i].about);
 }
 
 /* A list of files can be filtered by verdict. */

@@ -141,10 +141,10 @@ static void click_tree(struct tui *tui, const struct key *key)
     uint32_t row;
 
     if (line == 0) {
-        const char *label = tree_column_at(&tui->explorer, &room, cell);
+        const struct column *column = tree_column_at(&tui->explorer, &room, cell);
 
-        if (label)
-            sort_by_column(tui, label);
+        if (column)
+            sort_by_column(tui, column);
         return;
     }
     if (cell >= room.width) {

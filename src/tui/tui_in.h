@@ -171,8 +171,8 @@ bool tui_go(struct tui *tui, uint32_t place);
 
 void sort_menu(struct tui *tui);
 void sort_choose(struct tui *tui, char key);
-/* By the id of a label: a click on a column's title. */
-void sort_by_column(struct tui *tui, const char *label);
+/* A click on a column's title. */
+void sort_by_column(struct tui *tui, const struct column *column);
 
 /* --- copy_menu.c */
 

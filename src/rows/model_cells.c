@@ -1,23 +1,17 @@
-/* THE TABLE of columns. To add one: write the function that writes its cell, add a line
- * to the table below, and say in docs/torchoscope.1 what it means. */
-#include "rows/labels.h"
+/* Cells about the model: what a row counts, its types, shapes and storage. */
+#include "rows/cells_in.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "rows/args.h"
 #include "rows/below.h"
-#include "rows/run_columns_in.h"
-#include "rows/run_words.h"
 #include "text/escape.h"
-#include "text/glyph.h"
 #include "text/number.h"
 
 #define MOST_SHAPES   8 /* of a leaf's own tensors in one cell */
-#define BAR_CELLS     10
 #define MOST_DTYPES   3
-#define MOST_MEASURED 65536 /* places that are looked through for one cell */
+#define MOST_MEASURED 65536 /* places that one cell may add up */
 
 /* --- What a row counts */
 
@@ -95,13 +89,13 @@ static uint32_t whole_of(const struct show *show, const struct row *row)
 static void count_or_tied(struct figure *to, uint64_t own, uint64_t tied,
                           void (*write)(struct figure *to, uint64_t n))
 {
+    to->tied = tied > 0;
     buf_text(to->text, tied ? "(" : "");
     write(to, tied ? tied : own);
     buf_text(to->text, tied ? ")" : "");
 }
 
-static void params_cell(struct figure *to, const struct show *show,
-                        const struct row *row)
+void cell_params(struct figure *to, const struct show *show, const struct row *row)
 {
     uint64_t own = row_params(show, row);
 
@@ -109,15 +103,13 @@ static void params_cell(struct figure *to, const struct show *show,
         count_or_tied(to, own, elsewhere(row, own, show->tied_params), figure_count);
 }
 
-static void count_cell(struct figure *to, const struct show *show,
-                       const struct row *row)
+void cell_count(struct figure *to, const struct show *show, const struct row *row)
 {
     if (has_params(show, row))
         figure_exact(to, row_params(show, row));
 }
 
-static void percent_cell(struct figure *to, const struct show *show,
-                         const struct row *row)
+void cell_percent(struct figure *to, const struct show *show, const struct row *row)
 {
     uint64_t own, whole;
 
@@ -133,22 +125,15 @@ static void percent_cell(struct figure *to, const struct show *show,
                  row->place == 0 ? 1 : (double)whole);
 }
 
-void params_bar(struct buf *to, const struct show *show, const struct row *row,
-                int cells)
+void cell_bar(struct figure *to, const struct show *show, const struct row *row)
 {
     double whole = (double)counts_params(&show->session->places, 0);
 
     if (has_params(show, row) && whole > 0)
-        glyph_bar(to, (double)row_params(show, row) / whole, cells, false);
+        to->real = to->solid = (double)row_params(show, row) / whole;
 }
 
-static void bar_cell(struct figure *to, const struct show *show, const struct row *row)
-{
-    params_bar(to->text, show, row, BAR_CELLS);
-}
-
-static void memory_cell(struct figure *to, const struct show *show,
-                        const struct row *row)
+void cell_memory(struct figure *to, const struct show *show, const struct row *row)
 {
     uint64_t own = row_bytes(show, row);
 
@@ -192,22 +177,20 @@ uint64_t row_own_bytes(const struct show *show, const struct row *row)
                : own_amount(show, row, BELOW_OWN_BYTES, counts_bytes);
 }
 
-static void own_params_cell(struct figure *to, const struct show *show,
-                            const struct row *row)
+void cell_own_params(struct figure *to, const struct show *show, const struct row *row)
 {
     if (has_params(show, row) && !(row->flags & ROW_PAIRS))
         figure_count(to, row_own_params(show, row));
 }
 
-static void own_memory_cell(struct figure *to, const struct show *show,
-                            const struct row *row)
+void cell_own_memory(struct figure *to, const struct show *show, const struct row *row)
 {
     if (has_bytes(show, row) && !(row->flags & ROW_PAIRS))
         figure_bytes(to, row_own_bytes(show, row));
 }
 
-static void memory_percent_cell(struct figure *to, const struct show *show,
-                                const struct row *row)
+void cell_memory_percent(struct figure *to, const struct show *show,
+                         const struct row *row)
 {
     uint64_t own = row_bytes(show, row), whole;
 
@@ -219,14 +202,13 @@ static void memory_percent_cell(struct figure *to, const struct show *show,
         figure_share(to, (double)own, (double)whole);
 }
 
-static void bytes_cell(struct figure *to, const struct show *show,
-                       const struct row *row)
+void cell_bytes(struct figure *to, const struct show *show, const struct row *row)
 {
     if (has_bytes(show, row))
         figure_exact(to, row_bytes(show, row));
 }
 
-static void type_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_type(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object = NULL;
 
@@ -242,8 +224,7 @@ static void type_cell(struct figure *to, const struct show *show, const struct r
     escape_terminal(to->text, class_short(place_class(show->model, row->place)));
 }
 
-static void class_cell(struct figure *to, const struct show *show,
-                       const struct row *row)
+void cell_class(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object;
 
@@ -257,7 +238,7 @@ static void class_cell(struct figure *to, const struct show *show,
         escape_terminal(to->text, place_class(show->model, row->place));
 }
 
-static void args_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_args(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object;
 
@@ -268,7 +249,7 @@ static void args_cell(struct figure *to, const struct show *show, const struct r
         args_show(to->text, show->model, object);
 }
 
-static void path_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_path(struct figure *to, const struct show *show, const struct row *row)
 {
     struct buf raw = BUF_INIT;
 
@@ -314,8 +295,7 @@ static void add_own_tensor(struct buf *to, const struct model *model, uint32_t p
     }
 }
 
-static void shapes_cell(struct figure *to, const struct show *show,
-                        const struct row *row)
+void cell_shapes(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct model *model = show->model;
     uint32_t n = 0;
@@ -336,8 +316,7 @@ static void shapes_cell(struct figure *to, const struct show *show,
         buf_printf(to->text, ", … %" PRIu32 " more", n - MOST_SHAPES);
 }
 
-static void shape_cell(struct figure *to, const struct show *show,
-                       const struct row *row)
+void cell_shape(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
 
@@ -346,8 +325,7 @@ static void shape_cell(struct figure *to, const struct show *show,
 }
 
 /* The dtypes of all tensors at and below a row: "float32", "float32, int64". */
-static void dtype_cell(struct figure *to, const struct show *show,
-                       const struct row *row)
+void cell_dtype(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
 
@@ -361,8 +339,7 @@ static void dtype_cell(struct figure *to, const struct show *show,
 }
 
 /* The devices of all tensors at and below a row: "cuda:0", "cpu/cuda:0,1". */
-static void device_cell(struct figure *to, const struct show *show,
-                        const struct row *row)
+void cell_device(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct model *model = show->model;
     struct str names[BELOW_DEVICES];
@@ -390,8 +367,7 @@ bool row_frozen(const struct show *show, const struct row *row)
 }
 
 /* "trainable", "frozen", "0.8M trainable"; nothing where the file does not tell. */
-static void trainable_cell(struct figure *to, const struct show *show,
-                           const struct row *row)
+void cell_trainable(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
     uint64_t trained;
@@ -437,8 +413,7 @@ static bool add_up(const struct show *show, const struct row *row, struct stats 
     return known;
 }
 
-static void zeros_cell(struct figure *to, const struct show *show,
-                       const struct row *row)
+void cell_zeros(struct figure *to, const struct show *show, const struct row *row)
 {
     struct stats sum;
 
@@ -447,13 +422,12 @@ static void zeros_cell(struct figure *to, const struct show *show,
 }
 
 /* Of results where there is a recording, else of the tensors themselves. */
-static void not_finite_cell(struct figure *to, const struct show *show,
-                            const struct row *row)
+void cell_not_finite(struct figure *to, const struct show *show, const struct row *row)
 {
     struct stats sum;
 
     if (show->activity) {
-        nan_cell(to, show, row);
+        cell_nan(to, show, row);
     } else if (add_up(show, row, &sum)) {
         figure_not_finite(to, sum.nan, sum.pos_inf);
         if (sum.nan + sum.pos_inf == 0)
@@ -461,8 +435,7 @@ static void not_finite_cell(struct figure *to, const struct show *show,
     }
 }
 
-static void tensors_cell(struct figure *to, const struct show *show,
-                         const struct row *row)
+void cell_tensors(struct figure *to, const struct show *show, const struct row *row)
 {
     uint64_t n;
 
@@ -472,8 +445,7 @@ static void tensors_cell(struct figure *to, const struct show *show,
     figure_exact(to, n * (row->flags & ROW_PAIRS ? row->count / 2 : row->count));
 }
 
-static void storage_cell(struct figure *to, const struct show *show,
-                         const struct row *row)
+void cell_storage(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
     const struct model *model = show->model;
@@ -484,8 +456,7 @@ static void storage_cell(struct figure *to, const struct show *show,
                         storage_name(model, &model->storages[tensor->storage], text));
 }
 
-static void offset_cell(struct figure *to, const struct show *show,
-                        const struct row *row)
+void cell_offset(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
 
@@ -493,8 +464,7 @@ static void offset_cell(struct figure *to, const struct show *show,
         buf_printf(to->text, "%" PRIu64, tensor->offset);
 }
 
-static void strides_cell(struct figure *to, const struct show *show,
-                         const struct row *row)
+void cell_strides(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct tensor *tensor = row_tensor(show, row);
     const int64_t *strides;
@@ -506,7 +476,7 @@ static void strides_cell(struct figure *to, const struct show *show,
         buf_printf(to->text, "%s%" PRId64, i > 0 ? "," : "", strides[i]);
 }
 
-static void role_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_role(struct figure *to, const struct show *show, const struct row *row)
 {
     static const char *const names[] = {"parameter", "buffer", "state", "plain"};
     const struct tensor *tensor = row_tensor(show, row);
@@ -515,7 +485,7 @@ static void role_cell(struct figure *to, const struct show *show, const struct r
         buf_text(to->text, names[tensor->role]);
 }
 
-static void mode_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_mode(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct object *object;
 
@@ -524,119 +494,4 @@ static void mode_cell(struct figure *to, const struct show *show, const struct r
     object = place_object(show->model, row->place);
     if (object && object->training >= 0)
         buf_text(to->text, object->training ? "train" : "eval");
-}
-
-const struct column columns[] = {
-    {"params", "params", "parameters, tied ones once", true, 9, CUT_END, params_cell},
-    {"percent", "%", "share of the parent's parameters", true, 4, CUT_END,
-     percent_cell},
-    {"bar", "", "share of the whole model's parameters", false, 3, CUT_END, bar_cell},
-    {"memory", "memory", "all tensors below, tied ones once", true, 8, CUT_END,
-     memory_cell},
-    {"memory%", "%", "share of the parent's memory", true, 4, CUT_END,
-     memory_percent_cell},
-    {"own_params", "own", "parameters of its own, not of modules below it", true, 2,
-     CUT_END, own_params_cell},
-    {"own_mem", "own mem", "memory of its own, not of modules below it", true, 2,
-     CUT_END, own_memory_cell},
-    {"shapes", "", "shapes of a leaf module's own tensors", false, 0, CUT_SHAPES,
-     shapes_cell},
-    {"count", "params", "parameters, exactly", true, 5, CUT_END, count_cell},
-    {"bytes", "bytes", "memory in bytes, exactly", true, 5, CUT_END, bytes_cell},
-    {"tensors", "tensors", "how many tensors", true, 2, CUT_END, tensors_cell},
-    {"shape", "shape", "the shape of a tensor", false, 2, CUT_SHAPE, shape_cell},
-    {"dtype", "dtype", "element types", false, 2, CUT_END, dtype_cell},
-    {"device", "device", "where it is, or was saved from", false, 2, CUT_END,
-     device_cell},
-    {"trainable", "trainable", "trainable or frozen, where that is known", false, 2,
-     CUT_END, trainable_cell},
-    {"zeros", "zeros", "values that are zero", true, 2, CUT_END, zeros_cell},
-    {"role", "role", "parameter, buffer, optimizer state or plain tensor", false, 2,
-     CUT_END, role_cell},
-    {"storage", "storage", "the storage that holds a tensor", false, 2, CUT_FRONT,
-     storage_cell},
-    {"offset", "offset", "where in it the tensor begins, in elements", true, 2, CUT_END,
-     offset_cell},
-    {"strides", "strides", "steps between neighbours, in elements", false, 2, CUT_END,
-     strides_cell},
-    {"type", "type", "class of a module", false, 2, CUT_END, type_cell},
-    {"class", "class", "class of a module, in full", false, 2, CUT_FRONT, class_cell},
-    {"args", "arguments", "arguments of a module", false, 2, CUT_END, args_cell},
-    {"mode", "mode", "train or eval, where that is known", false, 2, CUT_END,
-     mode_cell},
-    {"path", "path", "the full name", false, 2, CUT_FRONT, path_cell},
-    /* Of recordings. */
-    {"in", "in", "the shape of a module's first input; *: it varied", true, 6,
-     CUT_SHAPE, in_cell},
-    {"out", "out", "likewise of its first result", true, 7, CUT_SHAPE, out_cell},
-    {"calls", "calls", "how often it was called", true, 5, CUT_END, calls_cell},
-    {"time", "time", "forward time of all calls, inclusive", true, 10, CUT_END,
-     time_cell},
-    {"time%", "%", "share of the parent's time", true, 4, CUT_END, time_percent_cell},
-    {"self", "self", "time without that of what it called", true, 2, CUT_END,
-     self_cell},
-    {"timebar", "█ self ░ children", "own and other time, as a share of the run", false,
-     3, CUT_NEVER, time_bar_cell},
-    {"average", "average", "time of one call, on average", true, 1, CUT_END,
-     average_cell},
-    {"avg_self", "avg self", "the same without what it called", true, 1, CUT_END,
-     self_average_cell},
-    {"backward", "backward", "backward time of all calls", true, 2, CUT_END,
-     backward_cell},
-    {"device_time", "device", "forward time of all calls on the device", true, 9,
-     CUT_END, device_time_cell},
-    {"in_mem", "in mem", "bytes of all inputs of its newest call", true, 2, CUT_END,
-     in_memory_cell},
-    {"out_mem", "out mem", "bytes of all its results", true, 2, CUT_END,
-     out_memory_cell},
-    {"nan", "NaN", "values that are not finite: in its results, else in its tensors",
-     true, 9, CUT_END, not_finite_cell},
-    {"outmean", "out mean", "mean of its first result", true, 2, CUT_END,
-     out_mean_cell},
-    {"outstd", "out std", "standard deviation of its first result", true, 2, CUT_END,
-     out_std_cell},
-    {"outzeros", "out zeros", "share of zeros in its first result", true, 2, CUT_END,
-     out_zeros_cell},
-    {"in_dtype", "in dtype", "element type of its first input", false, 2, CUT_END,
-     in_dtype_cell},
-    {"out_dtype", "out dtype", "element type of its first result", false, 2, CUT_END,
-     out_dtype_cell},
-    {"grad", "‖grad‖", "norm of the newest gradients of its parameters", true, 2,
-     CUT_END, gradient_cell},
-    {"flops", "FLOPs", "floating-point operations; nobody counts them yet", true, 2,
-     CUT_END, flops_cell},
-};
-const size_t n_columns = COUNT_OF(columns);
-
-struct figure column_figure(struct buf *to, const struct column *column,
-                            const struct show *show, const struct row *row)
-{
-    struct figure figure = {.text = to};
-
-    column->cell(&figure, show, row);
-    return figure;
-}
-
-struct figure column_led(struct buf *to, const struct column *column,
-                         const struct show *show, const struct row *row)
-{
-    const char *lead = column->cut == CUT_SHAPES ? "| " : "";
-    size_t begin = to->len;
-    struct figure figure;
-
-    buf_text(to, lead);
-    figure = column_figure(to, column, show, row);
-    if (to->len == begin + strlen(lead))
-        to->len = begin;
-    return figure;
-}
-
-const struct column *column_find(struct str id)
-{
-    if (str_is(id, "%"))
-        id = STR("percent");
-    for (size_t i = 0; i < n_columns; i++)
-        if (str_is(id, columns[i].id))
-            return &columns[i];
-    return NULL;
 }

@@ -1,16 +1,14 @@
 /* What a row did in a run: its shapes, calls and times. A row of several equal modules
  * has the sums of all, and the shapes of the first. */
-#include "rows/run_columns_in.h"
+#include "rows/cells_in.h"
 
 #include <math.h>
 
 #include "rows/below.h"
 #include "rows/run_words.h"
-#include "text/glyph.h"
 #include "text/number.h"
 
-#define BAR_CELLS 17  /* as wide as the header above it */
-#define MANY      256 /* siblings whose sum is remembered */
+#define MANY 256 /* siblings whose sum is remembered */
 
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what)
 {
@@ -75,8 +73,8 @@ static uint32_t value_of(const struct show *show, const struct row *row,
 
 /* ---- what went in and came out ---- */
 
-static void shape_cell(struct figure *to, const struct show *show,
-                       const struct row *row, enum run_io_kind kind)
+static void add_shape(struct figure *to, const struct show *show, const struct row *row,
+                      enum run_io_kind kind)
 {
     const struct run *run = show->session->run;
     uint32_t value = value_of(show, row, kind);
@@ -96,21 +94,21 @@ static const char *gap_of(const struct show *show, const struct row *row)
     return run_gap_word(show, row->place);
 }
 
-void in_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_in(struct figure *to, const struct show *show, const struct row *row)
 {
-    shape_cell(to, show, row, RUN_IN);
+    add_shape(to, show, row, RUN_IN);
 }
 
-void out_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_out(struct figure *to, const struct show *show, const struct row *row)
 {
-    shape_cell(to, show, row, RUN_OUT);
+    add_shape(to, show, row, RUN_OUT);
     if (show->gaps_in_out && gap_of(show, row))
-        buf_text(to->text, gap_of(show, row));
+        figure_text(to, gap_of(show, row));
 }
 
 /* All inputs count, one that is there twice once. */
-static void memory_cell(struct figure *to, const struct show *show,
-                        const struct row *row, enum run_io_kind kind)
+static void add_memory(struct figure *to, const struct show *show,
+                       const struct row *row, enum run_io_kind kind)
 {
     const struct run *run = show->session->run;
     const struct activity *at = called(show, row);
@@ -119,17 +117,17 @@ static void memory_cell(struct figure *to, const struct show *show,
         figure_bytes(to, run_io_bytes(run, at->newest, kind));
 }
 
-void in_memory_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_in_memory(struct figure *to, const struct show *show, const struct row *row)
 {
-    memory_cell(to, show, row, RUN_IN);
+    add_memory(to, show, row, RUN_IN);
 }
 
-void out_memory_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_out_memory(struct figure *to, const struct show *show, const struct row *row)
 {
-    memory_cell(to, show, row, RUN_OUT);
+    add_memory(to, show, row, RUN_OUT);
 }
 
-void nan_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_nan(struct figure *to, const struct show *show, const struct row *row)
 {
     figure_not_finite(to, row_run(show, row, RUN_NAN), row_run(show, row, RUN_INF));
 }
@@ -144,7 +142,7 @@ static const struct stats *out_stats(const struct show *show, const struct row *
     return &run->stats[run->values[value].stats];
 }
 
-void out_mean_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_out_mean(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct stats *stats = out_stats(show, row);
 
@@ -152,7 +150,7 @@ void out_mean_cell(struct figure *to, const struct show *show, const struct row 
         figure_real(to, stats->mean);
 }
 
-void out_std_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_out_std(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct stats *stats = out_stats(show, row);
 
@@ -160,7 +158,7 @@ void out_std_cell(struct figure *to, const struct show *show, const struct row *
         figure_real(to, stats_std(stats));
 }
 
-void out_zeros_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_out_zeros(struct figure *to, const struct show *show, const struct row *row)
 {
     const struct stats *stats = out_stats(show, row);
 
@@ -168,8 +166,8 @@ void out_zeros_cell(struct figure *to, const struct show *show, const struct row
         figure_share(to, (double)stats->zeros, (double)stats->count);
 }
 
-static void value_dtype(struct figure *to, const struct show *show,
-                        const struct row *row, enum run_io_kind kind)
+static void add_dtype(struct figure *to, const struct show *show, const struct row *row,
+                      enum run_io_kind kind)
 {
     uint32_t value = value_of(show, row, kind);
 
@@ -177,18 +175,18 @@ static void value_dtype(struct figure *to, const struct show *show,
         buf_text(to->text, dtype_name(show->session->run->values[value].dtype));
 }
 
-void in_dtype_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_in_dtype(struct figure *to, const struct show *show, const struct row *row)
 {
-    value_dtype(to, show, row, RUN_IN);
+    add_dtype(to, show, row, RUN_IN);
 }
 
-void out_dtype_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_out_dtype(struct figure *to, const struct show *show, const struct row *row)
 {
-    value_dtype(to, show, row, RUN_OUT);
+    add_dtype(to, show, row, RUN_OUT);
 }
 
 /* Of all parameters at and below it, put together. */
-void gradient_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_gradient(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
 
@@ -199,31 +197,25 @@ void gradient_cell(struct figure *to, const struct show *show, const struct row 
         figure_real(to, sqrt(below.gradient));
 }
 
-void flops_cell(struct figure *to, const struct show *show, const struct row *row)
-{
-    if (called(show, row))
-        buf_text(to->text, "not counted");
-}
-
 /* ---- calls and times ---- */
 
-void calls_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_calls(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
         figure_count(to, row_run(show, row, RUN_CALLS));
 }
 
-void time_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_time(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
         figure_time(to, row_run(show, row, RUN_TOTAL));
     else if (gap_of(show, row))
-        buf_text(to->text, gap_of(show, row));
+        figure_text(to, gap_of(show, row));
 }
 
 /* The share of what called it: the nearest module above it that was called, as lists of
  * modules are not. In a flat list it is the share of the run. */
-void time_percent_cell(struct figure *to, const struct show *show,
+void cell_time_percent(struct figure *to, const struct show *show,
                        const struct row *row)
 {
     uint32_t above = show->model->parent[row->place];
@@ -240,32 +232,32 @@ void time_percent_cell(struct figure *to, const struct show *show,
         figure_share(to, (double)row_run(show, row, RUN_TOTAL), (double)whole);
 }
 
-void self_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_self(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
         figure_time(to, row_run(show, row, RUN_SELF));
 }
 
-void average_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_average(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
         figure_time(to, row_run(show, row, RUN_TOTAL) / row_run(show, row, RUN_CALLS));
 }
 
-void self_average_cell(struct figure *to, const struct show *show,
+void cell_self_average(struct figure *to, const struct show *show,
                        const struct row *row)
 {
     if (called(show, row))
         figure_time(to, row_run(show, row, RUN_SELF) / row_run(show, row, RUN_CALLS));
 }
 
-void backward_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_backward(struct figure *to, const struct show *show, const struct row *row)
 {
     if (called(show, row))
         figure_time(to, row_run(show, row, RUN_BACKWARD));
 }
 
-void device_time_cell(struct figure *to, const struct show *show, const struct row *row)
+void cell_device_time(struct figure *to, const struct show *show, const struct row *row)
 {
     uint64_t ns = row_run(show, row, RUN_DEVICE);
 
@@ -273,31 +265,15 @@ void device_time_cell(struct figure *to, const struct show *show, const struct r
         figure_time(to, ns);
 }
 
-/* Solid: own time, in eighths of a cell where there is nothing else; light: the time of
- * what it called. */
-void time_bar(struct buf *to, const struct show *show, const struct row *row, int cells)
+/* Solid: own time; light: the time of what it called. */
+void cell_time_bar(struct figure *to, const struct show *show, const struct row *row)
 {
-    double whole, total, own;
-    int filled, solid;
+    double whole;
 
     if (!called(show, row) || show->activity->total_ns == 0)
         return;
     whole = (double)show->activity->total_ns;
-    total = (double)row_run(show, row, RUN_TOTAL) / whole;
-    own = (double)row_run(show, row, RUN_SELF) / whole;
-    total = total > 1 ? 1 : total;
-    if (own >= total) {
-        glyph_bar(to, total, cells, false);
-        return;
-    }
-    filled = (int)(total * cells + 0.5);
-    filled = filled == 0 ? 1 : filled;
-    solid = (int)(own * cells + 0.5);
-    for (int i = 0; i < filled; i++)
-        buf_text(to, i < solid ? "█" : "░");
-}
-
-void time_bar_cell(struct figure *to, const struct show *show, const struct row *row)
-{
-    time_bar(to->text, show, row, BAR_CELLS);
+    to->real = (double)row_run(show, row, RUN_TOTAL) / whole;
+    to->real = to->real > 1 ? 1 : to->real;
+    to->solid = (double)row_run(show, row, RUN_SELF) / whole;
 }

@@ -1,0 +1,146 @@
+#include "rows/layout.h"
+
+struct layout_column *layout_add(struct table_layout *layout,
+                                 const struct column *column)
+{
+    struct layout_column *to = &layout->at[layout->n++];
+
+    *to = (struct layout_column){
+        .column = column, .rank = column->rank, .least = UINT32_MAX, .shown = true};
+    return to;
+}
+
+void layout_widen(struct layout_column *column, size_t cells)
+{
+    if (cells > column->cells)
+        column->cells = (unsigned)cells;
+}
+
+static bool has_room(const struct layout_column *column)
+{
+    return column->shown && column->cells > 0;
+}
+
+unsigned layout_width(const struct table_layout *layout)
+{
+    unsigned sum = 0;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        if (has_room(&layout->at[c]))
+            sum += layout->gap + layout->at[c].cells;
+    return sum;
+}
+
+unsigned layout_hidden(const struct table_layout *layout)
+{
+    unsigned hidden = 0;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        hidden += !layout->at[c].shown;
+    return hidden;
+}
+
+/* The cells by which a column may shrink. */
+static unsigned slack(const struct layout_column *column)
+{
+    return has_room(column) && column->cells > column->least
+               ? column->cells - column->least
+               : 0;
+}
+
+/* Take so many cells from columns that can shrink, the one with most slack first; false:
+ * they have fewer. */
+static bool shrink(struct table_layout *layout, unsigned cells)
+{
+    unsigned sum = 0;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        sum += slack(&layout->at[c]);
+    if (sum < cells)
+        return false;
+    while (cells > 0) {
+        struct layout_column *widest = &layout->at[0];
+        unsigned taken;
+
+        for (unsigned c = 1; c < layout->n; c++)
+            if (slack(&layout->at[c]) > slack(widest))
+                widest = &layout->at[c];
+        taken = slack(widest) < cells ? slack(widest) : cells;
+        widest->cells -= taken;
+        cells -= taken;
+    }
+    return true;
+}
+
+/* Leave out the column with the lowest rank, of equals the last; false: none may go. */
+static bool drop(struct table_layout *layout)
+{
+    struct layout_column *lowest = NULL;
+
+    for (unsigned c = 0; c < layout->n; c++)
+        if (layout->at[c].shown && layout->at[c].rank != LAYOUT_STAYS &&
+            (!lowest || layout->at[c].rank <= lowest->rank))
+            lowest = &layout->at[c];
+    if (lowest)
+        lowest->shown = false;
+    return lowest != NULL;
+}
+
+/* The last column yields to the labels: it shrinks, or goes if it has the lowest rank. */
+static void yield(struct table_layout *layout)
+{
+    struct layout_column *last = &layout->at[layout->n - 1];
+    unsigned others = layout->label + layout_width(layout) - last->cells;
+
+    if (!last->shown || last->least == UINT32_MAX)
+        return;
+    if (others + last->least <= layout->width)
+        last->cells = layout->width - others;
+    else if (last->rank == 0)
+        last->shown = false;
+}
+
+/* Make room for labels of so many cells. */
+static void make_room(struct table_layout *layout, unsigned label)
+{
+    while (layout_width(layout) + label > layout->width) {
+        unsigned over = layout_width(layout) + label - layout->width;
+
+        if (shrink(layout, over) || !drop(layout))
+            return;
+    }
+}
+
+void layout_fit(struct table_layout *layout)
+{
+    unsigned label = layout->label, least = layout->least_label, used;
+
+    if (layout->width > 0 && label + layout_width(layout) > layout->width) {
+        if (layout->n > 0)
+            yield(layout);
+        make_room(layout, label < least ? label : least);
+        used = layout_width(layout);
+        used = layout->width > used ? layout->width - used : 0;
+        layout->label = label < used ? label : used;
+    }
+    used = layout->label;
+    for (unsigned c = 0; c < layout->n; c++) {
+        if (has_room(&layout->at[c]))
+            used += layout->gap + layout->at[c].cells;
+        layout->at[c].end = used;
+    }
+}
+
+struct figure layout_cell(struct buf *to, const struct column *column,
+                          const struct show *show, const struct row *row)
+{
+    bool line = column->kind == FIGURE_SHAPES;
+    size_t begin = to->len;
+    struct figure figure;
+
+    buf_text(to, line ? "| " : "");
+    figure = column_figure(to, column, show, row);
+    if (line && to->len == begin + 2)
+        to->len = begin;
+    return figure;
+}
