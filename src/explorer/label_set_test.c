@@ -120,7 +120,8 @@ TEST(labels_that_do_not_fit_are_named_in_a_line)
         line_plain(&text, &lines, 0);
         CHECK(text_width(buf_span(&text)) <= width);
         if (width == 52)
-            CHECK_STR(buf_cstr(&text), " ▾ 12 more: average own time, average total time …");
+            CHECK_STR(buf_cstr(&text),
+                      " ▾ 12 more: average own time, average total time …");
         if (width == 399)
             CHECK(str_ends(buf_span(&text), STR(", name, type, arguments, shapes")));
     }
