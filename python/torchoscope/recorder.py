@@ -113,6 +113,7 @@ class LiveRecording(Recording):
         self._core = None
         self._ending = None  # an ExitStack: what is undone when the recording ends
         self._steps = 0
+        self._numbers = []  # of optimizers: each says when it was freed
         self._seen = None  # the newest snapshot, and when it was made
         self._stats = None, {}  # (at which moment, name -> list)
         self._lock = threading.RLock()
@@ -209,8 +210,7 @@ class LiveRecording(Recording):
             stack.callback(hooks.unwrap_compiled, wrapped)
         if self._options["inside"]:
             self._open_fused(stack)
-        if self._options["parameters"] not in (False, "if spoilt"):
-            self._follow_optimizers(stack)
+        self._follow_optimizers(stack)
         self._unseen = Unseen(self._modules)
         self._lazy = [module for _, module in self._modules if _is_lazy(module)]
         listener = hooks.Listener(core.pre, core.post, self._raised)
@@ -272,9 +272,16 @@ class LiveRecording(Recording):
         fused.set_fastpath_enabled(False)
 
     def _follow_optimizers(self, stack):
+        """Count the steps of the model's optimizers, and look at the parameters before
+        each if they are wanted. A torch without such hooks tells of no steps."""
         module = importlib.import_module("torch.optim.optimizer")
-        register = getattr(module, "register_optimizer_step_pre_hook", None)
-        if register is None:
+        before = getattr(module, "register_optimizer_step_pre_hook", None)
+        after = getattr(module, "register_optimizer_step_post_hook", None)
+        if after is not None:
+            self._optimizers = weakref.WeakKeyDictionary()
+            stack.callback(self._forget_optimizers)
+            stack.callback(after(self._stepped).remove)
+        if before is None or self._options["parameters"] in (False, "if spoilt"):
             return
 
         def before_step(optimizer, args, kwargs):
@@ -289,7 +296,36 @@ class LiveRecording(Recording):
                 return args, {**kwargs, "closure": closure}
             return (args[0], closure, *args[2:]), kwargs
 
-        stack.callback(register(before_step).remove)
+        stack.callback(before(before_step).remove)
+
+    def _stepped(self, optimizer, args, kwargs):
+        """An optimizer returned from step(): one of the model's ends a step."""
+        core = self._core
+        with contextlib.suppress(Exception):
+            began, counted = _core.clock_ns(), core.cost_ns
+            if optimizer not in self._optimizers:
+                self._optimizers[optimizer] = self._watch_optimizer(optimizer)
+            watched = self._optimizers[optimizer]
+            if watched:
+                core.stepped(watched[0])
+            core.spend(began, counted)
+
+    def _watch_optimizer(self, optimizer):
+        """A number for an optimizer of the model, and what says that it was freed; None
+        for one of another model."""
+        own = {id(p) for _, module in self._modules for p in module.parameters(False)}
+        groups = [group["params"] for group in optimizer.param_groups]
+        if own.isdisjoint(id(p) for group in groups for p in group):
+            return None
+        number = len(self._numbers)
+        self._numbers.append(
+            weakref.finalize(optimizer, self._core.optimizer_gone, number)
+        )
+        return (number,)
+
+    def _forget_optimizers(self):
+        for number in self._numbers:
+            number.detach()
 
     def _look_at_parameters(self, optimizer):
         core = self._core

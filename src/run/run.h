@@ -11,7 +11,16 @@
  * A *call* is one execution of a module. A *value* is what a tensor held at one moment:
  * a tensor that several modules see unchanged is one value, one that is overwritten
  * becomes another. An *io* says that a value went into or came out of a call, and where
- * it stood among the arguments. Times are nanoseconds of one monotonic clock and do not
+ * it stood among the arguments.
+ *
+ * A *pass* is a call without a parent: one execution of the whole model (or of a part
+ * that was called by itself). A *step* is what lies between two steps of the optimizer:
+ * it ends when an optimizer of the model returns from step(); with several, when each of
+ * them did so at least once, so that the slowest counts. The passes of gradient
+ * accumulation are passes of one step, and so are those of a closure. Where no optimizer
+ * steps (evaluation, inference), every pass is a step. Both are counted from 0.
+ *
+ * Times are nanoseconds of one monotonic clock and do not
  * hold our own cost: it is measured and taken off. */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
@@ -104,10 +113,10 @@ struct run_call {
     uint32_t parent; /* the call around it, or RUN_NONE */
     uint32_t number; /* call index of its object, from 0; recomputations have their own
                         numbers */
-    uint32_t step;   /* counted by calls without a parent */
-    uint32_t thread; /* 0: the first that was seen */
-    uint32_t line;   /* string id of "net.py:12", which called it; or 0 */
-    uint32_t error;  /* string id of what was raised, or 0 */
+    uint32_t step;
+    uint32_t thread;     /* 0: the first that was seen */
+    uint32_t line;       /* string id of "net.py:12", which called it; or 0 */
+    uint32_t error;      /* string id of what was raised, or 0 */
     uint32_t ios, n_ios; /* in run->ios */
     uint16_t flags;
     uint64_t start_ns, end_ns; /* by the clock; our own cost is inside */
@@ -141,7 +150,8 @@ struct run_merged_io {
     uint32_t shapes, n_shapes; /* distinct ones, at most 16: (rank, sizes...) in dims */
 };
 
-/* A parameter or its gradient at the end of a backward or before an optimizer step. */
+/* A parameter or its gradient at the end of a backward or before an optimizer's
+ * step(). */
 struct run_param {
     uint32_t tensor; /* index in model->tensors */
     uint32_t step;
@@ -211,6 +221,7 @@ struct run {
     struct model_fact *facts;
     uint32_t n_facts;
 
+    uint32_t passes;   /* merged ones too, without recomputations; 0: see the calls */
     uint64_t wall_ns;  /* from the beginning of the recording to its end */
     uint64_t own_ns;   /* of ours in it */
     uint64_t hooks_ns; /* of torch's hooked path, estimated */

@@ -298,8 +298,8 @@ static struct run_call new_call(struct trace *trace, const struct trace_frame *a
                                          : trace->objects[object].calls;
     call.place = place_of_call(trace, object, around);
     if (!around && !(flags & RUN_RECOMPUTED))
-        trace->step++;
-    call.step = trace->step ? trace->step - 1 : 0;
+        trace_root_begins(&trace->steps);
+    call.step = trace->steps.now;
     return call;
 }
 

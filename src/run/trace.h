@@ -14,8 +14,8 @@
  * them. Give a value to trace_io(), trace_param() or trace_keep() before that.
  *
  * The room of trace.h: trace.c (stacks, times, calls), trace_value.c (values, ios,
- * parameters, kept bytes), trace_light.c (merging), trace_finish.c (a trace becomes a
- * run). */
+ * parameters, kept bytes), trace_light.c (merging), trace_step.c (steps), trace_finish.c (a
+ * trace becomes a run). */
 #ifndef RUN_TRACE_H
 #define RUN_TRACE_H
 
@@ -52,6 +52,11 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
                      uint16_t flags, uint32_t line, uint64_t start_ns);
 void trace_end(struct trace *trace, uint32_t thread, uint32_t call, uint16_t flags,
                uint64_t end_ns);
+/* An optimizer of the model stepped; `optimizer` is the caller's number for it. Say so
+ * when its step() returned: what a closure calls belongs to the step. */
+void trace_stepped(struct trace *trace, uint32_t optimizer);
+/* This optimizer was freed: do not wait for it. */
+void trace_optimizer_gone(struct trace *trace, uint32_t optimizer);
 /* The next call that begins on this thread, if nothing is under way there, stands
  * inside the call under way on `other`: one that waits for its threads. */
 void trace_under(struct trace *trace, uint32_t thread, uint32_t other);

@@ -623,6 +623,7 @@ static int fill(struct finish *f)
     if (tell_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
         copy_dims(f) < 0 || add_merged(f) < 0 || add_gaps(f) < 0)
         return -1;
+    trace_number_steps(&f->trace->steps, f->run);
     return 0;
 }
 

@@ -117,6 +117,29 @@ struct recent_dims {
     bool used;
 };
 
+/* ---- trace_step.c ---- */
+
+#define TRACE_OPTIMIZERS 16 /* that are waited for */
+
+struct trace_optimizer {
+    uint32_t number;
+    uint32_t times; /* it stepped since the last round */
+};
+
+struct trace_steps {
+    uint32_t passes;   /* calls without a parent so far, but recomputations */
+    uint32_t now;      /* the step under way */
+    uint32_t first;    /* of `now`: what is step 0 in the end */
+    bool by_optimizer; /* an optimizer stepped: root calls do not count any more */
+    struct trace_optimizer optimizers[TRACE_OPTIMIZERS];
+    uint32_t n;
+};
+
+/* A call without a parent begins, which is no recomputation. */
+void trace_root_begins(struct trace_steps *steps);
+/* The final numbers of steps, once a run has its calls and parameters. */
+void trace_number_steps(const struct trace_steps *steps, struct run *run);
+
 struct trace {
     struct arena arena; /* of all but kept bytes */
     struct arena kept_arena;
@@ -133,7 +156,7 @@ struct trace {
     uint32_t n_stacks, stacks_room;
     uint32_t n_open; /* frames of all stacks */
     uint64_t serial; /* of the next call */
-    uint32_t step;   /* of the next call without a parent */
+    struct trace_steps steps;
     uint64_t own_ns;
     uint64_t forward_ns; /* of calls without a parent, recomputations left out */
     uint64_t latest_ns;  /* the latest time that was told */

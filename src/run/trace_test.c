@@ -130,6 +130,98 @@ TEST(a_recomputation_belongs_to_the_step_before_it)
     trace_free(trace);
 }
 
+/* ---- steps ---- */
+
+static void pass(struct trace *trace)
+{
+    uint32_t call = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1);
+
+    trace_end(trace, 0, call, 0, 2);
+}
+
+/* The steps of all passes as digits. "f" is a pass, "A" and "B" the steps of two
+ * optimizers; "a" says that A was freed. */
+static const char *steps_of(const char *events)
+{
+    static char text[64];
+    struct trace *trace = new_trace(sample_model());
+    struct run *run;
+
+    for (const char *at = events; *at; at++) {
+        if (*at == 'f')
+            pass(trace);
+        else if (*at == 'a')
+            trace_optimizer_gone(trace, 'A');
+        else
+            trace_stepped(trace, (uint32_t)*at);
+    }
+    run = trace_finish(trace, 0, 0);
+    CHECK(run->n_calls < sizeof text);
+    CHECK_INT(run->passes, run->n_calls);
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        text[i] = (char)('0' + run->calls[i].step);
+    text[run->n_calls] = '\0';
+    run_free(run);
+    return text;
+}
+
+TEST(without_an_optimizer_every_pass_is_a_step)
+{
+    CHECK_STR(steps_of("ffff"), "0123");
+}
+
+TEST(micro_batches_are_passes_of_one_step)
+{
+    CHECK_STR(steps_of("ffffA"), "0000");
+    CHECK_STR(steps_of("ffffAffffAf"), "000011112");
+}
+
+TEST(of_several_optimizers_the_slowest_counts)
+{
+    CHECK_STR(steps_of("fAfBfAfBf"), "00112");
+    CHECK_STR(steps_of("fABfABf"), "012");
+    CHECK_STR(steps_of("fAfAfAfBfAfAfAfBf"), "000011112");
+}
+
+TEST(an_optimizer_that_is_gone_is_not_waited_for)
+{
+    CHECK_STR(steps_of("fABfABafBfBf"), "01234");
+    CHECK_STR(steps_of("fAfAafBfBf"), "01234");
+}
+
+TEST(an_optimizer_that_stopped_stepping_is_not_waited_for)
+{
+    struct trace *trace = new_trace(sample_model());
+    struct run *run;
+
+    trace_stepped(trace, 'A');
+    trace_stepped(trace, 'B');
+    for (int i = 0; i < 300; i++)
+        trace_stepped(trace, 'A');
+    pass(trace);
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->calls[0].step, 1 + 300 - 256);
+    run_free(run);
+}
+
+TEST(parameters_have_the_step_that_they_were_used_in)
+{
+    struct trace *trace = new_trace(sample_model());
+    struct run *run;
+
+    for (int i = 0; i < 3; i++) {
+        pass(trace);
+        pass(trace);
+        trace_param(trace, 0, false, sample_value(trace, 1, 1, 0));
+        trace_stepped(trace, 'A');
+    }
+    run = trace_finish(trace, 0, 0);
+    CHECK_INT(run->n_params, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_INT(run->params[i].step, i);
+    run_free(run);
+}
+
 TEST(later_calls_are_merged_and_the_newest_is_kept)
 {
     struct run *run = sample_run(200);

@@ -175,7 +175,7 @@ void trace_gradient(struct trace *trace, uint32_t call, uint64_t serial,
 void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t value)
 {
     struct run_param param = {.tensor = tensor,
-                              .step = trace->step ? trace->step - 1 : 0,
+                              .step = trace->steps.now,
                               .gradient = gradient,
                               .value = value};
     struct trace_param *by;

@@ -137,22 +137,22 @@ static void add_call(struct work_on *on, uint32_t c)
     }
 }
 
-/* Every call without a parent begins a step, but a recomputation, and the newest calls
- * are kept. What a file says of steps is believed as far as it says of calls. */
+/* A file of version 1 does not count passes, but each is a step there, and the newest
+ * calls are kept. What a file says is limited by the calls that it holds. */
 static void count_passes(struct work_on *on)
 {
     const struct run *run = on->run;
-    uint64_t calls = run->n_calls, steps = 0;
+    uint64_t calls = run->n_calls, passes = run->passes;
     uint32_t i;
 
-    for (i = 0; i < run->n_calls; i++)
-        if (!(run->calls[i].flags & RUN_RECOMPUTED) && run->calls[i].step >= steps)
-            steps = (uint64_t)run->calls[i].step + 1;
+    for (i = 0; i < run->n_calls && run->passes == 0; i++)
+        if (!(run->calls[i].flags & RUN_RECOMPUTED) && run->calls[i].step >= passes)
+            passes = (uint64_t)run->calls[i].step + 1;
     for (i = 0; i < run->n_merged; i++)
         calls += run->merged[i].calls;
-    if (steps > calls)
-        steps = calls;
-    on->all->passes = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    if (passes > calls)
+        passes = calls;
+    on->all->passes = passes < UINT32_MAX ? (uint32_t)passes : UINT32_MAX;
 }
 
 /* What the backward of merged calls without a parent took. Of a module that was called

@@ -277,6 +277,36 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     return see_params(self, true);
 }
 
+/* The number of an optimizer; false: an exception is set, or nothing is recorded. */
+static bool optimizer_number(struct recorder *recorder, PyObject *number,
+                             uint32_t *ret_number)
+{
+    unsigned long value = PyLong_AsUnsignedLong(number);
+
+    *ret_number = (uint32_t)value;
+    return !PyErr_Occurred() && recorder->trace;
+}
+
+static PyObject *stepped(PyObject *self, PyObject *number)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint32_t optimizer;
+
+    if (optimizer_number(recorder, number, &optimizer))
+        trace_stepped(recorder->trace, optimizer);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *optimizer_gone(PyObject *self, PyObject *number)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint32_t optimizer;
+
+    if (optimizer_number(recorder, number, &optimizer))
+        trace_optimizer_gone(recorder->trace, optimizer);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
 /* backward(roots, gradients): a backward begins */
 static PyObject *backward(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -571,6 +601,8 @@ static PyMethodDef methods[] = {
     {"post", FAST(post), "post(module, args, kwargs, result): after forward"},
     {"raised", FAST(raised), "raised(module, exception): forward raised"},
     {"step", FAST(step), "step(optimizer): before an optimizer's step"},
+    {"stepped", stepped, METH_O, "stepped(number): an optimizer of the model stepped"},
+    {"optimizer_gone", optimizer_gone, METH_O, "optimizer_gone(number): it was freed"},
     {"backward", FAST(backward), "backward(roots, gradients): a backward begins"},
     {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
     {"spoilt", spoilt, METH_NOARGS, "was a value seen that is not finite?"},

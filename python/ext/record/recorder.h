@@ -100,6 +100,8 @@ void recorder_failed(struct recorder *recorder);
  *   post(module, args, kwargs, result)   after it; also post(module, args, result)
  *   raised(module, exception or None)    forward raised
  *   step(optimizer)        parameters and their gradients, before an optimizer's step
+ *   stepped(number)        an optimizer of the model returned from step()
+ *   optimizer_gone(number) it was freed
  *   backward(roots, gradients)           a backward begins
  *   backward_end()         the same at the end of a backward
  *   fact(key, value)       a str, int, float or bool that the run will tell
