@@ -43,17 +43,17 @@ struct pass {
     uint64_t done; /* elements so far */
 };
 
-/* The size of an element: of a complex one its absolute value, squared in the end. */
+/* The magnitude of an element that has two doubles; else its value. */
 static double one_value(const struct pass *pass, const double *at)
 {
     if (pass->values == 1)
         return at[0];
     if (pass->is_complex)
-        return complex_absolute(at[0], at[1]);
+        return decode_absolute(at[0], at[1]);
     return sqrt((at[0] * at[0] + at[1] * at[1]) / 2);
 }
 
-/* Elements that lie in one row of one block. */
+/* The sum of squares of elements in one row of one block. */
 static double add_up(const struct pass *pass, const double *values, size_t n)
 {
     double sum = 0;
@@ -139,11 +139,11 @@ static int read_elements(struct pass *pass, const struct model *model,
 
     if (!elements)
         return -1;
-    while ((more = elements_next(elements, work, &at, &n, err)) > 0)
-        if (add_block(pass, at, n, err) < 0) {
+    do {
+        more = elements_next(elements, work, &at, &n, err);
+        if (more > 0 && add_block(pass, at, n, err) < 0)
             more = -1;
-            break;
-        }
+    } while (more > 0);
     elements_close(elements);
     return more;
 }
@@ -163,7 +163,7 @@ int blocks_measure(const struct model *model, const struct tensor *tensor,
     pass.is_complex = info->kind == DTYPE_KIND_COMPLEX;
     pass.values = pass.is_complex || info->values == 2 ? 2 : 1;
     if (rows > UINT32_MAX || columns > UINT32_MAX)
-        return err_set(err, ERR_LIMIT, "a picture of more than 2^32 blocks");
+        return err_set(err, ERR_LIMIT, "the picture would have more than 2^32 blocks");
     blocks.rows = (uint32_t)rows;
     blocks.columns = (uint32_t)columns;
     blocks.at = arena_array(arena, rows * columns + 1, sizeof *blocks.at);

@@ -1,6 +1,6 @@
-/* blocks.h - a picture of a tensor in numbers: some of its elements are seen as a
- * matrix, which is cut into equal blocks; the root mean square of each is found in one
- * pass. Blocks of one element keep its sign. */
+/* blocks.h - the numbers behind a picture of a tensor: its elements are arranged as a
+ * matrix and cut into equal blocks; one pass computes the root mean square of each.
+ * Blocks of one element keep their sign. */
 #ifndef MEASURE_BLOCKS_H
 #define MEASURE_BLOCKS_H
 
@@ -12,7 +12,7 @@
 #include "base/work.h"
 #include "model/model.h"
 
-/* Which elements, and how they are cut. The last blocks of a row or column may be
+/* Which elements, and how to cut them. The last blocks of a row or column may be
  * smaller. */
 struct blocks_wanted {
     uint64_t first;                     /* element, in C order */
@@ -22,21 +22,20 @@ struct blocks_wanted {
 
 struct blocks {
     uint32_t rows, columns; /* of blocks */
-    double *at; /* (rows, columns); NaN where one is among the elements, else infinity
-                   where one is */
-    double least, most; /* of the finite ones; NaN if there are none */
-    bool has_sign;      /* a block is one element: it may be below zero */
+    double *at; /* (rows, columns); NaN or infinity if an element is (NaN first) */
+    double least, most; /* of the finite blocks; NaN if there are none */
+    bool has_sign;      /* a block is one element and may be negative */
 };
 
-/* See a whole tensor as a matrix: its first dimension down, all others across; one of a
- * single dimension is a row. */
+/* A whole tensor as a matrix: the first dimension down, the others across. A tensor of
+ * one dimension is a row. */
 void blocks_whole(struct blocks_wanted *wanted, const struct model *model,
                   const struct tensor *tensor);
-/* Choose blocks so that at most so many are below and beside each other. */
+/* Choose the size of blocks so that there are at most `rows` by `columns`. */
 void blocks_fit(struct blocks_wanted *wanted, uint32_t rows, uint32_t columns);
 
-/* Complex elements count by their absolute value. ERR_UNSUPPORTED: they hold no
- * numbers, or cannot be read. */
+/* Complex elements count by absolute value. ERR_UNSUPPORTED if the values cannot be read
+ * or are not numbers. */
 int blocks_measure(const struct model *model, const struct tensor *tensor,
                    const struct blocks_wanted *wanted, struct arena *arena,
                    struct work *work, struct blocks *ret_blocks, struct err *err);

@@ -6,23 +6,22 @@
 
 #include "measure/decode_in.h"
 
-/* Bytes of each side that are read at once: both stay in the second cache. */
+/* Bytes of each side that are read at once: both fit in the second-level cache. */
 #define BLOCK_MOST ((size_t)128 * 1024)
 
-/* How the elements of both are made comparable. */
 enum compare_way {
-    BY_REALS,   /* as doubles, which hold all values exactly */
-    BY_WIDE,    /* 64-bit integers: as doubles and what these leave over */
-    BY_COMPLEX, /* as pairs; a real one has 0 beside it */
-    BY_BYTES,   /* no numbers: equal bytes or not */
+    BY_REALS,   /* as doubles, which are exact */
+    BY_WIDE,    /* 64-bit integers: as doubles plus a remainder */
+    BY_COMPLEX, /* as pairs of doubles; real numbers get 0 as imaginary part */
+    BY_BYTES,   /* not numbers: equal bytes or not */
 };
 
-/* One side, on its way through its elements. */
+/* The iteration over one side. */
 struct compare_reading {
     struct compare_input *input;
     struct elements *elements;
-    const void *at; /* the block that was given out last */
-    size_t next, n; /* its next element; elements in it */
+    const void *at; /* current block */
+    size_t next, n; /* index of its next element; elements in it */
 };
 
 struct comparing {
@@ -31,10 +30,10 @@ struct comparing {
     struct work *work;
     enum compare_way way;
     bool retyped;     /* the dtypes differ */
-    bool until_other; /* the first difference is enough */
-    uint64_t times;   /* each pair stands for so many: both are expanded alike */
+    bool until_other; /* stop at the first difference */
+    uint64_t times;   /* how often each pair counts: both sides are expanded alike */
     uint64_t done;    /* elements so far */
-    uint64_t equal;   /* of those, at the front: equal bytes, not looked at closer */
+    uint64_t equal;   /* leading elements skipped because their bytes are equal */
     struct compared all;
     struct compare_chunk chunk;
 };
@@ -56,14 +55,14 @@ static int choose_way(struct comparing *c, struct err *err)
     enum dtype left = dtype_of(&c->left), right = dtype_of(&c->right);
 
     c->retyped = left != right;
-    if (left == right && !dtype_has_values(left))
+    if (left == right && !decode_has_values(left))
         c->way = BY_BYTES;
-    else if (!dtype_has_values(left) || !dtype_has_values(right))
+    else if (!decode_has_values(left) || !decode_has_values(right))
         return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
-                       dtype_name(dtype_has_values(left) ? right : left));
+                       dtype_name(decode_has_values(left) ? right : left));
     else if (dtype_info(left)->values != dtype_info(right)->values)
         return err_set(err, ERR_UNSUPPORTED,
-                       "elements of %s and of %s are not one number each",
+                       "elements of %s and %s hold a different count of numbers",
                        dtype_name(left), dtype_name(right));
     else if (dtype_info(left)->kind == DTYPE_KIND_COMPLEX ||
              dtype_info(right)->kind == DTYPE_KIND_COMPLEX)
@@ -73,8 +72,7 @@ static int choose_way(struct comparing *c, struct err *err)
     return 0;
 }
 
-/* Quantised integers are numbers only with their scale. Two that say none may still be
- * compared as they are. */
+/* Quantised integers need a scale, unless both sides have the same dtype and none. */
 static int check_scales(const struct comparing *c, struct err *err)
 {
     const struct compare_reading *sides[] = {&c->left, &c->right};
@@ -84,11 +82,11 @@ static int check_scales(const struct comparing *c, struct err *err)
             !sides[i]->input->quantiser.scaled &&
             (c->retyped || sides[1 - i]->input->quantiser.scaled))
             return err_set(err, ERR_UNSUPPORTED,
-                           "what scale the integers of one side have is not known");
+                           "the scale of one quantised side is unknown");
     return 0;
 }
 
-/* An expanded tensor can claim any number of elements over a few bytes. */
+/* An expanded tensor can claim any number of elements in a few bytes. */
 static int check_size(struct compare_side left, struct compare_side right,
                       struct err *err)
 {
@@ -100,7 +98,7 @@ static int check_size(struct compare_side left, struct compare_side right,
             bytes += storage_have(sides[i].model,
                                   &sides[i].model->storages[sides[i].tensor->storage]);
     if (numel > 1u << 30 && numel / 64 > bytes)
-        return err_set(err, ERR_LIMIT, "%llu elements over %llu bytes are too many",
+        return err_set(err, ERR_LIMIT, "too many elements: %llu in %llu bytes",
                        (unsigned long long)numel, (unsigned long long)bytes);
     return 0;
 }
@@ -120,7 +118,7 @@ static int open_one(struct compare_reading *reading, uint64_t *ret_times,
     return 0;
 }
 
-/* Do both walk through the same indices in the same order? */
+/* Do both visit the same indices in the same order? */
 static bool walk_alike(const struct elements *a, const struct elements *b)
 {
     if (a->rank != b->rank || a->end != b->end)
@@ -131,8 +129,8 @@ static bool walk_alike(const struct elements *a, const struct elements *b)
     return true;
 }
 
-/* In the order of memory where both have the same, each element of what is expanded on
- * both sides once; else in C order. */
+/* In memory order if both sides have the same, with each element of expanded tensors
+ * once; else in C order. */
 static int open_both(struct comparing *c, struct err *err)
 {
     struct compare_side left = c->left.input->side, right = c->right.input->side;
@@ -147,7 +145,7 @@ static int open_both(struct comparing *c, struct err *err)
     if (open_one(&c->left, &c->times, err) < 0 ||
         open_one(&c->right, &right_times, err) < 0)
         return -1;
-    /* The channel of an element is told by its index. */
+    /* The channel of an element follows from its index in C order. */
     if (walk_alike(c->left.elements, c->right.elements) && c->times == right_times &&
         !c->left.input->quantiser.scales && !c->right.input->quantiser.scales)
         return 0;
@@ -168,7 +166,7 @@ static int fill(struct compare_reading *reading, struct work *work, struct err *
     return elements_next(reading->elements, work, &reading->at, &reading->n, err);
 }
 
-/* The elements that both have at hand from here on: 0 at the end, -1 if that failed. */
+/* How many elements both sides have loaded; returns 1, 0 at the end, -1 on failure. */
 static int fill_both(struct comparing *c, size_t *ret_n, struct err *err)
 {
     size_t left, right;
@@ -192,8 +190,7 @@ static void go_on(struct comparing *c, size_t n)
     c->done += n;
 }
 
-/* Bytes of n elements from the next one on, or NULL where they do not begin at a byte.
- */
+/* The bytes of the next element, or NULL if it does not begin at a byte. */
 static const uint8_t *bytes_at(const struct compare_reading *reading)
 {
     const struct dtype_info *info = dtype_info(dtype_of(reading));
@@ -203,7 +200,7 @@ static const uint8_t *bytes_at(const struct compare_reading *reading)
     return (const uint8_t *)reading->at + reading->next / info->block * info->bytes;
 }
 
-/* Go on while the bytes are equal; 0 at the end, 1 where they are not. */
+/* Skip equal bytes; returns 0 at the end, 1 at a difference, -1 on failure. */
 static int skip_equal(struct comparing *c, struct err *err)
 {
     size_t n;
@@ -227,7 +224,7 @@ static int skip_equal(struct comparing *c, struct err *err)
 
 /* ---- numbers ---- */
 
-/* What the next n elements of 64-bit integers have beyond their doubles. */
+/* The next n 64-bit integers minus their doubles. */
 static void decode_rest(const struct compare_reading *reading, const double *values,
                         size_t n, double *rest)
 {
@@ -247,7 +244,7 @@ static void decode_rest(const struct compare_reading *reading, const double *val
     }
 }
 
-/* The next n elements as doubles, as the way wants them. */
+/* Decode the next n elements. */
 static void decode_side(const struct comparing *c,
                         const struct compare_reading *reading, size_t n, double *to)
 {
@@ -301,7 +298,7 @@ static void add_part(struct comparing *c, const struct compared *part, unsigned 
     all->one_sided += part->one_sided;
     all->squares += part->squares;
     add_sums(all, part);
-    /* Where the order is not C order, an equal one may still stand before. */
+    /* Not in C order: an equal distance may have a lower index. */
     if (part->max_abs == 0 || part->max_abs < all->max_abs ||
         (part->max_abs == all->max_abs && c->left.elements->in_order))
         return;
@@ -343,7 +340,8 @@ static int compare_values(struct comparing *c, struct err *err)
     int more;
 
     if (c->way == BY_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, "they differ, and %s holds no numbers",
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the bytes differ, and %s holds no numbers",
                        dtype_name(dtype_of(&c->left)));
     for (;;) {
         more = fill_both(c, &n, err);
@@ -358,8 +356,8 @@ static int compare_values(struct comparing *c, struct err *err)
     }
 }
 
-/* The squares of what was found equal before anything differed: read once more, for
- * nobody knew that they would be asked for. Not counted as work again. */
+/* Add the sums of the skipped elements, which are needed only if something differs.
+ * Reads them again, not counted as work. */
 static int add_equal_squares(struct comparing *c, struct err *err)
 {
     struct compare_reading *left = &c->left;
@@ -397,9 +395,9 @@ static int add_equal_squares(struct comparing *c, struct err *err)
     return 0;
 }
 
-/* ---- the doors ---- */
+/* ---- results ---- */
 
-/* Squares about the means, from those about 0: a b = (a^2 + b^2 - (a - b)^2) / 2. */
+/* Squares about the mean, from those about 0: a b = (a^2 + b^2 - (a - b)^2) / 2. */
 static void find_spreads(struct compared *all)
 {
     double n = (double)all->finite;
@@ -410,13 +408,13 @@ static void find_spreads(struct compared *all)
     all->left_spread = all->left_squares - all->left_sum * all->left_sum / n;
     all->right_spread = all->right_squares - all->right_sum * all->right_sum / n;
     all->joint_spread = product - all->left_sum * all->right_sum / n;
-    /* What rounding leaves of a constant is none. */
+    /* What rounding leaves of a constant is not a spread. */
     if (!(all->left_spread > 1e-12 * all->left_squares) ||
         !(all->right_spread > 1e-12 * all->right_squares))
         all->left_spread = all->right_spread = all->joint_spread = 0;
 }
 
-/* Each pair stands for `times` equal ones. */
+/* Each pair counts `times` times. */
 static void finish(struct comparing *c)
 {
     struct compared *all = &c->all;
@@ -512,7 +510,7 @@ int compare_tensors(struct compare_side left, struct compare_side right,
     return status;
 }
 
-/* Is the part as large as the whole in all other dimensions, and does it lie inside? */
+/* Does the slice exist, with the same size in all other dimensions? */
 static bool is_part(struct compare_side whole, uint32_t dim, uint64_t from,
                     struct compare_side part)
 {
@@ -539,7 +537,7 @@ int compare_part(struct compare_side whole, uint32_t dim, uint64_t from,
 
     if (!tensor_readable(whole.model, whole.tensor, NULL) ||
         !is_part(whole, dim, from, part))
-        return err_set(err, ERR_UNSUPPORTED, "one is not a part of the other by shape");
+        return err_set(err, ERR_UNSUPPORTED, "the shape is not that of a part");
     if (open_inputs(&a, &b, err) < 0)
         return -1;
     compare_narrow(&a, &view, dim, from,
@@ -609,7 +607,6 @@ void compared_merge(struct compared *into, const struct compared *more)
         into->rounding = more->rounding;
     else if (more->count > 0)
         into->rounding = into->rounding && more->rounding;
-    into->cut = into->cut || more->cut;
     into->count += more->count;
     into->different += more->different;
     into->beyond += more->beyond;

@@ -1,5 +1,5 @@
-/* Sums over one chunk. compare_reals() is the fast one: it takes all values for finite
- * and sees by its sums when they were not; then the chunk is done again with care. */
+/* Sums over one chunk. compare_reals() is fast: it assumes that all values are finite;
+ * if its sums show otherwise, the chunk is done again value by value. */
 #include <math.h>
 #include <string.h>
 
@@ -7,18 +7,18 @@
 #include "measure/decode_in.h"
 #include "measure/kernels_in.h"
 
-/* Vectors of four doubles, which the compiler makes of what the machine has. */
+/* Vectors of four doubles; the compiler maps them to the instruction set. */
 #define LANES 4
-#define SUMS  2 /* at once, so that none waits for the one before */
+#define SUMS  2 /* independent sums, so that additions overlap */
 typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef int64_t masks __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 struct sums {
     lanes squares, left_squares, right_squares, left, right, max;
-    masks different, beyond; /* minus how many */
+    masks different, beyond; /* negative counts */
 };
 
-/* Inlined into loops for several instruction sets. */
+/* Compiled for several instruction sets. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void add_lanes(struct sums *sums, const double *left_at, const double *right_at,
@@ -40,7 +40,7 @@ INLINE void add_lanes(struct sums *sums, const double *left_at, const double *ri
     *(lanes *)distance = a;
 }
 
-/* All but the last few of a chunk; returns how many those are not. */
+/* All but the last few pairs of a chunk; returns how many were added. */
 INLINE size_t add_finite(struct compare_chunk *chunk, struct tolerance tolerance,
                          struct sums ret_sums[SUMS])
 {
@@ -99,8 +99,7 @@ static void join_sums(const struct sums *sums, struct compared *part)
     }
 }
 
-/* One pair of reals, whatever they are. `rest` is what their difference has beyond
- * doubles. */
+/* One pair of any reals. `rest` is added to their difference. */
 static double add_pair(struct compared *part, double left, double right, double rest,
                        struct tolerance tolerance)
 {
@@ -165,7 +164,7 @@ void compare_wide(struct compare_chunk *chunk, struct tolerance tolerance,
     *ret_part = part;
 }
 
-/* A complex number is NaN if a part of it is, as torch has it. */
+/* Like torch, a complex number is NaN if one of its parts is. */
 static double add_complex(struct compared *part, const double *left,
                           const double *right, struct tolerance tolerance)
 {
@@ -175,7 +174,7 @@ static double add_complex(struct compared *part, const double *left,
 
     if (isfinite(left[0]) && isfinite(left[1]) && isfinite(right[0]) &&
         isfinite(right[1])) {
-        distance = complex_absolute(left[0] - right[0], left[1] - right[1]);
+        distance = decode_absolute(left[0] - right[0], left[1] - right[1]);
         part->squares += distance * distance;
         part->left_squares += left[0] * left[0] + left[1] * left[1];
         part->right_squares += right[0] * right[0] + right[1] * right[1];
@@ -183,8 +182,8 @@ static double add_complex(struct compared *part, const double *left,
         part->max_abs = fmax(part->max_abs, distance);
         part->different += distance != 0;
         part->beyond += distance > tolerance.absolute +
-                                       complex_absolute(tolerance.relative * left[0],
-                                                        tolerance.relative * left[1]);
+                                       decode_absolute(tolerance.relative * left[0],
+                                                       tolerance.relative * left[1]);
         return distance;
     }
     if (!(left_nan && right_nan) && (left[0] != right[0] || left[1] != right[1])) {

@@ -19,7 +19,7 @@ static bool number_of(const struct values *values, uint32_t id, double *ret_numb
     return true;
 }
 
-/* The tensor of this name below the quantised one. */
+/* The part of the quantised tensor with this name. */
 static const struct tensor *part_of(struct compare_side side, struct str name)
 {
     const struct model *model = side.model;
@@ -34,7 +34,7 @@ static const struct tensor *part_of(struct compare_side side, struct str name)
     return NULL;
 }
 
-/* All values of a small tensor, which the caller frees. */
+/* All values of a small tensor; the caller frees them. */
 static double *read_values(const struct model *model, const struct tensor *tensor,
                            uint64_t n, struct err *err)
 {
@@ -45,9 +45,9 @@ static double *read_values(const struct model *model, const struct tensor *tenso
     int more = -1;
 
     if (!tensor || tensor->numel != n || n > MOST_CHANNELS ||
-        !dtype_has_values(tensor->dtype) || dtype_doubles(tensor->dtype) != 1) {
+        !decode_has_values(tensor->dtype) || decode_doubles(tensor->dtype) != 1) {
         err_set(err, ERR_UNSUPPORTED,
-                "the scales of its channels are not in the file as %llu numbers",
+                "the file does not hold the scales of its %llu channels",
                 (unsigned long long)n);
         return NULL;
     }
@@ -77,7 +77,7 @@ static int open_channels(struct quantiser *q, struct compare_side side, uint32_t
 
     if (value->kind != VALUE_INT || value->integer < 0 ||
         value->integer >= side.tensor->rank)
-        return err_set(err, ERR_UNSUPPORTED, "its quantiser has no axis");
+        return err_set(err, ERR_UNSUPPORTED, "its quantiser has no valid axis");
     q->axis = (int)value->integer;
     q->channels = (uint64_t)tensor_shape(side.model, side.tensor)[q->axis];
     q->scales = read_values(side.model, scales, q->channels, err);
@@ -108,8 +108,7 @@ int quantiser_open(struct quantiser *q, struct compare_side side, struct err *er
     if (!value_get(values, extra, "scale", &scale) ||
         !value_get(values, extra, "zero_point", &zero) ||
         !number_of(values, scale, &q->scale) || !number_of(values, zero, &q->zero))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "what scale its integers have is not known");
+        return err_set(err, ERR_UNSUPPORTED, "its scale is unknown");
     q->scaled = true;
     return 0;
 }

@@ -13,7 +13,7 @@ struct sampling {
     uint64_t first[2]; /* the doubles of the first element, as bits */
 };
 
-/* Doubles that are equal have equal bits but for zeros and NaN. */
+/* Equal values give equal bits, also 0 and -0 and all NaN. */
 static uint64_t plain_bits(double value)
 {
     uint64_t bits;
@@ -45,7 +45,7 @@ static void decode_window(enum dtype dtype, const void *at, size_t n, double *va
 
     if (elements_decode(dtype, at, 0, n, values))
         return;
-    /* Types without numbers: their bytes will do. */
+    /* Types without numbers: use their bytes. */
     for (size_t i = 0; i < n; i++) {
         size_t size = elements_size(dtype, 1);
         uint64_t code = 0;
@@ -66,11 +66,11 @@ static int sample_window(struct compare_side side, uint64_t first, uint64_t n,
 
     if (!elements)
         return -1;
-    /* A few elements are not worth the tile that a whole tensor is. */
+    /* A tile is for whole tensors, not for a few elements. */
     if (elements->way == WAY_TILE)
         elements->way = WAY_STREAM;
     while (left > 0) {
-        unsigned per = dtype_doubles(side.tensor->dtype);
+        unsigned per = decode_doubles(side.tensor->dtype);
         const void *at;
         size_t some;
 
@@ -94,13 +94,9 @@ int compare_sample(struct compare_side side, uint64_t *ret_sample, bool *ret_pla
     struct sampling sampling = {.plain = true};
 
     sampling.hash = hash_mix(hash_u64(side.tensor->dtype), numel);
-    /* Short ones are read once. */
-    for (int i = 0; i < 3; i++) {
-        if (i > 0 && numel <= WINDOW)
-            break;
+    for (int i = 0; i < (numel > WINDOW ? 3 : 1); i++)
         if (sample_window(side, firsts[i], most, &sampling, err) < 0)
             return -1;
-    }
     *ret_sample = sampling.hash;
     *ret_plain = sampling.plain;
     return 0;

@@ -2,7 +2,7 @@
 
 #include "measure/compare_in.h"
 
-/* The same tensor, with sizes and strides that can be changed. */
+/* A copy of the tensor with a shape and strides that can be changed. */
 static void copy_tensor(const struct compare_input *input, struct compare_view *view)
 {
     const struct model *model = input->side.model;

@@ -6,12 +6,12 @@
 #include "measure/elements.h"
 #include "measure/small_float_in.h"
 
-bool dtype_has_values(enum dtype dtype)
+bool decode_has_values(enum dtype dtype)
 {
     return dtype_info(dtype)->kind != DTYPE_KIND_NONE;
 }
 
-unsigned dtype_doubles(enum dtype dtype)
+unsigned decode_doubles(enum dtype dtype)
 {
     if (dtype_info(dtype)->kind == DTYPE_KIND_COMPLEX)
         return 2;
@@ -25,7 +25,7 @@ size_t elements_size(enum dtype dtype, size_t n)
     return dtype_size(dtype, n, &bytes) ? (size_t)bytes : 0;
 }
 
-void unpack_codes(unsigned bits, const void *at, size_t first, size_t n, uint8_t *to)
+void decode_unpack(unsigned bits, const void *at, size_t first, size_t n, uint8_t *to)
 {
     const uint8_t *bytes = at;
     uint8_t mask = (uint8_t)((1u << bits) - 1);
@@ -44,7 +44,7 @@ void unpack_codes(unsigned bits, const void *at, size_t first, size_t n, uint8_t
     }
 }
 
-void pack_codes(unsigned bits, const uint8_t *codes, size_t n, uint8_t *to)
+void decode_pack(unsigned bits, const uint8_t *codes, size_t n, uint8_t *to)
 {
     memset(to, 0, (n * bits + 7) / 8);
     for (size_t i = 0; i < n; i++) {
@@ -57,28 +57,28 @@ void pack_codes(unsigned bits, const uint8_t *codes, size_t n, uint8_t *to)
     }
 }
 
-/* Types of codes: a table of what each code stands for, then one look-up each. */
+/* Types of codes: make a table of values, then look each code up. */
 static void decode_codes(enum dtype dtype, const void *at, size_t first, size_t n,
                          double *to)
 {
-    unsigned bits = code_bits(dtype);
+    unsigned bits = small_float_bits(dtype);
     double values[256];
     uint8_t codes[512];
 
     for (unsigned code = 0; code < 1u << bits; code++)
-        values[code] = code_value(dtype, (uint8_t)code);
+        values[code] = small_float_value(dtype, (uint8_t)code);
     first *= dtype_info(dtype)->values;
     n *= dtype_info(dtype)->values;
     for (size_t done = 0; done < n; done += sizeof codes) {
         size_t part = n - done < sizeof codes ? n - done : sizeof codes;
 
-        unpack_codes(bits, at, first + done, part, codes);
+        decode_unpack(bits, at, first + done, part, codes);
         for (size_t i = 0; i < part; i++)
             to[done + i] = values[codes[i]];
     }
 }
 
-/* Loops over elements that may lie at any address: `get` is what one gives. */
+/* A loop over elements of any alignment; `get` is the result for v. */
 #define DECODE(type, get)                                                              \
     for (size_t i = 0; i < n; i++) {                                                   \
         type v;                                                                        \
@@ -96,9 +96,9 @@ static bool decode_wide(enum dtype dtype, const char *bytes, size_t n, double *t
     case DTYPE_FLOAT32:
         DECODE(float, v);
     case DTYPE_FLOAT16:
-        DECODE(uint16_t, float16_value(v));
+        DECODE(uint16_t, small_float_f16(v));
     case DTYPE_BFLOAT16:
-        DECODE(uint16_t, bfloat16_value(v));
+        DECODE(uint16_t, small_float_bf16(v));
     case DTYPE_INT64:
         DECODE(int64_t, (double)v);
     case DTYPE_INT32:
@@ -122,11 +122,11 @@ bool elements_decode(enum dtype dtype, const void *at, size_t first, size_t n,
 {
     const char *bytes = at;
 
-    if (code_bits(dtype)) {
+    if (small_float_bits(dtype)) {
         decode_codes(dtype, at, first, n, to);
         return true;
     }
-    if (!dtype_has_values(dtype))
+    if (!decode_has_values(dtype))
         return false;
     bytes += elements_size(dtype, first);
     switch (dtype) {
@@ -172,7 +172,7 @@ bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to
         for (size_t i = 0; i < n; i++) {
             uint8_t code;
 
-            unpack_codes(code_bits(dtype), at, i, 1, &code);
+            decode_unpack(small_float_bits(dtype), at, i, 1, &code);
             to[i] = code;
         }
         return true;
@@ -181,12 +181,11 @@ bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to
     }
 }
 
-/* The squares of 16- and 32-bit parts cannot leave the range of a double; those of
- * 64-bit parts can. */
+/* The squares of 16- and 32-bit parts fit in a double; those of 64-bit parts may not. */
 static double absolute(enum dtype dtype, double real, double imaginary)
 {
     if (dtype == DTYPE_COMPLEX128 || !isfinite(real) || !isfinite(imaginary))
-        return complex_absolute(real, imaginary);
+        return decode_absolute(real, imaginary);
     return sqrt(real * real + imaginary * imaginary);
 }
 

@@ -8,9 +8,9 @@
 #include "measure/decode_in.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "elements are given out in the order of bytes of files");
+               "elements have the byte order of files");
 
-/* The storage and how its bytes become elements. */
+/* The storage, and how its bytes become elements. */
 static int open_storage(struct elements *e, const struct tensor *tensor,
                         struct err *err)
 {
@@ -45,7 +45,7 @@ static int open_storage(struct elements *e, const struct tensor *tensor,
     return 0;
 }
 
-/* Outermost first: by stride, and where that is equal as they were. */
+/* Outermost first; stable. */
 static void sort_by_stride(struct elements_dim *dims, int n)
 {
     for (int i = 1; i < n; i++)
@@ -57,8 +57,8 @@ static void sort_by_stride(struct elements_dim *dims, int n)
         }
 }
 
-/* Join each dimension with the one inside it where both the storage and the index go on
- * at an even pace from one to the other. */
+/* Join each dimension with the next inner one where both stride and index continue
+ * evenly. */
 static void join_dims(struct elements *e)
 {
     int n = 0;
@@ -90,8 +90,8 @@ static bool are_dense(const struct elements *e)
     return true;
 }
 
-/* Take over the dimensions that matter: those of size 1 never do; those of stride 0 do
- * not for who wants each element once. Returns the number of elements. */
+/* Take the dimensions that matter: not those of size 1, nor (with ret_times) those of
+ * stride 0. Returns the number of elements. */
 static uint64_t open_dims(struct elements *e, const struct tensor *tensor,
                           bool any_order, uint64_t *ret_times)
 {
@@ -124,7 +124,7 @@ static uint64_t open_dims(struct elements *e, const struct tensor *tensor,
     return n;
 }
 
-/* Everything must lie in what can be read of the storage, whatever the model says. */
+/* Are all elements inside the readable part of the storage? Do not trust the model. */
 static bool fits(const struct elements *e)
 {
     uint64_t last = e->offset, most;
@@ -142,18 +142,18 @@ static bool fits(const struct elements *e)
     return last < most;
 }
 
-/* Dense elements need no plan; a packed run has to begin at a whole block. */
+/* Dense elements need no plan; a packed run must begin at a whole block. */
 static int open_way(struct elements *e, struct err *err)
 {
     bool dense = are_dense(e);
 
     if (e->bits)
         dense = dense && (e->offset + e->first) % dtype_info(e->dtype)->block == 0;
-    if (!dense && gather_plan(e, err) < 0)
+    if (!dense && elements_plan(e, err) < 0)
         return -1;
     if (dense && e->direct && !e->swap && !e->conj && !e->neg)
         return 0;
-    e->block = aligned_alloc(64, ELEMENTS_BLOCK); /* no vector lies across two lines */
+    e->block = aligned_alloc(64, ELEMENTS_BLOCK); /* no vector crosses a cache line */
     return e->block ? 0 : err_set(err, ERR_LIMIT, "no memory to read a tensor");
 }
 
@@ -181,7 +181,7 @@ static struct elements *open_elements(const struct model *model,
     if (e->at == e->end)
         return e;
     if (!fits(e)) {
-        err_set(err, ERR_FORMAT, "the tensor reaches beyond its storage of %llu bytes",
+        err_set(err, ERR_FORMAT, "the tensor exceeds its storage of %llu bytes",
                 (unsigned long long)e->readable);
         goto fail;
     }
@@ -198,7 +198,7 @@ struct elements *elements_open(const struct model *model, const struct tensor *t
                                uint64_t first, uint64_t n, bool any_order,
                                struct err *err)
 {
-    /* A part is a part in C order. */
+    /* `first` and `n` count in C order. */
     if (first != 0 || n < tensor->numel)
         any_order = false;
     return open_elements(model, tensor, first, n, any_order, NULL, err);
@@ -233,7 +233,7 @@ static void swap_bytes(uint8_t *at, size_t bytes, size_t unit)
         }
 }
 
-/* Change the sign of the float or integer of `size` bytes at every `step` bytes. */
+/* Negate a float or integer of `size` bytes every `step` bytes. */
 static void negate(enum dtype_kind kind, uint8_t *at, size_t bytes, size_t size,
                    size_t step)
 {
@@ -250,7 +250,7 @@ static void negate(enum dtype_kind kind, uint8_t *at, size_t bytes, size_t size,
     }
 }
 
-/* From the bytes of the storage to the elements they mean. */
+/* Apply byte order, negation and conjugation. */
 static void finish_block(const struct elements *e, uint8_t *at, size_t bytes)
 {
     enum dtype_kind kind = dtype_info(e->dtype)->kind;
@@ -264,7 +264,7 @@ static void finish_block(const struct elements *e, uint8_t *at, size_t bytes)
         negate(kind, at + part, bytes - part, part, e->size);
 }
 
-/* The most elements that fit in `bytes`, a whole number of 2048 where that can be. */
+/* The most elements that fit in `bytes`, a multiple of 2048 if possible. */
 static uint64_t block_elements(const struct elements *e, size_t bytes)
 {
     uint64_t n = e->bits ? bytes * 8 / e->bits : bytes / e->size;
@@ -288,7 +288,7 @@ static int next_block(struct elements *e, uint64_t n, const void **ret_at,
             memcpy(e->block, e->direct + place, bytes);
         else if (source_bytes(e->source, e->storage, place, e->block, bytes, err) < 0)
             return -1;
-    } else if (gather(e, n, e->block, err) < 0) {
+    } else if (elements_gather(e, n, e->block, err) < 0) {
         return -1;
     }
     finish_block(e, e->block, bytes);

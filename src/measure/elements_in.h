@@ -4,28 +4,28 @@
 
 #include "measure/elements.h"
 
-#define ELEMENTS_BLOCK  ((size_t)256 * 1024)  /* bytes given out at once, when copied */
-#define ELEMENTS_DIRECT ((size_t)1024 * 1024) /* the same, when they lie in memory */
-#define ELEMENTS_WINDOW ((size_t)512 * 1024)  /* of the storage, held for gathering */
+#define ELEMENTS_BLOCK  ((size_t)256 * 1024)  /* bytes of a copied block, at most */
+#define ELEMENTS_DIRECT ((size_t)1024 * 1024) /* of a block that is in memory */
+#define ELEMENTS_WINDOW ((size_t)512 * 1024)  /* bytes of storage held to gather from */
 /* Most bytes held of a transposed tensor. */
 #define ELEMENTS_TILE ((size_t)32 * 1024 * 1024)
 #define ELEMENTS_RANK 255
 
-/* One dimension of what is walked, after those of size 1 are gone and neighbours that
- * can be walked as one are joined. Outermost first. */
+/* One dimension of the iteration, without dimensions of size 1 and with neighbours
+ * joined where possible. Outermost first. */
 struct elements_dim {
     uint64_t size;
     uint64_t stride; /* in elements of the storage */
     uint64_t index;  /* in elements of the tensor, in C order */
 };
 
-/* How the elements are fetched. */
+/* How elements are read. */
 enum elements_way {
-    WAY_DENSE,  /* they lie side by side in the order wanted */
-    WAY_GROUPS, /* the inner dimensions span little: hold that span, pick from it */
-    WAY_TILE, /* transposed: hold a few rows of the result, as short lines of storage */
-    WAY_STREAM, /* far apart: one small read each, or a window that moves along */
-    WAY_CODES,  /* packed codes that do not begin at a byte: one by one, packed anew */
+    WAY_DENSE,  /* adjacent, in the order wanted */
+    WAY_GROUPS, /* the inner dimensions span few bytes: read the span, pick from it */
+    WAY_TILE,   /* transposed: hold a few rows of the result, read as short lines */
+    WAY_STREAM, /* far apart: one small read each, or a moving window */
+    WAY_CODES,  /* packed codes not aligned to a byte: one by one, packed again */
 };
 
 struct elements {
@@ -37,49 +37,44 @@ struct elements {
 
     enum dtype dtype;
     size_t size;   /* bytes of an element; packed types: of a block of elements */
-    unsigned bits; /* of an element, where packed; else 0 */
-    size_t swap;   /* bytes to reverse as one, or 0 */
+    unsigned bits; /* bits of a packed element; else 0 */
+    size_t swap;   /* unit of byte swapping, or 0 */
     bool conj, neg;
 
     uint64_t offset;  /* of the first element in the storage, in elements */
-    uint64_t at, end; /* the next and last element to give, in the order walked */
-    uint64_t first;   /* where `at` began */
-    bool in_order;    /* the order walked is C order */
+    uint64_t at, end; /* next element and end, in the order of iteration */
+    uint64_t first;   /* initial `at` */
+    bool in_order;    /* the order is C order */
     enum elements_way way;
     int rank;
     struct elements_dim dims[ELEMENTS_RANK];
 
-    uint8_t *block;    /* what was given out, where it had to be copied */
-    size_t block_most; /* bytes given out at once, ELEMENTS_BLOCK at most */
+    uint8_t *block;    /* the current block, if it had to be copied */
+    size_t block_most; /* bytes of a block, at most ELEMENTS_BLOCK */
     uint8_t *window;   /* bytes window_at to window_at + window_n of the storage */
     uint64_t window_at;
     size_t window_n;
-    size_t read_ahead; /* what a miss reads at least */
+    size_t read_ahead; /* minimum bytes that a miss reads */
 
     int inner;           /* GROUPS, TILE: the first dimension inside a group or plane */
-    uint64_t inner_n;    /* elements in it */
-    uint64_t inner_span; /* GROUPS: from its first element to its last, in elements */
+    uint64_t inner_n;    /* elements in a group or plane */
+    uint64_t inner_span; /* GROUPS: elements of storage that it spans */
     uint8_t *tile;       /* TILE: a line for each element of the plane */
     uint64_t tile_rows;  /* rows of the result that a tile holds */
-    uint64_t tile_at, tile_n; /* elements at to at + n of the order walked are held */
+    uint64_t tile_at, tile_n; /* the tile holds elements tile_at to tile_at + tile_n */
     size_t line;              /* bytes of a line */
 };
 
-/* As elements_open(), but every element of an expanded tensor comes once; *ret_times is
- * how often each stands for. Always in the order of memory. */
+/* As elements_open(), but in memory order and with each element of an expanded tensor
+ * once; *ret_times is how often each is repeated. */
 struct elements *elements_open_distinct(const struct model *model,
                                         const struct tensor *tensor,
                                         uint64_t *ret_times, struct err *err);
 
-/* Choose the way for elements that are not dense, and find room for it. */
-int gather_plan(struct elements *e, struct err *err);
+/* Choose the way for elements that are not dense, and allocate for it. */
+int elements_plan(struct elements *e, struct err *err);
 
 /* Copy elements `e->at` to `e->at + n` to `to`. */
-int gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err);
-
-/* Bytes `at` to `at + n` of the storage, n <= ELEMENTS_WINDOW; good until the next
- * call. */
-const uint8_t *storage_window(struct elements *e, uint64_t at, size_t n,
-                              struct err *err);
+int elements_gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err);
 
 #endif

@@ -264,8 +264,8 @@ TEST(packed_elements_are_packed_anew_where_they_begin_inside_a_byte)
                             strided ? every_third : NULL, 1);
                 sample.tensor.offset = offset;
                 all = take_all(&sample, 0, UINT64_MAX, false);
-                unpack_codes(bits, bytes, offset, 125, codes);
-                unpack_codes(bits, all, 0, 41, got);
+                decode_unpack(bits, bytes, offset, 125, codes);
+                decode_unpack(bits, all, 0, 41, got);
                 for (size_t k = 0; k < 41; k++)
                     CHECK_INT(got[k], codes[strided ? 3 * k : k]);
                 free(all);

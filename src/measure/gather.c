@@ -1,5 +1,4 @@
-/* Elements that do not lie side by side. What is read of the storage at once depends on
- * how far apart they lie; see enum elements_way. */
+/* Reads elements that are not adjacent; see enum elements_way. */
 #include "measure/elements_in.h"
 
 #include <stdlib.h>
@@ -7,12 +6,14 @@
 
 #include "measure/decode_in.h"
 
-/* Strides below this many bytes are read through and picked from: a read of its own for
- * every element would touch the same pages at a greater cost. */
+/* With smaller strides (bytes) all bytes are read and elements picked from them: a read
+ * per element would touch the same pages at a higher cost. */
 #define SPARSE_BYTES 2048
 
-const uint8_t *storage_window(struct elements *e, uint64_t at, size_t n,
-                              struct err *err)
+/* Bytes `at` to `at + n` of the storage, n <= ELEMENTS_WINDOW; valid until the next
+ * call. */
+static const uint8_t *storage_window(struct elements *e, uint64_t at, size_t n,
+                                     struct err *err)
 {
     size_t want = n > e->read_ahead ? n : e->read_ahead;
 
@@ -51,8 +52,8 @@ static uint64_t inner_span(const struct elements *e, int first)
     return span;
 }
 
-/* The dimension with the least stride, outside those that are held anyway, if its
- * neighbours lie closer together than what the dimensions inside it step over. */
+/* The dimension with the least stride outside those in a group, if all dimensions inside
+ * it have at least twice that stride; else -1. */
 static int tile_dim(const struct elements *e, int held)
 {
     int best = -1;
@@ -69,8 +70,8 @@ static int tile_dim(const struct elements *e, int held)
     return best;
 }
 
-/* Try to hold some rows of the result: for each element of the plane inside `dim` the
- * bytes that the next rows need, too. */
+/* Plan to hold some rows of the result: for each element of the plane inside `dim`, also
+ * the bytes that the next rows need. */
 static int plan_tile(struct elements *e, int dim, struct err *err)
 {
     uint64_t step = e->dims[dim].stride * e->size;
@@ -95,13 +96,13 @@ static int plan_tile(struct elements *e, int dim, struct err *err)
     e->inner = dim + 1;
     e->inner_n = plane;
     e->tile_rows = rows;
-    /* Lines that lie close to each other are read together. */
+    /* Adjacent lines are read together. */
     if (e->dims[e->rank - 1].stride * e->size > SPARSE_BYTES)
         e->read_ahead = 0;
     return 0;
 }
 
-int gather_plan(struct elements *e, struct err *err)
+int elements_plan(struct elements *e, struct err *err)
 {
     uint64_t room = ELEMENTS_WINDOW / e->size;
     int held = e->rank, dim;
@@ -119,7 +120,7 @@ int gather_plan(struct elements *e, struct err *err)
         e->inner = held;
         e->inner_n = inner_count(e, held);
         e->inner_span = inner_span(e, held);
-        /* Read ahead only where what follows is mostly wanted. */
+        /* Read ahead only if most of the following bytes are needed. */
         if (e->way == WAY_STREAM &&
             e->dims[e->rank - 1].stride * e->size > SPARSE_BYTES)
             e->read_ahead = 0;
@@ -136,7 +137,7 @@ int gather_plan(struct elements *e, struct err *err)
     return e->window ? 0 : err_set(err, ERR_LIMIT, "no memory to gather a tensor");
 }
 
-/* n elements that stand `step` bytes apart. */
+/* n elements, `step` bytes apart. */
 static void copy_strided(uint8_t *to, const uint8_t *from, uint64_t n, uint64_t step,
                          size_t size)
 {
@@ -167,8 +168,8 @@ static void copy_strided(uint8_t *to, const uint8_t *from, uint64_t n, uint64_t 
     }
 }
 
-/* Where element `at` of the dims from `first` on stands, counted from their first one;
- * *ret_run is how many follow it along the innermost dim. */
+/* The storage offset of element `at` of the dims from `first` on, relative to their
+ * first element; *ret_run is how many follow along the innermost dim. */
 static uint64_t locate(const struct elements *e, int first, uint64_t at,
                        uint64_t *ret_run)
 {
@@ -184,7 +185,7 @@ static uint64_t locate(const struct elements *e, int first, uint64_t at,
     return place;
 }
 
-/* Elements at to at + n of one group, whose first element stands at `base`. */
+/* Elements at to at + n of one group; `base` is its first element. */
 static void copy_group(const struct elements *e, const uint8_t *base, uint64_t at,
                        uint64_t n, uint8_t *to)
 {
@@ -202,7 +203,7 @@ static void copy_group(const struct elements *e, const uint8_t *base, uint64_t a
     }
 }
 
-/* The place in the storage of the first element of group (or plane) number `group`. */
+/* The storage offset of the first element of a group (or plane). */
 static uint64_t group_place(const struct elements *e, uint64_t group)
 {
     uint64_t place = e->offset;
@@ -329,12 +330,12 @@ static int gather_codes(struct elements *e, uint64_t at, uint64_t n, uint8_t *to
             codes[i] = (uint8_t)((from[0] | (bytes > 1 ? from[1] << 8 : 0)) >> bit % 8 &
                                  ((1 << e->bits) - 1));
         }
-        pack_codes(e->bits, codes, part, to);
+        decode_pack(e->bits, codes, part, to);
     }
     return 0;
 }
 
-int gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err)
+int elements_gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err)
 {
     switch (e->way) {
     case WAY_GROUPS:

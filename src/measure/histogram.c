@@ -9,9 +9,9 @@
 #include "measure/histogram_in.h"
 #include "measure/small_float_in.h"
 
-#define FEW   8192                 /* elements that are not worth a table of counters */
+#define FEW   8192                 /* fewer elements do not need a table of counters */
 #define HALF  (HISTOGRAM_BINS / 2) /* counters of one sign */
-#define STEPS 8 /* of them below the exponents; upper bits in a row */
+#define STEPS 8 /* counters below the exponents; upper bits in a row */
 
 void histogram_merge(struct histogram *a, const struct histogram *b)
 {
@@ -20,7 +20,7 @@ void histogram_merge(struct histogram *a, const struct histogram *b)
     a->sampled = a->sampled || b->sampled;
 }
 
-/* Where a counter begins. */
+/* The lower bound of a counter. */
 static double edge(uint32_t magnitude)
 {
     if (magnitude < STEPS)
@@ -71,12 +71,12 @@ uint32_t histogram_bin(double value)
     return histogram_fold(tally_upper(value));
 }
 
-/* Without memory for the table, counting is slower and no less right. */
+/* Without memory for the table, counting is slower but correct. */
 void tally_init(struct tally *tally, struct histogram *histogram, enum dtype dtype,
                 uint64_t n)
 {
     *tally = (struct tally){.histogram = histogram};
-    if (histogram && n > FEW && code_bits(dtype) == 0)
+    if (histogram && n > FEW && small_float_bits(dtype) == 0)
         tally->counts = calloc(TALLY_BINS, sizeof *tally->counts);
 }
 
@@ -110,19 +110,12 @@ void tally_add(struct tally *tally, const uint16_t *uppers, size_t n)
     tally_counted(tally, n);
 }
 
-void tally_counted(struct tally *tally, size_t n)
-{
-    tally->n += n;
-    if (tally->n > UINT32_MAX / 2)
-        tally_flush(tally);
-}
-
 void tally_value(struct tally *tally, double value, uint64_t times)
 {
     tally->histogram->bins[histogram_bin(value)] += times;
 }
 
-/* A row of 8 upper bits has one counter; the first, that of denormals, has 8. */
+/* A row of 8 upper bits has one counter; the first row, denormals, has 8. */
 static void add_row(uint64_t *bins, counters *row, uint32_t upper)
 {
     uint32_t each = upper % (TALLY_BINS / 2) == 0 ? 1 : 0;
@@ -138,9 +131,10 @@ static void add_rows(struct tally *tally)
         add_row(tally->histogram->bins, &tally->counts[upper], upper);
 }
 
-void tally_flush(struct tally *tally)
+void tally_counted(struct tally *tally, size_t n)
 {
-    if (!tally->counts)
+    tally->n += n;
+    if (tally->n <= UINT32_MAX / 2 || !tally->counts)
         return;
     add_rows(tally);
     memset(tally->counts, 0, TALLY_BINS * sizeof *tally->counts);
@@ -154,18 +148,18 @@ void tally_release(struct tally *tally)
     free(tally->counts);
 }
 
-/* A linear histogram under way: the edges as numpy.linspace gives them. */
+/* A linear histogram; the edges are those of numpy.linspace. */
 struct linear {
     double min, max, scale;
     double *edges; /* (n + 1) */
     uint64_t *bins;
     uint32_t n;
-    uint64_t times; /* how often each element stands for */
+    uint64_t times; /* how often each element counts */
 };
 
 #define SOME 512 /* elements at a time */
 
-/* The finite ones among reals (n) that lie in range, moved together; how many. */
+/* Move the values in range to the front; returns how many. */
 static size_t keep_in_range(const struct linear *linear, double *reals, size_t n)
 {
     size_t kept = 0;
@@ -179,8 +173,8 @@ static size_t keep_in_range(const struct linear *linear, double *reals, size_t n
     return kept;
 }
 
-/* The product may be off by one step at an edge (or mean nothing, where min and max are
- * next to each other); comparing with the edges mends that. */
+/* The product may be off by one step at an edge (or meaningless if min and max are
+ * adjacent); comparing with the edges corrects it. */
 static uint32_t mended_step(const struct linear *linear, double real, uint32_t step)
 {
     while (step > 0 && real < linear->edges[step])
@@ -231,13 +225,13 @@ static int linear_init(struct linear *linear, double min, double max, uint64_t *
 {
     if (n == 0 || !isfinite(min) || !isfinite(max) || min > max)
         return err_set(err, ERR_USAGE,
-                       "a histogram needs steps, and a min below its max");
-    if (min == max) { /* as numpy does: a step of width 1 around the only value */
+                       "a histogram needs at least one step and min <= max");
+    if (min == max) { /* like numpy: a range of width 1 around the only value */
         min -= 0.5;
         max += 0.5;
     }
     *linear = (struct linear){.min = min, .max = max, .bins = bins, .n = n};
-    /* Halved first: the difference itself may be more than a double holds. */
+    /* Halved first: the difference may overflow a double. */
     linear->scale = n / 2.0 / (max / 2 - min / 2);
     linear->edges = malloc(((size_t)n + 1) * sizeof *linear->edges);
     if (!linear->edges)
@@ -259,7 +253,7 @@ int histogram_linear(const struct model *model, const struct tensor *tensor, dou
     size_t some;
     int more = -1;
 
-    if (!dtype_has_values(tensor->dtype))
+    if (!decode_has_values(tensor->dtype))
         return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
                        dtype_name(tensor->dtype));
     if (linear_init(&linear, min, max, bins, n, err) < 0)

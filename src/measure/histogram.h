@@ -1,7 +1,7 @@
-/* histogram.h - how values are spread.
- * The exponent histogram has one counter per sign and base-2 exponent: it needs no
+/* histogram.h - the distribution of values.
+ * The exponent histogram has one counter per sign and base-2 exponent. It needs no
  * range, so it is filled in the same pass as the statistics and merges exactly. The
- * linear one counts between a min and a max known beforehand. */
+ * linear histogram needs min and max first. */
 #ifndef MEASURE_HISTOGRAM_H
 #define MEASURE_HISTOGRAM_H
 
@@ -12,10 +12,10 @@
 #include "base/work.h"
 #include "model/model.h"
 
-/* Of either sign, the positive one first: a counter for zeros and what is below 2^-129,
- * 7 in even steps up to 2^-126, where float32's denormals end, and one for each of its
- * 254 exponents. Doubles beyond its range go to the outermost counter. NaN and
- * infinities are not counted. */
+/* For each sign, positive first: a counter for zeros and magnitudes below 2^-129, 7 in
+ * even steps up to 2^-126 (float32's denormals), and one for each of float32's 254
+ * exponents. Larger doubles go to the last counter. NaN and infinities are not counted.
+ */
 #define HISTOGRAM_BINS 524
 
 struct histogram {
@@ -24,11 +24,11 @@ struct histogram {
 };
 
 void histogram_merge(struct histogram *a, const struct histogram *b);
-/* The values that a counter stands for: [low, high). */
+/* The values that a counter covers: [low, high). */
 void histogram_range(uint32_t bin, double *ret_low, double *ret_high);
 
-/* Exact counts of the finite elements in n equal steps from min to max (as
- * numpy.histogram: the last step includes max). A second pass over the tensor. */
+/* Exact counts of the finite elements in n equal steps from min to max, like
+ * numpy.histogram: the last step includes max. A second pass over the tensor. */
 int histogram_linear(const struct model *model, const struct tensor *tensor, double min,
                      double max, uint64_t *bins, uint32_t n, struct work *work,
                      struct err *err);

@@ -13,8 +13,8 @@
 static const struct kernels *const all[] = {&kernels_avx512, &kernels_avx2,
                                             &kernels_sse2, &kernels_plain};
 
-/* The compiler's own test, which also asks whether the system keeps the registers; it
- * has no word for F16C in all compilers, whose registers are AVX's. */
+/* __builtin_cpu_supports() also checks that the system saves the registers. Not every
+ * compiler knows F16C by name; it uses the registers of AVX. */
 static bool has_avx2(void)
 {
     unsigned a, b, c, d;

@@ -1,8 +1,7 @@
 /* kernels_in.h - the inner loops, one set for each instruction set.
- * A kernel looks at one block of at most BLOCK elements, at any address. What it finds
- * is right when `squares` is finite; non-finite elements, and finite ones too large for
- * the kernel's precision, make it NaN or infinite, and the block is done again in
- * doubles. */
+ * A kernel measures one block of at most BLOCK elements, at any alignment. Its result is
+ * valid if `squares` is finite. Non-finite elements, and those too large for the
+ * kernel's precision, make it NaN or infinite; the block is then repeated in doubles. */
 #ifndef MEASURE_KERNELS_IN_H
 #define MEASURE_KERNELS_IN_H
 
@@ -15,7 +14,7 @@
 #define BLOCK 2048
 #define RUN   (8 * BLOCK)
 
-/* What kernels can load. 16-bit types and f32 are summed in f32, the others in f64. */
+/* The types that kernels load. 16-bit types and f32 are summed in f32, others in f64. */
 enum load {
     LOAD_F32,
     LOAD_F16,
@@ -31,30 +30,29 @@ enum load {
 };
 
 struct block {
-    double shift;        /* the first element, or that of the run */
+    double shift;        /* the first element, or the shift of the run */
     double sum, squares; /* of x - shift, and of its square */
     double min, max;
-    int64_t int_min, int_max; /* of I64 and U64 (cast), instead of min and max */
-    uint32_t zeros;           /* -0 is one */
+    int64_t int_min, int_max; /* I64 and U64 (cast), instead of min and max */
+    uint32_t zeros;           /* 0 and -0 */
 };
 
 struct kernels {
     const char *name;
     /* x (n), 1 <= n <= BLOCK */
     void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
-    /* The same of a whole run: x (n), n a multiple of BLOCK and at most RUN, summed as
-     * distances from `shift`; `next` is where reading goes on after it, if anywhere:
-     * the memory there is asked for, but not looked at. counts (TALLY_BINS) may be
-     * NULL, else the elements are counted there, NaN and infinities included. F32, F16,
-     * BF16 only. */
+    /* The same for a run: x (n), n a multiple of BLOCK and at most RUN, summed as
+     * distances from `shift`. Prefetches `next`, where reading continues, if anywhere.
+     * counts (TALLY_BINS) may be NULL, else all elements are counted there, also NaN and
+     * infinities. F32, F16, BF16 only. */
     void (*run[LOAD_COUNT])(const void *x, size_t n, const void *next, float shift,
                             counters *counts, struct block *ret_block);
     /* Are all of x (n) finite? F32, F16, BF16, F64 only. */
     bool (*finite[LOAD_COUNT])(const void *x, size_t n);
-    /* x (n) as doubles: to (n, rounded up to a whole block). F32 and 16-bit types only.
-     */
+    /* Convert x (n) to doubles: to (n, rounded up to a whole block). F32 and 16-bit types
+     * only. */
     void (*widen[LOAD_COUNT])(const void *x, size_t n, double *to);
-    /* Where the value first stands in x (n); n if nowhere. Not I64 and U64. */
+    /* The first index of the value in x (n); n if absent. Not I64 and U64. */
     size_t (*find[LOAD_COUNT])(const void *x, size_t n, double value);
     /* The upper bits by which a tally counts: bins (n, rounded up to a whole block).
      * F32, F16, BF16 only. */
@@ -66,9 +64,9 @@ extern const struct kernels kernels_sse2;
 extern const struct kernels kernels_avx2;
 extern const struct kernels kernels_avx512;
 
-/* Those of this machine, chosen once. */
+/* The kernels for this machine, selected once. */
 const struct kernels *kernels_best(void);
-/* By name, if this machine has them; else NULL. */
+/* By name; NULL if this machine does not support them. */
 const struct kernels *kernels_find(const char *name);
 
 #endif

@@ -3,15 +3,13 @@
 #include <string.h>
 
 #include "measure/decode_in.h"
-#include "measure/elements.h"
+#include "measure/stats_in.h"
 
 #define RANK 255
 
-#define SMALL 65536u /* tensors below this are not worth sampling */
-
-/* Elements in memory, dressed as the only tensor of a model. */
+/* Elements in memory, wrapped as the only tensor of a model. */
 struct dressed {
-    struct source source; /* first: who is asked is the whole */
+    struct source source; /* first: a pointer to it is a pointer to the whole */
     struct model model;
     struct storage storage;
     struct tensor tensor;
@@ -35,8 +33,8 @@ static int copy_bytes(struct source *source, uint32_t storage, uint64_t at, void
 
 static const struct source_ops memory_ops = {.bytes = copy_bytes, .direct = direct};
 
-/* The number of elements, and from the first to the last how many the storage has;
- * false where either is beyond 64 bits. */
+/* The number of elements, and the number of storage elements from the first to the last;
+ * false if one exceeds 64 bits. */
 static bool count(const struct memory *memory, uint64_t *ret_numel,
                   uint64_t *ret_extent)
 {
@@ -79,7 +77,7 @@ static int dress(struct dressed *dressed, const struct memory *memory, struct er
     memset(&dressed->storage, 0, sizeof dressed->storage);
     if (memory->rank > RANK || !count(memory, &dressed->tensor.numel, &extent) ||
         extent > SIZE_MAX / 16)
-        return err_set(err, ERR_LIMIT, "more elements than there can be");
+        return err_set(err, ERR_LIMIT, "too many elements");
     memcpy(dressed->dims, memory->shape, n * sizeof *dressed->dims);
     memcpy(dressed->dims + n, memory->strides, n * sizeof *dressed->dims);
     dressed->at = memory->at;
@@ -105,10 +103,10 @@ int stats_memory(const struct memory *memory, enum measure_mode mode,
     struct dressed dressed;
     uint64_t numel, extent;
 
-    if (!memory->conj && !memory->neg && dtype_has_values(memory->dtype) &&
+    if (!memory->conj && !memory->neg && decode_has_values(memory->dtype) &&
         dtype_info(memory->dtype)->block == 1 && count(memory, &numel, &extent) &&
         in_c_order(memory)) {
-        if (mode == MEASURE_SAMPLED && numel < SMALL)
+        if (mode == MEASURE_SAMPLED && numel < STATS_SMALL)
             mode = MEASURE_FULL;
         stats_init(ret_stats, memory->dtype);
         stats_add(ret_stats, histogram, memory->dtype, memory->at, (size_t)numel, 0,
@@ -136,11 +134,14 @@ int memory_copy(const struct memory *memory, void *to, size_t size, struct err *
         elements_open(&dressed.model, &dressed.tensor, 0, UINT64_MAX, false, err);
     if (!elements)
         return -1;
-    while ((more = elements_next(elements, NULL, &at, &n, err)) > 0) {
-        size_t bytes = elements_size(memory->dtype, n);
+    for (;;) {
+        size_t bytes;
 
-        if (bytes > left)
-            bytes = left;
+        more = elements_next(elements, NULL, &at, &n, err);
+        if (more <= 0)
+            break;
+        bytes = elements_size(memory->dtype, n);
+        bytes = bytes < left ? bytes : left;
         memcpy(out, at, bytes);
         out += bytes;
         left -= bytes;

@@ -1,6 +1,6 @@
-/* Radix select. Every finite element has a key, an unsigned number in the same order as
- * the elements. The ranks wanted are found digit by digit, from the highest: each pass
- * counts the next digit among the keys that begin as those of the ranks do. */
+/* Radix select. Every finite element has a key, an unsigned integer in the same order as
+ * the elements. The wanted ranks are found digit by digit from the highest: each pass
+ * counts the next digit among the keys with the same leading digits. */
 #include "measure/quantile.h"
 
 #include <math.h>
@@ -15,13 +15,13 @@
 #define NONE  UINT16_MAX
 #define MOST  1000u /* quantiles at once */
 
-/* The keys that begin with the same known digits as those of some rank. */
+/* The keys with the same known digits as some rank. */
 struct quantile_node {
-    uint64_t *counts;   /* by next digit, while they are counted */
+    uint64_t *counts;   /* by next digit, while counting */
     uint16_t *children; /* by next digit: the node of the next level, or NONE */
 };
 
-/* One rank wanted: the element that `below` others of its node come before. */
+/* A wanted rank: the element with `below` others of its node before it. */
 struct rank {
     uint64_t below;
     uint64_t key; /* its known digits */
@@ -30,8 +30,8 @@ struct rank {
 
 struct select {
     struct keys keys;
-    unsigned width; /* bits of all digits; the first one may have less to hold */
-    unsigned shift; /* where the digit being counted stands in a key */
+    unsigned width; /* bits of all digits, at least those of a key */
+    unsigned shift; /* bit position of the digit being counted */
     unsigned digit; /* its bits */
     struct quantile_node *nodes;
     uint32_t n_nodes, nodes_room;
@@ -62,7 +62,7 @@ static int add_node(struct select *select, struct err *err)
     return 0;
 }
 
-/* Follow a key from the root down to the level being counted, and count it there. */
+/* Follow a key from the root to the level being counted, and count it there. */
 static void count_key(struct select *select, uint64_t key)
 {
     unsigned shift = select->width - select->digit;
@@ -105,7 +105,7 @@ static int count_keys(struct select *select, const struct model *model,
     return more;
 }
 
-/* The digit of each rank is where its node's counts pass it. */
+/* Find the next digit of each rank from the counts of its node. */
 static int settle_ranks(struct select *select, struct err *err)
 {
     uint32_t next = select->n_nodes;
@@ -144,8 +144,8 @@ static uint64_t root_total(const struct select *select)
     return total;
 }
 
-/* Two ranks for each quantile: the elements on both sides of its position among the n
- * elements, each of which stands for `times`. */
+/* Two ranks per quantile: the elements on both sides of its position. Each of the `total`
+ * elements counts `times` times. */
 static void set_ranks(struct select *select, const double *q, uint32_t n,
                       uint64_t total, uint64_t times)
 {
@@ -161,7 +161,7 @@ static void set_ranks(struct select *select, const double *q, uint32_t n,
     }
 }
 
-/* As torch.lerp does it, which is exact at both ends. */
+/* Like torch.lerp: exact at both ends. */
 static double between(double low, double high, double weight)
 {
     if (low == high)
@@ -199,7 +199,7 @@ static void select_release(struct select *select)
     free(select->ranks);
 }
 
-/* All passes; the ranks then hold whole keys. *ret_total is the number of elements. */
+/* All passes: complete the keys of the ranks. *ret_total is the number of elements. */
 static int select_keys(struct select *select, const struct model *model,
                        const struct tensor *tensor, const double *q, uint32_t n,
                        double *ret_total, struct work *work, struct err *err)
@@ -224,15 +224,15 @@ static int select_keys(struct select *select, const struct model *model,
     }
 }
 
-int quantiles_exact(const struct model *model, const struct tensor *tensor,
-                    const double *q, double *ret_values, uint32_t n, struct work *work,
-                    struct err *err)
+int quantile_exact(const struct model *model, const struct tensor *tensor,
+                   const double *q, double *ret_values, uint32_t n, struct work *work,
+                   struct err *err)
 {
     struct select select;
     double total = 0;
     int result = -1;
 
-    if (!dtype_has_values(tensor->dtype))
+    if (!decode_has_values(tensor->dtype))
         return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
                        dtype_name(tensor->dtype));
     for (uint32_t i = 0; i < n; i++)

@@ -1,7 +1,8 @@
-/* quantile_in.h - elements as unsigned numbers in the same order. */
+/* quantile_in.h - elements as unsigned integers in the same order. */
 #ifndef MEASURE_QUANTILE_IN_H
 #define MEASURE_QUANTILE_IN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,14 +11,15 @@
 struct keys {
     enum dtype dtype;
     unsigned bits;      /* of a key */
-    uint8_t order[256]; /* types of codes: the key of each code */
-    double values[256]; /* and the value of each key */
+    bool finite[256];   /* types of codes: by code */
+    uint8_t order[256]; /* the key of each code */
+    double values[256]; /* the value of each key */
 };
 
 void keys_init(struct keys *keys, enum dtype dtype);
 
-/* The keys of the finite ones among elements first to first + n; returns how many. `to`
- * has room for 2 * n. */
+/* The keys of the finite elements among first to first + n; returns how many. `to` has
+ * room for 2 * n. */
 size_t keys_of(const struct keys *keys, const void *at, size_t first, size_t n,
                uint64_t *to);
 

@@ -11,7 +11,7 @@
 #define SIGN32 ((uint64_t)1 << 31)
 #define SIGN64 ((uint64_t)1 << 63)
 
-/* The bits of a float in the order of floats: negative ones run backwards. */
+/* The bits of a float as an integer in the order of floats. */
 static uint64_t float_key(uint64_t bits, uint64_t sign)
 {
     return bits & sign ? ~bits & (sign | (sign - 1)) : bits | sign;
@@ -22,14 +22,14 @@ static uint64_t float_bits(uint64_t key, uint64_t sign)
     return key & sign ? key ^ sign : ~key & (sign | (sign - 1));
 }
 
-/* Codes are few: sort them by value, and let the place in that order be the key. */
+/* Codes are few: sort them by value; the index in that order is the key. */
 static void init_codes(struct keys *keys)
 {
-    unsigned n = 1u << code_bits(keys->dtype), kept = 0;
+    unsigned n = 1u << small_float_bits(keys->dtype), kept = 0;
     uint8_t codes[256];
 
     for (unsigned code = 0; code < n; code++) {
-        double value = code_value(keys->dtype, (uint8_t)code);
+        double value = small_float_value(keys->dtype, (uint8_t)code);
         unsigned i = kept;
 
         if (!isfinite(value))
@@ -42,8 +42,10 @@ static void init_codes(struct keys *keys)
         codes[i] = (uint8_t)code;
         kept++;
     }
-    for (unsigned i = 0; i < kept; i++)
+    for (unsigned i = 0; i < kept; i++) {
         keys->order[codes[i]] = (uint8_t)i;
+        keys->finite[codes[i]] = true;
+    }
 }
 
 void keys_init(struct keys *keys, enum dtype dtype)
@@ -51,7 +53,7 @@ void keys_init(struct keys *keys, enum dtype dtype)
     size_t size = elements_size(dtype, 1);
 
     *keys = (struct keys){.dtype = dtype, .bits = 64};
-    if (code_bits(dtype)) {
+    if (small_float_bits(dtype)) {
         keys->bits = 8;
         init_codes(keys);
     } else if (dtype_info(dtype)->kind != DTYPE_KIND_COMPLEX && size < 8) {
@@ -66,14 +68,14 @@ static size_t keys_of_codes(const struct keys *keys, const void *at, size_t firs
     uint8_t codes[2 * 512];
     size_t kept = 0;
 
-    unpack_codes(code_bits(keys->dtype), at, first * each, n * each, codes);
+    decode_unpack(small_float_bits(keys->dtype), at, first * each, n * each, codes);
     for (size_t i = 0; i < n * each; i++)
-        if (isfinite(code_value(keys->dtype, codes[i])))
+        if (keys->finite[codes[i]])
             to[kept++] = keys->order[codes[i]];
     return kept;
 }
 
-/* float16 and bfloat16: `top` are the bits of the exponent. */
+/* float16 and bfloat16; `top` has the bits of the exponent. */
 static size_t keys_of_16(const char *at, size_t n, uint16_t top, uint64_t *to)
 {
     size_t kept = 0;
@@ -119,7 +121,7 @@ static size_t keys_of_reals(enum dtype dtype, const void *at, size_t first, size
     return kept;
 }
 
-/* Integers: moved up by half their range where they have a sign. */
+/* Signed integers are shifted up by half their range. */
 static size_t keys_of_ints(const struct keys *keys, const char *at, size_t n,
                            uint64_t *to)
 {
@@ -139,7 +141,7 @@ static size_t keys_of_some(const struct keys *keys, const void *at, size_t first
 {
     const char *bytes = (const char *)at + elements_size(keys->dtype, first);
 
-    if (code_bits(keys->dtype))
+    if (small_float_bits(keys->dtype))
         return keys_of_codes(keys, at, first, n, to);
     switch (keys->dtype) {
     case DTYPE_FLOAT16:
@@ -176,13 +178,13 @@ double keys_value(const struct keys *keys, uint64_t key)
     float single;
     double value;
 
-    if (code_bits(keys->dtype))
+    if (small_float_bits(keys->dtype))
         return keys->values[key];
     switch (keys->dtype) {
     case DTYPE_FLOAT16:
-        return float16_value((uint16_t)float_bits(key, SIGN16));
+        return small_float_f16((uint16_t)float_bits(key, SIGN16));
     case DTYPE_BFLOAT16:
-        return bfloat16_value((uint16_t)float_bits(key, SIGN16));
+        return small_float_bf16((uint16_t)float_bits(key, SIGN16));
     case DTYPE_FLOAT32:
         bits32 = (uint32_t)float_bits(key, SIGN32);
         memcpy(&single, &bits32, sizeof single);

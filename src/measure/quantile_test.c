@@ -37,8 +37,8 @@ static void check_quantiles(struct sample_model *sample, double *reals, size_t n
         if (isfinite(reals[i]))
             reals[kept++] = reals[i];
     qsort(reals, kept, sizeof *reals, by_value);
-    CHECK_INT(quantiles_exact(&sample->model, &sample->tensor, qs, got, COUNT_OF(qs),
-                              NULL, NULL),
+    CHECK_INT(quantile_exact(&sample->model, &sample->tensor, qs, got, COUNT_OF(qs),
+                             NULL, NULL),
               0);
     for (size_t i = 0; i < COUNT_OF(qs); i++) {
         double expected = kept ? by_sorting(reals, kept, qs[i]) : NAN;
@@ -60,7 +60,7 @@ TEST(quantiles_of_every_type_are_those_of_sorting)
     for (size_t i = 0; i < 16 * n; i++)
         bytes[i] = (uint8_t)(test_random(&state) >> 30);
     for (int dtype = 1; dtype < DTYPE_COUNT; dtype++) {
-        if (!dtype_has_values((enum dtype)dtype))
+        if (!decode_has_values((enum dtype)dtype))
             continue;
         /* Halved, the difference of any two doubles is within their range. */
         if (dtype == DTYPE_FLOAT64 || dtype == DTYPE_COMPLEX128)
@@ -94,10 +94,10 @@ TEST(quantiles_of_nothing_and_of_one_element)
     struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
-    CHECK_INT(quantiles_exact(&sample.model, &sample.tensor, q, got, 2, NULL, NULL), 0);
+    CHECK_INT(quantile_exact(&sample.model, &sample.tensor, q, got, 2, NULL, NULL), 0);
     CHECK(isnan(got[0]) && isnan(got[1]));
     sample.tensor.offset = 1;
-    CHECK_INT(quantiles_exact(&sample.model, &sample.tensor, q, got, 2, NULL, NULL), 0);
+    CHECK_INT(quantile_exact(&sample.model, &sample.tensor, q, got, 2, NULL, NULL), 0);
     CHECK(got[0] == 3 && got[1] == 3);
 }
 
@@ -111,7 +111,6 @@ TEST(a_quantile_beyond_one_is_refused)
     struct sample_model sample;
 
     sample_init(&sample, DTYPE_FLOAT32, x, sizeof x, shape, NULL, 1);
-    CHECK_INT(quantiles_exact(&sample.model, &sample.tensor, q, got, 1, NULL, &err),
-              -1);
+    CHECK_INT(quantile_exact(&sample.model, &sample.tensor, q, got, 1, NULL, &err), -1);
     CHECK_INT(err.code, ERR_USAGE);
 }

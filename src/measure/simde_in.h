@@ -1,5 +1,5 @@
-/* simde_in.h - for tests: AVX-512 in plain C, so that stats_avx512.c can be run where
- * the machine has none. SIMDe has most of it; these are the conversions it lacks. */
+/* simde_in.h - for tests: AVX-512 in plain C, to run stats_avx512.c on any machine.
+ * SIMDe has most of it; these are the conversions it lacks. */
 #ifndef MEASURE_SIMDE_IN_H
 #define MEASURE_SIMDE_IN_H
 
@@ -11,7 +11,7 @@
 
 #define kernels_avx512 kernels_simde
 
-/* Lane by lane: `get` is what lane i of the result is. */
+/* Lane by lane: `get` is lane i of the result. */
 #define CONVERSION(name, to_vector, to_type, from_vector, from_type, get)              \
     static inline to_vector name(from_vector x)                                        \
     {                                                                                  \
@@ -26,7 +26,7 @@
         return result;                                                                 \
     }
 
-CONVERSION(simde_cvtph_ps, __m512, float, __m256i, uint16_t, float16_value(from[i]))
+CONVERSION(simde_cvtph_ps, __m512, float, __m256i, uint16_t, small_float_f16(from[i]))
 CONVERSION(simde_cvtepu16_epi32, __m512i, int32_t, __m256i, uint16_t, from[i])
 CONVERSION(simde_cvtepi16_epi32, __m512i, int32_t, __m256i, int16_t, from[i])
 CONVERSION(simde_cvtepi32_ps, __m512, float, __m512i, int32_t, (float)from[i])

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-/* What the codes without an ordinary number mean. */
+/* Which codes are infinity or NaN. */
 enum specials {
-    ALL_FINITE,        /* every code is a number */
+    ALL_FINITE,        /* none */
     IEEE,              /* the highest exponent: infinity, or NaN with a mantissa */
-    NAN_ALL_ONES,      /* exponent and mantissa all ones: NaN; no infinity */
-    NAN_NEGATIVE_ZERO, /* the code of -0: NaN; no infinity */
+    NAN_ALL_ONES,      /* NaN if exponent and mantissa are all ones; no infinity */
+    NAN_NEGATIVE_ZERO, /* the code of -0 is NaN; no infinity */
 };
 
 struct small_float {
@@ -17,15 +17,18 @@ struct small_float {
     uint8_t specials;
 };
 
-static const struct small_float e4m3fn = {4, 3, 7, NAN_ALL_ONES};
-static const struct small_float e5m2 = {5, 2, 15, IEEE};
-static const struct small_float e4m3fnuz = {4, 3, 8, NAN_NEGATIVE_ZERO};
-static const struct small_float e5m2fnuz = {5, 2, 16, NAN_NEGATIVE_ZERO};
-static const struct small_float e2m3 = {2, 3, 1, ALL_FINITE};
-static const struct small_float e3m2 = {3, 2, 3, ALL_FINITE};
-static const struct small_float e2m1 = {2, 1, 1, ALL_FINITE};
+static const struct small_float types[DTYPE_COUNT] = {
+    [DTYPE_FLOAT8_E4M3FN] = {4, 3, 7, NAN_ALL_ONES},
+    [DTYPE_FLOAT8_E5M2] = {5, 2, 15, IEEE},
+    [DTYPE_FLOAT8_E4M3FNUZ] = {4, 3, 8, NAN_NEGATIVE_ZERO},
+    [DTYPE_FLOAT8_E5M2FNUZ] = {5, 2, 16, NAN_NEGATIVE_ZERO},
+    [DTYPE_FLOAT6_E2M3] = {2, 3, 1, ALL_FINITE},
+    [DTYPE_FLOAT6_E3M2] = {3, 2, 3, ALL_FINITE},
+    [DTYPE_FLOAT4_E2M1] = {2, 1, 1, ALL_FINITE},
+    [DTYPE_FLOAT4_E2M1FN_X2] = {2, 1, 1, ALL_FINITE},
+};
 
-float bfloat16_value(uint16_t bits)
+float small_float_bf16(uint16_t bits)
 {
     uint32_t wide = (uint32_t)bits << 16;
     float value;
@@ -35,8 +38,8 @@ float bfloat16_value(uint16_t bits)
 }
 
 /* Shifted into place, a float16 is a float32 that is 2^112 too small, denormals
- * included; only infinities and NaN need their exponent filled up. */
-float float16_value(uint16_t bits)
+ * included. Infinities and NaN get the highest exponent. */
+float small_float_f16(uint16_t bits)
 {
     uint32_t wide = (uint32_t)(bits & 0x7fff) << 13;
     float value;
@@ -74,54 +77,24 @@ static double small_value(const struct small_float *type, unsigned code)
     return negative ? -value : value;
 }
 
-unsigned code_bits(enum dtype dtype)
+unsigned small_float_bits(enum dtype dtype)
 {
-    switch (dtype) {
-    case DTYPE_FLOAT8_E4M3FN:
-    case DTYPE_FLOAT8_E5M2:
-    case DTYPE_FLOAT8_E4M3FNUZ:
-    case DTYPE_FLOAT8_E5M2FNUZ:
-    case DTYPE_FLOAT8_E8M0FNU:
-    case DTYPE_INT8:
-    case DTYPE_UINT8:
-    case DTYPE_BOOL:
-    case DTYPE_QINT8:
-    case DTYPE_QUINT8:
-        return 8;
-    case DTYPE_FLOAT6_E2M3:
-    case DTYPE_FLOAT6_E3M2:
-        return 6;
-    case DTYPE_FLOAT4_E2M1:
-    case DTYPE_FLOAT4_E2M1FN_X2:
-    case DTYPE_QUINT4X2:
-        return 4;
-    case DTYPE_QUINT2X4:
-        return 2;
-    default:
+    const struct dtype_info *info = dtype_info(dtype);
+    unsigned bits;
+
+    if (info->kind == DTYPE_KIND_NONE)
         return 0;
-    }
+    bits = 8u * info->bytes / info->block / info->values;
+    return bits <= 8 ? bits : 0;
 }
 
-double code_value(enum dtype dtype, uint8_t code)
+double small_float_value(enum dtype dtype, uint8_t code)
 {
+    if (types[dtype].exponent_bits)
+        return small_value(&types[dtype], code);
     switch (dtype) {
-    case DTYPE_FLOAT8_E4M3FN:
-        return small_value(&e4m3fn, code);
-    case DTYPE_FLOAT8_E5M2:
-        return small_value(&e5m2, code);
-    case DTYPE_FLOAT8_E4M3FNUZ:
-        return small_value(&e4m3fnuz, code);
-    case DTYPE_FLOAT8_E5M2FNUZ:
-        return small_value(&e5m2fnuz, code);
     case DTYPE_FLOAT8_E8M0FNU:
         return code == 255 ? NAN : ldexp(1, code - 127);
-    case DTYPE_FLOAT6_E2M3:
-        return small_value(&e2m3, code & 63);
-    case DTYPE_FLOAT6_E3M2:
-        return small_value(&e3m2, code & 63);
-    case DTYPE_FLOAT4_E2M1:
-    case DTYPE_FLOAT4_E2M1FN_X2:
-        return small_value(&e2m1, code & 15);
     case DTYPE_INT8:
     case DTYPE_QINT8:
         return (int8_t)code;

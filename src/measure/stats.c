@@ -1,5 +1,5 @@
-/* THE TABLE of statistics is struct stats: a new one is a member there, a line in
- * stats_init() and stats_merge(), and a sum in the kernels. */
+/* To add a statistic: a member of struct stats, a line in stats_init() and
+ * stats_merge(), and a sum in the kernels. */
 #include "measure/stats_in.h"
 
 #include <math.h>
@@ -30,9 +30,9 @@ bool stats_measured(const struct stats *stats)
     return stats_finite(stats) > 0 && !isnan(stats->mean);
 }
 
-/* Numbers beyond 2^512 have squares that are no doubles: these are summed made smaller,
- * by powers of two, so that nothing is rounded by it. */
-double stats_m2_small(double m2)
+/* Squares of numbers beyond 2^512 overflow a double: these are scaled by a power of two,
+ * which is exact. */
+static double stats_m2_small(double m2)
 {
     return m2 < 0 ? -m2 : m2 * STATS_SMALLER * STATS_SMALLER;
 }
@@ -68,7 +68,7 @@ double stats_l2(const struct stats *stats)
     return sqrt(stats_m2_small(stats->m2) + (double)n * mean * mean) / STATS_SMALLER;
 }
 
-/* As stats_join(), for numbers that are too large for it. */
+/* As stats_join(), for numbers whose squares overflow. */
 static void join_huge(struct stats *stats, uint64_t n, double mean, double m2)
 {
     uint64_t before = stats_finite(stats);
@@ -81,8 +81,7 @@ static void join_huge(struct stats *stats, uint64_t n, double mean, double m2)
     stats->m2 = stats_m2_of_small(small);
 }
 
-/* Chan, Golub and LeVeque: the sums of two parts about their own means give those of
- * the whole. */
+/* Chan, Golub and LeVeque: merge sums of squares about two means. */
 void stats_join(struct stats *stats, uint64_t n, double mean, double m2)
 {
     uint64_t before = stats_finite(stats);
@@ -212,7 +211,7 @@ size_t stats_find(const struct kernels *kernels, enum dtype dtype, const void *a
 
         if (wanted->kind == STATS_REAL)
             decode_reals(dtype, at, first, n, reals);
-        else /* only 64-bit integers are looked for as such */
+        else /* 64-bit integers */
             elements_decode_int(dtype, (const char *)at + first * size, n, integers);
         for (size_t i = 0; i < n * values; i++)
             if (has_value(wanted, reals[i], integers[i / values]))
@@ -232,7 +231,7 @@ void stats_add_tally(struct stats *stats, struct tally *tally, enum dtype dtype,
                               .n = n,
                               .index = index};
 
-    if (n > 0 && dtype_has_values(dtype))
+    if (n > 0 && decode_has_values(dtype))
         stats_add_part(stats, &part);
 }
 

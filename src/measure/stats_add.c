@@ -1,5 +1,5 @@
-/* From blocks to statistics: each block goes through a kernel, what the kernel could
- * not do goes through doubles, and the blocks are joined. */
+/* From blocks to statistics: each block goes through a kernel; if its result is not
+ * sound, the block is repeated in doubles. Then the blocks are merged. */
 #include "measure/stats_in.h"
 
 #include <math.h>
@@ -10,22 +10,22 @@
 
 #define NOT_HERE SIZE_MAX
 
-/* One part being added. Where min and max stand inside their block is looked up once,
- * at the end, from the block that held them. */
+/* One part being added. The indices of min and max are looked up once, at the end, in
+ * the block that held them. */
 struct adding {
     const struct stats_part *part;
     struct stats *stats;
-    double min, max; /* the best so far, of earlier parts too */
+    double min, max; /* so far, including earlier parts */
     int64_t int_min, int_max;
-    size_t min_block, max_block; /* the element their block begins at, or NOT_HERE */
-    float shift;                 /* what the next run is measured from */
+    size_t min_block, max_block; /* first element of their block, or NOT_HERE */
+    float shift;                 /* of the next run */
     bool begun;                  /* a run was measured */
 };
 
-/* Are the sums good enough? Not when an element was not finite or too large, when the
- * squares were too small for float32, or when what is left of them after taking off the
- * mean is their rounding. Where many elements are alike, as after relu, each addition
- * in float32 rounds the same way, and most of the squares must be left. */
+/* Are the sums precise enough? Not if an element was not finite or too large, if the
+ * squares are too small for float32, or if subtracting the mean leaves mostly rounding.
+ * Where many elements are equal, as after relu, every addition in float32 rounds the
+ * same way, so most of the squares must remain. */
 static bool is_sound(const struct block *block, enum load load, double m2)
 {
     if (!isfinite(block->squares))
@@ -37,8 +37,8 @@ static bool is_sound(const struct block *block, enum load load, double m2)
     return m2 >= (load < LOAD_F64 ? 0.75 : 0.01) * block->squares;
 }
 
-/* Integers of up to 32 bits have their range as doubles, those of 64 bits as integers;
- * give both to each. */
+/* Kernels give the range of 64-bit integers as integers, of others as doubles; fill in
+ * the other one. */
 static void complete_range(struct block *block, enum stats_kind kind, enum load load)
 {
     if (load == LOAD_U64) {
@@ -64,8 +64,7 @@ static double block_m2(const struct block *block, size_t n)
     return m2 > 0 ? m2 : 0;
 }
 
-/* Join a block of n finite elements; it was found in the block that begins at `first`.
- */
+/* Merge a block of n finite elements; it begins at element `first`. */
 static void join_block(struct adding *adding, const struct block *block, size_t n,
                        size_t first)
 {
@@ -88,7 +87,7 @@ static void join_block(struct adding *adding, const struct block *block, size_t 
     }
 }
 
-/* Count what is not finite and move the rest together; returns how many remain. */
+/* Count the non-finite values and move the others to the front; returns how many. */
 static size_t drop_non_finite(struct stats *stats, double *reals, size_t n)
 {
     size_t kept = 0;
@@ -119,8 +118,7 @@ static void to_reals(const struct stats_part *part, size_t first, size_t n,
         decode_reals(part->dtype, part->at, first, n, reals);
 }
 
-/* The first element was far off: let the one nearest to the mean take its place. Sums
- * do not care for order. */
+/* The first element is far from the mean: swap it with the nearest one. */
 static void sum_from_middle(const struct kernels *kernels, double *reals, size_t n,
                             struct block *block)
 {
@@ -136,8 +134,8 @@ static void sum_from_middle(const struct kernels *kernels, double *reals, size_t
     kernels->sums[LOAD_F64](reals, n, block);
 }
 
-/* Finite doubles whose squares are not: sum them made smaller by 2^540. What the
- * squares of their distances come to is then written as in struct stats. */
+/* Finite doubles whose squares overflow: sum them scaled by 2^-540, and store m2 as in
+ * struct stats. */
 static void sum_huge(const struct kernels *kernels, double *reals, size_t n,
                      struct block *block)
 {
@@ -153,8 +151,8 @@ static void sum_huge(const struct kernels *kernels, double *reals, size_t n,
     block->squares = stats_m2_of_small(block_m2(&small, n));
 }
 
-/* The block in doubles. `ranged` is what a kernel for 64-bit integers made of it
- * before: their range is only right as integers. */
+/* Measure the block in doubles. `ranged`: the result of a kernel for 64-bit integers,
+ * whose range is only exact as integers. */
 static void add_doubles(struct adding *adding, size_t first, size_t n,
                         const struct block *ranged)
 {
@@ -242,7 +240,7 @@ static void add_block(struct adding *adding, size_t first, size_t n)
     }
 }
 
-/* Are the sums of a run good enough? It has rather more to lose than a block. */
+/* Are the sums of a run precise enough? */
 static bool run_is_sound(const struct block *run, size_t n)
 {
     if (!isfinite(run->squares))
@@ -252,10 +250,10 @@ static bool run_is_sound(const struct block *run, size_t n)
     return run->squares >= 1e-26 && block_m2(run, n) >= 0.25 * run->squares;
 }
 
-/* A run of whole blocks at once, its histogram included. Weights lie about zero, and so
- * that is the first shift; where it will not do the mean takes its place, for the runs
- * that follow too (the first is a short one, for that). What neither serves is done
- * block by block. */
+/* Measure a run of whole blocks at once, with its histogram. Weights are centred near
+ * zero, so that is the first shift; if it is not precise enough, the mean is used, for
+ * the following runs too (therefore the first run is short). If that fails as well, the
+ * blocks are measured one by one. */
 static void add_run(struct adding *adding, enum load load, size_t first, size_t n)
 {
     const struct stats_part *part = adding->part;
@@ -285,7 +283,7 @@ static void add_run(struct adding *adding, enum load load, size_t first, size_t 
         add_block(adding, first, BLOCK);
 }
 
-/* How many elements from `first` on can be measured as a run; 0 if none. */
+/* How many of the elements left can be measured as a run; 0 if none. */
 static size_t run_length(const struct adding *adding, enum load load, size_t left)
 {
     const struct stats_part *part = adding->part;
@@ -298,7 +296,7 @@ static size_t run_length(const struct adding *adding, enum load load, size_t lef
     return left < most ? left / BLOCK * BLOCK : most;
 }
 
-/* Where in the whole the first element with this value stands, knowing its block. */
+/* The index of the first element with this value, which its block holds. */
 static uint64_t place_of(const struct adding *adding, size_t first, double real,
                          int64_t integer)
 {
@@ -335,9 +333,9 @@ static void add_span(struct adding *adding, enum load load, size_t first, size_t
     }
 }
 
-/* The elements of a part that are looked at next, from *first on: *first is moved to
- * them, and where they end is returned; the end of the part where there are none. In
- * `sampled` mode these are every eighth block of the whole, wherever parts are cut. */
+/* The next elements of a part to measure: moves *first to them and returns their end, or
+ * the end of the part. MEASURE_SAMPLED takes every eighth block of the whole tensor,
+ * however it is cut into parts. */
 static size_t next_span(const struct stats_part *part, size_t *first)
 {
     size_t end = part->first + part->n;
@@ -355,7 +353,7 @@ static size_t next_span(const struct stats_part *part, size_t *first)
                : *first + (size_t)(BLOCK - index % BLOCK);
 }
 
-/* Where min and max stand. */
+/* Set the indices of min and max. */
 static void add_places(const struct adding *adding)
 {
     struct stats *stats = adding->stats;
@@ -380,7 +378,7 @@ void stats_add_part(struct stats *stats, const struct stats_part *part)
         end = next_span(part, &first);
         if (first == end)
             break;
-        if (code_bits(part->dtype)) {
+        if (small_float_bits(part->dtype)) {
             struct stats_part span = *part;
 
             span.first = first;

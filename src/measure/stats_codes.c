@@ -1,5 +1,5 @@
-/* Types of at most 8 bits: count how often each code occurs, then combine what the
- * codes stand for. Exact, and one step a byte whatever the type. */
+/* Types of at most 8 bits: count how often each code occurs, then combine the values of
+ * the codes. Exact, with one step per byte for any type. */
 #include "measure/stats_in.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "measure/small_float_in.h"
 
 /* How often each byte occurs: counts (256). Four tables, so that equal neighbours do
- * not wait for each other. */
+ * not stall. */
 static void count_bytes(const uint8_t *at, size_t n, uint64_t counts[256])
 {
     while (n > 0) {
@@ -52,7 +52,7 @@ static void count_codes(unsigned bits, const uint8_t *at, size_t first, size_t n
     for (size_t done = 0; done < n; done += sizeof codes) {
         size_t part = n - done < sizeof codes ? n - done : sizeof codes;
 
-        unpack_codes(bits, at, first + done, part, codes);
+        decode_unpack(bits, at, first + done, part, codes);
         count_bytes(codes, part, counts);
     }
 }
@@ -68,7 +68,7 @@ static void count_value(struct stats *stats, double value, uint64_t times)
         stats->zeros += times;
 }
 
-/* Mean and m2 of what the counted codes stand for, in two steps. */
+/* Mean and m2 of the values of the counted codes, in two passes. */
 static void join_codes(struct stats *stats, const double values[256],
                        const uint64_t counts[256])
 {
@@ -92,12 +92,13 @@ static void join_codes(struct stats *stats, const double values[256],
     stats_join(stats, n, mean, m2);
 }
 
-/* Where the value stands for the first time. A value may have several codes (0 and -0,
- * or all bytes that are true). */
+/* The first index of the value. A value may have several codes (0 and -0, all bytes
+ * that are true). */
 static uint64_t place(const struct stats_part *part, const double values[256],
                       double value)
 {
-    unsigned bits = code_bits(part->dtype), each = dtype_info(part->dtype)->values;
+    unsigned bits = small_float_bits(part->dtype),
+             each = dtype_info(part->dtype)->values;
     size_t n = part->n * each, done = 0;
     uint8_t codes[1024];
     unsigned code = 0, n_codes = 0;
@@ -116,7 +117,7 @@ static uint64_t place(const struct stats_part *part, const double values[256],
     while (done < n) {
         size_t some = n - done < sizeof codes ? n - done : sizeof codes;
 
-        unpack_codes(bits, part->at, part->first * each + done, some, codes);
+        decode_unpack(bits, part->at, part->first * each + done, some, codes);
         for (size_t i = 0; i < some; i++)
             if (values[codes[i]] == value)
                 return part->index + (done + i) / each;
@@ -146,14 +147,14 @@ static void join_range(struct stats *stats, const struct stats_part *part,
 
 void stats_add_codes(struct stats *stats, const struct stats_part *part)
 {
-    unsigned bits = code_bits(part->dtype);
+    unsigned bits = small_float_bits(part->dtype);
     unsigned each = dtype_info(part->dtype)->values;
     uint64_t counts[256] = {0};
     double values[256];
 
     count_codes(bits, part->at, part->first * each, part->n * each, counts);
     for (unsigned code = 0; code < 256; code++)
-        values[code] = code_value(part->dtype, (uint8_t)code);
+        values[code] = small_float_value(part->dtype, (uint8_t)code);
     if (part->mode != MEASURE_GUARD) {
         join_codes(stats, values, counts);
         join_range(stats, part, values, counts);

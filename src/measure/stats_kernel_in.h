@@ -1,6 +1,7 @@
 /* stats_kernel_in.h - the fast kernels, written once for all instruction sets.
- * A file such as stats_avx2.c defines the vectors and the operations below, includes
- * this file and ends with the table that it makes. It has to define
+ * A file such as stats_avx2.c defines the operations below (those that differ only in
+ * prefix through stats_vector_in.h), includes this file and ends with its table. It
+ * defines
  *
  *   LANES           floats in a vector; half as many doubles or 64-bit integers
  *   singles doubles words               the vectors; words are integers of any width
@@ -19,11 +20,10 @@
  *   long_set long_xor long_sub long_min long_max     on 64-bit integers
  *   long_zeros(count, x), long_double(x)             |x| < 2^51, exactly
  *
- * Loads take any address and move in bytes. A load of LANES 16-bit elements is half as
- * long as a vector.
+ * Loads take any address. A load of LANES 16-bit elements reads half a vector.
  *
- * All sums are of distances from the block's first element. A last group that is not
- * full is filled up with that element, whose distance is 0. */
+ * All sums are of distances from the block's first element. A last incomplete group is
+ * padded with that element, whose distance is 0. */
 
 #include "measure/kernels_in.h"
 
@@ -32,19 +32,18 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define SETS        2 /* of sums, so that additions do not wait for each other */
+#define SETS        2 /* independent sums, so that additions overlap */
 #define GROUP       (SETS * LANES)
 #define LONG_LANES  (LANES / 2)
 #define LONG_GROUP  (SETS * LONG_LANES)
-#define GROUP_BYTES (SETS * LANES * 4) /* of either kind of group, at most */
+#define GROUP_BYTES (SETS * LANES * 4) /* of both kinds of groups, at most */
 
-/* How far ahead to ask for memory: a page, at which the machine's own prefetching ends.
- */
+/* Prefetch distance: one page, where hardware prefetching stops. */
 #define AHEAD 4096
 
 _Static_assert(BLOCK % GROUP == 0, "a padded group must fit in a block");
 
-/* Write n elements to `pad`: those `left` at `x`, then the block's first element. */
+/* Write n elements to `pad`: the `left` ones at `x`, then copies of `first`. */
 INLINE const char *padded(char *pad, const char *x, size_t left, const char *first,
                           size_t n, size_t size)
 {
@@ -54,14 +53,14 @@ INLINE const char *padded(char *pad, const char *x, size_t left, const char *fir
     return pad;
 }
 
-/* The padding of a last group counts as zeros where the first element is one. */
+/* Padded elements of the last group; they count as zeros if the first element is 0. */
 INLINE uint32_t padding(size_t n, size_t group)
 {
     return (uint32_t)((group - n % group) % group);
 }
 
-/* What is kept while a block is summed in f32. Whether there was a zero is cheaper to
- * know than how many there were: those are counted afterwards, where there were any. */
+/* The sums of a block in f32. It is cheaper to detect a zero than to count zeros, so
+ * they are counted afterwards, if there are any. */
 struct single_sums {
     singles sum[SETS], squares[SETS], min, max;
     words seen;
@@ -147,8 +146,7 @@ INLINE void end_singles(const struct single_sums *sums, struct block *block)
     block->squares = total_singles(sums->squares);
 }
 
-/* x (n) of `size` bytes each; sums in f32, no more than BLOCK / GROUP additions each.
- */
+/* x (n) of `size` bytes each; at most BLOCK / GROUP additions in each f32 sum. */
 INLINE void sum_singles(const char *x, size_t n, size_t size,
                         singles (*load)(const char *), struct block *block)
 {
@@ -250,9 +248,9 @@ INLINE void sum_doubles(const char *x, size_t n, size_t size,
         block->zeros -= padding(n, LONG_GROUP);
 }
 
-/* 64-bit integers: distances are exact as integers, and as doubles where they are below
- * 2^51; a block with greater ones says so by a NaN. `flip` makes the order of unsigned
- * numbers that of signed ones. */
+/* 64-bit integers: distances are exact as integers, and as doubles below 2^51; larger
+ * ones make `squares` NaN. `flip` (the sign bit) maps the order of unsigned integers to
+ * that of signed ones. */
 struct long_sums {
     doubles sum[SETS], squares[SETS];
     words min, max, zeros;
@@ -273,7 +271,7 @@ INLINE void add_longs(struct long_sums *to, words first, words flips, const char
     }
 }
 
-/* The range of the lanes; a NaN where distances were too great to be exact. */
+/* The range of all lanes; `squares` becomes NaN if distances were not exact. */
 INLINE void end_longs(const struct long_sums *sums, uint64_t flip, struct block *block)
 {
     int64_t out[2][LONG_LANES], min, max;
@@ -380,7 +378,7 @@ INLINE void widen_singles(const char *x, size_t n, size_t size,
     }
 }
 
-/* The vector that holds the value is found first, then its lane. */
+/* Find the vector that holds the value, then its lane. */
 INLINE size_t find_singles(const char *x, size_t n, size_t size,
                            singles (*load)(const char *), double value)
 {
@@ -438,7 +436,7 @@ INLINE void bins_singles(const char *x, size_t n, size_t size,
     }
 }
 
-/* What every type has, and what only floats or narrow types have. */
+/* Kernels of every type; of floats; of narrow types. */
 #define COMMON(kind, type, size)                                                       \
     static void sums_##type(const void *x, size_t n, struct block *ret_block)          \
     {                                                                                  \
@@ -493,7 +491,7 @@ static void sums_u64(const void *x, size_t n, struct block *ret_block)
     sum_longs(x, n, (uint64_t)1 << 63, ret_block);
 }
 
-/* The whole table; the including file gives it its name. */
+/* The table of kernels. */
 #define KERNELS(set)                                                                   \
     {                                                                                  \
         .name = set, .sums = {sums_f32, sums_f16, sums_bf16, sums_i16, sums_u16,       \

@@ -1,5 +1,5 @@
-/* The reference: plain loops in doubles, right by reading. The faster kernels must
- * agree with these. */
+/* The reference kernels: plain loops in doubles, easy to verify by reading. The fast
+ * kernels must agree with these. */
 #include "measure/kernels_in.h"
 
 #include <math.h>
@@ -7,69 +7,26 @@
 
 #include "measure/small_float_in.h"
 
-static double get_f32(const char *x, size_t i)
-{
-    float value;
+/* Element i of x, at any address, as a double; `value` is the result for a stored v. */
+#define GET(name, type, value)                                                         \
+    static double get_##name(const char *x, size_t i)                                  \
+    {                                                                                  \
+        type v;                                                                        \
+                                                                                       \
+        memcpy(&v, x + i * sizeof v, sizeof v);                                        \
+        return value;                                                                  \
+    }
 
-    memcpy(&value, x + i * sizeof value, sizeof value);
-    return value;
-}
+GET(f32, float, v)
+GET(f64, double, v)
+GET(f16, uint16_t, small_float_f16(v))
+GET(bf16, uint16_t, small_float_bf16(v))
+GET(i16, int16_t, v)
+GET(u16, uint16_t, v)
+GET(i32, int32_t, v)
+GET(u32, uint32_t, v)
 
-static double get_f64(const char *x, size_t i)
-{
-    double value;
-
-    memcpy(&value, x + i * sizeof value, sizeof value);
-    return value;
-}
-
-static uint16_t get_bits16(const char *x, size_t i)
-{
-    uint16_t bits;
-
-    memcpy(&bits, x + i * sizeof bits, sizeof bits);
-    return bits;
-}
-
-static uint32_t get_bits32(const char *x, size_t i)
-{
-    uint32_t bits;
-
-    memcpy(&bits, x + i * sizeof bits, sizeof bits);
-    return bits;
-}
-
-static double get_f16(const char *x, size_t i)
-{
-    return float16_value(get_bits16(x, i));
-}
-
-static double get_bf16(const char *x, size_t i)
-{
-    return bfloat16_value(get_bits16(x, i));
-}
-
-static double get_i16(const char *x, size_t i)
-{
-    return (int16_t)get_bits16(x, i);
-}
-
-static double get_u16(const char *x, size_t i)
-{
-    return get_bits16(x, i);
-}
-
-static double get_i32(const char *x, size_t i)
-{
-    return (int32_t)get_bits32(x, i);
-}
-
-static double get_u32(const char *x, size_t i)
-{
-    return get_bits32(x, i);
-}
-
-/* The upper bits by which a tally counts; infinities and NaN have some too. */
+/* The upper bits by which a tally counts, also of infinities and NaN. */
 static uint16_t bin_of(double value)
 {
     float single = (float)value;
@@ -79,7 +36,7 @@ static uint16_t bin_of(double value)
     return (uint16_t)(bits >> 20);
 }
 
-/* One sweep: distances from a number among the elements keep the sums small. */
+/* One pass. Subtracting a number close to the elements keeps the sums small. */
 static inline void run(const char *x, size_t n, double (*get)(const char *, size_t),
                        double shift, counters *counts, struct block *block)
 {
@@ -103,8 +60,8 @@ static inline void sums(const char *x, size_t n, double (*get)(const char *, siz
     run(x, n, get, get(x, 0), NULL, block);
 }
 
-/* 64-bit integers: min and max are exact, and so are the distances; only their sums are
- * rounded. `flip` makes the order of unsigned numbers that of signed ones. */
+/* 64-bit integers: min, max and distances are exact, only the sums are rounded. `flip`
+ * (the sign bit) maps the order of unsigned integers to that of signed ones. */
 static void sums_64(const char *x, size_t n, uint64_t flip, struct block *block)
 {
     uint64_t first;

@@ -1,43 +1,42 @@
 /* stats_planes_in.h - counting exponents without a table; a part of stats_run_in.h.
- * A table takes one store for each element, and cannot be faster. Weights, however,
- * have few exponents: nearly all of a block's lie in a window of 16. There a byte says
- * which of them an element has, and a lookup in a register turns it into one bit of 8.
- * What remains is to count, for each of the 8 bits of each byte, in how many vectors it
- * is set: that is done in planes, as one adds up binary numbers by hand. Plane k holds
- * the k-th binary digit of all these counts, and adding a vector to it gives the carry
- * for the next. There are four such counts, for the upper and the lower half of the
- * window and for both signs.
+ * A table needs one store per element. But weights have few exponents: nearly all of a
+ * block are in a window of 16. A byte holds which of them an element has, and a lookup
+ * in a register turns it into one bit of 8. Then, for each of the 8 bits of each byte,
+ * the vectors in which it is set are counted in planes, like adding binary numbers by
+ * hand: plane k holds the k-th binary digit of all counts, and adding a vector to it
+ * gives the carry for the next. There are four such sets: for the lower and upper half
+ * of the window, for positive elements and for all.
  *
- * A group of elements with one outside of the window is counted by the table. Where
- * such groups are many, so are the rest of the run's blocks. */
+ * A group with an element outside of the window is counted in the table. If there are
+ * many such groups, the rest of the run uses the table. */
 
-#define PLANES       11 /* so that a run's vectors can be counted */
+#define PLANES       11                      /* enough to count the vectors of a run */
 #define MANY_STRAYS  (BLOCK / RUN_GROUP / 3) /* groups */
 #define VECTOR_BYTES (4 * LANES)
-#define AT_ONCE      32 /* vectors that are added up before a carry goes further up */
+#define AT_ONCE      32 /* vectors added before a carry moves up */
 
 _Static_assert(RUN / RUN_GROUP < 1 << PLANES, "a run's vectors can be counted");
 _Static_assert(BLOCK / RUN_GROUP % AT_ONCE == 0, "a block is made of whole parts");
 _Static_assert(RUN_GROUP == VECTOR_BYTES, "a group gives a vector of bytes");
 
 struct stats_planes_window {
-    words planes[2][2][PLANES]; /* its lower and upper half; positive ones, all */
-    uint32_t lowest; /* exponent in the window, as a type's own bits have it */
-    uint32_t strays; /* groups with elements outside of it, in the last block */
+    words planes[2][2][PLANES]; /* lower and upper half; positive elements, all */
+    uint32_t lowest;            /* exponent in the window, in the type's own bits */
+    uint32_t strays;            /* groups of the last block with elements outside */
 };
 
-/* How a type of 16 bits is made; that of float32 is bfloat16, its upper half. */
+/* The layout of a 16-bit float; float32 uses its upper half, a bfloat16. */
 struct code_form {
     uint32_t mantissa;  /* bits */
     uint32_t exponents; /* without that of infinities and NaN */
-    uint32_t bias;      /* to be added for float32's exponent */
+    uint32_t bias;      /* added to get float32's exponent */
 };
 
 #define FORM_bf16 ((struct code_form){7, 255, 0})
 #define FORM_f32  FORM_bf16
 #define FORM_f16  ((struct code_form){10, 31, 112})
 
-/* Exponent 0, that of zeros and denormals, is never inside. */
+/* Exponent 0 (zeros and denormals) is never inside. */
 INLINE void window_move(struct stats_planes_window *window, uint32_t lowest)
 {
     for (size_t k = 0; k < 4; k++)
@@ -46,7 +45,7 @@ INLINE void window_move(struct stats_planes_window *window, uint32_t lowest)
     window->lowest = lowest;
 }
 
-/* Add a and b to a plane; what is left is the carry. */
+/* Add a and b to a plane; returns the carry. */
 INLINE words plane_add(words *plane, words a, words b)
 {
     words before = *plane, odd = words_xor(before, a);
@@ -61,7 +60,7 @@ INLINE words add_2(words *planes, const char *x, words bits)
                      bytes_pick(bits, load_words(x + VECTOR_BYTES)));
 }
 
-/* Twice as many: their two carries go to the next plane. */
+/* Twice as many: both carries go to the next plane. */
 #define ADD_TWICE(n, half, plane)                                                      \
     INLINE words add_##n(words *planes, const char *x, words bits)                     \
     {                                                                                  \
@@ -76,15 +75,15 @@ ADD_TWICE(8, 4, 2)
 ADD_TWICE(16, 8, 3)
 ADD_TWICE(32, 16, 4)
 
-/* What exponents are turned into, 8 of 16 in a row; the lookup knows their lower 4
- * bits, and so the row begins wherever the window does. */
+/* The bit for each exponent, 8 of 16 in a row. The lookup uses the lower 4 bits, so the
+ * row starts where the window does. */
 #define EIGHT_BITS 1, 2, 4, 8, 16, 32, 64, 128
 #define NO_BITS    0, 0, 0, 0, 0, 0, 0, 0
 static const uint8_t bits_of[80] = {EIGHT_BITS, NO_BITS, EIGHT_BITS, NO_BITS,
                                     EIGHT_BITS, NO_BITS, EIGHT_BITS, NO_BITS,
                                     EIGHT_BITS, NO_BITS};
 
-/* Count those of x (BLOCK) that are among the 8 exponents from `first` on. */
+/* Count the exponents `first` to `first + 8` in x (BLOCK). */
 INLINE void planes_add(words *planes, const char *x, uint32_t first)
 {
     words bits = load_words((const char *)bits_of + (16 - first % 16) % 16);
@@ -105,7 +104,7 @@ INLINE void planes_add(words *planes, const char *x, uint32_t first)
         planes[plane] = low[plane];
 }
 
-/* Count the exponents of a block: those of positive ones, and of all. */
+/* Count the exponents of a block: of positive elements, and of all. */
 static __attribute__((noinline)) void window_count(struct stats_planes_window *window,
                                                    char exponents[2][BLOCK])
 {
@@ -115,7 +114,7 @@ static __attribute__((noinline)) void window_count(struct stats_planes_window *w
                        window->lowest + 8 * half);
 }
 
-/* The counts that a set of planes holds, from the highest digit down. */
+/* Add up a set of planes, from the highest digit down. */
 static __attribute__((noinline)) void planes_total(const words *planes,
                                                    uint32_t sums[8])
 {
@@ -145,7 +144,7 @@ static __attribute__((noinline)) void planes_total(const words *planes,
     }
 }
 
-/* Bring all counts to the table. */
+/* Add all counts to the table. */
 static __attribute__((noinline)) void
 window_flush(const struct stats_planes_window *window, struct code_form form,
              counters *counts)
@@ -163,9 +162,8 @@ window_flush(const struct stats_planes_window *window, struct code_form form,
     }
 }
 
-/* The exponents of two vectors of codes, as bytes: their lower 4 bits, others above,
- * and the highest bit where the lookup is to find nothing. That is the sign for
- * `positive`. The order does not matter. */
+/* The exponents of two vectors of codes, as bytes: the lower 4 bits select, the highest
+ * bit (the sign, for `positive`) makes the lookup give nothing. In any order. */
 INLINE void find_exponents(words a, words b, struct code_form form, words *all,
                            words *positive)
 {
@@ -191,7 +189,7 @@ INLINE bool any_stray(words a, words b, words lowest, struct code_form form)
                      over);
 }
 
-/* The greatest of 16-bit lanes without their sign. */
+/* The greatest of the 16-bit lanes, ignoring signs. */
 INLINE uint32_t greatest_code(words codes)
 {
     uint16_t out[2 * LANES];
@@ -203,7 +201,7 @@ INLINE uint32_t greatest_code(words codes)
     return greatest;
 }
 
-/* The least of 16-bit lanes. */
+/* The least of the 16-bit lanes. */
 INLINE uint32_t least_code(words codes)
 {
     uint16_t out[2 * LANES];
@@ -215,7 +213,7 @@ INLINE uint32_t least_code(words codes)
     return least;
 }
 
-/* Let the window end with this exponent, or the greatest that is counted. */
+/* Let the window end with this exponent, or the greatest finite one. */
 INLINE void window_place(struct stats_planes_window *window, uint32_t top,
                          struct code_form form, counters *counts)
 {
@@ -231,7 +229,7 @@ INLINE void window_place(struct stats_planes_window *window, uint32_t top,
     window_move(window, lowest);
 }
 
-/* Count a block. `codes` gives 2 * LANES codes, `stray` counts a group by the table.
+/* Count a block. `codes` loads 2 * LANES codes, `stray` counts a group in the table.
  * Without `strays` all elements are known to be inside. */
 INLINE void window_add(struct stats_planes_window *window, const char *x, size_t size,
                        struct code_form form, counters *counts, bool strays,

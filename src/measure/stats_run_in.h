@@ -1,7 +1,6 @@
 /* stats_run_in.h - the kernels for runs of many blocks; a part of stats_kernel_in.h.
- * A run has one shift for all its blocks, so that they are joined by mere additions,
- * and nothing needs to be filled up. Beside what stats_kernel_in.h lists, the including
- * file has to define
+ * A run has one shift for all its blocks, so blocks merge by addition and need no
+ * padding. In addition to the list in stats_kernel_in.h, the including file defines
  *
  *   pair_f16(x, a, b) pair_bf16(x, a, b)    2 * LANES elements, in any order
  *   singles_upper(a, b)                     2 * LANES upper halves, in any order
@@ -11,26 +10,26 @@
  *   codes_right(x, n)                       n constant
  *   words_set16 words_and words_or words_xor long_add
  *   words_any(a, b)                         does a & b have any bit?
- *   bytes_blend(a, b)                       upper bytes of a's 16-bit lanes, lower of
- * b's bytes_total(x)                          of each 8 bytes, as a 64-bit integer
+ *   bytes_blend(a, b)                       of 16-bit lanes: upper bytes of a, lower of b
+ *   bytes_total(x)                          sum of each 8 bytes, as a 64-bit integer
  *   bytes_pick(table, x)                    table[x % 16], 0 if x >= 128; by 16 bytes
- *   PICK_IS_FAST                            is there an instruction for that?
+ *   PICK_IS_FAST                            is bytes_pick one instruction?
  *
- * Counting into a table is bound by stores, one for each element. It is done between
- * the sums of a group, which the machine then has for nothing. Where there is a lookup
- * in registers, stats_planes_in.h has a faster way for most blocks. */
+ * Counting in a table is bound by stores, one per element. It is interleaved with the
+ * sums of a group, which then cost nothing. Where registers can be looked up,
+ * stats_planes_in.h is faster for most blocks. */
 
-#define RUN_SETS  4 /* of sums: as many as hide the time that an addition takes */
+#define RUN_SETS  4 /* sums: enough to hide the latency of an addition */
 #define RUN_GROUP (RUN_SETS * LANES)
 
 _Static_assert(TALLY_WAYS == 4, "the ways are spelled out below");
 _Static_assert(BLOCK % RUN_GROUP == 0, "a block is made of whole groups");
 
-/* The codes of 16-bit floats of one sign are ordered as the floats are, backwards where
- * they are negative. Taken as unsigned, the greatest code is therefore the lowest
- * number if any is negative; taken as signed, the greatest is the highest number if any
- * is not. Twice a code is free of its sign: the least of these is what is nearest to
- * zero, and so the other end of numbers of one sign. */
+/* The codes of 16-bit floats of one sign are in the order of the floats, reversed for
+ * negative ones. So the greatest code as unsigned is the lowest number if any is
+ * negative, and the greatest as signed is the highest number if any is positive. Twice a
+ * code drops the sign: the least of these is nearest to zero, which is the other end of
+ * numbers of one sign. */
 struct code_range {
     words max, max_unsigned, nearest;
 };
@@ -41,23 +40,23 @@ struct single_range {
 
 #include "measure/stats_planes_in.h"
 
-/* What a run keeps from block to block. */
+/* The state of a run between blocks. */
 struct stats_run {
     doubles sum[SETS], squares[SETS];
     struct single_range singles; /* float32 */
     struct code_range codes;     /* 16-bit types */
     words nearest;               /* of the last block's codes */
     uint32_t zeros;
-    struct stats_planes_window window; /* where exponents are counted */
+    struct stats_planes_window window; /* counts exponents */
 };
 
-/* How a block is looked at. Constant wherever it is used, so that no loop asks. */
+/* What to do with a block. Always a constant, so that loops have no branches. */
 struct look {
     bool shifted, counted;
 };
 
-/* The sums of one block. A group is added up before it goes to the sum: registers are
- * few, and one that is kept in memory makes all additions wait for it. */
+/* The sums of one block. A group is added up before it goes to the sum: a sum that does
+ * not fit in a register would delay all additions. */
 struct run_sums {
     singles sum, squares[RUN_SETS];
 };
@@ -92,10 +91,10 @@ INLINE void widen_sums(const struct run_sums *from, struct stats_run *to)
     }
 }
 
-/* Else gcc carries counters from one group to the next, and compares addresses. */
+/* Keeps gcc from carrying counters between groups and comparing addresses. */
 #define COUNTS_ARE_STORED __asm__ volatile("" ::: "memory")
 
-/* Count a group of floats by their upper 16 bits, given side by side. */
+/* Count a group of floats by their upper 16 bits, which are adjacent. */
 INLINE void count_upper(counters *counts, const char *upper)
 {
     for (size_t i = 0; i < RUN_GROUP; i += 4) {
@@ -110,7 +109,7 @@ INLINE void count_upper(counters *counts, const char *upper)
     COUNTS_ARE_STORED;
 }
 
-/* Count a group of float32 where it lies. */
+/* Count a group of float32 in place. */
 INLINE void count_f32(counters *counts, const char *x)
 {
     for (size_t i = 0; i < RUN_GROUP; i += 4)
@@ -129,8 +128,8 @@ INLINE void store_upper(const singles v[RUN_SETS], char *upper)
     words_store(upper + 4 * LANES, singles_upper(v[2], v[3]));
 }
 
-/* What is asked for while a block is read: the memory AHEAD of it, up to the end of the
- * block, and then that at which reading goes on. */
+/* Prefetching while a block is read: the memory AHEAD of it up to the end of the block,
+ * then where reading continues. */
 struct ahead {
     const char *at, *end, *next;
 };
@@ -178,7 +177,7 @@ INLINE void run_singles(struct stats_run *run, const char *x, const char *next,
     }
     run->singles = range;
     widen_sums(&sums, run);
-    if (seen_any(seen)) /* the block still lies in the nearest cache */
+    if (seen_any(seen)) /* the block is still in the first-level cache */
         run->zeros += count_zeros(first, BLOCK, 4, load_f32);
 }
 
@@ -187,8 +186,7 @@ INLINE words codes_twice(words codes)
     return codes_add(codes, codes);
 }
 
-/* How many codes of a block are 0 or -0: what is left of twice a code when no more than
- * 1 is kept, summed up, tells how many are not. */
+/* How many codes of a block are 0 or -0: min(2 * code, 1) counts those that are not. */
 INLINE uint32_t count_zero_codes(const char *x)
 {
     words others = words_zero();
@@ -206,7 +204,7 @@ INLINE uint32_t count_zero_codes(const char *x)
     return zeros;
 }
 
-/* Is one of the 16-bit lanes zero? Only such a one borrows from its highest bit. */
+/* Is one of the 16-bit lanes zero? Only a zero borrows from its highest bit. */
 INLINE bool any_zero_lane(words lanes)
 {
     uint64_t out[LANES / 2], borrowed = 0;
@@ -227,7 +225,7 @@ INLINE void range_add(struct code_range *range, words a, words b)
     range->nearest = codes_min_unsigned(range->nearest, nearest);
 }
 
-/* Take over the range of a block. Its zeros are counted where there are any. */
+/* Add the range of a block, and count its zeros if there are any. */
 INLINE void range_end(struct stats_run *run, struct code_range *range, const char *x)
 {
     if (any_zero_lane(range->nearest))
@@ -237,8 +235,7 @@ INLINE void range_end(struct stats_run *run, struct code_range *range, const cha
     run->codes = *range;
 }
 
-/* One block of float16 or bfloat16. `same` says that a code is the upper half of its
- * float32. */
+/* One block of float16 or bfloat16. `same`: a code is the upper half of its float32. */
 INLINE void run_codes(struct stats_run *run, const char *x, const char *next,
                       singles shift, counters *counts, struct look look, bool same,
                       void (*pair)(const char *, singles *, singles *))
@@ -276,7 +273,7 @@ INLINE void run_init(struct stats_run *run, const char *x)
     run->singles = (struct single_range){load_f32(x), load_f32(x)};
     run->codes = (struct code_range){codes, codes, codes_twice(codes)};
     run->zeros = 0;
-    run->window.lowest = 0; /* none as yet */
+    run->window.lowest = 0; /* none yet */
     run->window.strays = 0;
     for (size_t k = 0; k < SETS; k++)
         run->sum[k] = run->squares[k] = doubles_zero();
@@ -317,7 +314,7 @@ INLINE void run_end(const struct stats_run *run, size_t size,
         end_range(run->singles.min, run->singles.max, block);
 }
 
-/* How the groups of each type are counted by the table. */
+/* Count a group in the table. */
 INLINE void stray_f32(counters *counts, const char *x)
 {
     count_f32(counts, x);
@@ -361,8 +358,8 @@ INLINE uint32_t top_of_run(const struct stats_run *run, size_t size,
     return (a > b ? a : b) >> form.mantissa;
 }
 
-/* Count a block, which the run's range holds already. The range of float32 may have
- * lost something to a NaN; that of codes is sure. */
+/* Count a block that is already part of the run's range. A NaN may have hidden elements
+ * from the range of float32; that of codes is reliable. */
 INLINE void run_window(struct stats_run *run, const char *x, size_t size,
                        struct code_form form, counters *counts,
                        words (*codes)(const char *),
@@ -379,8 +376,8 @@ INLINE void run_window(struct stats_run *run, const char *x, size_t size,
         window_add(window, x, size, form, counts, true, codes, stray);
 }
 
-/* A block is a function of its own, so that nothing but its sums needs a register.
- * Three of them sum: the one that counts too is slower than any other. */
+/* Each block is a separate function, so that only its sums need registers. Three of them
+ * sum; the one that also counts is the slowest. */
 #define RUN_BLOCK(name, call)                                                          \
     static __attribute__((noinline)) void name(struct stats_run *run, const char *x,   \
                                                const char *next, singles shift,        \

@@ -7,9 +7,7 @@
 #include "measure/decode_in.h"
 #include "measure/elements_in.h"
 
-#define SMALL 65536u /* tensors below this are not worth sampling */
-
-/* A tensor being measured whose elements come in the order of memory. */
+/* A tensor being measured, in memory order. */
 struct measuring {
     struct elements *elements;
     struct stats *stats;
@@ -19,9 +17,9 @@ struct measuring {
     uint64_t done; /* elements so far */
 };
 
-/* The least index in C order at which the value stands in this block, which has it at
- * `i` first. Along the innermost dimension that is walked the index only grows: after a
- * hit the rest of it is skipped. Of samples the first one will do. */
+/* The least index in C order of the value in this block, which has it at `i` first.
+ * Along the innermost dimension of the iteration the index only grows, so after a hit
+ * the rest of it is skipped. For samples the first hit is enough. */
 static uint64_t first_index(const struct measuring *m, const void *at, size_t n,
                             size_t i, const struct wanted *wanted)
 {
@@ -49,8 +47,8 @@ static struct wanted wanted_of(const struct measuring *m, double real, int64_t i
     return (struct wanted){kind, real, integer};
 }
 
-/* A block in the order of memory: measured by itself, then its places are turned into
- * those of C order, if they matter at all. */
+/* Measure a block in memory order by itself, then convert the indices of min and max to
+ * C order if they will be used. */
 static void add_permuted(struct measuring *m, const void *at, size_t n)
 {
     struct stats *all = m->stats;
@@ -91,7 +89,7 @@ static int measure(struct measuring *m, struct work *work, struct err *err)
     }
 }
 
-/* Each element stands for `times` equal ones: those of an expanded tensor. */
+/* Count each element of an expanded tensor `times` times. */
 static void repeat(struct stats *stats, struct histogram *histogram, uint64_t times)
 {
     stats->count *= times;
@@ -114,7 +112,7 @@ int stats_tensor(const struct model *model, const struct tensor *tensor,
     uint64_t times;
     int result = -1;
 
-    if (!dtype_has_values(tensor->dtype))
+    if (!decode_has_values(tensor->dtype))
         return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
                        dtype_name(tensor->dtype));
     stats_init(&stats, tensor->dtype);
@@ -127,7 +125,7 @@ int stats_tensor(const struct model *model, const struct tensor *tensor,
         goto out;
     }
     tally_init(&m.tally, own, tensor->dtype, tensor->numel);
-    if (mode == MEASURE_SAMPLED && tensor->numel < SMALL)
+    if (mode == MEASURE_SAMPLED && tensor->numel < STATS_SMALL)
         m.mode = MEASURE_FULL;
     result = measure(&m, work, err);
     tally_release(&m.tally);

@@ -15,8 +15,8 @@ static int find_quantiles(const struct model *model, const struct tensor *tensor
 
     if (!values)
         return arena_err(arena, "the quantiles", err);
-    if (quantiles_exact(model, tensor, wanted->quantiles, values, wanted->n_quantiles,
-                        work, err) < 0)
+    if (quantile_exact(model, tensor, wanted->quantiles, values, wanted->n_quantiles,
+                       work, err) < 0)
         return -1;
     numbers->at = wanted->quantiles;
     numbers->quantiles = values;

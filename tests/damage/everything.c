@@ -45,7 +45,7 @@ static void look_at_elements(const struct model *model, const struct tensor *ten
     if (!tensor_readable(model, tensor, NULL) || tensor->numel > MOST_ELEMENTS)
         return;
     (void)elements_sha256(model, tensor, NULL, hex, NULL);
-    (void)quantiles_exact(model, tensor, at, values, 3, NULL, NULL);
+    (void)quantile_exact(model, tensor, at, values, 3, NULL, NULL);
     memset(bins, 0, sizeof bins);
     (void)histogram_linear(model, tensor, -1, 1, bins, 16, NULL, NULL);
 }

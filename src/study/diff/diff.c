@@ -4,7 +4,7 @@
 
 #include "study/diff/diff_in.h"
 
-/* ---- what the files share ---- */
+/* ---- one side ---- */
 
 const struct tensor *side_at(const struct side *side, uint32_t place)
 {
@@ -21,8 +21,8 @@ bool side_tensor(const struct side *side, uint32_t place)
              (model->flags[place] & (PLACE_ATTRIBUTE | PLACE_BUFFER_TEMP)));
 }
 
-bool same_shape(const struct side *left, const struct tensor *a,
-                const struct side *right, const struct tensor *b)
+bool side_same_shape(const struct side *left, const struct tensor *a,
+                     const struct side *right, const struct tensor *b)
 {
     return a->rank == b->rank &&
            (a->rank == 0 ||
@@ -30,7 +30,7 @@ bool same_shape(const struct side *left, const struct tensor *a,
                    a->rank * sizeof(int64_t)) == 0);
 }
 
-uint64_t shape_hash(const struct side *side, const struct tensor *tensor)
+uint64_t side_shape_hash(const struct side *side, const struct tensor *tensor)
 {
     uint64_t hash = hash_u64(tensor->rank);
 
@@ -39,20 +39,20 @@ uint64_t shape_hash(const struct side *side, const struct tensor *tensor)
     return hash;
 }
 
-void match_places(struct diffing *d, uint32_t left, uint32_t right)
+void diffing_match(struct diffing *d, uint32_t left, uint32_t right)
 {
     d->side[LEFT].match[left] = right;
     d->side[RIGHT].match[right] = left;
 }
 
-void unmatch_left(struct diffing *d, uint32_t left)
+void diffing_unmatch(struct diffing *d, uint32_t left)
 {
     d->side[RIGHT].match[d->side[LEFT].match[left]] = NO_PLACE;
     d->side[LEFT].match[left] = NO_PLACE;
     d->flags[left] = 0;
 }
 
-uint8_t role_at(const struct side *side, uint32_t place)
+uint8_t side_role(const struct side *side, uint32_t place)
 {
     const struct model *model = side->model;
 
@@ -85,7 +85,7 @@ static int begin_side(struct diffing *d, int s, const struct model *model)
     return 0;
 }
 
-/* Does it say what its modules are, as a state_dict does not? */
+/* Does the file record classes of modules? A state_dict does not. */
 static bool tells_modules(const struct model *model)
 {
     for (uint32_t p = 0; p < model->n_places; p++) {
@@ -115,9 +115,10 @@ static int begin(struct diffing *d)
 
 static int run(struct diffing *d)
 {
-    if (begin(d) < 0 || align_names(d) < 0 || compare_matches(d) < 0 ||
-        match_rest(d) < 0 || compare_matches(d) < 0 || make_tree(d) < 0 ||
-        make_others(d) < 0 || make_rules(d) < 0 || make_parts(d) < 0)
+    if (begin(d) < 0 || diffing_align(d) < 0 || diffing_compare(d) < 0 ||
+        diffing_match_rest(d) < 0 || diffing_compare(d) < 0 ||
+        diffing_make_tree(d) < 0 || diffing_make_others(d) < 0 ||
+        diffing_make_rules(d) < 0 || diffing_make_parts(d) < 0)
         return -1;
     d->diff->complete = !d->stopped;
     return 0;
@@ -145,7 +146,7 @@ int diff_make(struct diff *diff, const struct model *left, const struct model *r
     return status;
 }
 
-/* ---- asking ---- */
+/* ---- results ---- */
 
 bool diff_unrelated(const struct diff_pair *pair)
 {
@@ -217,7 +218,7 @@ void diff_name(const struct diff *diff, bool right, uint32_t place, struct buf *
         return;
     name = str_from(buf_span(to), start);
     if (name.len == prefix.len - 1 && str_starts(prefix, name)) {
-        to->len = start; /* what the prefix names: all that is compared */
+        to->len = start; /* the base itself */
         to->at[start] = 0;
     } else if (str_starts(name, prefix)) {
         to->len -= prefix.len;

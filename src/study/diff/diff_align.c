@@ -1,11 +1,10 @@
-/* Which prefixes to take off, and what then has the same name.
- * Names are never written out here: the name of a place is that of its parent and one
- * more word, so hashes and spots grow from the root down, in one scan. */
+/* Finds the prefixes to remove, and the names that are equal then. Full names are never
+ * built: hashes and spots of a place extend those of its parent, in one scan. */
 #include "study/diff/diff_in.h"
 
 #define MOST_BASES 6
 
-/* A place whose names could be the ones to compare. */
+/* Places below which names could be compared. */
 struct bases {
     uint32_t at[MOST_BASES], depth[MOST_BASES];
     uint64_t *hash[MOST_BASES]; /* by place: of its name below at[i] */
@@ -19,15 +18,15 @@ struct chosen {
 
 struct aligning {
     struct diffing *d;
-    uint32_t *weight[2]; /* by place: tensors at and below it that count here */
+    uint32_t *weight[2]; /* by place: tensors at and below it that count */
     uint64_t *words[2];  /* by place: hash of its own name */
-    uint32_t *met;       /* by right place: the last count that met it */
+    uint32_t *met;       /* by right place: the last `count` that met it */
     uint32_t count;
     struct bases bases[2];
-    bool all; /* no parameters on one side: all tensors count */
+    bool all; /* count all tensors, because one side has no parameters */
 };
 
-/* ---- which places could be bases ---- */
+/* ---- candidates ---- */
 
 static bool counts(const struct aligning *a, const struct side *side, uint32_t place)
 {
@@ -62,8 +61,8 @@ static void add_base(struct bases *bases, const struct model *model, uint32_t pl
     bases->depth[bases->n++] = place_depth(model, place);
 }
 
-/* The root, the places on the way to most of the tensors, and what is marked as a
- * state_dict or a wrapper. */
+/* The root, the places on the path to most of the tensors, and those marked as
+ * state_dict or wrapper. */
 static void find_bases(struct aligning *a, int s)
 {
     const struct model *model = a->d->side[s].model;
@@ -85,7 +84,7 @@ static void find_bases(struct aligning *a, int s)
             add_base(&a->bases[s], model, place);
 }
 
-/* ---- how many names agree below two bases ---- */
+/* ---- how many names are equal below two bases ---- */
 
 static int hash_names(struct aligning *a, int s)
 {
@@ -130,11 +129,12 @@ static struct chosen agree(struct aligning *a, uint32_t i, uint32_t j,
     for (p = base; p < left->model->end[base]; p++) {
         if (!counts(a, left, p) || !map_find(names, a->bases[LEFT].hash[i][p], &q))
             continue;
-        if (a->met[q] == a->count) /* names that stand twice count once */
+        if (a->met[q] == a->count) /* duplicate names count once */
             continue;
         a->met[q] = a->count;
         found.names++;
-        found.shapes += same_shape(left, side_at(left, p), right, side_at(right, q));
+        found.shapes +=
+            side_same_shape(left, side_at(left, p), right, side_at(right, q));
     }
     return found;
 }
@@ -148,7 +148,7 @@ static bool better(const struct chosen *a, const struct chosen *b)
     return a->depth < b->depth;
 }
 
-/* The state_dict on the way to most of the tensors, or the root. */
+/* The state_dict on the path to most of the tensors, or the root. */
 static uint32_t own_dict(const struct aligning *a, int s)
 {
     const struct model *model = a->d->side[s].model;
@@ -176,8 +176,8 @@ static bool same_path(const struct side *left, uint32_t p, const struct side *ri
     return p == q;
 }
 
-/* Nearly all names must agree, or half of the shapes of those that do where the prefix
- * leaves nothing out. */
+/* Half of the shapes must be equal, and most names too, unless the prefix covers all
+ * tensors. */
 static bool trusted(const struct aligning *a, const struct chosen *chosen,
                     uint32_t least)
 {
@@ -188,9 +188,8 @@ static bool trusted(const struct aligning *a, const struct chosen *chosen,
            2 * chosen->shapes >= chosen->names;
 }
 
-/* Take the bases below which most names agree; those of no prefix if others do not do
- * better. Where hardly any name agrees, a state_dict is still compared with a
- * state_dict, wherever it stands. */
+/* Choose the bases with the most equal names; no prefix unless another is better. If no
+ * name is equal, compare a state_dict with a state_dict, wherever it is. */
 static int choose(struct aligning *a, uint32_t least)
 {
     struct chosen best = {{0, 0}, 0, 0, 0}, plain = {{0, 0}, 0, 0, 0}, next;
@@ -283,8 +282,8 @@ static uint32_t new_spot(struct diffing *d, uint32_t parent, uint32_t name,
     return d->n_spots++;
 }
 
-uint32_t spot_find(const struct diffing *d, uint32_t parent, uint32_t name,
-                   uint32_t nth, uint64_t *ret_key)
+uint32_t diffing_spot(const struct diffing *d, uint32_t parent, uint32_t name,
+                      uint32_t nth, uint64_t *ret_key)
 {
     uint64_t key = hash_mix(hash_mix(hash_u64(parent), name), nth);
     uint32_t spot;
@@ -303,7 +302,7 @@ uint32_t spot_find(const struct diffing *d, uint32_t parent, uint32_t name,
 static uint32_t spot_of(struct diffing *d, uint32_t parent, uint32_t name, uint32_t nth)
 {
     uint64_t key;
-    uint32_t spot = spot_find(d, parent, name, nth, &key);
+    uint32_t spot = diffing_spot(d, parent, name, nth, &key);
 
     if (spot != DIFF_NONE)
         return spot;
@@ -313,7 +312,7 @@ static uint32_t spot_of(struct diffing *d, uint32_t parent, uint32_t name, uint3
     return spot;
 }
 
-/* The spot of a place; the second one that spells alike has a spot of its own. */
+/* The spot of a place; a second sibling of the same name gets its own spot. */
 static uint32_t take_spot(struct diffing *d, int s, uint32_t place)
 {
     const struct model *model = d->side[s].model;
@@ -354,8 +353,6 @@ static int take_spots(struct diffing *d, int s)
     return 0;
 }
 
-/* ---- all of it ---- */
-
 static int find_spots(struct diffing *d)
 {
     map_init(&d->by_spot, &d->scratch);
@@ -366,7 +363,7 @@ static int find_spots(struct diffing *d)
     return take_spots(d, LEFT) < 0 || take_spots(d, RIGHT) < 0 ? -1 : 0;
 }
 
-int align_names(struct diffing *d)
+int diffing_align(struct diffing *d)
 {
     struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
     uint32_t p, q;
@@ -378,7 +375,7 @@ int align_names(struct diffing *d)
     for (p = 0; p < left->model->n_places; p++) {
         q = d->spots[left->spot[p]].place[RIGHT];
         if (side_tensor(left, p) && q != NO_PLACE && side_tensor(right, q))
-            match_places(d, p, q);
+            diffing_match(d, p, q);
     }
     return 0;
 }

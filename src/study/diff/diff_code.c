@@ -1,28 +1,28 @@
-/* The code that files hold: TorchScript archives, and classes whose source torch saved
+/* Compares code in files: TorchScript archives, and class sources that torch saved
  * beside a whole module.
  *
- * Two classes have the same code if their texts are equal but for the numbers that
- * torch.jit puts into names, and if all that they use of the archive besides modules
- * (functions, named tuples, enums) is equal too. It numbers classes of one name
- * ("___torch_mangle_7.Net") and, through a whole file, variables ("_12", "x3"): these
- * are numbered anew in each method, by where they first stand. The head of a
- * TorchScript module, which declares its attributes, is not compared: tensors,
- * constants and children are in the tree. */
+ * Two classes have the same code if their texts are equal except for numbers that
+ * torch.jit puts into names, and if everything they use from the archive besides modules
+ * (functions, named tuples, enums) is equal too. torch.jit numbers classes of one name
+ * ("___torch_mangle_7.Net") and the variables of a file ("_12", "x3"); these are
+ * renumbered per method, in order of appearance. The head of a TorchScript module, which
+ * declares its attributes, is not compared: tensors, constants and children are in the
+ * tree. */
 #include "base/buf.h"
 #include "study/diff/diff_in.h"
 
-#define MOST_STEPS 10000000u /* through uses, in all: a file may nest as it likes */
+#define MOST_STEPS 10000000u /* through uses, in total */
 
-/* What is known of one class (or function) of a side. */
+/* One class (or function) of a side. */
 struct code_of {
-    struct str shown;   /* with plain names; empty: the file does not have it */
-    struct str text;    /* as it is compared, line by line the same */
+    struct str shown;   /* with plain names; empty: not in the file */
+    struct str text;    /* as compared; the same lines as `shown` */
     uint64_t hash;      /* of the text */
     uint32_t first_use; /* its uses, in code_side.uses */
     uint32_t n_uses;    /* classes that its text names */
     bool module;        /* a module of the tree has this class */
-    bool followed;      /* `all` is known */
-    uint64_t all;       /* hash of the text and of all that it uses */
+    bool followed;      /* `all` is set */
+    uint64_t all;       /* hash of the text and of everything it uses */
     uint32_t seen;      /* the last walk that met it */
 };
 
@@ -30,13 +30,13 @@ struct code_side {
     const struct model *model;
     struct diffing *d;
     struct code_of *at;  /* by class */
-    struct map by_name;  /* hash of the full name in the archive -> class */
-    struct map numbered; /* hash of a method and a variable -> its number there */
+    struct map by_name;  /* hash of the full name in the archive to class */
+    struct map numbered; /* hash of method and variable to its number */
     uint32_t methods;    /* so far */
     uint32_t *uses;
     uint32_t n_uses, room;
     uint32_t walk, steps;
-    uint32_t *queue; /* one for each class */
+    uint32_t *queue; /* room for every class */
 };
 
 struct codes {
@@ -50,7 +50,7 @@ static bool is_script(struct str file)
     return str_starts(file, STR("code/__torch__")) && str_ends(file, STR(".py"));
 }
 
-/* "__torch__.a.___torch_mangle_7.Net", of a class in code/__torch__/a/___torch….py. */
+/* "__torch__.a.___torch_mangle_7.Net" for a class in code/__torch__/a/___torch….py. */
 static void full_name(const struct model *model, uint32_t class, struct buf *to)
 {
     const struct class_info *info = &model->classes[class];
@@ -70,8 +70,8 @@ static bool in_name(char c)
            c == '_' || c == '.';
 }
 
-/* The class that a name of the archive means, or DIFF_NONE. What stands behind it (a
- * member of an enum) is left over. */
+/* The class that a name of the archive refers to, ignoring what follows it (a member of
+ * an enum); or DIFF_NONE. */
 static uint32_t class_named(const struct code_side *side, struct str name)
 {
     uint32_t class;
@@ -115,7 +115,7 @@ static int add_use(struct code_side *side, struct code_of *code, uint32_t class)
     return 0;
 }
 
-/* The text with plain names; the names that it uses are listed. */
+/* Append the text with plain names, and list the names it uses. */
 static int take_text(struct code_side *side, struct code_of *code, struct str text,
                      struct buf *to)
 {
@@ -145,7 +145,7 @@ static int take_text(struct code_side *side, struct code_of *code, struct str te
     return 0;
 }
 
-/* The word (or number) at the front: how long it is. */
+/* The length of the word or number at the front. */
 static size_t word_length(struct str text)
 {
     size_t n = 0;
@@ -155,7 +155,7 @@ static size_t word_length(struct str text)
     return n;
 }
 
-/* A string in quotes at the front: how long it is. */
+/* The length of the quoted string at the front. */
 static size_t quoted_length(struct str text)
 {
     size_t n = 1;
@@ -165,8 +165,8 @@ static size_t quoted_length(struct str text)
     return n < text.len ? n + 1 : text.len;
 }
 
-/* Append a word; if it is a variable that ends in a number, with its number in this
- * method. `n` counts these. */
+/* Append a word; a variable that ends in a number gets its number in this method. `n`
+ * counts these. */
 static int add_word(struct code_side *side, struct buf *to, struct str word,
                     uint32_t *n)
 {
@@ -191,7 +191,7 @@ static int add_word(struct code_side *side, struct buf *to, struct str word,
     return 0;
 }
 
-/* The text with its variables numbered anew, in `to`. */
+/* Append the text with renumbered variables. */
 static int number_variables(struct code_side *side, struct str text, struct buf *to)
 {
     uint32_t n = 0;
@@ -215,7 +215,7 @@ static int number_variables(struct code_side *side, struct str text, struct buf 
     return 0;
 }
 
-/* Behind the head of a TorchScript module: from its first method on. */
+/* The methods of a TorchScript module, without its head. */
 static struct str methods(struct str source)
 {
     ptrdiff_t first = str_find(source, STR("\n  def "));
@@ -295,7 +295,7 @@ out:
 
 /* ---- comparing ---- */
 
-/* The hash of a class and of all that it uses besides modules, whatever their order. */
+/* The hash of a class and everything it uses besides modules, in any order. */
 static uint64_t hash_all(struct code_side *side, uint32_t class)
 {
     struct code_of *code = &side->at[class];
@@ -324,7 +324,7 @@ static uint64_t hash_all(struct code_side *side, uint32_t class)
     return code->all;
 }
 
-/* One of two texts, line by line: as it is compared and as it is shown. */
+/* A text line by line: as compared and as shown. */
 struct walking {
     struct str text, shown, line, shown_line;
 };
@@ -338,7 +338,7 @@ static bool next_line(struct walking *at)
     return more;
 }
 
-/* The first line of each text that the other one does not have there. */
+/* The first line in which the texts differ. */
 static void first_lines(const struct code_of *a, const struct code_of *b,
                         struct str ret_lines[2])
 {

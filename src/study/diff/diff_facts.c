@@ -1,12 +1,13 @@
-/* What else differs, and what happened where. */
+/* Finds what differs besides tensors: plain values, classes, arguments, code, metadata.
+ */
 #include <math.h>
 
 #include "study/diff/diff_in.h"
 
 /* ---- plain values ----
- * Values are numbered per model, so ids of two models cannot be compared. Instead each
- * value gets a hash of all that it holds; what a value holds was made before it, so one
- * scan from the front does. The hash is seeded by chance, and 64 bits wide. */
+ * Value ids of two models cannot be compared. Instead each value gets a 64-bit hash of
+ * its content (randomly seeded). Items precede the values that hold them, so one scan
+ * is enough. */
 
 static uint64_t real_hash(double real)
 {
@@ -27,10 +28,10 @@ static uint64_t tensor_hash(const struct side *side, int64_t id)
     if (id < 0 || id >= (int64_t)side->model->n_tensors)
         return 0;
     tensor = &side->model->tensors[id];
-    return hash_mix(shape_hash(side, tensor), tensor->dtype);
+    return hash_mix(side_shape_hash(side, tensor), tensor->dtype);
 }
 
-/* Lists and tuples are equal item by item; dicts, sets and objects in any order. */
+/* The order matters in lists and tuples, not in dicts, sets and objects. */
 static uint64_t items_hash(const struct values *values, const struct value *value,
                            const uint64_t *hashes, uint64_t hash)
 {
@@ -88,7 +89,7 @@ static uint64_t *hash_values(struct diffing *d, int s)
     return hashes;
 }
 
-/* ---- what else differs ---- */
+/* ---- places ---- */
 
 struct others {
     struct diffing *d;
@@ -114,7 +115,7 @@ static uint64_t hash_at(const struct others *o, int s, uint32_t value)
     return value < o->d->side[s].model->values.n ? o->hashes[s][value] : 0;
 }
 
-/* The class of a module or group as the file tells it; empty if it does not. */
+/* The class of a module or group if the file records it; else empty. */
 static struct str told_class(const struct side *side, uint32_t place)
 {
     const struct object *object = place_object(side->model, place);
@@ -137,15 +138,15 @@ static int compare_code(const struct others *o, uint32_t left, uint32_t right)
     return 0;
 }
 
-/* The tops of two models have one name whatever they are: a module and its state_dict
- * are no other class, and neither is a dict of another kind. */
+/* Roots and bases are compared whatever they are: a module and its state_dict, or two
+ * kinds of dicts, are not a class difference. */
 static bool both_tops(const struct others *o, uint32_t left, uint32_t right)
 {
     return left == 0 || right == 0 || left == o->d->side[LEFT].base ||
            right == o->d->side[RIGHT].base;
 }
 
-/* Two places of one name: another value, another class, other arguments or code? */
+/* Two places of the same name: compare value, class, arguments and code. */
 static int compare_places(const struct others *o, uint32_t left, uint32_t right)
 {
     const struct side *l = &o->d->side[LEFT], *r = &o->d->side[RIGHT];
@@ -176,9 +177,9 @@ static int compare_places(const struct others *o, uint32_t left, uint32_t right)
     return compare_code(o, left, right);
 }
 
-/* A place whose name only one side has. Where it holds tensors, they tell; of what is
- * below it, nothing needs to be told again. Modules without tensors count only where
- * both files tell the modules. */
+/* Is a place that exists on one side only a difference by itself? Not if it holds
+ * tensors (those are pairs) or if its parent is missing too. Modules without tensors
+ * count only if both files record modules. */
 static bool worth_telling(const struct others *o, int s, uint32_t place)
 {
     const struct side *side = &o->d->side[s], *other = &o->d->side[!s];
@@ -187,11 +188,11 @@ static bool worth_telling(const struct others *o, int s, uint32_t place)
 
     if (side->tensors[place] > 0 || side->model->kind[place] == PLACE_TENSOR)
         return false;
-    /* A bias that is None is saved in no state_dict. */
+    /* A state_dict does not hold a bias that is None. */
     if (side->saved_only && side->model->flags[place] & (PLACE_EMPTY | PLACE_ATTRIBUTE))
         return false;
     if (spot == SPOT_OUTSIDE)
-        across = 0; /* what stands beside a state_dict that the other one is */
+        across = 0; /* beside a state_dict, which the other model is */
     if (across == NO_PLACE)
         return false;
     if (side->model->kind[place] != PLACE_MODULE)
@@ -220,7 +221,7 @@ static int compare_side_places(const struct others *o, int s)
     return 0;
 }
 
-/* The entries that a file carries for its users, by key. */
+/* Compare metadata by key. */
 static int compare_metadata(const struct others *o)
 {
     const struct model *left = o->d->diff->left, *right = o->d->diff->right;
@@ -252,8 +253,7 @@ static int compare_metadata(const struct others *o)
     return 0;
 }
 
-/* The node of each place of one side, or the one above it: places without tensors have
- * none. */
+/* The node of each place, or of the nearest place above that has one. */
 static uint32_t *nodes_of(struct diffing *d, int s)
 {
     const struct diff *diff = d->diff;
@@ -272,7 +272,7 @@ static uint32_t *nodes_of(struct diffing *d, int s)
     return nodes;
 }
 
-/* Count each fact where it stands in the tree, and in all that is above it. */
+/* Count each difference at its node and at all nodes above. */
 static int count_others(struct diffing *d)
 {
     struct diff *diff = d->diff;
@@ -293,7 +293,7 @@ static int count_others(struct diffing *d)
     return 0;
 }
 
-int make_others(struct diffing *d)
+int diffing_make_others(struct diffing *d)
 {
     struct others o = {.d = d};
 

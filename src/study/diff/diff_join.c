@@ -1,7 +1,6 @@
-/* Several tensors on one side that are one on the other: q, k and v fused into one
- * matrix, or split again. Looked for among what nothing else explains, below modules
- * that became each other; confirmed by content, or, where contents are not looked at,
- * by names that everybody uses so. */
+/* Finds tensors that were fused or split, such as q, k and v in one matrix: among the
+ * unmatched tensors of modules that became each other. Confirmed by content, or without
+ * values by well-known names. */
 #include "study/diff/diff_in.h"
 
 #define MOST_LOOSE                                                                     \
@@ -9,7 +8,7 @@
         */
 #define MOST_PARTS 8
 
-/* Names in the order in which they are fused. */
+/* Names, in the order in which they are fused. */
 static const char *const known_names[][3] = {
     {"q_proj", "k_proj", "v_proj"},
     {"q", "k", "v"},
@@ -25,18 +24,19 @@ static const char *const known_names[][3] = {
     {"w1", "w3", NULL},
 };
 
-/* Unexplained tensors of the side that has several, by the module (a place on the
- * right) that they stand in or below. */
+/* Unmatched tensors of the side with the parts, by home: the module (a right place) one
+ * or two levels above. */
 struct loose {
     uint32_t place, next;
 };
 struct joining {
     struct diffing *d;
     const uint32_t *image;
-    bool fused; /* the several are on the left */
+    bool fused;       /* the parts are on the left */
+    int whole, parts; /* the side of the one tensor; of the several */
     struct loose *at;
     uint32_t n, room;
-    struct map homes, sizes; /* by home: the last of its list; how many there are */
+    struct map homes, sizes; /* by home: last of its list; length of the list */
 };
 
 /* The parts of one join, in order. */
@@ -84,26 +84,25 @@ static int list_at(struct joining *j, uint32_t home, uint32_t place)
 
 static int list_loose(struct joining *j)
 {
-    int s = j->fused ? LEFT : RIGHT;
-    const struct side *side = &j->d->side[s];
+    const struct side *side = &j->d->side[j->parts];
     uint32_t p;
 
     map_init(&j->homes, &j->d->scratch);
     map_init(&j->sizes, &j->d->scratch);
     for (p = 0; p < side->model->n_places; p++)
-        if (is_loose(side, p) && (list_at(j, home_of(j, s, p, 1), p) < 0 ||
-                                  list_at(j, home_of(j, s, p, 2), p) < 0))
+        if (is_loose(side, p) && (list_at(j, home_of(j, j->parts, p, 1), p) < 0 ||
+                                  list_at(j, home_of(j, j->parts, p, 2), p) < 0))
             return -1;
     return 0;
 }
 
 /* ---- one join ---- */
 
-/* Could `part` be a part of `one` along `dim`? */
+/* By shape, could `part` be a part of `one` along `dim`? */
 static bool fits(const struct joining *j, uint32_t one, uint32_t part, uint32_t dim)
 {
-    const struct side *whole = &j->d->side[j->fused ? RIGHT : LEFT];
-    const struct side *side = &j->d->side[j->fused ? LEFT : RIGHT];
+    const struct side *whole = &j->d->side[j->whole];
+    const struct side *side = &j->d->side[j->parts];
     const struct tensor *a = side_at(whole, one), *b = side_at(side, part);
     const int64_t *x = tensor_shape(whole->model, a), *y = tensor_shape(side->model, b);
 
@@ -119,17 +118,16 @@ static bool fits(const struct joining *j, uint32_t one, uint32_t part, uint32_t 
 static int64_t size_of(const struct joining *j, bool whole, uint32_t place,
                        uint32_t dim)
 {
-    const struct side *side = &j->d->side[j->fused == whole ? RIGHT : LEFT];
+    const struct side *side = &j->d->side[whole ? j->whole : j->parts];
 
     return tensor_shape(side->model, side_at(side, place))[dim];
 }
 
-/* Is the content of `one` that of the parts, one behind the other? 1, 0, -1: stopped.
- */
+/* Is `one` the concatenation of the parts? 1, 0; -1: stopped. */
 static int holds(struct joining *j, uint32_t one, const struct taken *taken)
 {
-    const struct side *whole = &j->d->side[j->fused ? RIGHT : LEFT];
-    const struct side *side = &j->d->side[j->fused ? LEFT : RIGHT];
+    const struct side *whole = &j->d->side[j->whole];
+    const struct side *side = &j->d->side[j->parts];
     uint64_t from = 0;
 
     for (uint32_t i = 0; i < taken->n; i++) {
@@ -137,30 +135,30 @@ static int holds(struct joining *j, uint32_t one, const struct taken *taken)
         struct compared by;
         struct err err = {0};
 
-        if (j->d->work) /* the part, and as much of the whole */
+        if (j->d->work) /* the part, and the same bytes of the whole */
             atomic_fetch_add(&j->d->work->total, 2 * tensor_bytes(part.tensor));
         if (compare_part((struct compare_side){whole->model, side_at(whole, one)},
                          taken->dim, from, part, j->d->work, &by, &err) < 0) {
             j->d->stopped = j->d->stopped || err.code == ERR_CANCELLED;
             return err.code == ERR_CANCELLED ? -1 : 0;
         }
-        if (by.different > 0 || by.cut)
+        if (by.different > 0)
             return 0;
         from += (uint64_t)size_of(j, false, taken->at[i], taken->dim);
     }
     return 1;
 }
 
-/* Does the name of a place, or of the module that it is the weight of, say so? */
+/* Does the place, or its module, have this name? */
 static bool is_called(const struct joining *j, uint32_t place, const char *name)
 {
-    const struct model *model = j->d->side[j->fused ? LEFT : RIGHT].model;
+    const struct model *model = j->d->side[j->parts].model;
 
     return str_is(place_name(model, place), name) ||
            (place != 0 && str_is(place_name(model, model->parent[place]), name));
 }
 
-/* Put the parts in the order that their names have in the table; false: not there. */
+/* Sort the parts as in the table of names; false if they are not there. */
 static bool order_by_name(const struct joining *j, struct taken *taken)
 {
     for (size_t row = 0; row < sizeof known_names / sizeof known_names[0]; row++) {
@@ -181,7 +179,7 @@ static bool order_by_name(const struct joining *j, struct taken *taken)
     return false;
 }
 
-/* Orders of up to three parts, beginning with the one they stand in. */
+/* The orders of up to three parts, beginning with the given one. */
 static void permute(struct taken *to, const struct taken *from, int which)
 {
     static const uint8_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -192,7 +190,7 @@ static void permute(struct taken *to, const struct taken *from, int which)
         to->at[i] = from->at[from->n == 3 ? orders[which][i] : which ? 1 - i : i];
 }
 
-/* Find the order in which the parts make the whole; 1, 0 or -1. */
+/* Find the order in which the parts make the whole; 1, 0; -1: stopped. */
 static int confirm(struct joining *j, uint32_t one, struct taken *taken)
 {
     int orders = taken->n == 3 ? 6 : taken->n == 2 ? 2 : 1, which, found;
@@ -223,15 +221,15 @@ static int add_join(struct joining *j, uint32_t one, const struct taken *taken)
         return -1;
     for (uint32_t i = 0; i < taken->n; i++) {
         many[i] = taken->at[i];
-        d->side[j->fused ? LEFT : RIGHT].join[many[i]] = diff->n_joins;
+        d->side[j->parts].join[many[i]] = diff->n_joins;
     }
-    d->side[j->fused ? RIGHT : LEFT].join[one] = diff->n_joins;
+    d->side[j->whole].join[one] = diff->n_joins;
     diff->joins[diff->n_joins++] =
         (struct diff_join){j->fused, one, many, taken->n, (uint8_t)taken->dim};
     return 0;
 }
 
-/* Try every run of neighbours among `n` places whose sizes add up; 1: joined. */
+/* Try every run of adjacent places whose sizes add up; 1: joined. */
 static int try_runs(struct joining *j, uint32_t one, const uint32_t *places, uint32_t n,
                     uint32_t dim)
 {
@@ -259,10 +257,10 @@ static int try_runs(struct joining *j, uint32_t one, const uint32_t *places, uin
     return 0;
 }
 
-/* Look for the parts of `one` among what is unexplained in one home; 1: joined. */
+/* Look for the parts of `one` among the unmatched tensors of a home; 1: joined. */
 static int join_at(struct joining *j, uint32_t one, uint32_t home)
 {
-    const struct side *side = &j->d->side[j->fused ? LEFT : RIGHT];
+    const struct side *side = &j->d->side[j->parts];
     uint32_t last, size, dim, n, places[MOST_LOOSE], i;
     int found = 0;
 
@@ -274,7 +272,7 @@ static int join_at(struct joining *j, uint32_t one, uint32_t home)
         for (i = last; i != DIFF_NONE; i = j->at[i].next)
             if (is_loose(side, j->at[i].place) && fits(j, one, j->at[i].place, dim))
                 places[n++] = j->at[i].place;
-        for (i = 0; i < n / 2; i++) { /* they were listed last first */
+        for (i = 0; i < n / 2; i++) { /* the list has the last one first */
             uint32_t swap = places[i];
 
             places[i] = places[n - 1 - i];
@@ -288,8 +286,7 @@ static int join_at(struct joining *j, uint32_t one, uint32_t home)
 
 static int join_side(struct joining *j)
 {
-    int s = j->fused ? RIGHT : LEFT;
-    const struct side *side = &j->d->side[s];
+    const struct side *side = &j->d->side[j->whole];
     uint32_t p;
 
     if (list_loose(j) < 0)
@@ -299,20 +296,20 @@ static int join_side(struct joining *j)
 
         if (!is_loose(side, p))
             continue;
-        found = join_at(j, p, home_of(j, s, p, 1));
+        found = join_at(j, p, home_of(j, j->whole, p, 1));
         if (found == 0)
-            found = join_at(j, p, home_of(j, s, p, 2));
+            found = join_at(j, p, home_of(j, j->whole, p, 2));
         if (found < 0)
             return -1;
     }
     return 0;
 }
 
-int match_joined(struct diffing *d)
+int diffing_match_joined(struct diffing *d)
 {
-    const uint32_t *image = find_images(d);
-    struct joining fused = {.d = d, .image = image, .fused = true};
-    struct joining split = {.d = d, .image = image, .fused = false};
+    const uint32_t *image = diffing_images(d);
+    struct joining fused = {d, image, true, .whole = RIGHT, .parts = LEFT};
+    struct joining split = {d, image, false, .whole = LEFT, .parts = RIGHT};
 
     if (!image)
         return -1;

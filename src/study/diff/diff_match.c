@@ -1,23 +1,24 @@
-/* What is left over when names are aligned: found again by content, then by shape with
- * what was found so as a guide. */
+/* Matches tensors whose names differ: by content, with their modules, then by shape,
+ * guided by the matches found before. */
 #include "study/diff/diff_in.h"
 
 #include <stdlib.h>
 
-#define MOST_ALIKE 4096u        /* pairs of equal contents that are weighed by name */
-#define MOST_NAMES (256u << 20) /* bytes of names that are worth writing out */
-#define NAME_PARTS 32           /* components that are compared, from the end */
+#define MOST_ALIKE 4096u        /* pairs of equal content that are compared by name */
+#define MOST_NAMES (256u << 20) /* most bytes of names to build */
+#define NAME_PARTS 32           /* components to compare, from the end */
 
 /* ---- samples ---- */
 
-uint64_t sample_key(const struct side *side, uint32_t place)
+/* Tensors of equal content have an equal shape and dtype. */
+static uint64_t sample_key(const struct side *side, uint32_t place)
 {
     const struct tensor *tensor = side_at(side, place);
 
-    return hash_mix(shape_hash(side, tensor), tensor->dtype);
+    return hash_mix(side_shape_hash(side, tensor), tensor->dtype);
 }
 
-bool sample_at(struct diffing *d, int s, uint32_t place, uint64_t *ret_sample)
+bool diffing_sample(struct diffing *d, int s, uint32_t place, uint64_t *ret_sample)
 {
     const struct side *side = &d->side[s];
     struct compare_side at = {side->model, side_at(side, place)};
@@ -36,36 +37,62 @@ bool sample_at(struct diffing *d, int s, uint32_t place, uint64_t *ret_sample)
 
 static int by_sample(const void *a, const void *b)
 {
-    const struct sampled *x = a, *y = b;
+    const struct diff_sampled *x = a, *y = b;
 
     if (x->sample != y->sample)
         return x->sample < y->sample ? -1 : 1;
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-void sample_many(struct diffing *d, int s, struct samples *samples,
-                 const struct map *other_keys)
+static int list_samples(struct diffing *d, int s, diffing_wanted *wanted,
+                        struct diff_samples *samples, struct map *keys)
 {
-    struct sampled *at = samples->at;
+    const struct side *side = &d->side[s];
+    uint32_t p;
+
+    map_init(keys, &d->scratch);
+    samples->n = 0;
+    samples->at =
+        arena_array(&d->scratch, (size_t)side->tensors[0] + 1, sizeof *samples->at);
+    if (!samples->at)
+        return -1;
+    for (p = 0; p < side->model->n_places; p++) {
+        if (!side_tensor(side, p) || !wanted(d, s, p))
+            continue;
+        samples->at[samples->n++].place = p;
+        if (map_put(keys, sample_key(side, p), 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void take_samples(struct diffing *d, int s, struct diff_samples *samples,
+                         const struct map *other_keys)
+{
+    struct diff_sampled *at = samples->at;
     uint32_t i, n = 0, unused;
 
     for (i = 0; i < samples->n; i++) {
         if (!map_find(other_keys, sample_key(&d->side[s], at[i].place), &unused))
             continue;
         at[n] = at[i];
-        n += sample_at(d, s, at[n].place, &at[n].sample);
+        n += diffing_sample(d, s, at[n].place, &at[n].sample);
     }
     samples->n = n;
     qsort(at, n, sizeof *at, by_sample);
 }
 
-int samples_keys(struct diffing *d, int s, const struct samples *samples,
-                 struct map *keys)
+int diffing_samples(struct diffing *d, diffing_wanted *wanted,
+                    struct diff_samples ret_samples[2])
 {
-    map_init(keys, &d->scratch);
-    for (uint32_t i = 0; i < samples->n; i++)
-        if (map_put(keys, sample_key(&d->side[s], samples->at[i].place), 1) < 0)
+    struct map keys[2];
+    int s;
+
+    for (s = LEFT; s <= RIGHT; s++)
+        if (list_samples(d, s, wanted, &ret_samples[s], &keys[s]) < 0)
             return -1;
+    for (s = LEFT; s <= RIGHT; s++)
+        take_samples(d, s, &ret_samples[s], &keys[!s]);
     return 0;
 }
 
@@ -76,25 +103,7 @@ static bool is_unmatched(const struct diffing *d, int s, uint32_t place)
     return d->side[s].match[place] == NO_PLACE;
 }
 
-int samples_list(struct diffing *d, int s,
-                 bool (*wanted)(const struct diffing *d, int s, uint32_t place),
-                 struct samples *ret_samples)
-{
-    const struct side *side = &d->side[s];
-    uint32_t p;
-
-    ret_samples->n = 0;
-    ret_samples->at =
-        arena_array(&d->scratch, (size_t)side->tensors[0] + 1, sizeof *ret_samples->at);
-    if (!ret_samples->at)
-        return -1;
-    for (p = 0; p < side->model->n_places; p++)
-        if (side_tensor(side, p) && wanted(d, s, p))
-            ret_samples->at[ret_samples->n++].place = p;
-    return 0;
-}
-
-/* How many components two names have in common, position by position from the end. */
+/* How many components are equal, position by position from the end. */
 static unsigned alike(const struct diffing *d, uint32_t left, uint32_t right)
 {
     const struct model *l = d->side[LEFT].model, *r = d->side[RIGHT].model;
@@ -110,23 +119,23 @@ static unsigned alike(const struct diffing *d, uint32_t left, uint32_t right)
 
 static int match_if_equal(struct diffing *d, uint32_t left, uint32_t right)
 {
-    const struct known *known;
+    const struct diff_known *known;
 
-    expect_pair(d, left, right);
-    known = know(d, left, right);
+    diffing_expect(d, left, right);
+    known = diffing_know(d, left, right);
     if (!known)
         return d->stopped ? 0 : -1;
     if (known->why || known->by.different > 0)
         return 0;
-    match_places(d, left, right);
+    diffing_match(d, left, right);
     d->flags[left] |= DIFF_BY_CONTENT;
     return 0;
 }
 
-/* Match n places on the left with m on the right whose contents are alike: each with
- * the one whose name is most alike; of equals the first. */
-static int match_group(struct diffing *d, const struct sampled *left, uint32_t n,
-                       const struct sampled *right, uint32_t m)
+/* Match n left places with m right places of equal samples: each with the one with the
+ * most similar name; the first of equals. */
+static int match_group(struct diffing *d, const struct diff_sampled *left, uint32_t n,
+                       const struct diff_sampled *right, uint32_t m)
 {
     bool weigh = (uint64_t)n * m <= MOST_ALIKE;
 
@@ -154,7 +163,7 @@ static int match_group(struct diffing *d, const struct sampled *left, uint32_t n
     return 0;
 }
 
-static uint32_t group_end(const struct samples *samples, uint32_t from)
+static uint32_t group_end(const struct diff_samples *samples, uint32_t from)
 {
     uint32_t end = from;
 
@@ -165,20 +174,13 @@ static uint32_t group_end(const struct samples *samples, uint32_t from)
 
 static int match_by_content(struct diffing *d)
 {
-    struct samples left, right;
-    struct map left_keys, right_keys;
+    struct diff_samples samples[2], left, right;
     uint32_t i = 0, j = 0;
 
-    if (samples_list(d, LEFT, is_unmatched, &left) < 0 ||
-        samples_list(d, RIGHT, is_unmatched, &right) < 0)
+    if (diffing_samples(d, is_unmatched, samples) < 0)
         return -1;
-    if (left.n == 0 || right.n == 0)
-        return 0;
-    if (samples_keys(d, LEFT, &left, &left_keys) < 0 ||
-        samples_keys(d, RIGHT, &right, &right_keys) < 0)
-        return -1;
-    sample_many(d, LEFT, &left, &right_keys);
-    sample_many(d, RIGHT, &right, &left_keys);
+    left = samples[LEFT];
+    right = samples[RIGHT];
     while (i < left.n && j < right.n) {
         uint32_t i_end = group_end(&left, i), j_end = group_end(&right, j);
 
@@ -206,21 +208,19 @@ static bool any_unmatched(const struct side *side)
     return false;
 }
 
-/* The place on the right that a left place would have become with its parent: the one
- * of the same name below it. */
-static uint32_t along(const struct diffing *d, const uint32_t *across, uint32_t place)
+uint32_t diffing_below(const struct diffing *d, uint32_t place, uint32_t above)
 {
     const struct diff_spot *name = &d->spots[d->side[LEFT].spot[place]];
-    uint32_t above = across[d->side[LEFT].model->parent[place]], spot;
+    uint32_t spot;
 
     if (above == NO_PLACE)
         return NO_PLACE;
-    spot = spot_find(d, d->side[RIGHT].spot[above], name->name, name->nth, NULL);
+    spot = diffing_spot(d, d->side[RIGHT].spot[above], name->name, name->nth, NULL);
     return spot == DIFF_NONE ? NO_PLACE : d->spots[spot].place[RIGHT];
 }
 
-/* What content does not tell (zeros, ones, counters) goes where its module went, if
- * there is something of its name and shape there. */
+/* Tensors that content does not identify (zeros, ones, counters) follow their module, if
+ * it has a tensor of their name and shape. */
 static int match_along(struct diffing *d)
 {
     struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
@@ -228,26 +228,26 @@ static int match_along(struct diffing *d)
 
     if (!any_unmatched(left) || !any_unmatched(right))
         return 0;
-    across = find_images(d);
+    across = diffing_images(d);
     if (!across)
         return -1;
     for (p = 1; p < left->model->n_places; p++) {
         if (across[p] == NO_PLACE)
-            across[p] = along(d, across, p);
+            across[p] = diffing_below(d, p, across[left->model->parent[p]]);
         if (!side_tensor(left, p) || left->match[p] != NO_PLACE)
             continue;
         q = across[p];
         if (q != NO_PLACE && side_tensor(right, q) && right->match[q] == NO_PLACE &&
-            same_shape(left, side_at(left, p), right, side_at(right, q)))
-            match_places(d, p, q);
+            side_same_shape(left, side_at(left, p), right, side_at(right, q)))
+            diffing_match(d, p, q);
     }
     return 0;
 }
 
 /* ---- by shape ---- */
 
-struct str name_below(struct diffing *d, int s, uint32_t place, uint32_t base,
-                      struct buf *path)
+struct str diffing_name(struct diffing *d, int s, uint32_t place, uint32_t base,
+                        struct buf *path)
 {
     const struct model *model = d->side[s].model;
     size_t cut = 0;
@@ -264,7 +264,7 @@ struct str name_below(struct diffing *d, int s, uint32_t place, uint32_t base,
     return str_from(buf_span(path), cut);
 }
 
-/* All tensors of a side with their names; the index of each in *ret_index by place. */
+/* All tensors of a side with their names; *ret_index has the index by place. */
 static int list_items(struct diffing *d, int s, struct rename_item **ret_items,
                       uint32_t **ret_index, uint32_t *ret_n)
 {
@@ -280,9 +280,10 @@ static int list_items(struct diffing *d, int s, struct rename_item **ret_items,
         if (!side_tensor(side, p))
             continue;
         index[p] = n;
-        items[n].name = arena_str(&d->scratch, name_below(d, s, p, side->base, &path));
-        items[n].shape = shape_hash(side, side_at(side, p));
-        items[n].match = p; /* its own place, until both sides are listed */
+        items[n].name =
+            arena_str(&d->scratch, diffing_name(d, s, p, side->base, &path));
+        items[n].shape = side_shape_hash(side, side_at(side, p));
+        items[n].match = p; /* its place, until both sides are listed */
         bytes += items[n++].name.len;
         if (bytes > MOST_NAMES || path.bad || !items[n - 1].name.at) {
             items = NULL;
@@ -306,7 +307,7 @@ static void set_matches(const struct side *side, struct rename_item *items, uint
     }
 }
 
-/* Names too long to be written out are not matched; nothing else is lost. */
+/* If the names are too long to build, nothing is matched here. */
 static int match_by_shape(struct diffing *d)
 {
     struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
@@ -333,8 +334,8 @@ static int match_by_shape(struct diffing *d)
             continue;
         q = items[LEFT][index[LEFT][p]].match;
         if (q < n[RIGHT] && right->match[places[q]] == NO_PLACE &&
-            same_shape(left, side_at(left, p), right, side_at(right, places[q])))
-            match_places(d, p, places[q]);
+            side_same_shape(left, side_at(left, p), right, side_at(right, places[q])))
+            diffing_match(d, p, places[q]);
     }
     return 0;
 }
@@ -353,26 +354,26 @@ static bool has_shared_modules(const struct model *model)
     return false;
 }
 
-/* Do the tensors at these places have the same values, as far as is known? Values that
- * nobody asked for are taken for equal if shapes and dtypes are. */
+/* Do these tensors have equal values? Without --values, equal shape and dtype suffice.
+ */
 static bool same_tensor(struct diffing *d, uint32_t left, uint32_t right)
 {
     const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
-    const struct known *known;
+    const struct diff_known *known;
 
-    if (!same_shape(l, side_at(l, left), r, side_at(r, right)) ||
+    if (!side_same_shape(l, side_at(l, left), r, side_at(r, right)) ||
         side_at(l, left)->dtype != side_at(r, right)->dtype)
         return false;
     if (!d->wanted->values)
         return true;
-    known = know(d, left, right);
+    known = diffing_know(d, left, right);
     return known && !known->why && known->by.different == 0;
 }
 
 /* A module tree has a shared module once, a state_dict has all its names. A tensor that
  * only one side lists is the other side's tensor of that name, if it is tied to that
- * one's partner or their values are equal; else it stays alone. */
-static int match_side_aliases(struct diffing *d, int s)
+ * tensor's match or their values are equal. */
+static int match_aliases(struct diffing *d, int s)
 {
     struct side *side = &d->side[s], *other = &d->side[!s];
     struct buf path = BUF_INIT;
@@ -385,7 +386,7 @@ static int match_side_aliases(struct diffing *d, int s)
 
         if (!side_tensor(side, p) || side->match[p] != NO_PLACE)
             continue;
-        name = name_below(d, s, p, side->base, &path);
+        name = diffing_name(d, s, p, side->base, &path);
         found =
             name.len > 0 ? place_find_below(other->model, other->base, name) : NO_PLACE;
         if (found != NO_PLACE && side_tensor(other, found) &&
@@ -398,19 +399,14 @@ static int match_side_aliases(struct diffing *d, int s)
     return d->scratch.spent ? -1 : 0;
 }
 
-int match_aliases(struct diffing *d)
+int diffing_match_rest(struct diffing *d)
 {
-    return match_side_aliases(d, LEFT) < 0 ? -1 : match_side_aliases(d, RIGHT);
-}
-
-int match_rest(struct diffing *d)
-{
-    if (match_aliases(d) < 0)
+    if (match_aliases(d, LEFT) < 0 || match_aliases(d, RIGHT) < 0)
         return -1;
     if (d->wanted->values &&
-        (match_by_content(d) < 0 || match_moved(d) < 0 || match_along(d) < 0))
+        (match_by_content(d) < 0 || diffing_match_moved(d) < 0 || match_along(d) < 0))
         return -1;
     if (match_by_shape(d) < 0)
         return -1;
-    return match_joined(d);
+    return diffing_match_joined(d);
 }

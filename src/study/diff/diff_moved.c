@@ -1,7 +1,7 @@
-/* Blocks that moved within their list: names are equal, but the content of layers.2 now
- * stands at layers.3, because a block was put in or taken out, or two were swapped.
- * A block moves only as a whole: all of its tensors that changed and can be told apart
- * by content must stand at one other number, and none may be equal where it is. */
+/* Finds blocks that moved within their list: the content of layers.2 is now in layers.3,
+ * because a block was inserted or removed, or two were swapped. A block moves only as a
+ * whole: all of its tensors that content identifies must have moved to the same other
+ * number. */
 #include "study/diff/diff_in.h"
 
 struct move {
@@ -13,8 +13,8 @@ struct moves {
     struct diffing *d;
     struct move *at;
     uint32_t n, room;
-    struct map by_from; /* the move of a left place; DIFF_NONE: torn */
-    struct map by_to;   /* likewise of a right place */
+    struct map by_from; /* left place to move; DIFF_NONE: ambiguous */
+    struct map by_to;   /* right place to move, likewise */
     uint32_t *across;   /* by left place in a block: the place in the other block */
 };
 
@@ -25,7 +25,7 @@ static bool is_number(struct str name)
     return name.len < 10 && str_to_u64(name, &number);
 }
 
-/* Has its name a number in it? Then it may be part of a block. */
+/* Is a component of its name a number? */
 static bool in_block(const struct model *model, uint32_t place)
 {
     for (; place != 0; place = model->parent[place])
@@ -34,18 +34,18 @@ static bool in_block(const struct model *model, uint32_t place)
     return false;
 }
 
-/* Might its content have moved elsewhere? What has another shape now was not compared:
- * the name alone says that it is the same thing. */
+/* May its content have moved? True if it is unmatched, reshaped (matched by name only)
+ * or changed. */
 static bool is_loose(const struct diffing *d, int s, uint32_t place)
 {
     const struct side *side = &d->side[s], *other = &d->side[!s];
     uint32_t match = side->match[place];
-    const struct known *known;
+    const struct diff_known *known;
 
     if (match == NO_PLACE ||
-        !same_shape(side, side_at(side, place), other, side_at(other, match)))
+        !side_same_shape(side, side_at(side, place), other, side_at(other, match)))
         return true;
-    known = s == LEFT ? known_of(d, place, match) : known_of(d, match, place);
+    known = s == LEFT ? diffing_known(d, place, match) : diffing_known(d, match, place);
     return known && !known->why && known->by.beyond > 0;
 }
 
@@ -54,7 +54,7 @@ static bool may_have_moved(const struct diffing *d, int s, uint32_t place)
     return is_loose(d, s, place) && in_block(d->side[s].model, place);
 }
 
-/* If two names differ in one number only: the modules of that number. */
+/* If two names differ in exactly one number: the modules of that number. */
 static bool differ_in_number(const struct diffing *d, uint32_t left, uint32_t right,
                              struct move *ret_move)
 {
@@ -99,9 +99,9 @@ static int vote(struct moves *m, uint32_t left, uint32_t right)
     return map_put(&m->by_from, move.from, m->n++);
 }
 
-/* Let contents that stand once on each side vote. */
-static int count_votes(struct moves *m, const struct samples *left,
-                       const struct samples *right)
+/* Contents that occur once on each side vote. */
+static int count_votes(struct moves *m, const struct diff_samples *left,
+                       const struct diff_samples *right)
 {
     uint32_t i, j = 0;
 
@@ -123,9 +123,8 @@ static int count_votes(struct moves *m, const struct samples *left,
     return 0;
 }
 
-/* Are both blocks built alike: the same names with the same shapes? Fills in where the
- * tensors of the left one stand in the right one. Places without tensors (a file may
- * tell of modules that have none) do not count. */
+/* Do both blocks have the same names and shapes? Sets `across` for the left block.
+ * Places without tensors are ignored. */
 static bool built_alike(const struct moves *m, const struct move *move)
 {
     const struct diffing *d = m->d;
@@ -136,26 +135,20 @@ static bool built_alike(const struct moves *m, const struct move *move)
         return false;
     m->across[move->from] = move->to;
     for (p = move->from + 1; p < l->model->end[move->from]; p++) {
-        const struct diff_spot *name = &d->spots[l->spot[p]];
-        uint32_t spot;
-
         m->across[p] = NO_PLACE;
         if (l->tensors[p] == 0)
             continue;
-        q = m->across[l->model->parent[p]];
-        spot = spot_find(d, r->spot[q], name->name, name->nth, NULL);
-        q = spot == DIFF_NONE ? NO_PLACE : d->spots[spot].place[RIGHT];
+        q = diffing_below(d, p, m->across[l->model->parent[p]]);
         if (q == NO_PLACE || side_tensor(l, p) != side_tensor(r, q))
             return false;
-        if (side_tensor(l, p) && !same_shape(l, side_at(l, p), r, side_at(r, q)))
+        if (side_tensor(l, p) && !side_same_shape(l, side_at(l, p), r, side_at(r, q)))
             return false;
         m->across[p] = q;
     }
     return true;
 }
 
-/* Does the whole block agree? Each of its tensors either voted, or is one whose content
- * tells nothing. */
+/* Did every tensor of the block vote whose content identifies it? */
 static bool whole(const struct moves *m, const struct move *move)
 {
     struct diffing *d = m->d;
@@ -166,7 +159,7 @@ static bool whole(const struct moves *m, const struct move *move)
     if (!built_alike(m, move))
         return false;
     for (p = move->from; p < left->model->end[move->from]; p++)
-        if (side_tensor(left, p) && sample_at(d, LEFT, p, &sample))
+        if (side_tensor(left, p) && diffing_sample(d, LEFT, p, &sample))
             telling++;
     return !d->stopped && telling > 0 && telling == move->votes;
 }
@@ -192,7 +185,7 @@ static int keep_whole(struct moves *m)
     return 0;
 }
 
-/* Everything in both blocks is let go first, because blocks often move in a row. */
+/* Unmatch everything in both blocks first, because blocks often move in a row. */
 static int apply_moves(struct moves *m)
 {
     struct side *left = &m->d->side[LEFT], *right = &m->d->side[RIGHT];
@@ -203,10 +196,10 @@ static int apply_moves(struct moves *m)
 
         for (p = move->from; p < left->model->end[move->from]; p++) {
             if (left->match[p] != NO_PLACE)
-                unmatch_left(m->d, p);
+                diffing_unmatch(m->d, p);
             q = m->across[p];
             if (q != NO_PLACE && right->match[q] != NO_PLACE)
-                unmatch_left(m->d, right->match[q]);
+                diffing_unmatch(m->d, right->match[q]);
         }
     }
     for (i = 0; i < m->n; i++) {
@@ -218,9 +211,9 @@ static int apply_moves(struct moves *m)
             q = m->across[p];
             if (left->match[p] != NO_PLACE || right->match[q] != NO_PLACE)
                 continue;
-            match_places(m->d, p, q);
-            expect_pair(m->d, p, q);
-            if (!know(m->d, p, q) && !m->d->stopped)
+            diffing_match(m->d, p, q);
+            diffing_expect(m->d, p, q);
+            if (!diffing_know(m->d, p, q) && !m->d->stopped)
                 return -1;
             m->d->flags[p] |= DIFF_BY_CONTENT;
         }
@@ -228,29 +221,21 @@ static int apply_moves(struct moves *m)
     return 0;
 }
 
-int match_moved(struct diffing *d)
+int diffing_match_moved(struct diffing *d)
 {
     struct moves m = {.d = d};
-    struct samples left, right;
-    struct map left_keys, right_keys;
+    struct diff_samples samples[2];
 
     if (d->stopped)
         return 0;
-    if (samples_list(d, LEFT, may_have_moved, &left) < 0 ||
-        samples_list(d, RIGHT, may_have_moved, &right) < 0)
+    if (diffing_samples(d, may_have_moved, samples) < 0)
         return -1;
-    if (left.n == 0 || right.n == 0)
+    if (samples[LEFT].n == 0 || samples[RIGHT].n == 0)
         return 0;
     map_init(&m.by_from, &d->scratch);
     m.across = arena_array(&d->scratch, d->diff->left->n_places, sizeof *m.across);
-    if (!m.across)
-        return -1;
-    if (samples_keys(d, LEFT, &left, &left_keys) < 0 ||
-        samples_keys(d, RIGHT, &right, &right_keys) < 0)
-        return -1;
-    sample_many(d, LEFT, &left, &right_keys);
-    sample_many(d, RIGHT, &right, &left_keys);
-    if (count_votes(&m, &left, &right) < 0 || keep_whole(&m) < 0)
+    if (!m.across || count_votes(&m, &samples[LEFT], &samples[RIGHT]) < 0 ||
+        keep_whole(&m) < 0)
         return -1;
     return apply_moves(&m);
 }

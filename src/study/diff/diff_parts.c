@@ -1,14 +1,14 @@
-/* What happened to which part of the model: the fate of every node, and then as few
- * nodes as tell all fates. */
+/* Finds what happened to which part of the model: the fate of every node, then as few
+ * nodes as possible that show all fates. */
 #include "study/diff/diff_in.h"
 
-/* Runs of siblings that fared alike count as one. The root is opened for more. */
+/* Runs of siblings with the same fate count as one. The root may have more. */
 #define MOST_PARTS 8
 #define MOST_FIRST 24
 
-/* Buffers alone say little about the module that they stand in: they are quiet (equal)
- * or not, until a parameter tells. Parameters that changed and are too small to tell
- * whether they were trained follow those around them. */
+/* Fates of single tensors: QUIET and NOISY are equal and different buffers, whose module
+ * is decided by its parameters. VAGUE parameters changed but are too small to decide
+ * between trained and unrelated; they follow those around them. */
 enum { QUIET = FATE_UNRELATED + 1, NOISY, VAGUE };
 
 static int changed_fate(const struct diff_pair *pair)
@@ -35,7 +35,7 @@ static int pair_fate(const struct diff_pair *pair)
         break;
     }
     if (pair->state == DIFF_UNREAD && pair->why)
-        return FATE_MIXED; /* nobody knows */
+        return FATE_MIXED; /* unknown */
     if (pair->flags & DIFF_RENAMED)
         return FATE_RENAMED;
     if (pair->state == DIFF_CHANGED)
@@ -51,10 +51,10 @@ static int pair_fate(const struct diff_pair *pair)
     return buffer ? QUIET : FATE_SAME;
 }
 
-/* How near to each other two stand: anywhere in the model, in one of its parts, or as
- * tensors of one module. Some of a module's tensors that stayed equal do not make it
- * less trained, and another shape beside new values is still another layer. A part in
- * which something was renamed or fused, and else little happened, is told as that. */
+/* How close two nodes are: anywhere in the model, in one part, or tensors of one module.
+ * Within a module, equal tensors do not make it less trained, and another shape beside
+ * new values is a replaced layer. A part with renamed or fused tensors and few other
+ * changes counts as renamed or joined. */
 enum near { APART, PART, CLOSE };
 
 static int fate_of_plain(int a, int b, enum near near)
@@ -68,7 +68,7 @@ static int fate_of_plain(int a, int b, enum near near)
         return FATE_MIXED;
     if (high == NOISY)
         return low == FATE_SAME ? FATE_BUFFERS : low;
-    if (high == FATE_BUFFERS) /* beside FATE_SAME */
+    if (high == FATE_BUFFERS) /* low is FATE_SAME */
         return FATE_BUFFERS;
     if (low >= FATE_REPLACED && high <= FATE_REMOVED)
         return FATE_REPLACED;
@@ -89,7 +89,7 @@ static bool is_changed(int fate)
     return fate == FATE_TRAINED || fate == FATE_UNRELATED || fate == VAGUE;
 }
 
-/* How something changed matters only beside something else that changed. */
+/* Combine two fates. The kind of change matters only if both changed. */
 static int fate_of_two(int a, int b, enum near near)
 {
     int fate, how = is_changed(a) ? a : b;
@@ -101,7 +101,7 @@ static int fate_of_two(int a, int b, enum near near)
     return fate == FATE_TRAINED ? how : fate;
 }
 
-/* What is said of a node in the end. */
+/* Resolve QUIET, NOISY and VAGUE. */
 static uint8_t final_fate(const struct diff_node *node, uint8_t fate)
 {
     switch (fate) {
@@ -117,7 +117,7 @@ static uint8_t final_fate(const struct diff_node *node, uint8_t fate)
     }
 }
 
-/* The last of those that hold everything: the root, or its only child, and so on. */
+/* The deepest node that holds everything: the root, its only child, and so on. */
 static uint32_t find_trunk(const struct diff *diff)
 {
     uint32_t node = 0;
@@ -128,7 +128,7 @@ static uint32_t find_trunk(const struct diff *diff)
     return node;
 }
 
-/* By node; `own` and `below` are fates of its own tensors and of its modules. */
+/* By node: its fate, that of its own tensors, that of its modules. */
 struct fates {
     const struct diff *diff;
     uint8_t *fate, *own, *below;
@@ -166,7 +166,7 @@ static void find_fates(struct fates *f)
         f->fate[i] = final_fate(&diff->nodes[i], f->fate[i]);
 }
 
-/* How many runs of children that fared alike a node has. */
+/* The number of runs of children with the same fate. */
 static uint32_t count_runs(const struct fates *f, uint32_t node)
 {
     uint32_t child, runs = 0;
@@ -180,8 +180,7 @@ static uint32_t count_runs(const struct fates *f, uint32_t node)
     return runs;
 }
 
-/* Mark the nodes that are opened: those of mixed fate, level by level, as long as what
- * is told stays short. */
+/* Open the nodes of mixed fate, level by level, while the list stays short. */
 static int open_nodes(const struct fates *f, struct arena *scratch, uint8_t *open)
 {
     const struct diff *diff = f->diff;
@@ -208,7 +207,7 @@ static int open_nodes(const struct fates *f, struct arena *scratch, uint8_t *ope
     return 0;
 }
 
-int make_parts(struct diffing *d)
+int diffing_make_parts(struct diffing *d)
 {
     struct diff *diff = d->diff;
     struct fates f = {.diff = diff};

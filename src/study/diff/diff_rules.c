@@ -1,9 +1,10 @@
-/* How names changed, as rules, and whether the rules make one load as the other. */
+/* Finds rules for the changed names, and whether they make one model load as the other.
+ */
 #include "study/diff/diff_in.h"
 
-#define MOST_NAMES (256u << 20) /* bytes of names that are worth writing out */
+#define MOST_NAMES (256u << 20) /* most bytes of names to build */
 
-/* The state_dict at or above the base, or the one that holds all that counts. */
+/* The state_dict at or above the base, or else the only one. */
 static uint32_t dict_of(const struct side *side)
 {
     const struct model *model = side->model;
@@ -28,8 +29,7 @@ static uint32_t dict_of(const struct side *side)
     return found;
 }
 
-/* Does this pair take part: a key of both state_dicts, not the state of an optimizer?
- */
+/* Is this pair part of the state_dicts, and not optimizer state? */
 static bool in_scope(const struct diffing *d, const struct diff_pair *pair,
                      const uint32_t *scope)
 {
@@ -65,9 +65,9 @@ static int find_rules(struct diffing *d, const uint32_t *scope)
             pair->flags & DIFF_ALIAS || !in_scope(d, pair, scope))
             continue;
         to->from =
-            arena_str(d->arena, name_below(d, LEFT, pair->left, scope[LEFT], &path));
-        to->to =
-            arena_str(d->arena, name_below(d, RIGHT, pair->right, scope[RIGHT], &path));
+            arena_str(d->arena, diffing_name(d, LEFT, pair->left, scope[LEFT], &path));
+        to->to = arena_str(d->arena,
+                           diffing_name(d, RIGHT, pair->right, scope[RIGHT], &path));
         if (path.bad || !to->from.at || !to->to.at)
             break;
         bytes += to->from.len + to->to.len;
@@ -82,8 +82,8 @@ static int find_rules(struct diffing *d, const uint32_t *scope)
     return rename_find(pairs, n, d->arena, &d->diff->rules, NULL);
 }
 
-/* Does it stand inside a value of the state_dict, as weights of quantised layers stand
- * in a tuple? Then it has no key of its own. */
+/* Is it inside a value of the state_dict, such as weights of quantised layers in a
+ * tuple? Then it has no key. */
 static bool is_packed(const struct model *model, uint32_t place, uint32_t root)
 {
     for (place = model->parent[place]; place > root; place = model->parent[place])
@@ -104,14 +104,13 @@ static bool packs(const struct diffing *d, const struct diff_pair *pair,
                is_packed(r->model, pair->right, scope[RIGHT]);
 }
 
-/* A part of another tensor has no key. */
+/* Is it a part of another tensor? Then it has no key. */
 static bool is_part(const struct side *side, uint32_t place)
 {
     return side_tensor(side, side->model->parent[place]);
 }
 
-/* Is there a source of equal shape for every key on the right, and a use for every one
- * on the left? */
+/* Does every right key have a source of equal shape, and every left key a use? */
 static void find_load(struct diffing *d, const uint32_t *scope)
 {
     struct diff *diff = d->diff;
@@ -135,14 +134,14 @@ static void find_load(struct diffing *d, const uint32_t *scope)
                   load->missing + load->unexpected + load->reshaped + load->packed == 0;
 }
 
-/* Without a difference in names nothing needs to be written out. */
+/* If no name differs, names need not be built. */
 static bool any_renamed(const struct diffing *d)
 {
     return d->diff->total.renamed > 0 || d->side[LEFT].base != 0 ||
            d->side[RIGHT].base != 0;
 }
 
-int make_rules(struct diffing *d)
+int diffing_make_rules(struct diffing *d)
 {
     uint32_t scope[2] = {dict_of(&d->side[LEFT]), dict_of(&d->side[RIGHT])};
 

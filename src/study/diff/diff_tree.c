@@ -1,14 +1,13 @@
-/* One tree of both models. It begins as the right one's; what is only on the left is
- * then put below the place that its module has become, behind the sibling that it
- * stands behind on the left. Nodes are made parents first, so that scans from the back
- * meet children before their parents. */
+/* Builds one tree of both models: the right model's tree; left-only places go below what
+ * their module became, after the sibling they follow on the left. Branches are created
+ * parents first, so a scan from the end meets children before parents. */
 #include "study/diff/diff_in.h"
 
 struct branch {
     uint32_t parent, first, last, next; /* branches, or DIFF_NONE */
     uint32_t place[2];
     uint32_t tensors; /* at and below it */
-    uint32_t node;    /* its number in the end */
+    uint32_t node;    /* its index in diff.nodes */
 };
 
 struct growing {
@@ -16,11 +15,11 @@ struct growing {
     struct branch *at;
     uint32_t n, room;
     uint32_t *of[2]; /* by place: its branch, or DIFF_NONE */
-    uint32_t *image; /* by left place: the right place that it has become */
-    uint32_t *last;  /* by left place: the branch of its child that was met last */
+    uint32_t *image; /* diffing_images() */
+    uint32_t *last;  /* by left place: the branch of its latest child */
 };
 
-/* ---- making branches ---- */
+/* ---- branches ---- */
 
 static uint32_t new_branch(struct growing *g, uint32_t parent, int s, uint32_t place)
 {
@@ -36,8 +35,7 @@ static uint32_t new_branch(struct growing *g, uint32_t parent, int s, uint32_t p
     return g->n++;
 }
 
-/* Hang `child` below its parent behind `after`, a child of the same parent; at the
- * front if that is DIFF_NONE. */
+/* Insert `child` below its parent after the sibling `after`; first if DIFF_NONE. */
 static void hang(struct growing *g, uint32_t child, uint32_t after)
 {
     struct branch *parent = &g->at[g->at[child].parent];
@@ -75,7 +73,7 @@ static int grow_right(struct growing *g)
     return 0;
 }
 
-/* By right place: does it hold tensors that were matched? */
+/* By right place: does it hold matched tensors? */
 static uint8_t *find_claimed(struct diffing *d)
 {
     const struct side *right = &d->side[RIGHT];
@@ -90,10 +88,10 @@ static uint8_t *find_claimed(struct diffing *d)
     return claimed;
 }
 
-/* What each place on the left has become: of tensors their matches, of modules the one
- * of the same name if something in it stayed there, else the parent of what its first
- * child has become, else the one of the same name unless something else became it. */
-uint32_t *find_images(struct diffing *d)
+/* A tensor became its match. A module became the right module of the same name if
+ * something in it stayed there; else the parent of what its first child became; else the
+ * module of the same name, unless something else became it. */
+uint32_t *diffing_images(struct diffing *d)
 {
     const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
     const struct model *model = left->model;
@@ -119,7 +117,7 @@ uint32_t *find_images(struct diffing *d)
         if (p == 0)
             break;
         home[model->parent[p]] |= home[p];
-        /* Children are met last to first, so that the first one has the last word. */
+        /* Children come last to first, so the first child wins. */
         if (image[p] == NO_PLACE || image[p] == 0)
             continue;
         up = right->model->parent[image[p]];
@@ -129,7 +127,7 @@ uint32_t *find_images(struct diffing *d)
     return image;
 }
 
-/* Put a left place that became nothing below what its parent became. */
+/* Add a left place without an image below what its parent became. */
 static uint32_t graft(struct growing *g, uint32_t place)
 {
     uint32_t above = g->d->side[LEFT].model->parent[place];
@@ -213,7 +211,8 @@ static void put_pair(struct growing *g, const struct branch *branch,
     node->left = pair->left;
     node->pair = d->diff->n_pairs++;
 
-    role = pair->left != NO_PLACE ? role_at(left, pair->left) : role_at(right, place);
+    role =
+        pair->left != NO_PLACE ? side_role(left, pair->left) : side_role(right, place);
     if (role == ROLE_BUFFER)
         pair->flags |= DIFF_BUFFER;
     else if (role != ROLE_PARAMETER)
@@ -227,7 +226,7 @@ static void put_pair(struct growing *g, const struct branch *branch,
             pair->flags |= DIFF_ALIAS;
         else if (left->spot[pair->left] != right->spot[pair->right])
             pair->flags |= DIFF_RENAMED;
-        judge_pair(d, pair);
+        diffing_judge(d, pair);
     } else if (pair->join != DIFF_NONE) {
         pair->state = DIFF_JOINED;
     } else {
@@ -250,7 +249,7 @@ static void put_node(struct growing *g, uint32_t index)
     put_pair(g, branch, node);
 }
 
-/* In pre-order, leaving out branches that hold no tensor any more. */
+/* Number the branches in pre-order, without those that hold no tensors. */
 static void number(struct growing *g)
 {
     uint32_t at = 0, next;
@@ -274,7 +273,7 @@ static void number(struct growing *g)
 
 /* ---- sums ---- */
 
-bool pair_differs(const struct diff_pair *pair)
+static bool pair_differs(const struct diff_pair *pair)
 {
     return pair->state != DIFF_SAME && pair->state != DIFF_CLOSE &&
            pair->state != DIFF_UNREAD;
@@ -288,7 +287,8 @@ static void take_largest(struct diff_sums *sums, double max_abs, uint32_t pair)
     sums->max_pair = pair;
 }
 
-void sums_add_pair(struct diff_sums *sums, const struct diff_pair *pair, uint32_t index)
+static void sums_add_pair(struct diff_sums *sums, const struct diff_pair *pair,
+                          uint32_t index)
 {
     bool moved = pair->by.different > 0 &&
                  (pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED);
@@ -313,7 +313,7 @@ void sums_add_pair(struct diff_sums *sums, const struct diff_pair *pair, uint32_
         take_largest(sums, pair->by.max_abs, index);
 }
 
-void sums_add(struct diff_sums *sums, const struct diff_sums *more)
+static void sums_add(struct diff_sums *sums, const struct diff_sums *more)
 {
     sums->tensors += more->tensors;
     for (int i = 0; i < DIFF_STATE_COUNT; i++)
@@ -355,8 +355,8 @@ static void add_up(struct diff *diff)
 
 /* ---- ties ---- */
 
-/* Mark the pairs of tensors whose places on one side are matched with several tensors
- * on the other. */
+/* Flag the pairs of tensors whose places on one side match several tensors on the other.
+ */
 static int mark_ties(struct diffing *d, int s, unsigned flag)
 {
     const struct side *one = &d->side[s], *other = &d->side[!s];
@@ -387,9 +387,7 @@ static int mark_ties(struct diffing *d, int s, unsigned flag)
     return 0;
 }
 
-/* ---- all of it ---- */
-
-int make_tree(struct diffing *d)
+int diffing_make_tree(struct diffing *d)
 {
     struct growing g = {.d = d};
     size_t left = d->side[LEFT].model->n_places, right = d->side[RIGHT].model->n_places;
@@ -397,7 +395,7 @@ int make_tree(struct diffing *d)
 
     g.of[LEFT] = arena_array(&d->scratch, left, sizeof(uint32_t));
     g.of[RIGHT] = arena_array(&d->scratch, right, sizeof(uint32_t));
-    g.image = find_images(d);
+    g.image = diffing_images(d);
     g.last = arena_array(&d->scratch, left, sizeof(uint32_t));
     if (!g.of[LEFT] || !g.of[RIGHT] || !g.image || !g.last || grow_right(&g) < 0 ||
         grow_left(&g) < 0)

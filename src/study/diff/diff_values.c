@@ -1,5 +1,5 @@
-/* The values of what was matched: each two tensors are compared once, however many
- * places they have, in the order in which they lie in the file. */
+/* Compares the values of matched tensors: each pair of tensors once, however many places
+ * they have, in file order. */
 #include "study/diff/diff_in.h"
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@ static uint64_t tensors_key(const struct diffing *d, uint32_t left, uint32_t rig
            d->side[RIGHT].model->object[right];
 }
 
-const struct known *known_of(const struct diffing *d, uint32_t left, uint32_t right)
+const struct diff_known *diffing_known(const struct diffing *d, uint32_t left,
+                                       uint32_t right)
 {
     uint32_t index;
 
@@ -27,9 +28,9 @@ static bool reversed(const struct side *left, const struct tensor *a,
     return a->rank == 2 && b->rank == 2 && x[0] == y[1] && x[1] == y[0] && x[0] != x[1];
 }
 
-/* Compare, into `known`. False: it was stopped. */
+/* Fill in `known`. False: stopped. */
 static bool compare_two(struct diffing *d, uint32_t left, uint32_t right,
-                        struct known *known)
+                        struct diff_known *known)
 {
     const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
     struct compare_side a = {l->model, side_at(l, left)};
@@ -47,25 +48,22 @@ static bool compare_two(struct diffing *d, uint32_t left, uint32_t right,
         turned = compare_transposed(a, b, d->work, &err);
     known->transposed = turned > 0;
     if (turned >= 0 &&
-        compare_tensors(a, b, d->wanted->tolerance, d->work, &known->by, &err) == 0) {
-        if (known->by.cut && known->by.different == 0)
-            known->why = "cut short";
+        compare_tensors(a, b, d->wanted->tolerance, d->work, &known->by, &err) == 0)
         return true;
-    }
     if (err.code == ERR_CANCELLED)
         return false;
     known->by = (struct compared){0};
     known->why = arena_printf(d->arena, "%s", err.text);
     if (!known->why)
-        known->why = "not known";
+        known->why = "unknown";
     return true;
 }
 
-const struct known *know(struct diffing *d, uint32_t left, uint32_t right)
+const struct diff_known *diffing_know(struct diffing *d, uint32_t left, uint32_t right)
 {
-    const struct known *old = known_of(d, left, right);
-    struct known known = {.tensor = {d->side[LEFT].model->object[left],
-                                     d->side[RIGHT].model->object[right]}};
+    const struct diff_known *old = diffing_known(d, left, right);
+    struct diff_known known = {.tensor = {d->side[LEFT].model->object[left],
+                                          d->side[RIGHT].model->object[right]}};
 
     if (old)
         return old;
@@ -111,7 +109,7 @@ static int by_position(const void *a, const void *b)
     return x->left < y->left ? -1 : x->left > y->left;
 }
 
-/* Would comparing the values of these two tell anything? */
+/* Do these two have values to compare? */
 static bool worth_reading(const struct diffing *d, uint32_t left, uint32_t right)
 {
     const struct tensor *a = side_at(&d->side[LEFT], left);
@@ -122,17 +120,17 @@ static bool worth_reading(const struct diffing *d, uint32_t left, uint32_t right
     return a->numel == b->numel && a->numel > 0;
 }
 
-void expect_pair(struct diffing *d, uint32_t left, uint32_t right)
+void diffing_expect(struct diffing *d, uint32_t left, uint32_t right)
 {
-    if (!d->work || known_of(d, left, right))
+    if (!d->work || diffing_known(d, left, right))
         return;
     atomic_fetch_add(&d->work->total,
                      tensor_bytes(side_at(&d->side[LEFT], left)) +
                          tensor_bytes(side_at(&d->side[RIGHT], right)));
 }
 
-/* The matched places on the left whose values are still to be compared; of tied ones
- * the first. Returns how many, or -1. */
+/* The matched left places whose values are not compared yet; the first of tied ones.
+ * Returns how many, or -1. */
 static int64_t list_matches(struct diffing *d, struct position *order)
 {
     const struct side *left = &d->side[LEFT];
@@ -143,18 +141,18 @@ static int64_t list_matches(struct diffing *d, struct position *order)
     for (p = 0; p < left->model->n_places; p++) {
         uint32_t q = left->match[p];
 
-        if (q == NO_PLACE || !worth_reading(d, p, q) || known_of(d, p, q) ||
+        if (q == NO_PLACE || !worth_reading(d, p, q) || diffing_known(d, p, q) ||
             map_find(&listed, tensors_key(d, p, q), &unused))
             continue;
         if (map_put(&listed, tensors_key(d, p, q), p) < 0)
             return -1;
-        expect_pair(d, p, q);
+        diffing_expect(d, p, q);
         order[n++] = position_of(left, p);
     }
     return n;
 }
 
-int compare_matches(struct diffing *d)
+int diffing_compare(struct diffing *d)
 {
     const struct side *left = &d->side[LEFT];
     struct position *order;
@@ -168,14 +166,14 @@ int compare_matches(struct diffing *d)
         return -1;
     qsort(order, (size_t)n, sizeof *order, by_position);
     for (i = 0; i < n && !d->stopped; i++)
-        if (!know(d, order[i].left, left->match[order[i].left]) && !d->stopped)
+        if (!diffing_know(d, order[i].left, left->match[order[i].left]) && !d->stopped)
             return -1;
     return 0;
 }
 
-/* ---- what it says of a pair ---- */
+/* ---- the state of a pair ---- */
 
-static void judge_values(const struct diffing *d, const struct known *known,
+static void judge_values(const struct diffing *d, const struct diff_known *known,
                          struct diff_pair *pair)
 {
     if (!known || known->why) {
@@ -184,7 +182,7 @@ static void judge_values(const struct diffing *d, const struct known *known,
         if (known)
             pair->why = known->why;
         else if (d->wanted->values)
-            pair->why = "stopped before it";
+            pair->why = "stopped before reading it";
         return;
     }
     pair->by = known->by;
@@ -200,24 +198,24 @@ static bool same_description(const struct tensor *a, const struct tensor *b)
            (a->flags & TENSOR_META) == (b->flags & TENSOR_META);
 }
 
-void judge_pair(const struct diffing *d, struct diff_pair *pair)
+void diffing_judge(const struct diffing *d, struct diff_pair *pair)
 {
     const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
     const struct tensor *a = side_at(left, pair->left);
     const struct tensor *b = side_at(right, pair->right);
     const char *why = NULL;
 
-    if (!same_shape(left, a, right, b))
+    if (!side_same_shape(left, a, right, b))
         pair->state = DIFF_RESHAPED;
     else if (a->dtype != b->dtype || a->layout != b->layout)
         pair->state = DIFF_RETYPED;
     else
         pair->state = DIFF_SAME;
     if (worth_reading(d, pair->left, pair->right)) {
-        judge_values(d, known_of(d, pair->left, pair->right), pair);
+        judge_values(d, diffing_known(d, pair->left, pair->right), pair);
         return;
     }
-    /* Nothing to compare: no elements, none by design, or those of its parts. */
+    /* No values to compare: no elements, a meta tensor, or values in its parts. */
     if (pair->state != DIFF_SAME)
         return;
     if ((a->flags | b->flags) & TENSOR_INVALID)

@@ -4,7 +4,7 @@
 
 #define NO_END SIZE_MAX
 
-/* What stood where a rule has its holes. */
+/* The components matched by the holes of a rule. */
 struct holes {
     struct str at[RENAME_HOLES];
     uint32_t n;
@@ -32,8 +32,8 @@ static bool has_holes(struct str pattern)
     return str_find(pattern, STR("{}")) >= 0;
 }
 
-/* Where the components `text` end if they stand in `name` from `at` on, else NO_END:
- * (?<![^.])TEXT(?![^.]). `at` is where a component begins. */
+/* The end of the components `text` in `name` at `at` (the start of a component), or
+ * NO_END: (?<![^.])TEXT(?![^.]). */
 static size_t match_text(struct str text, struct str name, size_t at)
 {
     size_t end = at + text.len;
@@ -43,7 +43,7 @@ static size_t match_text(struct str text, struct str name, size_t at)
     return end == name.len || name.at[end] == '.' ? end : NO_END;
 }
 
-/* The same where `pattern` may have holes. */
+/* The same for a pattern with holes. */
 static size_t match_pattern(struct str pattern, struct str name, size_t at,
                             struct holes *holes)
 {
@@ -99,12 +99,12 @@ static bool apply_prefix(const struct rename_rule *rule, struct str name,
     return true;
 }
 
-/* A PART or a SWAP, at one place: what stands there instead, if it matches. */
+/* A PART or SWAP at one position. */
 struct replacer {
     const struct rename_rule *rule;
     bool holes_in;
     struct holes holes;
-    struct str by; /* found: `to`, or `from` of a swap read backwards */
+    struct str by; /* the replacement: `to`, or `from` if a swap matched `to` */
 };
 
 static size_t replacer_match(struct replacer *replacer, struct str name, size_t at)
@@ -123,7 +123,7 @@ static size_t replacer_match(struct replacer *replacer, struct str name, size_t 
     return end;
 }
 
-/* re.sub(r'(?<![^.])A(?![^.])', 'B', k), or both ways at once. */
+/* re.sub(r'(?<![^.])A(?![^.])', 'B', k), or both directions at once. */
 static bool replace_all(struct replacer *replacer, struct str name, struct buf *to)
 {
     size_t at = 0, copied = 0;
@@ -152,7 +152,7 @@ static bool replace_all(struct replacer *replacer, struct str name, struct buf *
     return any;
 }
 
-/* Do the components, again and again, make up all of the name from `at` on? */
+/* Is the rest of the name from `at` on only repetitions of the components? */
 static bool runs_to_the_end(struct replacer *replacer, struct str name, size_t at)
 {
     for (;;) {
@@ -168,7 +168,7 @@ static bool runs_to_the_end(struct replacer *replacer, struct str name, size_t a
 static bool remove_all(struct replacer *replacer, struct str name, struct buf *to)
 {
     size_t at = 0, copied = 0;
-    bool any = false, taken = false; /* taken: the dot in front of `at` is gone */
+    bool any = false, taken = false; /* taken: the dot before `at` was removed */
 
     for (;;) {
         size_t end = replacer_match(replacer, name, at);

@@ -1,13 +1,13 @@
 #include "study/diff/rename_in.h"
 
-/* What it costs to turn one component into another, or to put one in or leave one out.
- * A number is cheaply another number: that is what a shift looks like; a word is rather
- * another word than left out, and rather one that looks like it. */
+/* The cost of changing, inserting or removing a component. Changing a number is cheap: a
+ * shift does that. Changing a word costs less than removing and inserting, and less if
+ * the words look alike. */
 #define COST_ALONE  4u
 #define COST_NUMBER 4u
 #define COST_ALIKE  5u
 #define COST_WORD   6u
-#define COST_FAR    1000u /* names of too many components: not equal is all we know */
+#define COST_FAR    1000u /* different names with too many components */
 
 void rename_split(struct str name, struct rename_parts *ret_parts)
 {
@@ -59,9 +59,9 @@ static uint32_t cost_of(const struct rename_parts *a, uint32_t i,
     return COST_WORD;
 }
 
-/* The table of the least costs for all that is between the equal heads and tails. */
+/* The least costs for the components between equal heads and tails. */
 struct rename_align_table {
-    uint32_t head, a_n, b_n; /* equal at the front; between that and the equal tail */
+    uint32_t head, a_n, b_n; /* equal components at the front; those between */
     uint16_t cost[RENAME_PARTS + 1][RENAME_PARTS + 1];
 };
 
@@ -80,8 +80,8 @@ static void strip_equal(struct rename_align_table *table, const struct rename_pa
     table->b_n = b->n - head - tail;
 }
 
-/* cost[i][j]: of what is behind i of a's and j of b's, so that the way can be read from
- * the front. */
+/* cost[i][j] is for what follows i components of a and j of b, so that the path can be
+ * read from the front. */
 static void fill_table(struct rename_align_table *table, const struct rename_parts *a,
                        const struct rename_parts *b)
 {
@@ -131,8 +131,8 @@ static void set_partners(struct rename_aligned *all, uint32_t a, uint32_t b)
     all->in_a[b] = (uint8_t)a;
 }
 
-/* Read one of the cheapest ways from the table. Partners come first, so that of "x" ->
- * "y.x" and the like the same is read each time. */
+/* Read a cheapest path from the table. Partners come first, so that cases such as "x" ->
+ * "y.x" always give the same one. */
 static void read_way(struct rename_aligned *all, const struct rename_align_table *table)
 {
     uint32_t i = 0, j = 0, head = table->head;
@@ -165,7 +165,7 @@ static bool number_changed(const struct rename_aligned *all, uint32_t a, uint32_
            !equal_partners(all, a, b);
 }
 
-/* Step over one component, or over two that are partners. */
+/* Skip one component, or two partners. */
 static void step(const struct rename_aligned *all, uint32_t *a, uint32_t *b)
 {
     bool a_alone = *a < all->a.n && all->in_b[*a] == RENAME_ALONE;
@@ -175,7 +175,7 @@ static void step(const struct rename_aligned *all, uint32_t *a, uint32_t *b)
     *b += !a_alone;
 }
 
-/* A number that became another is a hunk of its own: it may have been shifted. */
+/* A changed number is a separate hunk: it may have been shifted. */
 static void find_hunks(struct rename_aligned *all)
 {
     uint32_t a = 0, b = 0;

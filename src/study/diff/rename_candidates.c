@@ -1,27 +1,26 @@
+/* Collects rules that might explain changed pairs. A rule becomes a candidate when a
+ * second pair suggests it; before that only its hash is kept, because for a single pair
+ * a NAME rule is as good. */
 #include "study/diff/rename_in.h"
 
-/* Rules that are in the air, from what one pair after the other shows. A rule that two
- * pairs show is worth a try; one that a single pair shows is not better than its name,
- * and is kept as a hash only. */
 #define MOST_SIGHTS (1u << 20)
 
 struct rename_sight {
     uint32_t count;
-    uint32_t first_gain; /* of the first sight */
-    uint32_t candidate;  /* index, if count > 1 */
-    const struct rename_way
-        *way;   /* where it was seen last, and at which component: a */
-    uint32_t a; /* rule may be found by several ways there */
+    uint32_t first_gain;          /* of the first sight */
+    uint32_t candidate;           /* index, if count > 1 */
+    const struct rename_way *way; /* the last pair that suggested it, */
+    uint32_t a;                   /* and the component: count each only once */
 };
 
-/* What a rule is made of: the components [a, a_end) become [b, b_end). */
+/* A possible rule: the components [a, a_end) become [b, b_end). */
 struct shape {
     const struct rename_way *way;
     const struct rename_aligned *in;
     enum rename_kind kind;
     struct rename_hunk at;
-    bool holes;    /* numbers that are the same in both are holes */
-    bool doubtful; /* other rules explain the same as well */
+    bool holes;    /* equal numbers are holes */
+    bool doubtful; /* other rules explain the same change */
 };
 
 static bool stays(const struct rename_aligned *in, uint32_t a)
@@ -50,8 +49,7 @@ static bool may_stand_in_a_part(struct str part)
     return part.len > 0 && !str_is(part, "{}");
 }
 
-/* A part needs a word to hold on to: "3" -> "4" everywhere is not what anybody meant.
- */
+/* A PART needs a word: "3" -> "4" everywhere makes no sense. */
 static bool is_good_part(const struct shape *shape)
 {
     const struct rename_aligned *in = shape->in;
@@ -173,10 +171,10 @@ static int see(struct rename_candidates *all, const struct shape *shape)
     return rename_add_candidate(all, &rule, (uint64_t)gain + sight->first_gain);
 }
 
-/* ---- what one pair shows ---- */
+/* ---- the rules that one pair suggests ---- */
 
-/* Widen to the left until `words` words more are in, past numbers. False: there are not
- * so many that stay as they are. */
+/* Widen to the left by `words` unchanged words, with the numbers between. False: there
+ * are not enough. */
 static bool widen_left(const struct rename_aligned *in, struct rename_hunk *at,
                        uint32_t words)
 {
@@ -212,7 +210,7 @@ static int see_part(struct rename_candidates *all, const struct rename_aligned *
     return see(all, &shape);
 }
 
-/* All that comes before is part of the prefix, changed or not. */
+/* The prefix includes everything before, changed or not. */
 static int see_prefix(struct rename_candidates *all, const struct rename_aligned *in,
                       struct rename_hunk at)
 {
@@ -222,7 +220,7 @@ static int see_prefix(struct rename_candidates *all, const struct rename_aligned
     return see(all, &shape);
 }
 
-/* A changed run of components: by itself, and with what stands beside it. */
+/* A changed run of components: by itself, and with its neighbours. */
 static int see_hunk(struct rename_candidates *all, const struct rename_aligned *in,
                     struct rename_hunk at)
 {
@@ -243,8 +241,8 @@ static int see_hunk(struct rename_candidates *all, const struct rename_aligned *
     return bad | see_prefix(all, in, at);
 }
 
-/* Where words came or went besides others that changed, it may have been the first of
- * them, or the last. */
+/* If words were inserted or removed beside changed ones, it may have been the first of
+ * them or the last. */
 static int see_ends(struct rename_candidates *all, const struct rename_aligned *in,
                     struct rename_hunk hunk)
 {
@@ -269,8 +267,8 @@ static int see_ends(struct rename_candidates *all, const struct rename_aligned *
     return bad;
 }
 
-/* The single changes of a longer run: each word that became another, or went. It is
- * doubtful which of them went. */
+/* The single changes of a longer run: each word that was changed or removed. Which one
+ * was removed is doubtful. */
 static int see_single(struct rename_candidates *all, const struct rename_aligned *in,
                       struct rename_hunk hunk)
 {
@@ -321,14 +319,14 @@ static int see_pair(struct rename_candidates *all, const struct rename_way *way)
     return bad ? -1 : 0;
 }
 
-/* Spread evenly and always the same, and not in step with layers of equal size. */
+/* Evenly spread, deterministic, and not in step with layers of equal size. */
 bool rename_chosen(uint32_t i, uint32_t step)
 {
     return step == 1 || ((i * 2654435761u) >> 12) % step == 0;
 }
 
-/* If two parts become each other, they may have been swapped. If nothing else helps,
- * one may have taken the place of another that went elsewhere: a ring is some swaps. */
+/* Two parts that become each other may have been swapped. If stuck, try every part as a
+ * swap: a ring of renames is a few swaps. */
 static int add_swaps(struct rename_candidates *all, uint32_t n)
 {
     struct map by_text;

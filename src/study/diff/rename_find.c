@@ -1,38 +1,37 @@
+/* Greedy: each round collects candidates for the remaining changes and takes, best
+ * first, every rule that
+ *   - moves each name it touches closer to its goal, so it touches no finished name,
+ *   - makes no two names equal, because equal names can never be separated again.
+ * The second condition orders the rules: "layers.1" becomes "layers.2" only after
+ * "layers.2" has been renamed. Names left at the end get a NAME rule each. */
 #include <stdlib.h>
 
 #include "base/intern.h"
 #include "study/diff/rename_in.h"
 
-/* Greedy: in rounds, collect what might explain the changes that are left, and take of
- * that, the most helpful first, each rule that
- *   - brings every name it touches nearer to where it goes, so touches none that is
- * there,
- *   - makes no two names the same: what is one name now can never become two.
- * The second keeps rules from running into each other: "layers.1" becomes "layers.2"
- * only after "layers.2" has left. What is left over at last goes by name. */
 #define MOST_ROUNDS      24
 #define MOST_PASSES      4
 #define MOST_RULES       512
 #define SAMPLE           16384 /* pairs that a round learns from */
-#define COST_OF_LEARNING 6     /* from a pair, in names looked at */
+#define COST_OF_LEARNING 6     /* from a pair, as a number of tried names */
 #define LONG_NAME        512   /* bytes */
 #define MOST_HEADS       32
 #define MOST_EXCEPTIONS  4
 
 #define NO_POST UINT32_MAX
 
-/* The pairs whose name holds, or once held, a component. */
+/* A pair whose name has, or once had, a component. */
 struct post {
     uint32_t pair, next;
 };
 
 struct rename_find_taken {
     struct rename_rule rule;
-    uint32_t *pairs; /* that it changed */
+    uint32_t *pairs; /* the pairs it changed */
     uint32_t n;
 };
 
-/* What a rule that is being tried would do. */
+/* The effect of the rule that is being tried. */
 struct trial {
     uint32_t *pairs;
     size_t *begin; /* of the new name, in `text` */
@@ -45,9 +44,9 @@ struct finder {
     struct arena *arena; /* lives for one call */
     struct rename_way *ways;
     uint32_t n;
-    struct map owners; /* hash of a name: the pair that has it, or had it */
+    struct map owners; /* hash of a name to the pair that has or had it */
     struct intern parts;
-    uint32_t *first_post, *posts_of; /* by id of a component: the latest, how many */
+    uint32_t *first_post, *posts_of; /* by component id: the latest post, how many */
     uint32_t ids_room, counts_room;
     struct post *posts;
     uint32_t n_posts, posts_room;
@@ -55,11 +54,11 @@ struct finder {
     struct trial trial;
     struct rename_find_taken *taken;
     uint32_t n_taken, taken_room;
-    uint64_t budget; /* names that may still be looked at */
+    uint64_t budget; /* names that may still be tried */
     bool harmed;     /* the rule of the last trial has exceptions */
 };
 
-/* ---- which names have a component ---- */
+/* ---- index of components ---- */
 
 static int add_post(struct finder *find, struct str part, uint32_t pair)
 {
@@ -93,8 +92,8 @@ static int post_name(struct finder *find, struct str name, uint32_t pair)
     return 0;
 }
 
-/* The id of the rarest component that a rule holds on to. False: there is none, any
- * name may be touched. *ret_id is INTERN_NONE if no name has such a component. */
+/* The id of the rarest component that a rule needs. False if it needs none: it may touch
+ * any name. *ret_id is INTERN_NONE if no name has the component. */
 static bool rarest_part(const struct finder *find, const struct rename_rule *rule,
                         struct str text, uint32_t *ret_id)
 {
@@ -123,8 +122,7 @@ static bool rarest_part(const struct finder *find, const struct rename_rule *rul
 
 /* ---- trying a rule ---- */
 
-/* What stands behind a prefix, one component: which of these a rule helps, and which it
- * harms. */
+/* Components that follow a prefix. */
 struct heads {
     struct str at[MOST_HEADS];
     uint32_t n;
@@ -147,7 +145,7 @@ static void heads_add(struct heads *heads, struct str head)
 }
 
 struct outcome {
-    uint32_t nearer;
+    uint32_t nearer; /* names that got closer to their goal */
     struct heads helped, harmed;
     bool bad;
 };
@@ -160,8 +158,8 @@ static struct str head_behind(struct str name, size_t at)
     return dot < 0 ? rest : str_head(rest, (size_t)dot);
 }
 
-/* A prefix may have exceptions, if it is fewer rules to undo them than to name all that
- * it helps: "" -> "backbone." and "backbone.fc." -> "fc.". Other rules may not. */
+/* Only a PREFIX may have exceptions, if undoing them takes fewer rules than a rule for
+ * each head it helps: "" -> "backbone." and "backbone.fc." -> "fc.". */
 static void note_outcome(struct outcome *outcome, const struct rename_rule *rule,
                          struct str name, bool nearer)
 {
@@ -215,7 +213,7 @@ static void try_pair(struct finder *find, const struct rename_rule *rule, uint32
     trial->begin[trial->n] = begin;
     trial->distance[trial->n++] = distance;
     if (rule->kind == RENAME_SWAP && distance == way->distance)
-        return; /* it makes way for another */
+        return; /* it makes room for another name */
     note_outcome(outcome, rule, way->now, distance < way->distance);
 }
 
@@ -231,7 +229,7 @@ static void try_posts(struct finder *find, const struct rename_rule *rule, uint3
         try_pair(find, rule, find->posts[i].pair, outcome);
 }
 
-/* Fill find->trial with what the rule would change. False: it contradicts something. */
+/* Fill find->trial with the changes of the rule. False: it contradicts something. */
 static bool try_names(struct finder *find, const struct rename_rule *rule)
 {
     struct outcome outcome = {0};
@@ -267,8 +265,8 @@ static bool is_owned(const struct finder *find, uint64_t hash)
     return map_find(&find->owners, hash, &pair) && find->ways[pair].hash == hash;
 }
 
-/* Let all names of the trial leave, then let each in at its new place. False: a place
- * is taken, and all are back. 0 is no name's hash, as good as never. */
+/* Remove all names of the trial, then add each new name. *ret_moved is false if a name
+ * is taken; then all are restored. A hash of 0 means removed. */
 static int move_all(struct finder *find, bool *ret_moved)
 {
     struct trial *trial = &find->trial;
@@ -296,7 +294,7 @@ static int move_all(struct finder *find, bool *ret_moved)
     return 0;
 }
 
-/* A long name is posted again as a whole: looking for what is new would take longer. */
+/* A long name is posted as a whole: finding its new components would take longer. */
 static int post_new_parts(struct finder *find, struct str before, struct str after,
                           uint32_t pair)
 {
@@ -347,7 +345,7 @@ static int keep_rule(struct finder *find, const struct rename_rule *rule)
     return 0;
 }
 
-/* By how much the trial brings all names together nearer. */
+/* By how much the trial reduces all distances. */
 static uint64_t trial_gain(const struct finder *find)
 {
     const struct trial *trial = &find->trial;
@@ -361,7 +359,8 @@ static uint64_t trial_gain(const struct finder *find)
     return before > after ? before - after : 0;
 }
 
-/* What helps much less than it was said to has been overtaken by others, and waits. */
+/* Take the rule if it is sound. A rule that helps much less than expected waits for the
+ * next round: other rules have changed its names. */
 static int try_rule(struct finder *find, const struct rename_candidate *one, bool stuck,
                     bool *ret_taken)
 {
@@ -397,9 +396,9 @@ static int compare_candidates(const void *x, const void *y)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Try all, and those that were refused again, for one that was taken may have made
- * room; there and back, so that a row of names that each take the next one's place
- * moves. */
+/* Try all candidates, and refused ones again, because a rule may have made room for
+ * them. Forwards and backwards, so that a row of names in which each takes the place of
+ * the next can move. */
 static int try_all(struct finder *find, struct rename_candidates *all, bool *ret_any)
 {
     uint32_t pass, i, left, n = all->n;
@@ -430,7 +429,7 @@ static int try_all(struct finder *find, struct rename_candidates *all, bool *ret
             any = any || taken;
             *ret_any = *ret_any || any;
             if (taken && find->harmed)
-                return 0; /* the exceptions have gone another way than was foreseen */
+                return 0; /* the exceptions invalidate the other candidates */
         }
         if (!any || left == 0)
             break;
@@ -467,8 +466,8 @@ static uint32_t count_left(const struct finder *find)
     return left;
 }
 
-/* A round learns from some pairs; if that gives nothing, from all; if that gives
- * nothing either, it tries harder. */
+/* A round learns from some pairs; if that gives nothing, the next one from all pairs; if
+ * that fails too, one more round runs as `stuck`. */
 static int find_rules(struct finder *find)
 {
     uint32_t round, left = count_left(find);
@@ -495,7 +494,7 @@ static int find_rules(struct finder *find)
 
 /* ---- from pairs to rules ---- */
 
-/* Of two with the same name the first counts. */
+/* The first of two pairs with the same name counts. */
 static int add_pair(struct finder *find, const struct rename_pair *pair)
 {
     struct rename_way *way = &find->ways[find->n];
@@ -538,7 +537,7 @@ static int start(struct finder *find, const struct rename_pair *pairs, uint32_t 
     return 0;
 }
 
-/* A rule of use only to names that go by name in the end is of no use. */
+/* Names that a rule brought to their goal; those with a NAME rule do not count. */
 static uint32_t count_uses(const struct finder *find,
                            const struct rename_find_taken *taken)
 {
@@ -608,9 +607,9 @@ int rename_find(const struct rename_pair *pairs, uint32_t n, struct arena *arena
     arena_init(&scratch, arena->limit);
     find.arena = &scratch;
     if (start(&find, pairs, n) < 0 || find_rules(&find) < 0)
-        arena_err(&scratch, "finding the rules of renamed keys", err);
+        arena_err(&scratch, "finding rename rules", err);
     else if (write_rules(&find, arena, ret_rules) < 0)
-        arena_err(arena, "the rules of renamed keys", err);
+        arena_err(arena, "the rename rules", err);
     else
         result = 0;
     buf_release(&find.trial.text);

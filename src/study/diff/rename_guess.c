@@ -1,14 +1,14 @@
+/* Matches names by order and shape. First find anchors in the same order on both sides:
+ * matches, and items that are the only ones of their shape. From each anchor forwards,
+ * and from each backwards, neighbours of equal shape are supposed to match. Then find
+ * rules that explain these pairs. A rule is trusted if it fits nearly all names it
+ * touches, holds for several modules or for unique shapes, and has no equally good
+ * alternative. */
 #include <stdlib.h>
 
 #include "study/diff/rename_in.h"
 #include "study/diff/rename_match_in.h"
 
-/* Which name is which, by order and shape. First a row of anchors, in order on both
- * sides: what is matched, and what is the only one of its shape. From each of them
- * onwards, and from each backwards, neighbours of equal shape are supposed to be the
- * same. Then names are asked: of rules that explain these pairs only those count that
- * fit nearly all they touch, that hold for several modules or for shapes that are found
- * once, and that could not as well be the other way round. */
 #define MOST_RULES 64
 #define SEVERAL    3
 #define MOST_ASKED 1024
@@ -17,86 +17,55 @@
 
 struct anchor {
     uint32_t left, right;
-    uint32_t before; /* in the longest row that ends here; RENAME_NONE: none */
+    uint32_t before; /* the previous one in the longest row that ends here, or none */
 };
 
 struct guess {
     struct matching *m;
-    struct map shapes;
-    struct shape_count {
-        uint32_t n[2], at[2];
-    } * counts; /* of what is not matched */
-    uint32_t n_counts, counts_room;
+    struct matching_counts shapes; /* of unmatched items */
     struct anchor *anchors;
     uint32_t n_anchors;
-    uint32_t
-        *goal; /* for each on the left: what it is supposed to be, or RENAME_NONE */
+    uint32_t *goal; /* by left item: its supposed match, or RENAME_NONE */
 };
-
-static const struct shape_count *count_of(const struct guess *guess, uint64_t shape)
-{
-    uint32_t i;
-
-    return map_find(&guess->shapes, shape, &i) ? &guess->counts[i] : NULL;
-}
-
-static int count_shape(struct guess *guess, uint32_t side, uint32_t i)
-{
-    uint64_t shape = guess->m->items[side][i].shape;
-    uint32_t at;
-
-    if (!map_find(&guess->shapes, shape, &at)) {
-        if (arena_room(guess->m->arena, &guess->counts, guess->n_counts,
-                       &guess->counts_room, sizeof *guess->counts) < 0 ||
-            map_put(&guess->shapes, shape, guess->n_counts) < 0)
-            return -1;
-        at = guess->n_counts++;
-        guess->counts[at] = (struct shape_count){0};
-    }
-    guess->counts[at].n[side]++;
-    guess->counts[at].at[side] = i;
-    return 0;
-}
 
 static int count_shapes(struct guess *guess)
 {
-    uint32_t side, i;
+    struct matching *m = guess->m;
 
-    map_init(&guess->shapes, guess->m->arena);
-    for (side = LEFT; side <= RIGHT; side++)
-        for (i = 0; i < guess->m->n[side]; i++)
-            if (guess->m->items[side][i].match == RENAME_NONE &&
-                count_shape(guess, side, i) < 0)
+    matching_counts_init(m, &guess->shapes);
+    for (uint32_t side = LEFT; side <= RIGHT; side++)
+        for (uint32_t i = 0; i < m->n[side]; i++)
+            if (m->items[side][i].match == RENAME_NONE &&
+                matching_count(m, &guess->shapes, m->items[side][i].shape, side, i) < 0)
                 return -1;
     return 0;
 }
 
-static bool is_only_one(const struct guess *guess, uint32_t left)
+/* The only unmatched item of its shape on both sides: the one on the right; else
+ * RENAME_NONE. */
+static uint32_t only_one(const struct guess *guess, uint32_t left)
 {
-    const struct shape_count *count =
-        count_of(guess, guess->m->items[LEFT][left].shape);
+    const struct matching_count *count =
+        matching_count_find(&guess->shapes, guess->m->items[LEFT][left].shape);
 
-    return count && count->n[LEFT] == 1 && count->n[RIGHT] == 1;
+    return count && count->n[LEFT] == 1 && count->n[RIGHT] == 1 ? count->at[RIGHT]
+                                                                : RENAME_NONE;
 }
 
 static void find_anchors(struct guess *guess)
 {
-    uint32_t i;
+    for (uint32_t i = 0; i < guess->m->n[LEFT]; i++) {
+        uint32_t right = guess->m->items[LEFT][i].match;
 
-    for (i = 0; i < guess->m->n[LEFT]; i++) {
-        const struct rename_item *item = &guess->m->items[LEFT][i];
-
-        if (item->match != RENAME_NONE)
-            guess->anchors[guess->n_anchors++] =
-                (struct anchor){i, item->match, RENAME_NONE};
-        else if (is_only_one(guess, i))
-            guess->anchors[guess->n_anchors++] = (struct anchor){
-                i, count_of(guess, item->shape)->at[RIGHT], RENAME_NONE};
+        if (right == RENAME_NONE)
+            right = only_one(guess, i);
+        if (right != RENAME_NONE)
+            guess->anchors[guess->n_anchors++] = (struct anchor){i, right, RENAME_NONE};
     }
 }
 
 /* Keep the longest row that is in order on the right too. `ends[k]` is the anchor with
- * the least right place at which a row of k + 1 ends. */
+ * the least right index that ends a row of k + 1. */
 static int order_anchors(struct guess *guess)
 {
     struct anchor *all = guess->anchors;
@@ -137,7 +106,7 @@ static bool try_goal(struct guess *guess, uint32_t left, uint32_t right)
     return true;
 }
 
-/* All between two anchors: onwards from the first, then backwards from the second. */
+/* Between two anchors: forwards from the first, then backwards from the second. */
 static void fill_gap(struct guess *guess, uint32_t left, uint32_t left_end,
                      uint32_t right, uint32_t right_end)
 {
@@ -167,13 +136,13 @@ static void fill_gaps(struct guess *guess)
     fill_gap(guess, left, guess->m->n[LEFT], right, guess->m->n[RIGHT]);
 }
 
-/* ---- what names say ---- */
+/* ---- rules ---- */
 
 struct witness {
-    uint32_t good, other_shape, missing; /* names it touches: where they lead */
+    uint32_t good, other_shape, missing; /* names it touches, by where they lead */
     uint32_t known;                      /* of the good: matched before */
     uint32_t only;                       /* of the good: the only one of its shape */
-    uint32_t modules;                    /* that the good are in, about */
+    uint32_t modules;                    /* of the good, approximately */
     uint64_t last_module;
     bool trusted;
 };
@@ -184,8 +153,8 @@ struct court {
     struct witness witness[MOST_RULES];
     struct led {
         uint64_t used;  /* bits: the rules that touch it */
-        uint32_t right; /* where they lead it, or RENAME_NONE */
-    } * led;            /* for each on the left */
+        uint32_t right; /* where they lead, or RENAME_NONE */
+    } * led;            /* by left item */
     struct buf now, next;
 };
 
@@ -211,18 +180,12 @@ static struct led lead(struct court *court, struct str name)
     return led;
 }
 
-static uint64_t module_of(struct str name)
-{
-    ptrdiff_t dot = str_find_last_char(name, '.');
-
-    return str_hash(str_head(name, dot < 0 ? 0 : (size_t)dot));
-}
-
 static void hear(struct court *court, uint32_t left)
 {
     const struct matching *m = court->guess->m;
     const struct rename_item *item = &m->items[LEFT][left];
-    uint64_t module = module_of(item->name), used = court->led[left].used;
+    uint64_t module = str_hash(matching_module(item->name)),
+             used = court->led[left].used;
     uint32_t right = court->led[left].right, i;
     bool known = item->match != RENAME_NONE && item->match == right;
 
@@ -242,7 +205,7 @@ static void hear(struct court *court, uint32_t left)
         }
         witness->good++;
         witness->known += known;
-        witness->only += !known && is_only_one(court->guess, left);
+        witness->only += !known && only_one(court->guess, left) != RENAME_NONE;
         witness->modules += witness->last_module != module;
         witness->last_module = module;
     }
@@ -256,11 +219,11 @@ static bool is_trusted(const struct rename_rule *rule, const struct witness *wit
     if (witness->known >= 2)
         return true;
     if (rule->kind == RENAME_SHIFT || rule->kind == RENAME_SWAP)
-        return false; /* of equal blocks any could be any */
+        return false; /* equal blocks are interchangeable */
     return witness->modules >= SEVERAL || witness->only > witness->good / 2;
 }
 
-/* The next piece of a name: letters, or digits. */
+/* The next piece of a name: letters or digits. */
 static bool next_piece(struct str *rest, struct str *ret_piece)
 {
     size_t n = 0;
@@ -279,8 +242,8 @@ static bool next_piece(struct str *rest, struct str *ret_piece)
     return true;
 }
 
-/* How alike two names are: what each piece of one has in common with the beginning of
- * the piece of the other that has the most; numbers are equal or not. */
+/* How similar two names are: for each piece of a, the longest common beginning with a
+ * piece of b. Numbers must be equal. */
 static uint32_t likeness(struct str a, struct str b)
 {
     struct str x, y, rest;
@@ -304,8 +267,8 @@ static uint32_t likeness(struct str a, struct str b)
     return sum;
 }
 
-/* Could rule i as well lead where rule j leads? If all it touches find a tensor of
- * their shape there too, only their words can tell. */
+/* Could rule i lead where rule j leads? True if all names it touches would find a tensor
+ * of their shape there too. */
 static bool could_be(struct court *court, uint32_t i, uint32_t j)
 {
     const struct matching *m = court->guess->m;
@@ -347,7 +310,7 @@ static void doubt_pairs(struct court *court)
         }
 }
 
-/* Is a name led there by trusted rules only? */
+/* Do only trusted rules lead this name to its goal? */
 static bool is_sure(const struct court *court, uint32_t left)
 {
     struct led led = court->led[left];
@@ -362,8 +325,8 @@ static bool is_sure(const struct court *court, uint32_t left)
     return true;
 }
 
-/* Join all that are sure, if they are most of what could be joined: a few by chance are
- * what two unrelated models have as well. */
+/* Match the sure ones, if they are most of the unmatched: unrelated models have a few by
+ * chance. */
 static void join_sure(struct court *court)
 {
     struct matching *m = court->guess->m;
@@ -435,7 +398,7 @@ int rename_guess(struct matching *m)
     guess.goal = arena_array(m->arena, m->n[LEFT] + (size_t)1, sizeof *guess.goal);
     if (!guess.anchors || !guess.goal || count_shapes(&guess) < 0)
         return -1;
-    if (guess.n_counts == 0)
+    if (guess.shapes.n == 0)
         return 0;
     for (i = 0; i < m->n[LEFT]; i++)
         guess.goal[i] = RENAME_NONE;

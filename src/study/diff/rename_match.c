@@ -1,11 +1,9 @@
+/* Matches names in this order: equal names; names that the rules of the matches lead to;
+ * names at the same position in a row of equal shapes, if rules agree (rename_guess.c);
+ * the rules again; last, modules that are the only ones left of their shapes. */
 #include "study/diff/rename_in.h"
 
 #include "study/diff/rename_match_in.h"
-
-/* In turn: what has the same name; what the rules of all that is matched lead to; what
- * stands at the same place in a row of equal shapes, if rules say so too
- * (rename_guess.c); again the rules; and last, modules that are the only ones left of
- * their shapes. */
 
 static int index_names(struct matching *m)
 {
@@ -67,7 +65,46 @@ uint32_t matching_pairs(const struct matching *m, struct rename_pair *pairs)
     return n;
 }
 
-/* Where two lead to the same name, neither is taken. */
+struct str matching_module(struct str name)
+{
+    ptrdiff_t dot = str_find_last_char(name, '.');
+
+    return str_head(name, dot < 0 ? 0 : (size_t)dot);
+}
+
+void matching_counts_init(const struct matching *m, struct matching_counts *counts)
+{
+    *counts = (struct matching_counts){0};
+    map_init(&counts->map, m->arena);
+}
+
+int matching_count(struct matching *m, struct matching_counts *counts, uint64_t key,
+                   uint32_t side, uint32_t i)
+{
+    uint32_t at;
+
+    if (!map_find(&counts->map, key, &at)) {
+        if (arena_room(m->arena, &counts->at, counts->n, &counts->room,
+                       sizeof *counts->at) < 0 ||
+            map_put(&counts->map, key, counts->n) < 0)
+            return -1;
+        at = counts->n++;
+        counts->at[at] = (struct matching_count){0};
+    }
+    counts->at[at].n[side]++;
+    counts->at[at].at[side] = i;
+    return 0;
+}
+
+const struct matching_count *matching_count_find(const struct matching_counts *counts,
+                                                 uint64_t key)
+{
+    uint32_t at;
+
+    return map_find(&counts->map, key, &at) ? &counts->at[at] : NULL;
+}
+
+/* If rules lead two names to the same one, neither is matched. */
 static int join_by_rules(struct matching *m, const struct rename_rules *rules)
 {
     uint32_t *goal = arena_array(m->arena, m->n[LEFT] + (size_t)1, sizeof *goal);
@@ -94,7 +131,7 @@ static int join_by_rules(struct matching *m, const struct rename_rules *rules)
     return 0;
 }
 
-/* The rules of what is matched may lead on. */
+/* Apply the rules of the matches to the other names. */
 static int follow_rules(struct matching *m)
 {
     struct rename_pair *pairs =
@@ -114,92 +151,52 @@ static int follow_rules(struct matching *m)
 
 /* ---- what is left ---- */
 
-/* How many are left of a kind, and one of them. */
-struct left_over {
-    uint32_t n[2], at[2];
-};
-
-struct left_overs {
-    struct map map;
-    struct left_over *at;
-    uint32_t n, room;
-};
-
-static struct left_over *left_over(struct matching *m, struct left_overs *all,
-                                   uint64_t key)
+static uint64_t module_key(const struct matching *m, uint32_t side, uint32_t i)
 {
-    uint32_t i;
-
-    if (map_find(&all->map, key, &i))
-        return &all->at[i];
-    if (arena_room(m->arena, &all->at, all->n, &all->room, sizeof *all->at) < 0 ||
-        map_put(&all->map, key, all->n) < 0)
-        return NULL;
-    all->at[all->n] = (struct left_over){0};
-    return &all->at[all->n++];
+    return hash_mix(side, str_hash(matching_module(m->items[side][i].name)));
 }
 
-/* The module that holds it, and its own name in there. */
-static struct str parent_of(struct str name)
+/* The tensor's own name in its module, and its shape. */
+static uint64_t kind_key(const struct rename_item *item)
 {
-    ptrdiff_t dot = str_find_last_char(name, '.');
+    struct str module = matching_module(item->name);
 
-    return str_head(name, dot < 0 ? 0 : (size_t)dot);
+    return hash_mix(str_hash(str_from(item->name, module.len)), item->shape);
 }
 
-static uint64_t kind_of(const struct rename_item *item)
+/* Count the unmatched tensors by kind and by module. */
+static int count_left(struct matching *m, struct matching_counts *kinds,
+                      struct matching_counts *modules)
 {
-    struct str parent = parent_of(item->name);
-
-    return hash_mix(str_hash(str_from(item->name, parent.len)), item->shape);
-}
-
-static int count_left_overs(struct matching *m, struct left_overs *kinds,
-                            struct left_overs *parents)
-{
-    uint32_t side, i;
-
-    map_init(&kinds->map, m->arena);
-    map_init(&parents->map, m->arena);
-    for (side = LEFT; side <= RIGHT; side++)
-        for (i = 0; i < m->n[side]; i++) {
-            const struct rename_item *item = &m->items[side][i];
-            struct left_over *kind, *parent;
-
-            if (item->match != RENAME_NONE)
-                continue;
-            kind = left_over(m, kinds, kind_of(item));
-            parent =
-                left_over(m, parents, hash_mix(side, str_hash(parent_of(item->name))));
-            if (!kind || !parent)
+    for (uint32_t side = LEFT; side <= RIGHT; side++)
+        for (uint32_t i = 0; i < m->n[side]; i++)
+            if (m->items[side][i].match == RENAME_NONE &&
+                (matching_count(m, kinds, kind_key(&m->items[side][i]), side, i) < 0 ||
+                 matching_count(m, modules, module_key(m, side, i), side, i) < 0))
                 return -1;
-            kind->n[side]++;
-            kind->at[side] = i;
-            parent->n[side]++;
-        }
     return 0;
 }
 
-/* The first item, from `i` in steps of `step`, that is of another module; the list's
- * length if there is none (as below 0, by wrapping). A module has few tensors of its
- * own: the walk ends. */
 #define MOST_IN_A_MODULE 64
+
+/* The first item of another module from `i` on, in steps of `step`; the length of the
+ * list if there is none. */
 
 static uint32_t outside(const struct matching *m, int side, uint32_t i, int step)
 {
     const struct rename_item *items = m->items[side];
-    struct str parent = parent_of(items[i].name);
+    struct str module = matching_module(items[i].name);
     int steps;
 
     for (steps = 0; steps < MOST_IN_A_MODULE && i < m->n[side] &&
-                    str_eq(parent_of(items[i].name), parent);
+                    str_eq(matching_module(items[i].name), module);
          steps++)
         i += (uint32_t)step;
     return i < m->n[side] ? i : m->n[side];
 }
 
-/* Do both stand between the same neighbours? Another module of common shapes may have
- * come where one went, but rarely at the same place. */
+/* Do both have the same neighbours? A new module may have the shapes of one that was
+ * removed, but rarely at the same position. */
 static bool same_place(const struct matching *m, uint32_t left, uint32_t right)
 {
     int step;
@@ -214,38 +211,41 @@ static bool same_place(const struct matching *m, uint32_t left, uint32_t right)
     return true;
 }
 
-/* Two modules whose tensors are the only ones of their kinds, all of them: the pairs
- * between them, counted under the left one's name and the right one's. They also have
- * to stand at the same place. */
-static int join_left_overs(struct matching *m)
+static uint32_t count_at(const struct matching_counts *counts, uint64_t key,
+                         uint32_t side)
 {
-    struct left_overs kinds = {0}, parents = {0}, both = {0};
-    uint32_t i, pass;
+    const struct matching_count *count = matching_count_find(counts, key);
 
-    map_init(&both.map, m->arena);
-    if (count_left_overs(m, &kinds, &parents) < 0)
+    return count ? count->n[side] : 0;
+}
+
+/* Match two modules if all their tensors are the only ones of their kinds and at the
+ * same position. `both` counts these tensors by pair of modules. */
+static int join_left(struct matching *m)
+{
+    struct matching_counts kinds, modules, both;
+
+    matching_counts_init(m, &kinds);
+    matching_counts_init(m, &modules);
+    matching_counts_init(m, &both);
+    if (count_left(m, &kinds, &modules) < 0)
         return -1;
-    for (pass = 0; pass < 2; pass++)
-        for (i = 0; i < kinds.n; i++) {
-            const struct left_over *kind = &kinds.at[i];
-            struct left_over *pair, *left, *right;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < kinds.n; i++) {
+            uint32_t left = kinds.at[i].at[LEFT], right = kinds.at[i].at[RIGHT], n;
             uint64_t a, b;
 
-            if (kind->n[LEFT] != 1 || kind->n[RIGHT] != 1)
+            if (kinds.at[i].n[LEFT] != 1 || kinds.at[i].n[RIGHT] != 1)
                 continue;
-            a = hash_mix(LEFT,
-                         str_hash(parent_of(m->items[LEFT][kind->at[LEFT]].name)));
-            b = hash_mix(RIGHT,
-                         str_hash(parent_of(m->items[RIGHT][kind->at[RIGHT]].name)));
-            pair = left_over(m, &both, hash_mix(a, b));
-            left = left_over(m, &parents, a);
-            right = left_over(m, &parents, b);
-            if (!pair || !left || !right)
+            a = module_key(m, LEFT, left);
+            b = module_key(m, RIGHT, right);
+            if (pass == 0 && same_place(m, left, right) &&
+                matching_count(m, &both, hash_mix(a, b), LEFT, left) < 0)
                 return -1;
-            if (pass == 0)
-                pair->n[0] += same_place(m, kind->at[LEFT], kind->at[RIGHT]);
-            else if (pair->n[0] == left->n[LEFT] && pair->n[0] == right->n[RIGHT])
-                matching_join(m, kind->at[LEFT], kind->at[RIGHT]);
+            n = count_at(&both, hash_mix(a, b), LEFT);
+            if (pass == 1 && n == count_at(&modules, a, LEFT) &&
+                n == count_at(&modules, b, RIGHT))
+                matching_join(m, left, right);
         }
     return 0;
 }
@@ -268,10 +268,10 @@ static int match_all(struct matching *m)
     join_equal_names(m);
     if (follow_rules(m) < 0 || rename_guess(m) < 0 || follow_rules(m) < 0)
         return -1;
-    /* Only what is known to be much the same model has its odd ones paired. */
+    /* Only if the models are mostly the same. */
     if (count_matched(m) < least / 2 + 1)
         return 0;
-    return join_left_overs(m);
+    return join_left(m);
 }
 
 int rename_match(struct rename_item *left, uint32_t n_left, struct rename_item *right,
@@ -285,7 +285,7 @@ int rename_match(struct rename_item *left, uint32_t n_left, struct rename_item *
     m.arena = &scratch;
     result = match_all(&m);
     if (result < 0)
-        arena_err(&scratch, "finding which key is which", err);
+        arena_err(&scratch, "matching names", err);
     arena_release(&scratch);
     return result;
 }

@@ -1,16 +1,14 @@
+/* Finds shifted numbers: for each prefix, which number became which. Neighbours that
+ * moved by the same amount form a shift. Unchanged numbers matter too: they end a run. */
 #include <stdlib.h>
 
 #include "study/diff/rename_in.h"
 
-/* Numbers that moved: for each prefix, which number became which; where neighbours
- * moved by as much, that is a shift. Numbers that stay are looked at as well: they end
- * a run.
- */
 #define SHIFT_GAIN 4
 
 struct place {
     uint32_t group; /* index of its prefix */
-    bool odd;       /* it became no number, or not always the same */
+    bool odd;       /* it did not always become the same number */
     uint64_t n;
     int64_t shift;
     uint32_t uses;
@@ -18,14 +16,14 @@ struct place {
 
 struct shifts {
     struct rename_candidates *all;
-    struct map groups; /* a hash of the prefix: its index */
+    struct map groups; /* hash of a prefix to its index */
     struct str *prefixes;
     uint32_t n_groups, groups_room;
     struct place *places;
     uint32_t n, room;
 };
 
-/* The hashes of all in front of a component: with its numbers, and with holes. */
+/* Hashes of the components before the current one: with numbers, and with holes. */
 struct rename_shift_heads {
     uint64_t plain, holes;
     bool has_numbers;
@@ -85,7 +83,7 @@ static int add_group(struct shifts *shifts, uint64_t hash,
     return map_put(&shifts->groups, hash, shifts->n_groups++);
 }
 
-/* The prefixes behind which some number moved. */
+/* The prefixes before numbers that changed. */
 static int find_groups(struct shifts *shifts, const struct rename_way *way)
 {
     struct rename_aligned in;
@@ -117,7 +115,7 @@ static int add_place(struct shifts *shifts, uint64_t hash, struct place place)
     return 0;
 }
 
-/* Where the numbers of one pair are and went, behind prefixes that matter. */
+/* The numbers of one pair after these prefixes, and what they became. */
 static int find_places(struct shifts *shifts, const struct rename_way *way)
 {
     struct rename_aligned in;
@@ -152,7 +150,7 @@ static int compare_places(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-/* One place for each number of a prefix. */
+/* Merge the places of each number of a prefix. */
 static void merge_places(struct shifts *shifts)
 {
     uint32_t i, n = 0;
