@@ -7,6 +7,7 @@
 #include "cli/speak.h"
 #include "explorer/files_text.h"
 #include "facts/check_text.h"
+#include "facts/notes.h"
 #include "facts/summary.h"
 #include "session/file_list.h"
 #include "text/text.h"
@@ -36,44 +37,25 @@ static void begin_line(struct check_run *run, const char *path, enum colour role
     buf_release(&line);
 }
 
-/* A part of an item that begins a line of its own, wrapped. The first line begins with
- * `head`, the others with blanks. */
-static void say_wrapped(struct check_run *run, struct str text, struct buf *head,
-                        enum colour *role)
+/* "  ✗ zip      two entries are called a/data.pkl": a line for each fact. */
+static void say_facts(struct check_run *run, const struct facts *facts)
 {
-    unsigned width = run->cli->columns;
-    size_t room = width > 2 * INDENT ? width - INDENT : SIZE_MAX;
-    struct buf part = BUF_INIT;
+    unsigned width = run->cli->columns > 2 * INDENT ? run->cli->columns : 0;
+    struct pen pen = cli_pen(run->cli);
+    struct lines lines = {0};
 
-    do {
-        size_t len = text_wrap(text, room);
+    for (uint32_t i = 0; i < facts->n; i++) {
+        const struct fact *fact = &facts->at[i];
 
-        buf_clear(&part);
-        buf_str(&part, str_head(text, len));
-        speak_text(run->cli, head, *role);
-        speak_text(run->cli, &part, COLOUR_NONE);
-        out_char(&run->cli->out, '\n');
-        text = str_trim(str_from(text, len));
-        buf_clear(head);
-        buf_fill(head, ' ', INDENT);
-        *role = COLOUR_NONE;
-    } while (text.len > 0);
-    buf_release(&part);
-}
-
-/* "  ✗ zip      two entries are called a/data.pkl" */
-static void say_line(struct check_run *run, enum check_mark mark, const char *topic,
-                     struct str text)
-{
-    enum colour role = check_colour(mark);
-    struct buf head = BUF_INIT;
-    struct str part;
-
-    buf_printf(&head, "  %s ", check_sign(mark));
-    text_pad(&head, str_of(topic), INDENT - 4);
-    while (str_split(&text, '\n', &part))
-        say_wrapped(run, part, &head, &role);
-    buf_release(&head);
+        if (*fact->label)
+            lines_printf(&lines, fact->role, "  %s %s", note_sign(fact->role),
+                         fact->label);
+        lines_pad(&lines, INDENT);
+        lines_fold(&lines, COLOUR_NONE, fact_group_text(facts, fact, 0), width, INDENT,
+                   false);
+    }
+    lines_print(&lines, &pen);
+    lines_release(&lines);
 }
 
 static void say_items(struct check_run *run, const struct model *model,
@@ -81,29 +63,26 @@ static void say_items(struct check_run *run, const struct model *model,
 {
     unsigned width = run->cli->columns;
     size_t room = width > 2 * INDENT ? width - INDENT : 0;
-    struct buf text = BUF_INIT;
+    struct facts facts = {0};
     uint32_t of_topic = 0;
 
     for (uint32_t i = 0; i < check->n; i++) {
         const struct check_item *item = &check->items[i];
         bool last = i + 1 == check->n || check->items[i + 1].topic != item->topic;
 
-        if (++of_topic <= MOST_ITEMS || run->options->verbose) {
-            buf_clear(&text);
-            check_sentence(&text, model, check, item, room);
-            say_line(run, item->mark, check_topic_name(item->topic), buf_span(&text));
-        }
+        if (++of_topic <= MOST_ITEMS || run->options->verbose)
+            check_facts(&facts, model, check, item, room);
         if (!last)
             continue;
         if (of_topic > MOST_ITEMS && !run->options->verbose) {
-            buf_clear(&text);
-            text_commas(&text, of_topic - MOST_ITEMS);
-            buf_text(&text, " more: --verbose lists them all");
-            say_line(run, CHECK_NOTE, check_topic_name(item->topic), buf_span(&text));
+            fact_count(&facts, "more", of_topic - MOST_ITEMS);
+            buf_text(&facts.text, " more: --verbose lists them all");
+            fact_end(&facts, check_topic_name(item->topic), COLOUR_DIM);
         }
         of_topic = 0;
     }
-    buf_release(&text);
+    say_facts(run, &facts);
+    facts_release(&facts);
 }
 
 /* How many items are worse than a note. */
@@ -145,7 +124,7 @@ static void text_model(struct check_run *run, const struct session *session,
 static void text_error(struct check_run *run, const struct check_target *target,
                        const struct err *why)
 {
-    struct buf text = BUF_INIT;
+    struct facts facts = {0};
 
     if (!target->found && (why->code == ERR_IO || why->code == ERR_USAGE)) {
         progress_hide(&run->progress);
@@ -156,9 +135,10 @@ static void text_error(struct check_run *run, const struct check_target *target,
     begin_line(run, target->path, summary_verdict_colour(VERDICT_INCONCLUSIVE),
                summary_verdict_word(VERDICT_INCONCLUSIVE));
     out_char(&run->cli->out, '\n');
-    escape_terminal(&text, str_of(why->text));
-    say_line(run, CHECK_WARNING, "file", buf_span(&text));
-    buf_release(&text);
+    fact_text(&facts, "error", str_of(why->text));
+    fact_end(&facts, "file", COLOUR_WARNING);
+    say_facts(run, &facts);
+    facts_release(&facts);
 }
 
 /* ---- the last lines ---- */

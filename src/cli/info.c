@@ -24,7 +24,7 @@ static const struct option options_table[] = {
      "one line for each file"},
 };
 
-static int tell_file(struct info *info, struct arena *arena, struct err *err)
+static int tell_file(struct info *info, struct err *err)
 {
     struct facts list = {0};
     struct file_facts facts = {.show = &info->show, .to = &list, .all = "--json"};
@@ -40,7 +40,7 @@ static int tell_file(struct info *info, struct arena *arena, struct err *err)
     speak_facts(info->cli, &list, LABEL_CELLS);
     facts_release(&list);
     speak_findings(info->cli, info->model, MOST_FINDINGS);
-    return status < 0 ? -1 : speak_run_notes(info->cli, &info->show, arena, err);
+    return status < 0 ? -1 : speak_run_notes(info->cli, &info->show, err);
 }
 
 /* "resnet50.pth: 320 tensors, 25,557,032 parameters, torch zip file, ✓ SAFE" */
@@ -86,7 +86,7 @@ static int tell_path(struct cli *cli, const struct info_options *options,
         export_info_json(&json, session);
     } else if (options->short_form) {
         tell_short(&info);
-    } else if (tell_file(&info, &arena, &err) < 0) {
+    } else if (tell_file(&info, &err) < 0) {
         status = cli_fail(&err);
     }
     buf_release(&info.line);

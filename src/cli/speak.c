@@ -1,7 +1,7 @@
 #include "cli/speak.h"
 
+#include "facts/notes.h"
 #include "facts/printed.h"
-#include "facts/run_text.h"
 
 void speak_text(struct cli *cli, const struct buf *text, enum colour role)
 {
@@ -30,12 +30,11 @@ void speak_findings(struct cli *cli, const struct model *model, uint32_t most)
     printed_findings(&pen, model, most);
 }
 
-int speak_run_notes(struct cli *cli, const struct show *show, struct arena *arena,
-                    struct err *err)
+int speak_run_notes(struct cli *cli, const struct show *show, struct err *err)
 {
     struct pen pen = cli_pen(cli);
 
-    return printed_run_notes(&pen, show, arena, err);
+    return printed_run_notes(&pen, show, err);
 }
 
 int speak_status(const struct show *show)
@@ -43,7 +42,7 @@ int speak_status(const struct show *show)
     const struct session *session = show->session;
     const struct model *model = session->model;
 
-    if (show->activity && run_alarmed(show->activity))
+    if (show->activity && notes_alarmed(show->activity))
         return STATUS_FINDINGS;
     if (session->verdict.verdict == VERDICT_UNSAFE ||
         session->verdict.verdict == VERDICT_INCONCLUSIVE)

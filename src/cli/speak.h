@@ -21,8 +21,7 @@ void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
 /* What is to be said of a recording: alarms and gaps, one line each. Nothing of other
  * files. */
-int speak_run_notes(struct cli *cli, const struct show *show, struct arena *arena,
-                    struct err *err);
+int speak_run_notes(struct cli *cli, const struct show *show, struct err *err);
 
 /* STATUS_FINDINGS if anything was met in the file that is worse than a note, if a plain
  * load of it would run something, or if what was recorded raised or has results that

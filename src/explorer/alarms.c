@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "explorer/alarms_in.h"
-#include "rows/value_text.h"
+#include "rows/run_words.h"
 #include "text/text.h"
 
 #define MOST_ALARMS 10000u

@@ -4,7 +4,7 @@
 #define EXPLORER_ALARMS_IN_H
 
 #include "explorer/explorer.h"
-#include "facts/run_text.h"
+#include "facts/notes.h"
 
 /* Find them all, in the order in which `!` goes: alarms before warnings, each in order
  * of time, then of the tree. */

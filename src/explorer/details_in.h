@@ -29,8 +29,5 @@ void details_safety(struct details *d);
 void details_measured(struct details *d, const struct measured *measured);
 /* Of one tensor: its extremes, whether they are finite, or why that is not known. */
 void details_tensor_values(struct details *d, uint32_t tensor);
-/* What was found at this place: by the reader, and in a run. */
-void details_findings(struct details *d, uint32_t place);
-void details_alarms(struct details *d, uint32_t place);
 
 #endif

@@ -31,7 +31,7 @@ static void open_first(struct explorer *explorer)
     }
     if (!live || !panels[PANEL_CODE])
         open_panel(explorer, PANEL_DETAILS);
-    if (explorer->show.activity && run_alarmed(explorer->show.activity) &&
+    if (explorer->show.activity && notes_alarmed(explorer->show.activity) &&
         explorer_next_alarm(explorer))
         buf_clear(&explorer->message);
 }

@@ -7,12 +7,14 @@
 #include "facts/calls_text.h"
 #include "facts/details.h"
 #include "facts/facts.h"
+#include "facts/notes.h"
 #include "facts/run_text.h"
 #include "rows/value_text.h"
 #include "text/text.h"
 
 #define MOST_CHILDREN 100
 #define MOST_CALLS    3
+#define MOST_FINDINGS 50
 #define ROOMY         12 /* lines */
 
 void details_flush(struct details *d)
@@ -37,7 +39,7 @@ static void module_facts(struct details *d, uint32_t place)
     const struct model *model = d->show->model;
     struct measured measured;
 
-    details_alarms(d, place);
+    notes_place(&d->facts, d->show, place);
     measured_below(&measured, d->explorer, place);
     /* The root of a file has this line among its own. */
     if (place > 0 ? measured.spoilt > 0 : model->live && !d->show->session->run)
@@ -190,7 +192,7 @@ static void place_lines(struct details *d, uint32_t place)
     } else {
         module_facts(d, place);
     }
-    details_findings(d, place);
+    notes_findings(&d->facts, model, place, MOST_FINDINGS);
 }
 
 static void details_lines(struct lines *to, struct explorer *explorer,

@@ -35,10 +35,14 @@ static void end(struct sample *s)
 static void sentence(const struct sample *s, enum check_topic topic, uint32_t nth,
                      struct buf *to)
 {
+    struct facts facts = {0};
+
     buf_clear(to);
     for (uint32_t i = 0; i < s->check.n; i++)
         if (s->check.items[i].topic == topic && nth-- == 0)
-            check_sentence(to, s->session->model, &s->check, &s->check.items[i], 0);
+            check_facts(&facts, s->session->model, &s->check, &s->check.items[i], 0);
+    facts_join(to, &facts, "\n");
+    facts_release(&facts);
 }
 
 TEST(a_check_is_said_in_sentences)

@@ -1,6 +1,7 @@
 /* A tree as a table in Markdown: for a README, an issue, a pull request. */
 #include "base/base.h"
 #include "export/exporters.h"
+#include "facts/notes.h"
 #include "facts/run_text.h"
 #include "facts/summary.h"
 #include "text/escape.h"
@@ -65,8 +66,9 @@ static void write_line(struct out *out, const char *before, struct str text)
 
 static int write_closing(struct out *out, struct printed *printed, struct err *err)
 {
-    struct run_lines lines = {0};
+    struct facts notes = {0};
     struct buf line = BUF_INIT;
+    int status = 0;
 
     summary_counts(&line, &printed->show);
     if (session_judged(printed->session))
@@ -79,14 +81,14 @@ static int write_closing(struct out *out, struct printed *printed, struct err *e
         write_line(out, "\n", buf_span(&line));
     }
     buf_release(&line);
-    if (printed->show.activity &&
-        run_notes(&lines, &printed->show, &printed->arena, err) < 0)
-        return -1;
-    if (lines.n > 0)
+    if (printed->show.activity)
+        status = notes_run(&notes, &printed->show, err);
+    if (notes.n > 0)
         out_char(out, '\n');
-    for (uint32_t i = 0; i < lines.n; i++)
-        write_line(out, "- ", str_of(lines.at[i].text));
-    return 0;
+    for (uint32_t i = 0; i < notes.n; i++)
+        write_line(out, "- ", fact_group_text(&notes, &notes.at[i], 0));
+    facts_release(&notes);
+    return status;
 }
 
 int export_markdown(struct out *out, struct session *session,

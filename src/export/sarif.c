@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "export/export_in.h"
 #include "facts/check_text.h"
+#include "facts/notes.h"
 #include "text/escape.h"
 
 /* The rules that are no findings stand behind those that are. */
@@ -95,9 +96,7 @@ static void add_plain(struct buf *to, struct str text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
 
-        if (c == '\n')
-            buf_text(to, ": ");
-        else if (c == '[' || c == ']' || c == '\\')
+        if (c == '[' || c == ']' || c == '\\')
             buf_printf(to, "\\%c", c);
         else if (c == '{' || c == '}')
             buf_printf(to, "%c%c", c, c);
@@ -294,6 +293,7 @@ static void write_global_result(struct json *json, const struct model *model,
                                   .is_global = true,
                                   .kind = "function"};
     struct buf text = BUF_INIT;
+    struct facts facts = {0};
     struct verdict_use use;
 
     if (trust == TRUST_KNOWN)
@@ -306,10 +306,12 @@ static void write_global_result(struct json *json, const struct model *model,
     }
     buf_text(&text,
              danger ? "Loading this file would run " : "Loading this file needs ");
-    check_sentence(&text, model, check, &item, 0);
+    check_facts(&facts, model, check, &item, 0);
+    facts_join(&text, &facts, ": ");
     result.text = buf_span(&text);
     write_result(json, &result);
     buf_release(&text);
+    facts_release(&facts);
 }
 
 static void write_finding_result(struct json *json, const struct model *model,
@@ -319,16 +321,17 @@ static void write_finding_result(struct json *json, const struct model *model,
                                   .level = level_of(finding->severity),
                                   .path = model->path,
                                   .kind = "member"};
-    struct buf name = BUF_INIT, text = BUF_INIT;
+    struct buf name = BUF_INIT;
+    struct facts facts = {0};
 
     if (finding->place < model->n_places)
         place_path(model, finding->place, &name);
-    check_finding(&text, model, finding);
+    note_finding(&facts, model, finding);
     result.name = buf_span(&name);
-    result.text = buf_span(&text);
+    result.text = buf_span(&facts.text);
     write_result(json, &result);
     buf_release(&name);
-    buf_release(&text);
+    facts_release(&facts);
 }
 
 void export_sarif_error(struct json *json, const char *path, const char *error)

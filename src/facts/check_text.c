@@ -1,25 +1,11 @@
 #include "facts/check_text.h"
 
+#include "facts/notes.h"
 #include "rows/value_text.h"
 #include "text/text.h"
 
 #define ARGUMENTS_SHOWN 200u /* bytes of them, where there is no limit */
 #define GLOBALS_SHOWN   40u
-
-const char *check_sign(enum check_mark mark)
-{
-    static const char *const signs[] = {"✓", "-", "-", "!", "✗"};
-
-    return signs[mark];
-}
-
-enum colour check_colour(enum check_mark mark)
-{
-    static const enum colour roles[] = {COLOUR_GOOD, COLOUR_DIM, COLOUR_DIM,
-                                        COLOUR_WARNING, COLOUR_ALARM};
-
-    return roles[mark];
-}
 
 uint64_t check_uses(const struct pickle_global *global)
 {
@@ -31,62 +17,70 @@ uint64_t check_uses(const struct pickle_global *global)
     return acts > 0 ? acts : global->acts[PICKLE_NAMES];
 }
 
-/* ---- pickles ---- */
+/* --- Pickles */
 
-/* The arguments of a call, in about `most` bytes. */
-static void add_arguments(struct buf *to, const struct model *model, uint32_t args,
-                          size_t most)
+void check_arguments(struct buf *to, const struct model *model, uint32_t args,
+                     size_t most)
 {
     const struct value *value = value_at(&model->values, args);
     const uint32_t *items = value_items(&model->values, args);
     size_t end = to->len + most;
 
-    if (value->kind != VALUE_TUPLE) {
-        if (value->kind != VALUE_NONE)
-            value_show(to, model, args, most);
-        return;
-    }
-    for (uint32_t i = 0; i < value->n; i++) {
+    buf_char(to, '(');
+    if (value->kind != VALUE_TUPLE && value->kind != VALUE_NONE)
+        value_show(to, model, args, most);
+    for (uint32_t i = 0; value->kind == VALUE_TUPLE && i < value->n; i++) {
         buf_text(to, i > 0 ? ", " : "");
         if (to->len + 1 >= end) {
             buf_text(to, "…");
-            return;
+            break;
         }
         value_show(to, model, items[i], end - to->len);
     }
+    buf_char(to, ')');
 }
 
-/* "posix.system("curl -s http://…")", and below it
- * "archive/data.pkl, REDUCE at byte 15,410". */
-static void add_global(struct buf *to, const struct model *model, uint32_t index,
-                       size_t cells)
+/* "posix.system("curl -s http://…")" */
+static void call_fact(struct facts *to, const struct model *model, uint32_t index,
+                      uint32_t args, size_t cells)
 {
     const struct pickle_global *global = &model->pickle.globals[index];
-    size_t begin = to->len, room;
+    size_t begin = to->text.len, room;
+
+    fact_text(to, "global", model_string(model, global->name));
+    if (global->acts[PICKLE_CALLS] || global->acts[PICKLE_MAKES]) {
+        room = to->text.len - begin + 6; /* brackets, quotes, … */
+        room = cells > room + 8 ? cells - room : 8;
+        check_arguments(&to->text, model, args, cells > 0 ? room : ARGUMENTS_SHOWN);
+    }
+    fact_end(to, check_topic_name(CHECK_PICKLE), COLOUR_ALARM);
+}
+
+/* The call, and where it is: "archive/data.pkl, REDUCE at byte 15,410". */
+static void global_facts(struct facts *to, const struct model *model, uint32_t index,
+                         size_t cells)
+{
+    const struct pickle_global *global = &model->pickle.globals[index];
     struct verdict_use use;
 
-    escape_terminal(to, model_string(model, global->name));
-    if (verdict_uses(model, index, &use, 1) == 0)
+    if (verdict_uses(model, index, &use, 1) == 0) {
+        fact_text(to, "global", model_string(model, global->name));
+        fact_end(to, check_topic_name(CHECK_PICKLE), COLOUR_ALARM);
         return;
-    if (global->acts[PICKLE_CALLS] || global->acts[PICKLE_MAKES]) {
-        room = to->len - begin + 6; /* brackets, quotes, … */
-        room = cells > room + 8 ? cells - room : 8;
-        buf_char(to, '(');
-        add_arguments(to, model, use.args, cells > 0 ? room : ARGUMENTS_SHOWN);
-        buf_char(to, ')');
     }
-    buf_char(to, '\n');
-    escape_terminal(to, use.stream);
-    buf_printf(to, ", %s at byte ", use.opcode);
-    text_commas(to, use.offset);
+    call_fact(to, model, index, use.args, cells);
+    fact_text(to, "pickle", use.stream);
+    buf_printf(&to->text, ", %s at byte ", use.opcode);
+    text_commas(&to->text, use.offset);
     if (check_uses(global) > 1) {
-        buf_text(to, ", ");
-        text_plural(to, check_uses(global), "use", "uses");
+        buf_text(&to->text, ", ");
+        fact_plural(to, "uses", check_uses(global), "use", "uses");
     }
+    fact_end(to, "", COLOUR_ALARM);
 }
 
 /* "__main__.CifarCNN 1 use, …": all that are unknown, from `first` on. */
-static void add_unknown(struct buf *to, const struct model *model,
+static void add_unknown(struct facts *to, const struct model *model,
                         const struct check *check, uint32_t first)
 {
     uint32_t n = 0;
@@ -98,56 +92,56 @@ static void add_unknown(struct buf *to, const struct model *model,
             continue;
         if (++n > GLOBALS_SHOWN)
             continue;
-        buf_text(to, n > 1 ? ", " : "");
-        escape_terminal(to, model_string(model, global->name));
-        buf_char(to, ' ');
-        text_plural(to, check_uses(global), "use", "uses");
+        buf_text(&to->text, n > 1 ? ", " : "");
+        fact_text(to, "global", model_string(model, global->name));
+        buf_char(&to->text, ' ');
+        fact_plural(to, "uses", check_uses(global), "use", "uses");
     }
     if (n > GLOBALS_SHOWN) {
-        buf_text(to, " and ");
-        text_commas(to, n - GLOBALS_SHOWN);
-        buf_text(to, " more");
+        buf_text(&to->text, " and ");
+        fact_count(to, "more", n - GLOBALS_SHOWN);
+        buf_text(&to->text, " more");
     }
 }
 
-static void add_safe(struct buf *to, const struct model *model,
+static void add_safe(struct facts *to, const struct model *model,
                      const struct check *check)
 {
     const struct verdict_sum *sum = &check->verdict;
 
     if (model->pickle.n_streams == 0) {
-        buf_text(to, "none: the format holds no code");
+        buf_text(&to->text, "none: the format holds no code");
     } else if (sum->known == 0) {
-        buf_text(to, "names nothing that a load would call");
+        buf_text(&to->text, "names nothing that a load would call");
     } else if (check->allowed > 0) {
-        text_plural(to, sum->known, "global", "globals");
-        buf_text(to, ", ");
-        text_commas(to, check->allowed);
-        buf_text(to, " of them allowed by you, the others on the allow-list");
+        fact_plural(to, "globals", sum->known, "global", "globals");
+        buf_text(&to->text, ", ");
+        fact_count(to, "allowed", check->allowed);
+        buf_text(&to->text, " of them allowed by you, the others on the allow-list");
     } else {
-        text_plural(to, sum->known, "global", "globals");
-        buf_text(to, ", all on the allow-list");
+        fact_plural(to, "globals", sum->known, "global", "globals");
+        buf_text(&to->text, ", all on the allow-list");
     }
 }
 
-/* ---- the other topics ---- */
+/* --- The other topics */
 
-static void add_inside(struct buf *to, const struct model *model,
+static void add_inside(struct facts *to, const struct model *model,
                        const struct check *check)
 {
     if (model->no_values) {
-        text_plural(to, check->tensors, "tensor", "tensors");
-        buf_printf(to, "; their %s", model->no_values);
+        fact_plural(to, "tensors", check->tensors, "tensor", "tensors");
+        buf_printf(&to->text, "; their %s", model->no_values);
         return;
     }
-    text_commas(to, check->inside);
-    buf_text(to, " of ");
-    text_commas(to, check->tensors);
-    buf_text(to, check->tensors == 1 ? " lies inside its storage"
-                                     : " lie inside their storages");
+    fact_count(to, "inside", check->inside);
+    buf_text(&to->text, " of ");
+    fact_count(to, "tensors", check->tensors);
+    buf_text(&to->text, check->tensors == 1 ? " lies inside its storage"
+                                            : " lie inside their storages");
 }
 
-static void add_well(struct buf *to, const struct model *model,
+static void add_well(struct facts *to, const struct model *model,
                      const struct check *check, enum check_topic topic)
 {
     switch (topic) {
@@ -155,95 +149,86 @@ static void add_well(struct buf *to, const struct model *model,
         add_safe(to, model, check);
         break;
     case CHECK_ZIP:
-        text_plural(to, check->entries, "entry", "entries");
-        buf_text(to, ", sizes and checksums agree");
+        fact_plural(to, "entries", check->entries, "entry", "entries");
+        buf_text(&to->text, ", sizes and checksums agree");
         if (!check->data_verified && check->tensors > 0)
-            buf_text(to, " (of tensor data: --values)");
+            buf_text(&to->text, " (of tensor data: --values)");
         break;
     case CHECK_SHARDS:
-        text_plural(to, check->entries, "shard", "shards");
-        buf_text(to, ", none is missing");
+        fact_plural(to, "shards", check->entries, "shard", "shards");
+        buf_text(&to->text, ", none is missing");
         break;
     case CHECK_FILE:
-        buf_printf(to, "%s, nothing is missing or left over", model->format);
+        buf_printf(&to->text, "%s, nothing is missing or left over", model->format);
         break;
     case CHECK_TENSORS:
         if (check->tensors == 0)
-            buf_text(to, "there are none");
+            buf_text(&to->text, "there are none");
         else
             add_inside(to, model, check);
         break;
     case CHECK_VALUES:
-        buf_text(to, "no NaN, no infinity in ");
-        text_plural(to, check->values, "value", "values");
+        buf_text(&to->text, "no NaN, no infinity in ");
+        fact_plural(to, "values", check->values, "value", "values");
         break;
     case CHECK_EXPECT:
-        buf_text(to, "as expected: names, shapes and dtypes of ");
-        text_plural(to, check->expected, "tensor", "tensors");
+        buf_text(&to->text, "as expected: names, shapes and dtypes of ");
+        fact_plural(to, "tensors", check->expected, "tensor", "tensors");
         break;
     case CHECK_TOPIC_COUNT:
         break;
     }
 }
 
-static void add_count(struct buf *to, const struct model *model,
+static void add_count(struct facts *to, const struct model *model,
                       const struct check *check, enum check_topic topic)
 {
     if (topic == CHECK_TENSORS) {
         add_inside(to, model, check);
     } else if (model->no_values && !check->stopped) {
-        buf_text(to, "nothing was recorded of ");
-        text_plural(to, check->unread, "tensor", "tensors");
+        buf_text(&to->text, "nothing was recorded of ");
+        fact_plural(to, "tensors", check->unread, "tensor", "tensors");
     } else {
-        buf_text(to, check->stopped ? "stopped: " : "");
-        text_plural(to, check->unread, "tensor was", "tensors were");
-        buf_text(to, check->stopped ? " not looked at" : " not readable");
+        buf_text(&to->text, check->stopped ? "stopped: " : "");
+        fact_plural(to, "tensors", check->unread, "tensor was", "tensors were");
+        buf_text(&to->text, check->stopped ? " not looked at" : " not readable");
     }
 }
 
-void check_finding(struct buf *to, const struct model *model,
-                   const struct finding *finding)
+void check_facts(struct facts *to, const struct model *model, const struct check *check,
+                 const struct check_item *item, size_t cells)
 {
-    struct str text = str_of(finding->text);
-    struct buf name = BUF_INIT;
+    static const enum colour roles[] = {[CHECK_GOOD] = COLOUR_GOOD,
+                                        [CHECK_NOT_LOOKED_AT] = COLOUR_DIM,
+                                        [CHECK_NOTE] = COLOUR_DIM,
+                                        [CHECK_WARNING] = COLOUR_WARNING,
+                                        [CHECK_ALARM] = COLOUR_ALARM};
+    const char *topic = check_topic_name((enum check_topic)item->topic);
 
-    if (finding->place < model->n_places)
-        place_path(model, finding->place, &name);
-    if (name.len > 0 && str_find(text, buf_span(&name)) < 0) {
-        escape_terminal(to, buf_span(&name));
-        buf_text(to, ": ");
-    }
-    escape_terminal(to, text);
-    buf_release(&name);
-}
-
-void check_sentence(struct buf *to, const struct model *model,
-                    const struct check *check, const struct check_item *item,
-                    size_t cells)
-{
     switch ((enum check_says)item->says) {
     case CHECK_SAYS_WELL:
         add_well(to, model, check, item->topic);
         break;
     case CHECK_SAYS_GLOBAL:
-        add_global(to, model, item->index, cells);
-        break;
+        global_facts(to, model, item->index, cells);
+        return;
     case CHECK_SAYS_UNKNOWN:
         add_unknown(to, model, check, item->index);
         break;
     case CHECK_SAYS_UNDECIDED:
-        buf_text(to, "could not be decoded to its end");
+        buf_text(&to->text, "could not be decoded to its end");
         break;
     case CHECK_SAYS_FINDING:
-        check_finding(to, model, &check->findings[item->index]);
-        break;
+        note_finding(to, model, &check->findings[item->index])->label = topic;
+        return;
     case CHECK_SAYS_COUNT:
         add_count(to, model, check, item->topic);
         break;
     case CHECK_SAYS_NOTHING:
-        buf_text(to, "not looked at (--values)");
+        buf_text(&to->text, "not looked at (--values)");
         break;
     }
+    fact_end(to, topic, roles[item->mark]);
 }
 
 void check_subject(struct buf *to, const struct model *model, const struct check *check)

@@ -1,27 +1,20 @@
-/* check_text.h - what a check says, in sentences. */
+/* check_text.h - the results of a check as facts. */
 #ifndef FACTS_CHECK_TEXT_H
 #define FACTS_CHECK_TEXT_H
 
-#include "base/buf.h"
+#include "facts/fact.h"
 #include "model/model.h"
 #include "study/safety/check.h"
-#include "text/colour.h"
 
-/* "✓", "-", "!", "✗". */
-const char *check_sign(enum check_mark mark);
-enum colour check_colour(enum check_mark mark);
+/* One item: its label is its topic, its role its mark. A dangerous global has a second
+ * fact, where it is called. Long arguments are cut so that a line has about `cells`
+ * cells (0: no limit, but never endless). */
+void check_facts(struct facts *to, const struct model *model, const struct check *check,
+                 const struct check_item *item, size_t cells);
 
-/* The sentence of an item; names are escaped. A newline parts what should begin a line
- * of its own: a call, and where it stands. Long arguments are cut so that a line has
- * about `cells` cells (0: no limit, but never endless). */
-void check_sentence(struct buf *to, const struct model *model,
-                    const struct check *check, const struct check_item *item,
-                    size_t cells);
-
-/* The sentence of a finding, behind the name of what it is about unless that is in it.
- */
-void check_finding(struct buf *to, const struct model *model,
-                   const struct finding *finding);
+/* "("curl -s http://…")": the arguments of a call, in about `most` bytes. */
+void check_arguments(struct buf *to, const struct model *model, uint32_t args,
+                     size_t most);
 
 /* "122 tensors, torch zip, 97.8MB": what was checked. */
 void check_subject(struct buf *to, const struct model *model,

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "rows/run_words.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/width.h"
@@ -116,6 +117,42 @@ void fact_text(struct facts *facts, const char *name, struct str text)
     struct figure figure = fact_figure(facts);
 
     escape_terminal(figure.text, text);
+    fact_value(facts, name, &figure);
+}
+
+void fact_shape(struct facts *facts, const char *name, const int64_t *dims, int rank)
+{
+    struct figure figure = fact_figure(facts);
+
+    figure_shape(&figure, dims, rank);
+    buf_text(figure.text, rank == 0 ? "scalar" : "");
+    fact_value(facts, name, &figure);
+}
+
+void fact_tensor_shape(struct facts *facts, const char *name, const struct model *model,
+                       uint32_t place)
+{
+    const struct tensor *tensor = place_tensor(model, place);
+
+    fact_shape(facts, name, tensor_shape(model, tensor), tensor->rank);
+}
+
+void fact_run_shape(struct facts *facts, const char *name, const struct run *run,
+                    uint32_t value)
+{
+    const struct run_value *v = &run->values[value];
+
+    fact_shape(facts, name, run->dims + v->shape, v->rank);
+}
+
+void fact_place(struct facts *facts, const char *name, const struct show *show,
+                uint32_t place)
+{
+    struct figure figure = fact_figure(facts);
+
+    run_place(figure.text, show, place);
+    figure.kind = FIGURE_PLACE;
+    figure.n = place;
     fact_value(facts, name, &figure);
 }
 
@@ -295,4 +332,17 @@ void facts_text(struct buf *to, const struct facts *facts, unsigned indent)
         buf_char(to, '\n');
     }
     lines_release(&lines);
+}
+
+void facts_join(struct buf *to, const struct facts *facts, const char *between)
+{
+    for (uint32_t i = 0; i < facts->n; i++) {
+        const struct fact *fact = &facts->at[i];
+
+        buf_text(to, i > 0 ? between : "");
+        for (uint32_t k = 0; k < fact->n; k += fact_group_length(facts, fact, k)) {
+            buf_text(to, k > 0 ? BETWEEN : "");
+            buf_str(to, fact_group_text(facts, fact, k));
+        }
+    }
 }

@@ -20,6 +20,10 @@
 #include "rows/figure.h"
 #include "text/lines.h"
 
+struct model;
+struct run;
+struct show;
+
 /* A piece of a value: plain text, or a typed value with a name. */
 struct fact_part {
     uint32_t at, len; /* in facts->text: UTF-8, escaped, one line */
@@ -68,6 +72,14 @@ void fact_bytes(struct facts *facts, const char *name, uint64_t n); /* 97.7MB */
 void fact_time(struct facts *facts, const char *name, uint64_t ns); /* 1.52ms, 0s */
 void fact_real(struct facts *facts, const char *name, double value);
 void fact_text(struct facts *facts, const char *name, struct str text); /* escaped */
+void fact_shape(struct facts *facts, const char *name, const int64_t *dims,
+                int rank); /* 64×3×7×7, scalar */
+void fact_tensor_shape(struct facts *facts, const char *name, const struct model *model,
+                       uint32_t place);
+void fact_run_shape(struct facts *facts, const char *name, const struct run *run,
+                    uint32_t value);
+void fact_place(struct facts *facts, const char *name, const struct show *show,
+                uint32_t place); /* its full name; of the root its class */
 /* What was appended since the last value, part or fact is the name of a thing: a place,
  * a call, a source line, a byte offset, a dtype. */
 void fact_named(struct facts *facts, const char *name, enum figure_kind kind,
@@ -104,6 +116,8 @@ void facts_lines(struct lines *to, const struct facts *facts,
                  const struct facts_look *look);
 /* The same without limit or colour, each line with its newline. */
 void facts_text(struct buf *to, const struct facts *facts, unsigned indent);
+/* Their values as one text. */
+void facts_join(struct buf *to, const struct facts *facts, const char *between);
 /* The parts of one fact side by side from where the line ends now, as many on a line as
  * fit; further lines begin with `indent` blanks. The last line is left open. */
 void fact_pack(struct lines *to, const struct facts *facts, const struct fact *fact,

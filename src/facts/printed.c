@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "facts/notes.h"
 #include "facts/run_text.h"
 #include "facts/summary.h"
 #include "facts/totals.h"
@@ -214,21 +215,14 @@ int printed_rows(struct printed *printed, struct err *err)
 
 void printed_findings(const struct pen *pen, const struct model *model, uint32_t most)
 {
-    struct buf line = BUF_INIT;
-    uint32_t shown = model->n_findings < most ? model->n_findings : most;
+    struct facts notes = {0};
 
-    for (uint32_t i = 0; i < shown; i++) {
-        const struct finding *finding = &model->findings[i];
-
-        buf_clear(&line);
-        buf_printf(&line, "%s ", summary_finding_sign(finding->severity));
-        escape_terminal(&line, str_of(finding->text));
-        pen_line(pen, &line, summary_finding_colour(finding->severity));
-    }
-    if (shown < model->n_findings)
+    notes_findings(&notes, model, 0, most);
+    notes_print(pen, &notes);
+    if (model->n_findings > most)
         out_printf(pen->out, "%" PRIu32 " more: --json lists them all\n",
-                   model->n_findings - shown);
-    buf_release(&line);
+                   model->n_findings - most);
+    facts_release(&notes);
 }
 
 /* "10 tensors, 62,006 parameters, torch legacy file, ✓ SAFE" */
@@ -252,24 +246,17 @@ static void write_counts(const struct printed *printed, const struct pen *pen,
     buf_release(&line);
 }
 
-int printed_run_notes(const struct pen *pen, const struct show *show,
-                      struct arena *arena, struct err *err)
+int printed_run_notes(const struct pen *pen, const struct show *show, struct err *err)
 {
-    struct run_lines lines = {0};
-    struct buf line = BUF_INIT;
+    struct facts notes = {0};
+    int status;
 
     if (!show->activity)
         return 0;
-    if (run_notes(&lines, show, arena, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < lines.n; i++) {
-        buf_clear(&line);
-        buf_printf(&line, "%s %s", summary_finding_sign(lines.at[i].severity),
-                   lines.at[i].text);
-        pen_line(pen, &line, summary_finding_colour(lines.at[i].severity));
-    }
-    buf_release(&line);
-    return 0;
+    status = notes_run(&notes, show, err);
+    notes_print(pen, &notes);
+    facts_release(&notes);
+    return status;
 }
 
 /* What ran, and what is to be said of it. */
@@ -282,7 +269,7 @@ static int write_run(struct printed *printed, const struct pen *pen, struct err 
     run_ran(&line, &printed->show);
     pen_line(pen, &line, COLOUR_NONE);
     buf_release(&line);
-    return printed_run_notes(pen, &printed->show, &printed->arena, err);
+    return printed_run_notes(pen, &printed->show, err);
 }
 
 int printed_write(struct printed *printed, const struct pen *pen, bool closing,
@@ -311,7 +298,7 @@ int printed_write(struct printed *printed, const struct pen *pen, bool closing,
     printed_findings(pen, printed->show.model, MOST_FINDINGS);
     if (printed->totals) {
         totals_write(pen, &printed->show);
-        return printed_run_notes(pen, &printed->show, &printed->arena, err);
+        return printed_run_notes(pen, &printed->show, err);
     }
     write_counts(printed, pen, narrow);
     return write_run(printed, pen, err);

@@ -58,7 +58,6 @@ int printed_write(struct printed *printed, const struct pen *pen, bool closing,
 void printed_findings(const struct pen *pen, const struct model *model, uint32_t most);
 /* What is to be said of a recording: alarms and gaps, one line each. Nothing of other
  * sessions. */
-int printed_run_notes(const struct pen *pen, const struct show *show,
-                      struct arena *arena, struct err *err);
+int printed_run_notes(const struct pen *pen, const struct show *show, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+#include "facts/notes.h"
 #include "facts/run_text.h"
 
 #include "base/test.h"
@@ -77,17 +78,24 @@ TEST(a_module_without_calls_says_why_in_one_column)
 
 TEST(what_raised_and_what_was_not_seen_is_said_in_a_line_each)
 {
-    struct run_lines lines = {0};
+    struct facts notes = {0};
     struct scene s;
 
     scene_begin(&s, sample_run(1));
-    CHECK(run_notes(&lines, &s.show, &s.arena, NULL) == 0);
-    CHECK_INT(lines.n, 3);
-    CHECK_STR(lines.at[0].text, "a raised ValueError: no, call 2; its weight is 2×3");
-    CHECK_INT(lines.at[0].severity, SEVERITY_ALARM);
-    CHECK_STR(lines.at[1].text, "1 module was not reached: tail");
-    CHECK_STR(lines.at[2].text, "keywords are not shown");
-    CHECK(run_alarmed(s.show.activity));
+    CHECK(notes_run(&notes, &s.show, NULL) == 0);
+    CHECK_INT(notes.n, 3);
+    facts_text(&s.text, &notes, 8);
+    CHECK_STR(buf_cstr(&s.text),
+              "✗ alarm a raised ValueError: no, call 2; its weight is 2×3\n"
+              "notes   1 module was not reached: tail\n"
+              "        keywords are not shown\n");
+    CHECK_STR(notes.at[0].id, "raised");
+    CHECK_INT(notes.at[0].role, COLOUR_ALARM);
+    CHECK_INT(notes.at[0].target, place_find(s.show.model, STR("a")));
+    CHECK_STR(notes.at[1].id, "not_reached");
+    CHECK_INT(notes.at[1].role, COLOUR_DIM);
+    CHECK(notes_alarmed(s.show.activity));
+    facts_release(&notes);
     scene_end(&s);
 }
 

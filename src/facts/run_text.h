@@ -1,5 +1,4 @@
-/* run_text.h - a run in sentences: what ran, what it cost, alarms and gaps. For sessions
- * with a run. */
+/* run_text.h - a run in sentences: what ran and what it cost. For sessions with a run. */
 #ifndef FACTS_RUN_TEXT_H
 #define FACTS_RUN_TEXT_H
 
@@ -16,21 +15,5 @@ void run_passes(struct buf *to, const struct show *show);
 /* "2.10ms, 0% of 250.00ms": our cost, and its share of what it would have taken without
  * us. */
 void run_cost(struct buf *to, const struct run *run);
-
-struct run_line {
-    enum severity severity;
-    const char *text; /* escaped */
-};
-struct run_lines {
-    struct run_line *at;
-    uint32_t n, room;
-};
-
-/* The alarms (who made the first NaN, what raised), then the gaps, one line for each
- * kind: "12 modules were not called: a, b, ...". */
-int run_notes(struct run_lines *ret_lines, const struct show *show, struct arena *arena,
-              struct err *err);
-/* Is there an alarm among them? */
-bool run_alarmed(const struct activities *activity);
 
 #endif

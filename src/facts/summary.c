@@ -118,29 +118,3 @@ void summary_bytes(struct buf *to, const struct counts *counts)
     text_bytes(to, counts->other_bytes);
     buf_text(to, " of other tensors");
 }
-
-const char *summary_finding_sign(enum severity severity)
-{
-    switch (severity) {
-    case SEVERITY_ALARM:
-        return "✗";
-    case SEVERITY_WARNING:
-        return "!";
-    case SEVERITY_NOTE:
-        break;
-    }
-    return "-";
-}
-
-enum colour summary_finding_colour(enum severity severity)
-{
-    switch (severity) {
-    case SEVERITY_ALARM:
-        return COLOUR_ALARM;
-    case SEVERITY_WARNING:
-        return COLOUR_WARNING;
-    case SEVERITY_NOTE:
-        break;
-    }
-    return COLOUR_DIM;
-}

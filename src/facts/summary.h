@@ -25,8 +25,4 @@ void summary_trainable(struct buf *to, const struct counts *counts);
 /* What is said beside counts->bytes: "with buffers, 89.2MB of other tensors". */
 void summary_bytes(struct buf *to, const struct counts *counts);
 
-/* The sign of a finding: "✗", "!" or "-". */
-const char *summary_finding_sign(enum severity severity);
-enum colour summary_finding_colour(enum severity severity);
-
 #endif

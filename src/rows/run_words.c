@@ -56,28 +56,43 @@ uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kin
     return sum;
 }
 
-const char *run_gap_word(const struct show *show, uint32_t place)
+enum run_absent run_absent(const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
 
     if (at->calls > 0 || show->model->kind[place] != PLACE_MODULE)
-        return NULL;
+        return RUN_ABSENT_NOT;
     if (at->flags & ACTIVITY_NOT_REACHED)
-        return "not reached";
+        return RUN_NOT_REACHED;
     if (at->gap == RUN_NONE)
-        return NULL;
+        return RUN_ABSENT_NOT;
     switch (show->session->run->gaps[at->gap].kind) {
     case RUN_GAP_FUSED:
-        return "fused";
+        return RUN_IN_FUSED;
     case RUN_GAP_COMPILED:
-        return "compiled region";
+        return RUN_IN_COMPILED;
     case RUN_GAP_SCRIPTED:
-        return "scripted";
+        return RUN_IN_SCRIPTED;
     case RUN_GAP_DIRECT:
-        return "called directly";
+        return RUN_CALLED_DIRECTLY;
     default:
-        return "not called";
+        return RUN_NOT_CALLED;
     }
+}
+
+const char *run_gap_word(const struct show *show, uint32_t place)
+{
+    static const char *const words[] = {
+        [RUN_ABSENT_NOT] = NULL,
+        [RUN_NOT_REACHED] = "not reached",
+        [RUN_NOT_CALLED] = "not called",
+        [RUN_IN_FUSED] = "fused",
+        [RUN_IN_COMPILED] = "compiled region",
+        [RUN_IN_SCRIPTED] = "scripted",
+        [RUN_CALLED_DIRECTLY] = "called directly",
+    };
+
+    return words[run_absent(show, place)];
 }
 
 void run_place(struct buf *to, const struct show *show, uint32_t place)

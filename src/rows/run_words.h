@@ -18,8 +18,19 @@ void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf);
 /* Bytes of all inputs or results of a call; one that is there twice
  * in a row counts once. */
 uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kind);
-/* Why a module has no calls: "not called", "fused", "compiled region", "not reached".
- * NULL: it has some, or nothing is missing (a list of modules). */
+/* Why a module has no calls. RUN_ABSENT_NOT: it has some, or needs none (a list of
+ * modules). */
+enum run_absent {
+    RUN_ABSENT_NOT,
+    RUN_NOT_REACHED,
+    RUN_NOT_CALLED,
+    RUN_IN_FUSED,
+    RUN_IN_COMPILED,
+    RUN_IN_SCRIPTED,
+    RUN_CALLED_DIRECTLY,
+};
+enum run_absent run_absent(const struct show *show, uint32_t place);
+/* The same in words: "not called", "fused", "compiled region"; NULL: not absent. */
 const char *run_gap_word(const struct show *show, uint32_t place);
 /* The full name; of the root its class. */
 void run_place(struct buf *to, const struct show *show, uint32_t place);

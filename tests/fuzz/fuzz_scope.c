@@ -8,6 +8,7 @@
 
 #include "export/export.h"
 #include "facts/calls_text.h"
+#include "facts/notes.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 #include "run/run_file.h"
@@ -47,7 +48,6 @@ volatile uint64_t fuzz_scope_seen;
 /* The same in words. */
 static uint64_t look(const struct session *session)
 {
-    struct run_lines lines = {0};
     struct facts facts = {0};
     struct buf text = BUF_INIT;
     struct arena arena;
@@ -56,7 +56,7 @@ static uint64_t look(const struct session *session)
 
     arena_init(&arena, 0);
     if (show_init(&show, session, &arena, NULL) == 0) {
-        run_notes(&lines, &show, &arena, NULL);
+        notes_run(&facts, &show, NULL);
         run_ran(&text, &show);
         performance_slowest(&facts, &show, 3, NULL);
         for (uint32_t p = 0; p < show.activity->n; p++) {
@@ -65,7 +65,7 @@ static uint64_t look(const struct session *session)
         }
         facts_text(&text, &facts, 11);
     }
-    sum = text.len + lines.n;
+    sum = text.len;
     buf_release(&text);
     facts_release(&facts);
     arena_release(&arena);

@@ -15,6 +15,7 @@ void export_check_begin(struct json *json)
 
 static void write_items(struct document *doc, const struct check *check)
 {
+    struct facts facts = {0};
     struct buf text = BUF_INIT;
 
     json_array(doc->json, "checks");
@@ -22,10 +23,9 @@ static void write_items(struct document *doc, const struct check *check)
         const struct check_item *item = &check->items[i];
 
         buf_clear(&text);
-        check_sentence(&text, doc->model, check, item, 0);
-        for (size_t k = 0; k < text.len; k++)
-            if (text.at[k] == '\n')
-                text.at[k] = ' ';
+        facts_clear(&facts);
+        check_facts(&facts, doc->model, check, item, 0);
+        facts_join(&text, &facts, " ");
         json_object(doc->json, NULL);
         json_text(doc->json, "topic", check_topic_name(item->topic));
         json_text(doc->json, "mark", check_mark_name(item->mark));
@@ -33,6 +33,7 @@ static void write_items(struct document *doc, const struct check *check)
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
+    facts_release(&facts);
     buf_release(&text);
 }
 

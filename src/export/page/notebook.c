@@ -135,8 +135,7 @@ static void write_figures(struct notebook *n)
 static int write_notes(struct notebook *n, struct err *err)
 {
     struct facts facts = {0};
-    int status =
-        page_notes(&facts, &n->printed.show, MOST_NOTES, &n->printed.arena, err);
+    int status = page_notes(&facts, &n->printed.show, MOST_NOTES, err);
 
     if (facts.n > 0) {
         buf_text(&n->page, "<ul class=\"ts-notes ts-l\">");

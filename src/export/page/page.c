@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "facts/notes.h"
 #include "facts/run_text.h"
 #include "facts/summary.h"
 #include "study/activity.h"
@@ -171,28 +172,20 @@ void page_figures(struct facts *to, const struct show *show)
 /* --- Notes */
 
 int page_notes(struct facts *to, const struct show *show, uint32_t most,
-               struct arena *arena, struct err *err)
+               struct err *err)
 {
-    const struct model *model = show->model;
-    struct run_lines lines = {0};
+    uint32_t first = to->n, n = show->model->n_findings;
 
-    if (show->activity && run_notes(&lines, show, arena, err) < 0)
+    if (show->activity && notes_run(to, show, err) < 0)
         return -1;
-    for (uint32_t i = 0; i < lines.n; i++) {
-        buf_text(&to->text, lines.at[i].text);
-        fact_end_as(to, "note", NULL, summary_finding_colour(lines.at[i].severity));
-    }
-    for (uint32_t i = 0; i < model->n_findings && i < most; i++) {
-        const struct finding *finding = &model->findings[i];
-
-        escape_terminal(&to->text, str_of(finding->text));
-        fact_end_as(to, "finding", NULL, summary_finding_colour(finding->severity));
-    }
-    if (model->n_findings > most) {
-        fact_count(to, "more", model->n_findings - most);
+    notes_findings(to, show->model, 0, most);
+    if (n > most) {
+        fact_count(to, "more", n - most);
         buf_text(&to->text, " more; torchoscope info --json lists them all");
         fact_end_as(to, "more", NULL, COLOUR_DIM);
     }
+    for (; first < to->n; first++)
+        to->at[first].label = NULL; /* the class of an item says what it is */
     return 0;
 }
 

@@ -22,7 +22,7 @@ void page_figures(struct facts *to, const struct show *show);
 /* What went wrong: alarms and gaps of the run, then findings of the file, of which at
  * most `most` are listed and the rest counted. */
 int page_notes(struct facts *to, const struct show *show, uint32_t most,
-               struct arena *arena, struct err *err);
+               struct err *err);
 
 /* How facts become HTML. */
 struct page_look {

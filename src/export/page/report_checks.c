@@ -6,6 +6,7 @@
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/facts.h"
+#include "facts/notes.h"
 #include "facts/run_text.h"
 #include "facts/summary.h"
 
@@ -134,9 +135,9 @@ static int make_checks(struct facts *to, struct report *r, struct err *err)
     if (session_judged(r->session))
         check_verdict(to, r);
     check_numbers(to, r);
-    if (page_notes(to, &r->show, MOST_FINDINGS, &r->arena, err) < 0)
+    if (page_notes(to, &r->show, MOST_FINDINGS, err) < 0)
         return -1;
-    if (r->show.activity && !run_alarmed(r->show.activity)) {
+    if (r->show.activity && !notes_alarmed(r->show.activity)) {
         buf_text(&to->text, "No NaN or infinity was seen in what ran");
         fact_end(to, "Run", COLOUR_GOOD);
     }

@@ -1,0 +1,80 @@
+#include "facts/notes.h"
+
+#include "text/escape.h"
+
+const char *note_sign(enum colour role)
+{
+    switch (role) {
+    case COLOUR_ALARM:
+        return "✗";
+    case COLOUR_WARNING:
+        return "!";
+    case COLOUR_GOOD:
+        return "✓";
+    default:
+        return "-";
+    }
+}
+
+enum colour note_role(enum severity severity)
+{
+    static const enum colour roles[] = {[SEVERITY_NOTE] = COLOUR_DIM,
+                                        [SEVERITY_WARNING] = COLOUR_WARNING,
+                                        [SEVERITY_ALARM] = COLOUR_ALARM};
+
+    return roles[severity];
+}
+
+void notes_print(const struct pen *pen, const struct facts *notes)
+{
+    struct buf line = BUF_INIT;
+
+    for (uint32_t i = 0; i < notes->n; i++) {
+        buf_clear(&line);
+        buf_printf(&line, "%s ", note_sign(notes->at[i].role));
+        buf_str(&line, fact_group_text(notes, &notes->at[i], 0));
+        pen_line(pen, &line, notes->at[i].role);
+    }
+    buf_release(&line);
+}
+
+struct fact *note_finding(struct facts *to, const struct model *model,
+                          const struct finding *finding)
+{
+    static const char *const labels[] = {[SEVERITY_NOTE] = "- found",
+                                         [SEVERITY_WARNING] = "! found",
+                                         [SEVERITY_ALARM] = "✗ found"};
+    struct str text = str_of(finding->text);
+    bool placed = finding->place < model->n_places;
+    struct buf name = BUF_INIT;
+    struct fact *fact;
+
+    if (placed)
+        place_path(model, finding->place, &name);
+    if (name.len > 0 && str_find(text, buf_span(&name)) < 0) {
+        fact_text(to, "place", buf_span(&name));
+        buf_text(&to->text, ": ");
+    }
+    escape_terminal(&to->text, text);
+    fact = fact_end_as(to, finding_name(finding->code), labels[finding->severity],
+                       note_role(finding->severity));
+    fact->target = placed ? finding->place : NO_TARGET;
+    buf_release(&name);
+    return fact;
+}
+
+void notes_findings(struct facts *to, const struct model *model, uint32_t place,
+                    uint32_t most)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < model->n_findings && n < most; i++) {
+        struct fact *fact;
+
+        if (model->findings[i].place != place && place != 0)
+            continue;
+        fact = note_finding(to, model, &model->findings[i]);
+        if (n++ > 0)
+            fact->label = note_sign(fact->role);
+    }
+}
