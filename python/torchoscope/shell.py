@@ -95,7 +95,7 @@ def _explore(words, options, page):
 
     look = _look_of(options, page)
     if "columns" in options:
-        look["labels"] = look["labels"] or f"name,type,args,{options['columns']}"
+        look.setdefault("labels", f"name,type,args,{options['columns']}")
     record = again if found.recording else None
     screen = on_terminal(found, model, record, **look)
     if prints or not screen:
@@ -122,7 +122,7 @@ def _explore_diff(left, right, options, page):
 
 
 def _look_of(options, page):
-    look = {name: options.get(name.replace("_", "-")) for name in _LOOK}
+    look = dict(page["view"])
     if options.get("print") is not None:
         look["columns"], look["rows"] = _size(options["print"])
     colour = None if page["colour"] else "never"
@@ -136,12 +136,6 @@ def _size(text):
     if not all(0 < n <= 2000 for n in size):
         raise Trouble(f'--print is a size like 120x36, not "{text}"')
     return size
-
-
-# What the explorer is told, as python/ext/types/explore.h names it.
-_LOOK = "at open depth flat labels sort reverse filter panel view slice call zoom theme"
-_LOOK += " plain no_mouse hide_equal log expand mark left hist layout size"
-_LOOK = tuple(_LOOK.split())
 
 
 def _record(words, options, page):

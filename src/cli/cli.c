@@ -18,7 +18,7 @@ struct cli_common {
     const char *color;
 };
 
-const struct option common_options[] = {
+static const struct option common_options[] = {
     {"json", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, json),
      "write JSON (docs/json.md)"},
     {"csv", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, csv),
@@ -30,7 +30,17 @@ const struct option common_options[] = {
     {"help", 'h', OPTION_FLAG, NULL, offsetof(struct cli_common, help),
      "say what the command does"},
 };
-const size_t n_common_options = COUNT_OF(common_options);
+
+void command_options(struct command_options *ret, const struct command *command,
+                     void *options, void *common)
+{
+    size_t n = settings_options(command->settings, ret->settings);
+
+    ret->sets[0] = (struct option_set){command->options, command->n_options, options};
+    ret->sets[1] = (struct option_set){ret->settings, n, options};
+    ret->sets[2] =
+        (struct option_set){common_options, COUNT_OF(common_options), common};
+}
 
 /* --- To whom we speak */
 
@@ -92,11 +102,11 @@ int cli_read(struct cli *cli, const struct command *command, void *options, int 
              char **argv)
 {
     struct cli_common common = {0};
-    const struct option_set sets[] = {{command->options, command->n_options, options},
-                                      {common_options, n_common_options, &common}};
+    struct command_options all;
     struct err err;
 
-    if (options_read(sets, COUNT_OF(sets), argc, argv, &err) < 0) {
+    command_options(&all, command, options, &common);
+    if (options_read(all.sets, COMMAND_SETS, argc, argv, &err) < 0) {
         cli_say("%s: %s", command->name, err.text);
         return -1;
     }

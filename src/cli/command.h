@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/options.h"
+#include "explorer/settings.h"
 
 struct command {
     const char *name;
@@ -16,6 +16,9 @@ struct command {
     const char *details; /* for --help, below the options: whole lines; may be NULL */
     const struct option *options; /* its own; the common ones are added */
     size_t n_options;
+    unsigned settings; /* groups of view settings (explorer/settings.h) that it takes;
+                          its struct of options then begins with a struct settings or
+                          a struct printed_wanted */
     int (*run)(int argc, char **argv); /* argv[0] is the first word behind the name */
     bool hidden;                       /* for shells, not for people */
     bool live; /* takes live models too: model.py::make (cli/python.h) */
@@ -32,5 +35,15 @@ extern const size_t n_commands;
 
 /* The command with this name, or NULL. */
 const struct command *command_find(const char *name);
+
+/* All options of a command: its own, then view settings, which both fill `options`, then
+ * the common ones, which fill `common`. */
+#define COMMAND_SETS 3
+struct command_options {
+    struct option_set sets[COMMAND_SETS];
+    struct option settings[SETTINGS_MOST];
+};
+void command_options(struct command_options *ret, const struct command *command,
+                     void *options, void *common);
 
 #endif

@@ -25,29 +25,26 @@ static void list_commands(struct out *out)
             out_printf(out, "%s\t%s\n", commands[i]->name, commands[i]->summary);
 }
 
-static void list_options(struct out *out, const struct option *options, size_t n)
+static void list_options(struct out *out, const struct option_set *set)
 {
-    for (size_t i = 0; i < n; i++)
-        out_printf(out, "--%s\t%s\n", options[i].name, options[i].summary);
+    for (size_t i = 0; i < set->n; i++)
+        out_printf(out, "--%s\t%s\n", set->options[i].name, set->options[i].summary);
 }
 
 /* "params|bytes|name", one on a line; columns and labels have tables of their own. */
-static void list_values(struct out *out, const struct option *options, size_t n,
-                        const char *name)
+static void list_values(struct out *out, const struct option *option)
 {
-    struct str rest, word;
+    struct str rest = str_of(option->value ? option->value : ""), word;
 
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(options[i].name, name) != 0 || !options[i].value)
-            continue;
-        rest = str_of(options[i].value);
-        while (strchr(options[i].value, '|') && str_split(&rest, '|', &word))
-            out_printf(out, "%.*s\n", STR_ARG(word));
+    while (str_find_char(rest, '|') >= 0 && str_split(&rest, '|', &word)) {
+        out_printf(out, "%.*s\n", STR_ARG(word));
+        if (str_find_char(rest, '|') < 0)
+            out_printf(out, "%.*s\n", STR_ARG(rest));
     }
-    if (strcmp(name, "columns") == 0)
+    if (strcmp(option->name, "columns") == 0)
         for (size_t i = 0; i < n_column_table; i++)
             out_printf(out, "%s\t%s\n", column_table[i].id, column_table[i].about);
-    if (strcmp(name, "labels") == 0)
+    if (strcmp(option->name, "labels") == 0)
         for (size_t i = 0; i < n_label_kinds; i++)
             out_printf(out, "%s\t%s\n", label_kinds[i].id, label_kinds[i].title);
 }
@@ -101,17 +98,23 @@ static void list_names(struct out *out, const char *file, const char *typed)
 static void list(struct out *out, int argc, char **argv)
 {
     const struct command *command = argc > 1 ? command_find(argv[1]) : NULL;
+    const struct option *option = NULL;
+    struct command_options all;
 
     if (argc > 1 && strcmp(argv[1], "FILE") == 0)
-        command = &open_command; /* a file stands where a command might */
+        command = &open_command;
+    if (command)
+        command_options(&all, command, NULL, NULL);
     if (strcmp(argv[0], "commands") == 0) {
         list_commands(out);
     } else if (strcmp(argv[0], "options") == 0 && command) {
-        list_options(out, command->options, command->n_options);
-        list_options(out, common_options, n_common_options);
+        for (size_t i = 0; i < COMMAND_SETS; i++)
+            list_options(out, &all.sets[i]);
     } else if (strcmp(argv[0], "values") == 0 && command && argc > 2) {
-        list_values(out, command->options, command->n_options, argv[2] + 2);
-        list_values(out, common_options, n_common_options, argv[2] + 2);
+        for (size_t i = 0; i < COMMAND_SETS && !option; i++)
+            option = option_find(&all.sets[i], str_of(argv[2] + 2));
+        if (option)
+            list_values(out, option);
     } else {
         list_names(out, argv[0], argc > 1 ? argv[1] : "");
     }

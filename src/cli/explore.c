@@ -16,85 +16,37 @@
 #include "tui/tui.h"
 
 struct explore_options {
-    struct printed_wanted view;
-    struct link link;
-    struct tui_look look;
+    struct settings settings; /* first: view settings fill it */
     struct option_list inputs;
     const char *mode, *print, *diff;
     bool train, cold, structure;
 };
 
-#define AT(member)      offsetof(struct explore_options, member)
-#define VIEW_AT(member) (AT(view) + offsetof(struct printed_wanted, member))
-#define LINK_AT(member) (AT(link) + offsetof(struct link, member))
+#define AT(member) offsetof(struct explore_options, member)
 
-/* A file has all but the first: nothing of it is run. */
+/* The first are only for live models. */
 static const struct option options_table[] = {
     {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
     {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
     {"no-warmup", 0, OPTION_FLAG, NULL, AT(cold), LIVE_COLD_SUMMARY},
     {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
-
-    {"at", 0, OPTION_TEXT, "NAME", LINK_AT(at), "begin at this row"},
-    {"open", 0, OPTION_TEXT, "NAMES", LINK_AT(open), "with these rows unfolded"},
-    {"depth", 'd', OPTION_COUNT, "N", VIEW_AT(depth),
-     "at most N levels below the root"},
-    {"flat", 0, OPTION_MAYBE, "leaves|tensors", VIEW_AT(flat),
-     "one list of all leaf modules, or of all tensors"},
-    {"labels", 0, OPTION_TEXT, "LIST", LINK_AT(labels),
-     "which labels, in which order, by name"},
-    {"sort", 's', OPTION_TEXT, "KEY", VIEW_AT(sort),
-     "order siblings; the biggest come first"},
-    {"reverse", 'r', OPTION_FLAG, NULL, VIEW_AT(reverse), "turn the order round"},
-    {"filter", 'f', OPTION_TEXT, "PATTERN", VIEW_AT(filter),
-     "only what matches a text, a glob or a /regex/; !PATTERN: all else"},
-    {"mark", 0, OPTION_FLAG, NULL, LINK_AT(mark),
-     "with it: all rows, what matches is marked"},
-    {"panel", 0, OPTION_TEXT, "N", LINK_AT(panel),
-     "with these panels open: 1 to 7 or their names, L labels; the last has the focus"},
-    {"view", 0, OPTION_TEXT, "V", LINK_AT(view), "which view of it"},
-    {"slice", 0, OPTION_TEXT, "S", LINK_AT(slice), "which values: [83, 220:230]"},
-    {"call", 0, OPTION_TEXT, "N", LINK_AT(call), "which call of the module"},
-    {"hist", 0, OPTION_TEXT, "BINS", LINK_AT(hist), "histograms of so many steps"},
-    {"log", 0, OPTION_FLAG, NULL, LINK_AT(log), "its other scale"},
-    {"zoom", 0, OPTION_FLAG, NULL, LINK_AT(zoom), "the panel alone"},
-    {"layout", 0, OPTION_TEXT, "right|below", LINK_AT(layout), "where panels are"},
-    {"size", 0, OPTION_TEXT, "60%,12", LINK_AT(size),
-     "how large: percent at the right, rows below"},
-    {"diff", 0, OPTION_TEXT, "FILE", AT(diff), "beside this file: what differs"},
+    {"diff", 0, OPTION_TEXT, "FILE", AT(diff), "compare with this file"},
     {"structure", 0, OPTION_FLAG, NULL, AT(structure),
-     "likewise: compare no values, only names, shapes and dtypes"},
-    {"hide-equal", 0, OPTION_FLAG, NULL, LINK_AT(hide_equal),
-     "likewise: only what differs"},
-    {"left", 0, OPTION_FLAG, NULL, LINK_AT(left),
-     "likewise: the panel tells of the left one"},
-    {"print", 0, OPTION_MAYBE, "COLSxROWS", AT(print), "print that screen, and end"},
-    {"theme", 0, OPTION_TEXT, "dark|light", AT(look) + offsetof(struct tui_look, theme),
-     "what the terminal's background is"},
-    {"no-mouse", 0, OPTION_FLAG, NULL, AT(look) + offsetof(struct tui_look, no_mouse),
-     "leave the mouse to the terminal"},
-    {"plain", 0, OPTION_FLAG, NULL, AT(look) + offsetof(struct tui_look, plain),
-     "for screen readers: ASCII, no bars, one part at a time"},
-
-    {"columns", 'c', OPTION_TEXT, "LIST", VIEW_AT(columns),
-     "not a terminal: which columns, by name; --columns help lists them"},
-    {"top", 'n', OPTION_COUNT, "N", VIEW_AT(top),
-     "likewise: only the first N of each level, or of the flat list"},
-    {"all", 'a', OPTION_FLAG, NULL, VIEW_AT(all),
-     "likewise: rows for all tensors, attributes and values, too"},
-    {"expand", 'x', OPTION_FLAG, NULL, VIEW_AT(expand),
-     "show equal siblings one by one"},
+     "with --diff: compare names, shapes and dtypes, not values"},
+    {"print", 0, OPTION_MAYBE, "COLSxROWS", AT(print),
+     "print one screen of the explorer and exit"},
 };
-#define LIVE_ONLY 4 /* inputs, train, no-warmup, mode */
+#define LIVE_ONLY    4 /* inputs, train, no-warmup, mode */
+#define ALL_SETTINGS (SETTINGS_VIEW | SETTINGS_LOOK | SETTINGS_TREE)
 
 /* --- Is this for the explorer? */
 
 /* Only a printed tree has these. */
 static bool asks_for_text(const struct cli *cli, const struct explore_options *options)
 {
-    const struct printed_wanted *view = &options->view;
+    const struct printed_wanted *tree = &options->settings.tree;
 
-    return cli->json || cli->csv || view->columns || view->top != ALL_ROWS || view->all;
+    return cli->json || cli->csv || tree->columns || tree->top != ALL_ROWS || tree->all;
 }
 
 static bool has_terminal(const struct cli *cli)
@@ -128,18 +80,17 @@ static int read_size(const char *text, const struct cli *cli, unsigned *ret_colu
     return 0;
 }
 
-/* The options that a view and a printed tree share. */
-static void join(struct explore_options *options, const struct cli *cli)
+/* What is to be explored, with the common options among its settings. */
+static struct tui_wanted wanted_of(const struct cli *cli,
+                                   const struct explore_options *options,
+                                   const char *path)
 {
-    options->link.depth = options->view.depth;
-    options->link.flat = options->view.flat;
-    options->link.sort = options->view.sort;
-    options->link.reverse = options->view.reverse;
-    options->link.filter = options->view.filter;
-    options->link.expand = options->view.expand;
-    options->look.ascii = cli->ascii;
-    options->look.colour =
-        cli->color && strcmp(cli->color, "auto") != 0 ? cli->color : NULL;
+    struct tui_wanted wanted = {.path = path, .settings = options->settings};
+
+    wanted.settings.ascii = cli->ascii;
+    if (cli->color && strcmp(cli->color, "auto") != 0)
+        wanted.settings.colour = cli->color;
+    return wanted;
 }
 
 static int print_screen(struct cli *cli, const struct tui_wanted *wanted,
@@ -173,15 +124,13 @@ static int explore_pair(struct cli *cli, struct explore_options *options,
 {
     struct err err = {0};
     struct pair *pair = compare(cli, options, path, &err);
-    struct tui_wanted wanted = {.pair = pair, .path = path};
+    struct tui_wanted wanted = wanted_of(cli, options, path);
     int status = STATUS_FINE;
 
     if (!pair)
         return cli_fail(&err);
-    err.code = ERR_NONE; /* one that was stopped is shown, and says so */
-    join(options, cli);
-    wanted.link = options->link;
-    wanted.look = options->look;
+    err.code = ERR_NONE; /* an interrupted comparison is shown, and says so */
+    wanted.pair = pair;
     if (options->print)
         status = print_screen(cli, &wanted, options->print);
     else if (!has_terminal(cli) || asks_for_text(cli, options))
@@ -198,12 +147,9 @@ static int explore_pair(struct cli *cli, struct explore_options *options,
 static int explore_file(struct cli *cli, struct explore_options *options,
                         const char *path)
 {
-    struct tui_wanted wanted = {.path = path};
+    struct tui_wanted wanted = wanted_of(cli, options, path);
     struct err err = {0};
 
-    join(options, cli);
-    wanted.link = options->link;
-    wanted.look = options->look;
     if (options->print)
         return print_screen(cli, &wanted, options->print);
     if (!asks_for_text(cli, options) && has_terminal(cli)) {
@@ -213,21 +159,23 @@ static int explore_file(struct cli *cli, struct explore_options *options,
         if (err.code != ERR_UNSUPPORTED)
             return cli_fail(&err);
     }
-    options->view.width = cli->columns;
-    return tree_file(cli, path, &options->view);
+    options->settings.tree.width = cli->columns;
+    return tree_file(cli, path, &options->settings.tree);
 }
 
 /* --- The commands */
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct explore_options options = {.view = PRINTED_WANTED_INIT, .link = LINK_INIT};
+    struct explore_options options = {.settings = SETTINGS_INIT};
+    const char *columns;
     struct cli cli;
     int status = STATUS_TROUBLE;
 
     if (cli_begin(&cli, command, &options, &argc, argv) < 0)
         return STATUS_TROUBLE;
-    if (options.view.columns && strcmp(options.view.columns, "help") == 0)
+    columns = options.settings.tree.columns;
+    if (columns && strcmp(columns, "help") == 0)
         return cli_end(&cli, tree_columns(&cli));
     if (argc == 2 && !live_is_code(argv[0]))
         tree_two_files(command->name, argv);
@@ -261,6 +209,7 @@ const struct command explore_command = {
     .details = ABOUT_LIVE_TARGET "Where there is no terminal, the tree is printed.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
+    .settings = ALL_SETTINGS,
     .run = explore_run,
     .live = true,
 };
@@ -272,6 +221,7 @@ const struct command open_command = {
     .usage = "FILE [OPTION]...",
     .options = options_table + LIVE_ONLY,
     .n_options = COUNT_OF(options_table) - LIVE_ONLY,
+    .settings = ALL_SETTINGS,
     .run = open_run,
 };
 

@@ -11,31 +11,25 @@
 #include "cli/tree.h"
 
 struct live_options {
-    struct printed_wanted view;
+    struct printed_wanted view; /* first: view settings fill it */
     struct option_list inputs, keep;
     const char *mode, *to;
     bool train, cold;
 };
 
-#define AT(member)      offsetof(struct live_options, member)
-#define VIEW_AT(member) (AT(view) + offsetof(struct printed_wanted, member))
+#define AT(member) offsetof(struct live_options, member)
 
-/* record has the first of them, the others the last. */
+/* The first are only for record. */
 static const struct option options_table[] = {
-    {"output", 'o', OPTION_TEXT, "FILE", AT(to), "where to; CLASS.scope if not said"},
+    {"output", 'o', OPTION_TEXT, "FILE", AT(to), "file to write; default CLASS.scope"},
     {"keep", 'k', OPTION_LIST, "PATTERN", AT(keep),
-     "keep arguments and results of these modules whole; may be repeated"},
+     "keep inputs and outputs of these modules in full; repeatable"},
     {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
     {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
     {"no-warmup", 0, OPTION_FLAG, NULL, AT(cold), LIVE_COLD_SUMMARY},
     {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
-    {"columns", 'c', OPTION_TEXT, "LIST", VIEW_AT(columns),
-     "which columns, by name; --columns help lists them"},
-    {"depth", 'd', OPTION_COUNT, "N", VIEW_AT(depth),
-     "at most N levels below the root"},
 };
 #define RECORD_ONLY 2 /* output, keep */
-#define SHOW_ONLY   2 /* columns, depth */
 
 bool live_is_code(const char *word)
 {
@@ -101,6 +95,7 @@ const struct command summary_command = {
     .details = ABOUT_LIVE_TARGET "A file is shown as tree shows it.\n",
     .options = options_table + RECORD_ONLY,
     .n_options = COUNT_OF(options_table) - RECORD_ONLY,
+    .settings = SETTINGS_SUMMARY,
     .run = summary_run,
     .live = true,
 };
@@ -111,7 +106,7 @@ const struct command record_command = {
     .usage = "TARGET [OPTION]...",
     .details = ABOUT_LIVE_TARGET,
     .options = options_table,
-    .n_options = COUNT_OF(options_table) - SHOW_ONLY,
+    .n_options = COUNT_OF(options_table),
     .run = record_run,
     .live = true,
 };

@@ -31,10 +31,13 @@ static void write_help(struct out *out)
 
 static void write_command_help(struct out *out, const struct command *command)
 {
+    struct command_options all;
+
+    command_options(&all, command, NULL, NULL);
     out_printf(out, "usage: torchoscope %s %s\n\n%s\n\n", command->name, command->usage,
                command->summary);
-    options_help(command->options, command->n_options, out);
-    options_help(common_options, n_common_options, out);
+    for (size_t i = 0; i < COMMAND_SETS; i++)
+        options_help(&all.sets[i], out);
     if (command->details)
         out_printf(out, "\n%s", command->details);
 }

@@ -12,25 +12,10 @@
 #include "export/export.h"
 #include "session/session.h"
 
+/* Other options are view settings. */
 static const struct option options_table[] = {
-    {"depth", 'd', OPTION_COUNT, "N", offsetof(struct printed_wanted, depth),
-     "at most N levels below the root"},
-    {"columns", 'c', OPTION_TEXT, "LIST", offsetof(struct printed_wanted, columns),
-     "which columns, by name; --columns help lists them"},
     {"sort", 's', OPTION_TEXT, "params|bytes|name|time|self|calls",
-     offsetof(struct printed_wanted, sort), "order siblings; the biggest come first"},
-    {"reverse", 'r', OPTION_FLAG, NULL, offsetof(struct printed_wanted, reverse),
-     "turn the order round"},
-    {"flat", 0, OPTION_MAYBE, "leaves|tensors", offsetof(struct printed_wanted, flat),
-     "one list of all leaf modules, or of all tensors"},
-    {"top", 'n', OPTION_COUNT, "N", offsetof(struct printed_wanted, top),
-     "only the first N of each level, or of the flat list"},
-    {"filter", 'f', OPTION_TEXT, "PATTERN", offsetof(struct printed_wanted, filter),
-     "only what matches a text, a glob or a /regex/; !PATTERN: all else"},
-    {"all", 'a', OPTION_FLAG, NULL, offsetof(struct printed_wanted, all),
-     "rows for all tensors, attributes and values, too"},
-    {"expand", 'x', OPTION_FLAG, NULL, offsetof(struct printed_wanted, expand),
-     "show equal siblings one by one"},
+     offsetof(struct printed_wanted, sort), "sort siblings, largest first"},
 };
 
 int tree_columns(struct cli *cli)
@@ -171,5 +156,6 @@ const struct command tree_command = {
                "tied weights\nand are counted elsewhere.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
+    .settings = SETTINGS_TREE,
     .run = tree_run,
 };

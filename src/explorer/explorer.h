@@ -7,7 +7,8 @@
  *   tree_lines.h  the tree on the screen             panels.h      THE TABLE of panels
  *   measured.h    what is known of the values        statistics_lines.h   panel 4
  *   files_text.h  the files of a folder, as lines
- *   link.h        a view as a command, and back      copy.h   names to be pasted */
+ *   settings.h    THE TABLE of view settings         link.h        a view as a command,
+ *   copy.h        names to be pasted                               and back */
 #ifndef EXPLORER_EXPLORER_H
 #define EXPLORER_EXPLORER_H
 

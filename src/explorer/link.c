@@ -1,4 +1,4 @@
-/* The reading side: what options say becomes a view. */
+/* Settings become a view. */
 #include "explorer/link.h"
 
 #include <stdio.h>
@@ -128,65 +128,54 @@ static int apply_open(const char *names, struct explorer *explorer, struct err *
 
 /* ---- the tree ---- */
 
-static int apply_order(const struct link *link, struct explorer *explorer,
+static int apply_order(const struct settings *settings, struct explorer *explorer,
                        struct err *err)
 {
+    const struct printed_wanted *tree = &settings->tree;
     struct browse *browse = explorer->browse;
     enum rows_sort sort = browse_view(browse)->sort;
 
-    if (link->flat && *link->flat && !str_is_word(str_of(link->flat), "tensors") &&
-        !str_is_word(str_of(link->flat), "leaves"))
-        return err_set(err, ERR_USAGE, "--flat=%s: leaves or tensors", link->flat);
-    if (link->sort && sort_by_word(str_of(link->sort), &sort, err) < 0)
+    if (tree->sort && sort_by_word(str_of(tree->sort), &sort, err) < 0)
         return -1;
-    if (link->expand && !browse_view(browse)->no_runs)
+    if (tree->expand && !browse_view(browse)->no_runs)
         browse_runs(browse);
-    if (link->hide_equal && !browse_view(browse)->changed)
+    if (settings->hide_equal && !browse_view(browse)->changed)
         browse_hide_equal(browse);
-    if (link->flat)
-        browse_flat(browse, str_is_word(str_of(link->flat), "tensors") ? FLAT_TENSORS
-                                                                       : FLAT_LEAVES);
-    if ((link->sort || link->reverse) && !browse_sort(browse, sort, link->reverse) &&
+    if (tree->flat)
+        browse_flat(browse,
+                    strcmp(tree->flat, "tensors") == 0 ? FLAT_TENSORS : FLAT_LEAVES);
+    if ((tree->sort || tree->reverse) && !browse_sort(browse, sort, tree->reverse) &&
         browse_message(browse).len > 0)
         return err_set(err, ERR_USAGE, "%.*s", STR_ARG(browse_message(browse)));
     return 0;
 }
 
-static int apply_tree(const struct link *link, struct explorer *explorer,
+static int apply_tree(const struct settings *settings, struct explorer *explorer,
                       struct err *err)
 {
+    const struct printed_wanted *tree = &settings->tree;
     struct browse *browse = explorer->browse;
     uint32_t place;
 
-    if (apply_order(link, explorer, err) < 0)
+    if (apply_order(settings, explorer, err) < 0)
         return -1;
-    if (link->depth != ALL_ROWS)
-        browse_depth(browse, link->depth);
-    if (link->open && apply_open(link->open, explorer, err) < 0)
+    if (tree->depth != ALL_ROWS)
+        browse_depth(browse, tree->depth);
+    if (settings->open && apply_open(settings->open, explorer, err) < 0)
         return -1;
-    if (link->filter && browse_search(browse, str_of(link->filter), err) < 0)
+    if (tree->filter && browse_search(browse, str_of(tree->filter), err) < 0)
         return -1;
-    if (link->mark && browse_filtering(browse))
+    if (settings->mark && browse_filtering(browse))
         browse_only_matches(browse);
-    if (!link->at)
+    if (!settings->at)
         return 0;
-    if (link_find(explorer, str_of(link->at), &place, err) < 0)
+    if (link_find(explorer, str_of(settings->at), &place, err) < 0)
         return -1;
     browse_go(browse, place);
     return 0;
 }
 
 /* ---- the panels ---- */
-
-static bool read_number(const char *text, uint32_t *ret_number)
-{
-    uint64_t value;
-
-    if (!str_to_u64(str_of(text), &value) || value == 0 || value > UINT32_MAX)
-        return false;
-    *ret_number = (uint32_t)value - 1;
-    return true;
-}
 
 /* *ret_last is the last panel named; the focus has that or, behind it, the tree. */
 static int apply_panels(const char *list, struct explorer *explorer,
@@ -210,26 +199,28 @@ static int apply_panels(const char *list, struct explorer *explorer,
         } else if (str_is(str_trim(word), "0")) {
             screen->focus = PANEL_NONE;
         } else {
-            return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 7 are",
+            return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 6",
                            STR_ARG(str_head(word, 40)));
         }
     }
     return 0;
 }
 
-static int apply_state(const struct link *link, struct panel_state *state,
+static int apply_state(const struct settings *settings, struct panel_state *state,
                        struct err *err)
 {
-    if (link->view && !read_number(link->view, &state->view))
-        return err_set(err, ERR_USAGE, "--view %s: a number from 1", link->view);
-    if (link->log)
-        state->log = true;
-    if (link->left)
-        state->left = true;
-    if (link->slice && strlen(link->slice) >= sizeof state->slice)
-        return err_set(err, ERR_USAGE, "--slice: \"%.40s…\" is too long", link->slice);
-    if (link->slice)
-        memcpy(state->slice, link->slice, strlen(link->slice) + 1);
+    const char *slice = settings->slice;
+
+    if (settings->view == 0)
+        return err_set(err, ERR_USAGE, "--view takes a number from 1");
+    if (settings->view != OPTION_UNSET)
+        state->view = settings->view - 1;
+    state->log |= settings->log;
+    state->left |= settings->left;
+    if (slice && strlen(slice) >= sizeof state->slice)
+        return err_set(err, ERR_USAGE, "--slice: \"%.40s…\" is too long", slice);
+    if (slice)
+        memcpy(state->slice, slice, strlen(slice) + 1);
     return 0;
 }
 
@@ -263,69 +254,62 @@ static int apply_size(const char *text, struct link_screen *screen, struct err *
     return 0;
 }
 
-static int apply_screen(const struct link *link, struct explorer *explorer,
+static int apply_screen(const struct settings *settings, struct explorer *explorer,
                         struct link_screen *screen, struct err *err)
 {
-    uint64_t bins;
-
-    if (link->layout && !str_is_word(str_of(link->layout), "right") &&
-        !str_is_word(str_of(link->layout), "below"))
-        return err_set(err, ERR_USAGE, "--layout %.40s: right or below", link->layout);
-    if (link->layout)
-        screen->below = str_is_word(str_of(link->layout), "below");
-    if (link->size && apply_size(link->size, screen, err) < 0)
+    if (settings->call == 0)
+        return err_set(err, ERR_USAGE, "--call takes a number from 1");
+    if (settings->call != OPTION_UNSET)
+        explorer->call = settings->call - 1;
+    if (settings->layout)
+        screen->below = strcmp(settings->layout, "below") == 0;
+    if (settings->size && apply_size(settings->size, screen, err) < 0)
         return -1;
-    if (link->hist &&
-        (!str_to_u64(str_of(link->hist), &bins) || bins == 0 || bins > EXPLORER_BINS))
-        return err_set(err, ERR_USAGE, "--hist %.40s: a number of steps, 1 to %d",
-                       link->hist, EXPLORER_BINS);
-    if (link->hist)
-        explorer_set_bins(explorer, (uint32_t)bins);
-    if (link->zoom)
-        screen->zoom = true;
+    screen->zoom |= settings->zoom;
+    if (settings->hist == OPTION_UNSET)
+        return 0;
+    if (settings->hist == 0 || settings->hist > EXPLORER_BINS)
+        return err_set(err, ERR_USAGE, "--hist takes a number of bins, 1 to %d",
+                       EXPLORER_BINS);
+    explorer_set_bins(explorer, settings->hist);
     return 0;
 }
 
-int link_apply(const struct link *link, struct explorer *explorer,
-               struct link_screen *ret_screen, struct err *err)
+/* Without --panel, a slice is for the statistics, other settings are for the last open
+ * panel. */
+static int apply_panel(const struct settings *settings, struct explorer *explorer,
+                       struct link_screen *screen, struct err *err)
 {
     enum panel_number last = PANEL_NONE;
-    struct link_screen screen;
 
-    link_screen_init(&screen, explorer);
-    if (apply_tree(link, explorer, err) < 0)
+    if (settings->panel &&
+        apply_panels(settings->panel, explorer, &last, screen, err) < 0)
         return -1;
-    if (link->labels &&
-        label_set_parse(&explorer->labels, str_of(link->labels), err) < 0)
-        return -1;
-    if (link->panel && apply_panels(link->panel, explorer, &last, &screen, err) < 0)
-        return -1;
-    /* What is said of a panel that is not named is meant for the statistics, which
-     * have views and slices, or for the only one there is. */
     for (int i = 0; i < PANEL_COUNT && last == PANEL_NONE; i++)
         if (explorer->panels[i].open)
             last = (enum panel_number)i;
-    if (!link->panel && link->slice)
+    if (!settings->panel && settings->slice) {
         last = PANEL_STATISTICS;
-    if (apply_state(link, &explorer->panels[last], err) < 0)
-        return -1;
-    if (link->slice && !link->panel) {
         explorer->panels[last].open = true;
-        screen.focus = last;
+        screen->focus = last;
     }
-    if (link->call && !read_number(link->call, &explorer->call))
-        return err_set(err, ERR_USAGE, "--call %s: a number from 1", link->call);
-    if (apply_screen(link, explorer, &screen, err) < 0)
+    return apply_state(settings, &explorer->panels[last], err);
+}
+
+int link_apply(const struct settings *settings, struct explorer *explorer,
+               struct link_screen *ret_screen, struct err *err)
+{
+    struct link_screen screen;
+
+    link_screen_init(&screen, explorer);
+    if (settings_check(settings, err) < 0 || apply_tree(settings, explorer, err) < 0)
+        return -1;
+    if (settings->labels &&
+        label_set_parse(&explorer->labels, str_of(settings->labels), err) < 0)
+        return -1;
+    if (apply_panel(settings, explorer, &screen, err) < 0 ||
+        apply_screen(settings, explorer, &screen, err) < 0)
         return -1;
     *ret_screen = screen;
     return 0;
-}
-
-bool link_is_empty(const struct link *link)
-{
-    return !link->at && !link->open && link->depth == ALL_ROWS && !link->flat &&
-           !link->labels && !link->sort && !link->reverse && !link->expand &&
-           !link->hide_equal && !link->filter && !link->panel && !link->view &&
-           !link->log && !link->slice && !link->call && !link->zoom && !link->mark &&
-           !link->left && !link->hist && !link->layout && !link->size;
 }

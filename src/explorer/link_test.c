@@ -3,13 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/base.h"
 #include "base/test.h"
 #include "rows/sample_rows.h"
 #include "session/sample_session.h"
 #include "study/diff/diff_sample.h"
+#include "text/shell_word.h"
 
 static struct sample sample;
 static struct explorer explorer;
+static struct pair *pair; /* NULL: the sample is explored */
 static struct buf line;
 
 /* Two blocks of two layers, a head, a name that shells would take apart. */
@@ -42,16 +45,23 @@ static void end(void)
 
 static struct link_screen apply(struct explorer *to, const char *options)
 {
-    struct link link = LINK_INIT;
+    struct settings settings = SETTINGS_INIT;
     char *words = strdup(options);
     struct link_screen screen = {0};
     struct err err = {0};
 
-    link_words(&link, words);
-    if (link_apply(&link, to, &screen, &err) < 0)
+    if (settings_read(&settings, words, &err) < 0 ||
+        link_apply(&settings, to, &screen, &err) < 0)
         CHECK_STR(err.text, "");
     free(words);
     return screen;
+}
+
+static void open_first(struct explorer *to)
+{
+    struct session *session = pair ? pair->right : sample.session;
+
+    CHECK(explorer_begin(to, session, pair, false, NULL) == 0);
 }
 
 /* Apply options to a first opening, write them, and see that they give the same view
@@ -63,12 +73,12 @@ static const char *round_trip(const char *options)
     struct link_screen screen, other;
 
     explorer_end(&explorer);
-    CHECK(explorer_begin(&explorer, sample.session, NULL, false, NULL) == 0);
+    open_first(&explorer);
     screen = apply(&explorer, options);
     buf_clear(&line);
     link_options(&line, &explorer, &screen);
 
-    CHECK(explorer_begin(&again, sample.session, NULL, false, NULL) == 0);
+    open_first(&again);
     other = apply(&again, buf_cstr(&line));
     CHECK_INT(other.focus, screen.focus);
     CHECK_INT(again.bins, explorer.bins);
@@ -185,50 +195,163 @@ TEST(names_of_any_kind_come_through_a_shell)
 
 TEST(what_makes_no_sense_in_a_link_is_one_sentence)
 {
-    static const struct link wrong[] = {
-        {.at = "nowhere", .depth = ALL_ROWS},    {.sort = "parms", .depth = ALL_ROWS},
-        {.open = "layer1,x", .depth = ALL_ROWS}, {.panel = "9", .depth = ALL_ROWS},
-        {.flat = "x", .depth = ALL_ROWS},        {.view = "0", .depth = ALL_ROWS},
-        {.sort = "time", .depth = ALL_ROWS},     {.filter = "/(/", .depth = ALL_ROWS},
-        {.labels = "poem", .depth = ALL_ROWS},   {.call = "x", .depth = ALL_ROWS},
-        {.layout = "up", .depth = ALL_ROWS},     {.size = "10%", .depth = ALL_ROWS},
-        {.size = "x", .depth = ALL_ROWS},        {.hist = "0", .depth = ALL_ROWS},
+    static const char *const wrong[] = {
+        "--at nowhere", "--sort parms", "--open layer1,x", "--panel 9",     "--flat=x",
+        "--view 0",     "--sort time",  "--filter '/(/'",  "--labels poem", "--call x",
+        "--layout up",  "--size 10%",   "--size x",        "--hist 0",      "--call 0",
+        "--depth",      "--poem 3",
     };
     struct link_screen screen;
 
     begin();
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct settings settings = SETTINGS_INIT;
+        char *words = strdup(wrong[i]);
         struct err err = {0};
 
-        CHECK_INT(link_apply(&wrong[i], &explorer, &screen, &err), -1);
+        CHECK(settings_read(&settings, words, &err) < 0 ||
+              link_apply(&settings, &explorer, &screen, &err) < 0);
         CHECK(err.code == ERR_USAGE || err.code == ERR_NOT_FOUND);
         CHECK(err.text[0] && !strchr(err.text, '\n'));
+        free(words);
     }
     end();
 }
 
-TEST(the_link_of_a_pair_names_both_files)
+TEST(words_that_are_not_choices_are_refused)
 {
-    struct diff_wanted wanted = {.values = false};
-    struct pair *pair = pair_of(session_of(diff_sample("a.w 2 1\nb.w 2 2\n"), NULL),
-                                session_of(diff_sample("a.w 3 1\nb.w 2 2\n"), NULL),
-                                &wanted, NULL, NULL);
-    struct link link = LINK_INIT;
+    static const struct settings wrong[] = {
+        {.tree = {.flat = "x", .depth = ALL_ROWS}},
+        {.tree = PRINTED_WANTED_INIT, .layout = "up"},
+    };
     struct link_screen screen;
 
-    CHECK(pair && explorer_begin(&explorer, pair->right, pair, false, NULL) == 0);
-    link.at = "a.w";
-    link.hide_equal = true;
-    link.panel = "code";
-    link.left = true;
-    CHECK_INT(link_apply(&link, &explorer, &screen, NULL), 0);
+    begin();
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        CHECK_INT(link_apply(&wrong[i], &explorer, &screen, NULL), -1);
+    end();
+}
+
+static void begin_pair(void)
+{
+    struct diff_wanted wanted = {.values = false};
+
+    pair = pair_of(session_of(diff_sample("a.w 2 1\nb.w 2 2\n"), NULL),
+                   session_of(diff_sample("a.w 3 1\nb.w 2 2\n"), NULL), &wanted, NULL,
+                   NULL);
+    CHECK(pair != NULL);
+    open_first(&explorer);
+}
+
+static void end_pair(void)
+{
+    explorer_end(&explorer);
+    pair_close(pair);
+    pair = NULL;
+    buf_release(&line);
+}
+
+TEST(the_link_of_a_pair_names_both_files)
+{
+    struct settings settings = SETTINGS_INIT;
+    struct link_screen screen;
+
+    begin_pair();
+    settings.at = "a.w";
+    settings.hide_equal = true;
+    settings.panel = "code";
+    settings.left = true;
+    CHECK_INT(link_apply(&settings, &explorer, &screen, NULL), 0);
     CHECK(screen.below); /* as two models have it */
     screen.below = false;
     link_write(&line, &explorer, &screen);
     CHECK(strstr(buf_cstr(&line), " --diff "));
     CHECK(strstr(buf_cstr(&line), " --structure --at a.w --hide-equal --panel 2 --left "
                                   "--layout right"));
-    explorer_end(&explorer);
-    pair_close(pair);
-    buf_release(&line);
+    end_pair();
+}
+
+/* ---- the table ---- */
+
+/* For each setting of a view, options with it. */
+static const struct {
+    const char *name, *options;
+} examples[] = {
+    {"at", "--at layer2.0"},
+    {"open", "--open layer1.0,layer2"},
+    {"depth", "--depth 2"},
+    {"flat", "--flat=tensors"},
+    {"sort", "--sort params"},
+    {"reverse", "--sort params --reverse"},
+    {"expand", "--expand"},
+    {"hide-equal", "--hide-equal"},
+    {"filter", "--filter '/[12]/'"},
+    {"mark", "--filter weight --mark"},
+    {"labels", "--labels name,params"},
+    {"panel", "--panel 1,4"},
+    {"view", "--panel 4 --view 2"},
+    {"log", "--panel 4 --log"},
+    {"left", "--panel 1 --left"},
+    {"slice", "--panel 4 --slice '[0, :2]'"},
+    {"call", "--call 2"},
+    {"hist", "--hist 20"},
+    {"zoom", "--panel 1 --zoom"},
+    {"layout", "--layout below"},
+    {"size", "--size 60%,12"},
+};
+
+static const char *example(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(examples); i++)
+        if (strcmp(examples[i].name, name) == 0)
+            return examples[i].options;
+    return NULL;
+}
+
+/* The options of an example as the command line reads them. */
+static void read_command_line(const char *options, struct settings *ret_settings,
+                              char *words)
+{
+    struct option table[SETTINGS_MOST];
+    struct option_set set = {table, settings_options(SETTINGS_VIEW, table),
+                             ret_settings};
+    char *argv[8];
+    int argc = 0;
+
+    memcpy(words, options, strlen(options) + 1);
+    for (char *word = shell_word_next(&words); word; word = shell_word_next(&words))
+        argv[argc++] = word;
+    CHECK_INT(options_read(&set, 1, &argc, argv, NULL), 0);
+    CHECK_INT(argc, 0);
+}
+
+/* Command line, view, link, view. */
+static void check_setting(const struct option *option)
+{
+    struct settings settings = SETTINGS_INIT;
+    const char *options = example(option->name);
+    char words[100];
+
+    CHECK_STR(options ? "" : option->name, ""); /* a setting without example */
+    read_command_line(options, &settings, words);
+    CHECK(option_given(option, &settings));
+    buf_clear(&line);
+    settings_write(&settings, &line);
+    CHECK_STR(buf_cstr(&line) + 1, options);
+    CHECK_STR(round_trip(options) + 1, options);
+}
+
+TEST(each_setting_comes_back_from_command_line_view_and_link)
+{
+    begin();
+    for (size_t i = 0; i < n_settings; i++)
+        if (settings_table[i].groups & SETTINGS_VIEW &&
+            strcmp(settings_table[i].option.name, "hide-equal") != 0)
+            check_setting(&settings_table[i].option);
+    end();
+    begin_pair();
+    for (size_t i = 0; i < n_settings; i++)
+        if (strcmp(settings_table[i].option.name, "hide-equal") == 0)
+            check_setting(&settings_table[i].option);
+    end_pair();
 }

@@ -1,76 +1,29 @@
-/* The writing side: the shortest options that give a view again. What a first opening
- * would show is left out; whether options are enough is found out by applying them to
- * such a first opening and comparing. */
-#include <stdio.h>
+/* A view becomes settings, the fewest that give it again. Defaults are left out;
+ * whether settings are enough is found out by applying them to a first opening and
+ * comparing. */
 #include <string.h>
 
 #include "base/base.h"
 #include "compare/diff_text.h"
 #include "explorer/browse_in.h"
 #include "explorer/link.h"
-#include "text/escape.h"
+#include "text/shell_word.h"
 
 struct writing {
-    struct buf *to;
     struct explorer *explorer; /* the view */
     struct explorer plain;     /* a first opening */
     const struct link_screen *screen;
-    struct buf at, open, labels, panel, number;
+    struct settings settings; /* the answer, with texts from `texts` */
+    struct arena texts;
 };
 
-/* ---- words ---- */
-
-static bool is_plain(char c)
+/* A text that lives as long as the settings do. */
+static const char *keep(struct writing *w, struct buf *text)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("_./:,+@%-", c)) || (unsigned char)c >= 0x80;
-}
+    const char *kept = arena_printf(&w->texts, "%s", buf_cstr(text));
 
-/* In $'...' all can be written without what ends a line, or hides in one. */
-static void add_ansi(struct buf *to, struct str word)
-{
-    buf_text(to, "$'");
-    for (size_t i = 0; i < word.len; i++) {
-        unsigned char c = (unsigned char)word.at[i];
-
-        if (c == '\'' || c == '\\')
-            buf_printf(to, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            buf_printf(to, "\\x%02x", c);
-        else
-            buf_char(to, (char)c);
-    }
-    buf_char(to, '\'');
-}
-
-static void add_word(struct buf *to, struct str word)
-{
-    struct buf shown = BUF_INIT;
-    bool plain = word.len > 0, odd;
-
-    escape_terminal(&shown, word);
-    odd = !str_eq(buf_span(&shown), word); /* it holds what cannot be shown */
-    buf_release(&shown);
-    for (size_t i = 0; i < word.len && plain; i++)
-        plain = is_plain(word.at[i]);
-    if (odd) {
-        add_ansi(to, word);
-    } else if (plain) {
-        buf_str(to, word);
-    } else {
-        buf_char(to, '\'');
-        for (size_t i = 0; i < word.len; i++)
-            buf_text(to, word.at[i] == '\'' ? "'\\''" : (char[2]){word.at[i], 0});
-        buf_char(to, '\'');
-    }
-}
-
-static void add_option(struct writing *w, const char *name, struct str value)
-{
-    buf_printf(w->to, " --%s", name);
-    /* A value that looks like an option is tied to its name. */
-    buf_char(w->to, value.len > 0 && value.at[0] == '-' ? '=' : ' ');
-    add_word(w->to, value);
+    buf_release(text);
+    return kept;
 }
 
 static void add_path(const struct explorer *explorer, uint32_t place, struct buf *to)
@@ -98,17 +51,18 @@ static bool same_rows(const struct browse *a, const struct browse *b)
     return true;
 }
 
-static void list_name(struct writing *w, uint32_t place, bool seen)
+static void list_name(const struct explorer *explorer, uint32_t place, bool seen,
+                      struct buf *to)
 {
     struct buf name = BUF_INIT;
 
-    add_path(w->explorer, place, &name);
-    buf_text(&w->open, w->open.len > 0 ? "," : "");
-    buf_text(&w->open, seen ? "+" : "");
+    add_path(explorer, place, &name);
+    buf_text(to, to->len > 0 ? "," : "");
+    buf_text(to, seen ? "+" : "");
     for (size_t i = 0; i < name.len; i++) {
         if (name.at[i] == ',')
-            buf_char(&w->open, '\\');
-        buf_char(&w->open, name.at[i]);
+            buf_char(to, '\\');
+        buf_char(to, name.at[i]);
     }
     buf_release(&name);
 }
@@ -122,11 +76,11 @@ static bool open_below(const struct rows *rows, uint32_t row)
     return false;
 }
 
-/* The names of rows that are open while none below them is: what leads to them is
- * opened anyway. And the first of each run that is shown one by one. */
-static void list_open(struct writing *w)
+/* The names of open rows that have no open row below them: their parents are opened
+ * anyway. And the first row of each run that is shown one by one. */
+static void list_open(const struct explorer *explorer, struct buf *to)
 {
-    const struct browse *browse = w->explorer->browse;
+    const struct browse *browse = explorer->browse;
     const struct rows *rows = browse_rows(browse);
     uint32_t of = NO_ROW; /* whose children are such a run */
 
@@ -135,9 +89,9 @@ static void list_open(struct writing *w)
         bool single = !browse->view.no_runs && bit_get(browse->single, row->place);
 
         if (row->flags & ROW_OPEN && row->place != 0 && !open_below(rows, i))
-            list_name(w, row->place, false);
+            list_name(explorer, row->place, false, to);
         else if (single && of != row->above && !(row->flags & ROW_OPEN))
-            list_name(w, row->place, true);
+            list_name(explorer, row->place, true, to);
         if (single)
             of = row->above;
     }
@@ -154,9 +108,9 @@ static uint32_t deepest_open(const struct browse *browse)
     return depth;
 }
 
-/* Does a first opening look like the view, once these folds and this cursor are taken
- * over? Orders and filters are applied already, and both can be said anew. */
-static bool is_enough(struct writing *w, const struct link *folds)
+/* Does a first opening look like the view, once these folds and this selection are
+ * applied? Its order and filter are applied already. */
+static bool is_enough(struct writing *w, const struct settings *folds)
 {
     struct link_screen screen;
 
@@ -164,85 +118,67 @@ static bool is_enough(struct writing *w, const struct link *folds)
            same_rows(w->explorer->browse, w->plain.browse);
 }
 
-static void write_folds(struct writing *w, const struct link *link)
-{
-    if (link->open)
-        add_option(w, "open", str_of(link->open));
-    if (link->depth != ALL_ROWS) {
-        buf_clear(&w->number);
-        buf_printf(&w->number, "%u", (unsigned)link->depth);
-        add_option(w, "depth", buf_span(&w->number));
-    }
-}
-
-/* Without --at if the cursor is there anyway; by --depth if that says it all, else by
- * the names of what is open. */
-static void find_folds(struct writing *w, struct link *folds)
+/* No `at` if that row is selected anyway; `depth` if that is enough, else the names of
+ * open rows. */
+static void find_folds(struct writing *w, struct settings *folds)
 {
     struct browse *browse = w->explorer->browse;
+    struct buf text = BUF_INIT;
+    const char *at;
 
-    add_path(w->explorer, browse_place(browse), &w->at);
     if (same_rows(browse, w->plain.browse))
         return;
+    add_path(w->explorer, browse_place(browse), &text);
+    at = keep(w, &text);
     if (browse_place(w->plain.browse) != browse_place(browse))
-        folds->at = buf_cstr(&w->at);
+        folds->at = at;
     if (folds->at && is_enough(w, folds))
         return;
-    folds->depth = deepest_open(browse);
+    folds->tree.depth = deepest_open(browse);
     if (is_enough(w, folds))
         return;
-    folds->depth = ALL_ROWS;
-    list_open(w);
-    folds->open = w->open.len > 0 ? buf_cstr(&w->open) : NULL;
-    if (is_enough(w, folds) || folds->at)
-        return; /* as near as names can tell */
-    folds->at = buf_cstr(&w->at);
+    folds->tree.depth = ALL_ROWS;
+    list_open(w->explorer, &text);
+    folds->open = text.len > 0 ? keep(w, &text) : NULL;
+    if (!is_enough(w, folds) && !folds->at)
+        folds->at = at;
 }
 
-static void write_tree(struct writing *w)
+static void find_tree(struct writing *w)
 {
     const struct view *view = browse_view(w->explorer->browse);
-    struct str filter = browse_filter(w->explorer->browse);
-    struct buf pattern = BUF_INIT;
-    struct link link = LINK_INIT, folds = LINK_INIT;
+    struct settings folds = SETTINGS_INIT, *settings = &w->settings;
+    struct printed_wanted *tree = &settings->tree;
+    struct buf filter = BUF_INIT;
     struct link_screen screen;
 
-    buf_str(&pattern, filter);
-    link.expand = view->no_runs;
-    link.hide_equal = view->changed;
-    link.flat = view->flat == FLAT_TENSORS ? "tensors" : view->flat ? "" : NULL;
-    link.sort = view->sort != SORT_MODEL ? rows_orders[view->sort].word : NULL;
-    link.reverse = view->reverse;
-    link.filter = filter.len > 0 ? buf_cstr(&pattern) : NULL;
-    link.mark = filter.len > 0 && !browse_filtering(w->explorer->browse);
-    if (link_apply(&link, &w->plain, &screen, NULL) == 0)
+    buf_str(&filter, browse_filter(w->explorer->browse));
+    tree->expand = view->no_runs;
+    settings->hide_equal = view->changed;
+    tree->flat = view->flat == FLAT_TENSORS ? "tensors" : view->flat ? "" : NULL;
+    tree->sort = view->sort != SORT_MODEL ? rows_orders[view->sort].word : NULL;
+    tree->reverse = view->reverse;
+    settings->mark = filter.len > 0 && !browse_filtering(w->explorer->browse);
+    tree->filter = filter.len > 0 ? keep(w, &filter) : NULL;
+    buf_release(&filter);
+    if (link_apply(settings, &w->plain, &screen, NULL) == 0)
         find_folds(w, &folds);
-    if (folds.at)
-        add_option(w, "at", str_of(folds.at));
-    write_folds(w, &folds);
-    if (link.flat)
-        buf_printf(w->to, " --flat%s%s", *link.flat ? "=" : "", link.flat);
-    if (link.sort)
-        add_option(w, "sort", str_of(link.sort));
-    buf_text(w->to, link.reverse ? " --reverse" : "");
-    buf_text(w->to, link.expand ? " --expand" : "");
-    buf_text(w->to, link.hide_equal ? " --hide-equal" : "");
-    if (link.filter)
-        add_option(w, "filter", str_of(link.filter));
-    buf_text(w->to, link.mark ? " --mark" : "");
-    buf_release(&pattern);
+    settings->at = folds.at;
+    settings->open = folds.open;
+    tree->depth = folds.tree.depth;
 }
 
 /* ---- labels and panels ---- */
 
-static void write_labels(struct writing *w)
+static void find_labels(struct writing *w)
 {
-    struct buf usual = BUF_INIT;
+    struct buf usual = BUF_INIT, labels = BUF_INIT;
 
-    label_set_text(&w->explorer->labels, &w->labels);
+    label_set_text(&w->explorer->labels, &labels);
     label_set_text(&w->plain.labels, &usual);
-    if (!str_eq(buf_span(&w->labels), buf_span(&usual)))
-        add_option(w, "labels", buf_span(&w->labels));
+    if (!str_eq(buf_span(&labels), buf_span(&usual)))
+        w->settings.labels = keep(w, &labels);
+    buf_release(&labels);
     buf_release(&usual);
 }
 
@@ -251,9 +187,8 @@ static bool has_state(const struct panel_state *state)
     return state->view || state->log || state->left || state->slice[0];
 }
 
-/* The panel whose state is told: the focused one, else one that has something to tell.
- */
-static enum panel_number told_panel(const struct writing *w)
+/* The panel whose state is written: the focused one, else one that has a state. */
+static enum panel_number last_panel(const struct writing *w)
 {
     const struct panel_state *states = w->explorer->panels;
 
@@ -265,79 +200,80 @@ static enum panel_number told_panel(const struct writing *w)
     return PANEL_NONE;
 }
 
-static void write_panels(struct writing *w)
+static void list_panels(const struct writing *w, enum panel_number last, struct buf *to)
 {
-    const struct panel_state *states = w->explorer->panels;
-    enum panel_number told = told_panel(w);
-    bool usual =
-        w->screen->focus == PANEL_NONE && told == PANEL_NONE && !w->screen->labels;
-
-    for (int i = PANEL_DETAILS; i < PANEL_COUNT; i++) {
-        usual = usual && states[i].open == w->plain.panels[i].open;
-        if (states[i].open && i != (int)told)
-            buf_printf(&w->panel, "%s%d", w->panel.len ? "," : "", i);
-    }
-    if (told != PANEL_NONE)
-        buf_printf(&w->panel, "%s%d", w->panel.len ? "," : "", (int)told);
+    for (int i = PANEL_DETAILS; i < PANEL_COUNT; i++)
+        if (w->explorer->panels[i].open && i != (int)last)
+            buf_printf(to, "%s%d", to->len ? "," : "", i);
+    if (last != PANEL_NONE)
+        buf_printf(to, "%s%d", to->len ? "," : "", (int)last);
     if (w->screen->labels)
-        buf_printf(&w->panel, "%sL", w->panel.len ? "," : "");
+        buf_printf(to, "%sL", to->len ? "," : "");
     if (w->screen->focus == PANEL_NONE)
-        buf_printf(&w->panel, "%s0", w->panel.len ? "," : "");
-    if (!usual)
-        add_option(w, "panel", buf_span(&w->panel));
-    if (told == PANEL_NONE)
-        return;
-    if (states[told].view)
-        buf_printf(w->to, " --view %u", (unsigned)states[told].view + 1);
-    buf_text(w->to, states[told].log ? " --log" : "");
-    buf_text(w->to, states[told].left ? " --left" : "");
-    if (states[told].slice[0])
-        add_option(w, "slice", str_of(states[told].slice));
+        buf_printf(to, "%s0", to->len ? "," : "");
 }
 
-/* Where panels are and how large, if that is not as usual. */
-static void write_screen(struct buf *to, const struct explorer *explorer,
-                         const struct link_screen *screen)
+static void find_panels(struct writing *w)
 {
-    bool share, height;
+    enum panel_number last = last_panel(w);
+    const struct panel_state *states = w->explorer->panels, *state = &states[last];
+    struct settings *settings = &w->settings;
+    struct buf list = BUF_INIT;
+    bool usual =
+        w->screen->focus == PANEL_NONE && last == PANEL_NONE && !w->screen->labels;
+
+    for (int i = PANEL_DETAILS; i < PANEL_COUNT; i++)
+        usual = usual && states[i].open == w->plain.panels[i].open;
+    list_panels(w, last, &list);
+    if (!usual)
+        settings->panel = keep(w, &list);
+    buf_release(&list);
+    if (last == PANEL_NONE)
+        return;
+    settings->view = state->view ? state->view + 1 : OPTION_UNSET;
+    settings->log = state->log;
+    settings->left = state->left;
+    settings->slice = state->slice[0] ? state->slice : NULL;
+}
+
+static void find_screen(struct writing *w)
+{
+    const struct link_screen *screen = w->screen;
+    struct settings *settings = &w->settings;
+    struct buf size = BUF_INIT;
     struct link_screen usual;
 
-    link_screen_init(&usual, explorer);
-    share = screen->share != usual.share;
-    height = screen->height != usual.height;
-    if (screen->zoom)
-        buf_text(to, " --zoom");
+    link_screen_init(&usual, w->explorer);
+    if (w->explorer->call != RUN_NONE)
+        settings->call = w->explorer->call + 1;
+    if (w->explorer->bins)
+        settings->hist = w->explorer->bins;
+    settings->zoom = screen->zoom;
     if (screen->below != usual.below)
-        buf_printf(to, " --layout %s", screen->below ? "below" : "right");
-    if (share || height)
-        buf_text(to, " --size ");
-    if (share)
-        buf_printf(to, "%u%%%s", screen->share, height ? "," : "");
-    if (height)
-        buf_printf(to, "%u", screen->height);
+        settings->layout = screen->below ? "below" : "right";
+    if (screen->share != usual.share)
+        buf_printf(&size, "%u%%", screen->share);
+    if (screen->height != usual.height)
+        buf_printf(&size, "%s%u", size.len ? "," : "", screen->height);
+    settings->size = size.len ? keep(w, &size) : NULL;
 }
 
 void link_options(struct buf *to, struct explorer *explorer,
                   const struct link_screen *screen)
 {
-    struct writing w = {.to = to, .explorer = explorer, .screen = screen};
+    struct writing w = {
+        .explorer = explorer, .screen = screen, .settings = SETTINGS_INIT};
 
+    arena_init(&w.texts, 0);
     if (explorer_again(&w.plain, explorer, NULL) == 0) {
-        write_tree(&w);
-        write_labels(&w);
-        write_panels(&w);
+        find_tree(&w);
+        find_labels(&w);
+        find_panels(&w);
         explorer_end(&w.plain);
     }
-    if (explorer->call != RUN_NONE)
-        buf_printf(to, " --call %u", (unsigned)explorer->call + 1);
-    if (explorer->bins)
-        buf_printf(to, " --hist %u", (unsigned)explorer->bins);
-    write_screen(to, explorer, screen);
-    buf_release(&w.at);
-    buf_release(&w.open);
-    buf_release(&w.labels);
-    buf_release(&w.panel);
-    buf_release(&w.number);
+    find_screen(&w);
+    settings_write(&w.settings, to);
+    arena_release(&w.texts);
 }
 
 /* ---- the line ---- */
@@ -357,7 +293,7 @@ static void add_source(struct buf *to, const char *path)
     if (path[0] == '-' || (!strchr(path, '/') && !strchr(path, '.')))
         buf_text(&word, "./");
     buf_text(&word, path);
-    add_word(to, buf_span(&word));
+    shell_word_write(to, buf_span(&word));
     buf_release(&word);
 }
 
@@ -386,93 +322,4 @@ void link_write(struct buf *to, struct explorer *explorer,
         buf_text(to, pair->diff.values ? "" : " --structure");
     }
     link_options(to, explorer, screen);
-}
-
-/* ---- words again ---- */
-
-/* The inside of $'...', or of '...'; *end grows by what it means. */
-static char *take_quoted(char *at, bool ansi, char **end)
-{
-    unsigned code;
-
-    for (; *at && *at != '\''; at++) {
-        if (ansi && at[0] == '\\' && at[1] == 'x' &&
-            sscanf(at + 2, "%2x", &code) == 1) {
-            *(*end)++ = (char)code;
-            at += 3;
-        } else {
-            at += ansi && at[0] == '\\' && at[1];
-            *(*end)++ = *at;
-        }
-    }
-    return at + (*at == '\'');
-}
-
-/* One word of a line as add_word() wrote it, in place; NULL at the end. */
-static char *next_word(char **rest)
-{
-    char *at = *rest, *word, *end;
-
-    while (*at == ' ')
-        at++;
-    if (*at == '\0')
-        return NULL;
-    word = end = at;
-    while (*at && *at != ' ') {
-        bool ansi = at[0] == '$' && at[1] == '\'';
-
-        if (ansi || *at == '\'') {
-            at = take_quoted(at + 1 + ansi, ansi, &end);
-        } else {
-            at += at[0] == '\\' && at[1];
-            *end++ = *at++;
-        }
-    }
-    *rest = *at ? at + 1 : at;
-    *end = '\0';
-    return word;
-}
-
-void link_words(struct link *link, char *words)
-{
-    const struct {
-        const char *name;
-        const char **text;
-        bool *flag;
-    } options[] = {
-        {"at", &link->at, NULL},         {"open", &link->open, NULL},
-        {"labels", &link->labels, NULL}, {"sort", &link->sort, NULL},
-        {"filter", &link->filter, NULL}, {"panel", &link->panel, NULL},
-        {"view", &link->view, NULL},     {"slice", &link->slice, NULL},
-        {"call", &link->call, NULL},     {"reverse", NULL, &link->reverse},
-        {"expand", NULL, &link->expand}, {"hide-equal", NULL, &link->hide_equal},
-        {"log", NULL, &link->log},       {"zoom", NULL, &link->zoom},
-        {"mark", NULL, &link->mark},     {"left", NULL, &link->left},
-        {"hist", &link->hist, NULL},     {"layout", &link->layout, NULL},
-        {"size", &link->size, NULL},
-    };
-    uint64_t depth;
-    char *word, *value;
-
-    while ((word = next_word(&words)) != NULL) {
-        if (strncmp(word, "--", 2) != 0)
-            continue;
-        word += 2;
-        value = strchr(word, '=');
-        if (value)
-            *value++ = '\0';
-        if (strcmp(word, "flat") == 0)
-            link->flat = value ? value : "";
-        if (strcmp(word, "depth") == 0 && (value || (value = next_word(&words))) &&
-            str_to_u64(str_of(value), &depth) && depth < ALL_ROWS)
-            link->depth = (uint32_t)depth;
-        for (size_t i = 0; i < COUNT_OF(options); i++) {
-            if (strcmp(word, options[i].name) != 0)
-                continue;
-            if (options[i].flag)
-                *options[i].flag = true;
-            else
-                *options[i].text = value ? value : next_word(&words);
-        }
-    }
 }

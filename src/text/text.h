@@ -10,6 +10,8 @@
  *   colour.h   what colours mean
  *   pen.h      output style: colour, width, encoding
  *   nearest.h  what a mistyped word was meant to be
+ *   options.h  reads --options by a table
+ *   shell_word.h  words quoted for a shell
  *   progress_text.h  how far a long job is
  */
 #ifndef TEXT_TEXT_H

@@ -134,13 +134,14 @@ int files_sort(struct tui *tui, struct str key, bool reverse, struct err *err)
     return 0;
 }
 
-int files_look(struct tui *tui, const struct link *link, struct err *err)
+int files_look(struct tui *tui, const struct printed_wanted *wanted, struct err *err)
 {
-    struct str key = str_of(link->sort ? link->sort : "changed");
+    struct str key = str_of(wanted->sort ? wanted->sort : "changed");
 
-    if ((link->sort || link->reverse) && files_sort(tui, key, link->reverse, err) < 0)
+    if ((wanted->sort || wanted->reverse) &&
+        files_sort(tui, key, wanted->reverse, err) < 0)
         return -1;
-    return link->filter ? files_filter(tui, str_of(link->filter), err) : 0;
+    return wanted->filter ? files_filter(tui, str_of(wanted->filter), err) : 0;
 }
 
 /* The same again turns it round. */

@@ -49,9 +49,9 @@ static struct stage *begin(bool over_a_model)
     put("cut.safetensors", 300, 1);
     CHECK(stage);
     stage->session = over_a_model ? sample_session() : NULL;
-    stage->wanted =
-        (struct tui_wanted){.session = stage->session, .path = here, .link = LINK_INIT};
-    stage->wanted.link.sort = over_a_model ? NULL : "name";
+    stage->wanted = (struct tui_wanted){
+        .session = stage->session, .path = here, .settings = SETTINGS_INIT};
+    stage->wanted.settings.tree.sort = over_a_model ? NULL : "name";
     CHECK_INT(tui_begin(&stage->tui, &stage->wanted, &err), 0);
     CHECK_INT(tui_begin_exploring(&stage->tui, &err), 0);
     CHECK_INT(cells_init(&stage->tui.cells, 100, 20), 0);

@@ -86,10 +86,12 @@ static void drag_panel_bar(struct tui *tui, const struct key *key)
 
 static void drag_divider(struct tui *tui, const struct key *key)
 {
-    unsigned columns = tui->frame.body.columns;
-    unsigned share = (columns - key->column) * 100 / columns;
+    unsigned width = tui->frame.body.columns;
+    unsigned share = (width - key->column) * 100 / width;
 
-    tui->view.share = share < 20 ? 20 : share > 80 ? 80 : share;
+    if (share < LINK_SHARE_LEAST)
+        share = LINK_SHARE_LEAST;
+    tui->view.share = share > LINK_SHARE_MOST ? LINK_SHARE_MOST : share;
 }
 
 static void drag_rule(struct tui *tui, const struct key *key)

@@ -124,7 +124,7 @@ static void check_sizes(struct session *session, struct pair *pair, const char *
 {
     for (int ascii = 0; ascii < 2; ascii++) {
         struct tui_wanted wanted = {
-            .session = pair ? NULL : session, .pair = pair, .link = LINK_INIT};
+            .session = pair ? NULL : session, .pair = pair, .settings = SETTINGS_INIT};
         struct tui *tui = malloc(sizeof *tui);
 
         CHECK(tui && tui_begin(tui, &wanted, NULL) == 0);

@@ -15,7 +15,7 @@ enum term_colours { TERM_MONO, TERM_16, TERM_256, TERM_TRUE };
 struct term;
 
 struct term_wanted {
-    const char *theme, *colour; /* as in struct tui_look; NULL or "": found out */
+    const char *theme, *colour; /* as in struct settings; NULL or "": detected */
     bool mouse;
 };
 

@@ -130,14 +130,14 @@ static void stand(struct tui *tui, const struct link_screen *screen)
 
 void tui_look_at(struct tui *tui, char *words)
 {
-    struct link link = LINK_INIT;
+    struct settings settings = SETTINGS_INIT;
     struct link_screen screen;
 
     if (!words)
         return;
     /* Names missing from the file are ignored. */
-    link_words(&link, words);
-    if (link_apply(&link, &tui->explorer, &screen, NULL) == 0)
+    settings_read(&settings, words, NULL);
+    if (link_apply(&settings, &tui->explorer, &screen, NULL) == 0)
         stand(tui, &screen);
 }
 
@@ -255,7 +255,7 @@ void tui_trouble(struct tui *tui, const struct err *err, const char *retry)
 
 /* --- Beginning and ending */
 
-static void read_look(struct tui *tui, const struct tui_look *look, struct err *err)
+static void read_look(struct tui *tui, const struct settings *look, struct err *err)
 {
     struct err wrong = {0};
 
@@ -286,12 +286,12 @@ int tui_begin_exploring(struct tui *tui, struct err *err)
             return -1;
     }
     if (tui->files)
-        return files_look(tui, &wanted->link, err);
-    if (link_is_empty(&wanted->link)) {
+        return files_look(tui, &wanted->settings.tree, err);
+    if (settings_is_empty(&wanted->settings)) {
         look_as_before(tui);
         return 0;
     }
-    if (link_apply(&wanted->link, &tui->explorer, &screen, err) < 0)
+    if (link_apply(&wanted->settings, &tui->explorer, &screen, err) < 0)
         return -1;
     stand(tui, &screen);
     return 0;
@@ -424,7 +424,7 @@ int tui_run(const struct tui_wanted *wanted, struct err *err)
         return err_set(err, ERR_LIMIT, "no memory for the explorer");
     if (tui_begin(tui, wanted, err) < 0)
         goto out;
-    read_look(tui, &wanted->look, &wrong);
+    read_look(tui, &wanted->settings, &wrong);
     tui->background = true;
     /* Before the terminal is ours: what takes long can be interrupted. */
     if (tui_begin_exploring(tui, err) < 0)
@@ -460,8 +460,8 @@ int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
     if (tui_begin(tui, wanted, err) < 0)
         goto out;
     /* What is printed is the same for everybody: the user's file is not asked. */
-    tui->config.plain = wanted->look.plain;
-    tui->config.ascii = wanted->look.ascii || wanted->look.plain;
+    tui->config.plain = wanted->settings.plain;
+    tui->config.ascii = wanted->settings.ascii || wanted->settings.plain;
     if (tui_begin_exploring(tui, err) < 0)
         goto out;
     if (cells_init(&tui->cells, columns, rows) < 0) {

@@ -1,4 +1,4 @@
-/* tui.h - the terminal explorer. It draws what show/explorer.h says and turns keys into
+/* tui.h - the terminal explorer. It draws what explorer/explorer.h says and turns keys into
  * calls; it decides nothing about models.
  *
  * The tour of the room:
@@ -29,20 +29,13 @@
 #include "session/pair.h"
 #include "session/session.h"
 
-/* How it is to look; the config file and the environment decide what is not said. */
-struct tui_look {
-    const char *theme;  /* "dark", "light"; NULL: found out */
-    const char *colour; /* "never", "16", "256", "true"; NULL: found out */
-    bool ascii, plain, no_mouse;
-};
-
 /* What is to be explored, and how whoever asks lives. */
 struct tui_wanted {
-    struct session *session; /* borrowed; or NULL: `path` is opened */
-    struct pair *pair;       /* borrowed; or NULL */
-    const char *path;        /* a file or a folder; "." lists what is below it */
-    struct link link;
-    struct tui_look look;
+    struct session *session;  /* borrowed; or NULL: `path` is opened */
+    struct pair *pair;        /* borrowed; or NULL */
+    const char *path;         /* a file or a folder; "." lists what is below it */
+    struct settings settings; /* where they say nothing of the terminal's look, the
+                                 config file and the environment do */
     /* Of Python, which lets others run while a key is awaited. May be NULL. */
     void (*wait_begin)(void *user);
     void (*wait_end)(void *user);

@@ -195,7 +195,7 @@ void files_close(struct tui *tui);
 void files_poll(struct tui *tui); /* take what was found since */
 int files_fd(const struct tui *tui);
 /* The order and the filter that options say. */
-int files_look(struct tui *tui, const struct link *link, struct err *err);
+int files_look(struct tui *tui, const struct printed_wanted *wanted, struct err *err);
 /* What is typed behind / while they are shown. */
 int files_filter(struct tui *tui, struct str text, struct err *err);
 /* :sort KEY. */

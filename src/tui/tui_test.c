@@ -23,7 +23,7 @@ static struct stage *stage_on(struct session *session, unsigned columns, unsigne
 
     CHECK(stage && session);
     stage->session = session;
-    stage->wanted = (struct tui_wanted){.session = session, .link = LINK_INIT};
+    stage->wanted = (struct tui_wanted){.session = session, .settings = SETTINGS_INIT};
     CHECK_INT(tui_begin(&stage->tui, &stage->wanted, &err), 0);
     CHECK_INT(tui_begin_exploring(&stage->tui, &err), 0);
     CHECK_INT(cells_init(&stage->tui.cells, columns, rows), 0);

@@ -10,7 +10,7 @@
 
 int main(int argc, char **argv)
 {
-    struct tui_wanted wanted = {.link = LINK_INIT};
+    struct tui_wanted wanted = {.settings = SETTINGS_INIT};
     struct err err = {0};
     const struct model *model;
     struct work work;

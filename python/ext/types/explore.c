@@ -5,6 +5,7 @@
 
 #include "ext/interrupts.h"
 #include "ext/types/answers.h"
+#include "ext/types/keywords.h"
 #include "ext/types/model_in.h"
 #include "ext/types/views.h"
 #include "rows/rows.h"
@@ -257,49 +258,35 @@ static PyObject *run_explorer(struct exploration *self, const struct words *word
     return answer;
 }
 
-/* The words of Python's explore() into what is wanted. */
+/* ---- keyword arguments ---- */
+
+/* The arguments of explore(), borrowed. */
 static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *wanted,
                        struct words *words)
 {
-    static const char *const names[] = {
-        "thing", "live",       "record",   "at",      "open",      "depth",
-        "flat",  "labels",     "sort",     "filter",  "panel",     "view",
-        "slice", "call",       "theme",    "colour",  "reverse",   "zoom",
-        "ascii", "plain",      "no_mouse", "beside",  "structure", "rtol",
-        "atol",  "hide_equal", "log",      "expand",  "mark",      "left",
-        "hist",  "layout",     "size",     "columns", "rows",      NULL};
-    struct link *link = &wanted->link;
-    int reverse = 0, zoom = 0, ascii = 0, plain = 0, no_mouse = 0, hide_equal = 0;
-    int log = 0, expand = 0, mark = 0, left = 0;
+    static const char *const names[] = {"thing",     "live",    "record", "beside",
+                                        "structure", "rtol",    "atol",   "colour",
+                                        "ascii",     "columns", "rows",   NULL};
+    struct settings *settings = &wanted->settings;
+    PyObject *rest = keywords_take(kwargs, SETTINGS_VIEW | SETTINGS_LOOK, settings);
+    int ascii = 0;
+    bool good;
 
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|OO$zzIzzzzzzzzzzpppppOpddpppppzzzII",
-            (char **)(uintptr_t)names, &words->thing, &words->live, &words->record,
-            &link->at, &link->open, &link->depth, &link->flat, &link->labels,
-            &link->sort, &link->filter, &link->panel, &link->view, &link->slice,
-            &link->call, &wanted->look.theme, &wanted->look.colour, &reverse, &zoom,
-            &ascii, &plain, &no_mouse, &words->beside, &words->structure,
-            &words->tolerance.relative, &words->tolerance.absolute, &hide_equal, &log,
-            &expand, &mark, &left, &link->hist, &link->layout, &link->size,
-            &words->columns, &words->rows))
-        return false;
-    link->reverse = reverse;
-    link->zoom = zoom;
-    link->hide_equal = hide_equal;
-    link->log = log;
-    link->expand = expand;
-    link->mark = mark;
-    link->left = left;
-    wanted->look.ascii = ascii;
-    wanted->look.plain = plain;
-    wanted->look.no_mouse = no_mouse;
-    return true;
+    good = rest &&
+           PyArg_ParseTupleAndKeywords(
+               args, rest, "O|OO$OpddzpII", (char **)(uintptr_t)names, &words->thing,
+               &words->live, &words->record, &words->beside, &words->structure,
+               &words->tolerance.relative, &words->tolerance.absolute,
+               &settings->colour, &ascii, &words->columns, &words->rows);
+    settings->ascii = ascii;
+    Py_XDECREF(rest);
+    return good;
 }
 
 PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     struct exploration self = {.state = ext_state(module)};
-    struct tui_wanted wanted = {.link = LINK_INIT,
+    struct tui_wanted wanted = {.settings = SETTINGS_INIT,
                                 .wait_begin = wait_begin,
                                 .wait_end = wait_end,
                                 .stop = stop,
@@ -312,7 +299,8 @@ PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs)
     if (words.live != Py_None &&
         !PyObject_TypeCheck(words.live, (PyTypeObject *)self.state->model_type))
         return PyErr_Format(PyExc_TypeError, "%R is not a Model", words.live);
-    /* From a property or a signal's handler: there is one terminal. */
+    /* There is one terminal: this may be called by a property or a signal handler while
+     * another explorer runs. */
     if (atomic_flag_test_and_set(&running))
         Py_RETURN_FALSE;
     self.record = words.record == Py_None ? NULL : words.record;

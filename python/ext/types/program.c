@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/python.h"
+#include "ext/types/keywords.h"
 
 /* Each word as the bytes that the shell gave, in a new list; NULL and an exception if
  * a word is no text. */
@@ -74,91 +75,67 @@ PyObject *program_main(PyObject *module, PyObject *words)
 
 /* --- Words about live models */
 
-/* Options of any command, read into zeroed memory: what none of them can be means that
- * it was not given. */
-static void *options_blank(const struct command *command)
+/* Zeroed memory for the options of any command, where nothing is given yet. */
+static void *options_blank(const struct command_options *all)
 {
-    size_t size = sizeof(struct option_list);
+    size_t size = sizeof(struct settings);
     char *to;
 
-    for (size_t i = 0; i < command->n_options; i++)
-        if (size < command->options[i].at + sizeof(struct option_list))
-            size = command->options[i].at + sizeof(struct option_list);
+    for (size_t s = 0; s < COMMAND_SETS; s++)
+        for (size_t i = 0; i < all->sets[s].n; i++)
+            if (size < all->sets[s].options[i].at + sizeof(struct option_list))
+                size = all->sets[s].options[i].at + sizeof(struct option_list);
     to = PyMem_Calloc(1, size);
-    for (size_t i = 0; to && i < command->n_options; i++) {
-        const struct option *option = &command->options[i];
+    for (size_t s = 0; to && s < COMMAND_SETS - 1; s++)
+        for (size_t i = 0; i < all->sets[s].n; i++) {
+            const struct option *option = &all->sets[s].options[i];
 
-        if (option->kind == OPTION_COUNT)
-            *(uint32_t *)(void *)(to + option->at) = UINT32_MAX;
-        else if (option->kind == OPTION_REAL)
-            *(double *)(void *)(to + option->at) = -1;
-    }
+            if (option->kind == OPTION_COUNT)
+                *(uint32_t *)(void *)(to + option->at) = OPTION_UNSET;
+            else if (option->kind == OPTION_REAL)
+                *(double *)(void *)(to + option->at) = -1;
+        }
     return to;
 }
 
-static PyObject *list_object(const struct option_list *list)
-{
-    PyObject *object = list->n ? PyList_New(0) : Py_NewRef(Py_None);
-
-    for (uint32_t i = 0; object && i < list->n; i++) {
-        PyObject *word = PyUnicode_DecodeFSDefault(list->words[i]);
-
-        if (!word || PyList_Append(object, word) < 0)
-            Py_CLEAR(object);
-        Py_XDECREF(word);
-    }
-    return object;
-}
-
-/* What was given for an option; None: nothing. */
-static PyObject *option_object(const struct option *option, const void *to)
-{
-    const void *at = (const char *)to + option->at;
-
-    switch (option->kind) {
-    case OPTION_FLAG:
-        return *(const bool *)at ? Py_NewRef(Py_True) : Py_NewRef(Py_None);
-    case OPTION_COUNT:
-        if (*(const uint32_t *)at != UINT32_MAX)
-            return PyLong_FromUnsignedLong(*(const uint32_t *)at);
-        break;
-    case OPTION_REAL:
-        if (*(const double *)at >= 0)
-            return PyFloat_FromDouble(*(const double *)at);
-        break;
-    case OPTION_TEXT:
-    case OPTION_MAYBE:
-        if (*(const char *const *)at)
-            return PyUnicode_DecodeFSDefault(*(const char *const *)at);
-        break;
-    case OPTION_LIST:
-        return list_object(at);
-    }
-    return Py_NewRef(Py_None);
-}
-
-static PyObject *options_dict(const struct command *command, const void *to)
+/* The options that were given, but not the common ones. */
+static PyObject *options_dict(const struct command_options *all, const void *from)
 {
     PyObject *dict = PyDict_New();
 
-    for (size_t i = 0; dict && i < command->n_options; i++) {
-        PyObject *value = option_object(&command->options[i], to);
+    for (size_t s = 0; s < COMMAND_SETS - 1; s++)
+        for (size_t i = 0; dict && i < all->sets[s].n; i++) {
+            const struct option *option = &all->sets[s].options[i];
+            PyObject *value = keywords_value(option, from);
 
-        if (!value || (value != Py_None &&
-                       PyDict_SetItemString(dict, command->options[i].name, value) < 0))
-            Py_CLEAR(dict);
-        Py_XDECREF(value);
-    }
+            if (!value || (value != Py_None &&
+                           PyDict_SetItemString(dict, option->name, value) < 0))
+                Py_CLEAR(dict);
+            Py_XDECREF(value);
+        }
     return dict;
+}
+
+/* The settings that explore() takes, by their Python names. */
+static PyObject *view_dict(const struct command *command, const void *from)
+{
+    const unsigned groups = SETTINGS_VIEW | SETTINGS_LOOK;
+
+    if ((command->settings & groups) != groups)
+        return PyDict_New();
+    return keywords_dict(groups, from);
 }
 
 static PyObject *live_answer(const struct command *command, int argc, char **argv)
 {
     struct option_list rest = {0};
-    void *options = options_blank(command);
+    struct command_options all;
     PyObject *answer = NULL;
+    void *options;
     struct cli cli;
 
+    command_options(&all, command, NULL, NULL);
+    options = options_blank(&all);
     if (!options)
         return PyErr_NoMemory();
     if (cli_read(&cli, command, options, &argc, argv) < 0) {
@@ -170,10 +147,11 @@ static PyObject *live_answer(const struct command *command, int argc, char **arg
         for (int i = 0; i < argc && rest.n < COUNT_OF(rest.words); i++)
             rest.words[rest.n++] = argv[i];
         answer = Py_BuildValue(
-            "(sNN{s:N,s:N,s:N,s:N,s:I})", command->name, list_object(&rest),
-            options_dict(command, options), "json", PyBool_FromLong(cli.json), "csv",
-            PyBool_FromLong(cli.csv), "ascii", PyBool_FromLong(cli.ascii), "colour",
-            PyBool_FromLong(cli.colour), "width", cli.columns);
+            "(sNN{s:N,s:N,s:N,s:N,s:N,s:I})", command->name, keywords_list(&rest),
+            options_dict(&all, options), "view", view_dict(command, options), "json",
+            PyBool_FromLong(cli.json), "csv", PyBool_FromLong(cli.csv), "ascii",
+            PyBool_FromLong(cli.ascii), "colour", PyBool_FromLong(cli.colour), "width",
+            cli.columns);
     }
     PyMem_Free(options);
     return answer;

@@ -10,9 +10,9 @@
 PyObject *program_main(PyObject *module, PyObject *words);
 
 /* live(*words): None if main() is to run these words; else what they ask for of a live
- * model: (command, words, options, page). `options` has those that were given, `page`
- * how standard output is to be written to: json, csv, ascii, colour, width. A mistake
- * is told and raises SystemExit(2). */
+ * model: (command, words, options, page). `options` has those that were given; `page`
+ * has view, the keywords for explore(), and how to write to standard output: json, csv,
+ * ascii, colour, width. A mistake prints an error and raises SystemExit(2). */
 PyObject *program_live(PyObject *module, PyObject *words);
 
 #endif

@@ -6,6 +6,7 @@
 #include "export/export.h"
 #include "export/exporters.h"
 #include "ext/types/answers_in.h"
+#include "ext/types/keywords.h"
 
 /* What a caller asks for, by keywords; texts are borrowed from them. */
 struct views_wanted {
@@ -14,75 +15,34 @@ struct views_wanted {
     int colour, closing;
 };
 
-static bool take_limit(PyObject *object, const char *name, uint32_t *ret_limit)
-{
-    unsigned long limit;
-
-    if (!object || object == Py_None)
-        return true;
-    limit = PyLong_AsUnsignedLong(object);
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_ValueError, "%s is a number from 0 on, not %R", name,
-                     object);
-    if (PyErr_Occurred())
-        return false;
-    *ret_limit = limit < ALL_ROWS ? (uint32_t)limit : ALL_ROWS;
-    return true;
-}
-
-/* As --flat: True is a flag without a value, which means the leaves. */
-static bool take_flat(PyObject *flat, const char **ret_flat)
-{
-    static const char *const kinds[] = {"leaves", "tensors"};
-
-    if (!flat || flat == Py_None || flat == Py_False)
-        return true;
-    if (flat == Py_True) {
-        *ret_flat = kinds[0];
-        return true;
-    }
-    for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (PyUnicode_Check(flat) &&
-            PyUnicode_CompareWithASCIIString(flat, kinds[i]) == 0) {
-            *ret_flat = kinds[i];
-            return true;
-        }
-    PyErr_Format(PyExc_ValueError, "flat is True, 'leaves' or 'tensors', not %R", flat);
-    return false;
-}
-
 static bool take_wanted(struct views_wanted *wanted, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {
-        "columns", "depth",  "top",   "sort",  "reverse", "filter",  "flat",
-        "all",     "expand", "width", "ascii", "colour",  "closing", "title",
-        "theme",   "totals", "place", "form",  NULL};
+    static const char *const names[] = {"sort",    "width", "ascii", "colour",
+                                        "closing", "title", "theme", "totals",
+                                        "place",   "form",  NULL};
     struct printed_wanted *view = &wanted->export.view;
-    PyObject *depth = NULL, *top = NULL, *flat = NULL;
+    PyObject *rest;
     const char *theme = NULL;
-    int reverse = 0, all = 0, expand = 0, ascii = 0, totals = 0;
+    int ascii = 0, totals = 0;
+    bool good;
 
     *wanted = (struct views_wanted){.closing = 1};
     *view = (struct printed_wanted)PRINTED_WANTED_INIT;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|$zOOzpzOppIpppzzpIz", (char **)(uintptr_t)names,
-            &view->columns, &depth, &top, &view->sort, &reverse, &view->filter, &flat,
-            &all, &expand, &view->width, &ascii, &wanted->colour, &wanted->closing,
-            &wanted->export.title, &theme, &totals, &wanted->export.place,
-            &wanted->form))
-        return false;
-    view->reverse = reverse;
-    view->all = all;
-    view->expand = expand;
+    rest = keywords_take(kwargs, SETTINGS_TREE, view);
+    good = rest && PyArg_ParseTupleAndKeywords(
+                       args, rest, "|$zIpppzzpIz", (char **)(uintptr_t)names,
+                       &view->sort, &view->width, &ascii, &wanted->colour,
+                       &wanted->closing, &wanted->export.title, &theme, &totals,
+                       &wanted->export.place, &wanted->form);
+    Py_XDECREF(rest);
     view->totals = totals;
     wanted->export.ascii = ascii;
-    if (theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0) {
+    wanted->export.theme = theme;
+    if (good && theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0) {
         PyErr_Format(PyExc_ValueError, "theme is light or dark, not %s", theme);
         return false;
     }
-    wanted->export.theme = theme;
-    return take_flat(flat, &view->flat) && take_limit(depth, "depth", &view->depth) &&
-           take_limit(top, "top", &view->top);
+    return good;
 }
 
 /* What was written to `text`, which is released; `whole`: it was not interrupted. */
