@@ -1,26 +1,16 @@
 /* ext.h - the CPython extension torchoscope._core, in C, limited API (3.11).
  * No PyTorch headers: torch is found at run time, by its features, when first needed.
- * Nothing here ever raises into the user's forward or backward: hooks swallow and count
- * what goes wrong, take themselves off after too much of it, and say so in the run.
+ * Hooks never raise into the user's forward or backward: they swallow and count our own
+ * errors, disarm after too many of them, and the run says so.
  *
  * The tour of the room:
- *   module.c     the module's tables: functions and types that Python sees
- *   torch.h      torch as found: types, dtypes, functions, names, features
- *   tensor.h     what a tensor is and where its bytes lie, in about 130 ns
- *   team.h       torch's threads, which measure large tensors too
- *   walk.h       the tensors in nested arguments, each with its path
- *   live.h       a live nn.Module as a struct model, and who answers about its bytes
- *   hub.h        from torch's hooks to those who listen
- *   recorder.h   hooks, stacks and times; one recorder is one `with record(model)`
- *   seen.h       which value a tensor holds: measured once, however many see it
- *   grads.h      gradients by hooks on autograd's nodes
- *   answers.h    runs as Python objects       model_type.h  models: live, or files
- *   long_work.h  Ctrl-C and other threads, while something is read
- *   views.h      what the program prints and exports, as texts
- *   pairs.h      how two models differ
- *   explore.h    the terminal explorer, in the user's process
- *   interrupts.h Ctrl-C while the user's code runs in it
- *   program.h    the program, run by `python -m torchoscope`
+ *   module.c      the module: its types, functions and exceptions
+ *   long_work.h   Ctrl-C and other threads during long work
+ *   interrupts.h  Ctrl-C while the user's code runs inside the explorer
+ *   torch/        torch as found at run time, tensors, nested arguments: torch/torch.h
+ *   live/         a live nn.Module as a struct model: live/live.h
+ *   record/       hooks, gradients and values become a run: record/record.h
+ *   types/        models, runs and the explorer as Python objects: types/types.h
  */
 #ifndef EXT_EXT_H
 #define EXT_EXT_H

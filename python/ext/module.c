@@ -3,16 +3,11 @@
 
 #include <errno.h>
 
-#include "ext/record/budget_type.h"
-#include "ext/record/hub.h"
-#include "ext/record/recorder.h"
+#include "ext/record/record.h"
 #include "ext/types/answers.h"
 #include "ext/types/explore.h"
 #include "ext/types/model_type.h"
-#include "ext/types/numbers.h"
-#include "ext/types/pairs.h"
-#include "ext/types/peek.h"
-#include "ext/types/program.h"
+#include "ext/types/types.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -117,9 +112,8 @@ static int fill_module(PyObject *module)
     Py_XDECREF(recorder_type); /* the module holds these */
     Py_XDECREF(budget_type);
     Py_XDECREF(hub_type);
-    if (!state->run_type || !state->model_type || !recorder_type ||
-        !budget_type || !hub_type ||
-        PyModule_AddFunctions(module, peek_functions) < 0 ||
+    if (!state->run_type || !state->model_type || !recorder_type || !budget_type ||
+        !hub_type || PyModule_AddFunctions(module, peek_functions) < 0 ||
         PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);

@@ -70,7 +70,7 @@ class Run(_Views):  # ext/types/answers.h
     def ended(self, own_ns: int, wall_ns: int, /) -> None: ...
 
 @final
-class Recorder:  # ext/record/recorder.h
+class Recorder:  # ext/record/record.h
     cost_ns: int
     bytes: int
     errors: int
@@ -129,7 +129,7 @@ class Budget:  # run/budget.h
     def owe(self, own_ns: int, /) -> None: ...
 
 @final
-class Hub:  # python/ext/record/hub.h
+class Hub:  # ext/record/record.h
     def __new__(
         cls,
         find_keywords: Callable[[], dict[str, Any] | None],

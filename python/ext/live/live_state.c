@@ -1,6 +1,7 @@
 /* live_state.c - state_dicts and checkpoints in memory: what torch.load() gives.
  * A dict of tensors by dotted names becomes the tree that these spell, by the rules of
- * read/torch/torch_checkpoint.c: a file and what was loaded from it are the same model. */
+ * read/torch/torch_checkpoint.c: a file and what was loaded from it are the same
+ * model. */
 #include "ext/live/live_in.h"
 
 #define SAMPLE     1000 /* entries that tell what a dict is */

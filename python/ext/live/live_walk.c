@@ -2,8 +2,8 @@
  * An unfolder makes the nodes of all children in order, settles those that are leaves
  * (tensors, plain values) at once and pushes the others; the walk takes them from the
  * stack in pre-order. What stands in the tree already is not unfolded twice. Below a
- * module stand, as a file has them (read/torch/torch_module.c): its parameters, its buffers,
- * its child modules, and attributes that hold tensors or modules without being
+ * module stand, as a file has them (read/torch/torch_module.c): its parameters, its
+ * buffers, its child modules, and attributes that hold tensors or modules without being
  * registered. */
 #include "ext/live/live_in.h"
 
@@ -152,7 +152,7 @@ static bool items_hold(const struct live_walk *walk, PyObject *items, int depth,
     bool list = PyList_Check(items);
     Py_ssize_t n = list ? PyList_Size(items) : PyTuple_Size(items);
 
-    for (Py_ssize_t i = 0; i<n && * looks> 0; i++)
+    for (Py_ssize_t i = 0; *looks > 0 && i < n; i++)
         if (holds(walk, list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i),
                   depth, looks))
             return true;

@@ -1,5 +1,5 @@
 /* Budget: run/budget.h for the package, which knows when a step begins. */
-#include "ext/record/budget_type.h"
+#include "ext/record/record.h"
 
 #include <string.h>
 

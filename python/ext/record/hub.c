@@ -1,11 +1,11 @@
-#include "ext/record/hub.h"
+#include "ext/record/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <structmember.h>
 
-#include "ext/record/recorder.h"
+#include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 
 #define HAS_KEYWORDS 8 /* of co_flags: it takes **rest */

@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #include "ext/record/grads.h"
+#include "ext/record/record.h"
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 

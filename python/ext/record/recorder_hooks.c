@@ -403,22 +403,18 @@ static void say_outside(struct recorder *recorder, PyObject *module)
     struct stack *stack = frames_stack(recorder->frames);
     uint32_t around =
         stack && stack->n ? stack->frames[stack->n - 1].object : NO_OBJECT;
-    PyObject *name;
-    const char *text;
+    char name[TORCH_CLASS_NAME];
 
     if (around == NO_OBJECT || stack->busy ||
         recorder->about[around] & RECORDER_TOLD_OUTSIDE ||
         stack_alive(stack, module) < stack->n || !recorder->trace)
         return;
     recorder->about[around] |= RECORDER_TOLD_OUTSIDE;
-    name = PyObject_GetAttrString((PyObject *)Py_TYPE(module), "__name__");
-    text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    torch_class_name(module, name);
     trace_gap(recorder->trace, RUN_GAP_OUTSIDE, around,
               "not recorded: it called %s, which was no part of the model when the "
               "recording began",
-              text ? text : "a module");
-    ext_swallow();
-    Py_XDECREF(name);
+              *name ? name : "a module");
 }
 
 PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
@@ -655,24 +651,22 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
 /* "ValueError: too few" of an exception, or of the one being handled. */
 static uint32_t error_text(struct trace *trace, PyObject *exception)
 {
-    PyObject *handled = NULL, *type, *text;
-    const char *name, *words;
-    char line[300];
+    PyObject *handled = NULL, *text;
+    const char *words;
+    char line[300], name[TORCH_CLASS_NAME];
     int len;
 
     if (!exception || exception == Py_None)
         exception = handled = PyErr_GetHandledException();
     if (!exception)
         return 0;
-    type = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__");
+    torch_class_name(exception, name);
     text = PyObject_Str(exception);
-    name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
     words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     ext_swallow();
-    len = snprintf(line, sizeof line, "%s: %s", name ? name : "?", words ? words : "?");
+    len = snprintf(line, sizeof line, "%s: %s", name, words ? words : "?");
     if (len >= (int)sizeof line)
         len = sizeof line - 1;
-    Py_XDECREF(type);
     Py_XDECREF(text);
     Py_XDECREF(handled);
     return trace_string(trace, line, (size_t)len);
@@ -681,13 +675,9 @@ static uint32_t error_text(struct trace *trace, PyObject *exception)
 /* Is it the exception by which checkpointing leaves a recomputation early? */
 static bool ends_recomputation(PyObject *exception)
 {
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__");
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    bool ends = text && strcmp(text, "_StopRecomputationError") == 0;
+    char name[TORCH_CLASS_NAME];
 
-    ext_swallow();
-    Py_XDECREF(name);
-    return ends;
+    return str_is(torch_class_name(exception, name), "_StopRecomputationError");
 }
 
 PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,

@@ -1,46 +1,133 @@
-/* recorder_in.h - what the files of the recorder share.
- *   recorder.c         the type: made, asked, stopped
- *   recorder_hooks.c   before and after forward
- *   recorder_value.c   a tensor becomes a value: measured, kept, left to its device
- *   recorder_frames.c  calls under way, thread by thread
- *   recorder_alive.c   whether those calls are still under way
- *   recorder_line.c    which line called
- *   recorder_names.c   what forward calls its arguments
- *   recorder_params.c  parameters and their gradients */
+/* recorder_in.h - what the files of a recorder share; record.h lists them.
+ * One recorder is one `with record(model)`. The GIL is the lock; it is released while
+ * large tensors are measured, and a tensor subclass may run Python code of the user. So
+ * another thread may stop the recording meanwhile: check recorder->trace afterwards. */
 #ifndef EXT_RECORD_RECORDER_IN_H
 #define EXT_RECORD_RECORDER_IN_H
 
-#include "ext/record/recorder.h"
+#include "ext/ext.h"
+
+#include "ext/live/live.h"
+#include "ext/record/seen.h"
+#include "ext/torch/tensor.h"
 #include "ext/torch/torch.h"
 
 #include "base/buf.h"
+#include "run/trace.h"
+
+struct grads;
+struct frames;     /* the calls under way on each thread (recorder_frames.c) */
+struct code_lines; /* source lines of calls (recorder_line.c) */
+
+enum recorder_about {
+    RECORDER_KEEPS = 1,        /* keep the elements that it sees */
+    RECORDER_TOLD_KEPT = 2,    /* a gap says that merged calls keep none */
+    RECORDER_TOLD_OUTSIDE = 4, /* a gap says that it calls modules outside the model */
+};
+
+struct recorder {
+    PyObject *self; /* the Recorder that contains this; borrowed */
+    struct live *live;
+    const struct model *model; /* of the trace */
+    struct trace *trace;       /* NULL once stopped */
+    struct seen *seen;
+    struct grads *grads; /* NULL: gradients are not recorded */
+    struct frames *frames;
+    struct code_lines *lines; /* NULL: lines are not recorded */
+    enum measure_mode mode;
+    uint32_t epoch; /* of the trace, when `seen` was last cleared */
+    uint64_t begin_ns, own_ns;
+    uint64_t bytes;      /* of elements that were measured */
+    uint64_t hook_calls; /* to estimate the cost of torch's hooked path */
+    uint64_t hook_ns;    /* what that costs per call */
+    bool armed;          /* false: every hook returns at once */
+    bool force_device;   /* for tests: treat every tensor as one on a device */
+    unsigned forks;      /* a forked child disarms: see recorder_forks() */
+    uint32_t errors;     /* our own, swallowed; the 100th disarms */
+    bool on_device;      /* some value was left to `device` */
+    bool timed;          /* `device` has a clock */
+    uint32_t pending;    /* values that `device` has yet to report */
+    uint8_t *about;      /* by object: enum recorder_about */
+    PyObject **names;    /* of arguments, by object: recorder_names() */
+    size_t n_names;
+    PyObject *forwards; /* a dict: forward of a class -> names of its arguments */
+    /* Measures what only a device can read (torchoscope/device.py), or NULL.
+     * device.add(value, tensor) is called in a hook. device.finish() is called when the
+     * outermost call ends and at stop(); it returns a list of rows (value, count, nan,
+     * pos_inf, neg_inf, zeros, min, max, mean, m2, min_at, max_at[, sampled]). `value`
+     * is what add() got, min_at and max_at are indices in C order, m2 is the sum of
+     * squared distances from the mean; min to m2 are of the finite elements, NaN
+     * without any. If device.timed is true, it has a clock: device.start(call, serial)
+     * is called just before forward, device.end(call, serial) just after it,
+     * device.rest() when a hook after forward has started work of ours, and
+     * device.times(), which may wait, when the outermost call ends. It returns a list
+     * of (call, serial, ns, bytes or None). */
+    PyObject *device;
+};
+
+/* ---- values */
+
+enum recorder_wants {
+    RECORDER_WANTS_ELEMENTS = 1, /* keep them too */
+    RECORDER_WANTS_ANEW = 2,     /* measure now and again next time: it may change
+                                    without a new version or fingerprint */
+};
+/* A value, and what shows later whether it was overwritten. */
+struct recorder_measured {
+    uint32_t value; /* RUN_NONE: unknown */
+    int64_t version;
+    uint64_t print;  /* fingerprint */
+    bool grad;       /* it requires a gradient */
+    bool inner_grad; /* likewise, inside a function transform */
+};
+/* The value of a tensor as it is now: known already, or measured and entered. Used for
+ * arguments, results and gradients alike. `wants`: enum recorder_wants. Never raises.
+ * */
+struct recorder_measured recorder_measure(struct recorder *recorder, PyObject *tensor,
+                                          unsigned wants);
+/* Only its number. */
+uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants);
+/* Collect what the device measured. */
+void recorder_flush(struct recorder *recorder);
+/* The device's clock: a call begins or ends (NAME_start, NAME_end); our own work ends;
+ * collect the times. */
+void recorder_mark(struct recorder *recorder, enum torch_attribute what, uint32_t call);
+void recorder_rest(struct recorder *recorder);
+void recorder_times(struct recorder *recorder);
+/* Are the elements that this call sees to be kept? Adds a gap if they are not because
+ * the call is merged with others. */
+bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call);
+/* Record the gradients of all parameters and, if asked for, the parameters. */
+void recorder_params(struct recorder *recorder, bool parameters);
+
+/* ---- calls under way */
 
 /* An argument of a call under way, as it was before forward. */
 struct recorder_input {
     const void *tensor; /* only compared: it is not held */
     uint32_t path, value;
     int64_t version;
-    uint64_t print; /* its fingerprint */
+    uint64_t print; /* fingerprint */
     uint8_t flags;  /* enum run_io_flag */
     bool grad;      /* it requires a gradient */
 };
 
-/* A call under way. Its arguments are entered into the trace when it ends: only then is
- * known which of them were overwritten. */
+/* A call under way. The trace has a stack of its own, for times and parents; this one
+ * holds what only Python can compare. Arguments are entered into the trace when the
+ * call ends, since only then is known which were overwritten. */
 struct recorder_frame {
     const void *module, *args, *kwargs; /* only compared; kwargs may be NULL */
-    const void *caller; /* Python's frame of torch that calls it, only compared: there
-                           as long as the call is; or NULL */
+    const void *caller; /* torch's Python frame that makes the call, or NULL; only
+                           compared: it lives as long as the call */
     uint32_t call, object;
-    uint32_t line;   /* which called it: string id, or 0 */
-    uint32_t inputs; /* where they begin in the stack's; they end where the next
-                        frame's begin */
-    uintptr_t depth; /* of the C stack when it began. Each call of a module takes some
-                        of it: one that does not stand below is not inside this one */
-    bool has_inner;  /* some call inside it was seen */
+    uint32_t line;   /* that called it: string id, or 0 */
+    uint32_t inputs; /* index of the first in stack.inputs; they end where those of the
+                        next frame begin */
+    uintptr_t depth; /* of the C stack when it began: a call inside it is deeper */
+    bool has_inner;  /* a call inside it was seen */
     bool recomputed; /* by checkpointing: nothing of it is kept */
-    bool compiled;   /* the module is what torch.compile() gave, and that which is
-                        inside it was not heard so far */
+    bool compiled;   /* the module is what torch.compile() returned, and no call inside
+                        it was seen so far */
 };
 
 struct stack {
@@ -55,74 +142,62 @@ struct stack {
 
 struct frames *frames_new(void);
 void frames_free(struct frames *frames);
-/* This thread's stack; NULL without memory. It stays where it is. */
+/* The stack of this thread, which never moves; NULL without memory. */
 struct stack *frames_stack(struct frames *frames);
-/* The stack with a number below frames_count(), to look at all. */
+/* All stacks: `number` is below frames_count(). */
 uint32_t frames_count(const struct frames *frames);
 struct stack *frames_at(const struct frames *frames, uint32_t number);
-/* Begin a call of which `frame` says all but where its arguments begin. */
+/* Begin a call; sets the copy's `inputs`. */
 bool stack_push(struct stack *stack, const struct recorder_frame *frame);
 bool stack_add(struct stack *stack, const struct recorder_input *input);
-/* The newest call of a module, as an index + 1; 0: none. */
+/* The newest call of a module as index + 1; 0: none. */
 uint32_t stack_find(const struct stack *stack, const void *module);
-/* How many of the calls, from the outermost on, are under way by Python's own stack. An
- * interrupt leaves forward without a word to the hooks, and somebody may catch it.
- * `module` is that of which a call is about to begin. Slow. */
+/* How many calls, from the outermost on, Python's own stack still contains. An
+ * interrupt leaves forward without calling a hook, and the user may catch it. `module`
+ * is the one whose call is about to begin. Slow. */
 uint32_t stack_alive(const struct stack *stack, const void *module);
 /* Drop all frames from this index on. */
 void stack_cut(struct stack *stack, uint32_t index);
 
 struct code_lines *code_lines_new(void);
 void code_lines_free(struct code_lines *lines);
-/* String id in the trace of the line that called: "net.py:12"; or 0. `outer` is the
- * call in which this one stands, or NULL; *ret_caller is for those inside this one. */
+/* The line that made the call, "net.py:12", as a string id of the trace; or 0. `outer`
+ * is the call around it, or NULL; *ret_caller is the new frame's `caller`. */
 uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
                          const struct recorder_frame *outer, const void **ret_caller);
 
-/* What the forward of a module calls its arguments, as walk_arguments() takes it;
- * borrowed. NULL: not known (TorchScript). Asked once for each object. */
+/* The names of a module's forward arguments, as walk_arguments() takes them; borrowed
+ * and cached by object. NULL: unknown (TorchScript). */
 PyObject *recorder_names(struct recorder *recorder, PyObject *module, uint32_t object);
 void recorder_forget_names(struct recorder *recorder);
 
-/* A value, and what tells later whether it was overwritten. */
-struct recorder_measured {
-    uint32_t value;
-    int64_t version;
-    uint64_t print;
-    bool grad;       /* it requires a gradient */
-    bool inner_grad; /* likewise, inside a function transform */
-};
-/* As recorder_value(). */
-struct recorder_measured recorder_measure(struct recorder *recorder, PyObject *tensor,
-                                          unsigned wants);
-/* Ask the device for what it has yet to tell. */
-void recorder_flush(struct recorder *recorder);
-/* The clock of the device: a call begins or ends (NAME_start, NAME_end); work of ours
- * ends; what calls took. */
-void recorder_mark(struct recorder *recorder, enum torch_attribute what, uint32_t call);
-void recorder_rest(struct recorder *recorder);
-void recorder_times(struct recorder *recorder);
-/* Are the elements that this call sees to be kept? It is said where they are not
- * because the call is merged with others. */
-bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call);
-/* Parameters (if asked for) and their gradients, as they are now. */
-void recorder_params(struct recorder *recorder, bool parameters);
+/* ---- hooks */
 
-/* The hooks, as methods of the type. */
+/* The methods pre(), post() and raised() of the type. */
 PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
                        Py_ssize_t n_args);
 PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
                         Py_ssize_t n_args);
 PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
                           Py_ssize_t n_args);
-/* Is the newest call of a module compiled code? */
+/* Set whether the newest call of a module runs compiled code. */
 void recorder_compiled(struct recorder *recorder, PyObject *module, bool compiled);
-/* Ours and armed? False in a child that was forked while we recorded. */
-bool recorder_ready(struct recorder *recorder);
-/* Does a backward run on this thread? What is called then is a recomputation. */
-bool recorder_in_backward(struct recorder *recorder);
-unsigned recorder_forks(void); /* how often this process came from a fork */
-/* Enter what calls under way have seen so far, at the end. */
+/* Enter the arguments of all calls under way, at the end. */
 void recorder_unwind(struct recorder *recorder);
+
+/* Armed, and not in a child that was forked during the recording? */
+bool recorder_ready(struct recorder *recorder);
+unsigned recorder_forks(void); /* how many forks led to this process */
+/* Does a backward run on this thread? Then a call is a recomputation. */
+bool recorder_in_backward(struct recorder *recorder);
+/* The number of this thread's stack. */
+uint32_t recorder_thread(struct recorder *recorder);
+uint64_t recorder_clock(void); /* base/clock.h; TORCHOSCOPE_CLOCK=ticks for tests */
+/* A hook of ours begins on this thread, before any recorder is called: the next visit
+ * counts its own time from here. recorder_left(): it ended. */
+void recorder_arrived(void);
+void recorder_left(void);
+/* Swallow a Python exception of ours, if any, and count it. */
+void recorder_failed(struct recorder *recorder);
 
 #endif

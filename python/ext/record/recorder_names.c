@@ -70,13 +70,11 @@ static PyObject *names_of(PyObject *code, int64_t first)
  * inside it tells. Others are not asked: they may have a __getattr__ of their own. */
 static PyObject *module_inside(PyObject *module)
 {
-    PyObject *name = attribute((PyObject *)Py_TYPE(module), NAME___name__);
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    bool is_compiled = text && strcmp(text, "OptimizedModule") == 0;
+    char name[TORCH_CLASS_NAME];
 
-    ext_swallow();
-    Py_XDECREF(name);
-    return is_compiled ? attribute(module, NAME__orig_mod) : NULL;
+    return str_is(torch_class_name(module, name), "OptimizedModule")
+               ? attribute(module, NAME__orig_mod)
+               : NULL;
 }
 
 /* Py_None: they are not known. */

@@ -190,14 +190,10 @@ static void leave_to_device(struct recorder *recorder, uint32_t value, PyObject 
 
 static uint32_t class_name(struct trace *trace, PyObject *tensor)
 {
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(tensor), "__name__");
-    Py_ssize_t len = 0;
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
-    uint32_t id = text ? trace_string(trace, text, (size_t)len) : 0;
+    char text[TORCH_CLASS_NAME];
+    struct str name = torch_class_name(tensor, text);
 
-    ext_swallow();
-    Py_XDECREF(name);
-    return id;
+    return trace_string(trace, name.at, name.len);
 }
 
 static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
@@ -209,9 +205,8 @@ static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
         flags |= RUN_REQUIRES_GRAD;
     if (look->flags & LIVE_INFERENCE)
         flags |= RUN_INFERENCE;
-    if (look->flags & LIVE_LEAF) {
+    if (look->flags & LIVE_LEAF)
         flags |= RUN_LEAF;
-    }
     if (live_tensor_number(recorder->live, tensor) != NO_OBJECT)
         flags |= RUN_PARAMETER;
     return (uint8_t)flags;

@@ -374,19 +374,18 @@ static bool look_at_shape(const struct torch *torch, PyObject *tensor,
 static const char *odd_class(PyObject *tensor)
 {
     const struct torch *torch = torch_find();
-    PyObject *type = (PyObject *)Py_TYPE(tensor), *name;
-    const char *why = NULL, *text;
+    PyObject *type = (PyObject *)Py_TYPE(tensor);
+    char text[TORCH_CLASS_NAME];
+    const char *why = NULL;
+    struct str name;
 
     if (PyObject_HasAttr(type, torch->names[NAME___tensor_flatten__]))
         why = "wraps other tensors";
-    name = PyObject_GetAttrString(type, "__name__");
-    text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    if (text && strcmp(text, "FakeTensor") == 0)
+    name = torch_class_name(tensor, text);
+    if (str_is(name, "FakeTensor"))
         why = no_data_fake;
-    else if (text && strcmp(text, "AsyncCollectiveTensor") == 0)
+    else if (str_is(name, "AsyncCollectiveTensor"))
         why = "a collective is under way";
-    ext_swallow();
-    Py_XDECREF(name);
     return why;
 }
 

@@ -234,6 +234,20 @@ bool torch_flag(PyObject *object, enum torch_attribute name)
     return truth_of(PyObject_GetAttr(object, found.names[name]), false);
 }
 
+struct str torch_class_name(PyObject *object, char text[TORCH_CLASS_NAME])
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    Py_ssize_t len = 0;
+    const char *utf8 = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
+
+    ext_swallow();
+    len = utf8 && len < TORCH_CLASS_NAME ? len : utf8 ? TORCH_CLASS_NAME - 1 : 0;
+    memcpy(text, utf8 ? utf8 : "", (size_t)len);
+    text[len] = 0;
+    Py_XDECREF(name);
+    return str_span(text, (size_t)len);
+}
+
 PyObject *torch_class_forward(PyObject *module)
 {
     PyObject *name = found.names[NAME_forward];

@@ -1,6 +1,13 @@
 /* torch.h - torch as found at run time, by its features, never by its version.
- * One for the process, as torch itself is. It is looked for in sys.modules and never
- * imported: as long as nobody imported torch, nothing is a tensor. */
+ * There is one per process. It is looked up in sys.modules and never imported: until
+ * the user imports torch, nothing is a tensor.
+ *
+ * The tour of the folder:
+ *   torch.h    torch's types, dtypes, functions and features; names of attributes
+ *   tensor.h   what a tensor is and where its bytes are, in about 130 ns
+ *     tensor_stats.c   its statistics, fingerprint and elements
+ *   walk.h     the tensors in nested arguments, each with its path
+ *   team.h     torch's threads, which help to measure large tensors */
 #ifndef EXT_TORCH_TORCH_H
 #define EXT_TORCH_TORCH_H
 
@@ -9,13 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "model/dtype.h"
 
-/* DLPack's description of a tensor, as its exchange table fills it. */
+/* DLPack's description of a tensor, filled by its exchange table. */
 struct dl_tensor {
     void *data;
     struct {
-        int32_t type, id; /* type 1: the processor */
+        int32_t type, id; /* type 1: CPU */
     } device;
     int32_t ndim;
     struct {
@@ -26,7 +34,7 @@ struct dl_tensor {
     uint64_t byte_offset;
 };
 
-/* Names of attributes and methods, interned once: torch->names[NAME_shape]. */
+/* Attribute and method names, interned once: torch->names[NAME_shape]. */
 #define TORCH_NAMES(X)                                                                 \
     X(shape)                                                                           \
     X(stride)                                                                          \
@@ -91,7 +99,6 @@ struct dl_tensor {
     X(times)                                                                           \
     X(forward)                                                                         \
     X(_orig_mod)                                                                       \
-    X(__name__)                                                                        \
     X(__func__)                                                                        \
     X(__wrapped__)                                                                     \
     X(__code__)
@@ -100,65 +107,68 @@ struct dl_tensor {
 enum torch_attribute { TORCH_NAMES(TORCH_NAME_ENUM) NAME_COUNT };
 #undef TORCH_NAME_ENUM
 
-/* An attribute of plain tensors that is read for each of them, found once. */
+/* A fast getter for an attribute of plain tensors. */
 struct torch_getter {
     PyObject *descriptor;
     descrgetfunc get;
 };
 
-/* All references are owned and stay for the life of the process; NULL: this torch has
- * no such thing. */
+/* All references are owned until the process ends. NULL: this torch lacks it. */
 struct torch {
     PyObject *module, *c; /* torch, torch._C */
     PyTypeObject *tensor, *parameter;
     PyObject *module_type;         /* torch.nn.Module */
     PyObject *script_object;       /* torch.ScriptObject */
-    PyObject *deque, *name_space;  /* types of Python: collections.deque and
-                                      types.SimpleNamespace */
+    PyObject *deque, *name_space;  /* collections.deque, types.SimpleNamespace */
     PyObject *encoder_forward;     /* of torch.nn.TransformerEncoderLayer */
     PyObject *dtypes[DTYPE_COUNT]; /* the singletons */
     PyObject *strided;             /* torch.strided, ... */
     PyObject *layouts[8];          /* by enum layout, strided and sparse ones */
     PyObject *mkldnn;              /* torch._mkldnn */
-    PyObject *is_grad_enabled;     /* functions */
+    PyObject *is_grad_enabled;     /* torch.is_grad_enabled */
     PyObject *any_autocast;        /* torch._C._is_any_autocast_enabled */
-    PyObject *autocast[2];         /* without it: of CUDA, of the processor */
+    PyObject *autocast[2];         /* otherwise: CUDA's, the CPU's */
     PyObject *graph_task;          /* torch._C._current_graph_task_id */
     PyObject *sequence_nr;         /* torch._C._autograd._get_sequence_nr */
-    PyObject *accumulate;          /* the type of nodes that end at a leaf */
-    PyObject *transpose;           /* the type of nodes of t() */
-    PyObject *copy_slices;         /* the type of nodes of writes through a view */
+    PyObject *accumulate;          /* node type that ends at a leaf */
+    PyObject *transpose;           /* node type of t() */
+    PyObject *copy_slices;         /* node type of a write through a view */
     PyObject *function_modes;      /* torch._C._len_torch_function_stack */
     PyObject *no_function;         /* torch._C.DisableTorchFunction */
-    PyObject *storage_of;          /* Tensor.untyped_storage; an earlier torch: */
-    bool storage_is_typed;         /* Tensor._storage */
+    PyObject *storage_of;          /* Tensor.untyped_storage, or if */
+    bool storage_is_typed;         /* this is set: Tensor._storage */
     PyObject *is_wrapped, *is_batched, *is_tracking, *unwrap; /* of functorch */
     PyObject *folder; /* a str: where torch is installed, with a "/" */
     PyObject *names[NAME_COUNT];
     struct torch_getter version, requires_grad; /* of exact tensors */
-    /* Fills a description without allocation; 0, or -1 and a Python exception. For
-     * exact Tensor and Parameter only: of subclasses it tells nonsense. */
+    /* Fills a description without allocating; 0, or -1 and an exception. Only for exact
+     * Tensor and Parameter: it is wrong for subclasses. */
     int (*describe)(void *tensor, struct dl_tensor *to);
 };
 
 /* NULL: torch is not imported. Never raises. */
 const struct torch *torch_find(void);
-/* A new reference to a module that somebody imported, or NULL. Never raises. */
+/* A new reference to an imported Python module, or NULL. Never raises. */
 PyObject *torch_imported(const char *name);
 
-/* Call something without arguments: its truth, or `otherwise` if it is NULL or fails.
- * Never raises. */
+/* Call without arguments; returns the truth of the result, or `otherwise` if the
+ * callable is NULL or fails. Never raises. */
 bool torch_ask(PyObject *callable, bool otherwise);
-/* An attribute's truth; an attribute or the answer of a method without arguments as an
- * integer. False or `otherwise` where there is none. Never raise. */
+/* An attribute, or the result of a method without arguments, as a boolean or integer;
+ * false or `otherwise` if there is none. Never raise. */
 bool torch_flag(PyObject *object, enum torch_attribute name);
 int64_t torch_int(PyObject *object, enum torch_attribute name, int64_t otherwise);
 int64_t torch_call_int(PyObject *object, enum torch_attribute name, int64_t otherwise);
 bool torch_call_flag(PyObject *object, enum torch_attribute name);
 
-/* The forward that a module takes from its class, a new reference. NULL: it has one of
- * its own, or the class makes it up. Never raises. */
+/* The forward that a module inherits from its class, a new reference. NULL: the
+ * instance has its own, or the class computes it. Never raises. */
 PyObject *torch_class_forward(PyObject *module);
+
+/* The name of an object's class, without its module, cut to fit `text`; "" if there is
+ * none. Never raises. */
+#define TORCH_CLASS_NAME 128
+struct str torch_class_name(PyObject *object, char text[TORCH_CLASS_NAME]);
 
 /* An attribute of an exact tensor: a new reference, or NULL and an exception. */
 PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);
@@ -166,9 +176,8 @@ PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);
 /* The element type of a torch.dtype, by identity. */
 enum dtype torch_dtype(const struct torch *torch, PyObject *dtype);
 
-/* For as long as we look at tensors, the user's __torch_function__ (of modes, and with
- * `subclass` of classes) is not run. quiet_end() takes what quiet_begin() gave, NULL
- * too. */
+/* Between these two, the user's __torch_function__ (of modes, and with `subclass` also
+ * of classes) does not run. quiet_end() takes the result of quiet_begin(), NULL too. */
 PyObject *quiet_begin(const struct torch *torch, bool subclass);
 void quiet_end(PyObject *quiet);
 

@@ -279,14 +279,9 @@ static void visit_slots(struct tensor_walk *walk, PyObject *object)
 
 static bool ends_in_cache(PyObject *object)
 {
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
-    Py_ssize_t len = 0;
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
-    bool is = text && len >= 5 && strcmp(text + len - 5, "Cache") == 0;
+    char text[TORCH_CLASS_NAME];
 
-    ext_swallow();
-    Py_XDECREF(name);
-    return is;
+    return str_ends(torch_class_name(object, text), STR("Cache"));
 }
 
 static bool is_mapping(PyObject *object)

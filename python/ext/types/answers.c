@@ -309,8 +309,8 @@ static PyObject *get_cost(PyObject *self, void *unused)
                          isnan(share) ? Py_NewRef(Py_None) : PyFloat_FromDouble(share));
 }
 
-/* ended(own_ns, wall_ns): what leaving took, and the whole recording. The recorder calls
- * it before anybody else sees the run. */
+/* ended(own_ns, wall_ns): what leaving took, and the whole recording. The recorder
+ * calls it before anybody else sees the run. */
 static PyObject *ended(PyObject *self, PyObject *args)
 {
     struct run *run = ((struct run_object *)self)->run;

@@ -1,6 +1,6 @@
 /* The source code of a run's classes. A recording does not read it: that would take
- * long. Python finds it when somebody wants to see or save it, and it is kept beside the
- * run, which is frozen: as a source that answers about code, and passes all other
+ * long. Python finds it when somebody wants to see or save it, and it is kept beside
+ * the run, which is frozen: as a source that answers about code, and passes all other
  * questions on to the source of the run's model. */
 #include <stdlib.h>
 

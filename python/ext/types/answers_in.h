@@ -35,8 +35,8 @@ struct dicts {
 void dicts_begin(struct dicts *dicts);
 PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception */
 
-/* A source that knows the code of the model's classes from a list of tuples (class, file,
- * line, text), and else asks the model's own. NULL: an exception is set. */
+/* A source that knows the code of the model's classes from a list of tuples (class,
+ * file, line, text), and else asks the model's own. NULL: an exception is set. */
 struct source *answers_code(const struct model *model, PyObject *list);
 
 /* Methods of the type. */

@@ -1,4 +1,4 @@
-#include "ext/types/numbers.h"
+#include "ext/types/types.h"
 
 #include <math.h>
 

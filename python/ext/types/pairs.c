@@ -1,4 +1,4 @@
-#include "ext/types/pairs.h"
+#include "ext/types/types.h"
 
 #include "compare/diff_text.h"
 #include "export/export.h"

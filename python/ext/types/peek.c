@@ -1,4 +1,4 @@
-#include "ext/types/peek.h"
+#include "ext/types/types.h"
 
 #include <string.h>
 

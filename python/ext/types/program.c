@@ -1,4 +1,4 @@
-#include "ext/types/program.h"
+#include "ext/types/types.h"
 
 #include <signal.h>
 

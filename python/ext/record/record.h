@@ -1,0 +1,83 @@
+/* record.h - recordings: torch's hooks become a run.
+ * The header lists the three types that Python sees. The tour of the folder:
+ *   hub.c            torch's global hooks; calls the listeners of all recordings
+ *   recorder_in.h    one recording: hooks, frames, lines, values
+ *     recorder.c         the type Recorder
+ *     recorder_hooks.c   before and after forward
+ *     recorder_value.c   a tensor becomes a value: measured, kept or left to its device
+ *     recorder_frames.c  the calls under way on each thread
+ *     recorder_alive.c   which of them Python is still running
+ *     recorder_line.c    the source line of a call
+ *     recorder_names.c   the names of forward's arguments
+ *     recorder_params.c  parameters and their gradients
+ *   seen.h           recognises values that were measured already
+ *   grads.h          gradients, by hooks on autograd's nodes (grads_in.h: its files)
+ *   budget_type.c    the type Budget: run/budget.h for Python
+ *
+ * Why global forward hooks (tests/python/hooks_test.py compares the kinds): adding and
+ * removing them is O(1), a deep copy or pickle does not take them along, and scripting,
+ * export and fx ignore them. The package's trampoline returns at once while
+ * torch.compiler.is_compiling(), so that compiled graphs stay whole. A module compiled
+ * in place (Module.compile()) bypasses hooks, so its compiled call is wrapped during
+ * the recording. torch 2.6 and later pass keyword arguments to the forward hook; with
+ * an earlier torch, missing ones are a gap. */
+#ifndef EXT_RECORD_RECORD_H
+#define EXT_RECORD_RECORD_H
+
+#include "ext/ext.h"
+
+/* _core.Recorder(model, name="", *, mode="full", gradients=False, keep=None, limit=0,
+ * keep_limit=0, calls=64, lines=True, device=None, force_device=False)
+ * mode: "full", "exact", "sampled" or "guard". calls: how many calls of each module are
+ * kept separately; 0: all.
+ *
+ * Methods:
+ *   pre(module, args[, kwargs])          before forward; kwargs if they are known
+ *   post(module, args, kwargs, result)   after forward; also post(module, args, result)
+ *   raised(module, exception or None)    forward raised
+ *   compiled(module, bool)  whether its newest call runs compiled code
+ *   step(optimizer)         record parameters and gradients, before an optimizer's step
+ *   stepped(number)         an optimizer of the model returned from step()
+ *   optimizer_gone(number)  it was freed
+ *   backward(roots, gradients)           a backward begins
+ *   backward_end()          a backward ended: record the parameters' gradients
+ *   spoilt()                whether some value is not finite
+ *   fact(key, value)        add a str, int, float or bool to the run's facts
+ *   gap(kind, name or None, sentence)    add a gap
+ *   direct(name, sentence)  the gap to report if this module is never called
+ *   renew(model, name)      lazy modules got parameters; true if they are shown now
+ *   spend(since_ns[, cost_ns])  count the time since then as our own, except for what
+ *                           was counted since cost_ns was read
+ *   calls(module)           the number of calls of a module so far
+ *   stop() -> Run           disarms for good; RuntimeError the second time
+ *   snapshot() -> Run       what was recorded so far
+ *   arm(), disarm()         start and pause recording
+ *
+ * Members: cost_ns, bytes (measured), errors, armed, hook_calls, roots (a list); and
+ * these can be set: hook_ns (cost of torch's hooked path per call), begin_ns, mode.
+ * pre, post and raised never raise and return None. They ignore modules that are not
+ * part of the model and do not stand for one that is (a DataParallel replica, the
+ * result of torch.compile()). */
+extern PyType_Spec recorder_spec;
+
+/* _core.Hub(find_keywords, rare_before, rare_after, is_tracing, fx): calls listeners
+ * from torch's hooks. Only what every call needs is in C.
+ *
+ * tell_before(module, args) calls each of `before` with (module, args, kwargs), or
+ * without kwargs if find_keywords() does not know them. tell_after(module, args[,
+ * kwargs], result) calls each of `after` with (module, args, kwargs or None, result).
+ * Exceptions of a listener are ignored.
+ * rare_before(...) and rare_after(...) are called instead while `rare` is true, and
+ * while torch's compiler is loaded but not `watched`; rare_after also when forward may
+ * have raised. Listeners are not called while torch traces: is_tracing() is not None,
+ * or fx._is_fx_tracing_flag is true.
+ * run_backward(method, roots, gradients, ...) calls each of `backwards` with (roots,
+ * gradients), then method(roots, gradients, ...). */
+extern PyType_Spec hub_spec;
+
+/* _core.Budget(share): limits recording to a share of the user's time. next() returns
+ * how to record the next step: "full", "sampled", "guard" or "not recorded";
+ * told(mode, user_ns, own_ns) reports what one took. Members: cost, fell_back. */
+extern PyType_Spec budget_spec;
+
+#endif

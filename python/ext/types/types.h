@@ -1,0 +1,45 @@
+/* types.h - what Python sees of the core.
+ * The tour of the folder:
+ *   types.h        functions of the module that need no header of their own
+ *   model_type.h   _core.Model: a live module or a file
+ *   answers.h      _core.Run: a recording
+ *   views.h        the tree as text, rows, exports: for both of them
+ *   explore.h      the terminal explorer in the user's process
+ *   pairs.c        diff()
+ *   program.c      `python -m torchoscope`
+ *   numbers.c      format_count() and others
+ *   peek.c         parts of the hot path, for tests */
+#ifndef EXT_TYPES_TYPES_H
+#define EXT_TYPES_TYPES_H
+
+#include "ext/ext.h"
+
+/* _core.diff(left, right, structure=False, rtol=0, atol=0, all=False, width=0,
+ * ascii=False, colour=False): compares two models, each a _core.Model or a _core.Run.
+ * The last three options are for the text. Returns a dict: equal (a bool), and the
+ * texts text, json, markdown and python. Values of a recording are not compared: it has
+ * none.
+ */
+PyObject *pairs_diff(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* main(*words): run the program with these words, its name first; returns the exit
+ * status. For a process that does nothing else: the program takes over the signals. */
+PyObject *program_main(PyObject *module, PyObject *words);
+/* live(*words): None if main() is to run these words; else what they ask of a live
+ * model: (command, words, options, page). `options` has those that were given; `page`
+ * has view, the keywords for explore(), and how to write to standard output: json, csv,
+ * ascii, colour, width. Prints usage errors and raises SystemExit(2). */
+PyObject *program_live(PyObject *module, PyObject *words);
+
+/* The formats of text/number.h: format_count(int), format_bytes(int),
+ * format_time(seconds), format_percent(percent), format_shape(sizes),
+ * format_devices(names) -> str */
+extern PyMethodDef numbers_functions[];
+
+/* For tests and benchmarks. _look(tensor, mode="full") -> dict: what tensor_look() and
+ * tensor_stats() return; None if it is not a tensor. _look_ns(tensor, n) -> float:
+ * nanoseconds of one look, the mean of n. _walk(result), _walk(args, kwargs) -> list of
+ * (path, tensor). */
+extern PyMethodDef peek_functions[];
+
+#endif
