@@ -1,4 +1,4 @@
-/* How two models differ, as a file: its name tells the form. */
+/* A diff as a file; the suffix chooses the format. */
 #include <string.h>
 #include <strings.h>
 
@@ -38,7 +38,8 @@ int export_diff_file(const char *path, const struct pair *pair, struct err *err)
     if (strcasecmp(suffix, "json") != 0 && strcasecmp(suffix, "md") != 0 &&
         strcasecmp(suffix, "txt") != 0)
         return err_set(err, ERR_USAGE,
-                       "%s: what differs is written as .txt, .md or .json", path);
+                       "%s: unknown format; a diff is written as .txt, .md or .json",
+                       path);
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
     out_init_fd(&out, file.fd);

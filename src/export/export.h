@@ -1,22 +1,16 @@
-/* export.h - a session's answers in forms that other programs read.
- * The JSON shape is docs/json.md, and this room is its sole owner: what it writes is
- * what the page, the tests and the Python package read. Each document is one walk over
- * a struct json, whatever its sink.
+/* export.h - sessions written as JSON, CSV, SARIF, pages and other files.
+ * docs/json.md describes the JSON. Only this room writes it; the page, the tests and the
+ * Python package read it. Every document is written through a struct json, to any sink.
  *
- * The tour of the room (export_in.h is its own):
- *   json_tree.c   the tree: modules, groups, tensors, values; what every document has
- *   json_info.c   the container, its globals and pickles; the program itself
- *   json_show.c   one place in full       json_stats.c  statistics
- *   json_row.c    the same, to be copied
- *   json_run.c    a recording: as a whole, by place, and all of it
- *   json_call.c   calls, values, gaps   json_diff.c   two models side by side
- *   json_place.c  one place as an object: what all of the above are made of
- *   json_check.c  what a check says       sarif.c       the same for code scanning
- *   json_value.c  plain values            csv.c         tables
- *   exporters.h   THE TABLE of forms in which a session is written whole; markdown.c
- *   safetensors.c the tensors, without what a pickle would run
- *   report_in.h   the page (html)       tokens.h      THE TABLE of colours
- *   notebook_in.h what a notebook shows */
+ * The tour of the room:
+ *   json/         one file for each document: tree, info, show, stats, run, diff, check
+ *     json_place.c, json_call.c, json_fact.c, json_value.c   parts of documents: places,
+ *                 calls and values of a run, facts, plain values
+ *     json_row.c  `show --json` as text, for copying
+ *   exporters.h   THE TABLE of export formats
+ *   csv.c, markdown.c, sarif.c, safetensors.c, diff_file.c   other formats
+ *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what they
+ *                 share (page_in.h) and THE TABLE of colours (tokens.h) */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
@@ -28,16 +22,16 @@
 #include "session/session.h"
 #include "study/safety/check.h"
 
-/* Which places a document lists: `keep[place]` of n_places flags; NULL: all of them. */
+/* Which places a document lists: those with keep[place] set; NULL: all. */
 struct export_choice {
     const bool *keep;
 };
 
 void export_tree_json(struct json *json, const struct session *session,
                       struct export_choice choice);
-/* All that was recorded: only for a session that has a run. */
+/* Everything recorded; only for a session that has a run. */
 void export_run_json(struct json *json, const struct session *session);
-/* A part of it by its number, as one object: for those who ask for a few. */
+/* One part of a run by its index, as one object. */
 void export_call(struct json *json, const struct run *run, uint32_t call);
 void export_merged(struct json *json, const struct run *run, uint32_t merged);
 void export_param(struct json *json, const struct run *run, uint32_t param);
@@ -48,22 +42,22 @@ void export_numbers(struct json *json, const struct stats *stats, enum dtype dty
                     const int64_t *shape, int rank);
 void export_info_json(struct json *json, const struct session *session);
 
-/* What the program itself is, told by who knows it. */
+/* About the program itself; the caller knows its libraries and formats. */
 struct export_library {
     const char *name, *version;
 };
 struct export_program {
     const char *version, *kernels;
-    const char *(*format)(size_t i); /* the i-th that is read; NULL behind the last */
+    const char *(*format)(size_t i); /* format i that is read; NULL after the last */
     const struct export_library *libraries;
     size_t n_libraries;
 };
 void export_program_json(struct json *json, const struct export_program *program);
 
-/* One place in full. For a tensor: the numbers that were asked for (NULL: the values
- * cannot be read, and the session knows why, or none were asked for), and values. */
+/* One place in full. For a tensor: its numbers (NULL: none asked for, or unreadable and
+ * the session knows why) and values. */
 struct export_values {
-    struct str index; /* the slice, as it was asked for */
+    struct str index; /* the slice as the user wrote it */
     const struct slice *slice;
     const struct cells *cells;
 };
@@ -71,26 +65,24 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
                       const struct numbers *numbers,
                       const struct export_values *values);
 
-/* The same as text, with the statistics, quantiles and histogram that `torchoscope show
- * --json` writes unless it is told otherwise; those of a tensor of more than `most`
- * bytes are left out, as are those that cannot be had. */
+/* The same as text, with the numbers that `torchoscope show --json` writes by default.
+ * A tensor larger than `most` bytes, or unreadable, has none. */
 int export_row_json(struct buf *to, struct session *session, uint32_t place,
                     uint64_t most, struct work *work, struct err *err);
 
-/* What the session knows by now of the tensors chosen; `complete` is false if computing
- * them was stopped. */
+/* The statistics that the session has of the chosen tensors; `complete` is false if
+ * measuring was stopped. */
 void export_stats_json(struct json *json, const struct session *session,
                        struct export_choice choice, bool complete);
 
-/* How two models differ; `all`: tensors that are the same are listed too. */
+/* How two models differ; `all`: equal tensors are listed too. */
 int export_diff_json(struct json *json, const struct pair *pair,
                      const struct tolerance *tolerance, bool all, struct err *err);
 
-/* The same as a file: .txt, .md or .json, whole or not at all. */
+/* The same as a .txt, .md or .json file, written whole or not at all. */
 int export_diff_file(const char *path, const struct pair *pair, struct err *err);
 
-/* A check of any number of models, one after the other: begin, each model (or what
- * could not be read, and why), end. */
+/* A check of several models: begin, then each model or error, then end. */
 struct export_skipped {
     const char *path, *why;
 };

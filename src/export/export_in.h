@@ -1,4 +1,4 @@
-/* export_in.h - what the documents of this room are made of. */
+/* export_in.h - a JSON document, and the functions that write its parts. */
 #ifndef EXPORT_EXPORT_IN_H
 #define EXPORT_EXPORT_IN_H
 
@@ -17,47 +17,51 @@ struct document {
     struct buf path;       /* for full names */
     uint32_t *next_same;   /* by place: the next place of the same tensor, or NO_PLACE;
                               NULL if nothing is tied */
-    uint64_t items;        /* of values written so far; see json_value.c */
-    const struct run *run; /* what was recorded; or NULL */
-    struct activities activities; /* of it; empty if there is none */
+    uint64_t items;        /* of plain values written so far; see json_value.c */
+    const struct run *run; /* NULL if there is none */
+    struct activities activities; /* of the run; empty without one */
 };
 
-/* Begin with what every document has. document_end() closes the object. */
+/* Write the members that every document has. document_end() closes the object. */
 void document_begin(struct document *doc, struct json *json,
                     const struct session *session, const char *kind);
 void document_end(struct document *doc);
-/* Why something is not known: "this file does not say". */
+/* The usual reason for a null: "this file does not say". */
 const char *document_unsaid(const struct document *doc);
 
-/* "verdict"; null and why where there is none. */
+/* "verdict"; null and why if there is none. */
 void export_verdict(struct json *json, const struct session *session);
-/* "findings": the list. A verdict other than safe is one of them. */
+/* "findings": the list, with `verdict` in front unless it is safe. */
 void document_findings(struct document *doc, const struct finding *findings, uint32_t n,
                        enum verdict verdict);
 /* The members of a global of the pickle log: name, trust, about, uses. */
 void document_global(struct document *doc, uint32_t index);
 
+/* "KEY": a list of n objects, whose members `write` writes by index. */
+void document_list(struct document *doc, const char *key, uint32_t n,
+                   void (*write)(struct document *doc, uint32_t i));
+
 /* "KEY": the full name of a place. */
 void document_path(struct document *doc, const char *key, uint32_t place);
+/* "name", "place"; nothing if it is no place of the model. */
+void document_named(struct document *doc, uint32_t place);
 /* "name", "place", "parent". */
 void document_where(struct document *doc, uint32_t place);
 
-/* The members of a place's object, of the kind that it is. The caller begins and ends
- * the object, and may add members. */
+/* The members of a place's object, by its kind. The caller begins and ends the object. */
 void document_module(struct document *doc, uint32_t place); /* also of a group */
 void document_tensor(struct document *doc, uint32_t place);
 void document_plain(struct document *doc, uint32_t place);
 
-/* "KEY": a plain value of the model, or of others. A dict of strings becomes an object.
- */
+/* "KEY": a plain value of the model, or of other `values`. */
 void document_value(struct document *doc, const char *key, uint32_t value);
 void document_value_of(struct document *doc, const char *key,
                        const struct values *values, uint32_t value);
 
-/* The statistics of a tensor, or why there are none; nothing if they were not asked. */
+/* The statistics of a tensor, or why there are none; nothing if it was not measured. */
 void document_stats(struct document *doc, uint32_t tensor);
 
-/* The same of any statistics; without `shape` nothing that needs to know the tensor. */
+/* The members of any statistics; with a NULL `shape`, those that need no tensor. */
 void export_stats_members(struct json *json, const struct stats *stats,
                           enum dtype dtype, const int64_t *shape, int rank);
 
@@ -67,18 +71,20 @@ void document_details(struct document *doc,
                                   uint32_t place, struct err *err),
                       uint32_t place);
 
-/* "KEY": true; nothing if it is not so. */
+/* "KEY": true; nothing if it is false. */
 void export_flag(struct json *json, const char *key, bool flag);
+/* "KEY": n; nothing if it is 0. */
+void export_nonzero(struct json *json, const char *key, uint64_t n);
 /* "KEY": [1, 2] */
 void export_list(struct json *json, const char *key, const int64_t *items, int n);
-/* An index in C order as a list. Of elements that stand for several values, the element
- * is named. */
+/* The index of value number `at`, in C order, as a list. Where an element packs several
+ * values, it is the index of the element. */
 void export_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
                   const int64_t *shape, int rank);
 
 /* ---- recordings: json_run.c ---- */
 
-/* The document is about this run too: what its places did is put together. */
+/* Add the run to the document, with the activity of its places. */
 void document_set_run(struct document *doc, const struct run *run);
 void document_run(struct document *doc);                        /* "run": {...} */
 void document_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
@@ -86,7 +92,7 @@ void document_activity(struct document *doc, uint32_t place); /* members of a mo
 void document_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
 void document_slowest(struct document *doc);               /* "slowest", "classes" */
 
-/* ---- what they are made of, by its number in the run: json_call.c ---- */
+/* ---- parts of a run, by index: json_call.c ---- */
 
 enum run_values { VALUES_WHOLE, VALUES_BY_NUMBER };
 

@@ -22,7 +22,7 @@ static int export_text(struct out *out, struct session *session,
     return status;
 }
 
-/* All that a recording holds, or the tree of a model. */
+/* A recording whole, or the tree of a model. */
 static int export_json(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err)
 {
@@ -50,13 +50,12 @@ const struct exporter exporters[] = {
     {"md", "the tree as a table in Markdown", true, export_markdown},
     {"json", "all facts (docs/json.md): a recording whole, or the tree", false,
      export_json},
-    {"html", "a page that stands by itself: tree, checks, times", false, export_report},
+    {"html", "a self-contained page: tree, checks, times", false, export_report},
     {"csv", "a table of tensors, or of a recording's modules", false, export_csv},
-    {"safetensors", "all tensors whose values can be read, and nothing else", false,
-     export_safetensors},
+    {"safetensors", "all readable tensors, and no code", false, export_safetensors},
 };
-static const struct exporter notebook = {
-    "notebook", "for the output of a notebook's cell", true, export_notebook};
+static const struct exporter notebook = {"notebook", "the output of a notebook cell",
+                                         true, export_notebook};
 const size_t n_exporters = COUNT_OF(exporters);
 
 const struct exporter *exporter_find(struct str suffix)
@@ -82,7 +81,8 @@ const struct exporter *exporter_of(const char *path, struct err *err)
                    : i + 1 == n_exporters ? " or "
                                           : ", ",
                    exporters[i].suffix);
-    err_set(err, ERR_USAGE, "%s: its name should end in %s", path, buf_cstr(&names));
+    err_set(err, ERR_USAGE, "%s: unknown format; end the name in %s", path,
+            buf_cstr(&names));
     buf_release(&names);
     return NULL;
 }

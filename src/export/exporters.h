@@ -1,7 +1,6 @@
-/* exporters.h - THE TABLE of forms in which a session is written whole. To add one:
- * write the function, add a line to the table in exporters.c and a word to
- * docs/torchoscope.1; `torchoscope export`, Python's export() and help find it there.
- */
+/* exporters.h - THE TABLE of export formats. To add one: write the function, add a line
+ * to the table in exporters.c and a word to docs/torchoscope.1; `torchoscope export`,
+ * Python's export() and help read the table. */
 #ifndef EXPORT_EXPORTERS_H
 #define EXPORT_EXPORTERS_H
 
@@ -12,18 +11,18 @@
 #include "session/session.h"
 
 struct export_wanted {
-    struct printed_wanted view; /* which rows and columns, where there are such */
+    struct printed_wanted view; /* rows and columns, for formats that have them */
     bool ascii;                 /* text only */
-    const char *title;          /* of a page: NULL the model's; of a text: NULL none */
-    const char *theme;          /* of a page: "light", "dark"; NULL: as the reader's */
-    uint32_t place;             /* of a notebook: a tensor, to be shown alone; or 0 */
-    struct work *work;          /* may be NULL */
+    const char *title;          /* NULL: a page takes the model's, a text has none */
+    const char *theme;          /* of a page: "light", "dark"; NULL: the reader's */
+    uint32_t place;    /* of a notebook: show this tensor alone; 0: the whole */
+    struct work *work; /* may be NULL */
 };
 
 struct exporter {
     const char *suffix; /* of the file, without its dot */
     const char *about;  /* one line */
-    bool chosen;        /* it honours `view`; others have all rows and columns */
+    bool chosen;        /* honours `view`; others always write everything */
     int (*write)(struct out *out, struct session *session,
                  const struct export_wanted *wanted, struct err *err);
 };
@@ -31,29 +30,29 @@ struct exporter {
 extern const struct exporter exporters[];
 extern const size_t n_exporters;
 
-/* By suffix, in any case; NULL: there is none. "notebook" is found too, though it is no
- * form of files: HTML for the output of a notebook's cell (notebook_in.h). */
+/* By suffix, ignoring case; or NULL. Also finds "notebook", the HTML of a notebook cell,
+ * which is not a file format (notebook_in.h). */
 const struct exporter *exporter_find(struct str suffix);
-/* The same by the end of a path; ERR_USAGE names those there are. */
+/* By the end of a path; ERR_USAGE lists the known ones. */
 const struct exporter *exporter_of(const char *path, struct err *err);
 
-/* Can it do what somebody asked for? ERR_USAGE: it would have to ignore a part. */
+/* ERR_USAGE if the format would have to ignore a part of `wanted`. */
 int exporter_can(const struct exporter *exporter, const struct export_wanted *wanted,
                  struct err *err);
 
-/* To a file at `path`: whole or not at all (base/whole_file.h). */
+/* Write the file at `path`, whole or not at all (base/whole_file.h). */
 int exporter_write(const struct exporter *exporter, const char *path,
                    struct session *session, const struct export_wanted *wanted,
                    struct err *err);
 
-/* The forms themselves. */
+/* The formats themselves. */
 int export_markdown(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);
 int export_report(struct out *out, struct session *session,
                   const struct export_wanted *wanted, struct err *err);
-/* Keys are full names; below the file's only state_dict without its part. What cannot
- * be read, or has a dtype that safetensors lacks, is left out, and the metadata say so.
- */
+/* Keys are full names, or names within the file's only state_dict. Tensors that are
+ * unreadable or have a dtype that safetensors lacks are skipped and named in the
+ * metadata. */
 int export_safetensors(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err);
 int export_notebook(struct out *out, struct session *session,

@@ -1,18 +1,18 @@
 /* All tensors of a model in one safetensors file: u64 N, N bytes of JSON, the data.
  *     {"__metadata__": {"format": "pt"},
  *      "conv1.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
- * Nothing of a pickle goes along: this is how the tensors of a file leave it when the
- * file itself should not be loaded. Bytes are copied in windows; a tied tensor is
- * written under each of its names, as the format knows no ties. */
+ * Nothing of a pickle is copied: this rescues the tensors of a file that should not be
+ * loaded. Bytes are copied in windows. A tied tensor is written under each of its names:
+ * the format has no ties. */
 #include <errno.h>
 
 #include "base/base.h"
 #include "base/map.h"
-#include "export/export.h"
+#include "export/export_in.h"
 #include "export/exporters.h"
 #include "measure/elements.h"
 
-#define MOST_TOLD 20 /* of names that are left out */
+#define MOST_TOLD 20 /* names of skipped tensors */
 
 struct written_tensor {
     uint32_t place;
@@ -21,14 +21,14 @@ struct written_tensor {
 
 struct safetensors_writing {
     const struct model *model;
-    uint32_t base; /* the only state_dict, whose names are keys; or 0 */
+    uint32_t base; /* the only state_dict: keys are names within it; or 0 */
     struct arena arena;
     struct written_tensor *entries;
     uint32_t n, room;
     struct map seen; /* hash of a key -> entry */
     uint32_t left_out;
-    struct buf told; /* about what is left out */
-    size_t first;    /* bytes in `told` about the first */
+    struct buf told; /* names of skipped tensors, and why */
+    size_t first;    /* length of the first entry in `told` */
 };
 
 /* ---- which tensors ---- */
@@ -74,7 +74,7 @@ static void leave_out(struct safetensors_writing *w, struct str key, const char 
         w->first = w->told.len;
 }
 
-/* Is a tensor of this key there already? Two names may be spelt alike. */
+/* Is the key unused? Two names may be spelt alike. */
 static int is_new(struct safetensors_writing *w, struct str key, bool *ret_new)
 {
     struct buf other = BUF_INIT;
@@ -120,7 +120,7 @@ static int add_tensor(struct safetensors_writing *w, uint32_t place, struct buf 
     return 0;
 }
 
-/* Wide elements first, so that all of them are aligned. */
+/* Wide elements first, so that all are aligned. */
 static int collect(struct safetensors_writing *w, struct err *err)
 {
     const struct model *model = w->model;
@@ -144,10 +144,9 @@ static int collect(struct safetensors_writing *w, struct err *err)
     if (status < 0)
         return arena_err(&w->arena, "the list of tensors", err);
     if (w->n == 0)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "%s: it has no tensor that can be copied%s%.*s%s", model->path,
-                       w->told.len ? ": " : "", (int)w->first, buf_cstr(&w->told),
-                       w->left_out > 1 ? ", and so on" : "");
+        return err_set(err, ERR_UNSUPPORTED, "%s: no tensor can be copied%s%.*s%s",
+                       model->path, w->told.len ? ": " : "", (int)w->first,
+                       buf_cstr(&w->told), w->left_out > 1 ? ", and so on" : "");
     return 0;
 }
 
@@ -157,13 +156,9 @@ static void write_entry(struct json *json, const struct safetensors_writing *w,
                         const struct written_tensor *entry, uint64_t at)
 {
     const struct tensor *tensor = place_tensor(w->model, entry->place);
-    const int64_t *shape = tensor_shape(w->model, tensor);
 
     json_text(json, "dtype", dtype_safetensors(tensor->dtype));
-    json_array(json, "shape");
-    for (int i = 0; i < tensor->rank; i++)
-        json_i64(json, NULL, shape[i]);
-    json_array_end(json);
+    export_list(json, "shape", tensor_shape(w->model, tensor), tensor->rank);
     json_array(json, "data_offsets");
     json_u64(json, NULL, at);
     json_u64(json, NULL, at + entry->bytes);
@@ -227,7 +222,8 @@ static int write_data(struct out *out, const struct model *model,
     }
     elements_close(elements);
     if (more == 0 && done != entry->bytes)
-        return err_set(err, ERR_CHANGED, "%s: a tensor of %llu bytes has %llu now",
+        return err_set(err, ERR_CHANGED,
+                       "%s: a tensor of %llu bytes now has %llu; the file changed",
                        model->path, (unsigned long long)entry->bytes,
                        (unsigned long long)done);
     return more < 0 ? -1 : 0;
@@ -245,7 +241,7 @@ static int write_file(struct out *out, struct safetensors_writing *w, struct wor
         size[i] = (uint8_t)((uint64_t)header.len >> (8 * i));
     if (header.bad)
         status =
-            err_set(err, ERR_LIMIT, "%s: no memory for so many names", w->model->path);
+            err_set(err, ERR_LIMIT, "%s: out of memory for the names", w->model->path);
     out_add(out, size, sizeof size);
     out_str(out, buf_span(&header));
     buf_release(&header);

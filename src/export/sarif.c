@@ -1,7 +1,6 @@
-/* sarif.c - what a check says as SARIF 2.1.0, for programs that show findings beside
- * code. A result is a dangerous or unknown global, a finding, or a file that could not
- * be judged. Files are binary, so a result stands in line 1; where a pickle is the
- * whole file, its byte is told as well. */
+/* A check as SARIF 2.1.0, for code scanning. A result is a dangerous or unknown global, a
+ * finding, or a file that could not be judged. Files are binary, so every result is in
+ * line 1; where the file is a single pickle it also has a byte offset. */
 #include <string.h>
 
 #include "base/base.h"
@@ -11,7 +10,7 @@
 #include "facts/notes.h"
 #include "text/escape.h"
 
-/* The rules that are no findings stand behind those that are. */
+/* Rules for findings come first, under the codes of the findings. */
 enum {
     RULE_UNSAFE = FINDING_COUNT,
     RULE_NEEDS_CODE,
@@ -22,43 +21,40 @@ enum {
 struct rule {
     const char *name, *text;
     const char *level;
-    const char *severity; /* what GitHub calls "security-severity"; or NULL */
+    const char *severity; /* GitHub's "security-severity"; or NULL */
 };
 
 static const struct rule rules[RULE_COUNT] = {
-    [FINDING_TRUNCATED] = {NULL, "The file ends before what it promises", "error",
-                           NULL},
+    [FINDING_TRUNCATED] = {NULL, "The file is truncated", "error", NULL},
     [FINDING_DAMAGED] = {NULL, "Bytes that cannot be decoded", "error", NULL},
-    [FINDING_TRAILING] = {NULL, "Bytes that nothing refers to, behind the end",
-                          "warning", "5.0"},
-    [FINDING_LIMIT] = {NULL, "More than is read; the rest was left out", "warning",
+    [FINDING_TRAILING] = {NULL, "Unused bytes after the end", "warning", "5.0"},
+    [FINDING_LIMIT] = {NULL, "Larger than a limit; the rest was not read", "warning",
                        NULL},
-    [FINDING_UNSUPPORTED] = {NULL, "A part that is not read", "warning", NULL},
-    [FINDING_BAD_TENSOR] = {NULL, "A tensor whose description lies", "error", "7.0"},
-    [FINDING_SIZE_MISMATCH] = {NULL, "Two places in the file say different sizes",
-                               "error", "5.0"},
-    [FINDING_MISSING_RECORD] = {NULL, "Data that is named but not there", "error",
-                                NULL},
-    [FINDING_MISSING_SHARD] = {NULL, "A file of the model is not there", "error", NULL},
+    [FINDING_UNSUPPORTED] = {NULL, "An unsupported part", "warning", NULL},
+    [FINDING_BAD_TENSOR] = {NULL, "A tensor whose description contradicts the file",
+                            "error", "7.0"},
+    [FINDING_SIZE_MISMATCH] = {NULL, "Two sizes in the file disagree", "error", "5.0"},
+    [FINDING_MISSING_RECORD] = {NULL, "Data is missing", "error", NULL},
+    [FINDING_MISSING_SHARD] = {NULL, "A file of the model is missing", "error", NULL},
     [FINDING_SHARD_MISMATCH] = {NULL, "The index and the files disagree", "error",
                                 NULL},
-    [FINDING_UNSAFE_PATH] = {NULL, "A path that leads out of its folder", "error",
-                             "8.0"},
+    [FINDING_UNSAFE_PATH] = {NULL, "A path leads out of its folder", "error", "8.0"},
     [FINDING_DUPLICATE] = {NULL, "The same name twice", "error", "5.0"},
-    [FINDING_OVERLAP] = {NULL, "Two things share bytes that should not", "error",
-                         "5.0"},
+    [FINDING_OVERLAP] = {NULL, "Two parts overlap", "error", "5.0"},
     [FINDING_HOLE] = {NULL, "Bytes that belong to nothing", "warning", "3.0"},
-    [FINDING_CHECKSUM] = {NULL, "A checksum that does not fit", "error", "5.0"},
+    [FINDING_CHECKSUM] = {NULL, "A checksum does not match", "error", "5.0"},
     [FINDING_ENCRYPTED] = {NULL, "A member that is, or claims to be, encrypted",
                            "error", "7.0"},
-    [FINDING_ZIP_TRICK] = {NULL, "Headers that make programs disagree", "error", "8.0"},
-    [FINDING_PICKLE_MALFORMED] = {NULL, "A pickle that breaks off", "error", "7.0"},
+    [FINDING_ZIP_TRICK] = {NULL, "Headers that programs read differently", "error",
+                           "8.0"},
+    [FINDING_PICKLE_MALFORMED] = {NULL, "A malformed or truncated pickle", "error",
+                                  "7.0"},
     [FINDING_PICKLE_OVERRIDE] = {NULL, "A pickle replaces attributes of code", "error",
                                  "9.0"},
     [FINDING_PICKLE_NESTED] = {NULL, "A pickle inside another, or behind it", "warning",
                                "5.0"},
-    [FINDING_BAD_TEXT] = {NULL, "A name that is no text or hides characters", "warning",
-                          "3.0"},
+    [FINDING_BAD_TEXT] = {NULL, "A name that is not text or hides characters",
+                          "warning", "3.0"},
     [FINDING_BIG_ENDIAN] = {NULL, "Written on a big-endian machine", "note", NULL},
     [FINDING_NON_FINITE] = {NULL, "NaN or infinities among the values", "error", NULL},
     [FINDING_UNEXPECTED] = {NULL, "A name, shape or dtype is not as expected", "error",
@@ -89,8 +85,8 @@ static void write_message(struct json *json, const char *key, struct str text)
     json_object_end(json);
 }
 
-/* A message may hold links and placeholders; ours hold none, so their signs are
- * escaped. A newline becomes a colon: where the call stands follows it. */
+/* Escapes the characters of links and placeholders, which our messages never have. A
+ * newline becomes a colon: the position of the call follows it. */
 static void add_plain(struct buf *to, struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -105,7 +101,7 @@ static void add_plain(struct buf *to, struct str text)
     }
 }
 
-/* A path as a URI: relative to where the program ran, or file:///... */
+/* A path as a URI: relative to the working directory, or file:///... */
 static void add_uri(struct buf *to, const char *path)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -176,14 +172,13 @@ void export_sarif_begin(struct json *json, const char *version)
 
 /* ---- results ---- */
 
-/* One result. */
 struct sarif_result {
     int rule;
     const char *level, *path;
     struct str text; /* for people */
-    struct str name; /* what it is about inside the file: "fc.weight"; or empty */
+    struct str name; /* of the place or global: "fc.weight"; or empty */
     bool is_global;
-    const char *kind; /* of that */
+    const char *kind; /* of the name */
     bool has_byte;    /* `byte` is one of the file */
     uint64_t byte;
 };
@@ -222,7 +217,7 @@ static void write_logical(struct json *json, const struct sarif_result *result)
     json_array_end(json);
 }
 
-/* The same result has the same fingerprint in the next run, wherever its bytes lie. */
+/* Independent of byte offsets, so that a result keeps its fingerprint between runs. */
 static void write_fingerprint(struct json *json, const struct sarif_result *result,
                               struct str uri)
 {

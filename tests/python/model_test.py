@@ -176,7 +176,7 @@ class Shown(WithFile):
         live = torchoscope.open(self.net)
         self.assertIsNone(live.verdict)
         self.assertRegex(str(live), r"parameters, [^\n]+ trainable, live module$")
-        self.assertEqual(live.json["verdict_why"], "a live module is no file")
+        self.assertEqual(live.json["verdict_why"], "a live module is not a file")
         info = json.loads(live._now().json("info"))
         self.assertIsNone(info["verdict"])
         for form in ("txt", "md"):

@@ -1,16 +1,7 @@
-/* What a run is made of, one object each: values, calls, merged calls, gaps. */
+/* The parts of a run, one object each: values, calls, merged calls, gaps. */
 #include "export/export_in.h"
 
 #include "base/base.h"
-
-/* "name", "place"; an object that stands nowhere has none. */
-static void write_named(struct document *doc, uint32_t place)
-{
-    if (place >= doc->model->n_places)
-        return;
-    document_path(doc, "name", place);
-    json_u64(doc->json, "place", place);
-}
 
 static void write_number(struct document *doc, const char *key, uint32_t number)
 {
@@ -121,10 +112,8 @@ static void write_call_times(struct json *json, const struct run_call *call)
     json_u64(json, "own_ns", call->own_ns);
     json_u64(json, "time_ns", run_inclusive(call));
     json_u64(json, "self_ns", run_exclusive(call));
-    if (call->backward_ns)
-        json_u64(json, "backward_ns", call->backward_ns);
-    if (call->device_ns)
-        json_u64(json, "device_ns", call->device_ns);
+    export_nonzero(json, "backward_ns", call->backward_ns);
+    export_nonzero(json, "device_ns", call->device_ns);
     if (call->flags & RUN_DEVICE_BYTES)
         json_i64(json, "device_bytes", call->device_bytes);
     json_u64(json, "out_bytes", call->out_bytes);
@@ -137,7 +126,7 @@ void document_call(struct document *doc, uint32_t number, enum run_values how)
     struct json *json = doc->json;
 
     json_u64(json, "call", number);
-    write_named(doc, call->place);
+    document_named(doc, call->place);
     if (call->place < doc->model->n_places)
         json_str(json, "class", place_class(doc->model, call->place));
     json_u64(json, "number", call->number);
@@ -185,18 +174,16 @@ void document_merged(struct document *doc, uint32_t number)
     const struct run_merged *merged = &doc->run->merged[number];
     struct json *json = doc->json;
 
-    write_named(doc, merged->newest < doc->run->n_calls
-                         ? doc->run->calls[merged->newest].place
-                         : doc->model->objects[merged->object].place);
+    document_named(doc, merged->newest < doc->run->n_calls
+                            ? doc->run->calls[merged->newest].place
+                            : doc->model->objects[merged->object].place);
     json_u64(json, "calls", merged->calls);
     json_u64(json, "time_ns", merged->inclusive_ns);
     json_u64(json, "self_ns", merged->exclusive_ns);
     json_u64(json, "least_ns", merged->least_ns);
     json_u64(json, "most_ns", merged->most_ns);
-    if (merged->backward_ns)
-        json_u64(json, "backward_ns", merged->backward_ns);
-    if (merged->device_ns)
-        json_u64(json, "device_ns", merged->device_ns);
+    export_nonzero(json, "backward_ns", merged->backward_ns);
+    export_nonzero(json, "device_ns", merged->device_ns);
     json_u64(json, "out_bytes", merged->out_bytes);
     json_u64(json, "new_bytes", merged->new_bytes);
     write_number(doc, "newest", merged->newest);
@@ -218,14 +205,14 @@ void document_gap(struct document *doc, uint32_t number)
     json_text(doc->json, "kind", run_gap_name(gap->kind));
     json_str(doc->json, "text", run_string(doc->run, gap->text));
     if (gap->object < doc->model->n_objects)
-        write_named(doc, doc->model->objects[gap->object].place);
+        document_named(doc, doc->model->objects[gap->object].place);
 }
 
 void document_param(struct document *doc, uint32_t number, enum run_values how)
 {
     const struct run_param *param = &doc->run->params[number];
 
-    write_named(doc, doc->model->tensors[param->tensor].place);
+    document_named(doc, doc->model->tensors[param->tensor].place);
     json_u64(doc->json, "step", param->step);
     json_bool(doc->json, "gradient", param->gradient);
     write_or_name(doc, param->value, how);

@@ -55,7 +55,7 @@ static void write_uses(struct document *doc, uint32_t global)
     json_array_end(doc->json);
 }
 
-/* Those that are not known by themselves; what the user allows is marked. */
+/* Globals outside the allow-list; those that --allow names are marked. */
 static void write_globals(struct document *doc, const struct check *check)
 {
     json_array(doc->json, "globals");

@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "compare/diff_text.h"
 
-/* Two documents in one: values and names are written by the side that they are of. */
+/* Two documents in one: each side writes its own names and values. */
 struct two {
     struct json *json;
     const struct diff *diff;
@@ -170,8 +170,8 @@ static void write_pair(struct two *two, uint32_t index)
     json_object_end(json);
 }
 
-/* Is there something to tell of it? */
-static bool is_news(const struct diff *diff, const struct diff_pair *pair)
+/* Listed without --all? */
+static bool is_listed(const struct diff *diff, const struct diff_pair *pair)
 {
     if (pair->flags & (DIFF_RENAMED | DIFF_TIED | DIFF_UNTIED))
         return true;
@@ -281,7 +281,7 @@ static void write_lists(struct two *two, bool all)
     json_array_end(json);
     json_array(json, "tensors");
     for (uint32_t i = 0; i < diff->n_pairs; i++)
-        if (all || is_news(diff, &diff->pairs[i]))
+        if (all || is_listed(diff, &diff->pairs[i]))
             write_pair(two, i);
     json_array_end(json);
     json_array(json, "joins");

@@ -78,10 +78,7 @@ static void write_fact(struct document *doc, const struct facts *facts,
     json_str(doc->json, "text", buf_span(&text));
     buf_release(&text);
     write_role(doc->json, fact->role);
-    if (fact->target != NO_TARGET && fact->target < doc->model->n_places) {
-        document_path(doc, "name", fact->target);
-        json_u64(doc->json, "place", fact->target);
-    }
+    document_named(doc, fact->target);
     if (fact->share > 0)
         json_real(doc->json, "share", fact->share);
     json_array(doc->json, "parts");

@@ -2,17 +2,10 @@
 
 #include "facts/facts.h"
 
-static void write_files(struct document *doc)
+static void write_file(struct document *doc, uint32_t i)
 {
-    json_array(doc->json, "files");
-    for (uint32_t i = 0; i < doc->model->n_files; i++) {
-        json_object(doc->json, NULL);
-        json_str(doc->json, "name",
-                 model_string(doc->model, doc->model->files[i].name));
-        json_u64(doc->json, "bytes", doc->model->files[i].size);
-        json_object_end(doc->json);
-    }
-    json_array_end(doc->json);
+    json_str(doc->json, "name", model_string(doc->model, doc->model->files[i].name));
+    json_u64(doc->json, "bytes", doc->model->files[i].size);
 }
 
 static void write_facts(struct document *doc, const char *key,
@@ -26,7 +19,7 @@ static void write_facts(struct document *doc, const char *key,
     json_object_end(doc->json);
 }
 
-/* Unique tensors by their type. */
+/* Unique tensors by dtype. */
 static void write_dtypes(struct document *doc)
 {
     struct {
@@ -93,37 +86,20 @@ void document_global(struct document *doc, uint32_t index)
     json_text(doc->json, "trust", trust_name(trust));
     if (*about)
         json_text(doc->json, "about", about);
-    for (int act = 0; act < PICKLE_ACT_COUNT; act++) {
-        if (global->acts[act])
-            json_u64(doc->json, pickle_act_name((enum pickle_act)act),
-                     global->acts[act]);
-    }
+    for (int act = 0; act < PICKLE_ACT_COUNT; act++)
+        export_nonzero(doc->json, pickle_act_name((enum pickle_act)act),
+                       global->acts[act]);
 }
 
-static void write_pickles(struct document *doc)
+static void write_pickle(struct document *doc, uint32_t i)
 {
-    const struct pickle_log *log = &doc->model->pickle;
+    const struct pickle_stream *stream = &doc->model->pickle.streams[i];
 
-    json_array(doc->json, "globals");
-    for (uint32_t i = 0; i < log->n_globals; i++) {
-        json_object(doc->json, NULL);
-        document_global(doc, i);
-        json_object_end(doc->json);
-    }
-    json_array_end(doc->json);
-    json_array(doc->json, "pickles");
-    for (uint32_t i = 0; i < log->n_streams; i++) {
-        const struct pickle_stream *stream = &log->streams[i];
-
-        json_object(doc->json, NULL);
-        json_str(doc->json, "name", model_string(doc->model, stream->name));
-        json_u64(doc->json, "bytes", stream->size);
-        json_u64(doc->json, "opcodes", stream->opcodes);
-        json_u64(doc->json, "protocol", stream->protocol);
-        json_bool(doc->json, "complete", stream->complete);
-        json_object_end(doc->json);
-    }
-    json_array_end(doc->json);
+    json_str(doc->json, "name", model_string(doc->model, stream->name));
+    json_u64(doc->json, "bytes", stream->size);
+    json_u64(doc->json, "opcodes", stream->opcodes);
+    json_u64(doc->json, "protocol", stream->protocol);
+    json_bool(doc->json, "complete", stream->complete);
 }
 
 static int make_details(struct facts *to, const struct show *show, uint32_t place,
@@ -141,12 +117,13 @@ void export_info_json(struct json *json, const struct session *session)
     struct document doc;
 
     document_begin(&doc, json, session, "info");
-    write_files(&doc);
+    document_list(&doc, "files", model->n_files, write_file);
     write_facts(&doc, "facts", model->facts, model->n_facts);
     write_facts(&doc, "metadata", model->metadata, model->n_metadata);
     write_dtypes(&doc);
     write_devices(&doc);
-    write_pickles(&doc);
+    document_list(&doc, "globals", model->pickle.n_globals, document_global);
+    document_list(&doc, "pickles", model->pickle.n_streams, write_pickle);
     if (doc.run)
         document_slowest(&doc);
     document_details(&doc, make_details, 0);

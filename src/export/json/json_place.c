@@ -23,12 +23,19 @@ void document_path(struct document *doc, const char *key, uint32_t place)
     json_str(doc->json, key, buf_span(&doc->path));
 }
 
+void document_named(struct document *doc, uint32_t place)
+{
+    if (place >= doc->model->n_places)
+        return;
+    document_path(doc, "name", place);
+    json_u64(doc->json, "place", place);
+}
+
 void document_where(struct document *doc, uint32_t place)
 {
     uint32_t parent = doc->model->parent[place];
 
-    document_path(doc, "name", place);
-    json_u64(doc->json, "place", place);
+    document_named(doc, place);
     if (parent != NO_PLACE)
         json_u64(doc->json, "parent", parent);
 }
@@ -45,6 +52,24 @@ void export_flag(struct json *json, const char *key, bool flag)
 {
     if (flag)
         json_bool(json, key, true);
+}
+
+void export_nonzero(struct json *json, const char *key, uint64_t n)
+{
+    if (n > 0)
+        json_u64(json, key, n);
+}
+
+void document_list(struct document *doc, const char *key, uint32_t n,
+                   void (*write)(struct document *doc, uint32_t i))
+{
+    json_array(doc->json, key);
+    for (uint32_t i = 0; i < n; i++) {
+        json_object(doc->json, NULL);
+        write(doc, i);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
 }
 
 /* ---- tensors ---- */
@@ -219,8 +244,7 @@ static void write_source_place(struct document *doc, const struct object *object
     info = &doc->model->classes[object->class_id];
     if (info->file)
         json_str(doc->json, "source_file", model_string(doc->model, info->file));
-    if (info->line)
-        json_u64(doc->json, "source_line", info->line);
+    export_nonzero(doc->json, "source_line", info->line);
 }
 
 static void write_object(struct document *doc, uint32_t place,
@@ -230,8 +254,7 @@ static void write_object(struct document *doc, uint32_t place,
         json_bool(doc->json, "training", object->training == 1);
     if (object->hooks != VALUE_ID_NONE)
         document_value(doc, "hooks", object->hooks);
-    if (object->version)
-        json_u64(doc->json, "version", object->version);
+    export_nonzero(doc->json, "version", object->version);
     if (doc->model->flags[place] & PLACE_AGAIN)
         document_path(doc, "same_as", object->place);
     write_source_place(doc, object);

@@ -1,4 +1,4 @@
-/* A recording: what it tells as a whole, what each place did, and all of it. */
+/* A recording: as a whole, by place, and all of it. */
 #include "export/export_in.h"
 
 #include <math.h>
@@ -54,7 +54,6 @@ static void write_cost(struct json *json, const struct run *run)
         json_real(json, "share", share);
 }
 
-/* What went wrong, and where. */
 static void write_alarms(struct document *doc)
 {
     const struct activities *all = &doc->activities;
@@ -62,16 +61,14 @@ static void write_alarms(struct document *doc)
 
     if (all->first_producer != NO_PLACE) {
         json_object(doc->json, "producer");
-        document_path(doc, "name", all->first_producer);
-        json_u64(doc->json, "place", all->first_producer);
+        document_named(doc, all->first_producer);
         json_object_end(doc->json);
     }
     if (all->raised == NO_PLACE)
         return;
     call = all->at[all->raised].newest;
     json_object(doc->json, "raised");
-    document_path(doc, "name", all->raised);
-    json_u64(doc->json, "place", all->raised);
+    document_named(doc, all->raised);
     if (call != RUN_NONE) {
         const struct run_call *last = &doc->run->calls[call];
 
@@ -82,11 +79,16 @@ static void write_alarms(struct document *doc)
     json_object_end(doc->json);
 }
 
+#define ALL_GAPS (NO_OBJECT - 1)
+
+/* The gaps of an object; NO_OBJECT: of the run as a whole. */
 static void write_gaps(struct document *doc, uint32_t object)
 {
     json_array(doc->json, "gaps");
     for (uint32_t i = 0; i < doc->run->n_gaps; i++) {
-        if (doc->run->gaps[i].object != object || !run_is_gap(&doc->run->gaps[i]))
+        const struct run_gap *gap = &doc->run->gaps[i];
+
+        if ((gap->object != object && object != ALL_GAPS) || !run_is_gap(gap))
             continue;
         json_object(doc->json, NULL);
         document_gap(doc, i);
@@ -105,10 +107,8 @@ void document_run(struct document *doc)
     json_u64(doc->json, "passes", all->passes);
     json_u64(doc->json, "calls", count_calls(doc->run));
     json_u64(doc->json, "time_ns", all->total_ns);
-    if (all->backward_ns)
-        json_u64(doc->json, "backward_ns", all->backward_ns);
-    if (all->device_ns)
-        json_u64(doc->json, "device_ns", all->device_ns);
+    export_nonzero(doc->json, "backward_ns", all->backward_ns);
+    export_nonzero(doc->json, "device_ns", all->device_ns);
     write_cost(doc->json, doc->run);
     write_alarms(doc);
     write_gaps(doc, NO_OBJECT);
@@ -133,10 +133,8 @@ static void write_times(struct document *doc, const struct activity *did)
 {
     json_u64(doc->json, "time_ns", did->total_ns);
     json_u64(doc->json, "self_ns", did->self_ns);
-    if (did->backward_ns)
-        json_u64(doc->json, "backward_ns", did->backward_ns);
-    if (did->device_ns)
-        json_u64(doc->json, "device_ns", did->device_ns);
+    export_nonzero(doc->json, "backward_ns", did->backward_ns);
+    export_nonzero(doc->json, "device_ns", did->device_ns);
     if (did->newest != RUN_NONE) {
         write_shape(doc, "in_shape", did->newest, RUN_IN);
         write_shape(doc, "out_shape", did->newest, RUN_OUT);
@@ -212,8 +210,7 @@ void document_slowest(struct document *doc)
         const struct slow *slow = &places.at[i];
 
         json_object(doc->json, NULL);
-        document_path(doc, "name", slow->place);
-        json_u64(doc->json, "place", slow->place);
+        document_named(doc, slow->place);
         json_str(doc->json, "class", place_class(doc->model, slow->place));
         json_u64(doc->json, "calls", slow->calls);
         json_u64(doc->json, "time_ns", doc->activities.at[slow->place].total_ns);
@@ -286,31 +283,6 @@ void export_facts(struct json *json, const struct run *run)
 
 /* ---- all of it ---- */
 
-/* "KEY": the i-th of n objects is written by its number. */
-static void write_all(struct document *doc, const char *key, uint32_t n,
-                      void (*write)(struct document *doc, uint32_t i))
-{
-    json_array(doc->json, key);
-    for (uint32_t i = 0; i < n; i++) {
-        json_object(doc->json, NULL);
-        write(doc, i);
-        json_object_end(doc->json);
-    }
-    json_array_end(doc->json);
-}
-
-static void write_all_gaps(struct document *doc)
-{
-    json_array(doc->json, "gaps");
-    for (uint32_t i = 0; i < doc->run->n_gaps; i++)
-        if (run_is_gap(&doc->run->gaps[i])) {
-            json_object(doc->json, NULL);
-            document_gap(doc, i);
-            json_object_end(doc->json);
-        }
-    json_array_end(doc->json);
-}
-
 static void write_numbered_call(struct document *doc, uint32_t call)
 {
     document_call(doc, call, VALUES_BY_NUMBER);
@@ -327,10 +299,10 @@ void export_run_json(struct json *json, const struct session *session)
     struct document doc;
 
     document_begin(&doc, json, session, "run");
-    write_all(&doc, "calls", run->n_calls, write_numbered_call);
-    write_all(&doc, "values", run->n_values, document_run_value);
-    write_all(&doc, "merged", run->n_merged, document_merged);
-    write_all(&doc, "params", run->n_params, write_numbered_param);
-    write_all_gaps(&doc);
+    document_list(&doc, "calls", run->n_calls, write_numbered_call);
+    document_list(&doc, "values", run->n_values, document_run_value);
+    document_list(&doc, "merged", run->n_merged, document_merged);
+    document_list(&doc, "params", run->n_params, write_numbered_param);
+    write_gaps(&doc, ALL_GAPS);
     document_end(&doc);
 }

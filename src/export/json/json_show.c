@@ -17,7 +17,7 @@ static void write_numbers(struct json *json, const struct numbers *numbers)
         json_array_end(json);
     }
     if (numbers->n_bins > 0) {
-        /* As numpy has it: one value alone stands in a step of width 1 around it. */
+        /* As in numpy: the range around a single value has width 1. */
         double half = numbers->stats->min == numbers->stats->max ? 0.5 : 0;
 
         json_object(json, "histogram");
@@ -108,7 +108,7 @@ static void write_children(struct document *doc, const char *key, enum place_kin
     json_array_end(doc->json);
 }
 
-/* What its own tensors hold: those that stand directly below it. */
+/* The sums of the tensors directly below it. */
 static void write_own(struct document *doc, uint32_t place)
 {
     uint64_t params = 0, bytes = 0;

@@ -4,8 +4,8 @@
 
 /* ---- what every document has ---- */
 
-/* Chains the places of each tied tensor, by one backward scan. Without memory for it
- * the ties of the first place are left out, no more. */
+/* Chains the places of each tied tensor in one backward scan. If memory runs out, only
+ * `also_at` is missing. */
 static void chain_same(struct document *doc)
 {
     const struct model *model = doc->model;
@@ -42,7 +42,7 @@ static void write_counts(struct document *doc)
     json_u64(json, "stored", counts->stored);
     json_u64(json, "unique", counts->params);
     json_u64(json, "logical", counts->logical);
-    /* Of no parameters, none is trained. */
+    /* Without parameters the answer is 0, not unknown. */
     if (counts->grad_known > 0 || counts->param_tensors == 0) {
         json_u64(json, "trainable", counts->trainable);
         json_u64(json, "frozen", counts->frozen);
@@ -63,7 +63,7 @@ static void write_counts(struct document *doc)
     json_object_end(json);
 }
 
-/* Where a verdict alone makes the exit status 1, the list of findings says so. */
+/* A verdict that makes the exit status 1 is listed as a finding. */
 static void write_verdict_finding(struct json *json, enum verdict verdict)
 {
     static const char *const says[][2] = {
@@ -97,10 +97,7 @@ void document_findings(struct document *doc, const struct finding *findings, uin
         json_text(doc->json, "code", finding_name(finding->code));
         json_text(doc->json, "severity", severity_name(finding->severity));
         json_text(doc->json, "text", finding->text);
-        if (finding->place < doc->model->n_places) {
-            document_path(doc, "name", finding->place);
-            json_u64(doc->json, "place", finding->place);
-        }
+        document_named(doc, finding->place);
         json_object_end(doc->json);
     }
     json_array_end(doc->json);
@@ -113,10 +110,10 @@ void export_verdict(struct json *json, const struct session *session)
         return;
     }
     json_null(json, "verdict");
-    json_text(json, "verdict_why", "a live module is no file");
+    json_text(json, "verdict_why", "a live module is not a file");
 }
 
-/* The verdict, if it makes the exit status of any command 1. */
+/* The verdict if it makes the exit status of every command 1, else VERDICT_SAFE. */
 static enum verdict alarming(const struct session *session)
 {
     enum verdict verdict = session->verdict.verdict;

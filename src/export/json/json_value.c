@@ -2,20 +2,19 @@
 
 #define MOST_LEVELS       64
 #define MOST_ITEMS        100000u  /* of one value */
-#define MOST_ITEMS_IN_ALL 1000000u /* of all values of a document, and ... */
-#define ITEMS_PER_PLACE   64u      /* ... so many more for each place of the model */
+#define MOST_ITEMS_IN_ALL 1000000u /* of a document, and ... */
+#define ITEMS_PER_PLACE   64u      /* ... more for each place of the model */
 #define TEXT_PER_ITEM     64
 
-/* Values share their parts, so that a small file may spell a value that is huge when it
- * is written out: both depth and length are bounded. */
+/* Values share their parts, so a small file may hold a value that is huge when written
+ * out: depth and length are limited. */
 struct value_walk {
     struct document *doc;
     const struct values *values;
     uint32_t left; /* items that may still be written */
 };
 
-/* A long text counts as several items, so that not even texts make a value endless; the
- * first of them is always written whole. */
+/* A long text counts as several items; the first text is always written whole. */
 static void spend(struct value_walk *walk, struct str text)
 {
     size_t cost = 1 + text.len / TEXT_PER_ITEM;
@@ -34,7 +33,7 @@ static void write_cut(struct json *json, const char *key, struct str why, uint64
     json_object_end(json);
 }
 
-/* Can every key be a member's name, and none be taken for one of ours? */
+/* Are all keys strings that do not begin with "$"? */
 static bool has_plain_keys(const struct values *values, uint32_t id)
 {
     const uint32_t *items = value_items(values, id);
