@@ -10,7 +10,7 @@
 #define MOST_CODE  80 /* bytes of a line of code */
 #define MOST_WHYS  8
 
-void add_relative(struct buf *to, const struct compared *by)
+void diff_relative(struct buf *to, const struct compared *by)
 {
     double percent = compared_relative(by) * 100;
 
@@ -48,7 +48,7 @@ struct retyped {
     struct compared by;
 };
 
-static void add_retyped(struct rows_maker *maker, const struct retyped *retyped)
+static void add_retyped(struct diff_rows_maker *maker, const struct retyped *retyped)
 {
     struct buf *rest = &maker->rest;
 
@@ -56,7 +56,7 @@ static void add_retyped(struct rows_maker *maker, const struct retyped *retyped)
                dtype_name(retyped->right));
     add_of(&maker->amount, retyped->n, maker->diff->total.tensors);
     if (!maker->diff->values) {
-        row_add(maker, "~", COLOUR_NONE);
+        diff_row_add(maker, "~", COLOUR_NONE);
         return;
     }
     if (retyped->by.different == 0 && retyped->rounding == 0)
@@ -67,18 +67,18 @@ static void add_retyped(struct rows_maker *maker, const struct retyped *retyped)
     else
         buf_text(rest, "more than rounding, rel ");
     if (retyped->by.different)
-        add_relative(rest, &retyped->by);
+        diff_relative(rest, &retyped->by);
     add_one_sided(rest, retyped->by.one_sided);
-    row_add(maker, "~", COLOUR_NONE);
+    diff_row_add(maker, "~", COLOUR_NONE);
 }
 
-void add_dtype_rows(struct rows_maker *maker)
+void diff_dtype_rows(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
     struct retyped *table =
         arena_array(maker->rows->arena, DTYPE_COUNT * DTYPE_COUNT, sizeof *table);
 
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; table && i < diff->n_pairs; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
         struct retyped *one;
@@ -98,7 +98,7 @@ void add_dtype_rows(struct rows_maker *maker)
     for (uint32_t i = 0; table && i < DTYPE_COUNT * DTYPE_COUNT; i++)
         if (table[i].n > 0)
             add_retyped(maker, &table[i]);
-    list_end(maker);
+    diff_list_end(maker);
 }
 
 /* ---- changed values, by part ---- */
@@ -139,7 +139,7 @@ static bool buffers_only(const struct diff_sums *sums)
 }
 
 /* `unrelated`: it is a part of the model that has unrelated values, or in one. */
-static void add_changed(struct rows_maker *maker, uint32_t node, bool unrelated)
+static void add_changed(struct diff_rows_maker *maker, uint32_t node, bool unrelated)
 {
     const struct diff *diff = maker->diff;
     const struct diff_sums *sums = &diff->nodes[node].sums;
@@ -156,7 +156,7 @@ static void add_changed(struct rows_maker *maker, uint32_t node, bool unrelated)
     add_of(&maker->amount, sums->states[DIFF_CHANGED], sums->tensors);
     add_up(diff, node, &sum);
     buf_text(rest, "rel ");
-    add_relative(rest, &sum.by);
+    diff_relative(rest, &sum.by);
     if (unrelated || (sums->params_differ > 0 && sum.by.finite >= COMPARED_FEW &&
                       compared_unrelated(&sum.by)))
         buf_text(rest, ", unrelated values");
@@ -171,7 +171,7 @@ static void add_changed(struct rows_maker *maker, uint32_t node, bool unrelated)
         }
     }
     add_one_sided(rest, sum.one_sided);
-    row_add(maker, "~", COLOUR_NONE);
+    diff_row_add(maker, "~", COLOUR_NONE);
 }
 
 /* The only child that holds tensors, or the node itself. */
@@ -203,7 +203,7 @@ static bool is_state_dict(const struct diff *diff, uint32_t node)
 
 /* The whole model, and the state_dict in a checkpoint, are shown by their children:
  * what they are called says nothing. */
-static void add_part(struct rows_maker *maker, const struct diff_part *part)
+static void add_part(struct diff_rows_maker *maker, const struct diff_part *part)
 {
     const struct diff *diff = maker->diff;
     uint32_t node = part->node, end = diff->nodes[node].end, c;
@@ -224,7 +224,7 @@ static void add_part(struct rows_maker *maker, const struct diff_part *part)
 }
 
 /* The last words of buffers that changed: "running_mean, running_var". */
-static void add_buffer_words(struct rows_maker *maker)
+static void add_buffer_words(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
     struct str words[5];
@@ -251,7 +251,7 @@ static void add_buffer_words(struct rows_maker *maker)
 }
 
 /* Parts whose parameters are equal, in one row. */
-static void add_buffers(struct rows_maker *maker)
+static void add_buffers(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
     struct arena *arena = maker->rows->arena;
@@ -277,15 +277,15 @@ static void add_buffers(struct rows_maker *maker)
     add_of(&maker->amount, changed, tensors);
     buf_text(&maker->rest, "buffers only: ");
     add_buffer_words(maker);
-    row_add(maker, "~", COLOUR_NONE);
+    diff_row_add(maker, "~", COLOUR_NONE);
 }
 
-void add_value_rows(struct rows_maker *maker)
+void diff_value_rows(struct diff_rows_maker *maker)
 {
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; i < maker->diff->n_parts; i++)
         add_part(maker, &maker->diff->parts[i]);
-    list_end(maker);
+    diff_list_end(maker);
     add_buffers(maker);
 }
 
@@ -338,7 +338,7 @@ static bool add_argument(struct buf *to, const struct model *model, uint32_t arg
     return false;
 }
 
-static void add_argument_row(struct rows_maker *maker, struct str key, const char *left,
+static void add_argument_row(struct diff_rows_maker *maker, struct str key, const char *left,
                              const char *right)
 {
     buf_text(&maker->rest, maker->rest.len > 0 ? ", " : "");
@@ -348,7 +348,7 @@ static void add_argument_row(struct rows_maker *maker, struct str key, const cha
 
 /* "stride (1, 1) → (2, 2), bias True → (absent)": the arguments of one side that the
  * other has otherwise; with `lone`, only those that it does not have. */
-static void add_arguments_of(struct rows_maker *maker, const struct diff_other *other,
+static void add_arguments_of(struct diff_rows_maker *maker, const struct diff_other *other,
                              bool right, bool lone)
 {
     const struct model *one = right ? maker->diff->right : maker->diff->left;
@@ -379,7 +379,7 @@ static void add_arguments_of(struct rows_maker *maker, const struct diff_other *
     buf_release(&b);
 }
 
-static void add_arguments(struct rows_maker *maker, const struct diff_other *other)
+static void add_arguments(struct diff_rows_maker *maker, const struct diff_other *other)
 {
     add_arguments_of(maker, other, false, false);
     add_arguments_of(maker, other, true, true);
@@ -392,7 +392,7 @@ static void add_fact(struct buf *to, const struct model *model, uint32_t index)
     value_show(to, model, model->metadata[index].value, MOST_VALUE);
 }
 
-static void add_metadata(struct rows_maker *maker, const struct diff_other *other)
+static void add_metadata(struct diff_rows_maker *maker, const struct diff_other *other)
 {
     const struct diff *diff = maker->diff;
     bool left = other->left != DIFF_NONE, right = other->right != DIFF_NONE;
@@ -426,7 +426,7 @@ static size_t equal_start(struct str a, struct str b)
 }
 
 /* "code: y = torch.relu(x) → y = torch.tanh(x)": the first line that differs. */
-static void add_code(struct rows_maker *maker, const struct diff_other *other)
+static void add_code(struct diff_rows_maker *maker, const struct diff_other *other)
 {
     struct buf *rest = &maker->rest, lines[2] = {BUF_INIT, BUF_INIT};
     size_t skip;
@@ -449,7 +449,7 @@ static void add_code(struct rows_maker *maker, const struct diff_other *other)
     buf_release(&lines[1]);
 }
 
-static void add_place(struct rows_maker *maker, const struct diff_other *other)
+static void add_place(struct diff_rows_maker *maker, const struct diff_other *other)
 {
     const struct diff *diff = maker->diff;
     bool left = other->left != NO_PLACE, right = other->right != NO_PLACE;
@@ -479,11 +479,11 @@ static void add_place(struct rows_maker *maker, const struct diff_other *other)
         add(&maker->rest, diff->right, other->right);
 }
 
-void add_other_rows(struct rows_maker *maker)
+void diff_other_rows(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
 
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; i < diff->n_others; i++) {
         const struct diff_other *other = &diff->others[i];
 
@@ -492,25 +492,25 @@ void add_other_rows(struct rows_maker *maker)
         else
             add_place(maker, other);
         if (other->left == NO_PLACE)
-            row_add(maker, "+", COLOUR_GOOD);
+            diff_row_add(maker, "+", COLOUR_GOOD);
         else if (other->right == NO_PLACE)
-            row_add(maker, "-", COLOUR_ALARM);
+            diff_row_add(maker, "-", COLOUR_ALARM);
         else
-            row_add(maker, "~", COLOUR_NONE);
+            diff_row_add(maker, "~", COLOUR_NONE);
     }
-    list_end(maker);
+    diff_list_end(maker);
 }
 
 /* ---- what could not be compared ---- */
 
 /* Reasons that read alike are one row, with the names of the first tensors. */
-void add_unread_rows(struct rows_maker *maker)
+void diff_unread_rows(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
     const char *whys[MOST_WHYS];
     uint32_t n = 0, k;
 
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; i < diff->n_pairs && n < MOST_WHYS; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
         uint32_t same = 0;
@@ -532,7 +532,7 @@ void add_unread_rows(struct rows_maker *maker)
             buf_printf(&maker->what, " and %u more", (unsigned)(same - 1));
         buf_text(&maker->rest, "values not compared: ");
         escape_terminal(&maker->rest, str_of(pair->why));
-        row_add(maker, "?", COLOUR_WARNING);
+        diff_row_add(maker, "?", COLOUR_WARNING);
     }
-    list_end(maker);
+    diff_list_end(maker);
 }

@@ -32,9 +32,9 @@ int diff_moves_find(struct diff_moves *moves, const struct diff *diff,
                     struct arena *arena);
 
 /* The inside of a string literal of Python; braces are doubled in an f-string. */
-void python_text(struct buf *to, struct str s, bool braces);
+void diff_python_text(struct buf *to, struct str s, bool braces);
 /* The lines that rename all of `state`, and whether they need the module re. */
-void python_rename(struct buf *to, const struct diff_moves *moves);
-bool python_needs_re(const struct diff_moves *moves);
+void diff_python_rename(struct buf *to, const struct diff_moves *moves);
+bool diff_python_needs_re(const struct diff_moves *moves);
 
 #endif

@@ -46,7 +46,7 @@ static bool number_behind(struct str name, struct str prefix, uint64_t *ret_numb
 }
 
 /* A rule that goes on to the end says less than one that tells where the end is. */
-static uint64_t last_shifted(struct rows_maker *maker, const struct rename_rule *rule)
+static uint64_t last_shifted(struct diff_rows_maker *maker, const struct rename_rule *rule)
 {
     const struct diff *diff = maker->diff;
     uint64_t most = 0, number;
@@ -83,7 +83,7 @@ static void add_uses(struct buf *to, const struct rename_rule *rule, uint32_t mo
     text_plural(to, rule->uses, "name", "names");
 }
 
-static void add_rule(struct rows_maker *maker, const struct rename_rule *rule,
+static void add_rule(struct diff_rows_maker *maker, const struct rename_rule *rule,
                      uint32_t most)
 {
     struct buf *to = &maker->what;
@@ -133,21 +133,21 @@ static void add_rule(struct rows_maker *maker, const struct rename_rule *rule,
     buf_char(to, ')');
 }
 
-static void add_rules(struct rows_maker *maker)
+static void add_rules(struct diff_rows_maker *maker)
 {
     const struct rename_rules *rules = &maker->diff->rules;
     uint32_t most = count_left(maker->diff);
 
     /* Rules that cover much first; single names are what is left. */
     for (int names = 0; names < 2; names++) {
-        list_begin(maker);
+        diff_list_begin(maker);
         for (uint32_t i = 0; i < rules->n; i++) {
             if ((rules->at[i].kind == RENAME_NAME) != names)
                 continue;
             add_rule(maker, &rules->at[i], most);
-            row_add(maker, "→", COLOUR_TYPE);
+            diff_row_add(maker, "→", COLOUR_TYPE);
         }
-        list_end(maker);
+        diff_list_end(maker);
     }
 }
 
@@ -194,7 +194,7 @@ static size_t common_tail(const struct str *names, uint32_t n, size_t head)
     return dot;
 }
 
-static struct str *join_names(struct rows_maker *maker, const struct diff_join *join)
+static struct str *join_names(struct diff_rows_maker *maker, const struct diff_join *join)
 {
     struct arena *arena = maker->rows->arena;
     struct str *names = arena_array(arena, (size_t)join->n + 1, sizeof *names);
@@ -210,7 +210,7 @@ static struct str *join_names(struct rows_maker *maker, const struct diff_join *
 
 /* "q_proj + k_proj + v_proj → qkv.weight", without what all names begin with; that is
  * given in *ret_head. */
-static void add_join(struct rows_maker *maker, const struct diff_join *join,
+static void add_join(struct diff_rows_maker *maker, const struct diff_join *join,
                      struct buf *to, struct str *ret_head)
 {
     struct str *names = join_names(maker, join);
@@ -238,7 +238,7 @@ static void add_join(struct rows_maker *maker, const struct diff_join *join,
     }
 }
 
-static void add_joins(struct rows_maker *maker)
+static void add_joins(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
     struct arena *arena = maker->rows->arena;
@@ -249,7 +249,7 @@ static void add_joins(struct rows_maker *maker)
     struct map by_text;
 
     map_init(&by_text, arena);
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; folds && i < diff->n_joins; i++) {
         uint64_t hash;
 
@@ -273,12 +273,12 @@ static void add_joins(struct rows_maker *maker)
             buf_text(&maker->what, ", in ");
             escape_terminal(&maker->what, str_head(head, head.len - 1));
         }
-        row_add(maker, "⇉", COLOUR_TYPE);
+        diff_row_add(maker, "⇉", COLOUR_TYPE);
     }
-    list_end(maker);
+    diff_list_end(maker);
 }
 
-void add_name_rows(struct rows_maker *maker)
+void diff_name_rows(struct diff_rows_maker *maker)
 {
     add_rules(maker);
     add_joins(maker);
@@ -294,11 +294,11 @@ static uint32_t other_place(const struct model *model, uint32_t place)
     return first != place ? first : tensor_next_place(model, place);
 }
 
-void add_tie_rows(struct rows_maker *maker)
+void diff_tie_rows(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
 
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; i < diff->n_pairs; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
         bool right = pair->flags & DIFF_TIED;
@@ -316,7 +316,7 @@ void add_tie_rows(struct rows_maker *maker)
         buf_clear(&maker->name);
         diff_name(diff, right, other, &maker->name);
         escape_terminal(&maker->rest, buf_span(&maker->name));
-        row_add(maker, "⇄", COLOUR_TENSOR);
+        diff_row_add(maker, "⇄", COLOUR_TENSOR);
     }
-    list_end(maker);
+    diff_list_end(maker);
 }

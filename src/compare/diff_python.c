@@ -23,7 +23,7 @@ static void add_name(struct buf *to, const struct name_run *run,
     buf_text(to, f ? "f\"" : "\"");
     for (at = 0; name_run_piece(run, tuple, i, &at, &piece);) {
         if (!piece.counts)
-            python_text(to, piece.text, f);
+            diff_python_text(to, piece.text, f);
         else if (piece.more)
             buf_printf(to, "{i %c %" PRIu64 "}", piece.more < 0 ? '-' : '+',
                        piece.more < 0 ? -(uint64_t)piece.more : (uint64_t)piece.more);
@@ -256,7 +256,7 @@ static int write_all(struct diff_python_writer *writer)
     buf_text(to, "; it gets the names of ");
     add_where(to, moves, true);
     buf_char(to, '\n');
-    if (python_needs_re(moves))
+    if (diff_python_needs_re(moves))
         buf_text(to, "import re\n");
     if (has_fused(moves->diff))
         buf_text(to, "import torch\n");
@@ -273,7 +273,7 @@ static int write_all(struct diff_python_writer *writer)
     if (write_loops(writer, moves->joins, moves->n_joins, write_join) < 0)
         return -1;
     if (moves->renames)
-        python_rename(to, moves);
+        diff_python_rename(to, moves);
     if (moves->n_joins > 0)
         buf_text(to, "state.update(made)\n");
     if (write_loops(writer, moves->transpose, moves->n_transpose, write_transpose) <

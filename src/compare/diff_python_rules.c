@@ -26,7 +26,7 @@ static size_t add_odd_bytes(struct buf *to, struct str s)
 }
 
 /* The inside of a string literal; braces are doubled in an f-string. */
-void python_text(struct buf *to, struct str s, bool braces)
+void diff_python_text(struct buf *to, struct str s, bool braces)
 {
     struct buf quoted = BUF_INIT;
     uint32_t code;
@@ -51,7 +51,7 @@ void python_text(struct buf *to, struct str s, bool braces)
 static void add_literal(struct buf *to, struct str s)
 {
     buf_char(to, '"');
-    python_text(to, s, false);
+    diff_python_text(to, s, false);
     buf_char(to, '"');
 }
 
@@ -272,7 +272,7 @@ static void write_rename_function(struct buf *to, const struct diff_moves *moves
     buf_text(to, "    return name\n");
 }
 
-void python_rename(struct buf *to, const struct diff_moves *moves)
+void diff_python_rename(struct buf *to, const struct diff_moves *moves)
 {
     const struct rename_rules *rules = &moves->rules;
     bool names = rules->names > 0, rule = rules->n > rules->names;
@@ -285,7 +285,7 @@ void python_rename(struct buf *to, const struct diff_moves *moves)
                rule ? "rename(name)" : "names.get(name, name)");
 }
 
-bool python_needs_re(const struct diff_moves *moves)
+bool diff_python_needs_re(const struct diff_moves *moves)
 {
     return moves->renames && has_rule(&moves->rules, WITH_RE);
 }

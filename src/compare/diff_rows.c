@@ -60,12 +60,12 @@ void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to)
 
 /* ---- rows ---- */
 
-void list_begin(struct rows_maker *maker)
+void diff_list_begin(struct diff_rows_maker *maker)
 {
     maker->listed = maker->left_out = 0;
 }
 
-static void keep_row(struct rows_maker *maker, const char *sign, enum colour colour)
+static void keep_row(struct diff_rows_maker *maker, const char *sign, enum colour colour)
 {
     struct diff_rows *rows = maker->rows;
     struct diff_row *row;
@@ -80,7 +80,7 @@ static void keep_row(struct rows_maker *maker, const char *sign, enum colour col
     row->rest = arena_str(rows->arena, buf_span(&maker->rest));
 }
 
-void row_add(struct rows_maker *maker, const char *sign, enum colour colour)
+void diff_row_add(struct diff_rows_maker *maker, const char *sign, enum colour colour)
 {
     if (maker->rows->all || maker->listed < MOST_ROWS) {
         keep_row(maker, sign, colour);
@@ -93,7 +93,7 @@ void row_add(struct rows_maker *maker, const char *sign, enum colour colour)
     buf_clear(&maker->rest);
 }
 
-void list_end(struct rows_maker *maker)
+void diff_list_end(struct diff_rows_maker *maker)
 {
     if (maker->left_out == 0)
         return;
@@ -101,7 +101,7 @@ void list_end(struct rows_maker *maker)
     buf_text(&maker->what, " more (--all)");
     keep_row(maker, " ", COLOUR_DIM);
     buf_clear(&maker->what);
-    list_begin(maker);
+    diff_list_begin(maker);
 }
 
 /* ---- shapes ---- */
@@ -116,11 +116,11 @@ static void add_shape(struct buf *to, const struct model *model, uint32_t place)
         text_shape(to, tensor_shape(model, tensor), tensor->rank);
 }
 
-static void add_reshaped(struct rows_maker *maker)
+static void add_reshaped(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
 
-    list_begin(maker);
+    diff_list_begin(maker);
     for (uint32_t i = 0; i < diff->n_pairs; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
 
@@ -134,9 +134,9 @@ static void add_reshaped(struct rows_maker *maker)
         add_shape(&maker->rest, diff->right, pair->right);
         if (pair->flags & DIFF_TRANSPOSED)
             buf_text(&maker->rest, ", transposed");
-        row_add(maker, "≠", COLOUR_WARNING);
+        diff_row_add(maker, "≠", COLOUR_WARNING);
     }
-    list_end(maker);
+    diff_list_end(maker);
 }
 
 /* ---- only on one side ---- */
@@ -153,7 +153,7 @@ static bool is_lone(const struct diff_node *node, enum diff_state state)
     return node->sums.tensors > 0 && node->sums.states[state] == node->sums.tensors;
 }
 
-static int find_lone(struct rows_maker *maker, enum diff_state state, struct lone *lone)
+static int find_lone(struct diff_rows_maker *maker, enum diff_state state, struct lone *lone)
 {
     const struct diff *diff = maker->diff;
     struct arena *arena = maker->rows->arena;
@@ -197,7 +197,7 @@ static uint64_t count_elements(const struct diff *diff, uint32_t node)
 }
 
 /* "18 tensors, 2.4M", or of one tensor its shape and dtype. */
-static void add_size(struct rows_maker *maker, const struct lone *lone, uint32_t first,
+static void add_size(struct diff_rows_maker *maker, const struct lone *lone, uint32_t first,
                      uint32_t n)
 {
     const struct diff *diff = maker->diff;
@@ -222,12 +222,12 @@ static void add_size(struct rows_maker *maker, const struct lone *lone, uint32_t
     text_count(&maker->rest, elements);
 }
 
-static void add_lone(struct rows_maker *maker, enum diff_state state, const char *sign,
+static void add_lone(struct diff_rows_maker *maker, enum diff_state state, const char *sign,
                      enum colour colour)
 {
     struct lone lone;
 
-    list_begin(maker);
+    diff_list_begin(maker);
     if (find_lone(maker, state, &lone) < 0)
         return;
     for (uint32_t i = 0, n; i < lone.n; i += n) {
@@ -236,24 +236,24 @@ static void add_lone(struct rows_maker *maker, enum diff_state state, const char
             buf_text(&maker->what, "(all)");
         names_write(&maker->what, lone.names + i, n, &names_in_column);
         add_size(maker, &lone, i, n);
-        row_add(maker, sign, colour);
+        diff_row_add(maker, sign, colour);
     }
-    list_end(maker);
+    diff_list_end(maker);
 }
 
 int diff_rows_make(struct diff_rows *rows, const struct diff *diff, struct err *err)
 {
-    struct rows_maker maker = {.rows = rows, .diff = diff};
+    struct diff_rows_maker maker = {.rows = rows, .diff = diff};
 
     add_reshaped(&maker);
     add_lone(&maker, DIFF_RIGHT, "+", COLOUR_GOOD);
     add_lone(&maker, DIFF_LEFT, "-", COLOUR_ALARM);
-    add_name_rows(&maker);
-    add_dtype_rows(&maker);
-    add_value_rows(&maker);
-    add_other_rows(&maker);
-    add_tie_rows(&maker);
-    add_unread_rows(&maker);
+    diff_name_rows(&maker);
+    diff_dtype_rows(&maker);
+    diff_value_rows(&maker);
+    diff_other_rows(&maker);
+    diff_tie_rows(&maker);
+    diff_unread_rows(&maker);
     buf_release(&maker.what);
     buf_release(&maker.amount);
     buf_release(&maker.rest);

@@ -6,7 +6,7 @@
 #include "rows/name_runs.h"
 
 /* Rows being made: the texts of the one at hand, and how long the list at hand is. */
-struct rows_maker {
+struct diff_rows_maker {
     struct diff_rows *rows;
     const struct diff *diff;
     struct buf what, amount, rest, name;
@@ -14,19 +14,19 @@ struct rows_maker {
 };
 
 /* A list of rows of one kind begins; it ends with "12 more (--all)" where it is cut. */
-void list_begin(struct rows_maker *maker);
-void list_end(struct rows_maker *maker);
+void diff_list_begin(struct diff_rows_maker *maker);
+void diff_list_end(struct diff_rows_maker *maker);
 /* The texts at hand become a row; they are empty again. */
-void row_add(struct rows_maker *maker, const char *sign, enum colour colour);
+void diff_row_add(struct diff_rows_maker *maker, const char *sign, enum colour colour);
 
-void add_name_rows(struct rows_maker *maker);  /* rules, joins */
-void add_tie_rows(struct rows_maker *maker);   /* tied, untied */
-void add_dtype_rows(struct rows_maker *maker); /* other dtypes */
-void add_value_rows(struct rows_maker *maker); /* changed tensors, by part */
-void add_other_rows(struct rows_maker *maker); /* plain values, arguments, classes */
-void add_unread_rows(struct rows_maker *maker);
+void diff_name_rows(struct diff_rows_maker *maker);  /* rules, joins */
+void diff_tie_rows(struct diff_rows_maker *maker);   /* tied, untied */
+void diff_dtype_rows(struct diff_rows_maker *maker); /* other dtypes */
+void diff_value_rows(struct diff_rows_maker *maker); /* changed tensors, by part */
+void diff_other_rows(struct diff_rows_maker *maker); /* plain values, arguments, classes */
+void diff_unread_rows(struct diff_rows_maker *maker);
 
 /* "4.1%", of ||left - right|| / ||left||. */
-void add_relative(struct buf *to, const struct compared *by);
+void diff_relative(struct buf *to, const struct compared *by);
 
 #endif

@@ -223,7 +223,7 @@ static void relative_cell(struct figure *to, const struct show *show,
     if (row->place == 0)
         return;
     if (by)
-        add_relative(to->text, by);
+        diff_relative(to->text, by);
 }
 
 static void largest_cell(struct figure *to, const struct show *show,
@@ -431,7 +431,7 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
     }
     if (by && by->different > 0) {
         buf_text(to, "   rel ");
-        add_relative(to, by);
+        diff_relative(to, by);
         buf_text(to, "   max ");
         text_real(to, by->max_abs);
     }
@@ -470,7 +470,7 @@ void diff_facts(struct buf *to, const struct show *show, uint32_t node)
     column_figure(to, &diff_columns[0], show, &row);
     if (by && by->different > 0) {
         buf_text(to, "   rel Δ ");
-        add_relative(to, by);
+        diff_relative(to, by);
     }
     if (by && by->max_abs > 0) {
         buf_text(to, "   max |Δ| ");
