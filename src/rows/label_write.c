@@ -223,15 +223,17 @@ void label_fit(struct label_parts *to, const struct label *label, size_t cells)
 void label_write_parts(struct buf *to, const struct label *label,
                        const struct label_parts *parts)
 {
-    for (int i = 0; i < PART_COUNT; i++) {
+    if (!label->colour)
+        buf_str(to, buf_span(&parts->text));
+    for (int i = 0; i < PART_COUNT && label->colour; i++) {
         struct str text = label_part(parts, i);
         enum colour role = label_part_colour(label, i);
 
         if (text.len == 0)
             continue;
-        buf_text(to, colour_begin(role, label->colour));
+        buf_text(to, colour_begin(role, true));
         buf_str(to, text);
-        buf_text(to, colour_end(role, label->colour));
+        buf_text(to, colour_end(role, true));
     }
 }
 
