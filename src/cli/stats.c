@@ -202,7 +202,7 @@ static void write_sum(struct job *job)
     buf_release(&line);
 }
 
-static void write_text(struct job *job)
+static int write_text(struct job *job, struct err *err)
 {
     struct stats_table table = {
         .show = &job->show,
@@ -214,11 +214,13 @@ static void write_text(struct job *job)
         .exponents = job->options->histogram,
     };
 
-    stats_table_text(&job->cli->out, &table);
+    if (stats_table_text(&job->cli->out, &table, err) < 0)
+        return -1;
     write_sum(job);
+    return 0;
 }
 
-static void write_all(struct job *job)
+static int write_all(struct job *job, struct err *err)
 {
     struct export_choice choice = {job->keep};
     struct json json;
@@ -229,8 +231,9 @@ static void write_all(struct job *job)
     } else if (job->cli->csv) {
         export_stats_csv(&job->cli->out, job->session, choice);
     } else {
-        write_text(job);
+        return write_text(job, err);
     }
+    return 0;
 }
 
 static int stats_file(struct job *job, const char *path, struct err *err)
@@ -245,9 +248,8 @@ static int stats_file(struct job *job, const char *path, struct err *err)
         *err = stopped;
         return -1;
     }
-    if (arrange(job, err) < 0)
+    if (arrange(job, err) < 0 || write_all(job, err) < 0)
         return -1;
-    write_all(job);
     if (!job->complete)
         return err_set(err, ERR_CANCELLED, "stopped: %u tensors were measured", job->n);
     return 0;

@@ -91,7 +91,7 @@ static void table(struct session *session, struct str key, unsigned width,
     CHECK(stats_table_sort(&show, places, 5, key, &arena, NULL) == 0);
     what.show = &show;
     out_init_buf(&out, to);
-    stats_table_text(&out, &what);
+    CHECK(stats_table_text(&out, &what, NULL) == 0);
     CHECK(out_release(&out) == 0);
     arena_release(&arena);
 }

@@ -6,96 +6,86 @@
 
 #include "base/base.h"
 #include "facts/statistics.h"
+#include "rows/layout.h"
 #include "text/text.h"
+
+#define LEAST_NAME 24 /* cells; columns go before names get narrower */
 
 /* ---- columns ---- */
 
-struct stats_column {
-    const char *key, *header;
-    bool right;
-    bool finite; /* says something only where something is finite */
-    double (*number)(const struct tensor *tensor, const struct stats *stats);
+enum stats_column {
+    SHAPE,
+    DTYPE,
+    MIN,
+    MAX,
+    MEAN,
+    STD,
+    L2,
+    NANS,
+    INFS,
+    ZEROS,
+    SHOWN,
+    NUMEL = SHOWN, /* this and the next are only sorted by */
+    BYTES,
+    COLUMNS
 };
 
-static double get_min(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return stats->min;
-}
-
-static double get_max(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return stats->max;
-}
-
-static double get_mean(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return stats->mean;
-}
-
-static double get_std(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return stats_std(stats);
-}
-
-static double get_l2(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return stats_l2(stats);
-}
-
-static double get_nan(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return (double)stats->nan;
-}
-
-static double get_inf(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return (double)(stats->pos_inf + stats->neg_inf);
-}
-
-static double get_zeros(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)tensor;
-    return (double)stats->zeros;
-}
-
-static double get_numel(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)stats;
-    return (double)tensor->numel;
-}
-
-static double get_bytes(const struct tensor *tensor, const struct stats *stats)
-{
-    (void)stats;
-    return (double)tensor_bytes(tensor);
-}
-
-/* Name, shape and dtype come first; these follow. */
-static const struct stats_column stats_columns[] = {
-    {"min", "min", true, true, get_min},     {"max", "max", true, true, get_max},
-    {"mean", "mean", true, true, get_mean},  {"std", "std", true, true, get_std},
-    {"l2", "L2", true, true, get_l2},        {"nan", "NaN", true, false, get_nan},
-    {"inf", "Inf", true, false, get_inf},    {"zeros", "zeros", true, false, get_zeros},
-    {"numel", NULL, true, false, get_numel}, {"bytes", NULL, true, false, get_bytes},
+/* Behind the name. The ranks say what goes first: L2, zeros, dtype, shape, std, mean. */
+static const struct column stats_columns[COLUMNS] = {
+    [SHAPE] = {.id = "shape", .header = "shape", .right = true, .rank = 4},
+    [DTYPE] = {.id = "dtype", .header = "dtype", .rank = 3},
+    [MIN] = {.id = "min", .header = "min", .right = true, .rank = LAYOUT_STAYS},
+    [MAX] = {.id = "max", .header = "max", .right = true, .rank = LAYOUT_STAYS},
+    [MEAN] = {.id = "mean", .header = "mean", .right = true, .rank = 6},
+    [STD] = {.id = "std", .header = "std", .right = true, .rank = 5},
+    [L2] = {.id = "l2", .header = "L2", .right = true, .rank = 1},
+    [NANS] = {.id = "nan", .header = "NaN", .right = true, .rank = LAYOUT_STAYS},
+    [INFS] = {.id = "inf", .header = "Inf", .right = true, .rank = LAYOUT_STAYS},
+    [ZEROS] = {.id = "zeros", .header = "zeros", .right = true, .rank = 2},
+    [NUMEL] = {.id = "numel"},
+    [BYTES] = {.id = "bytes"},
 };
 
-/* The last two are only keys to sort by. */
-#define SHOWN  (COUNT_OF(stats_columns) - 2)
-#define FIELDS (3 + SHOWN)
-
-/* Where there is little room these go, the first one first: L2, zeros, dtype, shape,
- * std, mean. */
-static const uint8_t least_fields[] = {7, 10, 2, 1, 6, 5};
-#define LEAST_NAME 24 /* cells; before names get narrower, fields go */
+/* The number of a column; NaN: it has none. `stats` may be NULL. */
+static double number_of(enum stats_column column, const struct tensor *tensor,
+                        const struct stats *stats)
+{
+    if (column == NUMEL || column == BYTES)
+        return (double)(column == NUMEL ? tensor->numel : tensor_bytes(tensor));
+    if (!stats || (column < NANS && !stats_measured(stats)))
+        return NAN;
+    switch (column) {
+    case MIN:
+        return stats->min;
+    case MAX:
+        return stats->max;
+    case MEAN:
+        return stats->mean;
+    case STD:
+        return stats_std(stats);
+    case L2:
+        return stats_l2(stats);
+    case NANS:
+        return (double)stats->nan;
+    case INFS:
+        return (double)(stats->pos_inf + stats->neg_inf);
+    case ZEROS:
+        return (double)stats->zeros;
+    default:
+        return NAN;
+    }
+}
 
 /* ---- cells ---- */
+
+/* The table while it is written. Cells are made once, one behind the other. */
+struct stats_lines {
+    const struct stats_table *table;
+    struct table_layout layout;
+    struct layout_column columns[SHOWN];
+    struct buf text;
+    uint32_t *ends; /* of each text: for each row its name, then the columns */
+};
 
 static void add_name(struct buf *to, const struct model *model, uint32_t place)
 {
@@ -106,60 +96,90 @@ static void add_name(struct buf *to, const struct model *model, uint32_t place)
     buf_release(&path);
 }
 
-/* Integers stay integers as long as they are short; else four digits. */
-static void add_number(struct buf *to, const struct stats_column *column,
-                       const struct tensor *tensor, const struct stats *stats)
+/* In ASCII a text may be wider, so it is converted before it is measured. */
+static void add_fit(struct buf *to, const struct buf *text, bool ascii)
 {
-    double number = column->number(tensor, stats);
+    if (ascii)
+        glyph_to_ascii(to, buf_cstr(text), text->len);
+    else
+        buf_str(to, buf_span(text));
+}
 
-    if (column->finite && !stats_measured(stats))
+/* Integers stay integers as long as they are short; other numbers have four digits. */
+static void add_number(struct buf *to, enum stats_column column, double number,
+                       const struct stats *stats)
+{
+    if (isnan(number))
         return;
-    if (!column->finite || (stats->kind != STATS_REAL && number == floor(number) &&
-                            fabs(number) < 1e7 && column->number != get_l2))
+    if (column >= NANS || (column != L2 && stats->kind != STATS_REAL &&
+                           number == floor(number) && fabs(number) < 1e7))
         buf_printf(to, "%.0f", number);
-    else if (!isnan(number))
+    else
         text_real(to, number);
 }
 
-/* A name in ASCII may be wider than it was, so it is turned before it is measured. */
-static void add_ascii_name(struct buf *to, const struct model *model, uint32_t place)
+static void add_cell(struct buf *to, const struct show *show, uint32_t place,
+                     enum stats_column column)
 {
-    struct buf name = BUF_INIT;
-
-    add_name(&name, model, place);
-    glyph_to_ascii(to, buf_cstr(&name), name.len);
-    buf_release(&name);
-}
-
-static void field_text(struct buf *to, const struct stats_table *table, uint32_t place,
-                       size_t field)
-{
-    const struct model *model = table->show->model;
-    const struct tensor *tensor = place_tensor(model, place);
+    const struct tensor *tensor = place_tensor(show->model, place);
     const struct stats *stats =
-        session_known(table->show->session, model->object[place]);
+        session_known(show->session, show->model->object[place]);
 
-    buf_clear(to);
-    if (field == 0 && table->ascii)
-        add_ascii_name(to, model, place);
-    else if (field == 0)
-        add_name(to, model, place);
-    else if (field == 1 && tensor->rank == 0)
+    if (column == SHAPE && tensor->rank == 0)
         buf_text(to, "scalar");
-    else if (field == 1)
-        text_shape(to, tensor_shape(model, tensor), tensor->rank);
-    else if (field == 2)
+    else if (column == SHAPE)
+        text_shape(to, tensor_shape(show->model, tensor), tensor->rank);
+    else if (column == DTYPE)
         buf_text(to, dtype_name(tensor->dtype));
-    else if (stats)
-        add_number(to, &stats_columns[field - 3], tensor, stats);
+    else
+        add_number(to, column, number_of(column, tensor, stats), stats);
 }
 
-static const char *field_header(size_t field)
+static struct str text_at(const struct stats_lines *lines, size_t i)
 {
-    static const char *const first[] = {"name", "shape", "dtype"};
+    size_t begin = i > 0 ? lines->ends[i - 1] : 0;
 
-    return field < 3 ? first[field] : stats_columns[field - 3].header;
+    return str_span(lines->text.at + begin, lines->ends[i] - begin);
 }
+
+static void make_row(struct stats_lines *lines, uint32_t row)
+{
+    const struct stats_table *table = lines->table;
+    size_t first = row * (SHOWN + 1), name;
+    struct buf text = BUF_INIT;
+
+    add_name(&text, table->show->model, table->places[row]);
+    add_fit(&lines->text, &text, table->ascii);
+    lines->ends[first] = (uint32_t)lines->text.len;
+    name = text_width(text_at(lines, first));
+    if (name > lines->layout.label)
+        lines->layout.label = (unsigned)name;
+    for (unsigned c = 0; c < SHOWN; c++) {
+        buf_clear(&text);
+        add_cell(&text, table->show, table->places[row], (enum stats_column)c);
+        add_fit(&lines->text, &text, table->ascii);
+        lines->ends[first + 1 + c] = (uint32_t)lines->text.len;
+        layout_widen(&lines->columns[c], text_width(text_at(lines, first + 1 + c)));
+    }
+    buf_release(&text);
+}
+
+static void make_rows(struct stats_lines *lines)
+{
+    lines->layout.at = lines->columns;
+    for (unsigned c = 0; c < SHOWN; c++)
+        layout_widen(layout_add(&lines->layout, &stats_columns[c]),
+                     strlen(stats_columns[c].header));
+    for (uint32_t i = 0; i < lines->table->n; i++)
+        make_row(lines, i);
+    if (lines->layout.label < lines->layout.least_label)
+        lines->layout.least_label = lines->layout.label;
+    layout_fit(&lines->layout);
+    if (lines->layout.label < lines->layout.least_label)
+        lines->layout.label = lines->layout.least_label; /* wider than there is room */
+}
+
+/* ---- lines ---- */
 
 /* "2^-12 ▁▂▄█▃ 2^1" */
 static void add_exponents(struct buf *to, const struct exponents *exponents, bool ascii)
@@ -171,93 +191,16 @@ static void add_exponents(struct buf *to, const struct exponents *exponents, boo
     buf_printf(to, " 2^%d", exponents->first + (int)exponents->n);
 }
 
-/* ---- lines ---- */
-
-/* The cells of all fields but the name. Those of width 0 are left out. */
-static size_t rest_width(const size_t widths[FIELDS])
-{
-    size_t rest = 0;
-
-    for (size_t f = 1; f < FIELDS; f++)
-        rest += widths[f] > 0 ? widths[f] + 2 : 0;
-    return rest;
-}
-
-/* Leave out fields, then shorten names, until the table is as wide as it may be. */
-static void fit_fields(const struct stats_table *table, size_t widths[FIELDS])
-{
-    size_t least = widths[0] < LEAST_NAME ? widths[0] : LEAST_NAME, rest;
-
-    if (table->width == 0)
-        return;
-    for (size_t i = 0; i < COUNT_OF(least_fields); i++)
-        if (rest_width(widths) + least > table->width)
-            widths[least_fields[i]] = 0;
-    rest = rest_width(widths);
-    if (rest + widths[0] > table->width)
-        widths[0] = table->width > rest + least ? table->width - rest : least;
-}
-
-static void measure_fields(const struct stats_table *table, size_t widths[FIELDS])
-{
-    struct buf text = BUF_INIT;
-
-    for (size_t f = 0; f < FIELDS; f++)
-        widths[f] = strlen(field_header(f));
-    for (uint32_t i = 0; i < table->n; i++) {
-        for (size_t f = 0; f < FIELDS; f++) {
-            size_t cells;
-
-            field_text(&text, table, table->places[i], f);
-            cells = text_width(buf_span(&text));
-            widths[f] = cells > widths[f] ? cells : widths[f];
-        }
-    }
-    fit_fields(table, widths);
-    buf_release(&text);
-}
-
-static void add_field(struct buf *to, struct str text, size_t field, size_t width,
-                      bool ascii)
-{
-    if (field == 0) {
-        struct buf cut = BUF_INIT;
-
-        text_cut_front(&cut, text, width, glyph(GLYPH_ELLIPSIS, ascii));
-        text_pad(to, buf_span(&cut), width);
-        buf_release(&cut);
-        return;
-    }
-    if (width == 0)
-        return;
-    buf_text(to, "  ");
-    if (field == 2)
-        text_pad(to, text, width);
-    else
-        text_pad_left(to, text, width);
-}
-
-static void trim_end(struct buf *line)
-{
-    while (line->len > 0 && line->at[line->len - 1] == ' ')
-        line->at[--line->len] = '\0';
-}
-
-static void row_line(struct buf *line, const struct stats_table *table, uint32_t place,
-                     const size_t widths[FIELDS])
+/* What follows the columns: why a tensor was not measured, its exponents and digest, what
+ * it is tied to. */
+static void add_rest(struct buf *line, const struct stats_table *table, uint32_t place)
 {
     const struct session *session = table->show->session;
     uint32_t tensor = session->model->object[place];
-    const char *why = session_why(session, tensor);
-    struct buf text = BUF_INIT;
 
-    for (size_t f = 0; f < (why ? 3 : FIELDS); f++) {
-        field_text(&text, table, place, f);
-        add_field(line, buf_span(&text), f, widths[f], table->ascii);
-    }
-    if (why) {
+    if (session_why(session, tensor)) {
         buf_text(line, "  ");
-        escape_terminal(line, str_of(why));
+        escape_terminal(line, str_of(session_why(session, tensor)));
     }
     if (table->exponents)
         add_exponents(line, session_exponents(session, tensor), table->ascii);
@@ -267,59 +210,52 @@ static void row_line(struct buf *line, const struct stats_table *table, uint32_t
         buf_text(line, "  tied to ");
         add_name(line, session->model, session->model->tensors[tensor].place);
     }
-    trim_end(line);
+}
+
+static void add_row(struct buf *line, const struct stats_lines *lines, uint32_t row)
+{
+    const struct stats_table *table = lines->table;
+    size_t first = row * (SHOWN + 1), label = lines->layout.label;
+    uint32_t tensor = table->show->model->object[table->places[row]];
+    bool why = session_why(table->show->session, tensor) != NULL;
+    struct buf text = BUF_INIT;
+
+    figure_cut(&text, FIGURE_NAME, text_at(lines, first), label, table->ascii);
+    text_pad(line, buf_span(&text), label);
+    for (unsigned c = 0; c < (why ? MIN : SHOWN); c++)
+        layout_put(line, &lines->layout, c, text_at(lines, first + 1 + c), COLOUR_NONE);
+    buf_clear(&text);
+    add_rest(&text, table, table->places[row]);
+    add_fit(line, &text, table->ascii);
     buf_release(&text);
 }
 
-static void write_line(struct out *out, const struct stats_table *table,
-                       struct buf *line)
+int stats_table_text(struct out *out, const struct stats_table *table, struct err *err)
 {
-    struct buf fit = BUF_INIT;
-
-    buf_char(line, '\n');
-    if (table->ascii)
-        glyph_to_ascii(&fit, buf_cstr(line), line->len);
-    else if (table->isolate)
-        escape_isolate(&fit, buf_span(line));
-    out_str(out, table->ascii || table->isolate ? buf_span(&fit) : buf_span(line));
-    buf_clear(line);
-    buf_release(&fit);
-}
-
-/* Behind "name", how many fields there was no room for. */
-static void header_line(struct buf *line, const struct stats_table *table,
-                        const size_t widths[FIELDS])
-{
-    struct buf name = BUF_INIT;
-    size_t hidden = 0;
-
-    for (size_t f = 1; f < FIELDS; f++)
-        hidden += widths[f] == 0;
-    buf_text(&name, field_header(0));
-    if (hidden > 0)
-        buf_printf(&name, " %s%zu", table->ascii ? ">" : "»", hidden);
-    add_field(line, buf_span(&name), 0, widths[0], table->ascii);
-    for (size_t f = 1; f < FIELDS; f++)
-        add_field(line, str_of(field_header(f)), f, widths[f], table->ascii);
-    if (table->exponents)
-        buf_text(line, "  exponents");
-    trim_end(line);
-    buf_release(&name);
-}
-
-void stats_table_text(struct out *out, const struct stats_table *table)
-{
-    size_t widths[FIELDS];
+    struct stats_lines lines = {.table = table,
+                                .layout = {.width = table->width,
+                                           .gap = 2,
+                                           .label = (unsigned)strlen("name"),
+                                           .least_label = LEAST_NAME,
+                                           .ascii = table->ascii,
+                                           .isolate = table->isolate}};
     struct buf line = BUF_INIT;
 
-    measure_fields(table, widths);
-    header_line(&line, table, widths);
-    write_line(out, table, &line);
+    lines.ends = malloc(((size_t)table->n * (SHOWN + 1) + 1) * sizeof *lines.ends);
+    if (!lines.ends)
+        return err_set(err, ERR_LIMIT, "no memory left for the table");
+    make_rows(&lines);
+    layout_put_header(&line, &lines.layout);
+    buf_text(&line, table->exponents ? "  exponents" : "");
+    layout_end_line(out, &lines.layout, &line);
     for (uint32_t i = 0; i < table->n; i++) {
-        row_line(&line, table, table->places[i], widths);
-        write_line(out, table, &line);
+        add_row(&line, &lines, i);
+        layout_end_line(out, &lines.layout, &line);
     }
     buf_release(&line);
+    buf_release(&lines.text);
+    free(lines.ends);
+    return 0;
 }
 
 /* ---- order ---- */
@@ -354,33 +290,23 @@ static struct str kept_path(const struct model *model, uint32_t place,
     return kept;
 }
 
-static double sort_number(const struct show *show, uint32_t place,
-                          const struct stats_column *column)
-{
-    const struct stats *stats =
-        session_known(show->session, show->model->object[place]);
-    double number = -INFINITY;
-
-    if (column && (stats || !column->header))
-        number = column->number(place_tensor(show->model, place), stats);
-    return isnan(number) ? -INFINITY : number;
-}
-
 int stats_table_sort(const struct show *show, uint32_t *places, uint32_t n,
                      struct str key, struct arena *arena, struct err *err)
 {
     struct keyed *keyed = arena_array(arena, (size_t)n + 1, sizeof *keyed);
-    const struct stats_column *column = NULL;
+    int column = 0;
 
     if (!keyed)
         return arena_err(arena, "sorting", err);
-    for (size_t i = 0; i < COUNT_OF(stats_columns); i++) {
-        if (str_is(key, stats_columns[i].key))
-            column = &stats_columns[i];
-    }
+    while (column < COLUMNS && !str_is(key, stats_columns[column].id))
+        column++;
     for (uint32_t i = 0; i < n; i++) {
+        double number =
+            number_of((enum stats_column)column, place_tensor(show->model, places[i]),
+                      session_known(show->session, show->model->object[places[i]]));
+
         keyed[i] = (struct keyed){.place = places[i], .index = i};
-        keyed[i].number = sort_number(show, places[i], column);
+        keyed[i].number = isnan(number) ? -INFINITY : number;
         if (str_is(key, "name"))
             keyed[i].name = kept_path(show->model, places[i], arena);
     }

@@ -1,5 +1,5 @@
-/* stats_table.h - the statistics of many tensors as a table of text.
- * THE TABLE of its columns is in stats_table.c; each is also a key to sort by. */
+/* stats_table.h - the statistics of many tensors as a table of text. THE TABLE of its
+ * columns is in stats_table.c; each is also a key to sort by. */
 #ifndef FACTS_STATS_TABLE_H
 #define FACTS_STATS_TABLE_H
 
@@ -16,13 +16,13 @@ struct stats_table {
     bool exponents; /* a column with the histogram of exponents */
 };
 
-void stats_table_text(struct out *out, const struct stats_table *table);
+int stats_table_text(struct out *out, const struct stats_table *table, struct err *err);
 
-/* The keys that a table can be sorted by, as --sort takes them: "name|numel|...". */
+/* The keys that a table can be sorted by, as --sort takes them. */
 #define STATS_TABLE_KEYS "model|name|numel|bytes|min|max|mean|std|l2|nan|inf|zeros"
 
-/* Order the places by a key: names ascending, numbers from the greatest on; what has no
- * number comes last, and equal ones stay as they were. */
+/* Sort the places by a key: names ascending, numbers descending. Tensors without a number
+ * come last; equal ones keep their order. */
 int stats_table_sort(const struct show *show, uint32_t *places, uint32_t n,
                      struct str key, struct arena *arena, struct err *err);
 

@@ -1,5 +1,9 @@
 #include "rows/layout.h"
 
+#include <string.h>
+
+#include "text/text.h"
+
 struct layout_column *layout_add(struct table_layout *layout,
                                  const struct column *column)
 {
@@ -143,4 +147,64 @@ struct figure layout_cell(struct buf *to, const struct column *column,
     if (line && to->len == begin + 2)
         to->len = begin;
     return figure;
+}
+
+/* --- Lines of text */
+
+void layout_put(struct buf *line, const struct table_layout *layout, unsigned column,
+                struct str text, enum colour role)
+{
+    const struct layout_column *to = &layout->at[column];
+    size_t width = text_width(text), blanks = to->cells > width ? to->cells - width : 0;
+
+    if (!has_room(to))
+        return;
+    buf_fill(line, ' ', layout->gap + (to->column->right ? blanks : 0));
+    buf_text(line, colour_begin(role, layout->colour));
+    if (width > to->cells)
+        figure_cut(line, to->column->kind, text, to->cells, layout->ascii);
+    else
+        buf_str(line, text);
+    buf_text(line, colour_end(role, layout->colour));
+    if (!to->column->right)
+        buf_fill(line, ' ', blanks);
+}
+
+void layout_put_header(struct buf *line, const struct table_layout *layout)
+{
+    unsigned hidden = layout_hidden(layout);
+    struct buf text = BUF_INIT, name = BUF_INIT;
+
+    buf_text(&text, "name");
+    if (hidden > 0)
+        buf_printf(&text, " %s%u", layout->ascii ? ">" : "»", hidden);
+    figure_cut(&name, FIGURE_NAME, buf_span(&text), layout->label, layout->ascii);
+    text_pad(line, buf_span(&name), layout->label);
+    for (unsigned c = 0; c < layout->n; c++) {
+        const char *header = layout->at[c].column->header;
+
+        buf_clear(&text);
+        if (layout->ascii)
+            glyph_to_ascii(&text, header, strlen(header));
+        else
+            buf_text(&text, header);
+        layout_put(line, layout, c, buf_span(&text), COLOUR_NONE);
+    }
+    buf_release(&text);
+    buf_release(&name);
+}
+
+void layout_end_line(struct out *out, const struct table_layout *layout,
+                     struct buf *line)
+{
+    struct buf isolated = BUF_INIT;
+
+    while (line->len > 0 && line->at[line->len - 1] == ' ')
+        line->len--;
+    buf_char(line, '\n');
+    if (layout->isolate)
+        escape_isolate(&isolated, buf_span(line));
+    out_str(out, layout->isolate ? buf_span(&isolated) : buf_span(line));
+    buf_release(&isolated);
+    buf_clear(line);
 }

@@ -4,6 +4,7 @@
 #ifndef ROWS_LAYOUT_H
 #define ROWS_LAYOUT_H
 
+#include "base/out.h"
 #include "rows/columns.h"
 
 #define LAYOUT_STAYS 255 /* the rank of a column that never goes */
@@ -24,6 +25,7 @@ struct table_layout {
     unsigned gap;         /* blanks before each column */
     unsigned label;       /* width that the labels need; once fitted, that they have */
     unsigned least_label; /* columns go before labels get narrower than this */
+    bool ascii, colour, isolate; /* for lines of text: see struct textual */
 };
 
 /* Add a column as THE TABLE ranks it; `at` has room for it. */
@@ -41,5 +43,17 @@ unsigned layout_hidden(const struct table_layout *layout);
  * which stand last: "| weight: 6×3×5×5". */
 struct figure layout_cell(struct buf *to, const struct column *column,
                           const struct show *show, const struct row *row);
+
+/* --- Lines of text */
+
+/* Append a cell with the gap before it, aligned and cut; nothing for a column without
+ * room. */
+void layout_put(struct buf *line, const struct table_layout *layout, unsigned column,
+                struct str text, enum colour role);
+/* The line of headers: "name", how many columns have no room, the others. */
+void layout_put_header(struct buf *line, const struct table_layout *layout);
+/* Write a line without the blanks at its end, and clear it. */
+void layout_end_line(struct out *out, const struct table_layout *layout,
+                     struct buf *line);
 
 #endif

@@ -154,7 +154,11 @@ static int begin(struct textual_table *table, struct err *err)
 
     arena_init(&table->arena, 0);
     table->label.ascii = what->ascii;
-    table->layout = (struct table_layout){.width = what->width, .gap = 1};
+    table->layout = (struct table_layout){.width = what->width,
+                                          .gap = 1,
+                                          .ascii = what->ascii,
+                                          .colour = what->colour,
+                                          .isolate = what->isolate};
     table->layout.at =
         arena_array(&table->arena, per_row + 1, sizeof *table->layout.at);
     table->ends = arena_array(&table->arena, n * per_row + 1, sizeof *table->ends);
@@ -217,68 +221,6 @@ static uint32_t add_label(struct buf *to, struct textual_table *table, uint32_t 
     return width;
 }
 
-static void add_cell(struct buf *line, const struct textual *what,
-                     const struct layout_column *to, struct str cell, enum colour role)
-{
-    size_t width = text_width(cell), blanks = to->cells > width ? to->cells - width : 0;
-
-    buf_char(line, ' ');
-    buf_fill(line, ' ', to->column->right ? blanks : 0);
-    buf_text(line, colour_begin(role, what->colour));
-    if (width > to->cells)
-        figure_cut(line, to->column->kind, cell, to->cells, what->ascii);
-    else
-        buf_str(line, cell);
-    buf_text(line, colour_end(role, what->colour));
-    buf_fill(line, ' ', to->column->right ? 0 : blanks);
-}
-
-/* End a line: no blanks at its end. */
-static void end_line(struct out *out, const struct textual *what, struct buf *line)
-{
-    struct buf isolated = BUF_INIT;
-
-    while (line->len > 0 && line->at[line->len - 1] == ' ')
-        line->len--;
-    buf_char(line, '\n');
-    if (what->isolate) {
-        escape_isolate(&isolated, buf_span(line));
-        out_str(out, buf_span(&isolated));
-        buf_release(&isolated);
-    } else {
-        out_str(out, buf_span(line));
-    }
-    buf_clear(line);
-}
-
-/* The names of the columns; behind "name", how many had no room. */
-static void write_header(struct out *out, const struct textual_table *table,
-                         struct buf *line)
-{
-    const struct textual *what = table->what;
-    unsigned hidden = layout_hidden(&table->layout);
-    struct buf name = BUF_INIT;
-
-    buf_text(&name, "name");
-    if (hidden > 0)
-        buf_printf(&name, " %s%u", what->ascii ? ">" : "»", hidden);
-    text_pad(line, buf_span(&name), table->layout.label);
-    for (unsigned c = 0; c < table->layout.n; c++) {
-        const struct layout_column *to = &table->layout.at[c];
-
-        if (!to->shown || to->cells == 0)
-            continue;
-        buf_clear(&name);
-        if (what->ascii)
-            glyph_to_ascii(&name, to->column->header, strlen(to->column->header));
-        else
-            buf_text(&name, to->column->header);
-        add_cell(line, what, to, buf_span(&name), COLOUR_NONE);
-    }
-    buf_release(&name);
-    end_line(out, what, line);
-}
-
 static void write_row(struct out *out, struct textual_table *table, struct buf *line,
                       uint32_t r)
 {
@@ -295,10 +237,9 @@ static void write_row(struct out *out, struct textual_table *table, struct buf *
     if (width < table->layout.label)
         buf_fill(line, ' ', table->layout.label - width);
     for (unsigned c = 0; c < table->layout.n; c++, at++)
-        if (table->layout.at[c].shown && table->layout.at[c].cells > 0)
-            add_cell(line, what, &table->layout.at[c], cell_at(table, at),
-                     (enum colour)table->roles[at]);
-    end_line(out, what, line);
+        layout_put(line, &table->layout, c, cell_at(table, at),
+                   (enum colour)table->roles[at]);
+    layout_end_line(out, &table->layout, line);
 }
 
 static void release(struct textual_table *table)
@@ -319,8 +260,10 @@ int textual_wide(struct out *out, const struct textual *what, struct err *err)
 
     if (status == 0)
         status = measure(&table, err);
-    if (status == 0 && what->header)
-        write_header(out, &table, &line);
+    if (status == 0 && what->header) {
+        layout_put_header(&line, &table.layout);
+        layout_end_line(out, &table.layout, &line);
+    }
     for (uint32_t r = 0; status == 0 && r < what->rows->n && !out->bad; r++)
         write_row(out, &table, &line, r);
     buf_release(&line);
@@ -361,12 +304,14 @@ static void write_narrow_row(struct out *out, struct textual_table *table,
     label_make(&table->label, what->show, row, what->name);
     label_write(line, &table->label, room);
     buf_str(line, buf_span(&table->cell));
-    end_line(out, what, line);
+    layout_end_line(out, &table->layout, line);
 }
 
 /* The first line below the root says how much there is in all. */
-static void write_total(struct out *out, const struct textual *what, struct buf *line)
+static void write_total(struct out *out, const struct textual_table *table,
+                        struct buf *line)
 {
+    const struct textual *what = table->what;
     const char *branch = what->rows->n > 1 ? "├── " : "└── ";
 
     if (what->ascii)
@@ -375,7 +320,7 @@ static void write_total(struct out *out, const struct textual *what, struct buf 
     text_count(line, what->show->session->total.params);
     buf_text(line,
              what->show->session->total.params == 1 ? " parameter" : " parameters");
-    end_line(out, what, line);
+    layout_end_line(out, &table->layout, line);
 }
 
 int textual_narrow(struct out *out, const struct textual *what, struct err *err)
@@ -389,7 +334,7 @@ int textual_narrow(struct out *out, const struct textual *what, struct err *err)
 
         write_narrow_row(out, &table, &line, &row);
         if (r == 0 && what->name == LABEL_NAME)
-            write_total(out, what, &line);
+            write_total(out, &table, &line);
     }
     buf_release(&line);
     release(&table);
