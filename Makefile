@@ -18,35 +18,35 @@ $(DEMO): tools/demo_model.py | build
 	@echo "torchoscope: making $@" >&2
 	@python3 tools/demo_model.py $@
 
-test: ## everything that must hold before a commit
+test: ## run every test
 	@tools/setup.sh compile
 	@# pip and the compiler each have their own core.
 	@tools/build.sh build/c -Dwerror=true & \
 	    tools/setup.sh test; status=$$?; wait; exit $$status
 	@tools/run_tests.py
 
-check: ## the parts of it that a change most likely breaks, in some three minutes
+check: ## the tests that a change most likely breaks, in under three minutes
 	@tools/setup.sh test
 	@tools/run_tests.py --quick
 
-screens: build $(DEMO) ## write down anew what tests/screens hold; then read the diff
+screens: build $(DEMO) ## rewrite the golden screens; then read the diff
 	@python3 tests/python/screens_test.py --rewrite
 	@tools/setup.sh test
 	@PYTHONPATH=$(CURDIR)/build/c/python build/venv/bin/python3 \
 	    tests/python/keys_test.py --rewrite
 	@PYTHONPATH=tests/python python3 tests/python/readme_test.py --rewrite
 
-pictures: build ## draw the README's pictures of the explorer anew, from a real terminal
+pictures: build ## redraw the README's pictures of the explorer, from a real terminal
 	@tools/setup.sh test
 	@tools/shot.py
 
-bench: build ## measure speed, beside other tools
+bench: build ## measure speed side by side with other tools
 	@tools/setup.sh bench
 	@status=0; for bench in tests/bench/*_bench.py; do \
 	    TORCHOSCOPE=$(CURDIR)/build/torchoscope build/venv/bin/python3 "$$bench" || \
 	    status=1; done; exit $$status
 
-fuzz: ## look for inputs that upset a reader, SECONDS=60 for each
+fuzz: ## look for inputs that break a reader, SECONDS=60 for each
 	@tools/setup.sh test
 	@tools/fuzz.sh $(SECONDS)
 
@@ -55,25 +55,25 @@ soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind 
 	@tools/run_tests.py gcc
 	@KEYS_SECONDS=$(SECONDS) tools/run_tests.py random_keys
 
-format: ## lay out all C files as .clang-format says
+format: ## format all C files with clang-format
 	@tools/setup.sh test
 	@clang-format -i $(SOURCES)
 
 install: build ## into PREFIX=/usr/local, below DESTDIR=
 	@tools/install.sh "$(DESTDIR)$(PREFIX)"
 
-wheel: ## one wheel for pip, for every Python from 3.11 on, in build/wheel
+wheel: ## build one wheel for every Python from 3.11 on, in build/wheel
 	@tools/setup.sh run
 	@tools/wheel.sh
 
-test-wheel: wheel ## install that wheel in new venvs and use it
+test-wheel: wheel ## install the wheel into new venvs and use it
 	@TORCHOSCOPE_WHEEL=$$(ls $(CURDIR)/build/wheel/*.whl) \
 	    PYTHONPATH=tests/python python3 tests/python/wheel_test.py
 
-clean: ## remove what was compiled and made; keeps what was downloaded
+clean: ## remove what was built; keep what was downloaded
 	@tools/clean.sh
 
-distclean: ## remove build with all that it holds
+distclean: ## remove build and everything in it
 	@tools/clean.sh all
 
 help: ## this list

@@ -1,13 +1,12 @@
 #!/bin/sh
-# build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing is
-# new.
+# build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing
+# changed.
 #
-# Meson does not notice a room or a fuzz target that was added, nor a library that set-up
-# installed since, so the list of them is kept in DIR and looked at each time; the same
-# goes for the options. With none given, a DIR keeps those it has. A new one gets
-# -Dwerror=true, so that make run and make test share one build; if this compiler
-# warns, it is compiled again without. One build at a time for each DIR: a second one
-# waits.
+# Meson does not notice new rooms, new fuzz targets and libraries that were installed
+# later, so a list of them is kept in DIR and compared each time; options likewise.
+# Without options, DIR keeps the ones it has. A new DIR gets -Dwerror=true, so that make
+# run and make test share one build; if the compiler warns, it is compiled again
+# without. One build per DIR at a time: a second one waits.
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
@@ -68,7 +67,7 @@ if ! compile; then
     compile
 fi
 
-# The program stands at DIR/torchoscope, whatever folder Meson puts it in.
+# DIR/torchoscope is the program, whatever folder Meson puts it in.
 if [ -f "$dir/src/torchoscope" ]; then
     ln -sfn src/torchoscope "$dir/torchoscope"
 fi

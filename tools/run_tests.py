@@ -3,12 +3,12 @@
 
     run_tests.py [WORD | --quick]
 
-With a WORD ("unit", "Python", "tools_", "ASan") only the steps and Python test files run
+With a WORD ("unit", "Python", "tools_", "ASan"), run only the steps and Python test files
 that have it in their name. --quick is `make check`: the parts that a change most likely
 breaks, with torch 2.13 only.
-Steps run one after the other, each under a heading, and the first that fails ends the
-run. At the end it lists what took longest, what was skipped and why; the last line counts
-the tests that passed, failed and were skipped. Logs are kept in build/test/.
+Steps run one after the other, each under a heading; the first failure ends the run. At
+the end it lists what took longest, what was skipped and why; the last line counts passed,
+failed and skipped tests. Logs are in build/test/.
 """
 
 import concurrent.futures
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test"
 VENV = ROOT / "build" / "venv" / "bin" / "python3"
 DEBIAN = Path("/usr/bin/python3")
-FILE_SECONDS = 1800  # a test file that takes longer hangs, however busy the machine
+FILE_SECONDS = 1800  # a test file that takes longer hangs, even on a busy machine
 UNDER_DEBIAN, UNDER_ASAN = " (Debian's torch)", " (ASan)"
 LOG_NAMES = {"": "", UNDER_DEBIAN: ".debian", UNDER_ASAN: ".asan"}
 
@@ -67,8 +67,8 @@ class Count:
 
 
 def run(*command, env=None, seconds=None, folder="."):
-    """(exit status, all output) of a command; nothing is shown. A setting that is None
-    is unset."""
+    """Run a command quietly; returns (exit status, output). A setting that is None is
+    unset."""
     command = [str(word) for word in command]
     settings = {**os.environ, **(env or {})}
     try:
@@ -88,7 +88,7 @@ def run(*command, env=None, seconds=None, folder="."):
 
 
 def must(*command, env=None):
-    """Run a command that has to succeed, and show what it says."""
+    """Run a command that must succeed, and print its output."""
     status, output = run(*command, env=env)
     if status != 0:
         raise Failure(output)
@@ -131,7 +131,7 @@ def sanitized_build(count):
         "-Ddebug=false",
         "-Db_sanitize=address,undefined",
         "-Dc_args=-fno-sanitize-recover=undefined",
-        env={"CFLAGS": "-g1"},  # lines are all that a report tells
+        env={"CFLAGS": "-g1"},  # reports only need line numbers
     )
 
 

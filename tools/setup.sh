@@ -1,15 +1,15 @@
 #!/bin/sh
-# setup.sh run|test|bench - see that what make needs is there, and install what is not.
-# setup.sh compile - of what `test` needs, only what is not in build/venv.
+# setup.sh run|test|bench - install what make needs and what is missing.
+# setup.sh compile - the same for `test`, without build/venv.
 #
-# All that is needed stands in one table below; a line adds a need. What is missing
-# comes from Debian in a single apt-get call (as root or with sudo), and from pip into
-# build/venv. Nothing else is touched: no other Python, no setting. It says on stderr
-# what it will do before it does it.
+# The table below lists every need; add a line to add one. Missing Debian packages are
+# installed by a single apt-get call (as root or with sudo), Python packages by pip into
+# build/venv. Nothing else is changed. It prints to stderr what it will do before it
+# does it.
 #
-# build/venv is a Python that finds the torchoscope package, and a torch: that of the
-# user's own Python as it is, else one from pip, else Debian's. Without any, torchoscope
-# still explores files, and set-up is content.
+# build/venv is a Python that finds the torchoscope package and a torch: the one of the
+# user's own Python, else one from pip, else Debian's. Without any torch, torchoscope
+# still explores files, and set-up succeeds.
 #
 #   TORCHOSCOPE_NO_INSTALL=1   fetch nothing; name what is missing and stop
 #   TORCHOSCOPE_YES=1          do not ask on a terminal (elsewhere it never asks)
@@ -17,7 +17,7 @@
 #   TORCHOSCOPE_TORCH_INDEX=...  a pip index, or a folder of wheels, that has
 #                              torch==2.13.0+cpu; plain PyPI does not have it
 #
-# When everything was found, a stamp in build/ makes the next call end at once.
+# When everything is found, a stamp in build/ lets the next call end at once.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -85,28 +85,28 @@ fail() {
     exit 1
 }
 
-# --- Looking. Never through dpkg: what somebody built by hand serves as well.
+# --- Looking. Not through dpkg: a library built by hand will do.
 
-# has_module PYTHON MODULE - asks without importing it: torch would take seconds.
+# has_module PYTHON MODULE - does not import it: torch would take seconds.
 has_module() {
     "$1" -c 'import sys; from importlib.util import find_spec
 sys.exit(find_spec(sys.argv[1]) is None)' "$2"
 }
 
-# has_torch PYTHON [VERSION] - imports it: a torch can be there and not work.
+# has_torch PYTHON [VERSION] - imports it: an installed torch may be broken.
 has_torch() {
     "$1" -c 'import sys, torch
 sys.exit(not torch.__version__.startswith(sys.argv[1]))' "${2:-}" >/dev/null 2>&1
 }
 
-# fit PYTHON - new enough for the package, and not build/venv itself, were it activated.
+# fit PYTHON - new enough for the package, and not build/venv itself if that is active.
 fit() {
     "$1" -c 'import os, sys
 here = os.path.realpath(sys.prefix) == os.path.realpath("build/venv")
 sys.exit(here or sys.version_info < (3, 11))' 2>/dev/null
 }
 
-# The Python to make build/venv with, if it is to have a pip of its own.
+# The Python to make build/venv with, if it needs its own pip.
 venv_maker() {
     for python in "$own" $debian; do
         if fit "$python" && has_module "$python" ensurepip; then
@@ -143,7 +143,7 @@ found() {
     esac >/dev/null 2>&1
 }
 
-# missing debian|torch|venv - what brings the needs that were not found.
+# missing debian|torch|venv - the packages of needs that were not found.
 missing() {
     echo "$needs" | while read -r goal where what brings; do
         case " $goals " in *" ${goal:-none} "*) ;; *) continue ;; esac
@@ -207,7 +207,8 @@ may_install_from_debian() {
     command -v apt-get >/dev/null && [ -z "${TORCHOSCOPE_NO_INSTALL:-}" ] && can_be_root
 }
 
-# install_from_debian PACKAGES - fails if they did not come; declined=1 if by choice.
+# install_from_debian PACKAGES - fails if they were not installed; declined=1 if the user
+# said no.
 install_from_debian() {
     say "will run: apt-get install --no-install-recommends$1"
     ask || {
@@ -241,7 +242,7 @@ get_needs_from_debian() {
 
 # --- build/venv
 
-# make_venv PYTHON - an empty one; it remembers what it was made with.
+# make_venv PYTHON - make an empty one and note what it was made with.
 make_venv() {
     "$1" -m venv --clear --without-pip build/venv >build/pip.log 2>&1 || return 1
     echo "${TORCHOSCOPE_PYTHON:-}" >build/venv/.made-with
@@ -257,15 +258,15 @@ site_packages() {
     $venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 }
 
-# The package comes straight from the build folder. A build/venv that is a link is
-# somebody else's.
+# The package is imported from the build folder. A build/venv that is a link belongs to
+# somebody else.
 show_package_to_venv() {
     [ ! -L build/venv ] || return 0
     echo "$PWD/build/c/python" >"$(site_packages)/torchoscope.pth"
 }
 
-# borrow_torch PYTHON [VERSION] - a build/venv that sees all packages of that Python.
-# --system-site-packages would not do: of a Python in a venv it shows those below it.
+# borrow_torch PYTHON [VERSION] - make a build/venv that sees all packages of that Python.
+# --system-site-packages would show the packages of the Python below a venv instead.
 borrow_torch() {
     fit "$1" && has_torch "$1" "${2:-}" && make_venv "$1" || return 1
     "$1" -c 'import site
@@ -285,8 +286,8 @@ pip_install() {
         --disable-pip-version-check "$@" $requirements >build/pip.log 2>&1
 }
 
-# why_not REQUIREMENT - says why pip failed. A package that no index offers may be done
-# without. One that is there and did not come may not be skipped under CI.
+# why_not REQUIREMENT - prints why pip failed. A package that no index offers is optional.
+# Under CI, one that is offered must install.
 why_not() {
     say "pip does not find $1: $(grep . build/pip.log | tail -n 1)"
     [ -n "${CI:-}" ] || return 0
@@ -314,7 +315,7 @@ torch_from_pip() {
     *://*) set -- --extra-index-url "$index" ;;
     *) set -- --find-links "$index" ;;
     esac
-    # What another Python lends must not count as installed: torch needs newer packages.
+    # Borrowed packages do not count as installed: torch needs newer ones.
     [ ! -e "$(site_packages)/borrowed.pth" ] || set -- --ignore-installed "$@"
     say "will install into build/venv: torch==2.13.0+cpu numpy"
     pip_install 'torch==2.13.0+cpu numpy' "$@" && return 0
@@ -330,7 +331,7 @@ torch_from_debian() {
     install_from_debian ' python3-torch libopenblas0-pthread' && borrow_torch $debian
 }
 
-# See that build/venv exists, with a torch if one can be had.
+# Make build/venv, with a torch if there is one.
 get_venv() {
     venv_stays && has_torch $venv "$version" && return 0
     borrow_torch "$own" "$version" || torch_from_pip && return 0
@@ -344,7 +345,7 @@ get_venv() {
         "TORCHOSCOPE_TORCH_INDEX a pip index of CPU builds)"
 }
 
-# What only the tests need. One that pip does not find leaves the others alone.
+# What only the tests need. Packages are independent: one may be missing.
 get_needs_from_pip() {
     say "will install into build/venv:$1"
     pip_install "$1" && return 0

@@ -3,7 +3,7 @@
 
     shot.py [NAME...]      make docs/pictures/NAME.svg; without names, all of PICTURES
 
-The program runs in tmux, keys are sent, and what stands in the cells then (characters,
+The program runs in tmux, keys are sent, and what the cells then show (characters,
 colours, attributes) is written down as SVG: text that stays text, in any size.
 """
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# wheel.sh - make the wheel build/wheel/torchoscope-*.whl, which pip installs wherever
-# there is a Python from 3.11 on: no compiler, no library and no torch is needed there.
+# wheel.sh - make build/wheel/torchoscope-*.whl, which pip installs into any Python from
+# 3.11 on. It needs no compiler, no library and no torch there.
 #
-# How it is compiled stands in pyproject.toml; `pip install .` does the same for one
-# machine. auditwheel finds out on which Linux it runs, names it so, and takes in a
-# library that was not linked statically. The tools for it go into build/wheel/env.
+# pyproject.toml says how it is compiled; `pip install .` does the same for one machine.
+# auditwheel determines the oldest Linux it runs on, names the wheel accordingly and adds
+# libraries that were not linked statically. These tools go into build/wheel/env.
 set -eu
 cd "$(dirname "$0")/.."
 dir=build/wheel
@@ -14,16 +14,16 @@ say() {
     echo "torchoscope: $*" >&2
 }
 
-# quietly COMMAND... - its words go into a log, of which the end is shown if it fails.
+# quietly COMMAND... - logs its output, and shows the end of the log if it fails.
 quietly() {
     if ! "$@" >"$dir/log" 2>&1; then
         tail -n 5 "$dir/log" >&2
-        say "the wheel was not made; the whole story is in $dir/log"
+        say "the wheel was not made; see $dir/log"
         exit 1
     fi
 }
 
-# The wheel serves no Python older than the one that makes it: the oldest is best.
+# The wheel does not run on a Python older than the one that made it: take the oldest.
 maker() {
     for python in python3.11 /usr/bin/python3 python3; do
         if "$python" -c 'import sys, ensurepip, sysconfig
