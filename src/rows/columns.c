@@ -155,3 +155,15 @@ struct figure column_figure(struct buf *to, const struct column *column,
     column->cell(&figure, show, row);
     return figure;
 }
+
+struct figure column_on_page(struct buf *to, const struct column *column,
+                             const struct show *show, const struct row *row)
+{
+    size_t begin = to->len;
+    struct figure figure = column_figure(to, column, show, row);
+    bool short_time = column->kind == FIGURE_TIME && row_run(show, row, RUN_CALLS) > 0;
+
+    if (to->len == begin)
+        buf_text(to, short_time ? "<1μs" : "–");
+    return figure;
+}

@@ -38,6 +38,10 @@ struct figure column_bar(struct buf *to, const struct column *column,
                          const struct show *show, const struct row *row,
                          unsigned cells);
 
+/* The same on a page, where no cell is empty: "–" does not apply, "<1μs". */
+struct figure column_on_page(struct buf *to, const struct column *column,
+                             const struct show *show, const struct row *row);
+
 /* Is everything trainable at and below it frozen? */
 bool row_frozen(const struct show *show, const struct row *row);
 

@@ -321,7 +321,7 @@ void cell_shape(struct figure *to, const struct show *show, const struct row *ro
     const struct tensor *tensor = row_tensor(show, row);
 
     if (tensor)
-        add_shape(to->text, show->model, tensor);
+        figure_shape(to, tensor_shape(show->model, tensor), tensor->rank);
 }
 
 /* The dtypes of all tensors at and below a row: "float32", "float32, int64". */
@@ -460,8 +460,10 @@ void cell_offset(struct figure *to, const struct show *show, const struct row *r
 {
     const struct tensor *tensor = row_tensor(show, row);
 
-    if (tensor && tensor->storage != NO_STORAGE)
-        buf_printf(to->text, "%" PRIu64, tensor->offset);
+    if (!tensor || tensor->storage == NO_STORAGE)
+        return;
+    to->n = tensor->offset;
+    buf_printf(to->text, "%" PRIu64, to->n);
 }
 
 void cell_strides(struct figure *to, const struct show *show, const struct row *row)

@@ -82,7 +82,7 @@ static void add_shape(struct figure *to, const struct show *show, const struct r
 
     if (value == RUN_NONE)
         return;
-    run_shape(to->text, run, value);
+    figure_shape(to, run->dims + run->values[value].shape, run->values[value].rank);
     if (show->activity->at[row->place].flags & varies)
         buf_char(to->text, '*');
 }
@@ -171,8 +171,11 @@ static void add_dtype(struct figure *to, const struct show *show, const struct r
 {
     uint32_t value = value_of(show, row, kind);
 
-    if (value != RUN_NONE)
-        buf_text(to->text, dtype_name(show->session->run->values[value].dtype));
+    if (value == RUN_NONE)
+        return;
+    to->kind = FIGURE_DTYPE;
+    to->n = show->session->run->values[value].dtype;
+    buf_text(to->text, dtype_name((enum dtype)to->n));
 }
 
 void cell_in_dtype(struct figure *to, const struct show *show, const struct row *row)

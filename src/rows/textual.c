@@ -156,6 +156,7 @@ static int begin(struct textual_table *table, struct err *err)
     table->label.ascii = what->ascii;
     table->layout = (struct table_layout){.width = what->width,
                                           .gap = 1,
+                                          .label = what->header ? 4 : 0, /* "name" */
                                           .ascii = what->ascii,
                                           .colour = what->colour,
                                           .isolate = what->isolate};

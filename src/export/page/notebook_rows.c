@@ -23,35 +23,18 @@
 /* --- Columns */
 
 struct notebook_column {
-    const char *id; /* of THE TABLE (show/labels.h) */
-    const char *header, *about;
-    char bar;       /* its variable in the style, or 0 */
-    unsigned width; /* pixels, where columns were chosen: else the style has them */
+    const char *id;       /* of THE TABLE (rows/columns.h) */
+    char bar;             /* its variable in the style, or 0 */
+    unsigned short width; /* in pixels, of chosen columns: else the style has them */
 };
 
-static const struct notebook_column model_columns[] = {
-    {"params", "parameters", "tied ones once", 'p', 0},
-    {"memory", "memory", "all tensors below, tied ones once", 0, 0},
-    {"shapes", "tensors", "shapes of its own tensors", 0, 0},
-};
-static const struct notebook_column run_columns[] = {
-    {"params", "parameters", "tied ones once", 'p', 0},
-    {"memory", "memory", "all tensors below, tied ones once", 0, 0},
-    {"in", "input", "shape of its first tensor; *: it varied", 0, 0},
-    {"out", "output", "shape of its first tensor; *: it varied", 0, 0},
-    {"calls", "calls", "how often it was called", 0, 0},
-    {"time", "forward", "time of all calls, with what they called", 't', 0},
-};
-/* Of columns that were chosen: how they differ from what THE TABLE says. */
-static const struct notebook_column chosen_columns[] = {
-    {"params", "parameters", NULL, 'p', 138},
-    {"percent", "of above", NULL, 0, 54},
-    {"in", "input", NULL, 0, 100},
-    {"out", "output", NULL, 0, 100},
-    {"calls", NULL, NULL, 0, 40},
-    {"time", "forward", NULL, 't', 138},
-    {"time%", "of above", NULL, 0, 54},
-    {"shapes", "tensors", NULL, 0, 220},
+static const char *const model_columns[] = {"params", "memory", "shapes"};
+static const char *const run_columns[] = {"params", "memory", "in",
+                                          "out",    "calls",  "time"};
+/* Columns that are not CHOSEN_WIDTH wide, or have a bar. */
+static const struct notebook_column special_columns[] = {
+    {"params", 'p', 138}, {"percent", 0, 54}, {"in", 0, 100},   {"out", 0, 100},
+    {"calls", 0, 40},     {"time", 't', 138}, {"time%", 0, 54}, {"shapes", 0, 220},
 };
 #define CHOSEN_WIDTH 66  /* of the others, and without a bar */
 #define NAME_WIDTH   200 /* at least */
@@ -214,19 +197,6 @@ static void add_name(struct notebook_rows_listing *l, const struct row *row)
     buf_release(&cut);
 }
 
-/* The cell in `spare`: never nothing. */
-static void make_cell(struct notebook_rows_listing *l, size_t c, const struct row *row)
-{
-    struct buf *to = &l->n->spare;
-    bool time = l->cells[c] == column_find(STR("time"));
-
-    column_figure(to, l->cells[c], &l->n->printed.show, row);
-    if (to->len > 0)
-        return;
-    buf_text(to,
-             time && row_run(&l->n->printed.show, row, RUN_CALLS) > 0 ? "<1μs" : "–");
-}
-
 /* The style knows the usual columns by their order, others by what they are. */
 static void begin_cell(struct buf *to, const struct notebook_rows_listing *l, size_t c)
 {
@@ -249,7 +219,7 @@ static void add_cells(struct notebook_rows_listing *l, const struct row *row)
     for (size_t c = 0; c < l->n_columns; c++) {
         bool out = l->cells[c] == column_find(STR("out"));
 
-        make_cell(l, c, row);
+        column_on_page(&l->n->spare, l->cells[c], &l->n->printed.show, row);
         if (out && str_eq(buf_span(&before), buf_span(&l->n->spare)))
             buf_text(&l->texts, "<i> · </i><span class=\"ts-same\">");
         else
@@ -415,43 +385,42 @@ static void write_header(struct notebook_rows_listing *l)
     for (size_t c = 0; c < l->n_columns; c++) {
         begin_cell(page, l, c);
         page->len--; /* its title belongs into the tag */
-        buf_printf(page, " title=\"%s\">%s</span>", l->columns[c].about,
-                   l->columns[c].header);
+        buf_printf(page, " title=\"%s\">%s</span>", l->cells[c]->about,
+                   column_title(l->cells[c]));
     }
     buf_text(page, "</div>");
 }
 
-static void use_usual(struct notebook_rows_listing *l,
-                      const struct notebook_column *usual, size_t n)
+static void add_column(struct notebook_rows_listing *l, const struct column *column)
 {
-    for (size_t c = 0; c < n; c++) {
-        l->columns[c] = usual[c];
-        l->cells[c] = column_find(str_of(usual[c].id));
-    }
-    l->n_columns = n;
+    struct notebook_column *to = &l->columns[l->n_columns];
+
+    *to = (struct notebook_column){.id = column->id, .width = CHOSEN_WIDTH};
+    for (size_t i = 0; i < COUNT_OF(special_columns); i++)
+        if (strcmp(special_columns[i].id, column->id) == 0)
+            *to = special_columns[i];
+    l->cells[l->n_columns++] = column;
+}
+
+static void use_usual(struct notebook_rows_listing *l, const char *const *ids, size_t n)
+{
+    for (size_t c = 0; c < n; c++)
+        add_column(l, column_find(str_of(ids[c])));
 }
 
 static void use_chosen(struct notebook_rows_listing *l)
 {
     const struct printed *printed = &l->n->printed;
 
-    l->n_columns = printed->n_columns;
-    for (size_t c = 0; c < l->n_columns; c++) {
-        const struct column *column = printed->columns[c];
+    for (size_t c = 0; c < printed->n_columns; c++) {
         struct notebook_column *to = &l->columns[c];
 
-        *to = (struct notebook_column){.width = CHOSEN_WIDTH};
-        for (size_t i = 0; i < COUNT_OF(chosen_columns); i++)
-            if (strcmp(chosen_columns[i].id, column->id) == 0)
-                *to = chosen_columns[i];
-        /* Who wants no shares wants no bars. */
+        add_column(l, printed->columns[c]);
+        /* Without its share, a column has no bar. */
         if (to->bar && !notebook_shows(l->n, to->bar == 'p' ? "percent" : "time%")) {
             to->bar = 0;
             to->width = CHOSEN_WIDTH;
         }
-        to->about = column->about;
-        to->header = to->header ? to->header : column->header;
-        l->cells[c] = column;
     }
 }
 

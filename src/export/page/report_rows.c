@@ -80,38 +80,18 @@ int report_make_rows(struct report *r, struct err *err)
 
 struct report_column {
     enum report_cell cell;
-    const char *header; /* here */
-    const char *about;
-    bool number, bar;
-    bool narrow; /* also on a telephone */
-    uint64_t (*amount)(const struct show *show, const struct row *row);
+    bool bar;
+    bool narrow; /* also on a phone */
 };
-
-static uint64_t row_calls(const struct show *show, const struct row *row)
-{
-    return row_run(show, row, RUN_CALLS);
-}
-
-static uint64_t row_time(const struct show *show, const struct row *row)
-{
-    return row_run(show, row, RUN_TOTAL);
-}
 
 static const struct report_column file_columns[] = {
-    {CELL_PARAMS, "parameters", "tied ones once", true, true, true, row_params},
-    {CELL_MEMORY, "memory", "all tensors below, tied ones once", true, false, true,
-     row_bytes},
-    {CELL_SHAPES, "tensors", "shapes of its own tensors", false, false, false, NULL},
+    {CELL_PARAMS, true, true},
+    {CELL_MEMORY, false, true},
+    {CELL_SHAPES, false, false},
 };
 static const struct report_column run_columns[] = {
-    {CELL_PARAMS, "parameters", "tied ones once", true, true, true, row_params},
-    {CELL_MEMORY, "memory", "all tensors below, tied ones once", true, false, false,
-     row_bytes},
-    {CELL_OUT, "output", "shape of its first result; *: it varied", false, false, false,
-     NULL},
-    {CELL_CALLS, "calls", "how often it was called", true, false, false, row_calls},
-    {CELL_TIME, "forward", "time of all calls, with what they called", true, true, true,
-     row_time},
+    {CELL_PARAMS, true, true},  {CELL_MEMORY, false, false}, {CELL_OUT, false, false},
+    {CELL_CALLS, false, false}, {CELL_TIME, true, true},
 };
 
 static const struct report_column *choose_columns(const struct report *r, size_t *ret_n)
@@ -120,17 +100,20 @@ static const struct report_column *choose_columns(const struct report *r, size_t
     return r->show.activity ? run_columns : file_columns;
 }
 
-/* The cell of a row; never nothing. */
-static void add_cell(struct report *r, const struct report_column *column,
-                     const struct row *row)
+static bool is_number(const struct column *column)
 {
-    report_cell(&r->spare, r, column->cell, row);
-    if (r->spare.len > 0)
-        return;
-    if (column->amount == row_time && row_calls(&r->show, row) > 0)
-        buf_text(&r->spare, "<1μs");
-    else
-        buf_text(&r->spare, "–");
+    return column->kind == FIGURE_COUNT || column->kind == FIGURE_BYTES ||
+           column->kind == FIGURE_TIME;
+}
+
+/* Put the cell of a row in `spare`; the number to sort by and to draw bars of. */
+static uint64_t add_cell(struct report *r, const struct report_column *column,
+                         const struct row *row)
+{
+    const struct column *of = r->cells[column->cell];
+    struct figure figure = column_on_page(&r->spare, of, &r->show, row);
+
+    return is_number(of) && !figure.tied ? figure.n : 0;
 }
 
 /* Most of the data are such numbers: printf() would take half of the time. */
@@ -189,7 +172,8 @@ static unsigned row_flags(const struct report *r, const struct label *label,
         return flags;
     if (row_run(&r->show, row, RUN_NAN) + row_run(&r->show, row, RUN_INF) > 0)
         flags |= REPORT_SPOILT;
-    if (r->model->kind[row->place] == PLACE_MODULE && row_calls(&r->show, row) == 0)
+    if (r->model->kind[row->place] == PLACE_MODULE &&
+        row_run(&r->show, row, RUN_CALLS) == 0)
         flags |= REPORT_DIM;
     return flags;
 }
@@ -217,11 +201,12 @@ static void put_row(struct report *r, struct label *label, const struct row *row
     add_what(&r->spare, r, label, row);
     report_text(r);
     for (; n > 0; n--, column++) {
+        uint64_t number = add_cell(r, column, row);
+
         out_char(r->out, ',');
-        add_cell(r, column, row);
         report_text(r);
         out_char(r->out, ',');
-        put_number(r->out, column->amount ? column->amount(&r->show, row) : 0);
+        put_number(r->out, number);
     }
     if (!run) {
         out_char(r->out, ',');
@@ -353,14 +338,15 @@ static void put_head(struct report *r)
     out_text(r->out, "{\"columns\":[");
     for (size_t i = 0; i < n; i++, column++) {
         struct row root = {.count = 1, .above = NO_ROW};
-        uint64_t whole = column->amount ? column->amount(&r->show, &root) : 0;
+        uint64_t whole = add_cell(r, column, &root);
 
-        if (column->amount == row_time)
+        buf_clear(&r->spare);
+        if (column->cell == CELL_TIME)
             whole = r->show.activity->total_ns;
         out_printf(r->out,
                    "%s{\"id\":\"%s\",\"number\":%d,\"bar\":%d,\"whole\":%" PRIu64 "}",
-                   i > 0 ? "," : "", cell_ids[column->cell], column->number,
-                   column->bar, whole);
+                   i > 0 ? "," : "", cell_ids[column->cell],
+                   is_number(r->cells[column->cell]), column->bar, whole);
     }
     out_text(r->out, "],\n\"families\":[");
     for (enum family f = 0; f < FAMILY_COUNT; f++)
@@ -394,12 +380,15 @@ static void static_head(struct report *r)
     const struct report_column *column = choose_columns(r, &n);
 
     out_text(r->out, "<thead><tr><th data-sort=\"-1\">module</th>");
-    for (size_t i = 0; i < n; i++, column++)
+    for (size_t i = 0; i < n; i++, column++) {
+        const struct column *of = r->cells[column->cell];
+
         out_printf(r->out,
                    "<th data-sort=\"%zu\" class=\"c-%s%s%s\" title=\"%s\">%s</th>%s", i,
-                   cell_ids[column->cell], column->number ? " num" : "",
-                   column->narrow ? "" : " wide", column->about, column->header,
+                   of->id, is_number(of) ? " num" : "", column->narrow ? "" : " wide",
+                   of->about, column_title(of),
                    column->bar ? "<td class=\"bar wide\"></td>" : "");
+    }
     out_text(r->out, "</tr></thead>");
 }
 
@@ -418,7 +407,8 @@ static void static_row(struct report *r, struct label *label, const struct row *
     buf_clear(&r->spare);
     out_text(r->out, "</span></td>");
     for (; n > 0; n--, column++) {
-        out_printf(r->out, "<td class=\"%s%s\">", column->number ? "num" : "",
+        out_printf(r->out, "<td class=\"%s%s\">",
+                   is_number(r->cells[column->cell]) ? "num" : "",
                    column->narrow ? "" : " wide");
         add_cell(r, column, row);
         report_html(r->out, buf_span(&r->spare));
