@@ -237,3 +237,27 @@ uint64_t str_hash(struct str s)
         hash = hash_mix(hash, load_tail(at, left));
     return hash_mix(hash, s.len); /* so that the last bytes, too, reach every bit */
 }
+
+bool str_glob(struct str s, const char *pattern)
+{
+    const char *star = NULL; /* the last one, where a mismatch resumes */
+    size_t at = 0, star_at = 0;
+
+    while (at < s.len) {
+        if (*pattern == '*') {
+            star = pattern++;
+            star_at = at;
+        } else if (*pattern == s.at[at]) {
+            pattern++;
+            at++;
+        } else if (star) {
+            pattern = star + 1;
+            at = ++star_at;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}

@@ -72,6 +72,9 @@ ptrdiff_t str_find(struct str s, struct str part);
  * "a.b" gives "a", then "b"; "" gives "" once when *rest.at is not NULL. */
 bool str_split(struct str *rest, char sep, struct str *ret_part);
 
+/* Does the whole string match a pattern in which each `*` stands for any characters? */
+bool str_glob(struct str s, const char *pattern);
+
 /* Read a whole decimal number. False if it is not one, or does not fit. */
 bool str_to_u64(struct str s, uint64_t *ret_value);
 bool str_to_i64(struct str s, int64_t *ret_value);

@@ -21,6 +21,7 @@
 #include "measure/measure.h"
 #include "model/model.h"
 #include "run/run.h"
+#include "study/safety/verdict.h"
 #include "study/study.h"
 
 /* How many values have which base-2 exponent, both signs together: counts[i] values x

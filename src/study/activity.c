@@ -1,5 +1,5 @@
-/* Calls are put together at their places in a few scans: sums, then who raised and who
- * made the first value that is not finite, then what that means for the rows above. */
+/* Adds up calls by place in a few scans: sums; then which calls raised or produced the
+ * first non-finite value; then the flags of the places above. */
 #include "study/activity.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@ struct work_on {
     const struct run *run;
     const struct model *model;
     struct arena *scratch;
-    bool *nested;       /* by call: a call of the same place stands around it */
-    bool *inside;       /* by object: a call that is kept has another around it */
-    uint32_t *bad_step; /* by place: since this step a parameter there or below is not
-                           finite; RUN_NONE: never */
+    bool *nested;       /* by call: it is inside another call of the same place */
+    bool *inside;       /* by object: a kept call of it is inside another call */
+    uint32_t *bad_step; /* by place: the first step with a non-finite parameter at or
+                           below it; RUN_NONE: never */
 };
 
 uint32_t activity_value(const struct run *run, uint32_t call, enum run_io_kind kind)
@@ -28,9 +28,9 @@ uint32_t activity_value(const struct run *run, uint32_t call, enum run_io_kind k
     return RUN_NONE;
 }
 
-/* ---- calls inside themselves ---- */
+/* ---- recursive calls ---- */
 
-/* Walk the tree of calls and count for each place how many of its calls are open. */
+/* Walk the tree of calls, counting the open calls of each place. */
 static int find_nested(struct work_on *on)
 {
     const struct run *run = on->run;
@@ -57,7 +57,7 @@ static int find_nested(struct work_on *on)
             c = first[c];
             continue;
         }
-        /* Nothing is inside: leave it, and all that end with it. */
+        /* A leaf: close it and all calls that end with it. */
         for (up = c; up != RUN_NONE; up = run->calls[up].parent) {
             open[run->calls[up].place]--;
             c = next[up];
@@ -96,7 +96,7 @@ static void add_results(struct activity *at, const struct run *run,
         const struct run_io *io = &run->ios[i];
         const struct stats *stats;
 
-        /* A result may be the same object as an argument (in place): it counts. */
+        /* A result that is also an argument (in place) counts. */
         if (io->kind != RUN_OUT || io->value == last || all_finite(run, io->value))
             continue;
         last = io->value;
@@ -106,7 +106,7 @@ static void add_results(struct activity *at, const struct run *run,
     }
 }
 
-/* What a call took; one that is counted in run_merged as well is passed over. */
+/* Add a call; the times of a RUN_LIGHT call are in run_merged. */
 static void add_call(struct work_on *on, uint32_t c)
 {
     struct activities *all = on->all;
@@ -155,8 +155,8 @@ static void count_passes(struct work_on *on)
     on->all->passes = passes < UINT32_MAX ? (uint32_t)passes : UINT32_MAX;
 }
 
-/* What the backward of merged calls without a parent took. Of a module that was called
- * inside others too it is known of the newest call only. */
+/* Add backward and device times of merged root calls. If the module was also called
+ * inside others, only the newest call is known to be a root. */
 static void add_roots(struct work_on *on, const struct run_merged *merged,
                       const struct run_call *newest)
 {
@@ -219,8 +219,7 @@ static bool call_varies(const struct run *run, uint32_t newest, uint32_t call,
     return a != RUN_NONE && b != RUN_NONE && a != b && !same_shape(run, a, b);
 }
 
-/* The first merged io of a kind stands for the first tensor; its shapes are distinct.
- */
+/* The first merged io of a kind is the first tensor; its shapes are distinct. */
 static bool merged_varies(const struct run *run, const struct run_merged *merged,
                           enum run_io_kind kind)
 {
@@ -292,7 +291,7 @@ static uint32_t *bad_steps(struct work_on *on)
     return by_place;
 }
 
-/* Did a call get only finite values and give others? */
+/* Did a call turn finite values into non-finite results? */
 static bool spoils(struct work_on *on, uint32_t c)
 {
     const struct run *run = on->run;
@@ -340,8 +339,8 @@ static void mark_raised(struct work_on *on, uint32_t c)
     }
 }
 
-/* The innermost call is meant. Calls stand behind those around them, so a scan from
- * behind knows of a call's inside when it meets it. */
+/* Find the innermost calls. Calls come after those around them, so a scan from the end
+ * has seen everything inside a call. */
 static int find_alarms(struct work_on *on)
 {
     enum { RAISED_INSIDE = 1, SPOILT_INSIDE = 2 };
@@ -380,7 +379,7 @@ static bool hides(const struct run *run, uint32_t gap)
            kind == RUN_GAP_SCRIPTED;
 }
 
-/* What stands inside a module of which nothing inside was seen was not seen either. */
+/* Modules inside one whose inside was not recorded share its gap. */
 static int spread_gaps(struct work_on *on)
 {
     const struct model *model = on->model;
@@ -413,7 +412,7 @@ static void set_gap(const struct run *run, struct activity *at, uint32_t gap)
         at->flags |= ACTIVITY_CONTAINER;
 }
 
-/* The gaps that say why there is no call come before others about the same object. */
+/* Of several gaps of an object, the one with the lowest kind: why there is no call. */
 static int find_gaps(struct work_on *on)
 {
     const struct run *run = on->run;
@@ -437,7 +436,7 @@ static int find_gaps(struct work_on *on)
     return spread_gaps(on);
 }
 
-/* Did the last pass end by an exception? */
+/* Did the last pass end with an exception? */
 static bool run_raised(const struct run *run)
 {
     for (uint32_t c = run->n_calls; c-- > 0;)
@@ -446,7 +445,7 @@ static bool run_raised(const struct run *run)
     return false;
 }
 
-/* A shared module may have been called by another of its names. */
+/* A shared module may have been called at another place. */
 static bool was_called(const struct work_on *on, uint32_t place)
 {
     uint32_t object = on->model->object[place];
@@ -521,7 +520,7 @@ int activity_of(struct activities *ret_activities, const struct run *run,
         *ret_activities = all;
         result = 0;
     } else {
-        arena_err(all.at ? &scratch : arena, "putting the calls together", err);
+        arena_err(all.at ? &scratch : arena, "adding up calls", err);
     }
     arena_release(&scratch);
     return result;

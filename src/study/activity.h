@@ -1,10 +1,9 @@
-/* activity.h - what each place of a model did in a run: its calls put together.
+/* activity.h - what each place of a model did in a run: its calls added up.
  *
- * A module that stands at several places has its calls where they were made; its merged
- * calls, of which that is not known one by one, stand where the newest of them was.
- * Times are sums over all calls, merged ones too; a module that is called inside itself
- * counts the outer call only in total_ns. Recomputations are no calls: their time is
- * part of a backward. */
+ * The calls of a shared module count at the place where they were made; its merged calls
+ * count at the place of the newest one. Times are sums over all calls, including merged
+ * ones; if a module calls itself, only the outer call counts in total_ns.
+ * Recomputations are not calls: their time is part of backward. */
 #ifndef STUDY_ACTIVITY_H
 #define STUDY_ACTIVITY_H
 
@@ -15,31 +14,29 @@
 #include "run/run.h"
 
 enum activity_flag {
-    ACTIVITY_IN_VARIES = 1,  /* its first input had another shape in other calls than
-                                in the newest */
-    ACTIVITY_OUT_VARIES = 2, /* likewise its first result */
-    ACTIVITY_RAISED = 4,     /* its newest call raised, and no call inside it did */
-    ACTIVITY_PRODUCER = 8,   /* a call has results that are not finite although all that
-                                went in (inputs, parameters) was, as far as that is
-                                known, and this is not so for any call inside it */
-    ACTIVITY_BELOW = 16,     /* a place below it has RAISED or PRODUCER */
-    ACTIVITY_NOT_REACHED = 32, /* a module that was not called, and the run ended by an
-                                  exception */
-    ACTIVITY_CONTAINER = 64,   /* it has no forward of its own (ModuleList) */
+    ACTIVITY_IN_VARIES = 1,    /* the shape of the first input varies between calls */
+    ACTIVITY_OUT_VARIES = 2,   /* the shape of the first result varies */
+    ACTIVITY_RAISED = 4,       /* its newest call raised, and no call inside it did */
+    ACTIVITY_PRODUCER = 8,     /* a call turned finite inputs and parameters (as far as
+                                known) into non-finite results, and no call inside it
+                                did */
+    ACTIVITY_BELOW = 16,       /* a place below has RAISED or PRODUCER */
+    ACTIVITY_NOT_REACHED = 32, /* not called, in a run that ended with an exception */
+    ACTIVITY_CONTAINER = 64,   /* has no forward (ModuleList) */
 };
 
 struct activity {
     uint32_t calls;
-    uint32_t recomputed;        /* how often calls were repeated in a backward */
+    uint32_t recomputed;        /* calls repeated during backward */
     uint32_t newest;            /* call by run_is_newer(), or RUN_NONE */
     uint64_t total_ns, self_ns; /* inclusive and exclusive, of all calls */
-    uint64_t backward_ns;       /* of the calls of which it is known; 0: of none */
-    uint64_t device_ns;         /* likewise, by the clock of a device */
+    uint64_t backward_ns;       /* of the calls where it is known; 0: none */
+    uint64_t device_ns;         /* likewise, measured by the device */
     uint64_t out_bytes;         /* of the newest call */
     uint64_t nan, inf;          /* in the results of all calls */
-    uint32_t gap;               /* an index in run->gaps, or RUN_NONE: of its object; or
-                                   of what it stands in, if nothing inside was seen */
-    unsigned flags;             /* enum activity_flag */
+    uint32_t gap;   /* index in run->gaps, or RUN_NONE: of its object, or of a module
+                     around it whose inside was not recorded */
+    unsigned flags; /* enum activity_flag */
 };
 
 struct activities {
@@ -48,21 +45,20 @@ struct activities {
     uint64_t total_ns;       /* of calls without a parent */
     uint64_t backward_ns;    /* of the same */
     uint64_t device_ns;      /* of the same */
-    uint32_t passes;         /* how many of them, without recomputations */
-    uint32_t first_producer; /* place, or NO_PLACE: in order of time */
-    uint32_t producing_call; /* the call there, or RUN_NONE */
-    uint32_t spoilt_call;    /* the first call whose results are not finite, whoever
-                                made them so; or RUN_NONE */
-    uint32_t raised;         /* place, or NO_PLACE: the latest */
-    uint32_t raising_call;   /* the call there, or RUN_NONE */
+    uint32_t passes;         /* how many, without recomputations */
+    uint32_t first_producer; /* place of the earliest ACTIVITY_PRODUCER, or NO_PLACE */
+    uint32_t producing_call; /* its call, or RUN_NONE */
+    uint32_t spoilt_call;  /* the earliest call with non-finite results, or RUN_NONE */
+    uint32_t raised;       /* place of the latest ACTIVITY_RAISED, or NO_PLACE */
+    uint32_t raising_call; /* its call, or RUN_NONE */
 };
 
 /* Linear in calls and places. The run is not changed. */
 int activity_of(struct activities *ret_activities, const struct run *run,
                 struct arena *arena, struct err *err);
 
-/* The first tensor among the inputs or results of a call: what a column shows. An index
- * in run->values, or RUN_NONE if there is none. `kind` is RUN_IN or RUN_OUT. */
+/* The first tensor among the inputs (RUN_IN) or results (RUN_OUT) of a call: an index in
+ * run->values, or RUN_NONE. */
 uint32_t activity_value(const struct run *run, uint32_t call, enum run_io_kind kind);
 
 #endif

@@ -1,7 +1,6 @@
 #include "study/counts.h"
 
-/* Sums stay at the top instead of wrapping: a file may well claim 2^60 elements twice.
- */
+/* Saturates: a file may claim 2^60 elements many times. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -12,8 +11,7 @@ bool counts_here(const struct model *model, uint32_t place)
     return model->tensors[model->object[place]].place == place;
 }
 
-/* The elements that a sparse or nested tensor stores: those of its part `values` (or
- * `buffer`, for nested ones). */
+/* The stored elements of a sparse or nested tensor: its part `values` or `buffer`. */
 static uint64_t stored_elements(const struct model *model, uint32_t place)
 {
     uint32_t part;
@@ -40,7 +38,7 @@ uint64_t counts_elements(const struct model *model, uint32_t place)
     return stored_elements(model, place);
 }
 
-/* A tensor without values of its own has no bytes either: its parts have them. */
+/* The bytes of a tensor without its parts. */
 static uint64_t own_bytes(const struct tensor *tensor)
 {
     if (tensor->flags & (TENSOR_INVALID | TENSOR_SHAPE_ONLY))
@@ -83,7 +81,7 @@ static void add_parameter(struct counts *counts, const struct tensor *tensor,
     counts->grad_known++;
 }
 
-/* A tensor at its place: at every place it is listed, at the first it is counted. */
+/* Every place counts as stored; only the first place of a tensor counts as unique. */
 static void add_tensor(struct counts *counts, const struct model *model, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(model, place);
@@ -118,8 +116,8 @@ static bool is_module(const struct model *model, uint32_t place)
 void counts_total(const struct model *model, struct counts *ret_counts)
 {
     struct counts counts = {0};
-    uint32_t place, end = 0;   /* the places below the last whole tensor end here */
-    uint8_t role = ROLE_PLAIN; /* of that tensor: its parts count as it does */
+    uint32_t place, end = 0;   /* end of the last whole tensor and its parts */
+    uint8_t role = ROLE_PLAIN; /* of that tensor and its parts */
 
     for (place = 0; place < model->n_places; place++) {
         if (is_module(model, place))
@@ -140,19 +138,19 @@ void counts_total(const struct model *model, struct counts *ret_counts)
 
 /* ---- per place ---- */
 
-/* Places are in pre-order, so that what stands below one is the difference of two sums
- * over all places from the first on. */
+/* Places are in pre-order, so the sum below a place is the difference of two prefix
+ * sums. */
 #define STEP 8u /* places from one mark to the next */
 
-/* Sums over the places before a mark. They are wide enough for any file: a difference
- * is exact, and stays at the top only when it is given out. */
+/* Sums over the places before a mark. Wide enough for any file, so differences are
+ * exact; results saturate. */
 struct counts_mark {
     unsigned __int128 params, bytes;
     uint32_t tensors;
-    uint32_t end; /* the places below the last whole tensor end here */
+    uint32_t end; /* end of the last whole tensor and its parts */
 };
 
-/* Go past a place that may be a tensor; true: it is a whole one, not a part. */
+/* Step over a place; true if it is a whole tensor, not a part. */
 static inline bool pass_place(struct counts_mark *sum, const struct model *model,
                               uint32_t place)
 {
@@ -200,7 +198,7 @@ int counts_places(const struct model *model, struct arena *arena,
     return 0;
 }
 
-/* The sums over all places before this one. */
+/* The prefix sum before a place. */
 static struct counts_mark sum_before(const struct place_counts *counts, uint32_t place)
 {
     struct counts_mark sum = counts->marks[place / STEP];
@@ -210,7 +208,7 @@ static struct counts_mark sum_before(const struct place_counts *counts, uint32_t
     return sum;
 }
 
-/* Of a place with little below it, only that is looked at. */
+/* The sum below a place that has few places below it. */
 static struct counts_mark sum_near(const struct place_counts *counts, uint32_t place)
 {
     const struct model *model = counts->model;

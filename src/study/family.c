@@ -14,8 +14,7 @@ const char *family_name(enum family family)
     return names[family];
 }
 
-/* The first that fits counts; `*` stands for any letters.
- * The lower-case names are those of guesses (read/guess.c). */
+/* The first match counts. Lower-case names are guesses of layer kinds. */
 static const struct {
     const char *pattern;
     enum family family;
@@ -24,7 +23,7 @@ static const struct {
     {"*Attention", FAMILY_ATTENTION},
     {"*attention", FAMILY_ATTENTION},
     {"*Mamba*", FAMILY_ATTENTION},
-    {"Conv1D", FAMILY_LINEAR}, /* of transformers: a transposed Linear */
+    {"Conv1D", FAMILY_LINEAR}, /* transformers: a transposed Linear */
     {"*Conv", FAMILY_CONV},
     {"*Conv1d", FAMILY_CONV},
     {"*Conv2d", FAMILY_CONV},
@@ -82,38 +81,15 @@ static const struct {
     {"*shrink", FAMILY_ACTIVATION},
 };
 
-/* `*` stands for any letters, wherever it is. */
-static bool fits(const char *pattern, struct str name)
-{
-    const char *star = NULL;
-    size_t at = 0, from = 0;
-
-    while (at < name.len) {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = at;
-        } else if (*pattern == name.at[at]) {
-            pattern++;
-            at++;
-        } else if (star) {
-            pattern = star + 1;
-            at = ++from;
-        } else {
-            return false;
-        }
-    }
-    return strspn(pattern, "*") == strlen(pattern);
-}
-
 enum family family_of_class(struct str name)
 {
     for (size_t i = 0; i < COUNT_OF(patterns); i++)
-        if (fits(patterns[i].pattern, name))
+        if (str_glob(name, patterns[i].pattern))
             return patterns[i].family;
     return FAMILY_OTHER;
 }
 
-/* By the classes that a class is made from, the nearest first. */
+/* By base classes, the nearest first. */
 static enum family family_of_bases(const struct model *model, uint32_t class_id)
 {
     uint32_t bases = model->classes[class_id].bases;

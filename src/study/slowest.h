@@ -1,5 +1,5 @@
-/* slowest.h - where the time of a run went: by place and by class, own time only, so
- * that nothing is counted twice. */
+/* slowest.h - where the time of a run went, by place and by class. Exclusive times only,
+ * so nothing is counted twice. */
 #ifndef STUDY_SLOWEST_H
 #define STUDY_SLOWEST_H
 
@@ -8,16 +8,16 @@
 #include "study/activity.h"
 
 struct slow {
-    uint32_t place; /* of a class: that of the slowest of its modules */
+    uint32_t place; /* for a class: of its slowest module */
     uint32_t class_id, places;
     uint64_t calls, self_ns;
 };
 struct slow_list {
-    struct slow *at; /* the slowest first */
+    struct slow *at; /* slowest first */
     uint32_t n;
 };
 
-/* All places of modules that were called, and all their classes; in the arena. */
+/* All called modules by place, and their classes; in the arena. */
 int slowest_of(struct slow_list *ret_places, struct slow_list *ret_classes,
                const struct activities *activities, const struct model *model,
                struct arena *arena, struct err *err);

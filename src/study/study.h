@@ -1,18 +1,15 @@
-/* study.h - facts about a model: computed from it, never changing it.
+/* study.h - facts computed from a model, without changing it.
  *
- * The tour of the room:
- *   counts.h    parameters, bytes and tensors below every place
- *   verdict.h   is it safe to load: an allow-list over the pickle log
- *   check.h     is it safe, whole and as expected: what `check` says of one model
- *   activity.h  what each place did in a run: its calls put together
- *   slowest.h   where its time went, by place and by class
- *   family.h    what kind of work a module does: convolution, norm, activation
- *   diff.h      how two models differ           rename.h    renamed keys as rules
- */
+ *   counts.h             parameters, bytes and tensors, in total and below every place
+ *   family.h             what kind of work a module does: convolution, norm, activation
+ *   activity.h           what each place did in a run: its calls added up
+ *   slowest.h            where the time of a run went, by place and by class
+ *   safety/verdict.h     is it safe to load: an allow-list over the pickle log
+ *   safety/check.h       is it safe, complete and as expected
+ *   diff/diff.h          how two models differ; rename rules */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
 #include "study/counts.h"
-#include "study/safety/verdict.h"
 
 #endif

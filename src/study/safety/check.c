@@ -51,7 +51,7 @@ static bool is_fine(const struct check *check, enum check_topic topic)
 
 /* ---- findings ---- */
 
-/* What the container says of itself by this name: "entries", "shards". */
+/* An integer fact of the container: "entries", "shards". */
 static bool has_fact(const struct model *model, const char *key, uint64_t *ret_number)
 {
     for (uint32_t i = 0; i < model->n_facts; i++) {
@@ -66,7 +66,6 @@ static bool has_fact(const struct model *model, const char *key, uint64_t *ret_n
     return false;
 }
 
-/* What the model's container is. */
 static enum check_topic container(const struct model *model)
 {
     uint64_t entries;
@@ -91,7 +90,7 @@ static enum check_topic topic_of(enum finding_code code, const struct model *mod
     case FINDING_SHARD_MISMATCH:
         return CHECK_SHARDS;
     case FINDING_MISSING_RECORD:
-        /* A plain file of which something is missing is not whole. */
+        /* A plain file with missing data is incomplete. */
         return container(model) == CHECK_FILE ? CHECK_FILE : CHECK_TENSORS;
     case FINDING_BAD_TENSOR:
     case FINDING_SIZE_MISMATCH:
@@ -134,7 +133,7 @@ int check_add_finding(struct check *check, struct arena *arena, struct finding f
     return add_item(check, arena, item, err);
 }
 
-/* The model's findings, then those of the second look that it does not have. */
+/* The model's findings, then new ones of the second pass. */
 static int add_findings(struct check_making *self)
 {
     const struct check_ask *ask = self->ask;
@@ -164,9 +163,9 @@ static int add_findings(struct check_making *self)
     return 0;
 }
 
-/* ---- one topic after the other ---- */
+/* ---- topics ---- */
 
-/* Dangerous globals, one by one; then the unknown ones, all in one item. */
+/* One item for each dangerous global, one for all unknown globals. */
 static int look_at_pickles(struct check_making *self)
 {
     struct verdict_sum plain = verdict_of(self->model);
@@ -211,7 +210,7 @@ static int look_at_container(struct check_making *self)
     return add(self, topic, CHECK_GOOD, CHECK_SAYS_WELL, 0);
 }
 
-/* Has it values of its own, which should be there? */
+/* Should the file hold values of this tensor? */
 static bool has_data(const struct tensor *tensor)
 {
     return !(tensor->flags & (TENSOR_META | TENSOR_SHAPE_ONLY));
@@ -223,7 +222,7 @@ static bool lies_inside(const struct model *model, const struct tensor *tensor)
            tensor_readable(model, tensor, NULL);
 }
 
-/* The tensor at a place with its parts, which are not counted by themselves. */
+/* A tensor with its parts, which are not counted separately. */
 static void look_at_tensor(struct check_making *self, uint32_t place)
 {
     const struct model *model = self->model;
@@ -248,7 +247,7 @@ static int look_at_tensors(struct check_making *self)
          p = model->kind[p] == PLACE_TENSOR ? model->end[p] : p + 1)
         if (model->kind[p] == PLACE_TENSOR)
             look_at_tensor(self, p);
-    /* Those in attributes have no place: they count where they are amiss. */
+    /* Tensors in attributes have no place: count only the bad ones. */
     for (uint32_t i = 0; i < model->n_tensors; i++)
         check->tensors += model->tensors[i].place == NO_PLACE &&
                           has_data(&model->tensors[i]) &&
@@ -311,7 +310,7 @@ static int look_at_values(struct check_making *self)
             return -1;
     }
     check->stopped = !values->complete;
-    /* What a format does not hold is not missed. */
+    /* A format without values is not missing any. */
     mark = self->model->no_values && !check->stopped ? CHECK_NOTE : CHECK_WARNING;
     if (check->unread > 0 && add(self, CHECK_VALUES, mark, CHECK_SAYS_COUNT, 0) < 0)
         return -1;
@@ -334,9 +333,9 @@ static int look_at_expectation(struct check_making *self)
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole check ---- */
 
-/* Items in the order of topics, those of one topic as they were added. */
+/* Sort items by topic; stable. */
 static int sort_items(struct check_making *self)
 {
     struct check *check = self->check;

@@ -1,8 +1,8 @@
-/* check.h - is a model safe, whole and as expected? What `check` says of one model, as
- * facts: texts, JSON and SARIF are made of the same items.
+/* check.h - is a model safe, complete and as expected? The result of `check`, as items
+ * from which text, JSON and SARIF are written.
  *
- * An item is one line: its topic, its mark, and what it says. Every topic that was
- * looked at has at least one, also where all is well. */
+ * An item is one line: topic, mark and statement. Every topic that was checked has at
+ * least one item. */
 #ifndef STUDY_SAFETY_CHECK_H
 #define STUDY_SAFETY_CHECK_H
 
@@ -13,11 +13,11 @@
 #include "study/safety/verdict.h"
 
 enum check_topic {
-    CHECK_PICKLE,  /* would loading it run something */
+    CHECK_PICKLE,  /* would loading run something? */
     CHECK_ZIP,     /* the archive */
-    CHECK_SHARDS,  /* several files that make one model */
-    CHECK_FILE,    /* a container of any other kind */
-    CHECK_TENSORS, /* do they lie inside their storages */
+    CHECK_SHARDS,  /* the files of a sharded model */
+    CHECK_FILE,    /* any other container */
+    CHECK_TENSORS, /* are they inside their storages? */
     CHECK_VALUES,  /* NaN and infinities */
     CHECK_EXPECT,  /* names, shapes and dtypes */
     CHECK_TOPIC_COUNT
@@ -26,20 +26,20 @@ enum check_topic {
 enum check_mark {
     CHECK_GOOD,
     CHECK_NOT_LOOKED_AT,
-    CHECK_NOTE, /* worth knowing, no more */
+    CHECK_NOTE,
     CHECK_WARNING,
     CHECK_ALARM,
 };
 
 enum check_says {
-    CHECK_SAYS_WELL,    /* nothing is wrong; the counts of the check tell how much */
-    CHECK_SAYS_GLOBAL,  /* `index` in the pickle log: a dangerous one */
-    CHECK_SAYS_UNKNOWN, /* `index` in the pickle log: a list of all unknown ones begins
-                           with it */
-    CHECK_SAYS_UNDECIDED, /* the verdict is inconclusive, and no finding says why */
+    CHECK_SAYS_WELL,      /* nothing is wrong; see the counts of the check */
+    CHECK_SAYS_GLOBAL,    /* `index` in the pickle log: a dangerous global */
+    CHECK_SAYS_UNKNOWN,   /* `index` in the pickle log: the first unknown global; stands
+                             for all of them */
+    CHECK_SAYS_UNDECIDED, /* the verdict is inconclusive, without a finding */
     CHECK_SAYS_FINDING,   /* `index` in the check's findings */
-    CHECK_SAYS_COUNT,     /* some of many are not as they should be */
-    CHECK_SAYS_NOTHING,   /* it was not looked at */
+    CHECK_SAYS_COUNT,     /* some tensors are bad; see the counts of the check */
+    CHECK_SAYS_NOTHING,   /* not checked */
 };
 
 struct check_item {
@@ -48,55 +48,54 @@ struct check_item {
 };
 
 struct check {
-    struct verdict_sum verdict; /* with what the user allows */
-    int status;                 /* 0 fine, 1 findings, 2 could not be judged */
+    struct verdict_sum verdict; /* with the user's allow patterns */
+    int status;                 /* 0 fine, 1 findings, 2 inconclusive */
     struct check_item *items;   /* by topic */
     uint32_t n, room;
-    struct finding *findings; /* the model's and those made here */
+    struct finding *findings; /* of the model and of this check */
     uint32_t n_findings, findings_room;
-    uint32_t allowed;   /* globals that only the user's patterns make known */
+    uint32_t allowed;   /* globals that only the user's patterns allow */
     uint64_t entries;   /* of an archive; files of a sharded model */
-    bool data_verified; /* the checksums of all its bytes were compared */
-    uint32_t tensors;   /* places of those that have data, as info counts them */
-    uint32_t inside;    /* of them, those that can be read */
-    uint64_t values;    /* looked at */
-    uint32_t unread;    /* tensors whose values were not */
-    bool stopped;       /* ... because somebody asked to stop */
+    bool data_verified; /* the checksums of all bytes were compared */
+    uint32_t tensors;   /* places of tensors that have data, as info counts them */
+    uint32_t inside;    /* of these, readable ones */
+    uint64_t values;    /* values checked */
+    uint32_t unread;    /* tensors whose values were not checked */
+    bool stopped;       /* ... because the check was cancelled */
     uint32_t expected;  /* tensors */
 };
 
-/* What is known of values: by tensor, NULL where it is not known. */
+/* Statistics by tensor; NULL where unknown. */
 struct check_values {
     const struct stats *const *stats;
     const char *const *why;
-    bool complete; /* false: it was stopped */
+    bool complete; /* false: cancelled */
 };
 
 struct expectation;
 
-/* What is asked. */
+/* What to check. */
 struct check_ask {
     const struct verdict_allow *allow; /* or NULL; must outlive the check */
-    const struct finding *found; /* met in a second look at the files, or NULL; those
-                                    that the model has as well are left out */
+    const struct finding *found; /* of a second pass over the files, or NULL; findings
+                                    that the model has too are ignored */
     uint32_t n_found;
     bool data_verified;
-    const struct check_values *values; /* or NULL: not asked */
+    const struct check_values *values; /* NULL: do not check values */
     const struct expectation *expect;  /* or NULL */
 };
 
-/* Make the check of a model; its lists come from the arena. */
+/* Check a model; the lists are in the arena. */
 int check_make(const struct model *model, const struct check_ask *ask,
                struct arena *arena, struct check *ret_check, struct err *err);
 
 const char *check_topic_name(enum check_topic topic); /* "pickle", "zip", ... */
 const char *check_mark_name(enum check_mark mark);    /* "good", "not looked at", ... */
 
-/* Of two verdicts, the one that counts for both: unsafe, inconclusive, needs code,
- * safe. */
+/* The worse of two verdicts: unsafe, inconclusive, needs code, safe. */
 enum verdict check_worse(enum verdict a, enum verdict b);
 
-/* ---- for the files of this room ---- */
+/* ---- for expect.c ---- */
 
 /* Add a finding and its item. */
 int check_add_finding(struct check *check, struct arena *arena, struct finding finding,

@@ -21,11 +21,11 @@ struct expect_reading {
 static int wrong(struct expect_reading *self)
 {
     if (self->json.error)
-        return err_set(self->err, ERR_FORMAT, "%s is no sound JSON: %s (at byte %zu)",
+        return err_set(self->err, ERR_FORMAT, "%s: invalid JSON: %s (at byte %zu)",
                        self->name, self->json.error, self->json.offset);
     return err_set(self->err, ERR_FORMAT,
-                   "%s: at byte %zu stands something that `torchoscope tree --json` "
-                   "does not write",
+                   "%s: unexpected value at byte %zu; write the file with "
+                   "`torchoscope tree --json`",
                    self->name, self->json.offset);
 }
 
@@ -69,7 +69,7 @@ static int keep_tensor(struct expect_reading *self,
 
     if (!tensor->name.at || !tensor->dtype.at || !tensor->shape)
         return err_set(self->err, ERR_FORMAT,
-                       "%s: a tensor before byte %zu lacks its name, shape or dtype",
+                       "%s: a tensor before byte %zu has no name, shape or dtype",
                        self->name, self->json.offset);
     if (to->n == UINT32_MAX - 1 || arena_room(self->arena, &to->tensors, to->n,
                                               &to->room, sizeof *to->tensors) < 0)
@@ -78,7 +78,7 @@ static int keep_tensor(struct expect_reading *self,
     return 0;
 }
 
-/* One object of the list, whose brace was read. */
+/* One object of the list, after its opening brace. */
 static int read_tensor(struct expect_reading *self)
 {
     struct expected_tensor tensor = {0};
@@ -145,81 +145,69 @@ int expect_read(struct str text, const char *name, struct arena *arena,
     if (!found)
         return err_set(
             err, ERR_FORMAT,
-            "%s has no list of tensors; `torchoscope tree --json` writes one", name);
+            "%s: no list of tensors; write the file with `torchoscope tree --json`",
+            name);
     *ret_expectation = expectation;
     return 0;
 }
 
 /* ---- comparing ---- */
 
-/* The expected tensors by name. Of several with one name, the first that was not met
- * comes first. */
-struct expect_table {
-    const struct expectation *expectation;
-    struct map map;
-    uint32_t *next, *heads; /* by tensor: the next of its name; by slot: the first */
-    uint32_t n_heads;
-    bool *met;
-};
-
-/* The slot of a name: found, or where it may be put (then *ret_slot is UINT32_MAX). */
-static uint64_t table_key(const struct expect_table *table, struct str name,
-                          const uint32_t *firsts, uint32_t *ret_slot)
-{
-    uint64_t key = str_hash(name);
-
-    for (*ret_slot = UINT32_MAX;; key++) {
-        uint32_t slot;
-
-        if (!map_find(&table->map, key, &slot))
-            return key;
-        if (str_eq(table->expectation->tensors[firsts[slot]].name, name)) {
-            *ret_slot = slot;
-            return key;
-        }
-    }
-}
-
 struct expect_comparing {
+    const struct expectation *expectation;
     const struct model *model;
     struct check *check;
     struct arena *arena;
     struct err *err;
-    struct expect_table table;
-    uint32_t *firsts; /* by slot: a tensor that has its name */
+    struct map map; /* hash of a name to the first expected tensor not yet met */
+    uint32_t *next; /* by tensor: the next with the same hash, or UINT32_MAX */
+    bool *met;      /* by tensor */
     struct buf raw, path, text;
 };
 
 static int make_table(struct expect_comparing *self)
 {
-    struct expect_table *table = &self->table;
-    const struct expectation *expectation = table->expectation;
+    const struct expectation *expectation = self->expectation;
     size_t n = (size_t)expectation->n + 1;
 
-    table->next = arena_array(self->arena, n, sizeof *table->next);
-    table->heads = arena_array(self->arena, n, sizeof *table->heads);
-    table->met = arena_array(self->arena, n, sizeof *table->met);
-    self->firsts = arena_array(self->arena, n, sizeof *self->firsts);
-    if (!table->next || !table->heads || !table->met || !self->firsts)
+    map_init(&self->map, self->arena);
+    self->next = arena_array(self->arena, n, sizeof *self->next);
+    self->met = arena_array(self->arena, n, sizeof *self->met);
+    if (!self->next || !self->met)
         return arena_err(self->arena, "the expectation", self->err);
-    map_init(&table->map, self->arena);
-    /* From the last to the first, so that the first becomes the head. */
+    /* From the last to the first, so that lists are in order. */
     for (uint32_t i = expectation->n; i-- > 0;) {
-        uint32_t slot;
-        uint64_t key =
-            table_key(table, expectation->tensors[i].name, self->firsts, &slot);
+        uint64_t key = str_hash(expectation->tensors[i].name);
 
-        if (slot == UINT32_MAX) {
-            slot = table->n_heads++;
-            self->firsts[slot] = i;
-            table->heads[slot] = UINT32_MAX;
-            if (map_put(&table->map, key, slot) < 0)
-                return arena_err(self->arena, "the expectation", self->err);
-        }
-        table->next[i] = table->heads[slot];
-        table->heads[slot] = i;
+        if (!map_find(&self->map, key, &self->next[i]))
+            self->next[i] = UINT32_MAX;
+        if (map_put(&self->map, key, i) < 0)
+            return arena_err(self->arena, "the expectation", self->err);
     }
     return 0;
+}
+
+/* Take the first tensor of this name from the table; NULL if there is none. */
+static const struct expected_tensor *take_expected(struct expect_comparing *self,
+                                                   struct str name)
+{
+    const struct expected_tensor *tensors = self->expectation->tensors;
+    uint32_t i, before = UINT32_MAX;
+
+    if (!map_find(&self->map, str_hash(name), &i))
+        return NULL;
+    while (i != UINT32_MAX && !str_eq(tensors[i].name, name)) {
+        before = i;
+        i = self->next[i];
+    }
+    if (i == UINT32_MAX)
+        return NULL;
+    if (before != UINT32_MAX)
+        self->next[before] = self->next[i];
+    else /* the key exists: this cannot fail */
+        map_put(&self->map, str_hash(name), self->next[i]);
+    self->met[i] = true;
+    return &tensors[i];
 }
 
 static void add_shape(struct buf *to, const int64_t *shape, uint32_t rank)
@@ -253,7 +241,7 @@ static bool same_shape(const struct expected_tensor *expected, const int64_t *sh
     return true;
 }
 
-/* "NAME: 3×3 float32 expected, 3×5 float32 found": of shape and dtype, what differs. */
+/* "NAME: 3×3 float32 expected, 3×5 float32 found", with what differs. */
 static int compare_tensor(struct expect_comparing *self, uint32_t place,
                           const struct expected_tensor *expected)
 {
@@ -305,7 +293,7 @@ static int say_missing(struct expect_comparing *self,
     return say(self, FINDING_NOWHERE);
 }
 
-/* The full name as JSON holds it: a byte that is not UTF-8 became U+FFFD. */
+/* The full name as in JSON: invalid UTF-8 bytes are U+FFFD. */
 static void take_path(struct expect_comparing *self, uint32_t place)
 {
     struct str rest;
@@ -324,34 +312,28 @@ static void take_path(struct expect_comparing *self, uint32_t place)
 
 static int compare_place(struct expect_comparing *self, uint32_t place)
 {
-    struct expect_table *table = &self->table;
-    uint32_t slot, i;
+    const struct expected_tensor *expected;
 
     take_path(self, place);
-    table_key(table, buf_span(&self->path), self->firsts, &slot);
-    i = slot == UINT32_MAX ? UINT32_MAX : table->heads[slot];
-    if (i == UINT32_MAX)
-        return say_extra(self, place);
-    table->heads[slot] = table->next[i];
-    table->met[i] = true;
-    return compare_tensor(self, place, &table->expectation->tensors[i]);
+    expected = take_expected(self, buf_span(&self->path));
+    return expected ? compare_tensor(self, place, expected) : say_extra(self, place);
 }
 
 int expect_compare(const struct expectation *expectation, const struct model *model,
                    struct check *check, struct arena *arena, struct err *err)
 {
-    struct expect_comparing self = {.model = model,
+    struct expect_comparing self = {.expectation = expectation,
+                                    .model = model,
                                     .check = check,
                                     .arena = arena,
-                                    .err = err,
-                                    .table = {.expectation = expectation}};
+                                    .err = err};
     int status = make_table(&self);
 
     for (uint32_t p = 0; status == 0 && p < model->n_places; p++)
         if (model->kind[p] == PLACE_TENSOR)
             status = compare_place(&self, p);
     for (uint32_t i = 0; status == 0 && i < expectation->n; i++)
-        if (!self.table.met[i])
+        if (!self.met[i])
             status = say_missing(&self, &expectation->tensors[i]);
     buf_release(&self.raw);
     buf_release(&self.path);

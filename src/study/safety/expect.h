@@ -1,5 +1,5 @@
-/* expect.h - the names, shapes and dtypes that a model should have, from a document
- * that `torchoscope tree --json` wrote. */
+/* expect.h - the names, shapes and dtypes that a model should have, from the output of
+ * `torchoscope tree --json`. */
 #ifndef STUDY_SAFETY_EXPECT_H
 #define STUDY_SAFETY_EXPECT_H
 
@@ -19,12 +19,12 @@ struct expectation {
     uint32_t n, room;
 };
 
-/* Read the document `text`, called `name` in sentences; both must outlive what is read,
- * which lives in the arena. Fails on what is not such a document. */
+/* Parse `text`; errors call it `name`. Both must outlive the expectation, which is in the
+ * arena. */
 int expect_read(struct str text, const char *name, struct arena *arena,
                 struct expectation *ret_expectation, struct err *err);
 
-/* Add a finding for each tensor that is missing, was not expected, or differs. */
+/* Add a finding for each tensor that is missing, unexpected or different. */
 int expect_compare(const struct expectation *expectation, const struct model *model,
                    struct check *check, struct arena *arena, struct err *err);
 

@@ -8,17 +8,32 @@
 struct judgement {
     enum trust trust;
     const char *about;
-    bool runs; /* code or a program */
+    bool runs; /* it runs code or a program */
 };
 
 #define COMPUTED "<computed>"
+
+static struct judgement known(const char *about)
+{
+    return (struct judgement){.trust = TRUST_KNOWN, .about = about};
+}
+
+static struct judgement unknown(const char *about)
+{
+    return (struct judgement){.trust = TRUST_UNKNOWN, .about = about};
+}
+
+static struct judgement danger(const char *about)
+{
+    return (struct judgement){.trust = TRUST_DANGER, .about = about};
+}
 
 static struct str global_name(const struct model *model, uint32_t index)
 {
     return model_string(model, model->pickle.globals[index].name);
 }
 
-/* The name behind the module: "print.__class__" of builtins. */
+/* The name without its module: "print.__class__" of builtins. */
 static struct str name_part(const struct pickle_global *global, struct str name)
 {
     return global->module_len < name.len ? str_from(name, global->module_len + 1)
@@ -56,7 +71,7 @@ static bool is_indirect(const struct model *model)
     return false;
 }
 
-/* ---- what a name tells ---- */
+/* ---- names ---- */
 
 static bool is_torch(struct str name)
 {
@@ -68,20 +83,20 @@ static bool is_numpy(struct str name)
     return str_starts(name, STR("numpy."));
 }
 
-/* Not of Python, torch or numpy, which we know: of the user, or of a package of his. */
+/* Does it belong to the user's code or another package, not to Python, torch or numpy? */
 static bool is_others(struct str name)
 {
     return str_find_char(name, '.') >= 0 && !verdict_is_standard(name) &&
            !is_torch(name) && !is_numpy(name);
 }
 
-/* "__globals__": the attributes through which Python's inside is reached. */
+/* "__globals__": an attribute that gives access to Python's internals. */
 static bool is_magic(struct str part)
 {
     return part.len > 4 && str_starts(part, STR("__")) && str_ends(part, STR("__"));
 }
 
-/* The part before the first dot, which is cut off `rest`. */
+/* Split off the part before the first dot. */
 static struct str next_part(struct str *rest)
 {
     ptrdiff_t dot = str_find_char(*rest, '.');
@@ -100,8 +115,8 @@ static bool has_magic(struct str name)
     return false;
 }
 
-/* Protocol 4 looks a name with dots up part by part: "os.system" of a module that
- * imports os. A class within a class has dots as well, but passes through classes. */
+/* Protocol 4 resolves a dotted name part by part: "os.system" of a module that imports
+ * os. A nested class has dots too, but goes through classes. */
 static bool passes_through_module(struct str name)
 {
     while (str_find_char(name, '.') >= 0) {
@@ -126,12 +141,11 @@ static bool is_constant(struct str name)
     return name.len > 0;
 }
 
-/* ---- names reached through getattr ---- */
+/* ---- getattr ---- */
 
-/* getattr(X, "name") with a global X: how Python 3.11 spells members of an Enum,
- * protocol 2 a class within a class, and torch its functions in C. Reaching into the
- * standard library, for a module, or for a name like __globals__, is how code is found.
- */
+/* getattr(X, "name") with a global X is how Python 3.11 writes members of an Enum,
+ * protocol 2 a nested class, and torch its C functions. An attribute of the standard
+ * library, a module, or a name like __globals__ gives access to code. */
 static bool member_is_plain(struct str owner, struct str name)
 {
     struct str last = str_from(owner, (size_t)(str_find_last_char(owner, '.') + 1));
@@ -142,12 +156,12 @@ static bool member_is_plain(struct str owner, struct str name)
         return true;
     if (str_is(owner, "torch._C._VariableFunctionsClass") ||
         str_is(owner, "torch._C._VariableFunctions"))
-        return verdict_torch_function(name);
+        return verdict_is_torch_function(name);
     return is_others(owner) && !verdict_is_standard(last);
 }
 
-/* The same with an object for X: a method. Those of torch's classes that stand in files
- * are the hooks of lazy modules; of others we do not know what they do. */
+/* The same with an object X: a method. Files have the hooks of torch's lazy modules;
+ * other methods of torch are not trusted. */
 static bool method_is_plain(struct str class, struct str name)
 {
     if (str_starts(class, STR("torch.nn.modules.")) && verdict_is_class_like(class))
@@ -173,8 +187,8 @@ static bool getattr_is_plain(const struct model *model, uint32_t args)
     return (kind == VALUE_CALL || kind == VALUE_OBJECT) && method_is_plain(owner, name);
 }
 
-/* The callee of a computed call stands first in its arguments, as the name "X.name"
- * that a getattr gave. Only the user's own classes may be reached so. */
+/* The first argument of a computed call is its callee, the name "X.name" from a getattr.
+ * Only the user's own classes may be called this way. */
 static bool callee_is_plain(const struct model *model, uint32_t args)
 {
     const struct value *both = value_at(&model->values, args);
@@ -194,8 +208,8 @@ static bool callee_is_plain(const struct model *model, uint32_t args)
            member_is_plain(owner, str_from(name, (size_t)(dot + 1)));
 }
 
-/* Does `plain` hold for the arguments of every use of a global, naming it aside? Only
- * if all are kept. */
+/* Does `plain` hold for the arguments of every use of a global except naming it? False
+ * if some uses were not logged. */
 static bool all_uses(const struct model *model, uint32_t index,
                      bool (*plain)(const struct model *model, uint32_t args))
 {
@@ -222,8 +236,8 @@ static bool all_uses(const struct model *model, uint32_t index,
 static struct judgement judge_getattr(const struct model *model, uint32_t index)
 {
     if (all_uses(model, index, getattr_is_plain))
-        return (struct judgement){.trust = TRUST_KNOWN, .about = "names a member"};
-    return (struct judgement){.trust = TRUST_DANGER, .about = "reaches any attribute"};
+        return known("names a member");
+    return danger("accesses any attribute");
 }
 
 static struct judgement judge_computed(const struct model *model, uint32_t index)
@@ -231,21 +245,18 @@ static struct judgement judge_computed(const struct model *model, uint32_t index
     const struct pickle_global *global = &model->pickle.globals[index];
 
     if (global->acts[PICKLE_NAMES])
-        return (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "a name that is put together on load"};
+        return danger("computes a name while loading");
     if (!global->acts[PICKLE_FILLS] && all_uses(model, index, callee_is_plain))
-        return (struct judgement){.trust = TRUST_UNKNOWN,
-                                  .about = "a class within a class"};
-    return (struct judgement){.trust = TRUST_DANGER,
-                              .about = "calls what another call returned"};
+        return unknown("a nested class");
+    return danger("calls what another call returned");
 }
 
-/* ---- dill's way to name things ---- */
+/* ---- dill ---- */
 
 #define DILL_NAME 512 /* bytes of a dotted name; a longer one is not trusted */
 
-/* dill writes "import M" and "M.name" as calls. With constant names they do no more
- * than a GLOBAL does, if nothing on the way is dangerous, hidden or another module. */
+/* dill writes "import M" and "M.name" as calls. With constant names they do the same as
+ * GLOBAL, if nothing in the path is dangerous, hidden or another module. */
 static bool path_is_plain(struct str module, struct str name)
 {
     char text[DILL_NAME];
@@ -259,7 +270,7 @@ static bool path_is_plain(struct str module, struct str name)
            !passes_through_module(rest);
 }
 
-/* _import_module("M"), _import_module("M", True): what it names, or nothing. */
+/* The module of _import_module("M") or _import_module("M", True); else empty. */
 static struct str imported(const struct model *model, const uint32_t *items, uint32_t n)
 {
     const struct values *values = &model->values;
@@ -297,7 +308,7 @@ static bool member_of_import_is_plain(const struct model *model, uint32_t args)
                          value_text(values, items[1]));
 }
 
-/* False: it does more than that. */
+/* False: it does more than naming. */
 static bool judge_dill(const struct model *model, uint32_t index, struct str name,
                        struct judgement *ret)
 {
@@ -308,16 +319,14 @@ static bool judge_dill(const struct model *model, uint32_t index, struct str nam
     else if (str_is(name, "dill._dill._get_attr"))
         plain = all_uses(model, index, member_of_import_is_plain);
     if (plain)
-        *ret = (struct judgement){.trust = TRUST_UNKNOWN,
-                                  .about = "imports what it names"};
+        *ret = unknown("imports what it names");
     return plain;
 }
 
 /* ---- one global ---- */
 
-/* A name on neither list. What belongs to Python, torch or numpy and is not allowed has
- * no business in a model once it is called; of others we only know that they are code.
- */
+/* A name on neither list. Calling parts of Python, torch or numpy outside the allow-list
+ * is dangerous; other names are unknown code. */
 static struct judgement judge_unknown(const struct pickle_global *global,
                                       struct str name, bool indirect)
 {
@@ -326,25 +335,20 @@ static struct judgement judge_unknown(const struct pickle_global *global,
     struct str part = name_part(global, name);
 
     if (has_magic(part))
-        return (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "reaches a hidden attribute"};
+        return danger("accesses a hidden attribute");
     if (passes_through_module(part))
-        return (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "reaches through another module"};
+        return danger("goes through another module");
     if (verdict_is_standard(name) && (called || (indirect && function)))
-        return (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "standard library, outside the allow-list"};
+        return danger("standard library, outside the allow-list");
     if (is_torch(name) && function && (called || indirect))
-        return (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "part of torch, outside the allow-list"};
+        return danger("part of torch, outside the allow-list");
     if (is_numpy(name) && function && (called || indirect))
-        return (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "part of numpy, outside the allow-list"};
-    return (struct judgement){.trust = TRUST_UNKNOWN, .about = ""};
+        return danger("part of numpy, outside the allow-list");
+    return unknown("");
 }
 
-/* A torch file in bytes is as good or bad as what stands in it, which is in this same
- * log if every one of them was read. */
+/* Nested torch files are judged by their content, which is in this log if all of them
+ * were read. */
 static bool files_were_read(const struct pickle_global *global)
 {
     return global->acts[PICKLE_READS] >= global->acts[PICKLE_CALLS] &&
@@ -356,33 +360,28 @@ static bool is_loader(struct str name)
     return str_is(name, "torch.storage._load_from_bytes");
 }
 
-/* Some are judged by more than their name. False: this is none of them. */
+/* Globals that are judged by more than their name. False: not one of them. */
 static bool judge_special(const struct model *model, uint32_t index, struct str name,
                           struct judgement *ret)
 {
     const struct pickle_global *global = &model->pickle.globals[index];
 
     if (global->acts[PICKLE_OVERRIDES])
-        *ret = (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "its attributes are replaced"};
+        *ret = danger("its attributes are replaced");
     else if (global->acts[PICKLE_EXTENSION])
-        *ret = (struct judgement){.trust = TRUST_DANGER,
-                                  .about = "a name that is not in the file"};
+        *ret = danger("its name is not in the file");
     else if (name.len == 0 && !uses_of(global))
-        *ret = (struct judgement){.trust = TRUST_KNOWN, .about = "refers to a storage"};
+        *ret = known("refers to a storage");
     else if (str_is(name, COMPUTED))
         *ret = judge_computed(model, index);
     else if (str_is(name, "builtins.getattr"))
         *ret = judge_getattr(model, index);
     else if (is_loader(name) && files_were_read(global))
-        *ret = (struct judgement){.trust = TRUST_KNOWN,
-                                  .about = "loads a torch file within this file"};
+        *ret = known("loads a nested torch file");
     else if (is_loader(name))
-        *ret = (struct judgement){
-            .trust = TRUST_UNKNOWN,
-            .about = "loads a file within this file that was not read"};
+        *ret = unknown("loads a nested file that was not checked");
     else if (str_is(name, "operator.getitem") || str_is(name, "_operator.getitem"))
-        *ret = (struct judgement){.trust = TRUST_UNKNOWN, .about = "takes an item"};
+        *ret = unknown("reads an item");
     else
         return judge_dill(model, index, name, ret);
     return true;
@@ -404,14 +403,14 @@ static struct judgement judge(const struct model *model, uint32_t index, bool in
         return special;
     row = verdict_allowed(name, global->module_len, is_script(model));
     if (row && !(uses_of(global) & ~row->uses))
-        return (struct judgement){.trust = TRUST_KNOWN, .about = row->about};
+        return known(row->about);
     row = verdict_dangerous(name);
     if (row)
         return (struct judgement){TRUST_DANGER, row->about, row->uses != 0};
     return judge_unknown(global, name, indirect);
 }
 
-/* May the user vouch for it? What comes with Python or torch we know better. */
+/* Did the user allow it? Names of Python, torch and numpy cannot be allowed. */
 static bool is_vouched_for(const struct verdict_allow *allow, struct str name)
 {
     uint32_t i;
@@ -419,7 +418,7 @@ static bool is_vouched_for(const struct verdict_allow *allow, struct str name)
     if (!allow || verdict_is_standard(name) || is_torch(name) || is_numpy(name))
         return false;
     for (i = 0; i < allow->n; i++) {
-        if (verdict_fits_glob(allow->patterns[i], name))
+        if (str_glob(name, allow->patterns[i]))
             return true;
     }
     return false;
@@ -432,7 +431,7 @@ static struct judgement judge_with(const struct model *model,
 
     if (judgement.trust == TRUST_UNKNOWN &&
         is_vouched_for(sum->allow, global_name(model, index)))
-        judgement = (struct judgement){.trust = TRUST_KNOWN, .about = "allowed by you"};
+        judgement = known("allowed by you");
     return judgement;
 }
 
@@ -448,7 +447,7 @@ enum trust verdict_judge(const struct model *model, const struct verdict_sum *su
 
 /* ---- the whole file ---- */
 
-/* Formats of which a pickle is part. */
+/* Formats that contain a pickle. */
 static bool should_have_pickles(const struct model *model)
 {
     struct str format = str_of(model->format);
@@ -457,8 +456,8 @@ static bool should_have_pickles(const struct model *model)
            str_is(format, "pickle");
 }
 
-/* Could a plain load see something else than we did? A pickle that broke off, one that
- * was named but not read, headers that make two readers disagree. */
+/* Could a plain load see something that we did not? A truncated pickle, a nested one that
+ * was not read, headers on which two readers disagree. */
 static bool is_inconclusive(const struct model *model)
 {
     uint32_t i;
@@ -501,7 +500,7 @@ struct verdict_sum verdict_with(const struct model *model,
         struct judgement judgement = judge_with(model, &sum, i);
         enum trust trust = judgement.trust;
 
-        /* Persistent ids have no name: data that the loader looks up, no global. */
+        /* Persistent ids have no name: they are data, not globals. */
         if (trust == TRUST_KNOWN && global_name(model, i).len == 0)
             continue;
         sum.known += trust == TRUST_KNOWN;
@@ -518,7 +517,7 @@ struct verdict_sum verdict_with(const struct model *model,
     return sum;
 }
 
-/* ---- where it happens ---- */
+/* ---- uses ---- */
 
 uint32_t verdict_uses(const struct model *model, uint32_t global_index,
                       struct verdict_use *uses, uint32_t room)
@@ -550,17 +549,9 @@ uint32_t verdict_uses(const struct model *model, uint32_t global_index,
 
 const char *verdict_name(enum verdict verdict)
 {
-    switch (verdict) {
-    case VERDICT_SAFE:
-        return "safe";
-    case VERDICT_NEEDS_CODE:
-        return "needs code";
-    case VERDICT_UNSAFE:
-        return "unsafe";
-    case VERDICT_INCONCLUSIVE:
-        break;
-    }
-    return "inconclusive";
+    static const char *const names[] = {"safe", "needs code", "unsafe", "inconclusive"};
+
+    return names[verdict];
 }
 
 const char *trust_name(enum trust trust)

@@ -1,6 +1,10 @@
-/* verdict.h - would it be safe to load this file with Python?
- * An allow-list over the pickle log: what is not known to be harmless is not called
- * harmless. Formats without code (safetensors) are safe by nature. */
+/* verdict.h - is it safe to load this file with Python?
+ * An allow-list over the pickle log: only what is known to be harmless is called safe.
+ * Formats without code (safetensors) are always safe.
+ *
+ *   verdict.h  the verdict, and how each global is judged (files: verdict_in.h)
+ *   check.h    verdict, container, tensors and values of one model as a list of items
+ *   expect.h   the names, shapes and dtypes that a model should have */
 #ifndef STUDY_SAFETY_VERDICT_H
 #define STUDY_SAFETY_VERDICT_H
 
@@ -8,21 +12,21 @@
 
 enum verdict {
     VERDICT_SAFE,         /* builds tensors, containers and plain values only */
-    VERDICT_NEEDS_CODE,   /* names classes outside the allow-list: the user's own */
+    VERDICT_NEEDS_CODE,   /* names classes outside the allow-list */
     VERDICT_UNSAFE,       /* a plain load would run something */
-    VERDICT_INCONCLUSIVE, /* could not be decoded to the end: never called safe */
+    VERDICT_INCONCLUSIVE, /* could not be decoded completely: never called safe */
 };
 
 /* How one global is judged. */
 enum trust {
-    TRUST_KNOWN,   /* on the allow-list, used as it is meant to be */
-    TRUST_UNKNOWN, /* a class or function that we do not know */
+    TRUST_KNOWN,   /* on the allow-list, and used as intended */
+    TRUST_UNKNOWN, /* a class or function outside the allow-list */
     TRUST_DANGER,  /* known to run, load or write something, or used to override code */
 };
 
-/* Names that the user vouches for: globs, in which `*` stands for any letters and dots
- * ("models.yolo.*"). They turn an unknown global into a known one; never a dangerous
- * one, one of Python's or torch's own, or one whose attributes are replaced. */
+/* Names that the user trusts, as globs ("models.yolo.*"). They make an unknown global
+ * known; never a dangerous one, one of Python, torch or numpy, or one whose attributes
+ * are replaced. */
 struct verdict_allow {
     const char *const *patterns;
     uint32_t n;
@@ -32,26 +36,24 @@ struct verdict_sum {
     enum verdict verdict;
     uint32_t known, unknown, danger; /* distinct globals of each kind */
     bool runs;                       /* a dangerous one runs code or a program */
-    bool indirect; /* something is called that calls what it is given, so that naming a
-                      function is as good as calling it */
-    const struct verdict_allow *allow; /* borrowed; NULL: none was given */
+    bool indirect; /* a called global calls its arguments, so naming a function is as
+                      dangerous as calling it */
+    const struct verdict_allow *allow; /* borrowed; or NULL */
 };
 
 struct verdict_sum verdict_of(const struct model *model);
-/* The same with the names that the user allows (NULL: none), which must outlive the
- * sum: verdict_judge() takes them from there. */
+/* The same with names that the user allows (or NULL), which must outlive the sum. */
 struct verdict_sum verdict_with(const struct model *model,
                                 const struct verdict_allow *allow);
-/* One global, given the sum that verdict_of() found. *ret_about (may be NULL) is what a
- * known global is good for, or a dangerous one does: "builds a tensor", "runs a shell
- * command"; "" if there is nothing to say. */
+/* Judge one global, given the sum of its model. *ret_about (may be NULL) says what it
+ * does: "builds a tensor", "runs a shell command"; "" if unknown. */
 enum trust verdict_judge(const struct model *model, const struct verdict_sum *sum,
                          uint32_t global_index, const char **ret_about);
 
-/* Texts among those that it gives, to be told by their addresses. */
+/* Some values of *ret_about, which can be compared by address. */
 extern const char verdict_builds_tensor[], verdict_builds_dict[], verdict_names_dtype[];
 
-/* One use of a global, for a person who wants to look it up. */
+/* One use of a global. */
 struct verdict_use {
     const char *act;    /* "calls", as pickle_act_name() says */
     const char *opcode; /* "REDUCE" */
@@ -59,8 +61,8 @@ struct verdict_use {
     uint64_t offset;    /* of the opcode, in the stream */
     uint32_t args;      /* value id of the arguments, as far as they are plain */
 };
-/* The first uses of a global, in the order they would run: at most `room`; how many. A
- * global that is called, made or built gives those, any other where it is named. */
+/* The first uses of a global in the order of execution, at most `room`; returns how many.
+ * Naming it counts only if it is not used otherwise. */
 uint32_t verdict_uses(const struct model *model, uint32_t global_index,
                       struct verdict_use *uses, uint32_t room);
 

@@ -16,16 +16,15 @@ const char verdict_names_dtype[] = "names a dtype";
 #define NCB (USE_NAME | USE_CALL | USE_BUILD)
 #define ALL (USE_NAME | USE_CALL | USE_MAKE | USE_BUILD)
 
-/* What may stand in a file without being code: each row was looked at in the sources of
- * Python, torch and numpy, and does nothing but build a value, whatever it is given.
- * That it would do so *when called* counts for rows that are only named or made, too:
- * the methods of an object can be replaced by its attributes, and torch calls some of
- * them while it loads (a parameter's data.detach()). So a row never stands for a whole
- * module of functions, nor for one that imports such things under a name that fits:
+/* The allow-list. Each row was verified in the sources of Python, torch and numpy: it
+ * only builds a value, for any arguments. This must hold *when called* also for rows that
+ * are only named or created: attributes can replace the methods of an object, and torch
+ * calls some of them while loading (a parameter's data.detach()). So a row never covers a
+ * module of functions, nor a module that imports such things under a matching name:
  * torch.ao.quantization.observer has ABCMeta and fx's Node, ...fx.convert has Graph,
- * torch.utils.data.datapipes loads pickles in __setstate__. Where a row calls what it
- * is given (_rebuild_from_type, numpy's random constructors, copyreg._reconstructor),
- * the log has that as a call of its own. Rows are tried in order. */
+ * torch.utils.data.datapipes loads pickles in __setstate__. If a row calls its arguments
+ * (_rebuild_from_type, numpy's random constructors, copyreg._reconstructor), the log has
+ * that call too. Rows are tried in order. */
 /* clang-format off */
 static const struct known_global allowed[] = {
     /* tensors and what describes them */
@@ -46,7 +45,7 @@ static const struct known_global allowed[] = {
     {"torch.nn.parameter.Uninitialized*",       ALL, "builds a parameter without data"},
     {"torch.Size",                              NC | USE_MAKE, "names a shape"},
     {"torch.device",                            NC,  "names a device"},
-    {"torch.Generator",                         NC,  "holds a state of random numbers"},
+    {"torch.Generator",                         NC,  "holds random number generator state"},
     {"torch.serialization._get_layout",         NC,  "names a layout"},
     {"torch.serialization.get_layout",          NC,  "names a layout"},
     {"torch.per_tensor_*",                      N,   "names a quantiser"},
@@ -62,8 +61,8 @@ static const struct known_global allowed[] = {
     {"torch.jit._pickle.build_*",               NC,  "builds a list"},
     {"torch.jit._pickle.restore_type_tag",      NC,  "builds a typed value"},
 
-    /* torch's own classes: made without being run, and given their attributes; their
-     * __setstate__ keep these in a dict, and add what older files lack */
+    /* torch's own classes: created without __init__ and given their attributes; their
+     * __setstate__ stores these in a dict and adds what older files lack */
     {"torch.nn.modules.*",                      NMB, "a module of torch"},
     {"torch.nn.quantized.*",                    NMB, "a module of torch"},
     {"torch.nn.quantizable.*",                  NMB, "a module of torch"},
@@ -202,29 +201,29 @@ static const struct known_global allowed[] = {
     {"numpy.bool",                              NC,  "builds a truth value"},
     {"numpy.str_",                              NC,  "builds a text"},
     {"numpy.bytes_",                            NC,  "builds bytes"},
-    {"numpy.random._pickle.__randomstate_ctor", NCB, "holds a state of random numbers"},
-    {"numpy.random._pickle.__generator_ctor",   NCB, "holds a state of random numbers"},
+    {"numpy.random._pickle.__randomstate_ctor", NCB, "holds random number generator state"},
+    {"numpy.random._pickle.__generator_ctor",   NCB, "holds random number generator state"},
     {"numpy.random._pickle.__bit_generator_ctor", NCB,
-     "holds a state of random numbers"},
-    {"numpy.random.__RandomState_ctor",         NCB, "holds a state of random numbers"},
+     "holds random number generator state"},
+    {"numpy.random.__RandomState_ctor",         NCB, "holds random number generator state"},
     {"numpy.random._mt19937.MT19937",           NC,  "names a random generator"},
     {"numpy.random._pcg64.PCG64",               NC,  "names a random generator"},
     {"numpy.random._pcg64.PCG64DXSM",           NC,  "names a random generator"},
     {"numpy.random._philox.Philox",             NC,  "names a random generator"},
     {"numpy.random._sfc64.SFC64",               NC,  "names a random generator"},
     {"numpy.random.bit_generator.__pyx_unpickle_SeedSequence", NCB,
-     "holds a state of random numbers"},
+     "holds random number generator state"},
     {"numpy.random.bit_generator.SeedSequence", NC,  "names a random generator"},
 };
 /* clang-format on */
 
-/* The row of a class that TorchScript's own code in the archive makes. */
-static const struct known_global script_class = {
-    "__torch__.*", ALL, "a class of this archive, in TorchScript"};
+/* Classes of the archive's own TorchScript code. */
+static const struct known_global script_class = {"__torch__.*", ALL,
+                                                 "a TorchScript class of this archive"};
 
-/* Functions that modules keep as values, in any of torch.nn.functional, torch._C._nn
- * and torch itself: they compute, and neither call what they are given nor touch a
- * file. (torch.from_file is among torch's functions, too.) */
+/* Functions of torch.nn.functional, torch._C._nn and torch that modules keep as values:
+ * they only compute, do not call their arguments and do not touch files. (Not all of
+ * torch's functions are like that: torch.from_file.) */
 /* clang-format off */
 static const char *const torch_functions[] = {
     "abs", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
@@ -258,19 +257,19 @@ static const struct known_global function_rows[] = {
     {"torch._C._nn.*", USE_NAME, "names a function of torch"},
 };
 
-/* Functions and types that begin with a small letter. */
+/* Functions and types with lower-case names. */
 static const struct known_global small_rows[] = {
     {"torch.nn.init.*_", USE_NAME, "names a function of torch"},
     {"torch.return_types.*", NC, "builds a tuple of tensors"},
     {"math.*", USE_NAME, "names a function"},
 };
 
-/* Names that modules of torch import from elsewhere, and that make classes or code. */
+/* Names that torch's modules import from elsewhere and that create classes or code. */
 static const char *const never_classes[] = {"ABCMeta",    "Graph",        "GraphModule",
                                             "NamedTuple", "Node",         "Tracer",
                                             "TypedDict",  "_DataPipeMeta"};
 
-/* These call what they are given, or keep it to be called. */
+/* These call their arguments, or keep them to be called. */
 static const char *const callers[] = {
     "torch._tensor._rebuild_from_type_v2",
     "torch._tensor._rebuild_from_type",
@@ -295,7 +294,7 @@ bool verdict_matches(const char *pattern, struct str name)
     struct str head, tail, middle;
     size_t i;
 
-    /* Of hundreds of rows this leaves a few to be looked at. */
+    /* Excludes most rows quickly. */
     if (name.len == 0 || (pattern[0] != name.at[0] && pattern[0] != '*'))
         return false;
     star = strchr(pattern, '*');
@@ -316,30 +315,6 @@ bool verdict_matches(const char *pattern, struct str name)
     return true;
 }
 
-bool verdict_fits_glob(const char *pattern, struct str name)
-{
-    const char *star = NULL; /* the last one, to which we return when stuck */
-    size_t at = 0, star_at = 0;
-
-    while (at < name.len) {
-        if (*pattern == '*') {
-            star = pattern++;
-            star_at = at;
-        } else if (*pattern == name.at[at]) {
-            pattern++;
-            at++;
-        } else if (star) {
-            pattern = star + 1;
-            at = ++star_at;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
-
 bool verdict_is_class_like(struct str name)
 {
     struct str last = str_from(name, (size_t)(str_find_last_char(name, '.') + 1));
@@ -349,7 +324,7 @@ bool verdict_is_class_like(struct str name)
     return last.len > 0 && last.at[0] >= 'A' && last.at[0] <= 'Z';
 }
 
-/* Two names beside the tables: torch's dtypes have a table of their own. */
+/* torch's dtypes have their own table. */
 static const struct known_global *allowed_dtype(struct str name)
 {
     static const struct known_global dtype = {"torch.*", USE_NAME, verdict_names_dtype};
@@ -369,29 +344,21 @@ static bool ends_in_any(const char *pattern)
     return len > 2 && strcmp(pattern + len - 2, ".*") == 0;
 }
 
-bool verdict_torch_function(struct str name)
+static bool is_listed(struct str name, const char *const *list, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT_OF(torch_functions); i++) {
-        if (str_is(name, torch_functions[i]))
+    for (size_t i = 0; i < n; i++)
+        if (str_is(name, list[i]))
             return true;
-    }
     return false;
 }
 
-static bool is_never_class(struct str part)
+bool verdict_is_torch_function(struct str name)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT_OF(never_classes); i++) {
-        if (str_is(part, never_classes[i]))
-            return true;
-    }
-    return false;
+    return is_listed(name, torch_functions, COUNT_OF(torch_functions));
 }
 
-/* Does the row fit, whose `*` must not reach into things: `part` is the name alone. */
+/* Does the row match? Its `*` must not match nested names; `part` is the name without
+ * its module. */
 static bool row_fits(const struct known_global *row, struct str name, struct str part)
 {
     if (!verdict_matches(row->name, name))
@@ -404,7 +371,7 @@ static const struct known_global *allowed_function(struct str name, struct str p
     size_t i;
 
     for (i = 0; i < COUNT_OF(function_rows); i++) {
-        if (row_fits(&function_rows[i], name, part) && verdict_torch_function(part))
+        if (row_fits(&function_rows[i], name, part) && verdict_is_torch_function(part))
             return &function_rows[i];
     }
     for (i = 0; i < COUNT_OF(small_rows); i++) {
@@ -426,7 +393,8 @@ const struct known_global *verdict_allowed(struct str name, size_t module_len,
         if (!row_fits(&allowed[i], name, part))
             continue;
         if (!ends_in_any(allowed[i].name) ||
-            (verdict_is_class_like(part) && !is_never_class(part)))
+            (verdict_is_class_like(part) &&
+             !is_listed(part, never_classes, COUNT_OF(never_classes))))
             return &allowed[i];
     }
     return allowed_function(name, part);
@@ -434,11 +402,5 @@ const struct known_global *verdict_allowed(struct str name, size_t module_len,
 
 bool verdict_calls_others(struct str name)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT_OF(callers); i++) {
-        if (str_is(name, callers[i]))
-            return true;
-    }
-    return false;
+    return is_listed(name, callers, COUNT_OF(callers));
 }

@@ -2,11 +2,10 @@
 
 #include "base/base.h"
 
-#define RUNS 1u /* in the place of uses: code or a program */
+#define RUNS 1u /* runs code or a program */
 
-/* What is known to run, load or write something. A verdict does not depend on this list
- * being complete (what is not allowed is not called safe): it says what would happen.
- */
+/* Globals known to run, load or write something. The verdict does not depend on this
+ * list being complete (only allowed names are safe): it says what would happen. */
 /* clang-format off */
 static const struct known_global dangerous[] = {
     {"os.system",                RUNS, "runs a shell command"},
@@ -21,9 +20,9 @@ static const struct known_global dangerous[] = {
     {"os.spawn*",                RUNS, "runs a program"},
     {"posix.posix_spawn*",       RUNS, "runs a program"},
     {"os.startfile",             RUNS, "runs a program"},
-    {"os.*",                     0, "reaches the operating system"},
-    {"posix.*",                  0, "reaches the operating system"},
-    {"nt.*",                     0, "reaches the operating system"},
+    {"os.*",                     0, "accesses the operating system"},
+    {"posix.*",                  0, "accesses the operating system"},
+    {"nt.*",                     0, "accesses the operating system"},
     {"subprocess.*",             RUNS, "runs a program"},
     {"_posixsubprocess.*",       RUNS, "runs a program"},
     {"commands.*",               RUNS, "runs a shell command"},
@@ -48,7 +47,7 @@ static const struct known_global dangerous[] = {
     {"site.*",                   RUNS, "runs Python code"},
     {"logging.FileHandler",      0, "writes a file"},
     {"logging.handlers.*",       0, "writes a file or opens a connection"},
-    {"logging.config.*",         0, "calls what it is given"},
+    {"logging.config.*",         0, "calls its argument"},
     {"imaplib.*",                RUNS, "runs a program or opens a connection"},
     {"idlelib.*",                RUNS, "runs Python code"},
     {"ensurepip.*",              0, "installs software"},
@@ -63,18 +62,18 @@ static const struct known_global dangerous[] = {
     {"builtins.compile",         0, "compiles Python code"},
     {"builtins.open",            0, "opens a file"},
     {"builtins.file",            0, "opens a file"},
-    {"builtins.input",           0, "waits for the keyboard"},
+    {"builtins.input",           0, "reads the keyboard"},
     {"builtins.breakpoint",      0, "stops in a debugger"},
     {"builtins.__import__",      0, "imports a module"},
     {"builtins.setattr",         0, "changes an attribute"},
     {"builtins.delattr",         0, "removes an attribute"},
-    {"builtins.hasattr",         0, "looks an attribute up"},
-    {"builtins.apply",           0, "calls what it is given"},
-    {"builtins.map",             0, "calls what it is given"},
-    {"builtins.filter",          0, "calls what it is given"},
-    {"builtins.globals",         0, "reaches the program's variables"},
-    {"builtins.locals",          0, "reaches the program's variables"},
-    {"builtins.vars",            0, "reaches the program's variables"},
+    {"builtins.hasattr",         0, "looks up an attribute"},
+    {"builtins.apply",           0, "calls its argument"},
+    {"builtins.map",             0, "calls its argument"},
+    {"builtins.filter",          0, "calls its argument"},
+    {"builtins.globals",         0, "accesses the program's variables"},
+    {"builtins.locals",          0, "accesses the program's variables"},
+    {"builtins.vars",            0, "accesses the program's variables"},
     {"importlib.*",              0, "imports a module"},
     {"_frozen_importlib.*",      0, "imports a module"},
     {"_frozen_importlib_external.*", 0, "imports a module"},
@@ -93,24 +92,24 @@ static const struct known_global dangerous[] = {
     {"doctest.*",                RUNS, "runs Python code"},
     {"unittest.*",               RUNS, "runs Python code"},
     {"lib2to3.*",                RUNS, "runs Python code"},
-    {"inspect.*",                0, "reaches into running code"},
-    {"gc.*",                     0, "reaches into running code"},
-    {"sys.*",                    0, "reaches into the interpreter"},
+    {"inspect.*",                0, "accesses running code"},
+    {"gc.*",                     0, "accesses running code"},
+    {"sys.*",                    0, "accesses the interpreter"},
     {"types.CodeType",           0, "builds code"},
     {"types.FunctionType",       0, "builds a function from code"},
     {"types.LambdaType",         0, "builds a function from code"},
     {"types.MethodType",         0, "binds a function"},
     {"types.ModuleType",         0, "builds a module"},
-    {"_operator.attrgetter",     0, "reaches any attribute"},
-    {"operator.attrgetter",      0, "reaches any attribute"},
+    {"_operator.attrgetter",     0, "accesses any attribute"},
+    {"operator.attrgetter",      0, "accesses any attribute"},
     {"_operator.methodcaller",   0, "calls any method"},
     {"operator.methodcaller",    0, "calls any method"},
-    {"functools.reduce",         0, "calls what it is given"},
-    {"_functools.reduce",        0, "calls what it is given"},
+    {"functools.reduce",         0, "calls its argument"},
+    {"_functools.reduce",        0, "calls its argument"},
     {"ctypes.*",                 RUNS, "runs machine code"},
     {"_ctypes.*",                RUNS, "runs machine code"},
-    {"signal.*",                 0, "changes how signals are handled"},
-    {"atexit.*",                 RUNS, "runs something at the end of the program"},
+    {"signal.*",                 0, "changes signal handlers"},
+    {"atexit.*",                 RUNS, "runs code at exit"},
 
     {"pickle.*",                 0, "loads another pickle"},
     {"_pickle.*",                0, "loads another pickle"},
@@ -140,8 +139,8 @@ static const struct known_global dangerous[] = {
     {"torch.serialization.load", 0, "loads another file"},
     {"torch.jit.load",           0, "loads another file"},
     {"torch.hub.*",              0, "downloads and runs code"},
-    {"torch.package.*",          RUNS, "runs Python code of the file"},
-    {"torch.fx.graph_module.*",  RUNS, "runs Python code of the file"},
+    {"torch.package.*",          RUNS, "runs Python code from the file"},
+    {"torch.fx.graph_module.*",  RUNS, "runs Python code from the file"},
     {"torch.fx._symbolic_trace.*", RUNS, "runs Python code"},
     {"torch.utils.cpp_extension.*", 0, "compiles and loads machine code"},
     {"torch.utils.collect_env.*", RUNS, "runs a shell command"},
@@ -181,10 +180,9 @@ static const struct known_global dangerous[] = {
     {"sqlite3.*",                0, "opens a database"},
 };
 
-/* The modules of the standard library, of Python 3 to 3.14, and of Python 2 by its own
- * names. What of them is not on the allow-list is not called by an honest model. Names
- * that Python 3 has no more and that people give their own files ("parser"), and "test", are
- * left out. In the order of their bytes. */
+/* The modules of the standard library of Python 3 to 3.14, and those of Python 2. A model
+ * has no reason to call those outside the allow-list. Without "test" and old names that
+ * people use for their own files ("parser"). In byte order. */
 static const char *const standard[] = {
     "BaseHTTPServer", "Bastion", "CGIHTTPServer", "ConfigParser", "Cookie",
     "DocXMLRPCServer", "HTMLParser", "MimeWriter", "Queue", "SimpleHTTPServer",

@@ -1,10 +1,10 @@
-/* verdict_in.h - the tables behind the verdict: what is known of a global by its name.
- * A row's name is matched whole, or has one `*`: alone behind a dot it stands for any
- * rest ("torch.optim.*"), else for letters, digits and `_` ("torch.*Storage").
+/* verdict_in.h - the tables behind the verdict: what is known about a global by name.
+ * The name of a row may have one `*`: after a dot at the end it matches anything
+ * ("torch.optim.*"), else letters, digits and `_` ("torch.*Storage").
  *
- *   verdict.c         the verdict; what is judged by more than a name
+ *   verdict.c         the verdict; globals that are judged by more than their name
  *   verdict_allow.c   the allow-list
- *   verdict_danger.c  the list that explains, and the names of Python's own modules */
+ *   verdict_danger.c  known dangers, and the modules of the standard library */
 #ifndef STUDY_SAFETY_VERDICT_IN_H
 #define STUDY_SAFETY_VERDICT_IN_H
 
@@ -14,42 +14,37 @@
 
 /* How a global may be used. */
 enum known_use {
-    USE_NAME = 1, /* named, without being called: a dtype, a function kept as a value */
-    USE_CALL = 2, /* called by REDUCE */
-    USE_MAKE = 4, /* made by NEWOBJ and its kin */
+    USE_NAME = 1,  /* named, not called: a dtype, a function kept as a value */
+    USE_CALL = 2,  /* called by REDUCE */
+    USE_MAKE = 4,  /* created by NEWOBJ and similar opcodes */
     USE_BUILD = 8, /* given a state by BUILD */
-    USE_FILL = 16, /* given items, as a list or a dict is */
+    USE_FILL = 16, /* given items, like a list or a dict */
 };
 
 struct known_global {
     const char *name;
-    unsigned uses;     /* of the allow-list: enum known_use; else: it runs something */
-    const char *about; /* what it is good for, or does */
+    unsigned uses;     /* allow-list: enum known_use; dangers: 1 if it runs something */
+    const char *about; /* what it does */
 };
 
-/* The row that fits, or NULL; `module_len` is where the name begins. A row with a `*`
- * fits no name that has dots itself (what lies within other things), and one that ends
- * in ".*" only classes (a last part that begins with a capital letter). Classes of an
- * archive's own code are known in a `script` only: elsewhere the name means a module.
- */
+/* The matching row, or NULL; `module_len` is the length of the module's name. A row with
+ * a `*` matches no nested names (with dots), and one that ends in ".*" only classes
+ * (capital letter). Classes of an archive's own code are allowed in a `script` only. */
 const struct known_global *verdict_allowed(struct str name, size_t module_len,
                                            bool script);
 const struct known_global *verdict_dangerous(struct str name);
 
-/* Is the global's first part a module of Python's standard library (2 or 3)? */
+/* Is the first part a module of Python's standard library (2 or 3)? */
 bool verdict_is_standard(struct str name);
 
-/* Does it call what it is given: does naming a function and calling this one call both?
- */
+/* Does it call its arguments? */
 bool verdict_calls_others(struct str name);
 
-/* A user's pattern: `*` any number of times, each for any characters. */
-bool verdict_fits_glob(const char *pattern, struct str name);
-
+/* Does a name match the name of a row? */
 bool verdict_matches(const char *pattern, struct str name);
-/* Is it a function of torch that computes and does nothing else: "relu"? */
-bool verdict_torch_function(struct str name);
-
+/* Is it a torch function that only computes ("relu")? */
+bool verdict_is_torch_function(struct str name);
+/* Does the last part begin with a capital letter, after any `_`? */
 bool verdict_is_class_like(struct str name);
 
 #endif

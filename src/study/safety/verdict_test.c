@@ -291,10 +291,10 @@ TEST(the_user_vouches_for_his_own_classes_only)
 
 TEST(globs_go_back_when_they_are_stuck)
 {
-    CHECK(verdict_fits_glob("a*b*c", STR("a.x.b.b.c")));
-    CHECK(verdict_fits_glob("*", STR("")));
-    CHECK(!verdict_fits_glob("a*b", STR("a.b.c")));
-    CHECK(!verdict_fits_glob("ab", STR("abc")));
+    CHECK(str_glob(STR("a.x.b.b.c"), "a*b*c"));
+    CHECK(str_glob(STR(""), "*"));
+    CHECK(!str_glob(STR("a.b.c"), "a*b"));
+    CHECK(!str_glob(STR("abc"), "ab"));
 }
 
 TEST(the_uses_of_a_global_say_where)
