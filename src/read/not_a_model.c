@@ -1,5 +1,5 @@
-/* not_a_model.c - the reader of last resort: says in one sentence what a file is when
- * it is nothing that we read, and what to do about it. */
+/* not_a_model.c - the reader of last resort: an error says what an unsupported file is,
+ * and what to do about it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,23 +10,23 @@
 #include "read/read.h"
 
 enum {
-    SURE_NAMED = 50, /* by its first bytes: less than a reader of that format has */
+    SURE_NAMED = 50, /* by its first bytes: less than a reader of the format */
     SURE_ZIP = 40,
     SURE_TEXT = 5,
     SURE_NOTHING = 1,
 };
 
-/* What a file may be by its first bytes. */
+/* A known file type, by its first bytes. */
 struct magic {
     uint16_t at;
     uint8_t len;
     const char *bytes;
-    bool later; /* a model format that we do not read yet */
+    bool later; /* a model format that is not supported */
     const char *what;
     const char *advice; /* may be NULL */
 };
 
-#define PACKED_ADVICE "unpack it first and open what is inside"
+#define PACKED_ADVICE "unpack it and open the files in it"
 
 static const struct magic magics[] = {
     {0, 4, "GGUF", true, "GGUF", NULL},
@@ -72,12 +72,12 @@ static const struct magic magics[] = {
     {0, 16, "SQLite format 3", false, "an SQLite database", NULL},
 };
 
-/* The sentence for a model format that we do not read yet. */
+/* The error for an unsupported model format. */
 static int say_later(const struct input *input, const char *format, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s is %s %s file; torchoscope does not read %s yet", input->path,
-                   strchr("AEIOU", format[0]) ? "an" : "a", format, format);
+                   "%s is %s %s file; this format is not supported", input->path,
+                   strchr("AEIOU", format[0]) ? "an" : "a", format);
 }
 
 static const struct magic *find_magic(struct str head)
@@ -110,7 +110,7 @@ static bool take_varint(struct bytes *in, uint64_t *ret_value)
     return false;
 }
 
-/* Is the beginning of this field text, as far as it is in the head? */
+/* Is this field text, as far as it is in the head? */
 static bool begins_as_text(const struct bytes *in, uint64_t len)
 {
     size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);
@@ -121,8 +121,7 @@ static bool begins_as_text(const struct bytes *in, uint64_t len)
     return true;
 }
 
-/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length.
- * Who wrote it, and its description, are text. */
+/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length. */
 static bool is_onnx_key(uint64_t key)
 {
     static const uint32_t known = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 |
@@ -171,7 +170,7 @@ static bool looks_like_onnx(const struct input *input)
 
 /* ---- TensorFlow, which has no magic either ---- */
 
-/* The field with this key byte and a length is next: its length. */
+/* The length of the next field, which must have this key byte. */
 static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
 {
     return bytes_u8(in) == key && take_varint(in, ret_len);
@@ -190,8 +189,8 @@ static bool is_node(struct bytes *in)
            begins_as_text(in, len);
 }
 
-/* A SavedModel is a version and a MetaGraphDef, a frozen graph a row of NodeDefs.
- * Which of them, or NULL. */
+/* A SavedModel is a version and a MetaGraphDef, a frozen graph a sequence of NodeDefs.
+ * NULL: neither. */
 static const char *tensorflow_format(const struct input *input)
 {
     struct bytes in = bytes_of(input->head.at, input->head.len), graph = in;
@@ -230,7 +229,7 @@ static bool has(const struct zip *zip, const char *name)
     return zip_find_name(zip, str_of(name)) >= 0;
 }
 
-/* The model format that an archive's names tell, or NULL. */
+/* The model format of an archive by the names in it, or NULL. */
 static const char *archive_format(const struct zip *zip)
 {
     if (zip_find(zip, "archive_format") >= 0 ||
@@ -295,35 +294,35 @@ static int name_archive(const struct input *input, struct err *err)
         return say_later(input, format, err);
     if (zip->leads_out)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s is a zip archive, but not a model. Do not unpack it: a name "
-                       "in it leads out of the folder it would be unpacked in",
+                       "%s is a zip archive, but not a model. Do not unpack it: it can "
+                       "write outside of the target folder",
                        input->path);
     if (lacks_its_pickle(zip))
         return err_set(err, ERR_FORMAT,
-                       "%s is a PyTorch zip file without its data.pkl, which says what "
-                       "its %" PRIu32 " records are. Save or download it again",
+                       "%s is a PyTorch zip file without data.pkl, which describes its "
+                       "%" PRIu32 " records. Save or download it again",
                        input->path, zip->n);
     if (kind)
         return err_set(err, ERR_UNSUPPORTED, "%s is %s, not a model", input->path,
                        kind);
     if (zip->n == 0)
-        return err_set(err, ERR_FORMAT, "%s is a zip archive without a single entry",
-                       input->path);
+        return err_set(err, ERR_FORMAT, "%s is an empty zip archive", input->path);
     if (zip->salvaged)
         return err_set(err, ERR_FORMAT,
-                       "%s is a zip archive that is cut short: %" PRIu32 " entries are "
-                       "there (the first is %.*s), but none that describes a model",
+                       "%s is a truncated zip archive: none of its first %" PRIu32
+                       " entries (the first is %.*s) describes a model. Download it "
+                       "again",
                        input->path, zip->n,
                        STR_ARG(str_head(zip->entries[0].name, 100)));
     return err_set(err, ERR_UNSUPPORTED,
                    "%s is a zip archive of %" PRIu32 " files (the first is %.*s), but "
-                   "not a model: unpack it and open a model file inside",
+                   "not a model: unpack it and open the files in it",
                    input->path, zip->n, STR_ARG(str_head(zip->entries[0].name, 100)));
 }
 
 /* ---- text ---- */
 
-/* Is the head text? A character cut at its end does not count against it. */
+/* Is the head text? It may end inside a character. */
 static bool is_text(struct str head)
 {
     size_t n = head.len;
@@ -340,7 +339,7 @@ static bool is_text(struct str head)
     return false;
 }
 
-/* A git-LFS pointer tells the size of what it stands for: "size 12345". */
+/* A git-LFS pointer has the size of the real file: "size 12345". */
 static int name_pointer(const struct input *input, struct err *err)
 {
     struct str rest = input->head, line;
@@ -374,8 +373,8 @@ static int name_text(const struct input *input, struct err *err)
     if (str_starts_word(text, STR("<!doctype")) ||
         str_starts_word(text, STR("<html")) || str_starts_word(text, STR("<?xml")))
         return err_set(err, ERR_FORMAT,
-                       "%s is a web page, not a model: the download failed or led to a "
-                       "page that asks for something; download it again",
+                       "%s is a web page, not a model: the download failed or needs a "
+                       "login. Download it again",
                        input->path);
     if (str_starts(text, STR("{\"error\"")) || str_starts(text, STR("{\"message\"")))
         return err_set(err, ERR_FORMAT,
@@ -383,8 +382,7 @@ static int name_text(const struct input *input, struct err *err)
                        STR_ARG(str_head(text, 120)));
     if (str_starts(text, STR("{")) || str_starts(text, STR("[")))
         return err_set(err, ERR_FORMAT,
-                       "%s is JSON text, not a model: the weights must be in another "
-                       "file",
+                       "%s is JSON text, not a model: the weights are in another file",
                        input->path);
     return err_set(err, ERR_FORMAT, "%s is plain text, not a model", input->path);
 }
@@ -430,7 +428,7 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return err_set(err, ERR_FORMAT,
                        "%s is empty: the download or the copy did not finish",
                        input->path);
-    /* A zip may stand behind anything: TFLite keeps its metadata so. */
+    /* A zip may follow anything: TFLite keeps its metadata so. */
     magic = zip_looks_like(input->head) ? NULL : find_magic(input->head);
     if (magic)
         return name_magic(input, magic, err);
@@ -442,8 +440,8 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return say_later(input, tensorflow_format(input), err);
     if (zip_looks_like(input->head))
         return err_set(err, ERR_FORMAT,
-                       "%s begins like a zip archive, but not one entry of it can be "
-                       "read: it is cut short or damaged",
+                       "%s is a zip archive without a readable entry: it is truncated "
+                       "or damaged. Download it again",
                        input->path);
     if (is_text(input->head))
         return name_text(input, err);
@@ -470,7 +468,7 @@ static const char *kind_of_magic(const struct magic *magic)
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strstr(magic->what, words[i]))
             return words[i];
-    /* What is packed is not known; what can be converted is a model. */
+    /* A file that can be converted is a model. */
     if (magic->advice)
         return strcmp(magic->advice, PACKED_ADVICE) == 0 ? "archive" : "model";
     return "other";

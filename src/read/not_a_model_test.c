@@ -44,9 +44,9 @@ TEST(a_file_that_is_no_model_is_named)
     CHECK_NAMED("\xf3\x91\x03\xfe\xe1\xc2\x99\x81", "unrecognised format");
 }
 
-TEST(a_format_that_is_read_later_is_named_with_not_yet)
+TEST(a_model_format_that_is_not_supported_is_named)
 {
-    CHECK_NAMED("GGUF\3\0\0\0", "f is a GGUF file; torchoscope does not read GGUF yet");
+    CHECK_NAMED("GGUF\3\0\0\0", "f is a GGUF file; this format is not supported");
     CHECK_NAMED("\x93NUMPY\1\0....", "NumPy .npy");
     CHECK_NAMED("\x89HDF\r\n\x1a\n....", "HDF5");
     CHECK_NAMED("\x1c\0\0\0TFL3....", "TFLite");
@@ -102,7 +102,7 @@ TEST(an_archive_is_named_by_its_entries)
     check_archive(exported, COUNT_OF(exported), "torch.export");
     check_archive(package, COUNT_OF(package), "torch.package");
     check_archive(other, COUNT_OF(other), "a zip archive of 2 files");
-    check_archive(other, 0, "without a single entry");
+    check_archive(other, 0, "an empty zip archive");
 }
 
 TEST(any_short_file_is_named_or_read_without_harm)

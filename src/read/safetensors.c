@@ -1,8 +1,8 @@
 /* safetensors.c - u64 N, N bytes of JSON, then the data of all tensors:
  *     {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
  *      "__metadata__": {"format": "pt"}}
- * Offsets count from the end of the header. Tensors are dense, little-endian, and lie
- * one behind the other without holes: what differs from that is a finding. */
+ * Offsets count from the end of the header. Tensors are dense, little-endian, and follow
+ * each other without holes: anything else is a finding. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@
 #include "read/file/input_in.h"
 
 #define ZIP_TAIL     65557      /* the longest end of a zip: record and comment */
-#define HEADER_LIMIT 100000000u /* the reference implementation's own */
+#define HEADER_LIMIT 100000000u /* as in the reference implementation */
 #define RANK_LIMIT   64
-#define DROP_STEP    MIB /* of the header; what is read makes room for the model */
-#define ENTRY_BYTES  80  /* about what a header has for each tensor */
+#define DROP_STEP    MIB /* the header is freed in such steps as it is read */
+#define ENTRY_BYTES  80  /* of the header for each tensor, about */
 
 /* One tensor as the header describes it. */
 struct safetensors_entry {
@@ -27,7 +27,7 @@ struct safetensors_entry {
     bool has_dtype, has_shape, has_offsets;
 };
 
-/* Where the tensors' bytes lie, for the check of holes and overlaps. */
+/* The bytes of a tensor, for the check of holes and overlaps. */
 struct extent {
     uint64_t begin, end;
     uint32_t node;
@@ -38,14 +38,14 @@ struct reading {
     struct build *build;
     struct arena text; /* the header */
     char *header;
-    size_t dropped; /* so much of it is read and gone */
+    size_t dropped; /* bytes of it that are freed */
     struct json_read json;
     uint64_t data_at, data_size;
     uint16_t device;
     uint32_t n;          /* tensors so far */
-    uint32_t first_node; /* the nodes that were made for them begin here */
-    struct extent last;  /* of them; for `unsorted` */
-    bool unsorted;       /* they do not stand in the order of their bytes */
+    uint32_t first_node; /* their nodes begin here */
+    struct extent last;  /* of the last one; for `unsorted` */
+    bool unsorted;       /* they are not in the order of their bytes */
     bool has_metadata;
     int64_t shape[RANK_LIMIT]; /* of the entry being read */
 };
@@ -60,7 +60,7 @@ static int knows(const struct input *input)
     size = bytes_u64(&in);
     if (size < 2 || bytes_u8(&in) != '{')
         return 0;
-    /* A header that claims more than the file holds is a cut file, unless its size is
+    /* A header that is longer than the file is a truncated file, unless the length is
      * absurd: then these eight bytes are something else. */
     if (size > input->blob->size - 8)
         return size <= HEADER_LIMIT ? 40 : 0;
@@ -69,12 +69,12 @@ static int knows(const struct input *input)
 
 static int json_fault(struct reading *r, struct err *err)
 {
-    return err_set(err, ERR_FORMAT, "%s: the header is not JSON at byte %zu: %s",
+    return err_set(err, ERR_FORMAT, "%s: invalid JSON in the header at byte %zu: %s",
                    r->input->path, 8 + r->json.offset, r->json.error);
 }
 
-/* "shape": [1, 2, 3]. A size that is no whole number stays -1, which marks the tensor.
- */
+/* "shape": [1, 2, 3]. A size that is not a whole number becomes -1, which marks the
+ * tensor as invalid. */
 static int read_shape(struct reading *r, struct safetensors_entry *entry)
 {
     enum json_token token = json_next(&r->json);
@@ -158,8 +158,8 @@ static int by_begin(const void *left, const void *right)
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/* The extents are not kept: most files have their tensors in the order of their bytes,
- * and of the others they can be had again from the model. */
+/* Extents are not stored: most files have their tensors in the order of their bytes, and
+ * otherwise the model has the offsets. */
 static void note_extent(struct reading *r, const struct safetensors_entry *entry)
 {
     struct extent extent = {.begin = entry->begin, .end = entry->end};
@@ -169,7 +169,7 @@ static void note_extent(struct reading *r, const struct safetensors_entry *entry
     r->n++;
 }
 
-/* The size that dtype and shape ask for must be the size that the offsets give. */
+/* The size by dtype and shape must be the size by the offsets. */
 static void check_size(struct reading *r, const struct safetensors_entry *entry,
                        const struct tensor *tensor, uint32_t node)
 {
@@ -180,12 +180,12 @@ static void check_size(struct reading *r, const struct safetensors_entry *entry,
         return;
     if (tensor->numel % info->block != 0)
         build_finding(r->build, FINDING_BAD_TENSOR, SEVERITY_WARNING, node,
-                      "%.*s: its %llu elements of %s do not fill whole bytes",
+                      "%.*s: %llu elements of %s do not fill whole bytes",
                       STR_ARG(entry->name), (unsigned long long)tensor->numel,
                       info->name);
     else if (want != got)
         build_finding(r->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
-                      "%.*s: dtype and shape ask for %llu bytes, its offsets for %llu",
+                      "%.*s: dtype and shape need %llu bytes, its offsets have %llu",
                       STR_ARG(entry->name), (unsigned long long)want,
                       (unsigned long long)got);
 }
@@ -209,13 +209,13 @@ static int add_entry(struct reading *r, const struct safetensors_entry *entry)
         return -1;
     if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
         build_finding(build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
-                      "%.*s: its %s is missing or makes no sense", STR_ARG(entry->name),
+                      "%.*s: missing or invalid %s", STR_ARG(entry->name),
                       !entry->has_dtype   ? "dtype"
                       : !entry->has_shape ? "shape"
                                           : "data_offsets");
     else if (tensor.dtype == DTYPE_UNKNOWN)
         build_finding(build, FINDING_UNSUPPORTED, SEVERITY_WARNING, node,
-                      "%.*s: no element type %.*s is known", STR_ARG(entry->name),
+                      "%.*s: unknown dtype %.*s", STR_ARG(entry->name),
                       STR_ARG(entry->code));
     storage.dtype = tensor.dtype;
     if (__builtin_add_overflow(r->data_at, entry->begin, &storage.at))
@@ -232,8 +232,8 @@ static int add_entry(struct reading *r, const struct safetensors_entry *entry)
     check_size(r, entry, &tensor, node);
     if (again)
         build_finding(build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
-                      "two tensors are called %.*s; readers differ in which one they "
-                      "take",
+                      "two tensors have the name %.*s; programs disagree on which one "
+                      "counts",
                       STR_ARG(entry->name));
     note_extent(r, entry);
     return 0;
@@ -248,11 +248,11 @@ static int read_metadata(struct reading *r)
     if (r->has_metadata)
         build_finding(
             r->build, FINDING_DUPLICATE, SEVERITY_ALARM, r->input->node,
-            "there are two __metadata__; readers differ in which one they take");
+            "two __metadata__ entries; programs disagree on which one counts");
     r->has_metadata = true;
     if (token != JSON_OBJECT) {
         build_finding(r->build, FINDING_DAMAGED, SEVERITY_WARNING, r->input->node,
-                      "__metadata__ is not an object of texts");
+                      "__metadata__ is not a JSON object");
         return json_skip(&r->json, token);
     }
     while ((token = json_next(&r->json)) == JSON_KEY) {
@@ -262,7 +262,7 @@ static int read_metadata(struct reading *r)
             build_metadata(r->build, key, value_str(values, r->json.text));
         else
             build_finding(r->build, FINDING_DAMAGED, SEVERITY_WARNING, r->input->node,
-                          "__metadata__: %.*s is not a text", STR_ARG(key));
+                          "__metadata__: %.*s is not a string", STR_ARG(key));
         if (json_skip(&r->json, token) < 0)
             return -1;
     }
@@ -293,7 +293,7 @@ static int read_member(struct reading *r)
     return add_entry(r, &entry);
 }
 
-/* Where the tensor that this reading made at a node lies; false: there is none. */
+/* The extent of the tensor at a node; false: none. */
 static bool extent_at(const struct reading *r, uint32_t node, struct extent *ret_extent)
 {
     const struct model *model = r->build->model;
@@ -309,18 +309,18 @@ static bool extent_at(const struct reading *r, uint32_t node, struct extent *ret
     return true;
 }
 
-/* Of the next tensor in the order of the data, how it stands to those before it, which
- * reached up to *reached. */
+/* Check the next tensor in the order of the data against those before it, which end at
+ * *reached. */
 static void check_extent(struct reading *r, const struct extent *at, uint64_t *reached)
 {
     if (at->begin > *reached)
         build_finding(r->build, FINDING_HOLE, SEVERITY_WARNING, at->node,
-                      "%llu bytes before byte %llu of the data belong to no tensor",
+                      "%llu unused bytes before byte %llu of the data",
                       (unsigned long long)(at->begin - *reached),
                       (unsigned long long)at->begin);
     else if (at->begin < *reached && at->end > at->begin)
         build_finding(r->build, FINDING_OVERLAP, SEVERITY_ALARM, at->node,
-                      "it shares bytes %llu to %llu of the data with another tensor",
+                      "shares bytes %llu to %llu of the data with another tensor",
                       (unsigned long long)at->begin,
                       (unsigned long long)(at->end < *reached ? at->end : *reached));
     if (at->end > *reached)
@@ -352,8 +352,8 @@ static int check_extents(struct reading *r, uint64_t *reached)
     return 0;
 }
 
-/* Does the file end as a zip does? These are read from their end, so that one can stand
- * behind anything. */
+/* Does the file end like a zip? Zips are read from their end, so one can follow
+ * anything. */
 static bool is_zip_end(struct reading *r, uint64_t behind)
 {
     struct blob *blob = r->input->blob;
@@ -365,7 +365,7 @@ static bool is_zip_end(struct reading *r, uint64_t behind)
            str_find(tail, STR("PK\5\6")) >= 0;
 }
 
-/* Sorted by offset, the tensors must cover the data from its first byte to its last. */
+/* Sorted by offset, the tensors must cover all bytes of the data. */
 static void check_cover(struct reading *r)
 {
     uint64_t reached = 0;
@@ -374,35 +374,34 @@ static void check_cover(struct reading *r)
         return;
     if (reached < r->data_size)
         build_finding(r->build, FINDING_TRAILING, SEVERITY_WARNING, r->input->node,
-                      "%llu bytes behind the last tensor belong to nothing",
+                      "%llu unused bytes after the last tensor",
                       (unsigned long long)(r->data_size - reached));
     if (reached < r->data_size && is_zip_end(r, r->data_size - reached))
         build_finding(r->build, FINDING_ZIP_TRICK, SEVERITY_ALARM, r->input->node,
-                      "the bytes behind the last tensor are a zip archive: a program "
-                      "that looks for one sees another file");
+                      "the bytes after the last tensor are a zip archive: programs may "
+                      "read another file");
     else if (reached > r->data_size)
         build_finding(r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
-                      "%.*s is cut short: %llu bytes of tensor data are missing",
+                      "%.*s is truncated: %llu bytes of tensor data are missing",
                       STR_ARG(r->input->name),
                       (unsigned long long)(reached - r->data_size));
 }
 
-/* Read the header as far as it is there: in a cut file, what remains of it. */
+/* Load the header, or what there is of it in a truncated file. */
 static int load_header(struct reading *r, struct str *ret_text, struct err *err)
 {
     struct bytes in = bytes_of(r->input->head.at, r->input->head.len);
     uint64_t size = bytes_u64(&in), left = r->input->blob->size - 8;
 
     if (size > HEADER_LIMIT)
-        return err_set(err, ERR_LIMIT,
-                       "%s: its header claims %llu bytes; at most %u are allowed",
+        return err_set(err, ERR_LIMIT, "%s: the header has %llu bytes; the limit is %u",
                        r->input->path, (unsigned long long)size, HEADER_LIMIT);
     r->data_at = 8 + size;
     r->data_size = size < left ? left - size : 0;
     if (size > left) {
         build_finding(
             r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
-            "%.*s is cut short inside its header: %llu of %llu bytes are there",
+            "%.*s is truncated in its header: %llu of %llu bytes. Download it again",
             STR_ARG(r->input->name), (unsigned long long)left,
             (unsigned long long)size);
         size = left;
@@ -411,7 +410,7 @@ static int load_header(struct reading *r, struct str *ret_text, struct err *err)
                value_int(build_values(r->build), (int64_t)size));
     if (blob_load(r->input->blob, 8, size, &r->text, ret_text, err) < 0)
         return -1;
-    r->header = (char *)(uintptr_t)ret_text->at; /* it is this reading's own */
+    r->header = (char *)(uintptr_t)ret_text->at;
     return 0;
 }
 
@@ -439,7 +438,7 @@ static int read_members(struct reading *r, struct err *err)
             return json_fault(r, err);
         build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, r->input->node,
                       "the header breaks off at byte %zu: %s", 8 + r->json.offset,
-                      r->json.error ? r->json.error : "something else must come here");
+                      r->json.error ? r->json.error : "unexpected value");
     }
     check_cover(r);
     return 0;
@@ -455,7 +454,7 @@ static int read_safetensors(struct input *input, struct build *build, struct err
     arena_init(&r.text, limit > used ? limit - used : 1);
     status = load_header(&r, &text, err);
     taken = r.text.used;
-    build->scratch.limit -= taken; /* both together have the limit */
+    build->scratch.limit -= taken; /* the limit is for both arenas */
     if (status == 0) {
         build_reserve(build, text.len / ENTRY_BYTES);
         build_set_flags(build, input->node, PLACE_STATE_DICT);
@@ -463,7 +462,7 @@ static int read_safetensors(struct input *input, struct build *build, struct err
         status = read_members(&r, err);
     }
     build->scratch.limit += taken;
-    arena_release(&r.text); /* before the model is frozen, which takes as much */
+    arena_release(&r.text); /* before build_finish(), which needs as much */
     return status;
 }
 

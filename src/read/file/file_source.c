@@ -13,13 +13,12 @@
 
 enum spot_kind { SPOT_NOTHING, SPOT_PLAIN, SPOT_STORED, SPOT_DEFLATED, SPOT_MEMORY };
 
-/* How one storage is read; where it begins and how much of it can be had is known to
- * the model.
- * Members of a zip begin at their local header; where their payload begins is looked up
- * when somebody asks, which keeps opening free of reads. */
+/* How to read one storage; the model has its offset and size. The offset of a zip member
+ * is that of its local header; the header is read when the storage is, which makes
+ * opening faster. */
 struct spot {
     union {
-        _Atomic uint32_t head; /* STORED: bytes of its header; 0: not looked up yet */
+        _Atomic uint32_t head; /* STORED: length of its header; 0: unknown */
         uint32_t packed;       /* DEFLATED: index in file_source.packed */
         uint32_t memory;       /* MEMORY: index in file_source.memory */
     };
@@ -37,15 +36,15 @@ struct file_source {
     const struct model *model; /* borrowed: it owns this source */
     struct spot *spots;        /* by storage number */
     uint32_t n_spots, spots_room;
-    uint64_t *packed; /* how many bytes deflated members take */
+    uint64_t *packed; /* packed sizes of deflated members */
     uint32_t n_packed, packed_room;
-    const char **memory; /* bytes that were in a pickle */
+    const char **memory; /* bytes from a pickle */
     uint32_t n_memory, memory_room;
     struct kept *kept;
     uint32_t n_kept, kept_room;
     uint32_t file; /* of blobs kept from now on */
-    /* A packed member is read forwards: the next piece goes on where the last one
-     * ended. Whoever holds the lock owns the stream. */
+    /* A deflated member is read forwards, from where the last read ended. The lock
+     * protects the stream. */
     pthread_mutex_t lock;
     struct inflate *stream;
     uint32_t stream_storage;
@@ -58,7 +57,7 @@ static struct blob *blob_of(const struct file_source *self, const struct spot *s
     return self->kept[spot->blob].blob;
 }
 
-/* Look where the payload of a member begins, of which `size` bytes must be there. */
+/* Locate the payload of a member, which must have `size` bytes. */
 static int find_payload(struct blob *blob, uint64_t header_at, uint64_t size,
                         uint64_t *ret_at, struct err *err)
 {
@@ -94,7 +93,7 @@ static int read_stored(struct file_source *self, uint32_t storage, uint64_t at,
     return blob_read(blob, begin + at, to, n, err);
 }
 
-/* Go forward in a stream to byte `at` of what it gives. */
+/* Skip to the unpacked byte `at`. */
 static int skip_to(struct inflate *stream, uint64_t at, struct err *err)
 {
     uint8_t dropped[16 * 1024];
@@ -148,12 +147,12 @@ static int source_read(struct source *source, uint32_t storage, uint64_t at, voi
     int status;
 
     if (!spot || spot->kind == SPOT_NOTHING)
-        return err_set(err, ERR_NOT_FOUND, "these values are not in the file");
+        return err_set(err, ERR_NOT_FOUND, "the values are not in the file");
     have = storage_have(self->model, &self->model->storages[storage]);
     if (at > have || n > have - at)
         return err_set(err, ERR_FORMAT,
-                       "bytes %" PRIu64 " to %" PRIu64 " of a storage that has %" PRIu64
-                       " are asked for",
+                       "cannot read bytes %" PRIu64 " to %" PRIu64
+                       " of a storage of %" PRIu64 " bytes",
                        at, at + n, have);
     switch (spot->kind) {
     case SPOT_PLAIN:
@@ -191,7 +190,8 @@ static int any_changed(struct source *source)
     return 0;
 }
 
-/* The memory is the model's arena. Blobs go in reverse: a part borrows its whole. */
+/* Closes blobs in reverse, as a part borrows its whole. The model's arena has the rest.
+ */
 static void close_all(struct source *source)
 {
     struct file_source *self = (struct file_source *)source;
@@ -209,7 +209,7 @@ static const struct source_ops file_source_ops = {.bytes = source_read,
 
 /* ---- building ---- */
 
-/* The model's source, made if there is none yet; NULL: the arena is spent. */
+/* The model's source, created on first use; NULL: the arena is spent. */
 static struct file_source *source_of(struct build *build)
 {
     struct model *model = build->model;
@@ -264,7 +264,7 @@ int file_source_keep_file(struct build *build, struct blob *takes_blob, struct e
     return keep(build, takes_blob, true, err);
 }
 
-/* Note what can be had, make the storage and remember its spot under its number. */
+/* Add the storage, of which `have` bytes can be read, and its spot. */
 static uint32_t add_spot(struct build *build, struct storage *storage, uint64_t have,
                          struct spot spot)
 {
@@ -280,7 +280,7 @@ static uint32_t add_spot(struct build *build, struct storage *storage, uint64_t 
         return NO_STORAGE;
     arena_reserve(&build->model->arena, &self->spots, build->model->storages_room,
                   &self->spots_room, sizeof *self->spots);
-    /* Storages that have no spot may have been made in between. */
+    /* Storages without a spot may have been made in between. */
     while (self->n_spots <= id) {
         if (arena_room(&build->model->arena, &self->spots, self->n_spots,
                        &self->spots_room, sizeof *self->spots) < 0)
@@ -291,7 +291,7 @@ static uint32_t add_spot(struct build *build, struct storage *storage, uint64_t 
     return id;
 }
 
-/* The same for bytes of a blob, which should have been kept. */
+/* The same for bytes of a blob, which must have been kept. */
 static uint32_t add_spot_in(struct build *build, struct storage *storage, uint64_t have,
                             struct blob *blob, struct spot spot)
 {

@@ -10,10 +10,10 @@
 
 struct inflate {
     struct blob *blob; /* borrowed */
-    uint64_t at, left; /* of the packed bytes that were not read yet */
+    uint64_t at, left; /* the packed bytes that are not read yet */
     uint64_t size, done;
     z_stream stream;
-    bool ended; /* the stream said that it ends here */
+    bool ended; /* the stream has reached its end marker */
     uint8_t window[WINDOW];
 };
 
@@ -24,7 +24,7 @@ struct inflate *inflate_open(struct blob *blob, uint64_t at, uint64_t packed,
 
     if (!in || inflateInit2(&in->stream, -MAX_WBITS) != Z_OK) {
         free(in);
-        err_set(err, ERR_LIMIT, "%s: there is no memory left to unpack it", blob->name);
+        err_set(err, ERR_LIMIT, "%s: out of memory", blob->name);
         return NULL;
     }
     in->blob = blob;
@@ -63,8 +63,8 @@ static int refill(struct inflate *in, struct err *err)
     return 0;
 }
 
-/* Unpack up to n bytes. How many came is added to `done`; fewer than n only at the end
- * of the stream, whether that is where it should be or not. */
+/* Unpack up to n bytes and add their number to `done`; fewer only at the end of the
+ * stream, expected or not. */
 static int unpack(struct inflate *in, uint8_t *to, size_t n, struct err *err)
 {
     z_stream *stream = &in->stream;
@@ -88,8 +88,7 @@ static int unpack(struct inflate *in, uint8_t *to, size_t n, struct err *err)
             return 0;
         else if (status != Z_OK && status != Z_BUF_ERROR)
             return err_set(err, ERR_FORMAT,
-                           "%s: the packed data cannot be read before byte %" PRIu64
-                           " (%s)",
+                           "%s: damaged compressed data before byte %" PRIu64 " (%s)",
                            in->blob->name, in->at,
                            stream->msg ? stream->msg : "not a deflate stream");
     }
@@ -101,13 +100,13 @@ int inflate_read(struct inflate *in, void *to, size_t n, struct err *err)
     uint64_t before = in->done;
 
     if (n > in->size - (before < in->size ? before : in->size))
-        return err_set(err, ERR_FORMAT, "%s: unpacking stops at the declared size",
+        return err_set(err, ERR_FORMAT, "%s: read beyond the declared unpacked size",
                        in->blob->name);
     if (unpack(in, to, n, err) < 0)
         return -1;
     if (in->done - before < n)
         return err_set(err, ERR_FORMAT,
-                       "%s: the packed data ends after %" PRIu64 " of %" PRIu64
+                       "%s: the compressed data ends after %" PRIu64 " of %" PRIu64
                        " bytes",
                        in->blob->name, in->done, in->size);
     return 0;

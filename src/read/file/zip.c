@@ -19,17 +19,17 @@
 #define EXTRA_ZIP64    1
 #define END_CANDIDATES 8 /* how many end signatures are tried */
 
-/* What an end record says, whichever of the two kinds it is. */
+/* An end record of either kind. */
 struct end {
     uint64_t at;    /* of the 32-bit end record */
     uint64_t limit; /* the directory must end here or before */
     uint64_t entries, size, offset;
-    uint64_t trailing; /* bytes behind the record and its comment */
+    uint64_t trailing; /* bytes after the record and its comment */
     uint64_t missing;  /* bytes that its comment lacks */
     uint64_t shift;    /* bytes before the archive */
-    bool disks;        /* the archive says it is split over several files */
+    bool disks;        /* marked as split over several files */
     bool disagree;     /* the 64-bit record contradicts the 32-bit one */
-    bool lost_zip64;   /* a locator leads to no 64-bit record */
+    bool lost_zip64;   /* the locator points to no 64-bit record */
 };
 
 static uint16_t u16_at(const char *at)
@@ -53,7 +53,7 @@ bool zip_looks_like(struct str head)
 
 /* ---- the end records ---- */
 
-/* Read the 64-bit end record at `at`. False: there is none. */
+/* Read the 64-bit end record at `at`. False: none. */
 static bool read_end64(struct blob *blob, uint64_t at, struct end *end)
 {
     uint8_t bytes[END64_SIZE];
@@ -74,7 +74,7 @@ static bool read_end64(struct blob *blob, uint64_t at, struct end *end)
     entries = bytes_u64(&in);
     size = bytes_u64(&in);
     offset = bytes_u64(&in);
-    /* A field that is not all ones in the short record must say the same there. */
+    /* Fields of the short record that are not all ones must be equal. */
     end->disagree = (end->entries != 0xffff && end->entries != entries) ||
                     (end->size != UINT32_MAX && end->size != size) ||
                     (end->offset != UINT32_MAX && end->offset != offset);
@@ -86,8 +86,8 @@ static bool read_end64(struct blob *blob, uint64_t at, struct end *end)
     return true;
 }
 
-/* Follow the locator in front of the end record, if there is one. What it says counts
- * more than the short record: torch reads it so. */
+/* Follow the locator before the end record, if there is one. The 64-bit record counts
+ * more than the short one, as in torch. */
 static void follow_locator(struct blob *blob, struct end *end)
 {
     uint8_t bytes[LOCATOR_SIZE];
@@ -104,15 +104,15 @@ static void follow_locator(struct blob *blob, struct end *end)
     at = bytes_u64(&in);
     if (at < end->at && read_end64(blob, at, end))
         return;
-    /* Bytes before the archive move everything; the record still precedes its locator.
-     */
+    /* With bytes before the archive, offsets are wrong; but the record still precedes
+     * its locator. */
     if (end->at >= LOCATOR_SIZE + END64_SIZE &&
         read_end64(blob, end->at - LOCATOR_SIZE - END64_SIZE, end))
         return;
     end->lost_zip64 = true;
 }
 
-/* Is there a directory at `at` (or, for an empty one, could there be)? */
+/* Is there a directory (perhaps an empty one) at `at`? */
 static bool directory_begins(struct blob *blob, const struct end *end, uint64_t at)
 {
     char bytes[4];
@@ -125,8 +125,7 @@ static bool directory_begins(struct blob *blob, const struct end *end, uint64_t 
            u32_at(bytes) == CENTRAL_SIGN;
 }
 
-/* Parse the end record at `at`, of which `in` holds the bytes. False if it leads to no
- * directory. */
+/* Parse the end record at `at`, whose bytes are in `in`. False: no directory. */
 static bool read_end(struct blob *blob, uint64_t at, struct bytes in, struct end *end)
 {
     uint16_t disk, start_disk, here, comment;
@@ -155,9 +154,9 @@ static bool read_end(struct blob *blob, uint64_t at, struct bytes in, struct end
     return directory_begins(blob, end, end->offset + end->shift);
 }
 
-/* Find the end record: the last signature that leads to a directory, since that is the
- * one torch takes. A second one whose comment reaches exactly to the end of the file
- * makes readers disagree; *ret_second is then where it stands, else 0. */
+/* Find the end record: the last signature with a directory, as in torch. Programs
+ * disagree if the comment of an earlier one reaches exactly to the end of the file;
+ * *ret_second is then its offset, else 0. */
 static bool find_end(struct blob *blob, struct str tail, struct end *ret_end,
                      uint64_t *ret_second)
 {
@@ -186,7 +185,7 @@ static bool find_end(struct blob *blob, struct str tail, struct end *ret_end,
     return found;
 }
 
-/* Say what is odd about the end of the archive. */
+/* Findings about the end records. */
 static void judge_end(struct zip *zip, const struct end *end, uint64_t second)
 {
     struct build *build = zip->build;
@@ -194,15 +193,15 @@ static void judge_end(struct zip *zip, const struct end *end, uint64_t second)
     uint64_t directory_end = end->offset + end->shift + end->size;
 
     if (second)
-        build_finding(build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "%s has two end records, at bytes %" PRIu64 " and %" PRIu64
-                      ": the later one stands in the comment of the earlier, and "
-                      "programs disagree on which counts; shown is the later one, as "
-                      "PyTorch reads it",
-                      name, second, end->at);
+        build_finding(
+            build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
+            "%s has two end records, at bytes %" PRIu64 " and %" PRIu64
+            ", the later one in the comment of the earlier: programs disagree "
+            "on which counts; PyTorch and torchoscope read the later one",
+            name, second, end->at);
     if (end->trailing)
         build_finding(build, FINDING_TRAILING, SEVERITY_WARNING, FINDING_NOWHERE,
-                      "%s has %" PRIu64 " bytes behind the end of the archive", name,
+                      "%s has %" PRIu64 " bytes after the end of the archive", name,
                       end->trailing);
     if (end->missing)
         build_finding(build, FINDING_TRUNCATED, SEVERITY_WARNING, FINDING_NOWHERE,
@@ -216,15 +215,15 @@ static void judge_end(struct zip *zip, const struct end *end, uint64_t second)
     if (end->lost_zip64)
         build_finding(build, FINDING_DAMAGED, SEVERITY_WARNING, FINDING_NOWHERE,
                       "%s has a locator at byte %" PRIu64
-                      " that leads to no 64-bit end record",
+                      " that points to no 64-bit end record",
                       name, end->at - LOCATOR_SIZE);
     if (end->disks)
         build_finding(build, FINDING_UNSUPPORTED, SEVERITY_WARNING, FINDING_NOWHERE,
-                      "%s says it is one part of a split archive", name);
+                      "%s is marked as one part of a split archive", name);
     if (end->shift)
         build_finding(build, FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE,
-                      "%" PRIu64 " bytes stand before the archive in %s: PyTorch does "
-                      "not take this for a zip file, other programs do",
+                      "%" PRIu64 " bytes before the archive in %s: PyTorch does not "
+                      "read it as a zip file, other programs do",
                       end->shift, name);
     if (directory_end < end->limit)
         build_finding(build, FINDING_HOLE, SEVERITY_WARNING, FINDING_NOWHERE,
@@ -235,8 +234,8 @@ static void judge_end(struct zip *zip, const struct end *end, uint64_t second)
 
 /* ---- the directory ---- */
 
-/* Take the fields that did not fit into 32 bits from the zip64 extra field, which holds
- * only those, in this order. False if one is missing. */
+/* Read the fields that do not fit 32 bits from the zip64 extra field, which has only
+ * those, in this order. False: one is missing. */
 static bool read_extra(struct zip_entry *entry, struct str extra)
 {
     struct bytes in = bytes_of(extra.at, extra.len);
@@ -257,9 +256,8 @@ static bool read_extra(struct zip_entry *entry, struct str extra)
     return false;
 }
 
-/* Read the directory's next record. False at its end, or where no record stands. The
- * fixed part is checked for once and then read by its offsets: there may be a million.
- */
+/* Read the next record of the directory. False: at its end, or no record. The fixed part
+ * is checked once and read by offsets, for speed. */
 static bool read_entry(struct zip *zip, struct bytes *in, struct zip_entry *entry)
 {
     const char *fixed = bytes_take(in, CENTRAL_SIZE).at;
@@ -285,15 +283,14 @@ static bool read_entry(struct zip *zip, struct bytes *in, struct zip_entry *entr
         !read_extra(entry, extra)) {
         entry->bad = true;
         build_finding(zip->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s lacks the 64-bit sizes that it announces",
-                      STR_ARG(entry->name));
+                      "entry %.*s lacks its 64-bit sizes", STR_ARG(entry->name));
     }
     if (__builtin_add_overflow(entry->header_at, zip->shift, &entry->header_at))
         entry->header_at = UINT64_MAX;
     return true;
 }
 
-/* Compare what was walked with what the end record promised. */
+/* Compare the directory with the end record. */
 static void judge_directory(struct zip *zip, const struct end *end, size_t left)
 {
     if (zip->n == ZIP_ENTRIES && left > 0)
@@ -303,11 +300,11 @@ static void judge_directory(struct zip *zip, const struct end *end, size_t left)
     else if (left > 0)
         build_finding(zip->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
                       "the directory of %s breaks off at byte %" PRIu64
-                      ", behind entry %" PRIu32 ": no entry begins there",
+                      ", after entry %" PRIu32,
                       zip->blob->name, zip->directory_at + end->size - left, zip->n);
     if (zip->n != end->entries && zip->n < ZIP_ENTRIES)
         build_finding(zip->build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "the end record of %s promises %" PRIu64
+                      "the end record of %s declares %" PRIu64
                       " entries, the directory has %" PRIu32,
                       zip->blob->name, end->entries, zip->n);
 }
@@ -328,7 +325,7 @@ static int read_directory(struct zip *zip, struct end *end, struct err *err)
     }
     if (blob_load(zip->blob, zip->directory_at, end->size, arena, &all, err) < 0)
         return -1;
-    /* The promised count is only a hint for the first allocation. */
+    /* The declared count is only a hint for the first allocation. */
     most = end->size / CENTRAL_SIZE < end->entries ? end->size / CENTRAL_SIZE
                                                    : end->entries;
     most = most < ZIP_ENTRIES ? most : ZIP_ENTRIES;

@@ -177,13 +177,13 @@ static void check_method(struct zip *zip, struct zip_entry *entry)
 {
     if (entry->method == ZIP_STORED && entry->packed != entry->size && !entry->bad)
         refuse(zip, entry, FINDING_SIZE_MISMATCH,
-               "is stored as it is, yet has two different sizes");
+               "is not compressed, but has two different sizes");
     if (entry->method == ZIP_STORED || entry->method == ZIP_DEFLATED)
         return;
     entry->bad = true;
     build_finding(zip->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, FINDING_NOWHERE,
-                  "entry %.*s is packed by %s (method %u), which neither PyTorch nor "
-                  "torchoscope reads",
+                  "entry %.*s is compressed with %s (method %u), which neither PyTorch "
+                  "nor torchoscope supports",
                   STR_ARG(entry->name), method_name(entry->method), entry->method);
 }
 
@@ -261,7 +261,7 @@ void zip_check_entry(struct zip *zip, struct zip_entry *entry)
     if (entry->method != ZIP_DEFLATED)
         check_method(zip, entry);
     if (least_end(entry) > zip->directory_at && !entry->bad)
-        refuse(zip, entry, FINDING_DAMAGED, "would lie beyond the archive's directory");
+        refuse(zip, entry, FINDING_DAMAGED, "reaches beyond the archive's directory");
 }
 
 /* ---- all entries ---- */
@@ -444,8 +444,8 @@ static int check_overlaps(struct zip *zip, struct err *err)
         }
         entry->bad = true;
         build_finding(zip->build, FINDING_OVERLAP, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s at byte %" PRIu64 " lies inside entry %.*s; its "
-                      "content is not shown",
+                      "entry %.*s at byte %" PRIu64 " overlaps entry %.*s; its content "
+                      "is not shown",
                       STR_ARG(entry->name), entry->header_at, STR_ARG(last->name));
     }
     return 0;

@@ -8,8 +8,8 @@
 #include "base/work.h"
 #include "read/file/inflate_in.h"
 
-#define FLAGS_ENCRYPTED 0x2041 /* any of them makes some program ask for a password */
-#define DEFLATE_RATIO   1032   /* no deflate stream gives more per packed byte */
+#define FLAGS_ENCRYPTED 0x2041 /* any of them makes some programs ask for a password */
+#define DEFLATE_RATIO   1032   /* the most that a packed byte can unpack to */
 
 bool zip_local_parse(const uint8_t bytes[ZIP_LOCAL_SIZE], struct zip_local *ret_local)
 {
@@ -38,14 +38,15 @@ int zip_payload_at(struct blob *blob, uint64_t header_at, struct zip_local *ret_
     if (blob_read(blob, header_at, bytes, sizeof bytes, err) < 0)
         return -1;
     if (!zip_local_parse(bytes, &local))
-        return err_set(err, ERR_FORMAT, "%s: no entry begins at byte %" PRIu64,
-                       blob->name, header_at);
+        return err_set(err, ERR_FORMAT, "%s: no zip entry at byte %" PRIu64, blob->name,
+                       header_at);
     *ret_at = header_at + ZIP_LOCAL_SIZE + local.name_len + local.extra_len;
     *ret_local = local;
     return 0;
 }
 
-/* Compare an entry's local header with the directory, once. The directory counts. */
+/* Compare the local header of an entry with the directory, once. The directory counts.
+ */
 static void compare(struct zip *zip, struct zip_entry *entry,
                     const struct zip_local *local)
 {
@@ -60,19 +61,19 @@ static void compare(struct zip *zip, struct zip_entry *entry,
         !str_eq(str_span(name, len), str_head(entry->name, sizeof name)))
         build_finding(
             build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
-            "entry %.*s calls itself %.*s in its own header: programs disagree "
-            "on its name",
+            "entry %.*s has the name %.*s in its local header: programs disagree on "
+            "its name",
             STR_ARG(entry->name), (int)len, name);
     if ((local->flags & ~entry->flags) & FLAGS_ENCRYPTED)
         build_finding(build, FINDING_ENCRYPTED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s is marked as encrypted in its own header, but not in "
-                      "the directory: PyTorch reads it, scanners may give up",
+                      "entry %.*s is marked as encrypted in its local header, but not "
+                      "in the directory: PyTorch reads it, scanners may give up",
                       STR_ARG(entry->name));
     if (local->method != entry->method)
         build_finding(
             build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
-            "entry %.*s is packed by method %u in its own header and by %u in "
-            "the directory",
+            "entry %.*s has compression method %u in its local header and %u in the "
+            "directory",
             STR_ARG(entry->name), local->method, entry->method);
 }
 
@@ -83,7 +84,7 @@ int zip_data_at(struct zip *zip, uint32_t entry_id, uint64_t *ret_at, struct err
     uint64_t at;
 
     if (entry->bad)
-        return err_set(err, ERR_FORMAT, "%s: entry %.*s cannot be trusted",
+        return err_set(err, ERR_FORMAT, "%s: entry %.*s is not safe to read",
                        zip->blob->name, STR_ARG(entry->name));
     if (zip_payload_at(zip->blob, entry->header_at, &local, &at, err) < 0)
         return -1;
@@ -91,7 +92,7 @@ int zip_data_at(struct zip *zip, uint32_t entry_id, uint64_t *ret_at, struct err
         compare(zip, entry, &local);
     if (at > zip->directory_at || entry->packed > zip->directory_at - at)
         return err_set(err, ERR_FORMAT,
-                       "%s: entry %.*s would reach into the archive's directory",
+                       "%s: entry %.*s reaches into the archive's directory",
                        zip->blob->name, STR_ARG(entry->name));
     *ret_at = at;
     return 0;
@@ -99,8 +100,7 @@ int zip_data_at(struct zip *zip, uint32_t entry_id, uint64_t *ret_at, struct err
 
 /* ---- content ---- */
 
-/* How many bytes to make room for. A size that no stream of this length can reach is a
- * lie that must not cost memory. */
+/* How many bytes to allocate: not more than a stream of this length can unpack to. */
 static uint64_t plausible_size(const struct zip_entry *entry)
 {
     uint64_t most;
@@ -112,7 +112,7 @@ static uint64_t plausible_size(const struct zip_entry *entry)
     return entry->size < most ? entry->size : most;
 }
 
-/* Unpack in steps, so that a long one can be stopped. Gives the bytes that came. */
+/* Unpack in steps, so that it can be cancelled. */
 static int unpack(struct inflate *inflate, struct build *build, char *to, uint64_t size,
                   struct err *err)
 {
@@ -152,15 +152,16 @@ static int load_deflated(struct zip *zip, const struct zip_entry *entry, uint64_
     *ret_bytes = str_span(to, (size_t)inflate_done(inflate));
     if (why.code == ERR_NONE && inflate_has_more(inflate))
         build_finding(build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s unpacks to more than the %" PRIu64
-                      " bytes it declares; the rest is left out",
+                      "entry %.*s unpacks to more than its declared %" PRIu64
+                      " bytes; the rest is left out",
                       STR_ARG(entry->name), entry->size);
     inflate_close(inflate);
     if (why.code == ERR_CANCELLED || why.code == ERR_IO || why.code == ERR_CHANGED)
         return err_set(err, why.code, "%s", why.text);
     if (!entry->cut && ret_bytes->len < entry->size)
         build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s unpacks to %zu bytes only; it declares %" PRIu64,
+                      "entry %.*s unpacks to only %zu of its declared %" PRIu64
+                      " bytes",
                       STR_ARG(entry->name), ret_bytes->len, entry->size);
     return 0;
 }
@@ -176,7 +177,7 @@ void zip_compare_checksum(struct build *build, const struct zip_entry *entry,
     if (crc != entry->crc)
         build_finding(build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
                       "entry %.*s has checksum %08" PRIx32
-                      ", the archive says %08" PRIx32 "; PyTorch loads it all the same",
+                      ", the archive says %08" PRIx32 "; PyTorch loads it anyway",
                       STR_ARG(entry->name), crc, entry->crc);
 }
 
@@ -190,8 +191,7 @@ int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *b
 
     if (plausible_size(entry) > limit)
         return err_set(err, ERR_LIMIT,
-                       "%s: entry %.*s has %" PRIu64 " bytes, more than the %" PRIu64
-                       " that are read",
+                       "%s: entry %.*s has %" PRIu64 " bytes; the limit is %" PRIu64,
                        zip->blob->name, STR_ARG(entry->name), entry->size, limit);
     if (zip_data_at(zip, entry_id, &at, err) < 0)
         return -1;

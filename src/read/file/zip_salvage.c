@@ -1,8 +1,7 @@
 /* zip_salvage.c - archives whose end is missing: a download that broke off, a full
- * disk. The local headers are walked from the front. torch writes them without sizes,
- * so the end of an entry is where a data descriptor stands that counts exactly the
- * bytes since the entry began; failing that, where the next header of the same folder
- * stands. Every byte is looked at once. */
+ * disk. Walks the local headers from the front. torch writes them without sizes, so an
+ * entry ends at a data descriptor with exactly the number of bytes since its begin;
+ * failing that, at the next header of the same folder. Every byte is read once. */
 #include "read/file/zip_in.h"
 
 #include <inttypes.h>
@@ -28,7 +27,7 @@ struct scan {
     uint64_t searched;
 };
 
-/* The n bytes at `at`, or NULL: beyond the end, or a read error (then err is set). */
+/* The n bytes at `at`. NULL: beyond the end, or a read error (then `err` is set). */
 static const uint8_t *peek(struct scan *scan, uint64_t at, size_t n, struct err *err)
 {
     struct blob *blob = scan->zip->blob;
@@ -55,8 +54,8 @@ static uint32_t sign_at(const uint8_t *at)
     return bytes_u32(&in);
 }
 
-/* Where the next "PK" with two small bytes stands, from `from` on. 1 found, 0 none
- * left, -1 failed or stopped. */
+/* Find the next "PK" and two small bytes, from `from` on. 1: found, 0: none, -1: failed
+ * or cancelled. */
 static int next_sign(struct scan *scan, uint64_t from, uint64_t *ret_at,
                      struct err *err)
 {
@@ -86,7 +85,7 @@ static int next_sign(struct scan *scan, uint64_t from, uint64_t *ret_at,
     return err && err->code != ERR_NONE ? -1 : 0;
 }
 
-/* The local header at `at`, with its name. False: there is none, or it is not whole. */
+/* The local header at `at` and its name. False: none, or incomplete. */
 static bool header_at(struct scan *scan, uint64_t at, struct zip_local *local,
                       struct str *ret_name, struct err *err)
 {
@@ -102,7 +101,7 @@ static bool header_at(struct scan *scan, uint64_t at, struct zip_local *local,
     return true;
 }
 
-/* Does an entry of `d` packed bytes end in the descriptor at `at`? Its length, or 0. */
+/* The length of the descriptor at `at` if it fits an entry of `d` packed bytes, or 0. */
 static uint64_t descriptor_fits(struct scan *scan, uint64_t at, uint64_t d,
                                 struct zip_entry *entry)
 {
@@ -136,8 +135,8 @@ static uint64_t descriptor_fits(struct scan *scan, uint64_t at, uint64_t d,
     return 24;
 }
 
-/* Does a header of the archive's own folder stand at `at`: the next entry, or the
- * directory? Content may hold such bytes too, but hardly with this name. */
+/* Is there a header of the archive's folder at `at`: the next entry, or the directory?
+ * Content may have such bytes, too, but hardly with this name. */
 static bool next_begins(struct scan *scan, uint64_t at)
 {
     struct str root = scan->zip->root, name;
@@ -151,7 +150,7 @@ static bool next_begins(struct scan *scan, uint64_t at)
     return header_at(scan, at, &local, &name, NULL) && str_starts(name, root);
 }
 
-/* An entry without its end: all we know is how many bytes there are. */
+/* An entry without its end: only the number of packed bytes is known. */
 static void mark_cut(struct zip_entry *entry, uint64_t packed)
 {
     entry->cut = true;
@@ -161,8 +160,8 @@ static void mark_cut(struct zip_entry *entry, uint64_t packed)
         entry->size = packed < UNPACK_MAX / 1032 ? packed * 1032 : UNPACK_MAX;
 }
 
-/* Find the end of an entry whose header does not tell its size. *ret_next is where
- * whatever follows it begins. */
+/* Find the end of an entry whose header has no size. *ret_next is the offset after it.
+ */
 static int search_end(struct scan *scan, struct zip_entry *entry, uint64_t data_at,
                       uint64_t *ret_next, struct err *err)
 {
@@ -196,8 +195,8 @@ static int search_end(struct scan *scan, struct zip_entry *entry, uint64_t data_
     return 0;
 }
 
-/* The 64-bit sizes in the header's extra field: what it unpacks to, then what it takes.
- * Without them the entry is taken to go on to the end. */
+/* Read the 64-bit sizes in the extra field: unpacked, then packed. Without them the
+ * entry extends to the end of the file. */
 static void take_large_sizes(struct scan *scan, struct zip_entry *entry, uint64_t at,
                              size_t len)
 {
@@ -218,7 +217,7 @@ static void take_large_sizes(struct scan *scan, struct zip_entry *entry, uint64_
     }
 }
 
-/* Sizes that stand in the header itself, as most other programs write them. */
+/* Read the sizes in the header, where most other programs write them. */
 static void take_sizes(struct scan *scan, struct zip_entry *entry,
                        const struct zip_local *local, uint64_t data_at,
                        uint64_t *ret_next)
@@ -247,8 +246,7 @@ static int add_entry(struct scan *scan, const struct zip_entry *entry, struct er
     return 0;
 }
 
-/* Read the entry whose header stands at *at and go to what follows it. 1: an entry, 0:
- * none here, -1 failed. */
+/* Read the entry at *at and move past it. 1: an entry, 0: none here, -1: failed. */
 static int salvage_entry(struct scan *scan, uint64_t *at, struct err *err)
 {
     struct zip *zip = scan->zip;
@@ -279,7 +277,7 @@ static int salvage_entry(struct scan *scan, uint64_t *at, struct err *err)
     return 1;
 }
 
-/* Walk from entry to entry; where none stands, look for the next one. */
+/* Walk from entry to entry; where there is none, search for the next one. */
 static int walk(struct scan *scan, struct err *err)
 {
     struct zip *zip = scan->zip;
@@ -312,8 +310,8 @@ static void say_salvaged(struct scan *scan)
     const struct zip_entry *last = &zip->entries[zip->n - 1];
 
     build_finding(zip->build, FINDING_TRUNCATED, SEVERITY_ALARM, FINDING_NOWHERE,
-                  "%s is cut short or damaged: the directory at its end is missing; "
-                  "%" PRIu32 " entries were found from the front",
+                  "%s is truncated or damaged: the directory at its end is missing; "
+                  "%" PRIu32 " entries were found. Download it again",
                   zip->blob->name, zip->n);
     if (last->cut)
         build_finding(zip->build, FINDING_TRUNCATED, SEVERITY_ALARM, FINDING_NOWHERE,
@@ -321,7 +319,7 @@ static void say_salvaged(struct scan *scan)
                       STR_ARG(last->name), last->packed);
     if (scan->searched > SEARCH_MAX)
         build_finding(zip->build, FINDING_LIMIT, SEVERITY_WARNING, FINDING_NOWHERE,
-                      "%s: entries were looked for in the first %zu GiB only",
+                      "%s: only the first %zu GiB were searched for entries",
                       zip->blob->name, SEARCH_MAX / GIB);
 }
 

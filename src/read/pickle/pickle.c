@@ -2,7 +2,7 @@
 
 #include "read/pickle/pickle_fold_in.h"
 
-/* The shape and element type of a joblib array, whose elements we do not step over. */
+/* The finding about a joblib array, whose raw elements end the run. */
 static void report_raw(const struct machine *m)
 {
     const struct pickle *p = m->pickle;
@@ -13,13 +13,13 @@ static void report_raw(const struct machine *m)
 
     build_finding(
         m->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, FINDING_NOWHERE,
-        "%.*s: a joblib file: the elements of an array of shape %.*s and type "
-        "%.*s lie raw behind byte %llu; what follows is not read",
+        "%.*s: a joblib file: the raw elements of an array of shape %.*s and dtype "
+        "%.*s begin at byte %llu; the rest is not read",
         STR_ARG(m->name), STR_ARG(shape), STR_ARG(type),
         (unsigned long long)(uint64_t)(m->at - m->begin));
 }
 
-/* Say why the run ended early. */
+/* The finding about a run that ended early. */
 static void report_end(struct machine *m)
 {
     const char *opcode = NULL;
@@ -50,7 +50,7 @@ static void report_end(struct machine *m)
                       STR_ARG(m->name), *m->opcode, at);
 }
 
-/* What the log says of the whole stream. */
+/* Complete the stream's entry in the log. */
 static void finish_stream(const struct machine *m, bool complete)
 {
     struct pickle_log *log = &m->build->model->pickle;
@@ -65,7 +65,7 @@ static void finish_stream(const struct machine *m, bool complete)
     stream->complete = complete;
 }
 
-/* Nothing came of it: say why to the caller. */
+/* Fail: there is no result at all. */
 static int nothing_made(const struct machine *m, struct err *err)
 {
     if (m->cancelled)

@@ -248,8 +248,8 @@ TEST(lengths_that_lie_allocate_nothing)
     CHECK_BROKEN("]\x8d\xff\xff\xff\xff\xff\xff\xff\x3f"
                  "ab.",
                  "[]",
-                 "BINUNICODE8 at byte 1: its argument should have "
-                 "4611686018427387903 bytes, and 3 are left");
+                 "BINUNICODE8 at byte 1: its argument has "
+                 "4611686018427387903 bytes, but only 3 are left");
     CHECK_BROKEN("]\x8e\xff\xff\xff\xff\xff\xff\xff\xff"
                  "ab.",
                  "[]", "BINBYTES8");
@@ -336,7 +336,7 @@ TEST(nesting_of_half_a_million_needs_no_stack_of_ours)
     run_repeated(")", "\x85", 500000, ".", &ran, &bytes);
     CHECK(ran.pickle.complete);
     CHECK(pickle_value(&ran.pickle, ran.pickle.result, NULL) != VALUE_ID_FAILED);
-    CHECK(pickle_is_scalar(&ran.pickle, ran.pickle.result));
+    CHECK(!pickle_holds_tensors(&ran.pickle));
     ran_release(&ran);
     buf_clear(&bytes);
     run_repeated("", "]", 200000, "", &ran, &bytes);

@@ -12,42 +12,8 @@
 
 enum pickle_feed_extent { ENDS, GOES_ON, BREAKS };
 
-/* The length of the argument that begins at `at`, or SIZE_MAX: it is not all there. */
-static size_t line_length(struct str all, size_t at)
-{
-    const char *end = at < all.len ? memchr(all.at + at, '\n', all.len - at) : NULL;
-
-    return end ? (size_t)(end - all.at) - at + 1 : SIZE_MAX;
-}
-
-static size_t argument_length(const struct opcode *opcode, struct str all, size_t at)
-{
-    size_t left = all.len - at, first;
-    uint64_t count = 0;
-
-    switch (opcode->arg) {
-    case ARG_NONE:
-        return 0;
-    case ARG_FIXED:
-        return opcode->fixed <= left ? opcode->fixed : SIZE_MAX;
-    case ARG_COUNTED:
-        if (opcode->fixed > left)
-            return SIZE_MAX;
-        for (unsigned i = 0; i < opcode->fixed; i++)
-            count |= (uint64_t)(uint8_t)all.at[at + i] << 8 * i;
-        return count <= left - opcode->fixed ? opcode->fixed + (size_t)count : SIZE_MAX;
-    case ARG_NAMES:
-        first = line_length(all, at);
-        if (first == SIZE_MAX || line_length(all, at + first) == SIZE_MAX)
-            return SIZE_MAX;
-        return first + line_length(all, at + first);
-    default:
-        return line_length(all, at);
-    }
-}
-
-/* Walk the opcodes from *at on. *at becomes where the pickle ends, or the opcode whose
- * argument is not all there, or the byte that is no opcode. */
+/* Walk the opcodes from *at on. *at becomes the end of the pickle, or the offset of the
+ * opcode with an incomplete argument, or of the byte that is no opcode. */
 static enum pickle_feed_extent walk(struct str all, size_t *at)
 {
     while (*at < all.len) {
@@ -57,7 +23,7 @@ static enum pickle_feed_extent walk(struct str all, size_t *at)
 
         if (!opcode->name)
             return BREAKS;
-        length = argument_length(opcode, all, *at + 1);
+        length = pickle_argument_length(opcode, str_from(all, *at + 1));
         if (length == SIZE_MAX)
             return GOES_ON;
         *at += 1 + length;
@@ -77,8 +43,8 @@ static struct str in_window(const struct pickle_feed *feed)
     return str_span(feed->window + skip, feed->window_len - (size_t)skip);
 }
 
-/* Put the next `size` bytes from feed->at on (or what there is of them) into a new
- * window. The old one stays where it is: pickles that ran in it refer to it. */
+/* Load the next `size` bytes from feed->at on, or fewer at the end, into a new window.
+ * The old one stays: pickles refer to it. */
 static int open_window(struct pickle_feed *feed, uint64_t size, struct err *err)
 {
     struct arena *arena = &feed->build->scratch;
@@ -102,8 +68,8 @@ static int open_window(struct pickle_feed *feed, uint64_t size, struct err *err)
     return 0;
 }
 
-/* Get the whole pickle at feed->at into the window; *ret_bytes is it, or, if it has no
- * end, what there is. */
+/* Load the whole pickle at feed->at into the window. If it has no end, *ret_bytes is
+ * all there is. */
 static int gather(struct pickle_feed *feed, struct str *ret_bytes, bool *ret_ends,
                   struct err *err)
 {
@@ -121,7 +87,7 @@ static int gather(struct pickle_feed *feed, struct str *ret_bytes, bool *ret_end
         if (have.len >= PICKLE_MAX) {
             build_finding(feed->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
                           "the pickle at byte %" PRIu64
-                          " of %s is longer than the %zu bytes that are read",
+                          " of %s is longer than the limit of %zu bytes",
                           feed->at, feed->blob->name, PICKLE_MAX);
             return 0;
         }
@@ -142,8 +108,10 @@ int pickle_feed_next(struct pickle_feed *feed, struct pickle *pickle, struct str
     bool ends;
 
     if (feed->at >= feed->end)
-        return err_set(err, ERR_FORMAT, "%s ends where a pickle (%.*s) should begin",
-                       feed->blob->name, STR_ARG(name));
+        return err_set(err, ERR_FORMAT,
+                       "%s: truncated at byte %" PRIu64
+                       ": expected a pickle (%.*s). Download it again",
+                       feed->blob->name, feed->end, STR_ARG(name));
     if (gather(feed, &bytes, &ends, err) < 0)
         return -1;
     in = bytes_of(bytes.at, bytes.len);
@@ -158,8 +126,8 @@ int pickle_feed_raw(struct pickle_feed *feed, void *to, size_t n, struct err *er
     struct str have = in_window(feed);
 
     if (feed->at > feed->end || n > feed->end - feed->at)
-        return err_set(err, ERR_FORMAT, "%s ends at byte %" PRIu64, feed->blob->name,
-                       feed->end);
+        return err_set(err, ERR_FORMAT, "%s: truncated at byte %" PRIu64,
+                       feed->blob->name, feed->end);
     if (n <= have.len)
         memcpy(to, have.at, n);
     else if (blob_read(feed->blob, feed->at, to, n, err) < 0)

@@ -1,8 +1,8 @@
-/* pickle_feed_in.h - pickles that stand in a file one behind the other, with no word on
- * how long they are, and with raw data between them.
- * The end of a pickle is found by walking its opcodes, without running them, in a
- * window that grows until the end is in it; then it is run once. So a file of gigabytes
- * with its pickles at the front is opened by reading those only. */
+/* pickle_feed_in.h - pickles of unknown length in a file, one after the other, with raw
+ * data between them.
+ * Finds the end of a pickle by walking its opcodes, without running them, in a window
+ * that grows until it holds the end; then runs it once. So a file of gigabytes with its
+ * pickles at the front is opened by reading only those. */
 #ifndef READ_PICKLE_PICKLE_FEED_IN_H
 #define READ_PICKLE_PICKLE_FEED_IN_H
 
@@ -12,20 +12,20 @@
 struct pickle_feed {
     struct blob *blob; /* borrowed */
     struct build *build;
-    uint64_t at, end; /* of what is still to be read; set `at` to go elsewhere */
-    size_t step;      /* bytes to read at first, when nothing is known; 0: 64 KiB */
+    uint64_t at, end; /* the rest of the file; set `at` to go elsewhere */
+    size_t step;      /* size of the first window; 0: 64 KiB */
     const char *window;
     uint64_t window_at;
     size_t window_len;
 };
 
-/* Run the pickle at feed->at, which moves behind it. 1: it ran to its STOP. 0: it
- * breaks off, and *pickle has what was made; nothing can be found behind it. -1:
- * nothing to show, or memory is spent. Its bytes live in the build's scratch arena. */
+/* Run the pickle at feed->at and move past it. 1: it ran to its STOP. 0: it breaks off,
+ * and *pickle has the nodes before that; what follows cannot be located. -1: nothing to
+ * show, or memory is spent. Its bytes are in the build's scratch arena. */
 int pickle_feed_next(struct pickle_feed *feed, struct pickle *pickle, struct str name,
                      struct err *err);
 
-/* The n bytes of raw data at feed->at, which moves behind them. -1: they are not there.
+/* Read n bytes of raw data at feed->at and move past them. -1: the file is too short.
  */
 int pickle_feed_raw(struct pickle_feed *feed, void *to, size_t n, struct err *err);
 

@@ -1,6 +1,6 @@
-/* pickle_fold_in.h - the inside of folding nodes into values, for pickle_value*.c.
+/* pickle_fold_in.h - the inside of turning nodes into values, for pickle_value*.c.
  *   pickle_value.c        the walk, its limits, containers and unknown objects
- *   pickle_value_calls.c  THE TABLE of callees that have a plainer meaning
+ *   pickle_value_calls.c  THE TABLE of callees with a simpler meaning
  *   pickle_value_numpy.c  numpy's scalars and element types
  *   pickle_key.c          numbers and keys as text */
 #ifndef READ_PICKLE_PICKLE_FOLD_IN_H
@@ -14,8 +14,8 @@
 #define VALUE_MAX_NODES  2000000u
 #define VALUE_BYTES_KEPT 64u
 
-/* What a folding function returns when the call is not as it should be: it then stays a
- * call. */
+/* A folding function returns this for a call with unexpected arguments, which then stays
+ * a call. */
 #define NOT_FOLDED (UINT32_MAX - 1)
 
 struct folding {
@@ -24,9 +24,9 @@ struct folding {
     const struct pickle_value_hooks *hooks; /* or NULL */
     uint32_t max_depth, max_items;
     uint32_t *nodes_left;
-    bool keep; /* remember the values of containers by node */
+    bool keep; /* cache the values of containers by node */
     uint32_t depth;
-    node_id path[VALUE_MAX_DEPTH]; /* the nodes that we are inside of */
+    node_id path[VALUE_MAX_DEPTH]; /* the nodes around the current one */
 };
 
 /* The value of any node, one level further down. */
@@ -42,7 +42,7 @@ uint32_t folding_named(struct folding *f, struct str name, struct str argument);
 /* pickle_dict_get() that stays cheap while the pickle runs. */
 node_id folding_get(const struct folding *f, node_id dict, const char *key);
 
-/* The plainer meaning of a call or new object, or NOT_FOLDED. */
+/* The simpler value of a call or new object, or NOT_FOLDED. */
 uint32_t folding_call(struct folding *f, node_id id);
 
 uint32_t folding_numpy_scalar(struct folding *f, node_id id);

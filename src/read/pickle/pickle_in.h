@@ -1,13 +1,21 @@
-/* pickle_in.h - the pickle machine: bytes to a graph of symbolic nodes.
- * Nothing is imported, called or built: a call is a node that says so. All opcodes of
- * protocols 0 to 5. Nodes are shared, never expanded; the graph may have cycles;
- * nothing here or in its users recurses without a limit. Strings are borrowed from the
- * input, which must outlive the graph, or lie in the build's scratch arena.
+/* pickle_in.h - the door of read/pickle: runs a pickle into a graph of symbolic nodes.
+ * Nothing is imported, called or built: a call is a node of its own kind. All opcodes
+ * of protocols 0 to 5. Nodes are shared, never expanded; the graph may have cycles;
+ * every recursion here and in its users has a limit. Strings are borrowed from the
+ * input, which must outlive the graph, or are in the build's scratch arena.
  *
  * Every global, call, BUILD and persistent id goes into the build's pickle log as its
- * opcode runs. A pickle that breaks off leaves what was made so far: `result` is then
+ * opcode runs. A pickle that breaks off leaves the nodes made so far: `result` is then
  * the best guess (the lowest value left on the stack), `complete` is false, and a
- * finding says which opcode at which byte. */
+ * finding has the opcode and its offset.
+ *
+ *   pickle_machine_in.h  inside the machine: stack, memo, opcodes, names
+ *   pickle_nodes.c       the functions below that look at nodes
+ *   pickle_value_in.h    turns nodes into plain values; pickle_fold_in.h its inside
+ *   pickle_feed_in.h     pickles of unknown length, one after the other
+ *   pickle_load_in.h     loads a pickle without the torch files in it
+ *   pickle_nested.c      pickles inside the bytes of a pickle
+ *   pickle_look.c        does this look like a pickle? */
 #ifndef READ_PICKLE_PICKLE_IN_H
 #define READ_PICKLE_PICKLE_IN_H
 
@@ -48,11 +56,11 @@ enum node_flag {
     NODE_BYTEARRAY = 4, /* BYTES: a bytearray */
     NODE_PYTHON2 = 8,   /* STR, BYTES: written as Python 2's str */
     NODE_KEYWORDS = 16, /* NEW: the last argument is a dict of keyword arguments */
-    NODE_LISTED = 32,   /* STR, BYTES, BIGINT: its text is not one of the input */
+    NODE_LISTED = 32,   /* STR, BYTES, BIGINT: its text is not in the input */
 };
 
-/* There are nine of these for each tensor of a file: what few nodes have stands apart,
- * see struct node_more. */
+/* There are nine nodes for each tensor of a file: rare fields are in struct node_more.
+ */
 struct node {
     uint8_t kind;
     uint8_t flags;   /* enum node_flag; those of a GLOBAL are the machine's */
@@ -78,13 +86,13 @@ struct node {
     };
 };
 
-/* What a node has besides. */
+/* The rare fields of a node. */
 struct node_more {
-    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room, or 0:
-                      for as many items as there are */
-    node_id state; /* from BUILD, on any node; the last one wins; or NO_NODE */
-    node_id extra; /* a LIST or DICT node with what APPEND(S) or SETITEM(S) added to a
-                      node that is no list or dict; or NO_NODE */
+    uint32_t aux;  /* GLOBAL: length of the module part; LIST, DICT, SET: room for
+                      items, or 0: none to spare */
+    node_id state; /* from the last BUILD, on any node; or NO_NODE */
+    node_id extra; /* a LIST or DICT node with the items that APPEND(S) or SETITEM(S)
+                      added to another kind of node; or NO_NODE */
 };
 
 #define CHARS_SHIFT 15
@@ -96,55 +104,67 @@ struct pickle {
     uint32_t n_nodes, nodes_room;
     struct node_more *more; /* the first one is empty */
     uint32_t n_more, more_room;
-    const char *input; /* borrowed: texts stand in it */
-    uint32_t copied;   /* but those shorter than this, which stand in `chars` */
+    const char *input; /* borrowed; the texts of nodes are in it, ... */
+    uint32_t copied;   /* ... except those shorter than this, which are in `chars` */
     char **chars;      /* pieces of 1 << CHARS_SHIFT bytes */
     uint32_t n_chars, chars_room;
-    struct str *texts; /* those that do not */
+    struct str *texts; /* of LISTED nodes and globals */
     uint32_t n_texts, texts_room;
-    node_id *items; /* of all containers: those of one stand side by side */
+    node_id *items; /* of all containers; those of one are consecutive */
     uint32_t n_items, items_room;
-    struct pickle_notes *notes; /* what looking at nodes keeps */
+    struct pickle_notes *notes; /* caches for looking at nodes */
     node_id result;
     bool complete;
-    uint64_t size; /* bytes used, up to and with STOP */
+    uint64_t size; /* bytes used, including the STOP */
 };
 
-/* Run one pickle from the front of `in`, which is advanced past its STOP. `name` is
- * what to call it ("archive/data.pkl"). 0 even if it breaks off, as long as anything
- * can be shown; -1 only if there is nothing (or memory is spent). */
+/* Run the pickle at the front of `in`, which is advanced past its STOP. `name` is for
+ * messages ("archive/data.pkl"). Returns 0 even if it breaks off, as long as there is
+ * something to show; -1: nothing, or memory is spent. */
 int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
                struct str name, struct err *err);
 
-/* The same for a large pickle that nobody needs afterwards: `in` is all of a thing in
- * the build's scratch arena, of PICKLE_DROP bytes or more. What was run goes back to
- * the system, but for long texts, and may not be looked at any more. */
+/* The same for a large pickle: `in` is a whole allocation of the build's scratch arena.
+ * If it has PICKLE_DROP bytes or more, its memory goes back to the system as it is run,
+ * except for long texts, and may not be read any more. */
 #define PICKLE_DROP ((size_t)1 << 20)
 int pickle_run_dropping(struct pickle *pickle, struct build *build, struct bytes *in,
                         struct str name, struct err *err);
 
-/* Does this look like a pickle? (PROTO opcode, or a clean walk of a few opcodes.) */
+/* Does this look like a pickle: a PROTO opcode, or a few valid opcodes? */
 bool pickle_looks_like(struct str head);
 
-/* The same for bytes inside a pickle, where chance has more chances: a whole pickle
- * with a PROTO, or one that names something. */
+/* Are these bytes inside a pickle or archive a pickle? Stricter, as there are many more
+ * chances to be wrong: a whole pickle with a PROTO, or one with a global. */
 bool pickle_is_inside(struct str bytes);
 
-/* Pickles hidden in the bytes of this one, and in theirs, a few levels down: each is a
- * finding, and is run into the same log. torch files in bytes are left alone: folding
- * reads them. `name` is what to call the outer one. */
+/* Find pickles in the bytes of this one, and in theirs, a few levels down: each is a
+ * finding, and is run into the same log. torch files in bytes are not: folding reads
+ * them. `name` is the name of the outer one. */
 void pickle_run_nested(struct build *build, const struct pickle *pickle,
                        struct str name);
 
-/* The torch file in the bytes that `call` (of _load_from_bytes) is given: run its
- * pickles into the same log, and those inside them. False if it is not there or cannot
- * be read to its end. */
-bool pickle_run_file(struct build *build, const struct pickle *pickle, node_id call);
+/* Run the pickles of the torch file in the argument of `call` (of _load_from_bytes)
+ * into the same log, and those inside them. */
+void pickle_run_file(struct build *build, const struct pickle *pickle, node_id call);
+/* Log that such a file was read to its end. */
+void pickle_note_file(struct build *build);
+/* The bytes in the argument of such a call; false: none. */
+bool pickle_file_bytes(const struct pickle *pickle, node_id call,
+                       struct str *ret_bytes);
 
 /* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first.
  */
 const struct node *pickle_node(const struct pickle *pickle, node_id id);
-/* What BUILD set on a node of this pickle, and what was added to it; or NO_NODE. */
+
+/* Is it a call or a new object? */
+static inline bool node_is_made(const struct node *node)
+{
+    return node->kind == NODE_CALL || node->kind == NODE_NEW;
+}
+
+/* The state that BUILD set, and the items added to a node that is no container; or
+ * NO_NODE. */
 static inline node_id node_state(const struct pickle *pickle, const struct node *node)
 {
     return pickle->more[node->more].state;
@@ -166,22 +186,21 @@ node_id pickle_callee(const struct pickle *pickle, node_id id);
 node_id pickle_arg(const struct pickle *pickle, node_id id,
                    uint32_t i);                                /* of CALL, NEW */
 uint32_t pickle_args(const struct pickle *pickle, node_id id); /* how many */
-/* The GLOBAL behind a class or callee: itself, or the one that a legacy file's
- * persistent id ('module', class, file, source), or torch 0.1's (class, file, source),
- * names. NO_NODE: it is the result of something. */
+/* The GLOBAL of a class or callee: itself, or the one in the persistent id of a legacy
+ * file, ('module', class, file, source), or of torch 0.1, (class, file, source).
+ * NO_NODE: it is computed. */
 node_id pickle_class(const struct pickle *pickle, node_id callee);
-/* What was added to an object that is no list or dict: the LIST or DICT, or NO_NODE. */
+/* The LIST or DICT of items added to an object that is no list or dict, or NO_NODE. */
 node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kind);
 
-/* Sees through the spellings of a dict: a DICT, an OrderedDict or defaultdict call with
- * items set on it, Python 2's OrderedDict([[k, v], ...]), Counter. Calls like
- * pickle_dict_n() and pickle_dict_at() then work on it. */
+/* Dicts in all spellings: a DICT, an OrderedDict or defaultdict call with items set on
+ * it, Python 2's OrderedDict([[k, v], ...]), Counter. */
 bool pickle_is_dict(const struct pickle *pickle, node_id id);
 uint32_t pickle_dict_n(const struct pickle *pickle, node_id id);
 bool pickle_dict_at(const struct pickle *pickle, node_id id, uint32_t i,
                     node_id *ret_key, node_id *ret_value);
 node_id pickle_dict_get(const struct pickle *pickle, node_id id, const char *key);
-/* The same for lists (LIST, TUPLE, deque, set calls). */
+/* Lists in all spellings: LIST, TUPLE, deque, set calls. */
 bool pickle_is_list(const struct pickle *pickle, node_id id);
 uint32_t pickle_list_n(const struct pickle *pickle, node_id id);
 node_id pickle_list_at(const struct pickle *pickle, node_id id, uint32_t i);

@@ -9,8 +9,8 @@
 #define KEY_DEPTH     3
 #define KEY_ITEMS     8
 
-/* The digits of a number given as bytes, the lowest first, which is spent by this:
- * divide by 10^9 again and again. Written backwards from `end`; returns their begin. */
+/* Write the decimal digits of a little-endian number, which is divided by 10^9 until it
+ * is zero. Written backwards from `end`; returns their begin. */
 static char *write_digits(uint32_t *words, size_t n, char *end)
 {
     while (n > 0) {
@@ -29,7 +29,7 @@ static char *write_digits(uint32_t *words, size_t n, char *end)
     return end;
 }
 
-/* Two's complement, the lowest byte first, as decimal digits. */
+/* A little-endian two's complement number as decimal digits. */
 static struct str decimal_of_bytes(struct arena *arena, struct str bytes)
 {
     uint32_t words[DECIMAL_BYTES / 4 + 1] = {0};
@@ -88,7 +88,7 @@ struct str pickle_number_text(const struct pickle *pickle, node_id id)
     return decimal_of_bytes(arena, pickle_text(pickle, id));
 }
 
-/* Text of limited length; what does not fit is left out. */
+/* Text of limited length; the rest is cut. */
 struct key_text {
     char at[512];
     size_t n;

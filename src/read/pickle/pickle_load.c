@@ -1,7 +1,7 @@
-/* pickle_load.c - a pickle out of a file, but for the torch files that lie in it.
- * pickle.dump() of tensors writes the data of each as a whole torch file in bytes.
- * Those are read where they lie in the file, as any other torch file: so their memory
- * stays untouched here, and a pickle of gigabytes takes what its own opcodes take. */
+/* pickle_load.c - loads a pickle without the torch files in it.
+ * pickle.dump() of a tensor writes its data as a whole torch file in bytes, which is
+ * read from the file like any other torch file. So it is not loaded here, and a pickle
+ * of gigabytes needs memory only for its own opcodes. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,17 +10,17 @@
 #include "read/pickle/pickle_machine_in.h"
 
 #define STEP      (64 * KIB)
-#define LEAST     (256 * KIB) /* bytes of a torch file that is worth leaving out */
-#define KEPT_HEAD (4 * KIB)   /* of it, by which all others know what it is */
-#define MOST      (1 * GIB)   /* to be read */
-#define SIZE_MOST UINT32_MAX  /* of the file: nodes count bytes so */
+#define LEAST     (256 * KIB) /* smaller torch files are loaded */
+#define KEPT_HEAD (4 * KIB)   /* bytes of a torch file that are loaded */
+#define MOST      (1 * GIB)   /* bytes to load in all */
+#define SIZE_MOST UINT32_MAX  /* of the file: nodes have 32-bit offsets */
 
 struct pickle_load {
     struct blob *blob;
     struct work *work;
     char *bytes;     /* as many as the file has */
-    uint64_t have;   /* up to here they are read, or left out */
-    uint64_t loaded; /* so many were read */
+    uint64_t have;   /* loaded or skipped up to here */
+    uint64_t loaded; /* bytes loaded */
 };
 
 bool pickle_is_torch_file(struct str bytes)
@@ -30,7 +30,7 @@ bool pickle_is_torch_file(struct str bytes)
     return str_find(str_head(bytes, 32), str_span(magic, sizeof magic - 1)) >= 0;
 }
 
-/* See that all bytes before `end` are there; a little more is read at once. */
+/* Load all bytes before `end`, and a few more. */
 static int load_to(struct pickle_load *l, uint64_t end, struct err *err)
 {
     uint64_t size = l->blob->size, n;
@@ -45,8 +45,7 @@ static int load_to(struct pickle_load *l, uint64_t end, struct err *err)
     l->loaded += n;
     if (l->loaded > MOST)
         return err_set(err, ERR_LIMIT,
-                       "%s: its pickle has more than the %" PRIu64
-                       " bytes that are read of one",
+                       "%s: the pickle is larger than the limit of %" PRIu64 " bytes",
                        l->blob->name, (uint64_t)MOST);
     if (!work_step(l->work, 0))
         return err_set(err, ERR_CANCELLED, "stopped");
@@ -56,7 +55,7 @@ static int load_to(struct pickle_load *l, uint64_t end, struct err *err)
     return 0;
 }
 
-/* Behind the end of the line that begins at *at; beyond the file if it does not end. */
+/* Move *at past the end of its line; beyond the file if there is none. */
 static int skip_line(struct pickle_load *l, uint64_t *at, struct err *err)
 {
     const char *end = NULL;
@@ -72,8 +71,8 @@ static int skip_line(struct pickle_load *l, uint64_t *at, struct err *err)
     return 0;
 }
 
-/* Leave out what of a torch file in bytes from `at` to `end` is not read yet. What is
- * read of it already goes back. */
+/* Skip the rest of a torch file in the bytes from `at` to `end`, and free what is loaded
+ * of it. */
 static void leave_out(struct pickle_load *l, uint64_t at, uint64_t end)
 {
     if (l->have < end)
@@ -81,7 +80,7 @@ static void leave_out(struct pickle_load *l, uint64_t at, uint64_t end)
     arena_drop_part(l->bytes, (size_t)at + KEPT_HEAD, (size_t)end);
 }
 
-/* Behind the bytes that the argument at *at counts. */
+/* Move *at past the counted argument there. */
 static int skip_counted(struct pickle_load *l, const struct opcode *opcode, bool bytes,
                         uint64_t *at, struct err *err)
 {
@@ -104,8 +103,7 @@ static int skip_counted(struct pickle_load *l, const struct opcode *opcode, bool
     return load_to(l, *at, err);
 }
 
-/* Walk over one opcode. *at becomes what is behind it; beyond the file: it is none, or
- * its argument is not all there. */
+/* Move *at past its opcode; beyond the file if it is invalid or incomplete. */
 static int skip_opcode(struct pickle_load *l, uint64_t *at, struct err *err)
 {
     uint8_t byte = (uint8_t)l->bytes[*at];
@@ -134,15 +132,14 @@ static int skip_opcode(struct pickle_load *l, uint64_t *at, struct err *err)
     }
 }
 
-/* Walk over pickles that follow each other, as far as this can be followed. */
+/* Walk over consecutive pickles, as far as they are valid. */
 static int walk(struct pickle_load *l, struct err *err)
 {
     uint64_t at = 0;
     bool ended = false;
 
     while (at < l->blob->size) {
-        /* An opcode and its count, with room to spare; bytes are zero behind the end.
-         */
+        /* An opcode and its count; bytes after the end of the file are zero. */
         if (load_to(l, at + 16, err) < 0)
             return -1;
         if (ended && (uint8_t)l->bytes[at] != 0x80)
@@ -161,8 +158,7 @@ int pickle_load(struct blob *blob, struct build *build, struct str *ret_bytes,
 
     if (blob->size > SIZE_MOST)
         return err_set(err, ERR_LIMIT,
-                       "%s has %" PRIu64 " bytes, more than the %" PRIu64
-                       " that a pickle may have here",
+                       "%s has %" PRIu64 " bytes; the limit for a pickle is %" PRIu64,
                        blob->name, blob->size, (uint64_t)SIZE_MOST);
     if (blob->size < LEAST)
         return blob_load(blob, 0, blob->size, &build->scratch, ret_bytes, err);

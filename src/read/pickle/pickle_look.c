@@ -1,9 +1,8 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* Protocols 0 and 1 have no first bytes of their own: a pickle of theirs looks like
- * text. We walk the opcodes with a stack of which only the height is kept, and are
- * strict about every argument, so that prose, tables and lists of words fail within a
- * few letters. */
+/* Protocols 0 and 1 have no magic bytes: their pickles look like text. So the opcodes
+ * are walked with a stack of which only the height is known, and every argument is
+ * checked strictly: prose, tables and lists of words fail within a few letters. */
 
 #define MARKS_FOLLOWED 64
 #define ENOUGH_OPCODES 4
@@ -11,7 +10,7 @@
 struct pickle_look_walk {
     struct bytes in;
     uint32_t height;                /* values above the innermost mark */
-    uint32_t below[MARKS_FOLLOWED]; /* the same for each open mark */
+    uint32_t below[MARKS_FOLLOWED]; /* the same below each open mark */
     uint32_t marks;
     uint32_t opcodes;
     uint32_t names, puts; /* opcodes with arguments that prose does not have */
@@ -56,8 +55,7 @@ static uint64_t take_count(struct bytes *in, unsigned size)
     return size == 4 ? bytes_u32(in) : bytes_u64(in);
 }
 
-/* Step over the argument. False if it is not one; running out of bytes is no failure.
- */
+/* Skip the argument. False: invalid. Running out of bytes is not a failure. */
 static bool skip_argument(struct pickle_look_walk *walk, const struct opcode *opcode)
 {
     struct bytes *in = &walk->in;
@@ -94,7 +92,7 @@ static bool skip_argument(struct pickle_look_walk *walk, const struct opcode *op
     return true;
 }
 
-/* Do to the height of the stack what the opcode does to the stack. */
+/* Change the height of the stack as the opcode does. */
 static bool move_stack(struct pickle_look_walk *walk, const struct opcode *opcode,
                        uint8_t byte)
 {
@@ -116,7 +114,7 @@ static bool move_stack(struct pickle_look_walk *walk, const struct opcode *opcod
     return true;
 }
 
-/* Walk one opcode. False: this cannot be a pickle, or only one that breaks off here. */
+/* Walk one opcode. False: invalid here. */
 static bool walk_opcode(struct pickle_look_walk *walk)
 {
     uint8_t byte = bytes_u8(&walk->in);
@@ -135,7 +133,7 @@ static bool walk_opcode(struct pickle_look_walk *walk)
     return move_stack(walk, opcode, byte);
 }
 
-/* Walk to the STOP, to the end, or to what cannot be. True: clean so far. */
+/* Walk to the STOP, the end, or an invalid opcode. False: invalid. */
 static bool walk_all(struct pickle_look_walk *walk)
 {
     bool clean = true;
@@ -160,8 +158,8 @@ bool pickle_looks_like(struct str head)
     clean = walk_all(&walk);
     if (clean && walk.stopped)
         return walk.height == 0 && walk.marks == 0;
-    /* It goes on behind the head, was cut, or breaks off behind its payload, as attacks
-     * do: then what came before must be more than chance. */
+    /* It is longer than the head, truncated, or breaks off after its payload, as
+     * attacks do: then the opcodes before that must be more than chance. */
     return walk.opcodes >= ENOUGH_OPCODES &&
            (walk.names > 0 || (clean && walk.puts > 0));
 }

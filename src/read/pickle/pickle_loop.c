@@ -4,7 +4,7 @@
 
 #define OPCODES_PER_STEP 65536u
 
-/* Fixed arguments are known to be there when these are called: see machine_run(). */
+/* machine_run() has checked that fixed arguments are complete. */
 static uint64_t take_fixed(struct machine *m, unsigned n)
 {
     uint64_t value = 0;
@@ -20,7 +20,7 @@ static uint32_t take_u32(struct machine *m)
     return (uint32_t)take_fixed(m, 4);
 }
 
-/* BINFLOAT is the one thing in a pickle that is big-endian. */
+/* BINFLOAT is the only big-endian number in a pickle. */
 static node_id take_real(struct machine *m)
 {
     struct bytes in = bytes_of(m->at, 8);
@@ -32,8 +32,7 @@ static node_id take_real(struct machine *m)
     return id;
 }
 
-/* The bytes behind a count. A count is never believed: it is held against what is left.
- */
+/* The bytes after a count, which is checked against the bytes that are left. */
 static int take_counted(struct machine *m, uint64_t n, struct str *ret_bytes)
 {
     uint64_t left = (uint64_t)(m->end - m->at);
@@ -41,7 +40,7 @@ static int take_counted(struct machine *m, uint64_t n, struct str *ret_bytes)
     if (n > left) {
         m->at = m->end;
         return machine_fault(m, arena_printf(&m->build->scratch,
-                                             "its argument should have %llu bytes, and "
+                                             "its argument has %llu bytes, but only "
                                              "%llu are left",
                                              (unsigned long long)n,
                                              (unsigned long long)left));
@@ -83,7 +82,7 @@ static int push_bytearray(struct machine *m)
     return 0;
 }
 
-/* LONG4 and BINSTRING have a count with a sign, which may not be used. */
+/* LONG4 and BINSTRING have a signed count, which must not be negative. */
 static int push_signed(struct machine *m, uint32_t n,
                        node_id (*make)(struct machine *m, struct str bytes))
 {
@@ -161,13 +160,13 @@ static int run_proto(struct machine *m)
     if (m->opcode != m->begin)
         build_finding(m->build, FINDING_PICKLE_MALFORMED, SEVERITY_WARNING,
                       FINDING_NOWHERE,
-                      "%.*s: PROTO at byte %llu stands in the middle of the pickle",
+                      "%.*s: PROTO at byte %llu is in the middle of the pickle",
                       STR_ARG(m->name), (unsigned long long)machine_offset(m));
     return 0;
 }
 
-/* Frames only help a reader that reads a stream. A length that lies changes nothing
- * here, but Python stops at it. */
+/* Frames are only hints for buffering. A wrong length changes nothing here, but Python
+ * fails. */
 static int run_frame(struct machine *m)
 {
     uint64_t n = take_fixed(m, 8), left = (uint64_t)(m->end - m->at);
@@ -175,13 +174,14 @@ static int run_frame(struct machine *m)
     if (n > left)
         build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_WARNING,
                       FINDING_NOWHERE,
-                      "%.*s: FRAME at byte %llu promises %llu bytes, and %llu are left",
+                      "%.*s: FRAME at byte %llu declares %llu bytes, but only %llu are "
+                      "left",
                       STR_ARG(m->name), (unsigned long long)machine_offset(m),
                       (unsigned long long)n, (unsigned long long)left);
     return 0;
 }
 
-/* POP takes a value, or, if a mark is on top, the mark. */
+/* POP removes a value or, if a mark is on top, the mark. */
 static int run_pop(struct machine *m)
 {
     const node_id *items;
@@ -225,7 +225,7 @@ static int run_persid(struct machine *m)
     return machine_run_persistent(m, machine_text(m, NODE_STR, line));
 }
 
-/* Run the opcode, whose fixed argument is there. */
+/* Run one opcode, whose fixed argument is complete. */
 static int run_opcode(struct machine *m, uint8_t opcode)
 {
     switch (opcode) {
@@ -368,7 +368,7 @@ static int run_opcode(struct machine *m, uint8_t opcode)
     }
 }
 
-/* Now and then: is this still wanted, and is it still reasonable? */
+/* Every OPCODES_PER_STEP opcodes: check for cancellation and the limit. */
 static int step(struct machine *m, const uint8_t **told)
 {
     bool go_on = work_step(m->build->work, (uint64_t)(m->at - *told));

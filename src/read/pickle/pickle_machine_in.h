@@ -1,24 +1,20 @@
-/* pickle_machine_in.h - the inside of the pickle machine, for pickle*.c only.
- * A pickle is a program for a stack machine. Ours has the same stack, marks and memo as
- * Python's, so that a name that comes through the memo, or a call whose result is
- * thrown away, is seen as Python would see it; but what stands on the stack are node
- * numbers.
+/* pickle_machine_in.h - the inside of the pickle machine.
+ * A pickle is a program for a stack machine. This one has the same stack, marks and
+ * memo as Python's, so that it sees names that come through the memo and calls whose
+ * result is dropped as Python does; but the values on the stack are node numbers.
  *
- *   pickle.c          pickle_run(): how a run begins and ends
+ *   pickle.c          pickle_run(): begins and ends a run
  *   pickle_loop.c     the loop: arguments, and one switch over the opcodes
- *   pickle_opcodes.c  what the larger opcodes do;  pickle_table.c  what they are called
- *   pickle_stack.c    stack, marks, making nodes, containers that grow
+ *   pickle_opcodes.c  the larger opcodes;  pickle_table.c  the table of opcodes
+ *   pickle_stack.c    stack, marks, making nodes, growing containers
  *   pickle_memo.c     the memo, and which of its numbers are ever fetched
- *   pickle_share.c    one node for many things that are equal and stay as they are
- *   pickle_names.c    globals: Python 2's names, what we know of some, the log
+ *   pickle_share.c    one node for many equal things
+ *   pickle_names.c    globals: Python 2's names, known globals, the log
  *   pickle_text.c     numbers and strings that protocol 0 writes as text
- *   pickle_salvage.c  a pickle that broke off: what can still be shown
- *   pickle_look.c     does this look like a pickle?
- *   pickle_load.c     a pickle out of a file, but for torch files inside it
- *   pickle_nodes.c    looking at the nodes afterwards
+ *   pickle_salvage.c  makes the best of a pickle that broke off
  *
- * A step that fails returns -1 after setting `fault` (the pickle is wrong: one clause
- * for a person) or `spent` (memory, or a limit of ours). */
+ * A step that fails returns -1 after setting `fault` (the pickle is invalid: a clause
+ * for the message) or `spent` (memory, or another limit). */
 #ifndef READ_PICKLE_PICKLE_MACHINE_IN_H
 #define READ_PICKLE_PICKLE_MACHINE_IN_H
 
@@ -32,7 +28,7 @@
 #define PICKLE_MAX_STACK   10000000u
 #define PICKLE_MAX_MARKS   1000000u
 #define PICKLE_MAX_MEMO    50000000u
-#define PICKLE_MAX_DIGITS  4300u /* of a number that we make sure is one */
+#define PICKLE_MAX_DIGITS  4300u /* longer numbers are not checked */
 
 #define INTS_KEPT   4096 /* powers of two */
 #define TUPLES_KEPT 1024
@@ -41,16 +37,16 @@
 
 /* See pickle_share.c. */
 enum node_sharing {
-    SHARED_NODE = 1,  /* stands for many: it is copied before it is changed */
-    SHARED_ITEMS = 2, /* others have the same items of the pool */
+    SHARED_NODE = 1,  /* used in many places: copied before it is changed */
+    SHARED_ITEMS = 2, /* other nodes have the same items of the pool */
 };
 
-/* What we know of some globals; the `flags` of a GLOBAL node. */
+/* Known globals; the `flags` of a GLOBAL node. */
 enum global_flag {
-    GLOBAL_DICT = 1,          /* calling it gives a dict */
-    GLOBAL_LIST = 2,          /* calling it gives a list, a tuple or a set */
-    GLOBAL_SAME = 4,          /* calling it gives its first argument back */
-    GLOBAL_RECONSTRUCTOR = 8, /* (class, base, state): protocol 0's way to say NEWOBJ */
+    GLOBAL_DICT = 1,          /* returns a dict */
+    GLOBAL_LIST = 2,          /* returns a list, a tuple or a set */
+    GLOBAL_SAME = 4,          /* returns its first argument */
+    GLOBAL_RECONSTRUCTOR = 8, /* (class, base, state): NEWOBJ in protocol 0 */
     GLOBAL_NEWOBJ = 16,       /* (class, *arguments) */
     GLOBAL_NEWOBJ_EX = 32,    /* (class, arguments, keyword arguments) */
     GLOBAL_RAW = 64,          /* joblib: raw elements follow the BUILD of its object */
@@ -60,47 +56,46 @@ enum global_flag {
 struct machine {
     struct pickle *pickle;
     struct build *build;
-    struct str name;    /* of the pickle, for sentences */
-    struct arena arena; /* for stack, marks and memo: gone when the run ends */
+    struct str name;    /* of the pickle, for messages */
+    struct arena arena; /* of stack, marks and memo; released when the run ends */
     const uint8_t *begin, *at, *end;
-    const uint8_t *opcode; /* the one that runs */
+    const uint8_t *opcode; /* the current one */
 
-    bool drops;        /* what was run goes back to the system, ... */
-    size_t dropped;    /* ... up to here */
-    uint32_t char_end; /* where the next copied text goes, in pickle->chars */
+    bool drops;        /* free the input as it is run */
+    size_t dropped;    /* bytes freed so far */
+    uint32_t char_end; /* end of the copied texts in pickle->chars */
 
     node_id *stack;
     uint32_t n_stack, stack_room;
-    uint32_t *marks; /* how high the stack was at each */
+    uint32_t *marks; /* the height of the stack at each mark */
     uint32_t n_marks, marks_room;
-    uint32_t floor; /* the innermost mark: what lies below it cannot be popped */
+    uint32_t floor; /* the innermost mark: values below it cannot be popped */
 
     node_id *memo; /* low numbers: node + 1; 0: not put */
     uint32_t n_memo, memo_room;
     struct map memo_far; /* numbers far above all others */
-    uint8_t *fetched;    /* a bit for each number below n_numbers: some GET wants it */
-    uint8_t *put;        /* likewise: it was put, though nobody wants it */
+    uint8_t *fetched;    /* a bit for each number below n_numbers: some GET has it */
+    uint8_t *put;        /* likewise: it was put, but no GET has it */
     uint32_t n_numbers;
 
-    /* Nodes that are made once: nothing can be added to them. */
+    /* Nodes that cannot change. */
     node_id none, yes, no, empty_tuple, computed;
     node_id ints[INTS_KEPT];
     node_id tuples[TUPLES_KEPT];
-    /* Nodes that stand for many, until something is added to one of them. */
+    /* Shared nodes, see pickle_share.c. */
     node_id empty_list, empty_dict, empty_set;
     node_id calls[CALLS_KEPT];
-    node_id dicts[DICTS_KEPT]; /* with items that others may have too */
-    uint32_t hole, n_hole;     /* items of the pool that a container moved away from */
+    node_id dicts[DICTS_KEPT]; /* their items may be shared */
+    uint32_t hole, n_hole;     /* free items of the pool, left by a moved container */
     struct map globals;        /* hash of module and name -> node */
-    struct map reached;        /* what is in the log of getattr: value id and act */
-    uint32_t getattr_log;      /* its number in the pickle log */
-    uint32_t persistent_log, extension_log; /* their numbers in the pickle log */
+    struct map reached;        /* value id and act of each getattr in the log */
+    uint32_t getattr_log, persistent_log, extension_log; /* numbers in the pickle log */
 
     uint64_t opcodes;
     uint8_t protocol;
     const char *fault;
     const char *spent;
-    node_id raw; /* the object whose raw elements ended the run, or NO_NODE */
+    node_id raw; /* the joblib array whose raw elements ended the run, or NO_NODE */
     bool cancelled;
 };
 
@@ -119,10 +114,12 @@ enum opcode_arg {
 struct opcode {
     const char *name; /* NULL: there is no such opcode */
     uint8_t arg, fixed;
-    uint8_t pops, pushes; /* values; above a mark: what is popped below it */
+    uint8_t pops, pushes; /* values; with to_mark: those below the mark */
     bool to_mark;         /* pops everything down to the innermost mark first */
 };
 extern const struct opcode pickle_opcodes[256];
+/* The length of the opcode's argument at the front of `rest`. SIZE_MAX: incomplete. */
+size_t pickle_argument_length(const struct opcode *opcode, struct str rest);
 
 /* pickle_stack.c */
 int machine_fault(struct machine *m, const char *why);
@@ -133,22 +130,25 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
                  struct bytes *in, struct str name, bool drops);
 int machine_mark(struct machine *m);
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
-/* What a node has besides, made if it has nothing yet; NULL: spent. Good until the next
+/* The rare fields of a node, made if it has none; NULL: spent. Valid until the next
  * call. */
 struct node_more *machine_more(struct machine *m, node_id id);
 int machine_set_state(struct machine *m, node_id id, node_id state);
 int machine_set_extra(struct machine *m, node_id id, node_id extra);
-/* Give what was run so far back to the system. */
+/* Free the input up to `to`. */
 void machine_drop(struct machine *m, size_t to);
-/* A text of the input, or one in the scratch arena. */
+/* A node with a text of the input, or one in the scratch arena. */
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
-/* The same for a GLOBAL. */
+/* A node with a text of pickle->texts: a GLOBAL, or a LISTED one. */
 node_id machine_listed(struct machine *m, enum node_kind kind, struct str text);
 node_id machine_new_int(struct machine *m, int64_t value, node_id *ret_kept);
 node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n);
 node_id machine_new_tuple(struct machine *m, const node_id *items, uint32_t n);
+/* A CALL or NEW node. */
+node_id machine_call(struct machine *m, enum node_kind kind, node_id callee,
+                     node_id args);
 int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n);
-/* The LIST or DICT that holds what is added to `id`, made if there is none. */
+/* The LIST or DICT for items added to another kind of node, made if there is none. */
 node_id machine_extra(struct machine *m, node_id id, enum node_kind kind);
 
 /* pickle_memo.c */
@@ -158,15 +158,15 @@ int machine_get_far(struct machine *m, uint32_t index);
 
 /* pickle_share.c */
 int machine_init_shared(struct machine *m);
-/* A call of a callee that gives a container, with nothing in it. */
+/* A call that returns an empty container. */
 node_id machine_empty_call(struct machine *m, node_id callee, node_id args);
 /* The tuple of one shared node. */
 node_id machine_single(struct machine *m, node_id item);
-/* The node that stands `from_top` below the top of the stack, or item i of a tuple:
- * from now on its own. Before it is changed, and before a second way leads to it. */
+/* The node `from_top` below the top of the stack, or item i of a tuple; a shared one is
+ * replaced by a copy. Call it before the node is changed or gets a second reference. */
 node_id machine_own(struct machine *m, uint32_t from_top);
 node_id machine_own_item(struct machine *m, node_id tuple, uint32_t i);
-/* Let an empty dict have the items of one that has the same; false: there is none. */
+/* Let an empty dict share the items of an equal one; false: there is none. */
 bool machine_share_items(struct machine *m, node_id id, const node_id *items,
                          uint32_t n);
 
@@ -193,10 +193,9 @@ int machine_run_extension(struct machine *m, int64_t code);
 
 /* pickle_names.c */
 node_id machine_global(struct machine *m, struct str module, struct str name);
-/* The GLOBAL that stands for every name that is not written in the file. */
+/* The GLOBAL for all names that are not literals. */
 node_id machine_computed(struct machine *m);
-/* Write one event; `callee` as for pickle_class(), `args` for those that are kept.
- */
+/* Log one event; `callee` as for pickle_class(). */
 void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id args);
 void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
                         node_id args);
@@ -209,21 +208,28 @@ node_id machine_unicode(struct machine *m, struct str line);
 node_id machine_python2(struct machine *m, struct str bytes);
 node_id machine_long(struct machine *m, struct str bytes);
 
-/* pickle_salvage.c: put what is on the stack together as far as it goes. */
+/* pickle_salvage.c: make one result of what is on the stack. */
 node_id machine_salvage(struct machine *m);
+
+/* Out of memory: returns NO_NODE. */
+static inline node_id machine_no_memory(struct machine *m)
+{
+    machine_spent(m, "more memory than allowed");
+    return NO_NODE;
+}
 
 static inline struct node *node_at(const struct machine *m, node_id id)
 {
     return &m->pickle->nodes[id];
 }
 
-/* Where the opcode that runs stands in the pickle. */
+/* The offset of the current opcode. */
 static inline uint64_t machine_offset(const struct machine *m)
 {
     return (uint64_t)(m->opcode - m->begin);
 }
 
-/* A new node with nothing in it, or NO_NODE. */
+/* A new empty node, or NO_NODE. */
 static inline node_id machine_node(struct machine *m, enum node_kind kind)
 {
     struct pickle *p = m->pickle;
@@ -241,7 +247,7 @@ static inline bool machine_is_shared(const struct machine *m, node_id id)
     return node_at(m, id)->sharing & SHARED_NODE;
 }
 
-/* Push a node; -1 if it is NO_NODE, so that makers can be pushed at once. */
+/* Push a node; -1 for NO_NODE, so that the result of a maker can be pushed at once. */
 static inline int machine_push(struct machine *m, node_id id)
 {
     if (id == NO_NODE)
@@ -252,7 +258,7 @@ static inline int machine_push(struct machine *m, node_id id)
     return 0;
 }
 
-/* Are there n values above the innermost mark? If not, that is a fault. */
+/* Fail unless there are n values above the innermost mark. */
 static inline int machine_needs(struct machine *m, uint32_t n)
 {
     if (m->n_stack - m->floor < n)
@@ -265,8 +271,8 @@ static inline node_id machine_pop(struct machine *m)
     return m->stack[--m->n_stack];
 }
 
-/* Nothing can be added to an int, so equal ones may be one node: sizes and strides of a
- * hundred thousand tensors are a few hundred different numbers. */
+/* Equal ints may be one node: the sizes and strides of 100,000 tensors are a few hundred
+ * different numbers. */
 static inline node_id machine_int(struct machine *m, int64_t value)
 {
     uint64_t hash = (uint64_t)value ^ ((uint64_t)value >> 12) ^ ((uint64_t)value >> 24);
@@ -277,7 +283,7 @@ static inline node_id machine_int(struct machine *m, int64_t value)
     return machine_new_int(m, value, kept);
 }
 
-/* PUT: remember the top of the stack, if it is ever asked for. */
+/* PUT: remember the top of the stack, if some GET asks for it. */
 static inline int machine_put(struct machine *m, uint32_t index)
 {
     node_id top;

@@ -1,11 +1,11 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* Python writes a PUT behind every object that might be asked for again, and most never
- * are: of the twenty-five objects that make a module, one. So we look ahead, before the
- * pickle is run, at the GETs. What no GET wants is not remembered; and, which is worth
- * more, is known to be reached by one way only (see pickle_share.c). */
+/* Python writes a PUT after every object that might be fetched again, and most never
+ * are: of the 25 objects of a module, one. So the GETs are collected before the pickle
+ * runs. An object that no GET fetches is not remembered; and, more important, has only
+ * one reference (see pickle_share.c). */
 
-/* How far it is to the opcode behind this one; 0: that is told by its argument. */
+/* The distance to the next opcode; 0: it depends on the argument. */
 static void fill_steps(uint8_t steps[256])
 {
     for (int i = 0; i < 256; i++) {
@@ -17,27 +17,14 @@ static void fill_steps(uint8_t steps[256])
     steps['.'] = 0;
 }
 
-/* Step over an opcode with a longer argument. NULL: there is nothing behind it, or what
- * the machine will not get past. */
+/* Skip an opcode with a longer argument. NULL: the argument is incomplete. */
 static const uint8_t *skip_long(const uint8_t *at, const uint8_t *end,
                                 const struct opcode *opcode)
 {
-    size_t left = (size_t)(end - at) - 1;
-    uint64_t n = 0;
+    struct str rest = str_span(at + 1, (size_t)(end - at) - 1);
+    size_t n = pickle_argument_length(opcode, rest);
 
-    at++;
-    if (opcode->arg == ARG_COUNTED) {
-        if (left < opcode->fixed)
-            return NULL;
-        for (unsigned i = 0; i < opcode->fixed; i++)
-            n |= (uint64_t)at[i] << 8 * i;
-        return n > left - opcode->fixed ? NULL : at + opcode->fixed + n;
-    }
-    for (int lines = opcode->arg == ARG_NAMES ? 2 : 1; lines > 0 && at; lines--) {
-        at = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-        at = at ? at + 1 : NULL;
-    }
-    return at;
+    return n == SIZE_MAX ? NULL : at + 1 + n;
 }
 
 static void note_fetched(struct machine *m, uint64_t index)
@@ -46,8 +33,8 @@ static void note_fetched(struct machine *m, uint64_t index)
         m->fetched[index / 8] |= (uint8_t)(1u << index % 8);
 }
 
-/* The numbers that some GET up to the STOP names; the machine comes to no others, for
- * it steps from opcode to opcode as we do. */
+/* Note the numbers of all GETs up to the STOP. The machine steps from opcode to opcode
+ * in the same way, so it meets no others. */
 static void note_all(struct machine *m)
 {
     const uint8_t *at = m->begin, *end = m->end;
@@ -80,9 +67,8 @@ static void note_all(struct machine *m)
     }
 }
 
-/* Numbers come dense from every writer that we know, and a thing that is put takes two
- * bytes at least. One above that is taken for wanted, as all are if there is no memory
- * for the bits. */
+/* All known writers use dense numbers, and a PUT takes two bytes at least. Numbers above
+ * that are always remembered, as all are if there is no memory for the bits. */
 void machine_look_ahead(struct machine *m)
 {
     size_t n = (size_t)(m->end - m->begin) / 2;
@@ -99,8 +85,7 @@ void machine_look_ahead(struct machine *m)
     note_all(m);
 }
 
-/* Memo numbers come dense from every writer we know; one that is far above the count so
- * far must not make us allocate up to it. */
+/* A number far above the count so far must not allocate an array up to it. */
 static bool is_near(const struct machine *m, uint32_t index)
 {
     return index / 4 <= m->n_memo + 1024;
@@ -115,8 +100,8 @@ static int grow_memo(struct machine *m, uint32_t index)
     return 0;
 }
 
-/* How many numbers are put counts: MEMOIZE takes it for the next one. A number is far
- * or near for good once it is put, whatever the memo grows to. */
+/* MEMOIZE uses the count of numbers as the next one. A number that was far or near when
+ * it was first put stays so. */
 int machine_put_far(struct machine *m, uint32_t index)
 {
     uint32_t old;

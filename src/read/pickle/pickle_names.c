@@ -2,9 +2,8 @@
 #include "read/pickle/pickle_machine_in.h"
 #include "read/pickle/pickle_value_in.h"
 
-/* Pickles of protocol 2 and below carry Python 2's names, whoever wrote them. Python
- * maps them back when it loads; what a name means is what it means after that. An empty
- * name stands for every name of the module. */
+/* Pickles of protocol 2 and below have Python 2's names, whoever wrote them; Python maps
+ * them when it loads. An empty name stands for every name of the module. */
 struct renamed {
     const char *module, *name;
     const char *new_module, *new_name;
@@ -83,7 +82,7 @@ static const struct renamed renames[] = {
     {"_elementtree", "", "xml.etree.ElementTree", ""},
     {"StringIO", "", "io", ""},
     {"cStringIO", "", "io", ""},
-    /* PyTorch's own, from the time when the module had another name. */
+    /* An old module name of PyTorch. */
     {"torch.tensor", "", "torch._tensor", ""},
 };
 
@@ -182,8 +181,7 @@ static bool is_this_global(const struct machine *m, node_id id, struct str modul
            str_starts(full, module) && str_eq(str_from(full, module.len + 1), name);
 }
 
-/* One node for each name: what BUILD does to a class is then seen wherever it is used.
- */
+/* One node for each name, so that a BUILD on a class is seen wherever it is used. */
 static bool find_global(const struct machine *m, struct str module, struct str name,
                         uint64_t *hash, node_id *ret_id)
 {
@@ -201,22 +199,18 @@ static node_id find_or_make_global(struct machine *m, struct str module,
     uint64_t hash;
     node_id id;
 
-    /* Only names that are right already are kept, so a hit needs no renaming. */
+    /* The map has only new names, so a hit needs no renaming. */
     if (find_global(m, module, name, &hash, &id))
         return id;
     rename_global(&module, &name);
     if (find_global(m, module, name, &hash, &id))
         return id;
     full = join_names(m, module, name);
-    if (!full.at) {
-        machine_spent(m, "more memory than allowed");
-        return NO_NODE;
-    }
+    if (!full.at)
+        return machine_no_memory(m);
     id = make_global(m, full, module.len);
-    if (id != NO_NODE && map_put(&m->globals, hash, id) < 0) {
-        machine_spent(m, "more memory than allowed");
-        return NO_NODE;
-    }
+    if (id != NO_NODE && map_put(&m->globals, hash, id) < 0)
+        return machine_no_memory(m);
     return id;
 }
 
@@ -263,7 +257,7 @@ void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
         keep_event(m, act, global, args);
 }
 
-/* What getattr reaches is judged by its arguments, so each that differs is kept. */
+/* getattr is judged by its arguments, so each different call is kept. */
 static void log_reached(struct machine *m, enum pickle_act act, uint32_t global,
                         node_id callee, node_id args)
 {
@@ -307,7 +301,7 @@ void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id
     }
     if (!build_pickle_count(m->build, global, act))
         return;
-    /* Where the result of a call is called in turn, show both. */
+    /* If the result of a call is called, show both. */
     if (node_at(m, callee)->kind != NODE_GLOBAL && args != NO_NODE)
         args = machine_tuple(m, both, 2);
     keep_event(m, act, global, args);

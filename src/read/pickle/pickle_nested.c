@@ -2,20 +2,20 @@
 #include "read/pickle/pickle_load_in.h"
 #include "read/pickle/pickle_value_in.h"
 
-/* pickle.loads(b'...') is a call with bytes: what these would do when they are loaded
- * in turn belongs in the log as well. */
+/* pickle.loads(b'...') is a call with bytes: what loading these would do belongs in the
+ * log as well. */
 
 #define NESTED_DEPTH 4
 #define NESTED_MOST  64
 #define NESTED_MIN   8 /* bytes; nothing shorter can name anything */
 
-#define FILE_PICKLES 8 /* of a torch file: five, if it is an honest one */
+#define FILE_PICKLES 8 /* in a torch file, which should have five */
 #define FILE_BYTES   (256u << 20)
 
 /* Bytes that look like a pickle or a torch file, to be run. */
 struct nested {
     struct str bytes;
-    struct str outer; /* the name of the pickle they lie in */
+    struct str outer; /* the name of the pickle that holds them */
     int depth;
     bool file; /* a call would load them as a torch file */
 };
@@ -36,10 +36,10 @@ static void add(struct pickle_nested_search *search, struct nested nested)
     if (!search->said_more)
         build_finding(
             search->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
-            "%.*s: more pickles inside pickles than the %d, or deeper than the "
-            "%d, that are looked at",
+            "%.*s: more than %d pickles inside pickles, or more than %d levels: the "
+            "rest was not checked",
             STR_ARG(nested.outer), NESTED_MOST, NESTED_DEPTH);
-    /* A stream that stays incomplete: the verdict must not be that all is well. */
+    /* An incomplete stream, so that the verdict is not "safe". */
     if (!search->said_more)
         build_pickle_stream(search->build, nested.outer, nested.bytes.len);
     search->said_more = true;
@@ -52,8 +52,8 @@ static void add_bytes(struct pickle_nested_search *search, struct nested nested)
         add(search, nested);
 }
 
-/* Older protocols write bytes as Latin-1 text, where a PROTO is these two bytes. Text
- * that begins otherwise is plain, and is looked at as it is: it may be much. */
+/* Older protocols write bytes as Latin-1 text, where a PROTO is these two bytes. Other
+ * text is not converted first, as it may be long. */
 static void add_encoded(struct pickle_nested_search *search,
                         const struct pickle *pickle, node_id call, struct nested nested)
 {
@@ -64,23 +64,21 @@ static void add_encoded(struct pickle_nested_search *search,
     add_bytes(search, nested);
 }
 
-/* The bytes that a call of _load_from_bytes is given. */
-static bool file_bytes(const struct pickle *pickle, node_id call, struct str *ret_bytes)
+bool pickle_file_bytes(const struct pickle *pickle, node_id call, struct str *ret_bytes)
 {
     node_id argument = pickle_arg(pickle, call, 0);
 
-    /* Python 2 has no bytes but texts. */
+    /* Python 2 writes bytes as text. */
     if (!pickle_bytes(pickle, argument, ret_bytes))
         *ret_bytes = pickle_text(pickle, argument);
     return ret_bytes->at != NULL;
 }
 
-/* What lies in the bytes of a pickle. The torch files of one that is folded are read
- * there, as the files they are. */
+/* Search the bytes of a pickle. If it is folded, its torch files are read there. */
 static void search_nodes(struct pickle_nested_search *search,
                          const struct pickle *pickle, struct nested here, bool folded)
 {
-    /* Globals, which stand before every call of them. */
+    /* These globals come before every call of them. */
     node_id encode = NO_NODE, load = NO_NODE;
 
     for (node_id id = 0; id < pickle->n_nodes; id++) {
@@ -94,7 +92,7 @@ static void search_nodes(struct pickle_nested_search *search,
             add_encoded(search, pickle, id, nested);
         } else if (node->kind == NODE_CALL && node->call.callee == load && !folded) {
             nested.file = true;
-            if (file_bytes(pickle, id, &nested.bytes))
+            if (pickle_file_bytes(pickle, id, &nested.bytes))
                 add(search, nested);
         } else if (pickle_is_global(pickle, id, "_codecs.encode")) {
             encode = id;
@@ -149,8 +147,8 @@ static bool run_zip(struct pickle_nested_search *search, const struct nested *ne
     return done;
 }
 
-/* A torch file of the old kind is a row of pickles, with storages behind them: these
- * are not reached, for the keys are the last pickle. */
+/* An old torch file is a sequence of pickles, then the storages, which are not reached:
+ * the keys are the last pickle. */
 static bool run_row(struct pickle_nested_search *search, const struct nested *nested,
                     struct str name)
 {
@@ -187,12 +185,12 @@ static bool run_found(struct pickle_nested_search *search, const struct nested *
         return run_row(search, nested, name);
     build_finding(search->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING,
                   FINDING_NOWHERE,
-                  "%.*s: %zu bytes inside this pickle are a pickle themselves",
+                  "%.*s: %zu bytes inside this pickle are another pickle",
                   STR_ARG(nested->outer), nested->bytes.len);
     return run_pickle(search, &in, name, nested->depth);
 }
 
-static void note_file_read(struct build *build)
+void pickle_note_file(struct build *build)
 {
     struct str name = STR("torch.storage._load_from_bytes");
     uint32_t global = build_pickle_global(build, name, sizeof "torch.storage" - 1);
@@ -207,7 +205,7 @@ static void run_all(struct pickle_nested_search *search)
         const struct nested *nested = &search->found[search->next++];
 
         if (run_found(search, nested) && nested->file)
-            note_file_read(search->build);
+            pickle_note_file(search->build);
     }
 }
 
@@ -225,28 +223,26 @@ void pickle_run_nested(struct build *build, const struct pickle *pickle,
     run_all(search);
 }
 
-bool pickle_run_file(struct build *build, const struct pickle *pickle, node_id call)
+void pickle_run_file(struct build *build, const struct pickle *pickle, node_id call)
 {
     const struct pickle_log *log = &build->model->pickle;
     struct pickle_nested_search *search = arena_alloc(&build->scratch, sizeof *search);
     struct nested nested = {.depth = 1, .file = true};
-    bool done;
 
     if (!search)
-        return false;
+        return;
     search->build = build;
     if (pickle->stream < log->n_streams)
         nested.outer = model_string(build->model, log->streams[pickle->stream].name);
-    if (!file_bytes(pickle, call, &nested.bytes)) {
+    if (!pickle_file_bytes(pickle, call, &nested.bytes)) {
         build_finding(build, FINDING_PICKLE_NESTED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "%.*s: a file is loaded whose bytes are not in the pickle",
+                      "%.*s: loads a file whose bytes are not in the pickle",
                       STR_ARG(nested.outer));
-        return false;
+        return;
     }
     build_finding(build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, FINDING_NOWHERE,
-                  "%.*s: a file of %zu bytes is loaded and thrown away",
+                  "%.*s: loads a file of %zu bytes without using it",
                   STR_ARG(nested.outer), nested.bytes.len);
-    done = run_found(search, &nested);
+    add(search, nested);
     run_all(search);
-    return done;
 }

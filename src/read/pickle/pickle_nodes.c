@@ -69,36 +69,34 @@ bool pickle_is_global(const struct pickle *pickle, node_id id, const char *name)
     return kind_of(pickle, id) == NODE_GLOBAL && str_is(pickle_text(pickle, id), name);
 }
 
-static bool is_made(enum node_kind kind)
+static bool is_made(const struct pickle *pickle, node_id id)
 {
-    return kind == NODE_CALL || kind == NODE_NEW;
+    return id < pickle->n_nodes && node_is_made(&pickle->nodes[id]);
 }
 
 node_id pickle_callee(const struct pickle *pickle, node_id id)
 {
-    enum node_kind kind = kind_of(pickle, id);
-
-    if (is_made(kind) || kind == NODE_PERSISTENT)
+    if (is_made(pickle, id) || kind_of(pickle, id) == NODE_PERSISTENT)
         return pickle->nodes[id].call.callee;
     return NO_NODE;
 }
 
 bool pickle_is_call(const struct pickle *pickle, node_id id, const char *global)
 {
-    return is_made(kind_of(pickle, id)) &&
+    return is_made(pickle, id) &&
            pickle_is_global(pickle, pickle->nodes[id].call.callee, global);
 }
 
 node_id pickle_arg(const struct pickle *pickle, node_id id, uint32_t i)
 {
-    if (!is_made(kind_of(pickle, id)))
+    if (!is_made(pickle, id))
         return NO_NODE;
     return pickle_item(pickle, pickle->nodes[id].call.args, i);
 }
 
 uint32_t pickle_args(const struct pickle *pickle, node_id id)
 {
-    if (!is_made(kind_of(pickle, id)))
+    if (!is_made(pickle, id))
         return 0;
     return pickle_count(pickle, pickle->nodes[id].call.args);
 }
@@ -133,7 +131,7 @@ node_id pickle_class(const struct pickle *pickle, node_id callee)
     return class_id;
 }
 
-/* Of a call or new object: what the machine knows of its callee. */
+/* The flags of the callee of a call or new object. */
 static unsigned callee_flags(const struct pickle *pickle, node_id id)
 {
     node_id callee = pickle->nodes[id].call.callee;
@@ -141,8 +139,8 @@ static unsigned callee_flags(const struct pickle *pickle, node_id id)
     return kind_of(pickle, callee) == NODE_GLOBAL ? pickle->nodes[callee].flags : 0;
 }
 
-/* The two places where a dict's items can stand: what it was made from (a dict, or a
- * list of pairs), and what was set on it afterwards. Either may be NO_NODE. */
+/* The two places of a dict's items: what it was made from (a dict, or a list of pairs),
+ * and what was set on it afterwards. Either may be NO_NODE. */
 struct dict_view {
     node_id from, set;
 };
@@ -156,7 +154,7 @@ static bool view_dict(const struct pickle *pickle, node_id id, struct dict_view 
     view->set = id;
     if (kind == NODE_DICT)
         return true;
-    if (!is_made(kind))
+    if (!is_made(pickle, id))
         return false;
     view->set = pickle_extra(pickle, id, NODE_DICT);
     is_dict = callee_flags(pickle, id) & GLOBAL_DICT;
@@ -224,9 +222,9 @@ bool pickle_dict_at(const struct pickle *pickle, node_id id, uint32_t i,
 
 enum { LOOKED_ONCE, INDEXED };
 
-/* Put all keys of a large dict into the index when it is asked for the second time. A
- * dict that a hostile file shares among a million objects is then still searched in no
- * time, and a state_dict of a million names, which is asked once, takes no index. */
+/* Index all keys of a large dict when it is searched for the second time. So a dict that
+ * a hostile file shares among a million objects is searched quickly, and a state_dict
+ * of a million names, which is searched once, needs no index. */
 static bool index_dict(const struct pickle *pickle, node_id id,
                        const struct dict_view *view, uint32_t n)
 {
@@ -251,9 +249,8 @@ static bool index_dict(const struct pickle *pickle, node_id id,
     return map_put(index, mark, INDEXED) == 0;
 }
 
-/* In a plain dict, from behind: a key that is set twice has its last value. Half of
- * the time that a file of modules takes goes by here: a glance at the length of a key
- * is enough for most. */
+/* Search a plain dict from the end: the last value of a key counts. Half of the time
+ * for a file of modules is spent here, so lengths are compared first. */
 static node_id find_key(const struct pickle *pickle, const struct node *dict,
                         struct str wanted)
 {
@@ -308,7 +305,7 @@ static bool view_list(const struct pickle *pickle, node_id id, struct dict_view 
     view->set = NO_NODE;
     if (has_items(kind))
         return kind != NODE_DICT;
-    if (!is_made(kind))
+    if (!is_made(pickle, id))
         return false;
     is_list = callee_flags(pickle, id) & GLOBAL_LIST;
     view->from = is_list ? pickle_arg(pickle, id, 0) : NO_NODE;

@@ -1,8 +1,7 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* Both parts must be strings, as they stand in the file or come from the memo. A part
- * that is the result of a call is how a name is hidden: we do not know it, and say so.
- */
+/* Both parts must be strings. A part that is the result of a call hides the name: it is
+ * logged as computed. */
 int machine_run_stack_global(struct machine *m)
 {
     node_id parts[2];
@@ -24,33 +23,21 @@ int machine_run_stack_global(struct machine *m)
     return machine_push(m, computed);
 }
 
-static node_id make_call(struct machine *m, enum node_kind kind, node_id callee,
-                         node_id args)
-{
-    node_id id = machine_node(m, kind);
-
-    if (id == NO_NODE)
-        return NO_NODE;
-    node_at(m, id)->call.callee = callee;
-    node_at(m, id)->call.args = args;
-    return id;
-}
-
-/* A new object of `callee`, as an opcode or one of copyreg's functions makes it. */
+/* A new object of `callee`, made by an opcode or one of copyreg's functions. */
 static node_id make_new(struct machine *m, node_id callee, node_id args)
 {
     machine_log(m, PICKLE_MAKES, callee, args);
-    return make_call(m, NODE_NEW, callee, args);
+    return machine_call(m, NODE_NEW, callee, args);
 }
 
-/* OBJ and INST: without arguments Python makes an object without running its class;
- * with some it is a call like any other. */
+/* OBJ and INST: without arguments Python makes an object without calling its class;
+ * with arguments it calls the class. */
 static node_id make_instance(struct machine *m, node_id callee, node_id args)
 {
     bool calls = pickle_count(m->pickle, args) > 0;
 
     machine_log(m, calls ? PICKLE_CALLS : PICKLE_MAKES, callee, args);
-    return make_call(m, NODE_NEW, callee, args);
+    return machine_call(m, NODE_NEW, callee, args);
 }
 
 /* torch's (function, class, ...) calls the function and makes an object of the class;
@@ -82,7 +69,7 @@ static node_id make_reconstructed(struct machine *m, node_id args)
     state = machine_own_item(m, args, 2);
     if (state == NO_NODE)
         return NO_NODE;
-    /* The base's __init__ is run with the state: as good as calling it. */
+    /* Runs the base's __init__ with the state: the same as calling it. */
     if (!str_starts(pickle_text(m->pickle, base), STR("builtins.")))
         machine_log(m, PICKLE_CALLS, base, args);
     made = make_new(m, class_id, machine_tuple(m, &state, 1));
@@ -94,9 +81,8 @@ static node_id make_reconstructed(struct machine *m, node_id args)
     return made;
 }
 
-/* The items of a tuple from `skip` on, and `more` behind them unless it is NO_NODE.
- * They go over the stack, since the pool of items may move while the new tuple is made.
- */
+/* The items of a tuple from `skip` on, then `more` unless it is NO_NODE. They go over
+ * the stack, as the pool of items may move while the new tuple is made. */
 static node_id copy_tuple(struct machine *m, node_id args, uint32_t skip, node_id more)
 {
     uint32_t below = m->n_stack, n = pickle_count(m->pickle, args);
@@ -124,8 +110,8 @@ static node_id make_newobj(struct machine *m, node_id args)
     return make_new(m, pickle_item(m->pickle, args, 0), rest);
 }
 
-/* NEWOBJ_EX and copyreg.__newobj_ex__: the keyword arguments, a dict, stand behind the
- * others. */
+/* NEWOBJ_EX and copyreg.__newobj_ex__: the dict of keyword arguments becomes the last
+ * argument. */
 static node_id make_newobj_ex(struct machine *m, node_id callee, node_id args,
                               node_id keywords)
 {
@@ -137,8 +123,8 @@ static node_id make_newobj_ex(struct machine *m, node_id callee, node_id args,
     return made;
 }
 
-/* Some calls have a plainer meaning: give them the node that says so. NO_NODE with no
- * fault: this is not such a call. */
+/* The node for a call with a simpler meaning. NO_NODE without a fault: not such a call.
+ */
 static node_id make_plainer(struct machine *m, node_id callee, node_id args)
 {
     unsigned flags = node_at(m, callee)->flags;
@@ -178,7 +164,7 @@ int machine_run_reduce(struct machine *m)
              (args == m->empty_tuple || machine_is_shared(m, args)))
         made = machine_empty_call(m, callee, args);
     if (made == NO_NODE)
-        made = make_call(m, NODE_CALL, callee, args);
+        made = machine_call(m, NODE_CALL, callee, args);
     return machine_push(m, made);
 }
 
@@ -227,29 +213,28 @@ int machine_run_inst(struct machine *m, struct str module, struct str name)
     return args == NO_NODE ? -1 : machine_push(m, make_instance(m, callee, args));
 }
 
-/* Something is changed on a class or module itself: from then on its name means what
- * the file wants. No honest file does this. */
+/* The file changes a class or module itself, so that its name means something else. No
+ * honest file does this. */
 static void report_override(struct machine *m, node_id target, node_id with)
 {
     struct str name = pickle_text(m->pickle, pickle_class(m->pickle, target));
 
     machine_log(m, PICKLE_OVERRIDES, target, with);
     build_finding(m->build, FINDING_PICKLE_OVERRIDE, SEVERITY_ALARM, FINDING_NOWHERE,
-                  "%.*s: %s at byte %llu changes %.*s itself: every later use of that "
-                  "name is suspect",
+                  "%.*s: %s at byte %llu changes %.*s itself: every later use of it is "
+                  "suspect",
                   STR_ARG(m->name), pickle_opcodes[*m->opcode].name,
                   (unsigned long long)machine_offset(m), STR_ARG(name));
 }
 
-/* Can BUILD, SETITEM or APPEND work on this at all? Shared nodes cannot be changed. */
+/* A value that BUILD, SETITEM and APPEND cannot change. */
 static bool is_plain(const struct node *node)
 {
     return node->kind <= NODE_BYTES || node->kind == NODE_TUPLE;
 }
 
-/* joblib writes the elements of an array into the stream behind the BUILD of its
- * wrapper. What they are, Python's own pickle would run as opcodes: we do neither, and
- * stop. */
+/* joblib writes the raw elements of an array after the BUILD of its wrapper. Python's
+ * pickle would run them as opcodes; this machine stops. */
 static bool is_raw(const struct machine *m, node_id callee)
 {
     const struct node *node = node_at(m, callee);
@@ -268,7 +253,7 @@ int machine_run_build(struct machine *m)
     target = m->stack[m->n_stack - 1];
     node = node_at(m, target);
     if (is_plain(node)) {
-        /* Python does nothing with an empty state, and fails with any other. */
+        /* Python ignores an empty state, and fails with any other. */
         if (node_at(m, state)->kind == NODE_NONE ||
             (node_at(m, state)->kind == NODE_DICT && !node_at(m, state)->items.n))
             return 0;
@@ -280,7 +265,7 @@ int machine_run_build(struct machine *m)
     node = node_at(m, target);
     if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, state);
-    else if (node->kind == NODE_CALL || node->kind == NODE_NEW)
+    else if (node_is_made(node))
         machine_log(m, PICKLE_BUILDS, node->call.callee, state);
     node = node_at(m, target);
     if (machine_set_state(m, target, state) < 0)
@@ -292,23 +277,18 @@ int machine_run_build(struct machine *m)
     return 0;
 }
 
-static bool is_made(const struct node *node)
-{
-    return node->kind == NODE_CALL || node->kind == NODE_NEW;
-}
-
-/* An OrderedDict, a deque, ...: filling it calls nothing that the file brings. */
+/* An OrderedDict, a deque, ...: filling it calls no code of the file. */
 static bool is_container(const struct machine *m, const struct node *node)
 {
     const struct node *callee;
 
-    if (!is_made(node))
+    if (!node_is_made(node))
         return false;
     callee = node_at(m, node->call.callee);
     return callee->kind == NODE_GLOBAL && callee->flags & (GLOBAL_DICT | GLOBAL_LIST);
 }
 
-/* Add items to whatever is on the top of the stack; `kind` is what it should be. */
+/* Add items to the top of the stack, which should be of this kind. */
 static int add_to_top(struct machine *m, enum node_kind kind, const node_id *items,
                       uint32_t n)
 {
@@ -327,7 +307,7 @@ static int add_to_top(struct machine *m, enum node_kind kind, const node_id *ite
     if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, items[0]);
     else if (!is_container(m, node))
-        machine_log(m, PICKLE_FILLS, is_made(node) ? node->call.callee : target,
+        machine_log(m, PICKLE_FILLS, node_is_made(node) ? node->call.callee : target,
                     items[0]);
     target = machine_extra(m, target, kind);
     return target == NO_NODE ? -1 : machine_add_items(m, target, items, n);
@@ -344,7 +324,7 @@ static int check_keys(struct machine *m, const node_id *items, uint32_t n)
     return 0;
 }
 
-/* APPEND, SETITEM: the values stay where they are in memory while they are copied. */
+/* APPEND, SETITEM: popped values stay valid while they are copied. */
 int machine_run_append(struct machine *m)
 {
     if (machine_needs(m, 2) < 0)
@@ -375,7 +355,7 @@ int machine_run_items(struct machine *m, enum node_kind kind)
     if (kind == NODE_DICT && check_keys(m, items, n) < 0)
         return -1;
     if (kind == NODE_DICT && n % 2 != 0) {
-        /* What has a value is kept all the same. */
+        /* Keep the pairs that are complete. */
         if (n > 1 && add_to_top(m, kind, items, n - 1) < 0)
             return -1;
         return machine_fault(m, "a key has no value");

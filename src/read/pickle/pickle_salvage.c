@@ -1,10 +1,9 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* A pickle that breaks off in the middle leaves its unfinished business on the stack:
- * for a state_dict, the dict, a mark, and above it names and tensors that SETITEMS was
- * about to put in. We close what is open, innermost first, as the opcodes that are
- * missing would have done. A guess can be wrong at the very place of the break, nowhere
- * else. */
+/* A pickle that breaks off leaves unfinished containers on the stack: for a state_dict,
+ * the dict, a mark, and the names and tensors that SETITEMS was about to add. They are
+ * closed, innermost first, as the missing opcodes would have done. Only the place of
+ * the break is a guess. */
 
 static enum node_kind kind_at(const struct machine *m, uint32_t from_top)
 {
@@ -21,7 +20,7 @@ static bool is_key(enum node_kind kind)
     return kind == NODE_STR || kind == NODE_INT;
 }
 
-/* Do the values above a mark belong to this one, as keys and values? */
+/* Are the values above a mark keys and values for this node? */
 static bool takes_pairs(const struct machine *m, node_id id, const node_id *items,
                         uint32_t n)
 {
@@ -66,7 +65,7 @@ static void settle_top(struct machine *m, bool pairs)
     }
 }
 
-/* Give the values above a mark, which is taken off already, to what lies below. */
+/* Give the values above a popped mark to the node below it. */
 static int close_frame(struct machine *m, const node_id *items, uint32_t n)
 {
     node_id below = m->n_stack > m->floor ? machine_own(m, 0) : NO_NODE;
@@ -125,7 +124,7 @@ node_id machine_salvage(struct machine *m)
     if (m->n_marks == 0)
         settle_top(m, false);
     chosen = choose(m);
-    /* All was thrown away, but names were met: there is something to tell. */
+    /* Everything was popped, but the log has names: show an empty result. */
     if (chosen == NO_NODE && m->globals.n > 0)
         return m->none;
     return chosen;

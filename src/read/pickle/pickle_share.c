@@ -1,15 +1,12 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* One node for many things. A module that was pickled whole has a dozen empty dicts for
- * hooks that nobody hung up, and the next module has them again: a million modules,
- * twelve million empty OrderedDicts. As long as such a thing is empty it may be one and
- * the same node for all; only when something is added to it does it become a node of
- * its own.
+/* One node for many equal things. A pickled module has a dozen empty dicts for hooks: a
+ * million modules, twelve million empty OrderedDicts. As long as they are empty, they
+ * are one shared node; a copy is made when something is added.
  *
- * That is exact because a thing which is shared is reached by one way only: from its
- * place on the stack, or from the container that it was put into. A second way to it
- * would be the memo or DUP (then it becomes its own at once), or a call that gives back
- * what stands in its arguments (then it becomes its own there too). */
+ * This is exact because a shared thing has only one reference: its place on the stack,
+ * or the container that it was put into. A second one could come from the memo or DUP,
+ * or from a call that returns one of its arguments: then a copy is made at once. */
 
 int machine_init_shared(struct machine *m)
 {
@@ -40,17 +37,15 @@ node_id machine_empty_call(struct machine *m, node_id callee, node_id args)
     if (node && node->kind == NODE_CALL && node->call.callee == callee &&
         node->call.args == args)
         return *kept;
-    id = machine_node(m, NODE_CALL);
+    id = machine_call(m, NODE_CALL, callee, args);
     if (id == NO_NODE)
         return NO_NODE;
-    node_at(m, id)->call.callee = callee;
-    node_at(m, id)->call.args = args;
     node_at(m, id)->sharing = SHARED_NODE;
     *kept = id;
     return id;
 }
 
-/* A tuple is never changed, but what stands in it may be. */
+/* A tuple does not change, but its item may. */
 node_id machine_single(struct machine *m, node_id item)
 {
     node_id *kept = kept_call(m, item, NO_NODE);
@@ -67,8 +62,7 @@ node_id machine_single(struct machine *m, node_id item)
     return id;
 }
 
-/* A copy of a shared node, for one alone. All shared ones are empty, but for the tuple
- * of one. */
+/* A copy of a shared node. All of them are empty, except for the tuple of one. */
 static node_id copy_shared(struct machine *m, node_id id)
 {
     node_id item, copy;
@@ -96,7 +90,7 @@ node_id machine_own(struct machine *m, uint32_t from_top)
     return copy;
 }
 
-/* A tuple that is shared itself is reached by nothing else: it need not know. */
+/* A shared tuple is not updated: it is not used again. */
 node_id machine_own_item(struct machine *m, node_id tuple, uint32_t i)
 {
     node_id item = pickle_item(m->pickle, tuple, i), copy;
@@ -109,9 +103,9 @@ node_id machine_own_item(struct machine *m, node_id tuple, uint32_t i)
     return copy;
 }
 
-/* Items of the pool are never changed, only added to behind them, and then they move if
- * others stand there; so dicts with the same items may have them together. They are
- * those of modules without tensors: ReLU, Dropout, Identity. */
+/* Items of the pool never change: more are added after them, or all of them move. So
+ * equal dicts may share their items, as those of modules without tensors do: ReLU,
+ * Dropout, Identity. */
 bool machine_share_items(struct machine *m, node_id id, const node_id *items,
                          uint32_t n)
 {

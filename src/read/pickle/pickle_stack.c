@@ -42,8 +42,7 @@ int machine_more_nodes(struct machine *m)
     return 0;
 }
 
-/* A state_dict takes about 100 bytes for each tensor, and for these 7 nodes and 15
- * items of containers. */
+/* A state_dict has about 100 bytes for each tensor, which make 7 nodes and 15 items. */
 static void reserve_arrays(struct machine *m)
 {
     size_t size = (size_t)(m->end - m->begin);
@@ -56,7 +55,7 @@ static void reserve_arrays(struct machine *m)
     arena_reserve(&m->arena, &m->memo, size / 20, &m->memo_room, sizeof *m->memo);
 }
 
-static int make_shared(struct machine *m)
+static int make_constants(struct machine *m)
 {
     struct pickle *p = m->pickle;
 
@@ -101,7 +100,7 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     machine_look_ahead(m);
     if (machine_more_stack(m) < 0)
         return -1;
-    return make_shared(m);
+    return make_constants(m);
 }
 
 int machine_mark(struct machine *m)
@@ -116,7 +115,7 @@ int machine_mark(struct machine *m)
     return 0;
 }
 
-/* Take off the mark and all above it. The items are good until the next push. */
+/* Pop the mark and all above it. The items are valid until the next push. */
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n)
 {
     uint32_t mark;
@@ -139,7 +138,7 @@ struct node_more *machine_more(struct machine *m, node_id id)
     if (node->more == 0) {
         if (arena_room(&m->build->scratch, &p->more, p->n_more, &p->more_room,
                        sizeof *p->more) < 0) {
-            machine_spent(m, "more memory than allowed");
+            machine_no_memory(m);
             return NULL;
         }
         p->more[p->n_more] = p->more[0];
@@ -168,7 +167,7 @@ int machine_set_extra(struct machine *m, node_id id, node_id extra)
     return 0;
 }
 
-/* Where the text stands in the input; false if it does not, or too far. */
+/* The offset of the text in the input; false: not in it, or too far. */
 static bool find_in_input(const struct machine *m, struct str text, uint32_t *ret_at)
 {
     uintptr_t begin = (uintptr_t)m->begin, end = (uintptr_t)m->end;
@@ -183,15 +182,14 @@ static bool find_in_input(const struct machine *m, struct str text, uint32_t *re
 
 void machine_drop(struct machine *m, size_t to)
 {
-    if (to > m->dropped && to - m->dropped >= DROP_STEP)
-        arena_drop_part((void *)(uintptr_t)m->begin, m->dropped, to);
-    else
+    if (to <= m->dropped || to - m->dropped < DROP_STEP)
         return;
+    arena_drop_part((void *)(uintptr_t)m->begin, m->dropped, to);
     m->dropped = to;
 }
 
-/* Copy a short text out of an input that goes away. Pieces stay where they are: whoever
- * looks at a text may keep it. */
+/* Copy a short text out of an input that will be freed. Pieces do not move: callers may
+ * keep the text. */
 static int copy_text(struct machine *m, struct str text, uint32_t *ret_at)
 {
     struct pickle *p = m->pickle;
@@ -215,7 +213,7 @@ static int copy_text(struct machine *m, struct str text, uint32_t *ret_at)
     return 0;
 }
 
-/* A long text stays where it is; what lies before it may go. */
+/* A long text stays; free what is before it. */
 static void keep_text(struct machine *m, uint32_t at, size_t len)
 {
     machine_drop(m, at);
@@ -252,10 +250,8 @@ node_id machine_listed(struct machine *m, enum node_kind kind, struct str text)
 
     if (p->n_texts == p->texts_room &&
         arena_room(&m->build->scratch, &p->texts, p->n_texts, &p->texts_room,
-                   sizeof *p->texts) < 0) {
-        machine_spent(m, "more memory than allowed");
-        return NO_NODE;
-    }
+                   sizeof *p->texts) < 0)
+        return machine_no_memory(m);
     id = machine_node(m, kind);
     if (id == NO_NODE)
         return NO_NODE;
@@ -286,7 +282,7 @@ static int reserve_items(struct machine *m, uint32_t n)
     return 0;
 }
 
-/* Take n items of the pool: from the hole if they fit, else from its end. */
+/* Allocate n items of the pool: from the hole if they fit, else at its end. */
 static int take_items(struct machine *m, uint32_t n, uint32_t *ret_first)
 {
     if (n <= m->n_hole) {
@@ -326,8 +322,8 @@ static bool are_ints(const struct machine *m, const node_id *items, uint32_t n)
     return true;
 }
 
-/* Nothing can be added to a tuple either: the sizes and strides of most tensors are
- * those of others. */
+/* Equal tuples of ints are one node: most tensors have the sizes and strides of others.
+ */
 static node_id tuple_of_ints(struct machine *m, const node_id *items, uint32_t n)
 {
     const struct pickle *p = m->pickle;
@@ -355,10 +351,10 @@ node_id machine_tuple(struct machine *m, const node_id *items, uint32_t n)
                                                     : machine_new_tuple(m, items, n);
 }
 
-/* Make room for `need` items in a container. One that stands last in the pool grows
- * where it is; any other moves and takes twice the room it had, so that lists which
- * grow in turns cost no more than a constant for each item. What it leaves behind is
- * for others: a state_dict would otherwise leave as much as it holds. */
+/* Make room for `need` items in a container. The last one of the pool grows in place;
+ * any other moves and doubles its room, so that lists that grow in turns cost a
+ * constant per item. Its old room becomes the hole: a state_dict would otherwise waste
+ * as much as it holds. */
 static int grow_container(struct machine *m, struct node *node, struct node_more *more,
                           uint32_t need)
 {
@@ -388,8 +384,7 @@ static int grow_container(struct machine *m, struct node *node, struct node_more
     return 0;
 }
 
-/* The first items of a container: most get no more, and need not say how much room
- * there is. */
+/* The first items of a container. Most get no more, so there is no room to spare. */
 static int fill_container(struct machine *m, node_id id, const node_id *items,
                           uint32_t n)
 {
@@ -404,7 +399,19 @@ static int fill_container(struct machine *m, node_id id, const node_id *items,
     return 0;
 }
 
-/* `items` may stand on the stack, never in the pool, which can move. */
+node_id machine_call(struct machine *m, enum node_kind kind, node_id callee,
+                     node_id args)
+{
+    node_id id = machine_node(m, kind);
+
+    if (id == NO_NODE)
+        return NO_NODE;
+    node_at(m, id)->call.callee = callee;
+    node_at(m, id)->call.args = args;
+    return id;
+}
+
+/* `items` may be on the stack, but not in the pool, which can move. */
 int machine_add_items(struct machine *m, node_id id, const node_id *items, uint32_t n)
 {
     struct node *node = node_at(m, id);
@@ -427,8 +434,8 @@ int machine_add_items(struct machine *m, node_id id, const node_id *items, uint3
     return 0;
 }
 
-/* An object can be given both list and dict items: the second kind hangs on the first.
- */
+/* An object can have both list and dict items: the second kind is the extra of the
+ * first. */
 node_id machine_extra(struct machine *m, node_id id, enum node_kind kind)
 {
     node_id extra = node_extra(m->pickle, node_at(m, id));

@@ -73,3 +73,38 @@ const struct opcode pickle_opcodes[256] = {
     [0x84] = {"EXT4",               ARG_FIXED,      4, 0, 1, false},
 };
 /* clang-format on */
+
+static size_t line_length(struct str rest)
+{
+    ptrdiff_t end = str_find_char(rest, '\n');
+
+    return end < 0 ? SIZE_MAX : (size_t)end + 1;
+}
+
+size_t pickle_argument_length(const struct opcode *opcode, struct str rest)
+{
+    size_t first, second;
+    uint64_t count = 0;
+
+    switch (opcode->arg) {
+    case ARG_NONE:
+        return 0;
+    case ARG_FIXED:
+        return opcode->fixed <= rest.len ? opcode->fixed : SIZE_MAX;
+    case ARG_COUNTED:
+        if (opcode->fixed > rest.len)
+            return SIZE_MAX;
+        for (unsigned i = 0; i < opcode->fixed; i++)
+            count |= (uint64_t)(uint8_t)rest.at[i] << 8 * i;
+        return count <= rest.len - opcode->fixed ? opcode->fixed + (size_t)count
+                                                 : SIZE_MAX;
+    case ARG_NAMES:
+        first = line_length(rest);
+        if (first == SIZE_MAX)
+            return SIZE_MAX;
+        second = line_length(str_from(rest, first));
+        return second == SIZE_MAX ? SIZE_MAX : first + second;
+    default:
+        return line_length(rest);
+    }
+}

@@ -16,8 +16,8 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Could Python read this as a whole number? Prefixes and underscores are allowed there;
- * we only make sure that there is nothing else. */
+/* Could Python read this as a whole number? Only the characters are checked: digits,
+ * prefixes, underscores. */
 static bool is_number_text(struct str s)
 {
     bool any = false;
@@ -33,8 +33,8 @@ static bool is_number_text(struct str s)
     return any;
 }
 
-/* Decimal digits. What does not fit 64 bits stays text: turning a million digits into a
- * number costs a million times a million, which is an old attack. */
+/* Decimal digits. What does not fit 64 bits stays text: converting a million digits
+ * takes quadratic time, which is an old attack. */
 node_id machine_number(struct machine *m, struct str line, bool bools)
 {
     struct str digits = str_trim(line);
@@ -77,7 +77,7 @@ node_id machine_long(struct machine *m, struct str bytes)
     size_t len = bytes.len;
     unsigned char fill = len > 0 && bytes.at[len - 1] & 0x80 ? 0xff : 0;
 
-    /* Bytes at the top that only repeat the sign say nothing. */
+    /* Drop redundant sign bytes at the top. */
     while (len > 8 && (unsigned char)bytes.at[len - 1] == fill &&
            ((unsigned char)bytes.at[len - 2] & 0x80) == (fill & 0x80))
         len--;
@@ -88,8 +88,7 @@ node_id machine_long(struct machine *m, struct str bytes)
     return machine_int(m, (int64_t)value);
 }
 
-/* Python 2's str holds bytes, but nearly always text: it is text if it reads as such.
- */
+/* Python 2's str holds bytes, mostly text: a text if it is valid UTF-8. */
 node_id machine_python2(struct machine *m, struct str bytes)
 {
     node_id id = machine_text(m, utf8_valid(bytes) ? NODE_STR : NODE_BYTES, bytes);
@@ -99,8 +98,8 @@ node_id machine_python2(struct machine *m, struct str bytes)
     return id;
 }
 
-/* The byte that the escape at `s` (behind the backslash) stands for, or -1: none;
- * *ret_len is how long the escape is. */
+/* The byte of the escape at `s` (after the backslash), or -1: none; *ret_len is its
+ * length. */
 static int unescape(struct str s, size_t *ret_len)
 {
     static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
@@ -130,7 +129,7 @@ static struct str unescape_all(struct machine *m, struct str s)
     size_t n = 0, step;
 
     if (!to) {
-        machine_spent(m, "more memory than allowed");
+        machine_no_memory(m);
         return (struct str){NULL, 0};
     }
     for (size_t i = 0; i < s.len; i++) {
@@ -145,7 +144,7 @@ static struct str unescape_all(struct machine *m, struct str s)
     return (struct str){to, n};
 }
 
-/* STRING: what Python 2's repr() wrote, between quotes. */
+/* STRING: the repr() of Python 2, in quotes. */
 node_id machine_string(struct machine *m, struct str line)
 {
     struct str s = str_trim(line);
@@ -188,8 +187,8 @@ static bool is_plain_ascii(struct str s)
     return true;
 }
 
-/* UNICODE: "raw-unicode-escape": Latin-1, with \uXXXX for what that lacks. A backslash
- * counts only if it is not itself behind an odd number of others. */
+/* UNICODE: "raw-unicode-escape": Latin-1, with \uXXXX for all other characters. A
+ * backslash after an odd number of backslashes does not begin an escape. */
 node_id machine_unicode(struct machine *m, struct str line)
 {
     char *to;
@@ -199,10 +198,8 @@ node_id machine_unicode(struct machine *m, struct str line)
     if (is_plain_ascii(line))
         return machine_text(m, NODE_STR, line);
     to = arena_array(&m->build->scratch, line.len, 2);
-    if (!to) {
-        machine_spent(m, "more memory than allowed");
-        return NO_NODE;
-    }
+    if (!to)
+        return machine_no_memory(m);
     for (size_t i = 0; i < line.len; i++) {
         int64_t code = -1;
 

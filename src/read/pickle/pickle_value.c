@@ -5,15 +5,13 @@
 #define BRIEF_DEPTH 6
 #define BRIEF_ITEMS 32
 #define BRIEF_NODES 256
-#define LOOK_NODES  4096
 
 static uint32_t cut(struct folding *f, const char *why, uint32_t left_out)
 {
     return value_make(f->values, VALUE_CUT, str_of(why), NULL, left_out);
 }
 
-/* The values of a container are collected here until they are all there; one array
- * serves all levels. */
+/* Collect the values of a container; one array serves all levels. */
 static int hold(struct folding *f, uint32_t value)
 {
     struct pickle_notes *notes = f->pickle->notes;
@@ -26,7 +24,7 @@ static int hold(struct folding *f, uint32_t value)
     return 0;
 }
 
-/* Make a value of all that was held since `from`, and let go of it. */
+/* Make a value of all that was collected since `from`, and forget them. */
 static uint32_t make_of_held(struct folding *f, enum value_kind kind, struct str text,
                              uint32_t from, int status)
 {
@@ -106,7 +104,7 @@ node_id folding_get(const struct folding *f, node_id dict, const char *key)
     return pickle_dict_get(f->pickle, dict, key);
 }
 
-/* What a call or an object is called: its class or function. */
+/* The name of the class or function that is called. */
 static struct str callee_text(struct folding *f, node_id id)
 {
     node_id known = pickle_class(f->pickle, pickle_callee(f->pickle, id));
@@ -141,8 +139,8 @@ static int hold_attribute(struct folding *f, struct str name, uint32_t value)
     return hold(f, value_str(f->values, name)) < 0 || hold(f, value) < 0 ? -1 : 0;
 }
 
-/* The attributes of an object, as its state tells them: a dict, a pair of a dict and
- * the slots, or whatever its class understands. */
+/* The attributes of an object by its state: a dict, a pair of a dict and the slots, or
+ * any argument of __setstate__(). */
 static int hold_state(struct folding *f, node_id state)
 {
     const struct pickle *p = f->pickle;
@@ -165,7 +163,7 @@ static uint32_t fold_object(struct folding *f, node_id id)
     uint32_t from = f->pickle->notes->n_held;
     int status = 0;
 
-    /* A class made of a dict: its items are what matters. */
+    /* A subclass of dict: show its items. */
     if (items != NO_NODE)
         return folding_dict(f, items, VALUE_OBJECT, callee_text(f, id));
     if (node_state(f->pickle, node) == NO_NODE)
@@ -192,7 +190,7 @@ static uint32_t fold_made(struct folding *f, node_id id)
 
     if (value != NOT_FOLDED)
         return value;
-    /* Modules stand in the tree; as a value, one is only named. */
+    /* Modules are in the tree; as a value, one is only a name. */
     if (f->keep && is_module(f->pickle, id))
         return value_make(f->values, VALUE_OBJECT, callee_text(f, id), NULL, 0);
     return fold_object(f, id);
@@ -337,7 +335,7 @@ uint32_t pickle_value_brief(const struct pickle *pickle, node_id node)
     return pickle->notes ? folding_any(&f, node) : VALUE_ID_FAILED;
 }
 
-/* Is this call the making of a tensor, an array or a storage? */
+/* Does this call make a tensor, an array or a storage? */
 static bool makes_tensor(const struct pickle *pickle, node_id id)
 {
     struct str name = pickle_text(pickle, pickle_callee(pickle, id));
@@ -349,44 +347,11 @@ static bool makes_tensor(const struct pickle *pickle, node_id id)
            str_ends(name, STR("numeric._frombuffer"));
 }
 
-/* Nodes still to be looked at. What does not fit is not looked at. */
-struct pickle_value_look {
-    node_id nodes[LOOK_NODES];
-    uint32_t n;
-};
-
-static void look_later(struct pickle_value_look *look, const struct pickle *pickle,
-                       node_id id)
+bool pickle_holds_tensors(const struct pickle *pickle)
 {
-    if (id < pickle->n_nodes && look->n < LOOK_NODES)
-        look->nodes[look->n++] = id;
-}
-
-static void look_below(struct pickle_value_look *look, const struct pickle *pickle,
-                       node_id id)
-{
-    const struct node *node = pickle_node(pickle, id);
-    uint32_t n = pickle_count(pickle, id);
-
-    for (uint32_t i = 0; i < n && i < LOOK_NODES; i++)
-        look_later(look, pickle, pickle_item(pickle, id, i));
-    look_later(look, pickle, node_state(pickle, node));
-    look_later(look, pickle, node_extra(pickle, node));
-    if (node->kind == NODE_CALL || node->kind == NODE_NEW)
-        look_later(look, pickle, node->call.args);
-}
-
-bool pickle_is_scalar(const struct pickle *pickle, node_id id)
-{
-    struct pickle_value_look look = {.n = 0};
-
-    look_later(&look, pickle, id);
-    for (uint32_t seen = 0; look.n > 0 && seen < LOOK_NODES; seen++) {
-        id = look.nodes[--look.n];
+    for (node_id id = 0; id < pickle->n_nodes; id++)
         if (pickle->nodes[id].kind == NODE_PERSISTENT || makes_tensor(pickle, id) ||
             is_module(pickle, id))
-            return false;
-        look_below(&look, pickle, id);
-    }
-    return true;
+            return true;
+    return false;
 }

@@ -29,7 +29,7 @@ static bool latin1_bytes(const struct pickle *pickle, struct str text,
     return true;
 }
 
-/* Bytes as they stand in the file; Python 2's str held bytes, too. */
+/* Bytes as they are in the file; Python 2's str holds bytes, too. */
 static bool plain_bytes(const struct pickle *pickle, node_id id, struct str *ret_bytes)
 {
     const struct node *node = pickle_node(pickle, id);
@@ -54,7 +54,7 @@ bool pickle_bytes(const struct pickle *pickle, node_id id, struct str *ret_bytes
 {
     if (plain_bytes(pickle, id, ret_bytes))
         return true;
-    /* bytes() and bytearray() may stand around any other spelling. */
+    /* bytes() and bytearray() may be around any other spelling. */
     if (pickle_is_call(pickle, id, "builtins.bytes") ||
         pickle_is_call(pickle, id, "builtins.bytearray")) {
         id = pickle_arg(pickle, id, 0);
@@ -98,7 +98,7 @@ static uint32_t fold_as_set(struct folding *f, node_id id)
     return folding_list(f, id, VALUE_SET);
 }
 
-/* complex, range and slice are known to everybody without "builtins". */
+/* complex, range and slice: drop "builtins". */
 static uint32_t fold_builtin(struct folding *f, node_id id)
 {
     struct str name = pickle_text(f->pickle, pickle_callee(f->pickle, id));
@@ -115,9 +115,8 @@ static uint32_t fold_builtin(struct folding *f, node_id id)
                       values, n);
 }
 
-/* getattr(X, 'name') with X named in the file is the name X.name: how members of an
- * Enum and methods written in C are pickled. With an object for X it is a method of it:
- * the object itself is not a part of that. */
+/* getattr(X, 'name') of a global X is the name X.name: members of an Enum and methods
+ * written in C are pickled like this. Of an object it is a method of its class. */
 static uint32_t fold_getattr(struct folding *f, node_id id)
 {
     const struct pickle *p = f->pickle;
@@ -138,9 +137,8 @@ static uint32_t fold_getattr(struct folding *f, node_id id)
     return value_make(f->values, VALUE_GLOBAL, str_of(text), NULL, 0);
 }
 
-/* datetime.datetime, date and time pickle as their bytes: year (two, the high one
- * first), month, day, hour, minute, second, microseconds (three). A time has no date
- * before it. */
+/* datetime, date and time pickle as bytes: year (big-endian, two), month, day, hour,
+ * minute, second, microseconds (three). A time has no date before it. */
 static uint32_t fold_datetime(struct folding *f, node_id id)
 {
     struct str bytes;
@@ -154,7 +152,7 @@ static uint32_t fold_datetime(struct folding *f, node_id id)
         return NOT_FOLDED;
     memcpy(b + (bytes.len == 6 ? 4 : 0), bytes.at, bytes.len);
     micro = (unsigned)b[7] << 16 | (unsigned)b[8] << 8 | b[9];
-    /* The top bit of the month (of a time: of the hour) tells a repeated hour. */
+    /* The top bit of the month (of a time: of the hour) marks a repeated hour. */
     b[bytes.len == 6 ? 4 : 2] &= 0x7f;
     n = snprintf(text, sizeof text, "%04u-%02u-%02u %02u:%02u:%02u", b[0] * 256u + b[1],
                  b[2], b[3], b[4], b[5], b[6]);
@@ -241,7 +239,7 @@ static uint32_t fold_partial(struct folding *f, node_id id)
     return value_make(f->values, VALUE_CALL, STR("functools.partial"), values, n);
 }
 
-/* omegaconf keeps what it holds in _content or _val; _parent leads back up. */
+/* omegaconf keeps its content in _content or _val; _parent leads back up. */
 static uint32_t fold_omegaconf(struct folding *f, node_id id)
 {
     node_id state = node_state(f->pickle, pickle_node(f->pickle, id));
@@ -276,9 +274,9 @@ static uint32_t fold_layout(struct folding *f, node_id id)
     return value_make(f->values, VALUE_GLOBAL, name, NULL, 0);
 }
 
-/* THE TABLE: what is called, and the function that knows its plainer meaning. By name,
- * in the order of bytes. A class that is not here needs nothing: it stays an object
- * with its attributes, a function stays a call with its arguments. */
+/* THE TABLE of callees and the functions that know their simpler meaning, sorted by
+ * name. A class that is not here stays an object with its attributes, a function stays
+ * a call with its arguments. */
 struct folder_of {
     const char *callee;
     uint32_t (*fold)(struct folding *f, node_id id);

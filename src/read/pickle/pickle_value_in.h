@@ -1,42 +1,39 @@
-/* pickle_value_in.h - nodes to plain values (model/value.h).
- * Folds the spellings of plain things: bytes by _codecs.encode, complex, range, slice,
- * datetime, paths, UUID, Decimal, Enum members by getattr, numpy scalars, torch.Size,
- * torch.device, dtypes, OrderedDict, deque, sets, omegaconf, argparse.Namespace.
- * Unknown calls stay calls, unknown objects stay objects. Depth, length and total size
- * are limited; cycles end in a VALUE_CUT. */
+/* pickle_value_in.h - turns nodes into plain values (model/value.h).
+ * Knows the spellings of common types: bytes by _codecs.encode, complex, range, slice,
+ * datetime, paths, UUID, Enum members by getattr, numpy scalars, torch.Size,
+ * torch.device, dtypes, OrderedDict, deque, sets, omegaconf. Unknown calls stay calls,
+ * unknown objects stay objects. Depth, length and total size are limited; cycles end in
+ * a VALUE_CUT. */
 #ifndef READ_PICKLE_PICKLE_VALUE_IN_H
 #define READ_PICKLE_PICKLE_VALUE_IN_H
 
 #include "read/pickle/pickle_in.h"
 
-/* The value of a node. VALUE_ID_FAILED: memory is spent. `tensor` (may be NULL) is
- * asked about nodes that might be tensors: it returns a tensor's number or NO_OBJECT.
- */
+/* tensor() returns the number of the tensor at a node, or NO_OBJECT. */
 struct pickle_value_hooks {
     uint32_t (*tensor)(void *user, node_id node);
     void *user;
 };
+/* The value of a node; `hooks` may be NULL. VALUE_ID_FAILED: memory is spent. */
 uint32_t pickle_value(const struct pickle *pickle, node_id node,
                       const struct pickle_value_hooks *hooks);
 
-/* The same in small, for the log: a few levels, a few items, no tensors. Works while
- * the pickle still runs. */
+/* A short version for the log: a few levels, a few items, no tensors. Works while the
+ * pickle still runs. */
 uint32_t pickle_value_brief(const struct pickle *pickle, node_id node);
 
-/* Is the node plain all the way down (no tensor, no module), as far as a look at a few
- * thousand nodes tells? */
-bool pickle_is_scalar(const struct pickle *pickle, node_id node);
+/* Does the pickle make any tensor, array, storage or module? */
+bool pickle_holds_tensors(const struct pickle *pickle);
 
-/* A short text for a dict key of any kind: a string itself, 12, ('a', 1), <class X>. In
+/* A short text for a dict key of any kind: a string itself, 12, ('a', 1), <class X>; in
  * the build's scratch arena. */
 struct str pickle_key_text(const struct pickle *pickle, node_id key);
 
-/* The bytes that a node spells: BYTES, or how older protocols write them:
- * _codecs.encode of Latin-1 text, bytes(...), bytearray(...). False if it is none of
- * these. */
+/* The bytes of a node: BYTES, or the spellings of older protocols: _codecs.encode of
+ * Latin-1 text, bytes(...), bytearray(...). False: none of these. */
 bool pickle_bytes(const struct pickle *pickle, node_id node, struct str *ret_bytes);
 
-/* A number's decimal text, however it is spelt (BIGINT included). */
+/* The decimal text of any number, BIGINT included. */
 struct str pickle_number_text(const struct pickle *pickle, node_id node);
 
 #endif

@@ -7,12 +7,11 @@
 #include "read/pickle/pickle_value_in.h"
 #include "read/torch/torch_fold_in.h"
 
-/* A pickle that stands alone: .pkl, metadata of a distributed checkpoint,
- * training_args, models of other libraries. Several may follow one another in one file.
- */
+/* A pickle without a container: .pkl, metadata of a distributed checkpoint,
+ * training_args, models of other libraries. A file may hold several. */
 
 #define PICKLES_MOST 64
-#define SURE_PICKLE  30 /* every torch file begins like one, too */
+#define SURE_PICKLE  30 /* old torch files begin with one, too */
 
 static int bare_pickle_knows(const struct input *input)
 {
@@ -21,12 +20,12 @@ static int bare_pickle_knows(const struct input *input)
     return pickle_looks_like(input->head) ? SURE_PICKLE : 0;
 }
 
-/* A value alone has no room for others below it. */
-static bool holds_others(const struct pickle *pickle)
+/* Is the result a group in the tree, which can have more children? */
+static bool is_group(const struct pickle *pickle)
 {
     const struct node *node = pickle_node(pickle, pickle->result);
 
-    return node && node->kind >= NODE_LIST && !pickle_is_scalar(pickle, pickle->result);
+    return node && node->kind >= NODE_LIST && pickle_holds_tensors(pickle);
 }
 
 struct bare {
@@ -35,11 +34,11 @@ struct bare {
     struct str all;
     struct bytes in;
     uint32_t n;        /* pickles so far */
-    struct map by_key; /* hash of a storage's key -> the storage, which is not here */
+    struct map by_key; /* hash of a storage's key -> the storage, which is missing */
 };
 
-/* Outside of a torch file a persistent id can mean anything, but this is what it means
- * in the data.pkl that somebody took out of one: the storage is elsewhere. */
+/* A persistent id in a data.pkl that was taken out of its zip: the storage is missing.
+ */
 static uint32_t missing_storage(void *user, const struct pickle *pickle,
                                 node_id persistent)
 {
@@ -64,7 +63,7 @@ static uint32_t missing_storage(void *user, const struct pickle *pickle,
     return made;
 }
 
-/* What the pickle has as it stands in the file. */
+/* The offset of these bytes in the file. */
 static bool where(void *user, struct str bytes, uint64_t *ret_at)
 {
     const struct bare *bare = user;
@@ -108,8 +107,8 @@ static bool another_follows(const struct bare *bare)
     return rest.len > 0 && pickle_looks_like(str_head(rest, INPUT_HEAD));
 }
 
-/* Run the next pickle and show it: the first at the file's own place if nothing else
- * has to stand there, any other in a group of its own. */
+/* Run and fold the next pickle: the first at the place of the file if it can be there
+ * with the others, any other in a group of its own. */
 static int read_next(struct bare *bare, struct pickle *pickle, struct err *err)
 {
     struct build *build = bare->build;
@@ -124,15 +123,14 @@ static int read_next(struct bare *bare, struct pickle *pickle, struct err *err)
     if (pickle_run(pickle, build, &bare->in, name, err) < 0)
         return -1;
     pickle_run_nested(build, pickle, name);
-    if (bare->n > 1 ||
-        (pickle->complete && another_follows(bare) && !holds_others(pickle)))
+    if (bare->n > 1 || (pickle->complete && another_follows(bare) && !is_group(pickle)))
         place = build_node(build, place, PLACE_GROUP, str_of(title));
     if (place == NO_PLACE)
         return arena_err(&build->model->arena, bare->input->path, err);
     return fold(bare, pickle, place, err);
 }
 
-/* What lies behind the STOP is no part of the pickle, but somebody put it there. */
+/* Read the pickles after the first one. */
 static void read_rest(struct bare *bare, struct pickle *pickle)
 {
     struct err why = {0};
@@ -140,7 +138,7 @@ static void read_rest(struct bare *bare, struct pickle *pickle)
     while (pickle->complete && bare->n < PICKLES_MOST && another_follows(bare)) {
         build_finding(
             bare->build, FINDING_PICKLE_NESTED, SEVERITY_NOTE, FINDING_NOWHERE,
-            "%.*s: another pickle begins at byte %llu, behind the first",
+            "%.*s: another pickle begins at byte %llu, after the first",
             STR_ARG(bare->input->name),
             (unsigned long long)(bare->in.at - (const uint8_t *)bare->all.at));
         if (read_next(bare, pickle, &why) < 0)
@@ -148,7 +146,7 @@ static void read_rest(struct bare *bare, struct pickle *pickle)
     }
     if (pickle->complete && bytes_left(&bare->in) > 0)
         build_finding(bare->build, FINDING_TRAILING, SEVERITY_WARNING, FINDING_NOWHERE,
-                      "%.*s: %zu bytes behind the end of the pickle belong to nothing",
+                      "%.*s: %zu unused bytes after the end of the pickle",
                       STR_ARG(bare->input->name), bytes_left(&bare->in));
 }
 
@@ -170,8 +168,8 @@ static int bare_pickle_read(struct input *input, struct build *build, struct err
     read_rest(&bare, pickle);
     if (bare.by_key.n > 0)
         build_finding(build, FINDING_MISSING_RECORD, SEVERITY_ALARM, input->node,
-                      "%.*s is the data.pkl of a PyTorch zip file without the rest: "
-                      "the data of its tensors is missing. Open the whole file",
+                      "%.*s is the data.pkl of a PyTorch zip file: the data of its "
+                      "tensors is missing. Open the whole file",
                       STR_ARG(input->name));
     build_fact(build, "protocol",
                value_int(build_values(build), log->streams[stream].protocol));

@@ -72,7 +72,7 @@ TEST(bytes_behind_the_pickle_are_said)
                                      "aK\x01s.\x00\x01\x02");
 
     CHECK(model != NULL);
-    CHECK(found(model, FINDING_TRAILING, "3 bytes"));
+    CHECK(found(model, FINDING_TRAILING, "3 unused bytes"));
     model_free(model);
 }
 
@@ -144,7 +144,7 @@ TEST(pickles_inside_pickles_end_at_a_depth)
     CHECK(model != NULL);
     CHECK_INT(model->pickle.n_streams, 6);
     CHECK(!model->pickle.streams[5].complete); /* the one that was not looked at */
-    CHECK(found(model, FINDING_LIMIT, "deeper than the 4"));
+    CHECK(found(model, FINDING_LIMIT, "more than 4 levels"));
     model_free(model);
 }
 
@@ -160,7 +160,7 @@ TEST(a_joblib_file_is_named_with_the_shape_of_its_array)
              "ub\x08\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00raw elements.");
 
     CHECK(model != NULL);
-    CHECK(found(model, FINDING_UNSUPPORTED, "shape (2, 3) and type f8"));
+    CHECK(found(model, FINDING_UNSUPPORTED, "shape (2, 3) and dtype f8"));
     CHECK(!model->pickle.streams[0].complete);
     CHECK(place_find(model, STR("shape")) != NO_PLACE);
     model_free(model);

@@ -1,15 +1,15 @@
-/* torch_checkpoint.c - what files hold beside modules: state_dicts, optimizers, and any
- * dicts, lists and objects around them. */
+/* torch_checkpoint.c - state_dicts, optimizers, and any other dicts, lists and objects.
+ */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/pickle/pickle_value_in.h"
 #include "read/torch/torch_fold_state_in.h"
 
-#define SAMPLE 1024 /* entries that tell what a dict is */
-#define FEW    64   /* keys: an optimizer has no more */
+#define SAMPLE 1024 /* entries that decide what a dict is */
+#define FEW    64   /* an optimizer has no more keys */
 
-/* Say what class a group has: its own, or what Python calls the literal. */
+/* Set the class of a group: its own, or that of a literal. */
 static void set_class(struct torch_fold *fold, const struct fold_task *task)
 {
     const struct node *node = fold_node(fold, task->node);
@@ -43,7 +43,7 @@ static void set_class(struct torch_fold *fold, const struct fold_task *task)
         object->class_id = class_id;
 }
 
-/* A key as a name: a text as it is, anything else as Python would print it. */
+/* A key as a name: a text as it is, anything else as Python prints it. */
 static struct str key_name(struct torch_fold *fold, node_id key, char text[16])
 {
     const struct node *node;
@@ -66,11 +66,9 @@ static void add_entries(struct torch_fold *fold, const struct fold_task *task,
     node_id key, value;
     char text[16];
 
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        fold_pair(fold, &pairs, i, &key, &value);
+    while (fold_next(fold, &pairs, &key, &value))
         fold_add(fold, task, task->place, key_name(fold, key, text), value, task->role,
                  flags);
-    }
 }
 
 static void add_list(struct torch_fold *fold, const struct fold_task *task,
@@ -97,7 +95,7 @@ static bool is_tensor(struct torch_fold *fold, node_id node)
     return thing == THING_TENSOR || thing == THING_ARRAY;
 }
 
-/* torch keeps a state_dict's versions of its modules as an attribute of the dict. */
+/* torch keeps the versions of modules as an attribute of the state_dict. */
 static node_id metadata_of(struct torch_fold *fold, node_id dict)
 {
     node_id slots, attributes = fold_attributes(fold, dict, &slots);
@@ -105,8 +103,8 @@ static node_id metadata_of(struct torch_fold *fold, node_id dict)
     return pickle_dict_get(fold->pickle, attributes, "_metadata");
 }
 
-/* One tensor alone, somewhere below, is more often a score or a buffer of an optimizer
- * than a model, unless its name says otherwise. */
+/* A dict with a single tensor is more often a score or the state of an optimizer than a
+ * state_dict, unless this is its name. */
 static bool is_lone_weight(struct torch_fold *fold, node_id key)
 {
     struct str name = fold_key(fold, key);
@@ -114,8 +112,8 @@ static bool is_lone_weight(struct torch_fold *fold, node_id key)
     return str_is(name, "weight") || str_is(name, "bias");
 }
 
-/* A state_dict has texts for keys, and its values are tensors: all of them, or most if
- * there is more to tell it by. The first thousand entries will do. */
+/* The keys of a state_dict are texts, and its values are tensors: all of them, or half
+ * if it also has dotted names or metadata. Looks at the first entries only. */
 static bool is_state_dict(struct torch_fold *fold, const struct fold_task *task,
                           const struct fold_pairs *pairs, node_id dict)
 {
@@ -139,8 +137,7 @@ static bool is_state_dict(struct torch_fold *fold, const struct fold_task *task,
            (dotted || pickle_is_dict(fold->pickle, metadata_of(fold, dict)));
 }
 
-/* The place below which this dotted name stands. A name of absurdly many parts is kept
- * whole: nobody could see the tree it spells. */
+/* The parent place of a dotted name. A name with too many parts is not split. */
 static uint32_t dotted_parent(struct torch_fold *fold, uint32_t place, struct str name,
                               struct str *ret_last)
 {
@@ -172,10 +169,10 @@ static unsigned role_by_name(struct str last)
            FOLD_GUESSED;
 }
 
-/* Names that follow each other mostly stand in the same module. */
+/* A cache: consecutive names are mostly in the same module. */
 struct last_parent {
     struct str prefix;
-    uint32_t place; /* NO_PLACE: there is none yet */
+    uint32_t place; /* NO_PLACE: none yet */
 };
 
 static void add_state(struct torch_fold *fold, const struct fold_task *task,
@@ -195,26 +192,22 @@ static void add_state(struct torch_fold *fold, const struct fold_task *task,
     fold_add(fold, task, parent->place, last, value, role_by_name(last), 0);
 }
 
-/* Do most names lie in modules that the metadata knows? Somebody may have renamed the
- * keys since; then the metadata tells of another tree. */
-static bool metadata_fits(struct torch_fold *fold, const struct fold_pairs *states,
-                          const struct fold_pairs *modules)
+/* Are most names in modules of the metadata? If not, the keys were renamed and the
+ * metadata is about another tree. */
+static bool metadata_fits(struct torch_fold *fold, struct fold_pairs states,
+                          struct fold_pairs modules)
 {
     struct map known;
     node_id key, value;
     uint32_t found = 0, ignored;
 
     map_init(&known, &fold->build->scratch);
-    for (uint32_t i = 0; i < modules->n && fold_go_on(fold); i++) {
-        fold_pair(fold, modules, i, &key, &value);
-        if (map_put(&known, str_hash(fold_key(fold, key)), i) < 0)
+    while (fold_next(fold, &modules, &key, &value))
+        if (map_put(&known, str_hash(fold_key(fold, key)), 0) < 0)
             return false;
-    }
-    for (uint32_t i = 0; i < states->n && fold_go_on(fold); i++) {
-        fold_pair(fold, states, i, &key, &value);
+    while (fold_next(fold, &states, &key, &value))
         found += map_find(&known, str_hash(prefix_of(fold_key(fold, key))), &ignored);
-    }
-    return found >= states->n - states->n / 2;
+    return found >= states.n - states.n / 2;
 }
 
 /* Make the module that the metadata names, and note its version. */
@@ -240,8 +233,8 @@ static void add_module(struct torch_fold *fold, const struct fold_task *task,
         object->version = (uint16_t)number;
 }
 
-/* torch writes both the metadata and the tensors in the order of its modules: so each
- * module is made, then the tensors that it holds itself, then the next module. */
+/* torch writes both the metadata and the tensors in the order of the modules: add each
+ * module, its own tensors, then the next module. */
 static void add_states(struct torch_fold *fold, const struct fold_task *task,
                        const struct fold_pairs *states, node_id metadata)
 {
@@ -250,12 +243,11 @@ static void add_states(struct torch_fold *fold, const struct fold_task *task,
     node_id key, value, name, about;
     uint32_t i = 0;
 
-    if (modules.n > 0 && !metadata_fits(fold, states, &modules))
+    if (modules.n > 0 && !metadata_fits(fold, *states, modules))
         modules.n = 0;
-    for (uint32_t m = 0; m < modules.n && fold_go_on(fold); m++) {
+    while (fold_next(fold, &modules, &name, &about)) {
         struct str prefix;
 
-        fold_pair(fold, &modules, m, &name, &about);
         if (!fold_is(fold, name, NODE_STR))
             continue;
         prefix = fold_key(fold, name);
@@ -273,8 +265,8 @@ static void add_states(struct torch_fold *fold, const struct fold_task *task,
     }
 }
 
-/* {'state': {0: {...}}, 'param_groups': [...]}. The groups may have been left out: then
- * it is the numbers of the parameters that tell. */
+/* {'state': {0: {...}}, 'param_groups': [...]}; without groups, by the numbers of the
+ * parameters. */
 static bool is_optimizer(struct torch_fold *fold, node_id dict)
 {
     const struct pickle *pickle = fold->pickle;
@@ -288,7 +280,7 @@ static bool is_optimizer(struct torch_fold *fold, node_id dict)
            fold_is(fold, key, NODE_INT) && pickle_is_dict(pickle, value);
 }
 
-/* Attributes that somebody hung on a dict of a class of its own. */
+/* Attributes of a subclass of dict. */
 static void add_dict_attributes(struct torch_fold *fold, const struct fold_task *task)
 {
     node_id slots, attributes = fold_attributes(fold, task->node, &slots), key, value;
@@ -297,12 +289,10 @@ static void add_dict_attributes(struct torch_fold *fold, const struct fold_task 
 
     if (fold_callee_name(fold, task->node) == NAME_OMEGACONF)
         return;
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        fold_pair(fold, &pairs, i, &key, &value);
+    while (fold_next(fold, &pairs, &key, &value))
         if (!str_is(pickle_text(fold->pickle, key), "_metadata"))
             fold_add(fold, task, task->place, key_name(fold, key, text), value,
                      task->role, PLACE_ATTRIBUTE);
-    }
 }
 
 void unfold_dict(struct torch_fold *fold, const struct fold_task *task)
@@ -325,7 +315,7 @@ void unfold_dict(struct torch_fold *fold, const struct fold_task *task)
     add_dict_attributes(fold, task);
 }
 
-/* A torchbind object: its class by name, behind what it holds: ((weight, bias), name).
+/* A torchbind object: its content, then the name of its class: ((weight, bias), name).
  */
 static bool unfold_script_object(struct torch_fold *fold, const struct fold_task *task)
 {

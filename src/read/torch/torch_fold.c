@@ -1,4 +1,4 @@
-/* torch_fold.c - the walk over the things of a pickle, from its root down. */
+/* torch_fold.c - walks over the things of a pickle, from its root down. */
 #include "read/torch/torch_fold_in.h"
 
 #include <string.h>
@@ -9,18 +9,13 @@
 #include "read/torch/torch_fold_state_in.h"
 #include "read/torch/torch_tensor_in.h"
 
-#define LOOKS      4096 /* items between two looks at the work */
+#define LOOKS      4096 /* items between two checks for cancellation */
 #define INNER_NAME "a torch file in a pickle"
-#define LONG_TEXT  64 /* texts from this length on are not made into values twice */
-
-bool fold_spent(const struct torch_fold *fold)
-{
-    return build_spent(fold->build);
-}
+#define LONG_TEXT  64 /* the values of longer texts are cached */
 
 bool fold_go_on(struct torch_fold *fold)
 {
-    if (fold_spent(fold))
+    if (build_spent(fold->build))
         return false;
     if (fold->looks_left % LOOKS == 0 && work_cancelled(fold->build->work))
         return false;
@@ -30,8 +25,8 @@ bool fold_go_on(struct torch_fold *fold)
     }
     if (!fold->said_looks)
         build_finding(fold->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "the same objects stand in the pickle over and over: the rest is "
-                      "left out");
+                      "the pickle refers to the same objects too many times: the rest "
+                      "is left out");
     fold->said_looks = true;
     return false;
 }
@@ -52,7 +47,8 @@ struct str fold_index_name(char text[16], uint32_t i)
     return str_span(at, (size_t)(end - at));
 }
 
-bool fold_plain_room(struct torch_fold *fold, uint32_t place)
+/* May one more place for a plain value be made? */
+static bool has_plain_room(struct torch_fold *fold, uint32_t place)
 {
     if (fold->n_plain < FOLD_MAX_PLAIN) {
         fold->n_plain++;
@@ -66,8 +62,7 @@ bool fold_plain_room(struct torch_fold *fold, uint32_t place)
     return false;
 }
 
-/* A tensor inside a plain value: known if it stands in the tree, or made without one.
- */
+/* The number of a tensor inside a plain value, if it has a place in the tree. */
 static uint32_t tensor_in_value(void *user, node_id node)
 {
     struct torch_fold *fold = user;
@@ -94,7 +89,7 @@ uint32_t fold_value(struct torch_fold *fold, node_id node)
     return value;
 }
 
-void fold_put_value(struct torch_fold *fold, uint32_t place, node_id node)
+static void put_value(struct torch_fold *fold, uint32_t place, node_id node)
 {
     uint32_t value = fold_value(fold, node);
 
@@ -109,13 +104,13 @@ static enum place_kind kind_of(enum thing thing)
     return thing > THING_MODULE ? PLACE_GROUP : PLACE_VALUE;
 }
 
-/* Remember a thing whose inside is unfolded later, or say why it is not. */
+/* Push a thing that will be unfolded later, if it is not too deep. */
 static void push(struct torch_fold *fold, struct fold_task task)
 {
     if (task.depth > FOLD_MAX_DEPTH) {
         if (!fold->said_depth)
             build_finding(fold->build, FINDING_LIMIT, SEVERITY_WARNING, task.place,
-                          "nested more than %d deep: what lies below is left out",
+                          "nested more than %d levels deep: the rest is left out",
                           FOLD_MAX_DEPTH);
         fold->said_depth = true;
         return;
@@ -125,7 +120,7 @@ static void push(struct torch_fold *fold, struct fold_task task)
         fold->tasks[fold->n_tasks++] = task;
 }
 
-/* Settle the thing at `task->place`, or push it. */
+/* Fold the leaf at `task->place`; push anything else. */
 static void settle(struct torch_fold *fold, const struct fold_task *task, unsigned role)
 {
     enum thing thing = fold_thing(fold, task->node);
@@ -137,7 +132,7 @@ static void settle(struct torch_fold *fold, const struct fold_task *task, unsign
         fold_tensor(fold, task, task->place, task->node, role);
         break;
     case THING_VALUE:
-        fold_put_value(fold, task->place, task->node);
+        put_value(fold, task->place, task->node);
         break;
     default:
         build_set_kind(fold->build, task->place, kind_of(thing));
@@ -146,9 +141,8 @@ static void settle(struct torch_fold *fold, const struct fold_task *task, unsign
     }
 }
 
-/* Make the place of a new task; false: there is no room for it. What a module has left
- * empty (a bias that is None) is no plain value of the file: half a million layers have
- * as many. */
+/* Make the place of a new task; false: no room. The empty slots of modules (a bias that
+ * is None) do not count as plain values: half a million layers have as many. */
 static bool place_task(struct torch_fold *fold, const struct fold_task *up,
                        uint32_t parent, struct str name, node_id node, unsigned flags,
                        struct fold_task *ret_task)
@@ -159,8 +153,7 @@ static bool place_task(struct torch_fold *fold, const struct fold_task *up,
     task.node = fold_inner(fold, node);
     task.depth++;
     thing = fold_thing(fold, task.node);
-    if (thing == THING_VALUE && !(flags & PLACE_EMPTY) &&
-        !fold_plain_room(fold, parent))
+    if (thing == THING_VALUE && !(flags & PLACE_EMPTY) && !has_plain_room(fold, parent))
         return false;
     task.place = build_node(fold->build, parent, kind_of(thing), name);
     *ret_task = task;
@@ -188,16 +181,6 @@ void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
         push(fold, task);
 }
 
-/* What the file in bytes does is in the log. */
-static void note_file_read(struct build *build)
-{
-    struct str name = STR("torch.storage._load_from_bytes");
-    uint32_t global = build_pickle_global(build, name, sizeof "torch.storage" - 1);
-
-    if (global != UINT32_MAX)
-        build_pickle_count(build, global, PICKLE_READS);
-}
-
 /* A whole torch file in bytes, as pickle and joblib write tensors and storages. */
 static void fold_file(struct torch_fold *fold, const struct fold_task *task)
 {
@@ -205,27 +188,23 @@ static void fold_file(struct torch_fold *fold, const struct fold_task *task)
 
     if (fold_open_bytes(fold, task->place, task->node, &err) < 0)
         build_finding(fold->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, task->place,
-                      "a torch file inside the pickle cannot be read: %s", err.text);
+                      "cannot read a torch file inside the pickle: %s", err.text);
 }
 
-/* The bytes that the call `node` is given, as a file: a part of the file they lie in,
- * or a copy, since the pickle's bytes go away and the model's arena stays. */
+/* The bytes in the argument of the call `node` as a blob: a part of the file, or a copy
+ * in the model's arena, as the bytes of the pickle will be freed. */
 static struct blob *open_bytes(struct torch_fold *fold, node_id node, struct err *err)
 {
     const struct torch_dialect *dialect = fold->dialect;
-    node_id argument = pickle_arg(fold->pickle, node, 0);
     struct str bytes;
     uint64_t at;
 
-    /* Python 2 has no bytes but texts. */
-    if (!pickle_bytes(fold->pickle, argument, &bytes))
-        bytes = pickle_text(fold->pickle, argument);
-    if (!bytes.at) {
-        err_set(err, ERR_FORMAT, "there are no bytes");
+    if (!pickle_file_bytes(fold->pickle, node, &bytes)) {
+        err_set(err, ERR_FORMAT, "its bytes are missing");
         return NULL;
     }
     if (!dialect->input) {
-        err_set(err, ERR_UNSUPPORTED, "it is not opened here");
+        err_set(err, ERR_UNSUPPORTED, "not supported here");
         return NULL;
     }
     if (dialect->where && dialect->where(dialect->user, bytes, &at))
@@ -256,11 +235,11 @@ int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
         return -1;
     if (!map_find(&fold->opened, node, &seen) &&
         map_put(&fold->opened, node, place) == 0)
-        note_file_read(fold->build);
+        pickle_note_file(fold->build);
     return 0;
 }
 
-/* Run what a file in bytes would do that nothing in the tree is read from. */
+/* Run the pickles of a file in bytes that the tree does not use. */
 static void run_other_file(struct torch_fold *fold, node_id call)
 {
     const struct torch_dialect *dialect = fold->dialect;
@@ -268,16 +247,15 @@ static void run_other_file(struct torch_fold *fold, node_id call)
     struct arena before;
     struct str bytes;
 
-    /* What cannot be had stays zero, and is no pickle that ends. */
+    /* If this fails the bytes stay zero, which is no complete pickle. */
     if (dialect->load && pickle_bytes(fold->pickle, argument, &bytes))
         dialect->load(dialect->user, bytes, NULL);
     before = build_scratch_begin(fold->build);
-    if (pickle_run_file(fold->build, fold->pickle, call))
-        note_file_read(fold->build);
+    pickle_run_file(fold->build, fold->pickle, call);
     build_scratch_end(fold->build, before);
 }
 
-/* Files whose tensors stand nowhere in the tree are loaded by torch all the same. */
+/* torch also loads the files whose tensors are nowhere in the tree. */
 static void run_other_files(struct torch_fold *fold)
 {
     uint32_t seen;
@@ -289,7 +267,7 @@ static void run_other_files(struct torch_fold *fold)
             run_other_file(fold, id);
 }
 
-/* Unfold one thing below its place, unless it stands elsewhere already. */
+/* Unfold one thing below its place, unless it was unfolded at another place. */
 static void unfold(struct torch_fold *fold, const struct fold_task *task)
 {
     enum thing thing = fold_thing(fold, task->node);
@@ -321,8 +299,8 @@ static void unfold(struct torch_fold *fold, const struct fold_task *task)
         unfold_object(fold, task);
         break;
     }
-    /* What came first is to be unfolded first, so that a thing with several places is
-     * shown in full at the first of them. */
+    /* Reverse the new tasks, so that a thing with several places is unfolded at the
+     * first. */
     for (uint32_t a = pushed, b = fold->n_tasks; b > a + 1; a++) {
         struct fold_task swap = fold->tasks[a];
 
@@ -331,8 +309,7 @@ static void unfold(struct torch_fold *fold, const struct fold_task *task)
     }
 }
 
-/* A file that holds one bare tensor or value. The root stays a group, since a full name
- * says what stands below it, and gets one child, named for what it is. */
+/* A file with one bare tensor or value. The root stays a group and gets one child. */
 static void fold_bare(struct torch_fold *fold, const struct fold_task *task,
                       struct str name, struct str class_name)
 {
@@ -364,9 +341,9 @@ static void fold_root(struct torch_fold *fold, uint32_t place, node_id root)
         fold_bare(fold, &task, STR("tensor"), STR("torch.Tensor"));
 }
 
-/* A pickle that took all the memory it may still has something to show: allow an eighth
- * more for that. The half of an array that grew last is mostly untouched, so that less
- * is in use than was asked for. */
+/* A pickle that used up its memory still has something to show: allow an eighth more.
+ * Less is in use than was allocated, as the last array that grew is mostly untouched.
+ */
 static void allow_more(struct build *build)
 {
     if (build->scratch.spent) {
@@ -410,7 +387,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
     map_init(&fold.opened, &build->scratch);
     fold.parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
     fold_root(&fold, place, root);
-    while (fold.n_tasks > 0 && !fold_spent(&fold)) {
+    while (fold.n_tasks > 0 && !build_spent(build)) {
         struct fold_task task = fold.tasks[--fold.n_tasks];
 
         if (!work_step(build->work, 1))
@@ -418,7 +395,7 @@ int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
         unfold(&fold, &task);
     }
     run_other_files(&fold);
-    if (fold_spent(&fold))
+    if (build_spent(build))
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, place,
                       "the file needs more memory than allowed: the rest is left out");
     return 0;

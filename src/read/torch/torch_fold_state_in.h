@@ -1,19 +1,19 @@
 /* torch_fold_state_in.h - what the parts of the torch fold share.
  *
- *   torch_fold.c          the walk: an explicit stack of things still to be unfolded
+ *   torch_fold.c          the walk: an explicit stack of things to unfold
  *   torch_thing.c         what a node is: tensor, module, dict, list, object, value
- *   torch_names.c         the globals that mean something to us; persistent ids
- *   torch_tensor.c        one tensor, with what is wrapped around it
+ *   torch_names.c         known globals; persistent ids
+ *   torch_tensor.c        one tensor with its wrappers
  *   torch_rebuild.c       rebuild functions
  *   torch_tensor_parts.c  tensors made of tensors
  *   torch_numpy.c         numpy arrays
  *   torch_module.c        nn.Modules
  *   torch_checkpoint.c    dicts, lists, state_dicts, optimizers, other objects
  *
- * Nothing here recurses. An unfolder makes the places of all children in order, settles
- * those that are leaves (tensors, plain values) at once and pushes the others; the walk
- * takes them from the stack in pre-order. A node that has a place already is not
- * unfolded twice, so that the work is linear in the nodes and references. */
+ * Nothing here recurses. An unfolder makes the places of all children in order, folds
+ * the leaves (tensors, plain values) at once and pushes the others; the walk pops them
+ * in pre-order. A node is unfolded only once, so that the work is linear in the nodes
+ * and references. */
 #ifndef READ_TORCH_TORCH_FOLD_STATE_IN_H
 #define READ_TORCH_TORCH_FOLD_STATE_IN_H
 
@@ -29,7 +29,7 @@
 
 #define FOLD_CLASS_SHIFT 8
 
-/* The globals that mean something to us (torch_names.c). */
+/* Known globals (torch_names.c). */
 enum torch_name {
     NAME_NOT_SEEN, /* not looked up yet */
     NAME_OTHER,
@@ -47,20 +47,20 @@ enum torch_name {
     NAME_REBUILD_PARAMETER,
     NAME_REBUILD_PARAMETER_STATE,
     NAME_REBUILD_FROM_TYPE,
-    NAME_PARAMETER_CLASS, /* torch.nn.parameter.Parameter and its kin */
+    NAME_PARAMETER_CLASS, /* torch.nn.parameter.Parameter, Buffer */
     NAME_UNINITIALIZED,   /* a lazy module's parameter: no shape yet */
-    NAME_TENSOR_CLASS, /* torch.FloatTensor, Variable: made with a state (0.1 - 0.3) */
+    NAME_TENSOR_CLASS,    /* torch.FloatTensor, Variable, with a state (0.1 - 0.3) */
     NAME_LAST_TENSOR = NAME_TENSOR_CLASS,
     NAME_LOAD_FROM_BYTES,
     NAME_GRAPH_MODULE,
     NAME_NUMPY_RECONSTRUCT,
     NAME_NUMPY_FROMBUFFER,
-    NAME_NUMPY_PLAIN, /* numpy.dtype and scalars: plain values whatever their state */
-    NAME_METHOD,      /* getattr(object, name): a name, whatever the object is */
-    NAME_TYPE_TAG,  /* restore_type_tag(object, type): stands for its first argument */
-    NAME_JIT_LIST,  /* build_intlist([...]) and its kin: a list */
-    NAME_SIZE,      /* torch.Size((...)) */
-    NAME_OMEGACONF, /* settings that keep their content in _content or _val */
+    NAME_NUMPY_PLAIN, /* numpy.dtype and scalars: always plain values */
+    NAME_METHOD,      /* getattr(object, name): always a plain value */
+    NAME_TYPE_TAG,    /* restore_type_tag(object, type): the object */
+    NAME_JIT_LIST,    /* build_intlist([...]) and others: a list */
+    NAME_SIZE,        /* torch.Size((...)) */
+    NAME_OMEGACONF,   /* its content is in _content or _val */
 };
 
 /* What a node is, for the tree. */
@@ -77,10 +77,10 @@ enum thing {
     THING_FILE,   /* bytes that hold a whole torch file */
 };
 
-/* What lies below a node; each includes those before it. */
+/* What is below a node; each includes those before it. */
 enum weight {
     WEIGHT_NOT_SEEN,
-    WEIGHT_BUSY, /* being looked at: it leads back to itself */
+    WEIGHT_BUSY, /* being computed: it leads back to itself */
     WEIGHT_FLAT, /* scalars, and lists of them */
     WEIGHT_STRUCTURE,
     WEIGHT_HOLDS, /* tensors or modules */
@@ -89,7 +89,7 @@ enum weight {
 /* Added to a role that is guessed by name (in a state_dict). */
 #define FOLD_GUESSED 0x10u
 
-/* What a persistent id stands for. */
+/* The meaning of a persistent id. */
 enum persistent_kind { PERSISTENT_OTHER, PERSISTENT_STORAGE, PERSISTENT_CLASS };
 struct persistent {
     uint8_t kind;
@@ -99,7 +99,7 @@ struct persistent {
     uint32_t id; /* the storage, or the class */
 };
 
-/* A thing whose place is made and whose inside is still to be unfolded. */
+/* A thing that has a place and is still to be unfolded. */
 struct fold_task {
     node_id node;
     uint32_t place;
@@ -107,7 +107,7 @@ struct fold_task {
     uint8_t role; /* of plain tensors below it: ROLE_PLAIN, ROLE_STATE */
 };
 
-/* Value ids under way into a DICT: key, value, ... */
+/* Value ids for a DICT: key, value, ... */
 struct fold_values {
     uint32_t *at;
     uint32_t n, room;
@@ -117,11 +117,10 @@ struct torch_fold {
     struct build *build;
     const struct pickle *pickle;
     const struct torch_dialect *dialect;
-    uint32_t n_nodes; /* of the pickle: the length of the three columns below */
-    /* By node; the meaning goes with its kind. GLOBAL: enum torch_name, and above
-     * FOLD_CLASS_SHIFT its class + 1; PERSISTENT: its index in `persistents` + 1; a
-     * location string: its device + 1; a tensor: its number
-     * + 1; what has a place: that place + 1. */
+    uint32_t n_nodes; /* of the pickle: the length of the next three arrays */
+    /* By kind of node. GLOBAL: enum torch_name, and above FOLD_CLASS_SHIFT its class
+     * + 1; PERSISTENT: its index in `persistents` + 1; a location string: its device
+     * + 1; a tensor: its number + 1; anything with a place: that place + 1. */
     uint32_t *mark;
     uint8_t *thing;  /* enum thing */
     uint8_t *weight; /* enum weight */
@@ -135,22 +134,22 @@ struct torch_fold {
     struct map files;  /* a torch file in bytes -> its storage's index in `persistents`;
                           the data of an array -> its storage */
     struct map opened; /* the torch files in bytes that were read */
-    struct fold_values args, hidden, hooks; /* of the module that is being unfolded */
-    uint32_t n_plain;                       /* places made for plain values */
+    struct fold_values args, hidden, hooks; /* of the module being unfolded */
+    uint32_t n_plain;                       /* places of plain values */
     uint32_t parameter_class;
     node_id mesh; /* of the last DTensor, or NO_NODE */
-    /* What the last persistent id began with; almost all are alike. */
+    /* The first items of the last persistent id; almost all are the same. */
     node_id storage_word, storage_class;
     enum dtype storage_dtype;
     bool storage_untyped;
-    uint64_t looks_left; /* items that may still be looked at, see fold_go_on() */
+    uint64_t looks_left; /* a limit, see fold_next() */
     bool said_depth, said_plain, said_looks;
 };
 
 /* torch_names.c */
 enum torch_name fold_name(struct torch_fold *fold, node_id global);
 enum torch_name fold_callee_name(struct torch_fold *fold, node_id node);
-/* What a PERSISTENT node stands for. The pointer is good until the next call. */
+/* The meaning of a PERSISTENT node. The pointer is valid until the next call. */
 const struct persistent *fold_persistent(struct torch_fold *fold, node_id node);
 /* The class of an object (a GLOBAL, or a persistent id with source); NO_CLASS. */
 uint32_t fold_class(struct torch_fold *fold, node_id class_node);
@@ -160,48 +159,48 @@ enum dtype fold_dtype(struct torch_fold *fold, node_id global); /* torch.float16
 /* torch_thing.c */
 enum thing fold_thing(struct torch_fold *fold, node_id node);
 enum weight fold_weight(struct torch_fold *fold, node_id node);
-/* Sees through what only wraps: type tags, omegaconf's value nodes. */
+/* The node inside of wrappers: type tags, omegaconf's value nodes. */
 node_id fold_inner(struct torch_fold *fold, node_id node);
 /* The dict of an object's attributes (its BUILD state), or NO_NODE; *ret_slots is the
  * second one of a (dict, slots) pair. */
 node_id fold_attributes(struct torch_fold *fold, node_id node, node_id *ret_slots);
 
-/* Pairs of a dict, however it is spelt, and items of a list. */
+/* The pairs of a dict in any spelling:
+ *     struct fold_pairs pairs = fold_pairs(fold, dict);
+ *     while (fold_next(fold, &pairs, &key, &value)) ... */
 struct fold_pairs {
     const node_id *items; /* key, value, ...; NULL: ask pickle_dict_at() */
     node_id dict;
-    uint32_t n;
+    uint32_t n, next;
 };
 struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict);
 void fold_pair(const struct torch_fold *fold, const struct fold_pairs *pairs,
                uint32_t i, node_id *ret_key, node_id *ret_value);
-/* The node whose pairs or items a dict, list or other container shows: itself, but for
- * TorchScript's lists, arrays of objects and omegaconf's containers. */
+/* The next pair; false: there are no more, or fold_go_on() says stop. */
+bool fold_next(struct torch_fold *fold, struct fold_pairs *pairs, node_id *ret_key,
+               node_id *ret_value);
+/* The node with the pairs or items of a container: itself, except for TorchScript's
+ * lists, arrays of objects and omegaconf's containers. */
 node_id fold_content(struct torch_fold *fold, node_id node);
 
 /* torch_fold.c */
-/* Make a place for `node` below `parent` and settle it or push it. `role` is what it is
- * if it is a tensor (perhaps FOLD_GUESSED), `flags` are the place's. */
+/* Make a place for `node` below `parent`, then fold or push it. `role` is for tensors
+ * (perhaps with FOLD_GUESSED), `flags` are the place's. */
 void fold_add(struct torch_fold *fold, const struct fold_task *up, uint32_t parent,
               struct str name, node_id node, unsigned role, unsigned flags);
-/* The same, but what it is made of waits on the stack in any case: a tensor's parts may
- * be tensors with parts, as deep as a file likes. NO_NODE is let pass. */
+/* The same, but always push it: the parts of a tensor may be tensors with parts, to any
+ * depth. Ignores NO_NODE. */
 void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
                     uint32_t parent, struct str name, node_id node);
-void fold_put_value(struct torch_fold *fold, uint32_t place, node_id node);
 uint32_t fold_value(struct torch_fold *fold, node_id node);
 struct str fold_index_name(char text[16], uint32_t i);
-bool fold_spent(const struct torch_fold *fold);
-/* May a loop over a container look at one more item? Not once memory is spent or the
- * work is cancelled, nor when a file makes us go over the same containers again and
- * again: then says so once. */
+/* May a loop over a container go on? Not if memory is spent, the work is cancelled, or
+ * a file makes us walk the same containers again and again, which is a finding. */
 bool fold_go_on(struct torch_fold *fold);
-/* A key's text as a name, cut where it is absurdly long; empty if it is no text. */
+/* The text of a key as a name of limited length; empty: not a text. */
 struct str fold_key(const struct torch_fold *fold, node_id key);
-/* May one more place for a plain value be made? Says once when not. */
-bool fold_plain_room(struct torch_fold *fold, uint32_t place);
 
-/* Read the torch file in the bytes that the call `node` is given into `place`. */
+/* Read the torch file in the argument of the call `node` into `place`. */
 int fold_open_bytes(struct torch_fold *fold, uint32_t place, node_id node,
                     struct err *err);
 
@@ -212,19 +211,17 @@ void fold_tensor(struct torch_fold *fold, const struct fold_task *up, uint32_t p
 /* torch_module.c, torch_checkpoint.c: unfold one thing below its place. */
 bool fold_is_module(struct torch_fold *fold, node_id node);
 void unfold_module(struct torch_fold *fold, const struct fold_task *task);
-void unfold_flat(struct torch_fold *fold,
-                 const struct fold_task *task); /* TorchScript */
 void unfold_dict(struct torch_fold *fold, const struct fold_task *task);
 void unfold_items(struct torch_fold *fold, const struct fold_task *task);
 void unfold_object(struct torch_fold *fold, const struct fold_task *task);
 
-/* A borrowed node; `id` must be one of the pickle's. */
+/* `id` must be a node of the pickle. */
 static inline const struct node *fold_node(const struct torch_fold *fold, node_id id)
 {
     return &fold->pickle->nodes[id];
 }
 
-/* What BUILD set on it, or NO_NODE. */
+/* The state that BUILD set, or NO_NODE. */
 static inline node_id fold_state(const struct torch_fold *fold, node_id id)
 {
     return node_state(fold->pickle, fold_node(fold, id));

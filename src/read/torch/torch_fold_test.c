@@ -257,7 +257,7 @@ TEST(a_tree_too_deep_to_be_seen_ends_with_a_finding)
     fold_text(&folded, buf_cstr(&pickle));
     CHECK(folded.model->n_places < 1100);
     CHECK_STR(folded_findings(&folded),
-              "limit: nested more than 1000 deep: what lies below is left out\n");
+              "limit: nested more than 1000 levels deep: the rest is left out\n");
     folded_release(&folded);
     buf_release(&pickle);
 }

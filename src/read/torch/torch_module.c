@@ -1,18 +1,17 @@
 /* torch_module.c - nn.Modules from their pickled __dict__.
- * An object is a module if its state is a dict with the keys _modules and _parameters;
- * its class need not be known. Below it stand, in this order: its parameters, its
- * buffers, its child modules, and attributes that hold tensors without being
- * registered. All other attributes are its arguments; those with a leading _ are kept
- * apart. */
+ * An object of any class is a module if its state is a dict with the keys _modules and
+ * _parameters. Its children are, in this order: parameters, buffers, child modules, and
+ * attributes with tensors that are not registered. All other attributes are its
+ * arguments; those with a leading _ are kept apart. */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/torch/torch_fold_state_in.h"
 
-#define FEW 1000 /* names or tensors in a list: real modules have no more */
+#define FEW 1000 /* limit for names or tensors in a list */
 
-/* What torch itself keeps in every module's __dict__; hooks are told by their names.
- * Each is held against every attribute of every module: its length is known. */
+/* torch's own keys in the __dict__ of every module, except for hooks. The lengths are
+ * constants, as each is compared with every attribute of every module. */
 #define KEY(name)                                                                      \
     {                                                                                  \
         name, sizeof(name) - 1                                                         \
@@ -32,7 +31,7 @@ static const struct str own_keys[] = {
 };
 #undef KEY
 
-/* The dict of a module's attributes; NO_NODE if there is none. */
+/* The dict of a module's attributes, or NO_NODE. */
 static node_id state_of(struct torch_fold *fold, node_id node)
 {
     node_id slots, body;
@@ -67,7 +66,7 @@ static void note(struct torch_fold *fold, struct fold_values *list, struct str k
     list->at[list->n++] = value == VALUE_ID_FAILED ? 0 : value;
 }
 
-/* What was noted, as a DICT, and the list empty again. */
+/* The notes as a DICT; empties the list. */
 static uint32_t noted(struct torch_fold *fold, struct fold_values *list)
 {
     uint32_t value = VALUE_ID_NONE;
@@ -85,11 +84,9 @@ static void add_parameters(struct torch_fold *fold, const struct fold_task *task
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        fold_pair(fold, &pairs, i, &key, &value);
+    while (fold_next(fold, &pairs, &key, &value))
         fold_add(fold, task, task->place, fold_key(fold, key), value, ROLE_PARAMETER,
                  fold_is(fold, value, NODE_NONE) ? PLACE_EMPTY : 0);
-    }
 }
 
 static bool list_has(const struct torch_fold *fold, node_id list, struct str text)
@@ -109,11 +106,9 @@ static void add_buffers(struct torch_fold *fold, const struct fold_task *task,
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        struct str name;
+    while (fold_next(fold, &pairs, &key, &value)) {
+        struct str name = fold_key(fold, key);
 
-        fold_pair(fold, &pairs, i, &key, &value);
-        name = fold_key(fold, key);
         if (!fold_is(fold, value, NODE_NONE))
             fold_add(fold, task, task->place, name, value, ROLE_BUFFER,
                      list_has(fold, temporary, name) ? PLACE_BUFFER_TEMP : 0);
@@ -126,12 +121,10 @@ static void add_modules(struct torch_fold *fold, const struct fold_task *task,
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        struct str name;
+    while (fold_next(fold, &pairs, &key, &value)) {
+        struct str name = fold_key(fold, key);
         unsigned flags = 0;
 
-        fold_pair(fold, &pairs, i, &key, &value);
-        name = fold_key(fold, key);
         if (fold_is(fold, value, NODE_NONE))
             flags = PLACE_EMPTY;
         else if (class_wraps(class_name, name))
@@ -178,7 +171,7 @@ static void note_hooks(struct torch_fold *fold, struct str key, node_id dict)
          value_make(build_values(fold->build), VALUE_LIST, STR(""), names, n));
 }
 
-/* A list of tensors that all stand in the tree already, as an RNN keeps its weights. */
+/* A list of tensors that are all in the tree already, as the weights of an RNN. */
 static bool is_known_list(struct torch_fold *fold, node_id node)
 {
     uint32_t n = pickle_list_n(fold->pickle, node);
@@ -208,7 +201,7 @@ static void add_attribute(struct torch_fold *fold, const struct fold_task *task,
 {
     bool hidden = key.len > 0 && key.at[0] == '_';
 
-    /* Most of those are told by their end. */
+    /* Most names end in it. */
     if (hidden && (str_ends(key, STR("_hooks")) || str_find(key, STR("_hooks")) >= 0))
         note_hooks(fold, key, value);
     else if (fold_weight(fold, value) == WEIGHT_HOLDS && !is_known_list(fold, value))
@@ -223,17 +216,15 @@ static void add_attributes(struct torch_fold *fold, const struct fold_task *task
     struct fold_pairs pairs = fold_pairs(fold, state);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        struct str name;
+    while (fold_next(fold, &pairs, &key, &value)) {
+        struct str name = fold_key(fold, key);
 
-        fold_pair(fold, &pairs, i, &key, &value);
-        name = fold_key(fold, key);
         if (name.at && !is_own_key(name))
             add_attribute(fold, task, name, value);
     }
 }
 
-/* What was noted of the module while its attributes were gone through. */
+/* Set the module's object from the notes about its attributes. */
 static void set_object(struct torch_fold *fold, const struct fold_task *task,
                        uint32_t class_id, node_id training)
 {
@@ -274,11 +265,13 @@ static uint32_t graph_class(struct torch_fold *fold, node_id state)
         return id;
     if (fold->build->model->classes[id].source == 0)
         fold->build->model->classes[id].source = build_string(fold->build, code);
-    else /* another graph under the same name: its code stays with the module */
+    else /* another graph with the same name: keep its code with the module */
         note(fold, &fold->hidden, STR("_code"),
              value_str(build_values(fold->build), code));
     return id;
 }
+
+static void unfold_flat(struct torch_fold *fold, const struct fold_task *task);
 
 void unfold_module(struct torch_fold *fold, const struct fold_task *task)
 {
@@ -303,7 +296,7 @@ void unfold_module(struct torch_fold *fold, const struct fold_task *task)
     set_object(fold, task, class_id, pickle_dict_get(pickle, state, "training"));
 }
 
-/* What a flat object's attribute is: told by the value, and for tensors by the code. */
+/* Add one attribute of a TorchScript object; the code has the roles of tensors. */
 static void add_flat(struct torch_fold *fold, const struct fold_task *task,
                      struct str class_name, struct str key, node_id value)
 {
@@ -319,7 +312,7 @@ static void add_flat(struct torch_fold *fold, const struct fold_task *task,
         add_attribute(fold, task, key, value);
 }
 
-void unfold_flat(struct torch_fold *fold, const struct fold_task *task)
+static void unfold_flat(struct torch_fold *fold, const struct fold_task *task)
 {
     const struct torch_dialect *dialect = fold->dialect;
     node_id class_node = pickle_callee(fold->pickle, task->node);

@@ -1,7 +1,7 @@
-/* torch_numpy.c - numpy arrays in pickles.
- * _reconstruct(ndarray, (0,), b'b') with the state (version, shape, dtype, is_fortran,
- * data), or _frombuffer(data, dtype, shape, order). Arrays of numbers become tensors
- * whose storage is the data in the pickle; texts, dates and records become values. */
+/* torch_numpy.c - numpy arrays in pickles: _reconstruct(ndarray, (0,), b'b') with the
+ * state (version, shape, dtype, is_fortran, data), or _frombuffer(data, dtype, shape,
+ * order). Arrays of numbers become tensors whose storage is the data in the pickle;
+ * texts, dates and records become values. */
 #include "base/base.h"
 #include "base/utf8.h"
 #include "read/file/file_source_in.h"
@@ -17,7 +17,7 @@ struct array_parts {
 };
 
 struct array_dtype {
-    enum dtype dtype; /* UNKNOWN: no numbers */
+    enum dtype dtype; /* UNKNOWN: not numbers */
     struct str code;  /* "f8" */
     char order;       /* '<', '>', '|' or '=' */
     uint64_t size;    /* of an element */
@@ -130,13 +130,13 @@ static struct str data_bytes(struct torch_fold *fold, node_id data)
 
     if (pickle_bytes(fold->pickle, data, &bytes))
         return bytes.at ? bytes : STR("");
-    /* Python 2 wrote bytes as what now reads as text. */
+    /* Python 2 writes bytes as text. */
     if (fold_is(fold, data, NODE_STR))
         return pickle_text(fold->pickle, data);
     return (struct str){0};
 }
 
-/* The storage of the data at a node, made once however many arrays refer to it. */
+/* The storage of the data at a node, made once. */
 static uint32_t data_storage(struct torch_fold *fold, node_id data, struct str bytes,
                              const struct array_dtype *dtype)
 {
@@ -158,7 +158,7 @@ static uint32_t data_storage(struct torch_fold *fold, node_id data, struct str b
     return id;
 }
 
-/* Fortran's order is C order of the sizes taken backwards. */
+/* Fortran order is C order of the reversed sizes. */
 static void fortran_strides(struct tensor_spec *spec)
 {
     int64_t step = 1;
@@ -201,7 +201,7 @@ void spec_numpy(struct torch_fold *fold, struct tensor_spec *spec, node_id node)
 }
 
 /* One element of an array of texts: S<n> holds bytes, U<n> code points of four bytes;
- * both are filled up with zeros. */
+ * both are padded with zeros. */
 static uint32_t text_value(struct torch_fold *fold, struct str at, bool wide)
 {
     struct buf text = BUF_INIT;
@@ -225,7 +225,7 @@ static uint32_t text_value(struct torch_fold *fold, struct str at, bool wide)
     return value;
 }
 
-/* What an array of texts holds, as far as it is shown; None for other arrays. */
+/* The first elements of an array of texts; None for other arrays. */
 static uint32_t texts_value(struct torch_fold *fold, const struct array_dtype *dtype,
                             struct str bytes)
 {

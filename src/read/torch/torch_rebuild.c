@@ -1,6 +1,6 @@
-/* torch_rebuild.c - PyTorch's rebuild functions, read as what they say of a tensor.
- * Every argument is checked for its type. What does not fit is a reason (spec->why):
- * the tensor is then listed as far as it is known, marked, and gives out no values. */
+/* torch_rebuild.c - reads the arguments of PyTorch's rebuild functions.
+ * Checks the type of every argument. A wrong one sets spec->why: the tensor is then
+ * listed as far as it is known, marked as invalid, and has no values. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ void spec_extra(struct torch_fold *fold, struct tensor_spec *spec, const char *k
     spec->extra[spec->n_extra++] = value;
 }
 
-/* "a float", "a string", ... for a sentence about an argument of the wrong type. */
+/* The type of a node, for messages: "a float", "a string", ... */
 static const char *kind_of(const struct torch_fold *fold, node_id id)
 {
     static const char *const names[] = {
@@ -73,8 +73,10 @@ static const char *kind_of(const struct torch_fold *fold, node_id id)
     return kind < COUNT_OF(names) && names[kind] ? names[kind] : "something else";
 }
 
-int spec_ints(struct torch_fold *fold, struct tensor_spec *spec, node_id node,
-              int64_t to[FOLD_MAX_RANK], const char *what)
+/* Read a tuple of integers (or a torch.Size) into `to`: how many, or -1 with spec->why.
+ */
+static int spec_ints(struct torch_fold *fold, struct tensor_spec *spec, node_id node,
+                     int64_t to[FOLD_MAX_RANK], const char *what)
 {
     const struct pickle *pickle = fold->pickle;
     uint32_t n;
@@ -119,7 +121,7 @@ void spec_strides(struct torch_fold *fold, struct tensor_spec *spec, node_id str
     if (n < 0 || spec->rank < 0)
         return;
     spec->has_strides = n == spec->rank;
-    /* No strides at all: torch takes the tensor to be in C order. */
+    /* Without strides, torch assumes C order. */
     if (n != spec->rank && n != 0)
         spec_bad(fold, spec, "%d sizes, but %d strides", spec->rank, n);
 }
@@ -147,8 +149,8 @@ void spec_dtype(struct torch_fold *fold, struct tensor_spec *spec, node_id globa
         spec_bad(fold, spec, "its dtype is %s", kind_of(fold, global));
 }
 
-/* A storage that is itself a torch file in bytes: read it where the tensor will stand,
- * and take the storage of the one tensor that makes. */
+/* A storage that is a torch file in bytes: read it at the place of the tensor, and take
+ * the storage of the one tensor that it makes. */
 static const struct persistent *file_storage(struct torch_fold *fold,
                                              struct tensor_spec *spec, node_id node)
 {
@@ -166,16 +168,16 @@ static const struct persistent *file_storage(struct torch_fold *fold,
     if (model->n_tensors != before + 1 ||
         arena_room(&fold->build->scratch, &fold->persistents, fold->n_persistents,
                    &fold->persistents_room, sizeof *fold->persistents) < 0) {
-        spec_bad(fold, spec, "the torch file it refers to holds no storage");
+        spec_bad(fold, spec, "its torch file holds no storage");
         return NULL;
     }
     made.id = model->tensors[before].storage;
     made.dtype = model->tensors[before].dtype;
     made.device = model->tensors[before].device;
-    /* It was only made to get at the storage. */
+    /* Only the storage is needed. */
     if (fold->build->n_nodes != nodes ||
         !build_tensor_undo(fold->build, spec->place, before)) {
-        spec_bad(fold, spec, "the torch file it refers to holds more than a storage");
+        spec_bad(fold, spec, "its torch file holds more than a storage");
         return NULL;
     }
     map_put(&fold->files, node, fold->n_persistents);
@@ -197,7 +199,7 @@ void spec_storage(struct torch_fold *fold, struct tensor_spec *spec, node_id nod
     }
     spec->tensor.storage = storage->id;
     spec->tensor.device = storage->device;
-    /* torch gives an untyped storage out as one of bytes. */
+    /* torch shows an untyped storage as bytes. */
     spec->tensor.dtype = storage->untyped ? DTYPE_UINT8 : storage->dtype;
     if (str_is(tensor_device(fold->build->model, &spec->tensor), "meta"))
         spec->tensor.flags |= TENSOR_META;
@@ -219,7 +221,7 @@ void spec_strided(struct torch_fold *fold, struct tensor_spec *spec, node_id arg
     spec_strides(fold, spec, pickle_item(pickle, args, 3));
 }
 
-/* {'conj': True}, {'neg': True}: the values are turned as they are read. */
+/* {'conj': True}, {'neg': True}: applied when the values are read. */
 static void spec_metadata(struct torch_fold *fold, struct tensor_spec *spec,
                           node_id dict)
 {
@@ -265,7 +267,7 @@ static void spec_from_numpy(struct torch_fold *fold, struct tensor_spec *spec,
     spec_grad(fold, spec, pickle_item(fold->pickle, args, 3));
 }
 
-/* A lazy module's parameter, which gets its shape when the module first runs. */
+/* A parameter of a lazy module, which gets its shape when the module first runs. */
 static void spec_uninitialized(struct torch_fold *fold, struct tensor_spec *spec,
                                node_id args)
 {
@@ -305,7 +307,7 @@ void spec_rebuild(struct torch_fold *fold, struct tensor_spec *spec,
     uint32_t n = pickle_count(fold->pickle, args);
 
     if (name >= COUNT_OF(rebuilds) || !rebuild->read) {
-        spec_bad(fold, spec, "it is made by a function that makes no tensors");
+        spec_bad(fold, spec, "its function makes no tensors");
         return;
     }
     if (n < rebuild->min || n > rebuild->max)

@@ -285,8 +285,7 @@ static int read_tensor(struct torch_tar *self, struct pickle_feed *feed,
     } else {
         build_finding(self->build, FINDING_MISSING_RECORD, SEVERITY_ALARM,
                       self->input->node,
-                      "tensor %.*s lies in storage %.*s, which is not "
-                      "in the file",
+                      "tensor %.*s refers to storage %.*s, which is missing",
                       STR_ARG(label.key), STR_ARG(label.second));
     }
     return add_piece(self, &piece, err);

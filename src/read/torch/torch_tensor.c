@@ -1,16 +1,16 @@
-/* torch_tensor.c - one tensor of a pickle into the build: what is wrapped around its
- * rebuild function, its role, its parts. */
+/* torch_tensor.c - adds one tensor to the build: the wrappers around its rebuild
+ * function, its role, its parts. */
 #include "base/base.h"
 #include "read/torch/torch_fold_state_in.h"
 #include "read/torch/torch_tensor_in.h"
 
-#define WRAPPERS 32 /* calls around calls that we follow */
+#define WRAPPERS 32 /* limit for calls around calls */
 
-/* A call on its way: what is called, and with what. */
+/* The call that makes a tensor, as its wrappers are removed. */
 struct rebuild_call {
     enum torch_name name;
     node_id node, args;
-    node_id function; /* of a subclass, what makes it; else NO_NODE */
+    node_id function; /* the maker of a subclass; else NO_NODE */
 };
 
 static struct rebuild_call call_of(struct torch_fold *fold, node_id node)
@@ -34,7 +34,7 @@ static void set_class(struct torch_fold *fold, struct tensor_spec *spec, node_id
 
 /* Tensors, Variables and Parameters of torch 0.1 to 0.3: an object whose state is
  * (storage, offset, size, stride), (data, grad, hooks, requires_grad, volatile) or
- * (requires_grad, volatile, hooks). True: go on with *call. */
+ * (requires_grad, volatile, hooks). True: *call is inside. */
 static bool spec_old_object(struct torch_fold *fold, struct tensor_spec *spec,
                             struct rebuild_call *call)
 {
@@ -59,15 +59,15 @@ static bool spec_old_object(struct torch_fold *fold, struct tensor_spec *spec,
         break;
     }
     if (data == NO_NODE) {
-        spec_bad(fold, spec, "there is neither a storage nor a tensor in it");
+        spec_bad(fold, spec, "it has neither a storage nor a tensor");
         return false;
     }
     *call = call_of(fold, data);
     return true;
 }
 
-/* Take one wrapper off the call: a Parameter, a subclass, another device. True: there
- * is more to look at in *call. */
+/* Remove one wrapper: a Parameter, a subclass, another device. True: *call is inside.
+ */
 static bool spec_unwrap(struct torch_fold *fold, struct tensor_spec *spec,
                         struct rebuild_call *call)
 {
@@ -104,7 +104,7 @@ static bool spec_unwrap(struct torch_fold *fold, struct tensor_spec *spec,
     }
 }
 
-/* A tensor that the dialect knows by its persistent id, or a bare storage. */
+/* A tensor with a persistent id (torch 0.1), or a bare storage. */
 static void spec_persistent(struct torch_fold *fold, struct tensor_spec *spec,
                             node_id node)
 {
@@ -152,9 +152,9 @@ static void spec_read(struct torch_fold *fold, struct tensor_spec *spec, node_id
         spec_rebuild(fold, spec, call.name, call.args);
 }
 
-/* How a DTensor is spread over a mesh of devices. Its placements are said of the
+/* How a DTensor is spread over a mesh of devices. Its placements become an extra of the
  * tensor; the mesh, which thousands of tensors share, is shown below the first only.
- * True: there is nothing new in it. */
+ * True: do not show it. */
 static bool is_known_placement(struct torch_fold *fold, struct tensor_spec *spec,
                                node_id value)
 {
@@ -175,19 +175,16 @@ static bool is_known_placement(struct torch_fold *fold, struct tensor_spec *spec
     return known;
 }
 
-/* Attributes of a subclass: those that hold tensors become places below it, the others
- * are said of the tensor itself. */
+/* Attributes of a subclass: those with tensors become places below it, the others
+ * extras. */
 static void add_attributes(struct torch_fold *fold, struct tensor_spec *spec,
                            const struct fold_task *up, node_id dict)
 {
     struct fold_pairs pairs = fold_pairs(fold, dict);
     node_id key, value;
 
-    for (uint32_t i = 0; i < pairs.n && fold_go_on(fold); i++) {
-        fold_pair(fold, &pairs, i, &key, &value);
-        if (!fold_is(fold, key, NODE_STR))
-            continue;
-        if (is_known_placement(fold, spec, value))
+    while (fold_next(fold, &pairs, &key, &value)) {
+        if (!fold_is(fold, key, NODE_STR) || is_known_placement(fold, spec, value))
             continue;
         if (fold_weight(fold, value) == WEIGHT_HOLDS) {
             fold_add_later(fold, up, spec->place, fold_key(fold, key), value);
@@ -216,8 +213,8 @@ static void add_parts(struct torch_fold *fold, struct tensor_spec *spec,
         add_attributes(fold, spec, up, slots);
 }
 
-/* Parameter or plain; and is it known whether it is trained? A state_dict holds
- * detached copies: there, "no gradient" says nothing. */
+/* Set the role, and whether requires_grad is known: a state_dict holds detached copies,
+ * so "no gradient" is unknown there. */
 static void set_role(struct torch_fold *fold, struct tensor_spec *spec, unsigned role)
 {
     bool parameter = spec->tensor.class_id == fold->parameter_class &&
@@ -237,7 +234,7 @@ static void set_role(struct torch_fold *fold, struct tensor_spec *spec, unsigned
 static void check_spec(struct torch_fold *fold, struct tensor_spec *spec)
 {
     if (spec->rank < 0)
-        spec_bad(fold, spec, "its shape is not said");
+        spec_bad(fold, spec, "its shape is unknown");
     if (!spec->why)
         return;
     build_finding(fold->build, FINDING_BAD_TENSOR, SEVERITY_ALARM, spec->place,
@@ -250,7 +247,7 @@ static void check_spec(struct torch_fold *fold, struct tensor_spec *spec)
         spec->rank = 0;
 }
 
-/* A tensor that has a number already: a further place of it, perhaps a telling one. */
+/* Another place of a known tensor, which may have a better role. */
 static void again(struct torch_fold *fold, uint32_t place, uint32_t id, unsigned role)
 {
     struct tensor *tensor = &fold->build->model->tensors[id];

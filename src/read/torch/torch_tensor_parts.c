@@ -1,12 +1,12 @@
-/* torch_tensor_parts.c - tensors that are made of other tensors, or of none: quantised,
- * sparse, nested and meta tensors, and wrapper subclasses such as DTensor. */
+/* torch_tensor_parts.c - tensors made of other tensors, or of none: quantised, sparse,
+ * nested and meta tensors, and wrapper subclasses such as DTensor. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "read/torch/torch_tensor_in.h"
 
-/* The element type and device of a tensor are those of its values. */
+/* Take the dtype and device from the tensor's values. */
 static void like_part(struct torch_fold *fold, struct tensor_spec *spec, node_id part)
 {
     const struct pickle *pickle = fold->pickle;
@@ -27,7 +27,7 @@ static void like_part(struct torch_fold *fold, struct tensor_spec *spec, node_id
     }
 }
 
-/* The i-th size of a part, or -1 where it is not said at once. */
+/* The i-th size of a part, or -1: unknown. */
 static int64_t part_size(struct torch_fold *fold, node_id node, uint32_t i)
 {
     const struct pickle *pickle = fold->pickle;
@@ -130,14 +130,15 @@ void spec_sparse(struct torch_fold *fold, struct tensor_spec *spec, node_id args
     spec->tensor.flags |= TENSOR_SHAPE_ONLY;
     if (!sparse) {
         spec->tensor.layout = LAYOUT_WRAPPED;
-        spec_bad(fold, spec, "its sparse layout is not known");
+        spec_bad(fold, spec, "its sparse layout is unknown");
         return;
     }
     spec->tensor.layout = (uint8_t)sparse->id;
     first = sparse->compressed ? 2 : 1;
     values = pickle_item(pickle, data, first);
     if (pickle_count(pickle, data) < first + 2) {
-        spec_bad(fold, spec, "a sparse tensor of %u parts", pickle_count(pickle, data));
+        spec_bad(fold, spec, "it is sparse but has %u parts",
+                 pickle_count(pickle, data));
         return;
     }
     spec_part(spec, sparse->compressed ? sparse->compressed : "indices",
@@ -152,8 +153,8 @@ void spec_sparse(struct torch_fold *fold, struct tensor_spec *spec, node_id args
                    fold_value(fold, pickle_item(pickle, data, 3)));
 }
 
-/* A list of tensors in one buffer. Its shape as a whole is how many there are; the
- * sizes of each stand in a tensor of their own. */
+/* A list of tensors in one buffer. Its shape is their number; their sizes are in a
+ * tensor of their own. */
 void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args)
 {
     const struct pickle *pickle = fold->pickle;
@@ -174,8 +175,8 @@ void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args
     }
 }
 
-/* A function we do not know makes a tensor of a class of its own: its shape is not
- * said, but the tensors in its attributes are shown. */
+/* An unknown function makes a tensor of its own class: the shape is unknown, but the
+ * tensors in its attributes are shown. */
 void spec_unknown(struct torch_fold *fold, struct tensor_spec *spec, node_id function)
 {
     struct str name = pickle_text(fold->pickle, function);
@@ -185,7 +186,7 @@ void spec_unknown(struct torch_fold *fold, struct tensor_spec *spec, node_id fun
     spec->rank = 1;
     spec->shape[0] = 0;
     build_finding(fold->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, spec->place,
-                  "its shape is not known: %.*s makes it", STR_ARG(name));
+                  "its shape is unknown: it is made by %.*s", STR_ARG(name));
 }
 
 void spec_meta(struct torch_fold *fold, struct tensor_spec *spec, node_id args)
@@ -219,7 +220,7 @@ static uint16_t device_of(struct torch_fold *fold, node_id node)
 }
 
 /* (class, dtype, size, stride, offset, layout, device, requires_grad): a shape without
- * bytes; the tensors it stands for are attributes in the state around it. */
+ * bytes; its tensors are attributes in the state around it. */
 void spec_wrapper(struct torch_fold *fold, struct tensor_spec *spec, node_id args)
 {
     const struct pickle *pickle = fold->pickle;

@@ -1,6 +1,5 @@
 /* torch_thing.c - what a node is: tensor, module, dict, list, object or plain value.
- * Each answer is kept by node, so that a file that refers to one large object a million
- * times has it looked at once. */
+ * Answers are cached by node: a file may refer to one large object a million times. */
 #include "read/torch/torch_fold_state_in.h"
 #include "read/torch/torch_tensor_in.h"
 
@@ -21,7 +20,7 @@ node_id fold_attributes(struct torch_fold *fold, node_id node, node_id *ret_slot
     }
     if (!pickle_is_dict(pickle, state))
         return NO_NODE;
-    /* pydantic keeps the attributes one level down, beside its own notes. */
+    /* pydantic keeps the attributes one level down. */
     if (pickle_dict_n(pickle, state) <= 8) {
         inner = pickle_dict_get(pickle, state, "__dict__");
         if (pickle_is_dict(pickle, inner))
@@ -30,7 +29,7 @@ node_id fold_attributes(struct torch_fold *fold, node_id node, node_id *ret_slot
     return state;
 }
 
-/* What an omegaconf node keeps under this name, or NO_NODE. */
+/* An attribute of an omegaconf node, or NO_NODE. */
 static node_id omegaconf_get(struct torch_fold *fold, node_id node, const char *key)
 {
     node_id slots, attributes = fold_attributes(fold, node, &slots);
@@ -90,10 +89,10 @@ struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict)
     if (dict >= fold->n_nodes)
         return pairs;
     node = fold_node(fold, dict);
-    /* An OrderedDict made empty and then filled is as good as a dict. */
+    /* An OrderedDict made empty and then filled is like a dict. */
     extra = node_extra(pickle, node);
     if (node->kind != NODE_DICT && pickle_args(pickle, dict) == 0) {
-        if (extra == NO_NODE) /* ten of those in every module are for hooks */
+        if (extra == NO_NODE) /* each module has ten of these, for hooks */
             return pairs;
         if (fold_is(fold, extra, NODE_DICT))
             node = fold_node(fold, extra);
@@ -119,7 +118,16 @@ void fold_pair(const struct torch_fold *fold, const struct fold_pairs *pairs,
     }
 }
 
-/* Does the dialect say that this persistent id is a tensor or a storage? */
+bool fold_next(struct torch_fold *fold, struct fold_pairs *pairs, node_id *ret_key,
+               node_id *ret_value)
+{
+    if (pairs->next >= pairs->n || !fold_go_on(fold))
+        return false;
+    fold_pair(fold, pairs, pairs->next++, ret_key, ret_value);
+    return true;
+}
+
+/* Is this persistent id a tensor or a storage? */
 static enum thing persistent_thing(struct torch_fold *fold, node_id node)
 {
     const struct torch_dialect *dialect = fold->dialect;
@@ -134,7 +142,7 @@ static enum thing persistent_thing(struct torch_fold *fold, node_id node)
     return THING_VALUE;
 }
 
-/* Calls and objects that are something by the name of what is called, or as modules. */
+/* Calls and objects that are known by the name of their callee, and modules. */
 static enum thing named_thing(struct torch_fold *fold, node_id node)
 {
     enum torch_name name = fold_callee_name(fold, node);
@@ -167,14 +175,14 @@ static enum thing named_thing(struct torch_fold *fold, node_id node)
     return THING_NOT_SEEN;
 }
 
-/* One container whose items fold_weight() is looking at. */
+/* One container on the stack of fold_weight(). */
 struct fold_look {
     node_id node;
     uint32_t next; /* which child comes next */
     uint8_t weight;
 };
 
-/* What a node weighs without its children; *ret_open: they may weigh more. */
+/* The weight of a node without its children; *ret_open: they may weigh more. */
 static enum weight own_weight(struct torch_fold *fold, node_id id, bool *ret_open)
 {
     const struct node *node = fold_node(fold, id);
@@ -210,8 +218,7 @@ static enum weight own_weight(struct torch_fold *fold, node_id id, bool *ret_ope
     }
 }
 
-/* The i-th child of a container or call; NO_NODE where there is none; *ret_end: done.
- */
+/* The i-th child of a container or call, or NO_NODE; *ret_end: no more. */
 static node_id child_at(const struct torch_fold *fold, node_id id, uint32_t i,
                         bool *ret_end)
 {
@@ -234,7 +241,7 @@ static node_id child_at(const struct torch_fold *fold, node_id id, uint32_t i,
     return NO_NODE;
 }
 
-/* Put a container that was not looked at yet on the stack; settle anything else. */
+/* Push a container; set the weight of anything else. */
 static void look_into(struct torch_fold *fold, node_id node)
 {
     bool open;
@@ -268,7 +275,7 @@ enum weight fold_weight(struct torch_fold *fold, node_id node)
         } else if (child >= fold->n_nodes) {
             look->next++;
         } else if (fold->weight[child] == WEIGHT_NOT_SEEN) {
-            look_into(fold, child); /* and come back to it when it is settled */
+            look_into(fold, child); /* its weight is known when we come back */
         } else {
             if (fold->weight[child] > look->weight)
                 look->weight = fold->weight[child];
@@ -286,7 +293,7 @@ static enum thing list_thing(struct torch_fold *fold, node_id list)
     return THING_LIST;
 }
 
-/* An object that is none of torch's: what of it is worth places of their own? */
+/* An object that is not torch's. */
 static enum thing object_thing(struct torch_fold *fold, node_id node)
 {
     const struct pickle *pickle = fold->pickle;

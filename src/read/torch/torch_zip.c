@@ -1,6 +1,6 @@
-/* torch_zip.c - what torch.save writes since 1.6: a zip with the pickle data.pkl and
+/* torch_zip.c - the format of torch.save() since 1.6: a zip with the pickle data.pkl and
  * one record data/KEY for each storage. TorchScript, torch.package and exported
- * programs are zips as well, with records of their own: they have other readers. */
+ * programs are zips with other records. */
 #include "base/base.h"
 #include "read/file/input_in.h"
 #include "read/torch/torch_fold_in.h"
