@@ -14,10 +14,34 @@ static void tell_values(struct details *d)
     details_measured(d, &measured);
 }
 
+static struct file_facts file_of(struct details *d)
+{
+    return (struct file_facts){.show = d->show,
+                               .to = &d->facts,
+                               .all = "info --json",
+                               .brief = true,
+                               .cells =
+                                   d->width > d->indent ? d->width - d->indent : 1};
+}
+
+void details_safety(struct details *d)
+{
+    struct file_facts facts = file_of(d);
+
+    facts_verdict(&facts);
+    facts_calls(&facts);
+    facts_globals(&facts);
+    if (d->show->session->verdict.verdict == VERDICT_UNSAFE &&
+        d->show->session->total.tensors > 0) {
+        buf_text(&d->facts.text, "can be saved without the program:  "
+                                 ":export tensors.safetensors");
+        fact_end(&d->facts, "tensors", COLOUR_NONE);
+    }
+}
+
 void details_file(struct details *d)
 {
-    struct file_facts facts = {
-        .show = d->show, .to = &d->facts, .all = "info --json", .brief = true};
+    struct file_facts facts = file_of(d);
     bool judged = session_judged(d->show->session);
     bool safe = d->show->session->verdict.verdict == VERDICT_SAFE;
 

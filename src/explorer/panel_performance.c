@@ -37,7 +37,7 @@ own_of(struct explorer *explorer, struct panel_state *state, struct err *err)
     if (own->run == show->session->run)
         return own;
     facts_clear(&own->slowest);
-    if (performance_slowest(&own->slowest, show, MOST_LISTED, err) < 0)
+    if (performance_slowest(&own->slowest, show, MOST_LISTED, false, err) < 0)
         return NULL;
     own->run = show->session->run;
     return own;
@@ -59,11 +59,11 @@ static void module_lines(struct lines *to, struct explorer *explorer,
 
     if (place == NO_PLACE || show->model->kind[place] != PLACE_MODULE) {
         buf_text(&facts.text, "not a module: only modules are called");
-        fact_end(&facts, "", COLOUR_NONE);
+        fact_end_as(&facts, "not_called", "", COLOUR_NONE);
     } else if (show->activity->at[place].calls == 0) {
         if (!calls_none(&facts.text, show, place))
             buf_text(&facts.text, "not called by itself: it only holds other modules");
-        fact_end(&facts, "", COLOUR_NONE);
+        fact_end_as(&facts, "not_called", "", COLOUR_NONE);
     } else {
         performance_place(&facts, show, place);
     }
@@ -92,13 +92,13 @@ static void run_lines(struct lines *to, struct explorer *explorer,
                       const struct panel_performance_own *own,
                       const struct panel_room *room)
 {
-    struct buf text = BUF_INIT;
+    struct facts measured = {0};
 
     slowest_lines(to, &own->slowest, room->width);
-    performance_measured(&text, &explorer->show);
+    performance_measured(&measured, &explorer->show);
     label(to, "measured");
-    lines_wrap(to, COLOUR_NONE, buf_span(&text), room->width, 2 + NAME_CELLS);
-    buf_release(&text);
+    lines_wrap(to, COLOUR_NONE, buf_span(&measured.text), room->width, 2 + NAME_CELLS);
+    facts_release(&measured);
 }
 
 static void panel_performance(struct lines *to, struct explorer *explorer,

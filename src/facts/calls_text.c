@@ -11,26 +11,23 @@
 
 /* ---- a value ---- */
 
-static void add_number(struct buf *to, const char *name, double value)
-{
-    buf_printf(to, "  %s ", name);
-    text_real_long(to, value);
-}
-
-static void add_stats(struct buf *to, const struct stats *stats)
+static void add_stats(struct facts *to, const struct stats *stats)
 {
     if (stats_finite(stats) > 0) {
-        buf_text(to, "  min ");
-        statistics_extreme(to, stats, false);
-        buf_text(to, "  max ");
-        statistics_extreme(to, stats, true);
-        add_number(to, "mean", stats->mean);
-        if (stats_finite(stats) > 1)
-            add_number(to, "std", stats_std(stats));
+        buf_text(&to->text, "  min ");
+        statistics_min(to, stats);
+        buf_text(&to->text, "  max ");
+        statistics_max(to, stats);
+        buf_text(&to->text, "  mean ");
+        statistics_real(to, "mean", stats->mean);
+        if (stats_finite(stats) > 1) {
+            buf_text(&to->text, "  std ");
+            statistics_real(to, "std", stats_std(stats));
+        }
     }
-    if (stats->nan + stats->pos_inf + stats->neg_inf > 0) {
-        buf_text(to, "  ");
-        run_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
+    if (stats_finite(stats) < stats->count) {
+        buf_text(&to->text, "  ");
+        statistics_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
     }
 }
 
@@ -62,16 +59,31 @@ static void add_remarks(struct buf *to, const struct run *run, const struct run_
         buf_text(to, "  a sum over equal arguments");
 }
 
-static const char *const kind_labels[] = {"  in", "  out", "  grad out", "  grad in"};
-
-static void add_path(struct buf *to, const struct run *run, uint32_t path, size_t cells)
+static void end_value(struct facts *to, unsigned kind, enum colour role)
 {
-    struct buf cell = BUF_INIT;
+    static const char *const ids[] = {"in", "out", "grad_out", "grad_in"};
+    static const char *const labels[] = {"  in", "  out", "  grad out", "  grad in"};
 
-    escape_terminal(&cell, run_string(run, path));
-    text_pad(to, buf_span(&cell), cells);
-    buf_char(to, ' ');
-    buf_release(&cell);
+    fact_end_as(to, ids[kind & 3], labels[kind & 3], role);
+}
+
+/* Blanks until what was appended from byte `begin` on is `cells` wide. */
+static void pad_from(struct facts *to, size_t begin, size_t cells)
+{
+    size_t width = text_width(str_span(to->text.at + begin, to->text.len - begin));
+
+    if (width < cells)
+        buf_fill(&to->text, ' ', cells - width);
+}
+
+static void add_path(struct facts *to, const struct run *run, uint32_t path,
+                     size_t cells)
+{
+    size_t begin = to->text.len;
+
+    fact_text(to, "path", run_string(run, path));
+    pad_from(to, begin, cells);
+    buf_char(&to->text, ' ');
 }
 
 static enum colour stats_role(const struct run *run, uint32_t stats)
@@ -86,41 +98,41 @@ static enum colour stats_role(const struct run *run, uint32_t stats)
 static void value_fact(struct facts *to, const struct run *run, const struct run_io *io,
                        size_t path_cells, bool before)
 {
-    const char *label = kind_labels[io->kind & 3];
     const struct run_value *value;
-    struct buf cell = BUF_INIT;
+    size_t begin;
 
-    add_path(&to->text, run, io->path, path_cells);
+    add_path(to, run, io->path, path_cells);
     if (io->value == RUN_NONE) {
         buf_text(&to->text, "no tensor");
-        fact_end(to, label, COLOUR_NONE);
+        end_value(to, io->kind, COLOUR_NONE);
         return;
     }
     value = &run->values[io->value];
-    run_shape(&cell, run, io->value);
-    text_pad(&to->text, buf_span(&cell), SHAPE_CELLS);
-    buf_printf(&to->text, " %s", dtype_name(value->dtype));
+    begin = to->text.len;
+    fact_run_shape(to, "shape", run, io->value);
+    pad_from(to, begin, SHAPE_CELLS);
+    buf_char(&to->text, ' ');
+    fact_dtype(to, value->dtype);
     if (before) {
         buf_text(&to->text, "  the same as above");
     } else if (value->stats != RUN_NONE) {
-        add_stats(&to->text, &run->stats[value->stats]);
+        add_stats(to, &run->stats[value->stats]);
     } else if (value->why) {
         buf_text(&to->text, "  ");
         escape_terminal(&to->text, run_string(run, value->why));
     }
     add_remarks(&to->text, run, io, value);
-    fact_end(to, label, before ? COLOUR_NONE : stats_role(run, value->stats));
-    buf_release(&cell);
+    end_value(to, io->kind, before ? COLOUR_NONE : stats_role(run, value->stats));
 }
 
 /* ---- a call ---- */
 
-static void add_time(struct buf *to, const char *name, uint64_t ns)
+static void add_time(struct facts *to, const char *name, const char *word, uint64_t ns)
 {
     if (ns < 1000)
         return;
-    buf_printf(to, "  %s", name);
-    run_time(to, ns);
+    buf_printf(&to->text, "  %s", word);
+    fact_time(to, name, ns);
 }
 
 static void add_flags(struct buf *to, unsigned flags)
@@ -186,19 +198,20 @@ static void call_facts(struct facts *to, const struct run *run, uint32_t c)
 
     buf_text(text, "call ");
     text_commas(text, (uint64_t)call->number + 1);
+    fact_named(to, "call", FIGURE_CALL, c);
     if (call->line) {
         buf_text(text, " (");
-        escape_terminal(text, run_string(run, call->line));
+        fact_text(to, "line", run_string(run, call->line));
         buf_char(text, ')');
     }
-    add_time(text, "", run_inclusive(call));
+    add_time(to, "time", "", run_inclusive(call));
     if (call->children_ns > 0)
-        add_time(text, "self ", run_exclusive(call));
-    add_time(text, "backward ", call->backward_ns);
-    add_time(text, "device ", call->device_ns);
+        add_time(to, "self", "self ", run_exclusive(call));
+    add_time(to, "backward", "backward ", call->backward_ns);
+    add_time(to, "device", "device ", call->device_ns);
     buf_text(text, call->flags & RUN_TRAINING ? "  train" : "  eval");
     add_flags(text, call->flags);
-    fact_end(to, NULL, COLOUR_NONE);
+    fact_end_as(to, "call", NULL, COLOUR_NONE);
     for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
         for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
             if (run->ios[i].kind == kind)
@@ -208,11 +221,11 @@ static void call_facts(struct facts *to, const struct run *run, uint32_t c)
     buf_text(text, "  ✗ ");
     if (call->error) {
         buf_text(text, "raised ");
-        escape_terminal(text, run_string(run, call->error));
+        fact_text(to, "error", run_string(run, call->error));
     } else {
         buf_text(text, "did not come back");
     }
-    fact_end(to, NULL, COLOUR_ALARM);
+    fact_end_as(to, "raised", NULL, COLOUR_ALARM);
 }
 
 /* ---- merged calls ---- */
@@ -222,25 +235,24 @@ static void merged_fact(struct facts *to, const struct run *run,
                         const struct run_merged_io *io, size_t cells)
 {
     const int64_t *shape = run->dims + io->shapes;
-    struct buf cell = BUF_INIT;
+    size_t begin;
 
-    add_path(&to->text, run, io->path, cells);
+    add_path(to, run, io->path, cells);
+    begin = to->text.len;
     for (uint32_t i = 0; i < io->n_shapes; i++, shape += 1 + shape[0]) {
-        buf_text(&cell, i > 0 ? ", " : "");
+        buf_text(&to->text, i > 0 ? ", " : "");
         if (i == MOST_SHAPES) {
-            buf_text(&cell, "…");
+            buf_text(&to->text, "…");
             break;
         }
-        text_shape(&cell, shape + 1, (int)shape[0]);
-        buf_text(&cell, shape[0] == 0 ? "scalar" : "");
+        fact_shape(to, "shape", shape + 1, (int)shape[0]);
     }
     if (io->n_shapes == 0)
-        buf_text(&cell, "no tensor");
-    text_pad(&to->text, buf_span(&cell), io->stats == RUN_NONE ? 0 : SHAPE_CELLS);
+        buf_text(&to->text, "no tensor");
+    pad_from(to, begin, SHAPE_CELLS);
     if (io->stats != RUN_NONE)
-        add_stats(&to->text, &run->stats[io->stats]);
-    fact_end(to, kind_labels[io->kind & 3], stats_role(run, io->stats));
-    buf_release(&cell);
+        add_stats(to, &run->stats[io->stats]);
+    end_value(to, io->kind, stats_role(run, io->stats));
 }
 
 /* "236 calls are merged, 27.47μs to 8.16ms each", then their values. */
@@ -251,16 +263,16 @@ static void merged_facts(struct facts *to, const struct run *run,
                        ? path_cells(run, &run->calls[merged->newest])
                        : PATH_CELLS;
 
-    text_plural(&to->text, merged->calls, "call is", "calls are");
+    fact_plural(to, "calls", merged->calls, "call is", "calls are");
     buf_text(&to->text, " merged");
     if (merged->most_ns >= 1000) {
         buf_text(&to->text, ", ");
-        run_time(&to->text, merged->least_ns);
+        fact_time(to, "least", merged->least_ns);
         buf_text(&to->text, " to ");
-        run_time(&to->text, merged->most_ns);
+        fact_time(to, "most", merged->most_ns);
         buf_text(&to->text, " each");
     }
-    fact_end(to, NULL, COLOUR_NONE);
+    fact_end_as(to, "merged", NULL, COLOUR_NONE);
     for (unsigned kind = RUN_IN; kind <= RUN_GRAD_IN; kind++)
         for (uint32_t i = merged->ios; i < merged->ios + merged->n_ios; i++)
             if (run->merged_ios[i].kind == kind)
@@ -270,28 +282,27 @@ static void merged_facts(struct facts *to, const struct run *run,
 /* ---- all calls ---- */
 
 /* "3 calls, 8.37ms in all, 2.79ms each; 8.37ms by itself, 2% of run" */
-static void title_fact(struct facts *facts, const struct show *show, uint32_t place)
+static void title_fact(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = &show->activity->at[place];
-    struct buf *to = &facts->text;
 
-    text_plural(to, at->calls, "call", "calls");
-    buf_text(to, ", ");
-    text_time(to, (double)at->total_ns / 1e9);
+    fact_plural(to, "calls", at->calls, "call", "calls");
+    buf_text(&to->text, ", ");
+    fact_time(to, "time", at->total_ns);
     if (at->calls > 1) {
-        buf_text(to, " in all, ");
-        text_time(to, (double)at->total_ns / at->calls / 1e9);
-        buf_text(to, " each");
+        buf_text(&to->text, " in all, ");
+        fact_time(to, "each", at->total_ns / at->calls);
+        buf_text(&to->text, " each");
     }
-    buf_text(to, "; ");
-    text_time(to, (double)at->self_ns / 1e9);
-    buf_text(to, " by itself");
+    buf_text(&to->text, "; ");
+    fact_time(to, "self", at->self_ns);
+    buf_text(&to->text, " by itself");
     if (show->activity->total_ns > 0) {
-        buf_text(to, ", ");
-        run_share(to, at->self_ns, show->activity->total_ns);
-        buf_text(to, " of run");
+        buf_text(&to->text, ", ");
+        fact_share(to, "share", at->self_ns, show->activity->total_ns);
+        buf_text(&to->text, " of run");
     }
-    fact_end(facts, NULL, COLOUR_NONE);
+    fact_end_as(to, "calls", NULL, COLOUR_NONE);
 }
 
 bool calls_none(struct buf *to, const struct show *show, uint32_t place)
@@ -326,7 +337,7 @@ void calls_facts(struct facts *to, const struct show *show, uint32_t place,
 
     if (at->calls == 0) {
         calls_none(&to->text, show, place);
-        fact_end(to, NULL, COLOUR_NONE);
+        fact_end_as(to, "not_called", NULL, COLOUR_NONE);
         return;
     }
     title_fact(to, show, place);
@@ -341,9 +352,9 @@ void calls_facts(struct facts *to, const struct show *show, uint32_t place,
     more = at->calls - shown - (merged ? merged->calls : 1);
     if (more > 0) {
         buf_text(&to->text, "… ");
-        text_commas(&to->text, more);
+        fact_count(to, "more", more);
         buf_text(&to->text, " more");
-        fact_end(to, NULL, COLOUR_NONE);
+        fact_end_as(to, "more", NULL, COLOUR_NONE);
     }
     if (merged)
         merged_facts(to, run, merged);

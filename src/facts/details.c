@@ -8,18 +8,20 @@
 #define MOST_TIES         100u     /* other places of a tensor */
 #define VALUE_WHOLE       1000000u /* of a value by itself */
 
-static void add_path(struct buf *to, const struct model *model, uint32_t place)
+static void add_path(struct facts *to, const struct model *model, uint32_t place)
 {
+    struct figure figure = fact_figure(to);
     struct buf path = BUF_INIT;
 
     place_path(model, place, &path);
-    escape_terminal(to, buf_span(&path));
+    escape_terminal(figure.text, buf_span(&path));
+    fact_named(to, "place", FIGURE_PLACE, place);
     buf_release(&path);
 }
 
 static void text_fact(struct facts *to, const char *label, struct str text)
 {
-    escape_terminal(&to->text, text);
+    fact_text(to, label, text);
     fact_end(to, label, COLOUR_NONE);
 }
 
@@ -48,15 +50,18 @@ static void memory_fact(struct facts *to, const struct model *model,
         buf_printf(&to->text, "%s%lld", i == 0 ? "[" : ", ",
                    (long long)tensor_strides(model, tensor)[i]);
     buf_text(&to->text, tensor->rank > 0 ? "]" : "[]");
-    buf_printf(&to->text, "  offset %llu  storage ",
-               (unsigned long long)tensor->offset);
+    buf_text(&to->text, "  offset ");
+    fact_figure(to);
+    buf_printf(&to->text, "%llu", (unsigned long long)tensor->offset);
+    fact_named(to, "offset", FIGURE_COUNT, tensor->offset);
+    buf_text(&to->text, "  storage ");
     name = storage_name(model, storage, text);
     if (name.len > 0)
-        escape_terminal(&to->text, name);
+        fact_text(to, "storage", name);
     else
         buf_printf(&to->text, "%u", tensor->storage);
     buf_text(&to->text, ", ");
-    text_bytes(&to->text, storage->bytes);
+    fact_bytes(to, "bytes", storage->bytes);
     fact_end(to, "strides", COLOUR_NONE);
 }
 
@@ -70,12 +75,12 @@ static void ties_facts(struct facts *to, const struct model *model, uint32_t pla
         if (p == place)
             continue;
         buf_text(&to->text, p == tensor->place ? "to " : "also ");
-        add_path(&to->text, model, p);
-        fact_end(to, n++ == 0 ? "tied" : "", COLOUR_NONE)->target = p;
+        add_path(to, model, p);
+        fact_end(to, n++ == 0 ? "tied" : "", COLOUR_NONE);
     }
     if (tensor->places > n + 1) {
         buf_text(&to->text, "… ");
-        text_commas(&to->text, tensor->places - n - 1);
+        fact_count(to, "more", tensor->places - n - 1);
         buf_text(&to->text, " more");
         fact_end(to, "", COLOUR_NONE);
     }
@@ -87,16 +92,14 @@ static void parts_facts(struct facts *to, const struct model *model, uint32_t pl
 
     for (part = place_first(model, place); part != NO_PLACE;
          part = place_next(model, part)) {
-        const struct tensor *tensor;
-
         if (model->kind[part] != PLACE_TENSOR)
             continue;
-        tensor = place_tensor(model, part);
-        add_path(&to->text, model, part);
+        add_path(to, model, part);
         buf_text(&to->text, "  ");
-        text_shape(&to->text, tensor_shape(model, tensor), tensor->rank);
-        buf_printf(&to->text, " %s", dtype_name(tensor->dtype));
-        fact_end(to, "part", COLOUR_NONE)->target = part;
+        fact_tensor_shape(to, "shape", model, part);
+        buf_char(&to->text, ' ');
+        fact_dtype(to, place_tensor(model, part)->dtype);
+        fact_end(to, "part", COLOUR_NONE);
     }
 }
 
@@ -112,6 +115,12 @@ static void role_fact(struct facts *to, const struct tensor *tensor)
         buf_text(&to->text,
                  tensor->flags & TENSOR_GRAD ? ", requires grad" : ", no grad");
     fact_end(to, "role", COLOUR_NONE);
+}
+
+static void device_fact(struct facts *to, const char *label, struct str device)
+{
+    fact_text(to, "device", device);
+    fact_end_as(to, "device", label, COLOUR_NONE);
 }
 
 /* Views that torch only marks: what is stored is not what is meant. */
@@ -150,7 +159,7 @@ void details_tensor(struct facts *to, const struct show *show, uint32_t place, b
     text_fact(to, "layout", str_of(layouts[tensor->layout & 7]));
     text_fact(to, "meant", str_of(lazy_name(tensor)));
     if (all || (device.len > 0 && !str_is(device, "cpu")))
-        text_fact(to, show->activity ? "device" : "saved from", device);
+        device_fact(to, show->activity ? "device" : "saved from", device);
     if (tensor->class_id != NO_CLASS && all)
         text_fact(to, "class",
                   model_string(model, model->classes[tensor->class_id].name));
@@ -197,20 +206,20 @@ static void title_numbers(struct facts *facts, const struct show *show, uint32_t
 
     if (params == 0 && tied_params > 0) {
         buf_text(to, fact_is_empty(facts) ? "(" : "  (");
-        text_commas(to, tied_params);
+        fact_count(facts, "tied_params", tied_params);
         buf_text(to, " params)");
     } else if (params > 0 || module) {
         buf_text(to, fact_is_empty(facts) ? "" : "  ");
-        text_commas(to, params);
+        fact_count(facts, "params", params);
         buf_text(to, " params");
     }
     if (bytes == 0 && tied_bytes > 0) {
         buf_text(to, fact_is_empty(facts) ? "(" : "  (");
-        text_bytes(to, tied_bytes);
+        fact_bytes(facts, "tied_bytes", tied_bytes);
         buf_char(to, ')');
     } else if (bytes > 0 || module) {
         buf_text(to, fact_is_empty(facts) ? "" : "  ");
-        text_bytes(to, bytes);
+        fact_bytes(facts, "bytes", bytes);
     }
 }
 
@@ -253,8 +262,8 @@ static void object_facts(struct facts *to, const struct show *show, uint32_t pla
     if (info && !object->guessed)
         class_facts(to, model, object);
     if (model->flags[place] & PLACE_AGAIN) {
-        add_path(&to->text, model, object->place);
-        fact_end(to, "same as", COLOUR_NONE)->target = object->place;
+        add_path(to, model, object->place);
+        fact_end_as(to, "same_as", "same as", COLOUR_NONE);
     }
     if (!object->guessed && !is_empty_value(model, object->args))
         value_fact(to, "arguments", model, object->args);
@@ -262,7 +271,7 @@ static void object_facts(struct facts *to, const struct show *show, uint32_t pla
         text_fact(to, "training", object->training ? STR("True") : STR("False"));
     value_fact(to, "hooks", model, object->hooks);
     if (object->version) {
-        buf_printf(&to->text, "%u", object->version);
+        fact_count(to, "version", object->version);
         fact_end(to, "version", COLOUR_NONE);
     }
     value_fact(to, "hidden", model, object->hidden);
@@ -270,7 +279,8 @@ static void object_facts(struct facts *to, const struct show *show, uint32_t pla
         escape_terminal(&to->text, model_string(model, info->file));
         if (info->line)
             buf_printf(&to->text, ":%u", info->line);
-        fact_end(to, "written in", COLOUR_NONE);
+        fact_named(to, "line", FIGURE_LINE, info->line);
+        fact_end_as(to, "source", "written in", COLOUR_NONE);
     }
 }
 
@@ -300,9 +310,9 @@ static void trained_fact(struct facts *to, const struct show *show, uint32_t pla
     if (counts.trainable == counts.params || counts.frozen == counts.params) {
         buf_text(&to->text, counts.trainable == counts.params ? "all" : "nothing");
     } else {
-        text_commas(&to->text, counts.trainable);
+        fact_count(to, "trainable", counts.trainable);
         buf_text(&to->text, " of ");
-        text_commas(&to->text, counts.params);
+        fact_count(to, "params", counts.params);
     }
     buf_text(&to->text, counts.trainable == 0 ? ": frozen" : " trainable");
     fact_end(to, "trained", COLOUR_NONE);
@@ -455,11 +465,11 @@ void details_module(struct facts *to, const struct show *show, uint32_t place,
 
     title_label(&to->text, show, place, named);
     title_numbers(to, show, place);
-    fact_end(to, NULL, COLOUR_NONE);
+    fact_end_as(to, "title", NULL, COLOUR_NONE);
     if (object)
         object_facts(to, show, place, object);
     if (tensors > 0) {
-        text_plural(&to->text, tensors, "tensor", "tensors");
+        fact_plural(to, "tensors", tensors, "tensor", "tensors");
         fact_end(to, "holds", COLOUR_NONE);
     }
     trained_fact(to, show, place);
@@ -467,8 +477,8 @@ void details_module(struct facts *to, const struct show *show, uint32_t place,
 
 void details_value(struct facts *to, const struct show *show, uint32_t place)
 {
-    add_path(&to->text, show->model, place);
+    add_path(to, show->model, place);
     buf_text(&to->text, ": ");
     value_show(&to->text, show->model, show->model->object[place], VALUE_WHOLE);
-    fact_end(to, NULL, COLOUR_NONE);
+    fact_end_as(to, "value", NULL, COLOUR_NONE);
 }

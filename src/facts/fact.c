@@ -104,11 +104,13 @@ void fact_time(struct facts *facts, const char *name, uint64_t ns)
     fact_value(facts, name, &figure);
 }
 
-void fact_real(struct facts *facts, const char *name, double value)
+void fact_share(struct facts *facts, const char *name, uint64_t part, uint64_t whole)
 {
     struct figure figure = fact_figure(facts);
 
-    figure_real(&figure, value);
+    run_share(figure.text, part, whole);
+    figure.kind = FIGURE_SHARE;
+    figure.real = (double)part / (double)whole;
     fact_value(facts, name, &figure);
 }
 
@@ -143,6 +145,14 @@ void fact_run_shape(struct facts *facts, const char *name, const struct run *run
     const struct run_value *v = &run->values[value];
 
     fact_shape(facts, name, run->dims + v->shape, v->rank);
+}
+
+void fact_dtype(struct facts *facts, enum dtype dtype)
+{
+    struct figure figure = fact_figure(facts);
+
+    buf_text(figure.text, dtype_name(dtype));
+    fact_named(facts, "dtype", FIGURE_DTYPE, dtype);
 }
 
 void fact_place(struct facts *facts, const char *name, const struct show *show,

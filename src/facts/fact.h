@@ -17,6 +17,7 @@
 #ifndef FACTS_FACT_H
 #define FACTS_FACT_H
 
+#include "model/dtype.h"
 #include "rows/figure.h"
 #include "text/lines.h"
 
@@ -70,7 +71,8 @@ void fact_plural(struct facts *facts, const char *name, uint64_t n, const char *
                  const char *many);                                 /* 1 tensor */
 void fact_bytes(struct facts *facts, const char *name, uint64_t n); /* 97.7MB */
 void fact_time(struct facts *facts, const char *name, uint64_t ns); /* 1.52ms, 0s */
-void fact_real(struct facts *facts, const char *name, double value);
+void fact_share(struct facts *facts, const char *name, uint64_t part,
+                uint64_t whole);                                        /* 9% */
 void fact_text(struct facts *facts, const char *name, struct str text); /* escaped */
 void fact_shape(struct facts *facts, const char *name, const int64_t *dims,
                 int rank); /* 64×3×7×7, scalar */
@@ -78,6 +80,7 @@ void fact_tensor_shape(struct facts *facts, const char *name, const struct model
                        uint32_t place);
 void fact_run_shape(struct facts *facts, const char *name, const struct run *run,
                     uint32_t value);
+void fact_dtype(struct facts *facts, enum dtype dtype); /* its name is "dtype" */
 void fact_place(struct facts *facts, const char *name, const struct show *show,
                 uint32_t place); /* its full name; of the root its class */
 /* What was appended since the last value, part or fact is the name of a thing: a place,

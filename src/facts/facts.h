@@ -24,7 +24,8 @@ struct file_facts {
     const struct show *show;
     struct facts *to;
     const char *all; /* where the rest of a long list can be seen: "--json" */
-    bool brief;      /* what few ask for is left out */
+    bool brief;      /* a panel: what few ask for is left out */
+    unsigned cells;  /* a line has behind its label; 0: no limit */
 };
 
 /* What `info` says first: format, contents, counts, the run, the verdict. */
@@ -39,15 +40,11 @@ void facts_trained(struct file_facts *facts);
 void facts_buffers(struct file_facts *facts);
 void facts_safety(struct file_facts *facts);
 void facts_meaning(struct file_facts *facts); /* appends what the verdict rests on */
+void facts_verdict(struct file_facts *facts); /* the same as a heading */
+void facts_calls(struct file_facts *facts);   /* what a load would run, and where */
 void facts_globals(struct file_facts *facts); /* every one with its uses */
 void facts_metadata(struct file_facts *facts);
 /* When and by what a recording was made, how long it took, where its time went. */
 int facts_run(struct file_facts *facts, struct err *err);
-
-/* "✗ posix.system                          1 use   runs a shell command": a global of
- * the pickle log, its name in so many cells (see facts_globals_width()). */
-void facts_global(struct buf *to, const struct show *show, uint32_t index, size_t cells,
-                  enum colour *ret_role);
-size_t facts_globals_width(const struct show *show);
 
 #endif

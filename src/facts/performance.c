@@ -32,28 +32,29 @@ static void title_fact(struct facts *to, const struct show *show, uint32_t place
                        uint64_t both_ns)
 {
     uint32_t weight = weight_of(show->model, place);
+    struct figure params;
 
-    run_place(&to->text, show, place);
+    fact_place(to, "place", show, place);
     fact_part(to, COLOUR_NONE);
     if (place > 0)
-        escape_terminal(&to->text, class_short(place_class(show->model, place)));
+        fact_text(to, "class", class_short(place_class(show->model, place)));
     fact_part(to, COLOUR_NONE);
-    text_count(&to->text, counts_params(&show->session->places, place));
+    params = fact_figure(to);
+    figure_count(&params, counts_params(&show->session->places, place));
+    fact_value(to, "params", &params);
     buf_text(&to->text, " params");
     fact_part(to, COLOUR_NONE);
     if (weight != NO_PLACE) {
-        const struct tensor *tensor = place_tensor(show->model, weight);
-
         buf_text(&to->text, "Shape: ");
-        text_shape(&to->text, tensor_shape(show->model, tensor), tensor->rank);
+        fact_tensor_shape(to, "weight", show->model, weight);
         fact_part(to, COLOUR_NONE);
     }
     buf_text(&to->text, "Time: ");
-    text_time(&to->text, (double)both_ns / 1e9);
+    fact_time(to, "time", both_ns);
     fact_part(to, COLOUR_NONE);
     buf_text(&to->text, "Mem: ");
-    text_bytes(&to->text, counts_bytes(&show->session->places, place));
-    fact_end(to, "", COLOUR_NONE);
+    fact_bytes(to, "memory", counts_bytes(&show->session->places, place));
+    fact_end_as(to, "title", "", COLOUR_NONE)->target = NO_TARGET;
 }
 
 static double share_of(uint64_t ns, uint64_t both)
@@ -70,7 +71,7 @@ static void shape_part(struct facts *to, const struct show *show, uint32_t place
     if (value == RUN_NONE)
         return;
     buf_text(&to->text, kind == RUN_IN ? "Input: " : "Output: ");
-    run_shape(&to->text, show->session->run, value);
+    fact_run_shape(to, kind == RUN_IN ? "input" : "output", show->session->run, value);
     if (at->flags & (kind == RUN_IN ? ACTIVITY_IN_VARIES : ACTIVITY_OUT_VARIES))
         buf_char(&to->text, '*');
     fact_part(to, COLOUR_NONE);
@@ -93,7 +94,7 @@ static void backward_fact(struct facts *to, const struct show *show, uint32_t pl
     bool computed = ns > 0 || has_gradient(show->session->run, newest);
 
     if (ns > 0)
-        text_time(&to->text, (double)ns / 1e9);
+        fact_time(to, "time", ns);
     else
         buf_text(&to->text, computed ? "not known" : "none");
     fact_part(to, COLOUR_NONE);
@@ -102,7 +103,8 @@ static void backward_fact(struct facts *to, const struct show *show, uint32_t pl
     fact_part(to, COLOUR_NONE);
     if (ns > 0 && least)
         buf_text(&to->text, "at least: of the parts of which it is known");
-    fact_end(to, "backward()", COLOUR_NONE)->share = share_of(ns, both_ns);
+    fact_end_as(to, "backward", "backward()", COLOUR_NONE)->share =
+        share_of(ns, both_ns);
 }
 
 /* "36,864 × 4 bytes"; of parameters of several sizes their number only. */
@@ -124,7 +126,7 @@ static void parameters_part(struct facts *to, const struct show *show, uint32_t 
     if (counts_params(&show->session->places, place) == 0)
         return;
     buf_text(&to->text, "Parameters: ");
-    text_commas(&to->text, counts_params(&show->session->places, place));
+    fact_count(to, "params", counts_params(&show->session->places, place));
     if (!mixed && size > 0)
         buf_printf(&to->text, " × %u %s", (unsigned)size, size == 1 ? "byte" : "bytes");
     fact_part(to, COLOUR_NONE);
@@ -132,12 +134,13 @@ static void parameters_part(struct facts *to, const struct show *show, uint32_t 
 
 static void memory_fact(struct facts *to, const struct show *show, uint32_t place)
 {
-    text_bytes(&to->text, counts_bytes(&show->session->places, place));
+    fact_bytes(to, "bytes", counts_bytes(&show->session->places, place));
     fact_part(to, COLOUR_NONE);
     parameters_part(to, show, place);
     buf_text(&to->text, "Output: ");
-    text_bytes(&to->text, run_io_bytes(show->session->run,
-                                       show->activity->at[place].newest, RUN_OUT));
+    fact_bytes(
+        to, "output",
+        run_io_bytes(show->session->run, show->activity->at[place].newest, RUN_OUT));
     fact_end(to, "memory", COLOUR_NONE);
 }
 
@@ -152,11 +155,12 @@ void performance_place(struct facts *to, const struct show *show, uint32_t place
     backward = run_backward(show, place, &least);
     both = at->total_ns + backward;
     title_fact(to, show, place, both);
-    text_time(&to->text, (double)at->total_ns / 1e9);
+    fact_time(to, "time", at->total_ns);
     fact_part(to, COLOUR_NONE);
     shape_part(to, show, place, RUN_IN);
     shape_part(to, show, place, RUN_OUT);
-    fact_end(to, "forward()", COLOUR_NONE)->share = share_of(at->total_ns, both);
+    fact_end_as(to, "forward", "forward()", COLOUR_NONE)->share =
+        share_of(at->total_ns, both);
     backward_fact(to, show, place, backward, both, least);
     memory_fact(to, show, place);
 }
@@ -221,40 +225,47 @@ void performance_lines(struct lines *to, const struct facts *facts, unsigned wid
 /* ---- the run ---- */
 
 /* " 8.19ms, 9% of run"; behind the first of a list only the share. */
-static void add_own_time(struct buf *to, const struct show *show, uint64_t ns,
+static void add_own_time(struct facts *to, const struct show *show, uint64_t ns,
                          bool first)
 {
-    buf_char(to, ' ');
-    text_time(to, (double)ns / 1e9);
+    buf_char(&to->text, ' ');
+    fact_time(to, "self", ns);
     if (show->activity->total_ns == 0)
         return;
-    buf_text(to, ", ");
-    run_share(to, ns, show->activity->total_ns);
-    buf_text(to, first ? " of run" : "");
+    buf_text(&to->text, ", ");
+    fact_share(to, "share", ns, show->activity->total_ns);
+    buf_text(&to->text, first ? " of run" : "");
 }
 
-static void slow_fact(struct facts *to, const struct show *show,
-                      const struct slow_list *list, bool classes, uint32_t most)
+/* One fact, or with `listed` one for each. */
+static void slow_facts(struct facts *to, const struct show *show,
+                       const struct slow_list *list, bool classes, uint32_t most,
+                       bool listed)
 {
+    const char *id = classes ? "by_class" : "slowest";
+    const char *label = classes ? "by class" : "slowest";
+
     for (uint32_t i = 0; i < list->n && i < most; i++) {
         const struct slow *slow = &list->at[i];
         struct str name = class_short(place_class(show->model, slow->place));
 
         if (classes) {
-            text_commas(&to->text, slow->places);
+            fact_count(to, "modules", slow->places);
             buf_text(&to->text, " × ");
-            escape_terminal(&to->text, name.len > 0 ? name : STR("(class not known)"));
+            fact_text(to, "class", name.len > 0 ? name : STR("(class not known)"));
         } else {
-            run_place(&to->text, show, slow->place);
+            fact_place(to, "place", show, slow->place);
         }
-        add_own_time(&to->text, show, slow->self_ns, i == 0);
+        add_own_time(to, show, slow->self_ns, i == 0);
         fact_part(to, COLOUR_NONE);
+        if (listed)
+            fact_end_as(to, id, i == 0 ? label : "", COLOUR_NONE);
     }
-    fact_end(to, classes ? "by class (self)" : "slowest (self)", COLOUR_NONE);
+    fact_end_as(to, id, classes ? "by class (self)" : "slowest (self)", COLOUR_NONE);
 }
 
 int performance_slowest(struct facts *to, const struct show *show, uint32_t most,
-                        struct err *err)
+                        bool listed, struct err *err)
 {
     struct slow_list places, classes;
     struct arena arena;
@@ -263,14 +274,14 @@ int performance_slowest(struct facts *to, const struct show *show, uint32_t most
     arena_init(&arena, 0);
     status = slowest_of(&places, &classes, show->activity, show->model, &arena, err);
     if (status == 0) {
-        slow_fact(to, show, &places, false, most);
-        slow_fact(to, show, &classes, true, most);
+        slow_facts(to, show, &places, false, most, listed);
+        slow_facts(to, show, &classes, true, most, listed);
     }
     arena_release(&arena);
     return status;
 }
 
-void performance_measured(struct buf *to, const struct show *show)
+void performance_measured(struct facts *to, const struct show *show)
 {
     const struct run *run = show->session->run;
     uint64_t threads = run_fact(run, "threads", NULL);
@@ -281,12 +292,13 @@ void performance_measured(struct buf *to, const struct show *show)
 
         device |= name.len > 0 && !str_is(name, "cpu") && !str_is(name, "meta");
     }
-    buf_text(to, "CPU clock");
+    buf_text(&to->text, "CPU clock");
     if (threads > 0) {
-        buf_text(to, ", ");
-        text_plural(to, threads, "thread", "threads");
+        buf_text(&to->text, ", ");
+        fact_plural(to, "threads", threads, "thread", "threads");
     }
-    buf_text(to, "; torchoscope's own cost is taken out; ");
-    buf_text(to, device ? "host times: work queued on a device is not waited for"
-                        : "no device queue to wait for");
+    buf_text(&to->text, "; torchoscope's own cost is taken out; ");
+    buf_text(&to->text, device ? "host times: work queued on a device is not waited for"
+                               : "no device queue to wait for");
+    fact_end(to, "measured", COLOUR_NONE);
 }

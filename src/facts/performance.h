@@ -17,13 +17,14 @@ void performance_place(struct facts *to, const struct show *show, uint32_t place
 void performance_lines(struct lines *to, const struct facts *facts, unsigned width,
                        unsigned indent);
 
-/* Two facts: the `most` slowest modules by their own times, and the classes.
+/* Two facts, or with `listed` one for each of them: the `most` slowest modules by their
+ * own times, and the classes.
  * "maxpool 8.19ms, 9% of run   layer4.0.conv2 3.83ms, 4%";
  * "53 × Conv2d 66.77ms, 76% of run   1 × MaxPool2d 8.19ms, 9%". */
 int performance_slowest(struct facts *to, const struct show *show, uint32_t most,
-                        struct err *err);
+                        bool listed, struct err *err);
 
 /* By which clock: "CPU clock, 1 thread; torchoscope's own cost is taken out". */
-void performance_measured(struct buf *to, const struct show *show);
+void performance_measured(struct facts *to, const struct show *show);
 
 #endif

@@ -262,13 +262,13 @@ int printed_run_notes(const struct pen *pen, const struct show *show, struct err
 /* What ran, and what is to be said of it. */
 static int write_run(struct printed *printed, const struct pen *pen, struct err *err)
 {
-    struct buf line = BUF_INIT;
+    struct facts ran = {0};
 
     if (!printed->show.activity)
         return 0;
-    run_ran(&line, &printed->show);
-    pen_line(pen, &line, COLOUR_NONE);
-    buf_release(&line);
+    run_ran(&ran, &printed->show);
+    pen_line(pen, &ran.text, COLOUR_NONE);
+    facts_release(&ran);
     return printed_run_notes(pen, &printed->show, err);
 }
 

@@ -170,13 +170,17 @@ TEST(a_summary_ends_with_what_it_all_comes_to)
 
 TEST(what_recording_added_may_be_more_than_all_of_the_passes)
 {
+    struct facts facts = {0};
     struct scene s;
 
     scene_begin(&s, sample_run(1));
     s.session->own_run->own_ns = 5 * run_passes_ns(s.session->run);
     s.session->own_run->hooks_ns = 0;
-    run_cost(&s.text, s.session->run);
+    run_cost(&facts, s.session->run);
+    fact_end(&facts, "cost", COLOUR_NONE);
+    facts_join(&s.text, &facts, "");
     CHECK(says(&s, ", 500% of "));
+    facts_release(&facts);
     scene_end(&s);
 }
 

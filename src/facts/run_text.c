@@ -2,83 +2,85 @@
 
 #include <math.h>
 
-#include "text/text.h"
+#include "text/number.h"
 
-void run_cost(struct buf *to, const struct run *run)
+void run_cost(struct facts *to, const struct run *run)
 {
     double share = run_cost_share(run);
 
-    text_time(to, (double)(run->own_ns + run->hooks_ns) / 1e9);
+    buf_text(&to->text, "recording added ");
+    fact_time(to, "cost", run->own_ns + run->hooks_ns);
     if (isnan(share))
         return;
-    buf_text(to, ", ");
+    buf_text(&to->text, ", ");
     if (share > 1)
-        buf_printf(to, "%.0f%%", share * 100);
+        buf_printf(&to->text, "%.0f%%", share * 100);
     else
-        run_share(to, (uint64_t)(share * 1e6 + 0.5), 1000000);
+        fact_share(to, "share", (uint64_t)(share * 1e6 + 0.5), 1000000);
     if (run_fact_id(run, "budget_cost") != VALUE_ID_NONE) {
-        buf_text(to, " of all passes");
+        buf_text(&to->text, " of all passes");
     } else {
-        buf_text(to, " of ");
-        text_time(to, (double)run_passes_ns(run) / 1e9);
+        buf_text(&to->text, " of ");
+        fact_time(to, "passes", run_passes_ns(run));
     }
 }
 
-/* Times are those of the host: of a device that is what it took to ask for the work. */
-static void add_device(struct buf *to, const struct show *show)
+/* Times are the host's: on a device, what it took to ask for the work. */
+static void add_device(struct facts *to, const struct show *show)
 {
     struct str times = {0};
 
     run_fact(show->session->run, "times", &times);
     if (show->activity->device_ns > 0) {
-        buf_text(to, ", forward on the device ");
-        text_time(to, (double)show->activity->device_ns / 1e9);
+        buf_text(&to->text, ", forward on the device ");
+        fact_time(to, "device", show->activity->device_ns);
     } else if (times.len > 0) {
-        buf_text(to, " (host times only)");
+        buf_text(&to->text, " (host times only)");
     }
 }
 
-/* Whether the model ran once before, unrecorded; nothing where the run does not say. */
-static void add_warm_up(struct buf *to, const struct run *run)
+/* Whether the model ran once before, unrecorded, if the run knows. */
+static void add_warm_up(struct facts *to, const struct run *run)
 {
     uint64_t ns = run_fact(run, "warm_up_ns", NULL);
 
     if (ns > 0) {
-        buf_text(to, " after a warm-up of ");
-        text_time(to, (double)ns / 1e9);
+        buf_text(&to->text, " after a warm-up of ");
+        fact_time(to, "warm_up", ns);
     } else if (run_fact_id(run, "warm_up_ns") != VALUE_ID_NONE) {
-        buf_text(to, " without a warm-up");
+        buf_text(&to->text, " without a warm-up");
     }
 }
 
-void run_passes(struct buf *to, const struct show *show)
+void run_passes(struct facts *to, const struct show *show)
 {
     const struct activities *all = show->activity;
     uint64_t left_out = run_fact(show->session->run, "passes_left_out", NULL);
     bool least;
     uint64_t backward = run_backward(show, 0, &least);
 
-    text_plural(to, all->passes, "pass", "passes");
+    fact_plural(to, "passes", all->passes, "pass", "passes");
     if (left_out > 0) {
-        buf_text(to, " (");
-        text_commas(to, left_out);
-        buf_text(to, " more not recorded)");
+        buf_text(&to->text, " (");
+        fact_count(to, "left_out", left_out);
+        buf_text(&to->text, " more not recorded)");
     }
     add_warm_up(to, show->session->run);
-    buf_text(to, ", forward ");
-    text_time(to, (double)all->total_ns / 1e9);
+    buf_text(&to->text, ", forward ");
+    fact_time(to, "forward", all->total_ns);
     if (backward > 0) {
-        buf_text(to, least ? ", backward at least " : ", backward ");
-        text_time(to, (double)backward / 1e9);
+        buf_text(&to->text, least ? ", backward at least " : ", backward ");
+        fact_time(to, "backward", backward);
     }
     add_device(to, show);
 }
 
-void run_ran(struct buf *to, const struct show *show)
+void run_ran(struct facts *to, const struct show *show)
 {
-    run_place(to, show, 0);
-    buf_text(to, ": ");
+    fact_place(to, "model", show, 0);
+    buf_text(&to->text, ": ");
     run_passes(to, show);
-    buf_text(to, "; recording added ");
+    buf_text(&to->text, "; ");
     run_cost(to, show->session->run);
+    fact_end(to, "ran", COLOUR_NONE);
 }

@@ -42,6 +42,44 @@ void statistics_extreme(struct buf *to, const struct stats *stats, bool max)
         buf_printf(to, "%llu", (unsigned long long)integer);
 }
 
+static void add_extreme(struct facts *to, const struct stats *stats, bool max)
+{
+    struct figure figure = fact_figure(to);
+
+    statistics_extreme(figure.text, stats, max);
+    figure.kind = FIGURE_REAL;
+    figure.real = max ? stats->max : stats->min;
+    fact_value(to, max ? "max" : "min", &figure);
+}
+
+void statistics_min(struct facts *to, const struct stats *stats)
+{
+    add_extreme(to, stats, false);
+}
+
+void statistics_max(struct facts *to, const struct stats *stats)
+{
+    add_extreme(to, stats, true);
+}
+
+void statistics_real(struct facts *to, const char *name, double value)
+{
+    struct figure figure = fact_figure(to);
+
+    text_real_long(figure.text, value);
+    figure.kind = FIGURE_REAL;
+    figure.real = value;
+    fact_value(to, name, &figure);
+}
+
+void statistics_not_finite(struct facts *to, uint64_t nan, uint64_t inf)
+{
+    struct figure figure = fact_figure(to);
+
+    figure_not_finite(&figure, nan, inf);
+    fact_value(to, "not_finite", &figure);
+}
+
 void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool ascii)
 {
     uint64_t most = 1;

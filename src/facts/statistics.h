@@ -2,7 +2,7 @@
 #ifndef FACTS_STATISTICS_H
 #define FACTS_STATISTICS_H
 
-#include "base/buf.h"
+#include "facts/fact.h"
 #include "session/numbers.h"
 
 /* The columns of the histogram on one line. */
@@ -23,5 +23,12 @@ void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool a
 
 /* min or max as its type has it: an integer, or %.6g. */
 void statistics_extreme(struct buf *to, const struct stats *stats, bool max);
+/* The same as values named "min" and "max". */
+void statistics_min(struct facts *to, const struct stats *stats);
+void statistics_max(struct facts *to, const struct stats *stats);
+/* A number with six digits. */
+void statistics_real(struct facts *to, const char *name, double value);
+/* "NaN 12 Inf 3"; nothing if there are none. */
+void statistics_not_finite(struct facts *to, uint64_t nan, uint64_t inf);
 
 #endif

@@ -124,6 +124,7 @@ static void end_line(const struct pen *pen, struct buf *line)
 void totals_write(const struct pen *pen, const struct show *show)
 {
     const struct counts *total = &show->session->total;
+    struct facts ran = {0};
     struct buf line = BUF_INIT;
 
     buf_text(&line, "params     ");
@@ -140,10 +141,11 @@ void totals_write(const struct pen *pen, const struct show *show)
     write_memory(&line, show);
     end_line(pen, &line);
     if (show->activity) {
-        buf_text(&line, "ran        ");
-        run_passes(&line, show);
-        buf_text(&line, "; recording added ");
-        run_cost(&line, show->session->run);
+        run_passes(&ran, show);
+        buf_text(&ran.text, "; ");
+        run_cost(&ran, show->session->run);
+        buf_printf(&line, "ran        %s", buf_cstr(&ran.text));
+        facts_release(&ran);
         end_line(pen, &line);
     }
     buf_release(&line);

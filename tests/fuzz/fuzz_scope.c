@@ -57,8 +57,8 @@ static uint64_t look(const struct session *session)
     arena_init(&arena, 0);
     if (show_init(&show, session, &arena, NULL) == 0) {
         notes_run(&facts, &show, NULL);
-        run_ran(&text, &show);
-        performance_slowest(&facts, &show, 3, NULL);
+        run_ran(&facts, &show);
+        performance_slowest(&facts, &show, 3, false, NULL);
         for (uint32_t p = 0; p < show.activity->n; p++) {
             performance_place(&facts, &show, p);
             calls_facts(&facts, &show, p, 3);
