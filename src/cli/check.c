@@ -1,4 +1,4 @@
-/* torchoscope check: is it safe, and is it whole? */
+/* torchoscope check: is a file safe to load and complete? */
 #include <string.h>
 
 #include "base/base.h"
@@ -9,21 +9,21 @@
 
 static const struct option options_table[] = {
     {"values", 'V', OPTION_FLAG, NULL, offsetof(struct check_options, values),
-     "look for NaN and infinities, and compare all checksums"},
+     "also read all values: find NaN and infinities, verify checksums"},
     {"allow", 'a', OPTION_LIST, "PATTERN", offsetof(struct check_options, allow),
-     "vouch for names in pickles: 'models.yolo.*'; may be repeated"},
+     "trust these names in pickles: 'models.yolo.*'; repeatable"},
     {"allow-file", 0, OPTION_TEXT, "FILE", offsetof(struct check_options, allow_file),
-     "the same from a file: one pattern on each line, # comments"},
+     "read such patterns from a file, one per line; # starts a comment"},
     {"expect", 'e', OPTION_TEXT, "FILE", offsetof(struct check_options, expect),
-     "fail unless names, shapes and dtypes are those of tree --json"},
+     "fail unless names, shapes and dtypes match this output of tree --json"},
     {"verbose", 'v', OPTION_FLAG, NULL, offsetof(struct check_options, verbose),
-     "all lines for safe files too, and what was skipped"},
+     "print all lines for safe files too, and skipped files"},
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct check_options, quiet),
-     "only files that are not fine"},
+     "print only files that fail"},
     {"sarif", 0, OPTION_FLAG, NULL, offsetof(struct check_options, sarif),
-     "write SARIF 2.1.0, for programs that show findings beside code"},
+     "print SARIF 2.1.0, for code scanning tools"},
     {"progress", 0, OPTION_FLAG, NULL, offsetof(struct check_options, progress),
-     "say how far it is, on stderr, even if that is no terminal"},
+     "show progress on stderr, even if it is not a terminal"},
 };
 
 /* ---- one model ---- */
@@ -306,11 +306,11 @@ static int check_run(int argc, char **argv)
 
 const struct command check_command = {
     .name = "check",
-    .summary = "is it safe to load, and is it whole",
+    .summary = "check that a file is safe to load and complete",
     .usage = "FILE|DIR... [OPTION]...",
     .details =
-        "exit status: 0 safe and whole; 1 unsafe, needs code, or there are findings; "
-        "2 could\nnot be judged. Ctrl-C stops and says what was found so far (2).\n",
+        "exit status: 0 safe and complete; 1 unsafe, needs code, or findings; "
+        "2 inconclusive\nor error. Ctrl-C stops and prints the results so far (2).\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = check_run,

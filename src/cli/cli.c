@@ -20,15 +20,15 @@ struct cli_common {
 
 static const struct option common_options[] = {
     {"json", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, json),
-     "write JSON (docs/json.md)"},
+     "print JSON (docs/json.md)"},
     {"csv", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, csv),
-     "write a table of comma-separated values"},
+     "print comma-separated values"},
     {"color", 0, OPTION_TEXT, "auto|always|never|16|256|true",
      offsetof(struct cli_common, color), "when to use colours"},
     {"ascii", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, ascii),
-     "write ASCII only"},
+     "use only ASCII characters"},
     {"help", 'h', OPTION_FLAG, NULL, offsetof(struct cli_common, help),
-     "say what the command does"},
+     "show this help"},
 };
 
 void command_options(struct command_options *ret, const struct command *command,

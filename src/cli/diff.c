@@ -16,19 +16,19 @@ struct diff_options {
 
 static const struct option options_table[] = {
     {"structure", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, structure),
-     "compare names, shapes and dtypes only, no values"},
+     "compare names, shapes and dtypes, not values"},
     {"rtol", 0, OPTION_REAL, "X", offsetof(struct diff_options, rtol),
      "values are close if |A - B| <= atol + rtol |A|"},
     {"atol", 0, OPTION_REAL, "X", offsetof(struct diff_options, atol),
-     "likewise; both are 0 unless given"},
+     "absolute tolerance, see --rtol; both default to 0"},
     {"all", 'a', OPTION_FLAG, NULL, offsetof(struct diff_options, all),
-     "cut no list short; in JSON also what is the same"},
+     "print full lists; in JSON also what is equal"},
     {"md", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, md),
-     "write Markdown, for a pull request"},
+     "print Markdown, for a pull request"},
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct diff_options, quiet),
-     "write nothing: the exit status tells"},
+     "print nothing, only set the exit status"},
     {"progress", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, progress),
-     "say how far it is, on stderr, even if that is no terminal"},
+     "show progress on stderr, even if it is not a terminal"},
 };
 
 static int write_markdown(struct cli *cli, const struct diff *diff, bool all,
@@ -128,15 +128,14 @@ static int diff_run(int argc, char **argv)
 
 const struct command diff_command = {
     .name = "diff",
-    .summary = "how two models differ: shapes, names, values",
+    .summary = "compare two models: names, shapes, values",
     .usage = "LEFT RIGHT [OPTION]...",
     .details =
-        "Tensors that were renamed, fused or split are found by their content and "
-        "told\n"
-        "as rules, with the lines of Python that load LEFT where RIGHT is expected.\n"
-        "Exit status: 0 identical, ignoring a prefix; 1 they differ; 2\n"
-        "trouble. Ctrl-C stops and writes what was compared so far (exit status 2).\n"
-        "FILE.py::FUNCTION stands for the live model that it makes, as for explore.\n",
+        "Finds renamed, fused and split tensors by content and prints them as rules, "
+        "with\nPython code that loads LEFT where RIGHT is expected.\n"
+        "LEFT and RIGHT may be live models: FILE.py::FUNCTION, as in explore.\n"
+        "exit status: 0 identical, ignoring a prefix; 1 different; 2 error.\n"
+        "Ctrl-C stops and prints the results so far (2).\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = diff_run,

@@ -1,6 +1,6 @@
-/* torchoscope FILE and torchoscope explore: on a terminal the explorer, elsewhere the
- * tree as text; with --print one screen of the explorer as text. Live models come here
- * by Python (cli/python.h). */
+/* torchoscope FILE and torchoscope explore: the explorer on a terminal, else the tree as
+ * text; with --print one screen of the explorer as text. Python handles live models
+ * (cli/python.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,9 +204,9 @@ static int open_run(int argc, char **argv)
 
 const struct command explore_command = {
     .name = "explore",
-    .summary = "look around in a file, a recording or a live model",
+    .summary = "explore a file, a recording or a live model",
     .usage = "TARGET|FILE [OPTION]...",
-    .details = ABOUT_LIVE_TARGET "Where there is no terminal, the tree is printed.\n",
+    .details = ABOUT_LIVE_TARGET "Without a terminal it prints the tree.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .settings = ALL_SETTINGS,
@@ -214,10 +214,10 @@ const struct command explore_command = {
     .live = true,
 };
 
-/* What `torchoscope FILE` is. Its sentences are those of the tree. */
+/* `torchoscope FILE`. Errors call it tree. */
 const struct command open_command = {
     .name = "tree",
-    .summary = "explore a file; where there is no terminal, print its tree",
+    .summary = "explore a file; without a terminal, print its tree",
     .usage = "FILE [OPTION]...",
     .options = options_table + LIVE_ONLY,
     .n_options = COUNT_OF(options_table) - LIVE_ONLY,

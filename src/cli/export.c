@@ -15,26 +15,26 @@ struct export_options {
 
 static const struct option options_table[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct export_options, to),
-     "where to: its name tells the form; - is standard output"},
+     "file to write; its name gives the format; - is standard output"},
     {"form", 0, OPTION_TEXT, "FORM", offsetof(struct export_options, form),
-     "the form, where the name does not tell it"},
+     "the format, if the name does not give it"},
     {"columns", 'c', OPTION_TEXT, "LIST",
      offsetof(struct export_options, view) + offsetof(struct printed_wanted, columns),
-     "which columns, in txt and md"},
+     "columns, for txt and md"},
     {"depth", 'd', OPTION_COUNT, "N",
      offsetof(struct export_options, view) + offsetof(struct printed_wanted, depth),
-     "at most N levels below the root, in txt and md"},
+     "at most N levels below the root, for txt and md"},
     {"filter", 'f', OPTION_TEXT, "PATTERN",
      offsetof(struct export_options, view) + offsetof(struct printed_wanted, filter),
-     "only what matches, in txt and md"},
+     "only rows that match, for txt and md"},
     {"title", 0, OPTION_TEXT, "TEXT", offsetof(struct export_options, title),
-     "of a page"},
+     "title of the page"},
     {"theme", 0, OPTION_TEXT, "light|dark", offsetof(struct export_options, theme),
-     "of a page; it is the reader's own if none is given"},
+     "theme of the page; default: the reader's"},
     {"inputs", 'i', OPTION_LIST, "WHAT", offsetof(struct export_options, inputs),
-     "of a live model: 1x3x224x224, 8x128:int64 or FILE.py::FUNCTION"},
+     "live model: 1x3x224x224, 8x128:int64 or FILE.py::FUNCTION"},
     {"train", 0, OPTION_FLAG, NULL, offsetof(struct export_options, train),
-     "of a live model: in train mode, and backward"},
+     "live model: run in train mode, with backward"},
 };
 
 static const struct exporter *find_form(const struct export_options *options,
@@ -108,11 +108,12 @@ static int export_run(int argc, char **argv)
 
 const struct command export_command = {
     .name = "export",
-    .summary = "a file, recording or live model as text, Markdown, JSON, CSV or a page",
+    .summary = "write a model as text, Markdown, JSON, CSV, HTML or safetensors",
     .usage = "FILE|TARGET -o OUTPUT [OPTION]...",
-    .details = "The end of OUTPUT's name tells the form: .txt .md .json .csv .html\n"
-               ".safetensors (all tensors that can be read, and no program)\n"
-               "TARGET is FILE.py::FUNCTION, as for explore.\n",
+    .details =
+        "Formats: .txt .md .json .csv .html, and .safetensors, which has all readable\n"
+        "tensors but no code.\n"
+        "TARGET is FILE.py::FUNCTION, as for explore.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = export_run,

@@ -21,7 +21,7 @@ struct info_options {
 
 static const struct option options_table[] = {
     {"short", 's', OPTION_FLAG, NULL, offsetof(struct info_options, short_form),
-     "one line for each file"},
+     "one line per file"},
 };
 
 static int tell_file(struct info *info, struct err *err)
@@ -124,9 +124,9 @@ static int info_run(int argc, char **argv)
 
 const struct command info_command = {
     .name = "info",
-    .summary = "what a file is: format, size, safety, counts, metadata",
+    .summary = "print format, size, safety, counts and metadata of a file",
     .usage = "[FILE]... [OPTION]...",
-    .details = "Without a file it says what this program is and reads.\n",
+    .details = "Without a file it prints the version and the supported formats.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = info_run,

@@ -1,6 +1,6 @@
-/* torchoscope summary, record: what a live model does in one pass. Python does
- * that (cli/python.h, python/torchoscope/shell.py), and asks these tables what the
- * words mean. What comes here is a file, which is shown as `tree` shows it. */
+/* torchoscope summary, record: one pass of a live model. Python runs it (cli/python.h,
+ * python/torchoscope/shell.py) and parses the words by these tables. Only files come
+ * here; they are printed as by `tree`. */
 #include "cli/live.h"
 
 #include <string.h>
@@ -90,9 +90,9 @@ static int record_run(int argc, char **argv)
 
 const struct command summary_command = {
     .name = "summary",
-    .summary = "a live model as a table: shapes, times, what it comes to",
+    .summary = "run a live model once and print a table: shapes, times, totals",
     .usage = "TARGET|FILE [OPTION]...",
-    .details = ABOUT_LIVE_TARGET "A file is shown as tree shows it.\n",
+    .details = ABOUT_LIVE_TARGET "For a file, it prints the same as tree.\n",
     .options = options_table + RECORD_ONLY,
     .n_options = COUNT_OF(options_table) - RECORD_ONLY,
     .settings = SETTINGS_SUMMARY,
@@ -102,7 +102,7 @@ const struct command summary_command = {
 
 const struct command record_command = {
     .name = "record",
-    .summary = "one pass of a live model, written to a .scope file",
+    .summary = "run a live model once and write a .scope file",
     .usage = "TARGET [OPTION]...",
     .details = ABOUT_LIVE_TARGET,
     .options = options_table,

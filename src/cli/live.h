@@ -1,4 +1,4 @@
-/* live.h - what the commands that run a live model have in common. */
+/* live.h - shared by the commands that run a live model. */
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H
 
@@ -12,13 +12,12 @@
     "or\n"                                                                             \
     "a model. It runs in $TORCHOSCOPE_PYTHON, $VIRTUAL_ENV/bin/python or python3.\n"
 
-#define LIVE_INPUTS_SUMMARY                                                            \
-    "1x3x224x224, 8x128:int64 or FILE.py::FUNCTION; may be repeated"
-#define LIVE_TRAIN_SUMMARY "in train mode, and backward from the loss or the sum"
-#define LIVE_COLD_SUMMARY  "run it once: no warm-up pass before the one that is shown"
-#define LIVE_MODE_SUMMARY  "how closely to measure"
+#define LIVE_INPUTS_SUMMARY "1x3x224x224, 8x128:int64 or FILE.py::FUNCTION; repeatable"
+#define LIVE_TRAIN_SUMMARY  "run in train mode, with backward from the loss or the sum"
+#define LIVE_COLD_SUMMARY   "skip the warm-up pass"
+#define LIVE_MODE_SUMMARY   "how thoroughly to measure"
 
-/* "model.py" alone does not say what makes the model. True: it was told. */
+/* Is it a .py file without ::FUNCTION? Then an error is printed. */
 bool live_is_code(const char *word);
 
 #endif

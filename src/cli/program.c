@@ -14,19 +14,21 @@
 static void write_help(struct out *out)
 {
     out_text(out,
-             "torchoscope looks inside the files of neural networks. It never runs "
-             "anything from them.\n\n"
-             "usage: torchoscope FILE            look around in it; without a "
-             "terminal, its tree\n"
+             "torchoscope looks inside neural networks: model files, live models and "
+             "recordings.\nIt never runs code from a file.\n\n"
+             "usage: torchoscope FILE            explore it; without a terminal, "
+             "print its tree\n"
              "       torchoscope COMMAND ...\n\n"
              "commands:\n");
     for (size_t i = 0; i < n_commands; i++)
         if (!commands[i]->hidden)
             out_printf(out, "  %-7s %s\n", commands[i]->name, commands[i]->summary);
-    out_text(out, "\n"
-                  "  torchoscope COMMAND --help says more; so does man torchoscope.\n"
-                  "  torchoscope --version\n\n"
-                  "exit status: 0 fine, 1 there are findings, 2 trouble\n");
+    out_text(
+        out,
+        "\n"
+        "  torchoscope COMMAND --help shows its options; see also man torchoscope\n"
+        "  torchoscope --version\n\n"
+        "exit status: 0 ok, 1 findings or differences, 2 error\n");
 }
 
 static void write_command_help(struct out *out, const struct command *command)

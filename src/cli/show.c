@@ -28,19 +28,19 @@ struct show_options {
 
 static const struct option options_table[] = {
     {"slice", 's', OPTION_TEXT, "SLICE", offsetof(struct show_options, slice),
-     "these values of a tensor: '[83, 220:230]', '[..., 0]', '::2, -1'"},
+     "print these values of a tensor: '[83, 220:230]', '[..., 0]', '::2, -1'"},
     {"hist", 0, OPTION_COUNT, "BINS", offsetof(struct show_options, bins),
-     "a histogram of so many equal steps, one on each line"},
+     "print a histogram with this many bins, one per line"},
     {"quantiles", 'q', OPTION_TEXT, "LIST", offsetof(struct show_options, quantiles),
      "exact quantiles in percent: 1,50,99.9"},
     {"sha256", 0, OPTION_FLAG, NULL, offsetof(struct show_options, sha256),
-     "the digest of the elements in C order"},
+     "print the digest of the elements in C order"},
     {"exact", 0, OPTION_FLAG, NULL, offsetof(struct show_options, exact),
-     "sums in double precision throughout"},
+     "compute all sums in double precision"},
     {"no-values", 0, OPTION_FLAG, NULL, offsetof(struct show_options, no_values),
-     "read no values: what the file says of them only"},
+     "do not read values; print only metadata"},
     {"all", 'a', OPTION_FLAG, NULL, offsetof(struct show_options, all),
-     "also what is as usual: role, strides, storage, device"},
+     "also role, strides, storage and device"},
 };
 
 /* What is being shown. */
@@ -351,11 +351,11 @@ static int show_run(int argc, char **argv)
 
 const struct command show_command = {
     .name = "show",
-    .summary = "one module, tensor or value in full: statistics, values, source",
+    .summary = "print one module, tensor or value: statistics, values, source",
     .usage = "FILE NAME [OPTION]...",
-    .details =
-        "NAME is a full name, or the end of one if that is enough. Without it the\n"
-        "whole file is shown; of a recording --json then writes all calls.\n",
+    .details = "NAME is a full name, or its end if that is unique. Without NAME it "
+               "prints the\n"
+               "whole file; with --json all calls of a recording.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = show_run,

@@ -1,4 +1,4 @@
-/* torchoscope stats: the statistics of all tensors. */
+/* torchoscope stats: print statistics of all tensors. */
 #include <stdint.h>
 
 #include "base/base.h"
@@ -33,7 +33,7 @@ static const struct option options_table[] = {
     {"sha256", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, sha256),
      "the digests of the elements in C order"},
     {"progress", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, progress),
-     "say how far it is, on stderr, even if that is no terminal"},
+     "show progress on stderr, even if it is not a terminal"},
 };
 
 /* A run of the command. */
@@ -282,7 +282,7 @@ static int stats_run(int argc, char **argv)
 
 const struct command stats_command = {
     .name = "stats",
-    .summary = "the statistics of all tensors",
+    .summary = "print statistics of all tensors",
     .usage = "FILE [OPTION]...",
     .details = "Ctrl-C stops and writes what was measured so far (exit status 2).\n",
     .options = options_table,

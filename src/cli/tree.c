@@ -150,7 +150,7 @@ static int tree_run(int argc, char **argv)
 
 const struct command tree_command = {
     .name = "tree",
-    .summary = "what is in a file: modules, tensors, plain values",
+    .summary = "print the modules, tensors and values of a file",
     .usage = "FILE [OPTION]...",
     .details = "A guess of a layer's kind begins with ~. Numbers in brackets belong to "
                "tied weights\nand are counted elsewhere.\n",

@@ -14,23 +14,14 @@
 
 /* ---- beginning and ending ---- */
 
-static void open_panel(struct explorer *explorer, enum panel_number panel)
-{
-    if (panels[panel])
-        explorer->panels[panel].open = true;
-}
-
-/* A live model is looked at by whoever writes it: its code comes first. */
+/* Who explores a live model is writing it: show its code. */
 static void open_first(struct explorer *explorer)
 {
     bool live = explorer->session->model->live && !explorer->pair;
 
-    if (live) {
-        open_panel(explorer, PANEL_CODE);
-        open_panel(explorer, PANEL_ATTRIBUTES);
-    }
-    if (!live || !panels[PANEL_CODE])
-        open_panel(explorer, PANEL_DETAILS);
+    explorer->panels[PANEL_CODE].open = live;
+    explorer->panels[PANEL_ATTRIBUTES].open = live;
+    explorer->panels[PANEL_DETAILS].open = !live;
     if (explorer->show.activity && notes_alarmed(explorer->show.activity) &&
         explorer_next_alarm(explorer))
         buf_clear(&explorer->message);

@@ -1,7 +1,7 @@
-/* panels.h - THE TABLE of panels: what is told about the selected row beside the tree.
- * A panel is a function that makes lines; what it remembers (how far it is scrolled,
- * which of its views is on) is kept while it is closed. To add one: write
- * show/panel_NAME.c ending in a struct panel, and list it in panels.c. */
+/* panels.h - THE TABLE of panels, which show one thing about the selected row each.
+ * A panel is a function that makes lines; its state (how far it is scrolled, which of
+ * its views is shown) is kept while it is closed. To add one: write
+ * explorer/panel_NAME.c ending in a struct panel, and list it in panels.c. */
 #ifndef EXPLORER_PANELS_H
 #define EXPLORER_PANELS_H
 
@@ -21,7 +21,6 @@ enum panel_number {
     PANEL_STATISTICS,
     PANEL_PERFORMANCE,
     PANEL_FLOW,
-    PANEL_TRAINING, /* comes with recordings of training */
     PANEL_COUNT
 };
 
@@ -89,7 +88,7 @@ struct panel {
     void (*release)(struct panel_state *state); /* may be NULL */
 };
 
-extern const struct panel *const panels[PANEL_COUNT]; /* NULL: not there */
+extern const struct panel *const panels[PANEL_COUNT]; /* PANEL_NONE: NULL */
 
 /* What a panel says and does, of one model or of a pair: there Details tells of both,
  * Statistics stand side by side or one below the other, and all others tell of one

@@ -38,7 +38,7 @@ static struct panel_state *state_of(struct tui *tui, unsigned panel)
 
 static bool is_panel(unsigned focus)
 {
-    return focus > FOCUS_TREE && focus < PANEL_COUNT && panels[focus];
+    return focus > FOCUS_TREE && focus < PANEL_COUNT;
 }
 
 /* --- Panels: open, closed, focused */
@@ -76,13 +76,11 @@ void tui_close_panel(struct tui *tui, enum panel_number panel)
 
 static void panel_key(struct tui *tui, unsigned panel)
 {
-    if (!is_panel(panel))
-        explorer_say(&tui->explorer, TRAINING_NOT_YET);
-    else if (tui->view.focus == panel)
+    if (tui->view.focus == panel)
         tui_close_panel(tui, panel);
     else
         tui_focus(tui, panel);
-    /* However large they are: it was asked for. */
+    /* The user asked for it, so measure tensors of any size. */
     if (panel == PANEL_STATISTICS && tui->view.focus == panel)
         explorer_measure_row(&tui->explorer);
 }
@@ -90,8 +88,6 @@ static void panel_key(struct tui *tui, unsigned panel)
 /* c and a: on or off, and the focus stays. */
 static void toggle_panel(struct tui *tui, enum panel_number panel)
 {
-    if (!is_panel(panel))
-        return;
     if (state_of(tui, panel)->open) {
         tui_close_panel(tui, panel);
         return;
@@ -114,7 +110,7 @@ static void next_part(struct tui *tui, int by)
         parts[n++] = tui->frame.panels[i].panel;
     }
     if (n == 1)
-        explorer_say(&tui->explorer, "no panel is open; 1 to 7 open one");
+        explorer_say(&tui->explorer, "no panel is open; 1 to 6 open one");
     else
         tui_focus(tui, parts[(at + (by > 0 ? 1 : n - 1)) % n]);
 }
@@ -269,9 +265,8 @@ static bool act_in(struct tui *tui, unsigned panel, enum panel_act act)
 /* In the tree, keys of panels go to the one that is shown and has a use for them. */
 static void act(struct tui *tui, enum panel_act what, const char *why_not)
 {
-    static const uint8_t order[] = {PANEL_STATISTICS,  PANEL_FLOW, PANEL_TRAINING,
-                                    PANEL_PERFORMANCE, PANEL_CODE, PANEL_DETAILS,
-                                    PANEL_ATTRIBUTES};
+    static const uint8_t order[] = {PANEL_STATISTICS, PANEL_FLOW,    PANEL_PERFORMANCE,
+                                    PANEL_CODE,       PANEL_DETAILS, PANEL_ATTRIBUTES};
 
     if (is_panel(tui->view.focus)) {
         if (!act_in(tui, tui->view.focus, what))
@@ -675,7 +670,7 @@ static bool act_panels(struct tui *tui, enum action action)
     case ACTION_OUT:
         return act(tui, ACT_OUT, "nothing to go out of"), true;
     default:
-        if (action < ACTION_PANEL_1 || action > ACTION_PANEL_7)
+        if (action < ACTION_PANEL_1 || action > ACTION_PANEL_6)
             return false;
         return panel_key(tui, action - ACTION_PANEL_1 + 1), true;
     }

@@ -1,4 +1,4 @@
-/* THE TABLE of commands that are typed behind a colon. */
+/* THE TABLE of : commands. */
 #include "tui/commands.h"
 
 #include <stdio.h>
@@ -25,8 +25,7 @@ static int fold_command(struct tui *tui, struct str words, struct err *err)
     uint64_t depth;
 
     if (!str_to_u64(words, &depth) || depth >= ALL_ROWS)
-        return err_set(err, ERR_USAGE,
-                       ":fold takes a number: how many levels are open");
+        return err_set(err, ERR_USAGE, ":fold takes a number of levels");
     browse_depth(tui->explorer.browse, (uint32_t)depth);
     return 0;
 }
@@ -91,10 +90,8 @@ static int panel_command(struct tui *tui, struct str words, struct err *err)
 {
     const struct panel *panel = panel_find(words);
 
-    if (str_is(words, "7") || str_is_word(words, "training"))
-        return err_set(err, ERR_UNSUPPORTED, TRAINING_NOT_YET);
     if (!panel)
-        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; 1 to 6 are",
+        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 6",
                        STR_ARG(str_head(words, 40)));
     tui_focus(tui, panel->number);
     return 0;
@@ -115,7 +112,7 @@ static int set_command(struct tui *tui, struct str words, struct err *err)
     words = str_trim(words);
     if (words.len == 0)
         return err_set(err, ERR_USAGE,
-                       ":set NAME VALUE: theme, ascii, mouse, color, remember");
+                       ":set NAME VALUE: theme, color, ascii, plain, mouse, remember");
     if (config_set(&tui->config, name, words, err) < 0)
         return -1;
     if (str_is_word(name, "remember"))
@@ -153,7 +150,7 @@ static int stats_command(struct tui *tui, struct str words, struct err *err)
     if (session_find(tui->explorer.session, words, &place, err) < 0)
         return -1;
     if (model->kind[place] != PLACE_TENSOR)
-        return err_set(err, ERR_USAGE, "%.*s is no tensor; :stats alone measures all",
+        return err_set(err, ERR_USAGE, "%.*s is not a tensor; :stats measures all",
                        STR_ARG(str_head(words, 80)));
     tui_go(tui, place);
     explorer_measure(&tui->explorer, model->object[place]);
@@ -166,7 +163,7 @@ static int hist_command(struct tui *tui, struct str words, struct err *err)
     uint64_t bins;
 
     if (!str_to_u64(words, &bins) || bins == 0 || bins > EXPLORER_BINS)
-        return err_set(err, ERR_USAGE, ":hist takes a number of steps, 1 to %d",
+        return err_set(err, ERR_USAGE, ":hist takes a number of bins, 1 to %d",
                        EXPLORER_BINS);
     explorer_set_bins(&tui->explorer, (uint32_t)bins);
     tui_focus(tui, PANEL_STATISTICS);
@@ -183,32 +180,20 @@ static int stop_command(struct tui *tui, struct str words, struct err *err)
     return 0;
 }
 
-/* The verdict and what it rests on stand in the root's Details. */
+/* The verdict and its reasons are in the root's Details. */
 static int check_command(struct tui *tui, struct str words, struct err *err)
 {
     struct buf text = BUF_INIT;
 
     (void)words;
     if (tui->explorer.pair || !session_judged(tui->explorer.session))
-        return err_set(err, ERR_USAGE,
-                       "only a file can be checked: nothing is loaded "
-                       "here");
+        return err_set(err, ERR_USAGE, "only a file can be checked");
     tui_go(tui, 0);
     tui_focus(tui, PANEL_DETAILS);
     summary_verdict(&text, &tui->explorer.show);
     explorer_say(&tui->explorer, "%s", buf_cstr(&text));
     buf_release(&text);
     return 0;
-}
-
-/* ---- the table ---- */
-
-static int serve_command(struct tui *tui, struct str words, struct err *err)
-{
-    (void)tui;
-    (void)words;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "a page that is served is not there yet; :export x.html writes one");
 }
 
 static int record_command(struct tui *tui, struct str words, struct err *err)
@@ -222,11 +207,11 @@ static int record_command(struct tui *tui, struct str words, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "%s",
                        link_is_live(&tui->explorer)
                            ? "pass inputs to explore(): explore(model, inputs)"
-                           : "there is no live model here that could be run");
+                           : "only a live model can be run");
     session = wanted->record(wanted->user, err);
     if (!session || tui_show(tui, session, NULL, err) < 0)
         return -1;
-    /* It is the same model: stay there, unless there is an alarm to be seen first. */
+    /* Stay at the same row, unless an alarm is shown first. */
     if (!tui->explorer.panels[PANEL_DETAILS].open && place < session->model->n_places)
         tui_go(tui, place);
     return 0;
@@ -240,33 +225,35 @@ static int quit_command(struct tui *tui, struct str words, struct err *err)
     return 0;
 }
 
+/* ---- the table ---- */
+
 const struct tui_command tui_commands[] = {
     {"go", "NAME", "go to this row", go_command, complete_names},
     {"open", "FILE", "open another file or folder", run_open, complete_files},
     {"diff", "FILE", "compare with another file; --structure: no values", run_diff,
      complete_files},
-    {"sort", "KEY [reverse]", "order siblings, or files", sort_command,
-     complete_orders},
-    {"filter", "PATTERN", "only rows that match", filter_command, complete_filters},
-    {"fold", "N", "fold to depth N", fold_command, NULL},
-    {"flat", "[tensors]", "one list of all leaves, or of all tensors", flat_command,
+    {"sort", "KEY [reverse]", "sort siblings, or files", sort_command, complete_orders},
+    {"filter", "PATTERN", "show only rows that match", filter_command,
+     complete_filters},
+    {"fold", "N", "fold all rows below depth N", fold_command, NULL},
+    {"flat", "[tensors]", "list all leaf modules, or all tensors", flat_command,
      complete_flat},
-    {"labels", "LIST", "which labels, in which order", labels_command, complete_labels},
+    {"labels", "LIST", "show these labels, in this order", labels_command,
+     complete_labels},
     {"panel", "N", "open a panel, by number or name", panel_command, complete_panels},
     {"stats", "[NAME]", "measure a tensor, or all of them", stats_command,
      complete_names},
-    {"hist", "BINS", "a histogram of so many steps", hist_command, NULL},
-    {"slice", "[..]", "these values of the tensor", slice_command, NULL},
-    {"check", NULL, "is it safe, and is it whole?", check_command, NULL},
-    {"export", "FILE", "write it; the name tells the form", run_export,
+    {"hist", "BINS", "number of bins in histograms", hist_command, NULL},
+    {"slice", "[..]", "show these values of the tensor", slice_command, NULL},
+    {"check", NULL, "show whether the file is safe and complete", check_command, NULL},
+    {"export", "FILE", "export; the name gives the format", run_export,
      complete_exports},
     {"record", NULL, "run the live model once more", record_command, NULL},
-    {"reload", NULL, "read the file again", run_reload, NULL},
-    {"serve", NULL, "show it in a browser", serve_command, NULL},
-    {"set", "NAME VALUE", "theme, ascii, mouse, color, remember", set_command,
+    {"reload", NULL, "reload the file", run_reload, NULL},
+    {"set", "NAME VALUE", "theme, color, ascii, plain, mouse, remember", set_command,
      complete_settings},
-    {"stop", NULL, "stop what is being computed", stop_command, NULL},
-    {"help", "[WORD]", "what keys and commands do", help_command, NULL},
+    {"stop", NULL, "stop computing", stop_command, NULL},
+    {"help", "[WORD]", "show keys and commands", help_command, NULL},
     {"q", NULL, "quit", quit_command, NULL},
 };
 const size_t n_tui_commands = COUNT_OF(tui_commands);
@@ -287,7 +274,7 @@ const struct tui_command *command_of(struct str line, struct str *ret_words)
     return NULL;
 }
 
-/* Without a model there is only a list of files. */
+/* The others work in a list of files too. */
 static bool needs_model(const struct tui_command *command)
 {
     static const char *const others[] = {"open", "set",    "help", "q",
@@ -299,7 +286,7 @@ static bool needs_model(const struct tui_command *command)
     return true;
 }
 
-/* A name first, for modules may be called 0, 1, 2; then the number of a row. */
+/* A name first, as modules may be called 0, 1, 2; then a row number. */
 static int go_to(struct tui *tui, struct str line, struct err *err)
 {
     struct browse *browse = tui->explorer.browse;
@@ -353,7 +340,7 @@ int tui_command(struct tui *tui, struct str line, struct err *err)
         place_find(tui->explorer.session->model, line) != NO_PLACE)
         command = NULL;
     if (!model && (!command || needs_model(command)))
-        return err_set(err, ERR_USAGE, "no model is open: choose one, or :open FILE");
+        return err_set(err, ERR_USAGE, "no model is open; choose one, or :open FILE");
     if (!command)
         return go_to(tui, line, err);
     if (command->usage && command->usage[0] != '[' && words.len == 0 &&

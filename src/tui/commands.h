@@ -1,5 +1,5 @@
-/* commands.h - THE TABLE of commands that are typed behind a colon. Each has a twin on
- * the command line. To add one: a function and a line in commands.c. */
+/* commands.h - THE TABLE of : commands. To add one: a function and a line in
+ * commands.c. */
 #ifndef TUI_COMMANDS_H
 #define TUI_COMMANDS_H
 

@@ -119,25 +119,36 @@ static void draw_tree(struct tui *tui)
 
 /* --- Panels */
 
-/* The panel's lines, made anew if anything changed; where they do not fit, a cell less
- * wide, for the scroll bar. */
+/* Beside a scroll bar lines are one cell narrower. */
+static void make_content(struct tui *tui, const struct panel *panel)
+{
+    struct panel_lines *kept = &tui->panels[panel->number];
+    struct panel_room room = kept->room;
+
+    room.width -= kept->scrolls;
+    lines_clear(&kept->lines);
+    panel_lines(panel, &kept->lines, &tui->explorer,
+                &tui->explorer.panels[panel->number], &room);
+}
+
+/* The panel's lines, rebuilt if anything changed. Whether they need a scroll bar is
+ * known only then: the first guess is that nothing changed about that. */
 static struct lines *panel_content(struct tui *tui, const struct panel *panel,
                                    struct panel_room room)
 {
     struct panel_lines *kept = &tui->panels[panel->number];
-    struct panel_state *state = &tui->explorer.panels[panel->number];
+    bool scrolls;
 
     if (kept->made == tui->changes && kept->room.width == room.width &&
         kept->room.height == room.height && kept->room.zoomed == room.zoomed)
         return &kept->lines;
     kept->room = room;
     kept->made = tui->changes;
-    lines_clear(&kept->lines);
-    panel_lines(panel, &kept->lines, &tui->explorer, state, &room);
-    if (kept->lines.n > room.height && room.width > 8) {
-        room.width--;
-        lines_clear(&kept->lines);
-        panel_lines(panel, &kept->lines, &tui->explorer, state, &room);
+    make_content(tui, panel);
+    scrolls = kept->lines.n > room.height && room.width > 8;
+    if (scrolls != kept->scrolls) {
+        kept->scrolls = scrolls;
+        make_content(tui, panel);
     }
     return &kept->lines;
 }

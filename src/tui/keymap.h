@@ -67,7 +67,7 @@ enum action {
     ACTION_CODE,
     ACTION_ATTRIBUTES,
     ACTION_PANEL_1,
-    ACTION_PANEL_7 = ACTION_PANEL_1 + 6,
+    ACTION_PANEL_6 = ACTION_PANEL_1 + 5,
     ACTION_NEXT_PANEL,
     ACTION_PREVIOUS_PANEL,
     ACTION_LARGER,
@@ -80,7 +80,7 @@ enum action {
     ACTION_LOG,
     ACTION_SLICE,
     ACTION_OUT,
-    /* finding */
+    /* searching */
     ACTION_SEARCH,
     ACTION_NEXT_MATCH,
     ACTION_PREVIOUS_MATCH,
@@ -91,13 +91,13 @@ enum action {
     ACTION_FILTER,
     ACTION_MARK,
     ACTION_HIDE_EQUAL,
-    /* taking along */
+    /* copying and files */
     ACTION_COPY,
     ACTION_EXPORT,
     ACTION_EDIT,
     ACTION_DIFF,
     ACTION_RELOAD,
-    /* the rest */
+    /* other */
     ACTION_COMMAND,
     ACTION_HELP,
     ACTION_ESCAPE,

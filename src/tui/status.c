@@ -41,7 +41,7 @@ static void add_action(struct tui *tui, enum action action, const char *text)
         return;
     key_name(name, keymap_keys(tui->keymap, (size_t)(binding - bindings))[0],
              tui->config.ascii);
-    add_hint(tui, action == ACTION_PANEL_1 ? "1-7" : name,
+    add_hint(tui, action == ACTION_PANEL_1 ? "1-6" : name,
              text            ? text
              : binding->hint ? binding->hint
                              : binding->name,

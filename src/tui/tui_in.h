@@ -24,6 +24,7 @@ struct panel_lines {
     struct lines lines;
     uint64_t made;          /* tui->changes when they were made; 0: never */
     struct panel_room room; /* what they were made for */
+    bool scrolls;           /* they do not fit: there is a scroll bar */
     uint32_t top;           /* the first that is on the screen */
 };
 
@@ -35,8 +36,7 @@ struct help {
 };
 
 /* What the hints line shows, and where: a click on one is its key. */
-#define HINTS_MOST       8
-#define TRAINING_NOT_YET "Training comes with recordings of it" /* panel 7 */
+#define HINTS_MOST 8
 
 struct hint {
     char text[56]; /* "space fold" */

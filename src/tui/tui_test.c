@@ -218,7 +218,7 @@ TEST(keys_that_do_nothing_say_so)
     press(stage, "j");
     CHECK(!shows(stage, "does nothing"));
     press(stage, "7");
-    SHOWS(stage, "Training comes with");
+    SHOWS(stage, "7 does nothing here");
     end_stage(stage);
 }
 

@@ -45,7 +45,7 @@ class Command(unittest.TestCase):
         with explore(demo("resnet18.pth")) as screen:
             screen.wait("row 1/11")
             screen.type(":so")
-            screen.wait("sort", "order siblings")
+            screen.wait("sort", "sort siblings")
             screen.keys("Tab")
             screen.wait("sort params", "biggest first by parameters")
             screen.type("par")
