@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "facts/summary.h"
+#include "rows/layout.h"
 #include "text/text.h"
 
 #define GUTTER_CELLS 2 /* the cursor, and whether the row is marked */
@@ -13,99 +14,95 @@
 /* The columns behind the name, in their order. */
 enum files_text_column { FORMAT, SIZE, PARAMS, CHANGED, SAFETY, COLUMN_COUNT };
 
-static const struct {
-    const char *title;
-    size_t cells;
-    bool right;
-    enum files_sort sort; /* FILES_SORT_COUNT: rows are not sorted by it */
-} columns[COLUMN_COUNT] = {
-    [FORMAT] = {"format", 12, false, FILES_SORT_COUNT},
-    [SIZE] = {"size", 8, true, FILES_SIZE},            /* 1023.9KB */
-    [PARAMS] = {"params", 7, true, FILES_PARAMS},      /* 1000.0K */
-    [CHANGED] = {"changed", 16, false, FILES_CHANGED}, /* 2024-05-01 12:30 */
-    [SAFETY] = {"safety", 16, false, FILES_VERDICT},   /* ✗ UNSAFE damaged */
+/* The ranks say what goes before the whole name of a file does: params, changed, format. */
+static const struct column file_columns[COLUMN_COUNT] = {
+    [FORMAT] = {.header = "format", .rank = 3},
+    [SIZE] = {.header = "size", .right = true, .rank = LAYOUT_STAYS},
+    [PARAMS] = {.header = "params", .right = true, .rank = 1},
+    [CHANGED] = {.header = "changed", .rank = 2},
+    [SAFETY] = {.header = "safety", .rank = LAYOUT_STAYS},
+};
+/* Their widths: 1023.9KB, 1000.0K, 2024-05-01 12:30, ✗ UNSAFE damaged. */
+static const uint8_t file_cells[COLUMN_COUNT] = {12, 8, 7, 16, 16};
+/* FILES_SORT_COUNT: rows are not sorted by it. */
+static const enum files_sort file_sorts[COLUMN_COUNT] = {
+    FILES_SORT_COUNT, FILES_SIZE, FILES_PARAMS, FILES_CHANGED, FILES_VERDICT};
+
+/* The widths of a list: gutter and name are its label. */
+struct files_layout {
+    struct table_layout table;
+    struct layout_column columns[COLUMN_COUNT];
 };
 
-/* How wide the name and the columns are; a column of 0 cells has no room. */
-struct room {
-    size_t name, columns[COLUMN_COUNT];
-};
-
-/* The gutter, the name and all columns that are there, each with a blank before it. */
-static size_t room_used(const struct room *room, size_t name)
+/* All columns, beside names of any width. */
+static void begin_layout(struct files_layout *layout, unsigned width)
 {
-    size_t used = GUTTER_CELLS + name;
-
+    layout->table = (struct table_layout){
+        .at = layout->columns, .width = width, .gap = 1, .label = width};
     for (int i = 0; i < COLUMN_COUNT; i++)
-        used += room->columns[i] ? room->columns[i] + 1 : 0;
-    return used;
+        layout_add(&layout->table, &file_columns[i])->cells = file_cells[i];
 }
 
-static struct room all_columns(void)
+/* Leave out columns until names of so many cells have room. The column that files are
+ * sorted by stays, unless it is the order in which a list comes. */
+static void make_room(struct files_layout *layout, const struct files_view *view,
+                      size_t name)
 {
-    struct room room = {0};
-
-    for (int i = 0; i < COLUMN_COUNT; i++)
-        room.columns[i] = columns[i].cells;
-    return room;
-}
-
-/* Take columns away until a name of `wanted` cells has room. The order in which a list
- * comes needs no column to be understood; another one does. */
-static void make_room(struct room *room, const struct files_view *view, size_t wanted,
-                      unsigned width)
-{
-    static const enum files_text_column order[] = {PARAMS, CHANGED, FORMAT};
     bool reverse;
     enum files_sort sort = files_view_sorted(view, &reverse);
 
-    for (size_t i = 0; i < COUNT_OF(order) && room_used(room, wanted) > width; i++)
-        if (columns[order[i]].sort != sort || (sort == FILES_CHANGED && !reverse))
-            room->columns[order[i]] = 0;
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        if (file_sorts[i] == sort && (sort != FILES_CHANGED || reverse))
+            layout->columns[i].rank = LAYOUT_STAYS;
+    layout->table.least_label = GUTTER_CELLS + (unsigned)name;
+    layout_fit(&layout->table);
 }
 
-static struct room measure(const struct files_view *view, unsigned width)
+/* Not even short names have room: sizes go, too, then all from the left, and those
+ * that files are sorted by last. */
+static void make_more_room(struct files_layout *layout, const struct files_view *view)
 {
-    static const enum files_text_column last[] = {PARAMS, CHANGED, SIZE};
-    struct room room = all_columns(), least = all_columns();
-    size_t wanted, most;
+    static const uint8_t ranks[COLUMN_COUNT] = {4, 3, 1, 2, 9};
     bool reverse;
+    enum files_sort sort = files_view_sorted(view, &reverse);
 
-    make_room(&least, view, width, width);
-    most = room_used(&least, 0) < width ? width - room_used(&least, 0) : 0;
-    wanted = files_view_widest(view, most);
-    make_room(&room, view, wanted > LEAST_NAME ? wanted : LEAST_NAME, width);
-    /* Where even short names have no room: the sorted column goes last but one. */
-    for (size_t i = 0; i < COUNT_OF(last) && room_used(&room, LEAST_NAME) > width; i++)
-        if (columns[last[i]].sort != files_view_sorted(view, &reverse))
-            room.columns[last[i]] = 0;
-    for (int i = 0; i < COLUMN_COUNT && room_used(&room, LEAST_NAME) > width; i++)
-        room.columns[i] = 0;
-    room.name = room_used(&room, 1) < width ? width - room_used(&room, 0) : 1;
-    return room;
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        layout->columns[i].rank =
+            (uint8_t)(file_sorts[i] == sort && i != SAFETY ? 4 + i : ranks[i]);
+    layout->table.label = layout->table.width;
+    layout->table.least_label = GUTTER_CELLS + LEAST_NAME;
+    layout_fit(&layout->table);
+}
+
+static void measure(struct files_layout *layout, const struct files_view *view,
+                    unsigned width)
+{
+    size_t wanted, most;
+
+    begin_layout(layout, width);
+    make_room(layout, view, width);
+    most = layout->table.label;
+    wanted = files_view_widest(view, most > GUTTER_CELLS ? most - GUTTER_CELLS : 0);
+    begin_layout(layout, width);
+    make_room(layout, view, wanted > LEAST_NAME ? wanted : LEAST_NAME);
+    make_more_room(layout, view);
+    if (layout->table.label <= GUTTER_CELLS)
+        layout->table.label = GUTTER_CELLS + 1;
 }
 
 /* One cell and the blank before it; nothing where there is no room. */
-static void add_cell(struct lines *to, enum colour colour, struct str text,
-                     size_t cells, bool right)
+static void add_cell(struct lines *to, const struct files_layout *layout, unsigned c,
+                     enum colour colour, struct str text)
 {
-    struct buf cut = BUF_INIT, padded = BUF_INIT;
+    struct buf padded = BUF_INIT;
 
-    if (cells == 0)
-        return;
-    text_cut(&cut, text, cells, glyph(GLYPH_ELLIPSIS, false));
-    if (right)
-        text_pad_left(&padded, buf_span(&cut), cells);
-    else
-        text_pad(&padded, buf_span(&cut), cells);
-    lines_text(to, COLOUR_NONE, " ");
+    layout_put(&padded, &layout->table, c, text, COLOUR_NONE);
     lines_add(to, colour, 0, buf_span(&padded));
-    buf_release(&cut);
     buf_release(&padded);
 }
 
 static void add_header(struct lines *to, const struct files_view *view,
-                       const struct room *room)
+                       const struct files_layout *layout)
 {
     bool reverse;
     enum files_sort sort = files_view_sorted(view, &reverse);
@@ -115,12 +112,12 @@ static void add_header(struct lines *to, const struct files_view *view,
     lines_pad(to, GUTTER_CELLS);
     buf_printf(&text, "name%s", sort == FILES_NAME ? mark : "");
     lines_add(to, COLOUR_DIM, 0, buf_span(&text));
-    lines_pad(to, GUTTER_CELLS + room->name);
-    for (int i = 0; i < COLUMN_COUNT; i++) {
+    lines_pad(to, layout->table.label);
+    for (unsigned i = 0; i < COLUMN_COUNT; i++) {
         buf_clear(&text);
-        buf_printf(&text, "%s%s", columns[i].title,
-                   columns[i].sort == sort ? mark : "");
-        add_cell(to, COLOUR_DIM, buf_span(&text), room->columns[i], columns[i].right);
+        buf_printf(&text, "%s%s", file_columns[i].header,
+                   file_sorts[i] == sort ? mark : "");
+        add_cell(to, layout, i, COLOUR_DIM, buf_span(&text));
     }
     buf_release(&text);
 }
@@ -128,16 +125,14 @@ static void add_header(struct lines *to, const struct files_view *view,
 enum files_sort files_column_at(const struct files_view *view, unsigned width,
                                 unsigned cell)
 {
-    struct room room = measure(view, width);
-    size_t end = GUTTER_CELLS + room.name;
+    struct files_layout layout;
 
-    if (cell < end)
+    measure(&layout, view, width);
+    if (cell < layout.table.label)
         return FILES_NAME;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        end += room.columns[i] ? room.columns[i] + 1 : 0;
-        if (cell < end)
-            return columns[i].sort;
-    }
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        if (cell < layout.columns[i].end)
+            return file_sorts[i];
     return FILES_SORT_COUNT;
 }
 
@@ -153,13 +148,14 @@ static void add_date(struct buf *to, int64_t mtime_ns)
 }
 
 /* The verdict, and whether the file is whole: one says nothing about the other. */
-static void add_safety(struct lines *to, const struct file_row *row, size_t cells)
+static void add_safety(struct lines *to, const struct file_row *row,
+                       const struct files_layout *layout)
 {
     enum verdict verdict = (enum verdict)row->verdict;
     struct buf text = BUF_INIT;
 
     if (row->state == FILE_PENDING) {
-        add_cell(to, COLOUR_DIM, STR("…"), cells, false);
+        add_cell(to, layout, SAFETY, COLOUR_DIM, STR("…"));
         return;
     }
     if (verdict == VERDICT_NEEDS_CODE && row->damaged)
@@ -169,8 +165,9 @@ static void add_safety(struct lines *to, const struct file_row *row, size_t cell
     else
         buf_text(&text, summary_verdict_word(verdict));
     buf_text(&text, row->damaged ? " damaged" : "");
-    add_cell(to, row->damaged ? COLOUR_ALARM : summary_verdict_colour(verdict),
-             buf_span(&text), cells, false);
+    add_cell(to, layout, SAFETY,
+             row->damaged ? COLOUR_ALARM : summary_verdict_colour(verdict),
+             buf_span(&text));
     buf_release(&text);
 }
 
@@ -183,7 +180,7 @@ static void add_format(struct buf *to, const struct file_row *row)
 }
 
 static void add_row(struct lines *to, const struct files_view *view, uint32_t at,
-                    bool cursor, const struct room *room)
+                    bool cursor, const struct files_layout *layout)
 {
     const struct file_row *row = files_view_at(view, at);
     struct buf text = BUF_INIT, cut = BUF_INIT;
@@ -192,10 +189,11 @@ static void add_row(struct lines *to, const struct files_view *view, uint32_t at
     lines_text(to, COLOUR_FOCUS,
                files_view_marked(view, at) ? glyph(GLYPH_ON, false) : " ");
     escape_terminal(&text, row->name);
-    text_cut_front(&cut, buf_span(&text), room->name, glyph(GLYPH_ELLIPSIS, false));
+    text_cut_front(&cut, buf_span(&text), layout->table.label - GUTTER_CELLS,
+                   glyph(GLYPH_ELLIPSIS, false));
     lines_add(to, COLOUR_NONE, cursor ? SPAN_BOLD : 0, buf_span(&cut));
-    lines_pad(to, GUTTER_CELLS + room->name);
-    for (int i = 0; i < SAFETY; i++) {
+    lines_pad(to, layout->table.label);
+    for (unsigned i = 0; i < SAFETY; i++) {
         buf_clear(&text);
         if (i == FORMAT)
             add_format(&text, row);
@@ -205,13 +203,13 @@ static void add_row(struct lines *to, const struct files_view *view, uint32_t at
             text_count(&text, row->params);
         else if (i == CHANGED)
             add_date(&text, row->mtime_ns);
-        add_cell(to,
+        add_cell(to, layout, i,
                  i == FORMAT    ? COLOUR_TYPE
                  : i == CHANGED ? COLOUR_DIM
                                 : COLOUR_NONE,
-                 buf_span(&text), room->columns[i], columns[i].right);
+                 buf_span(&text));
     }
-    add_safety(to, row, room->columns[SAFETY]);
+    add_safety(to, row, layout);
     buf_release(&text);
     buf_release(&cut);
 }
@@ -231,12 +229,13 @@ static const char *nothing(const struct files_view *view)
 void files_lines(struct lines *to, const struct files_view *view, uint32_t top,
                  uint32_t cursor, unsigned width, unsigned height)
 {
-    struct room room = measure(view, width);
+    struct files_layout layout;
 
-    add_header(to, view, &room);
+    measure(&layout, view, width);
+    add_header(to, view, &layout);
     lines_end(to);
     for (uint32_t i = top; i < files_view_n(view) && to->n < height; i++) {
-        add_row(to, view, i, i == cursor, &room);
+        add_row(to, view, i, i == cursor, &layout);
         lines_pad(to, width);
         lines_end_target(to, i);
     }
@@ -277,10 +276,12 @@ void files_counts(struct buf *to, const struct file_counts *counts)
 
 unsigned files_width(const struct files_view *view)
 {
-    struct room room = all_columns();
     size_t name = files_view_widest(view, SIZE_MAX);
+    struct files_layout layout;
 
-    return (unsigned)room_used(&room, name > LEAST_NAME ? name : LEAST_NAME);
+    begin_layout(&layout, 0);
+    return GUTTER_CELLS + (unsigned)(name > LEAST_NAME ? name : LEAST_NAME) +
+           layout_width(&layout.table);
 }
 
 void files_title(struct lines *to, const struct files_view *view, const char *folder,
