@@ -65,11 +65,9 @@ void document_stats(struct document *doc, uint32_t tensor);
 void export_stats_members(struct json *json, const struct stats *stats,
                           enum dtype dtype, const int64_t *shape, int rank);
 
-/* "details": the facts that `make` gives about a place; null and why if it fails. */
-void document_details(struct document *doc,
-                      int (*make)(struct facts *to, const struct show *show,
-                                  uint32_t place, struct err *err),
-                      uint32_t place);
+/* "details": facts; null and why if they could not be made. */
+void document_details(struct document *doc, const struct facts *facts);
+void document_no_details(struct document *doc, const struct err *err);
 
 /* "KEY": true; nothing if it is false. */
 void export_flag(struct json *json, const char *key, bool flag);

@@ -2,33 +2,132 @@
 
 #include <math.h>
 
+#include "base/base.h"
 #include "text/text.h"
 
-/* ---- parts ---- */
+/* ---- facts ---- */
 
-void statistics_title(struct buf *to, const struct session *session, uint32_t place)
+void statistics_subject(struct facts *to, const struct session *session, uint32_t place)
 {
     const struct model *model = session->model;
     const struct tensor *tensor = place_tensor(model, place);
+    uint64_t values = tensor->numel * dtype_info(tensor->dtype)->values;
     bool strided = tensor->layout == LAYOUT_STRIDED;
-    struct buf path = BUF_INIT;
 
-    place_path(model, place, &path);
-    escape_terminal(to, buf_span(&path));
-    buf_release(&path);
-    buf_text(to, "  ");
-    if (tensor->rank > 0)
-        text_shape(to, tensor_shape(model, tensor), tensor->rank);
-    else
-        buf_text(to, "scalar");
-    buf_printf(to, " %s  ", dtype_name(tensor->dtype));
-    text_commas(to, tensor->numel * dtype_info(tensor->dtype)->values);
-    buf_text(to, tensor->numel == 1 ? " value  " : " values  ");
+    fact_shape(to, "shape", tensor_shape(model, tensor), tensor->rank);
+    buf_char(&to->text, ' ');
+    fact_figure(to);
+    buf_text(&to->text, dtype_name(tensor->dtype));
+    fact_named(to, "dtype", FIGURE_DTYPE, tensor->dtype);
+    fact_part(to, COLOUR_NONE);
+    fact_plural(to, "values", values, "value", "values");
+    fact_part(to, COLOUR_NONE);
     /* What is not strided has its bytes in its parts. */
-    text_bytes(to,
+    fact_bytes(to, "bytes",
                strided ? tensor_bytes(tensor) : counts_bytes(&session->places, place));
-    buf_char(to, '\n');
+    fact_end(to, "tensor", COLOUR_NONE);
 }
+
+void statistics_title(struct buf *to, const struct session *session, uint32_t place)
+{
+    struct buf path = BUF_INIT;
+    struct facts facts = {0};
+
+    place_path(session->model, place, &path);
+    escape_terminal(to, buf_span(&path));
+    statistics_subject(&facts, session, place);
+    for (uint32_t i = 0; facts.n > 0 && i < facts.at[0].n;
+         i += fact_group_length(&facts, &facts.at[0], i)) {
+        buf_text(to, "  ");
+        buf_str(to, fact_group_text(&facts, &facts.at[0], i));
+    }
+    buf_char(to, '\n');
+    facts_release(&facts);
+    buf_release(&path);
+}
+
+static void real_fact(struct facts *to, const char *id, const char *label, double value)
+{
+    struct figure figure = fact_figure(to);
+
+    text_real_long(figure.text, value);
+    figure.kind = FIGURE_REAL;
+    figure.real = value;
+    fact_value(to, id, &figure);
+    fact_end_as(to, id, label, COLOUR_NONE);
+}
+
+/* "12 of 9,408"; nothing for 0. */
+static void count_fact(struct facts *to, const char *id, const char *label, uint64_t n,
+                       uint64_t whole, enum colour role)
+{
+    if (n == 0)
+        return;
+    fact_count(to, id, n);
+    buf_text(&to->text, " of ");
+    fact_count(to, "count", whole);
+    fact_end_as(to, id, label, role);
+}
+
+static void extreme_fact(struct facts *to, const struct model *model,
+                         const struct tensor *tensor, const struct stats *stats,
+                         bool max)
+{
+    struct figure figure = fact_figure(to);
+    uint64_t at = max ? stats->max_at : stats->min_at;
+
+    statistics_extreme(figure.text, stats, max);
+    figure.kind = FIGURE_REAL;
+    figure.real = max ? stats->max : stats->min;
+    fact_value(to, max ? "max" : "min", &figure);
+    if (tensor->rank > 0) {
+        buf_text(&to->text, " at ");
+        text_index(&to->text, tensor_shape(model, tensor), tensor->rank,
+                   at / dtype_info(tensor->dtype)->values);
+    }
+    fact_end(to, max ? "max" : "min", COLOUR_NONE);
+}
+
+static void quantile_facts(struct facts *to, const struct numbers *numbers)
+{
+    static const struct {
+        double q;
+        const char *label;
+    } usual[] = {{.05, "5%"}, {.25, "25%"}, {.5, "median"}, {.75, "75%"}, {.95, "95%"}};
+
+    for (uint32_t i = 0; i < numbers->n_quantiles; i++) {
+        const char *label = NULL;
+
+        for (size_t k = 0; k < COUNT_OF(usual); k++)
+            if (numbers->at[i] == usual[k].q)
+                label = usual[k].label;
+        if (!label)
+            buf_printf(&to->text, "%g%%: ", 100 * numbers->at[i]);
+        real_fact(to, "quantile", label ? label : "quantile", numbers->quantiles[i]);
+    }
+}
+
+void statistics_facts(struct facts *to, const struct model *model,
+                      const struct tensor *tensor, const struct numbers *numbers)
+{
+    const struct stats *stats = numbers->stats;
+
+    count_fact(to, "nan", "NaN", stats->nan, stats->count, COLOUR_ALARM);
+    count_fact(to, "pos_inf", "+Inf", stats->pos_inf, stats->count, COLOUR_ALARM);
+    count_fact(to, "neg_inf", "-Inf", stats->neg_inf, stats->count, COLOUR_ALARM);
+    if (!stats_measured(stats))
+        return;
+    real_fact(to, "mean", "mean", stats->mean);
+    if (stats_finite(stats) > 1)
+        real_fact(to, "std", "std", stats_std(stats));
+    extreme_fact(to, model, tensor, stats, false);
+    quantile_facts(to, numbers);
+    extreme_fact(to, model, tensor, stats, true);
+    real_fact(to, "l2", "L2", stats_l2(stats));
+    count_fact(to, "zeros", "zeros", stats->zeros, stats->count, COLOUR_NONE);
+}
+
+/* ---- text ---- */
 
 void statistics_extreme(struct buf *to, const struct stats *stats, bool max)
 {

@@ -1,4 +1,5 @@
-/* statistics.h - the numbers of one tensor as lines of text, as `show` prints them. */
+/* statistics.h - the numbers of one tensor, as facts and as the text that `show` prints.
+ */
 #ifndef FACTS_STATISTICS_H
 #define FACTS_STATISTICS_H
 
@@ -8,7 +9,15 @@
 /* The columns of the histogram on one line. */
 #define STATISTICS_COLUMNS 40u
 
-/* "fc1.weight  120×400 float32  48,000 values  187.5KB". */
+/* One fact of three groups: "120×400 float32", "48,000 values", "187.5KB". */
+void statistics_subject(struct facts *to, const struct session *session,
+                        uint32_t place);
+/* A fact for each number: NaN, infinities and zeros where there are any, mean, std, min,
+ * quantiles, max, L2. */
+void statistics_facts(struct facts *to, const struct model *model,
+                      const struct tensor *tensor, const struct numbers *numbers);
+
+/* The name and the subject: "fc1.weight  120×400 float32  48,000 values  187.5KB". */
 void statistics_title(struct buf *to, const struct session *session, uint32_t place);
 
 /* Counts, min, max, mean, std, L2; quantiles; the histogram on one line. Parts that

@@ -88,24 +88,16 @@ static void write_fact(struct document *doc, const struct facts *facts,
     json_object_end(doc->json);
 }
 
-void document_details(struct document *doc,
-                      int (*make)(struct facts *to, const struct show *show,
-                                  uint32_t place, struct err *err),
-                      uint32_t place)
+void document_details(struct document *doc, const struct facts *facts)
 {
-    struct facts facts = {0};
-    struct show show;
-    struct err err = {0};
+    json_array(doc->json, "details");
+    for (uint32_t i = 0; i < facts->n; i++)
+        write_fact(doc, facts, &facts->at[i]);
+    json_array_end(doc->json);
+}
 
-    if (show_init(&show, doc->session, &doc->arena, &err) < 0 ||
-        make(&facts, &show, place, &err) < 0) {
-        json_null(doc->json, "details");
-        json_text(doc->json, "details_why", err.text);
-    } else {
-        json_array(doc->json, "details");
-        for (uint32_t i = 0; i < facts.n; i++)
-            write_fact(doc, &facts, &facts.at[i]);
-        json_array_end(doc->json);
-    }
-    facts_release(&facts);
+void document_no_details(struct document *doc, const struct err *err)
+{
+    json_null(doc->json, "details");
+    json_text(doc->json, "details_why", err->text);
 }

@@ -102,13 +102,19 @@ static void write_pickle(struct document *doc, uint32_t i)
     json_bool(doc->json, "complete", stream->complete);
 }
 
-static int make_details(struct facts *to, const struct show *show, uint32_t place,
-                        struct err *err)
+static void write_details(struct document *doc)
 {
-    struct file_facts facts = {.show = show, .to = to, .all = "--json"};
+    struct facts list = {0};
+    struct show show;
+    struct file_facts facts = {.show = &show, .to = &list, .all = "--json"};
+    struct err err = {0};
 
-    (void)place;
-    return facts_file(&facts, err);
+    if (show_init(&show, doc->session, &doc->arena, &err) < 0 ||
+        facts_file(&facts, &err) < 0)
+        document_no_details(doc, &err);
+    else
+        document_details(doc, &list);
+    facts_release(&list);
 }
 
 void export_info_json(struct json *json, const struct session *session)
@@ -126,7 +132,7 @@ void export_info_json(struct json *json, const struct session *session)
     document_list(&doc, "pickles", model->pickle.n_streams, write_pickle);
     if (doc.run)
         document_slowest(&doc);
-    document_details(&doc, make_details, 0);
+    write_details(&doc);
     document_end(&doc);
 }
 

@@ -1,6 +1,7 @@
 #include "export/export_in.h"
 
 #include "facts/details.h"
+#include "facts/statistics.h"
 
 /* ---- a tensor ---- */
 
@@ -151,15 +152,29 @@ static void show_module(struct document *doc, uint32_t place)
     document_calls(doc, place);
 }
 
-static int make_details(struct facts *to, const struct show *show, uint32_t place,
-                        struct err *err)
+/* The lines that `show` prints. */
+static void write_details(struct document *doc, uint32_t place,
+                          const struct numbers *numbers)
 {
-    (void)err;
-    if (show->model->kind[place] == PLACE_TENSOR)
-        details_tensor(to, show, place, true);
-    else
-        details_module(to, show, place, true);
-    return 0;
+    struct facts facts = {0};
+    struct show show;
+    struct err err = {0};
+
+    if (show_init(&show, doc->session, &doc->arena, &err) < 0) {
+        document_no_details(doc, &err);
+        return;
+    }
+    if (doc->model->kind[place] == PLACE_TENSOR) {
+        statistics_subject(&facts, doc->session, place);
+        details_tensor(&facts, &show, place, true);
+        if (numbers)
+            statistics_facts(&facts, doc->model, place_tensor(doc->model, place),
+                             numbers);
+    } else {
+        details_module(&facts, &show, place, true);
+    }
+    document_details(doc, &facts);
+    facts_release(&facts);
 }
 
 void export_show_json(struct json *json, const struct session *session, uint32_t place,
@@ -186,6 +201,6 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
         break;
     }
     if (session->model->kind[place] != PLACE_VALUE)
-        document_details(&doc, make_details, place);
+        write_details(&doc, place, numbers);
     document_end(&doc);
 }

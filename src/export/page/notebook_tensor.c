@@ -1,9 +1,7 @@
-/* One tensor in a notebook: statistics, how its values are spread, the first of them.
- */
+/* One tensor in a notebook: statistics, histogram, first values. */
 #include "export/page/notebook_in.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/base.h"
 #include "export/export_in.h"
@@ -19,7 +17,7 @@
 #define PLOT_HEIGHT 96
 #define MOST_CELLS  400 /* of a text */
 
-/* --- Statistics: a table of names and numbers */
+/* --- Statistics */
 
 /* The number in `spare`, with its minus drawn as U+2212. */
 static void put_number(struct notebook *n)
@@ -28,72 +26,26 @@ static void put_number(struct notebook *n)
     notebook_put(n, MOST_CELLS);
 }
 
-/* The value is in `spare`. */
-static void write_fact(struct notebook *n, const char *name, bool alarm)
-{
-    buf_printf(&n->page, "<tr%s><th>%s</th><td>", alarm ? " class=\"ts-alarm\"" : "",
-               name);
-    put_number(n);
-    buf_text(&n->page, "</td></tr>\n");
-}
-
-static void write_real(struct notebook *n, const char *name, double value)
-{
-    text_real_long(&n->spare, value);
-    write_fact(n, name, false);
-}
-
-/* "12 of 9,408": only where there are some. */
-static void write_count(struct notebook *n, const char *name, uint64_t count,
-                        uint64_t whole, bool alarm)
-{
-    if (count == 0)
-        return;
-    text_commas(&n->spare, count);
-    buf_text(&n->spare, " of ");
-    text_commas(&n->spare, whole);
-    write_fact(n, name, alarm);
-}
-
-static void write_extreme(struct notebook *n, const struct tensor *tensor,
-                          const struct stats *stats, bool max)
-{
-    statistics_extreme(&n->spare, stats, max);
-    if (tensor->rank > 0) {
-        buf_text(&n->spare, " at ");
-        text_index(&n->spare, tensor_shape(n->model, tensor), tensor->rank,
-                   (max ? stats->max_at : stats->min_at) /
-                       dtype_info(tensor->dtype)->values);
-    }
-    write_fact(n, max ? "max" : "min", false);
-}
-
 static void write_statistics(struct notebook *n, const struct tensor *tensor,
                              const struct numbers *numbers)
 {
-    const struct stats *stats = numbers->stats;
+    struct page_look look = {.prefix = "ts-", .cells = MOST_CELLS};
+    struct facts facts = {0};
 
+    statistics_facts(&facts, n->model, tensor, numbers);
     buf_text(&n->page, "<table class=\"ts-t\">");
-    write_count(n, "NaN", stats->nan, stats->count, true);
-    write_count(n, "+Inf", stats->pos_inf, stats->count, true);
-    write_count(n, "−Inf", stats->neg_inf, stats->count, true);
-    if (stats_measured(stats)) {
-        write_real(n, "mean", stats->mean);
-        if (stats_finite(stats) > 1)
-            write_real(n, "std", stats_std(stats));
-        write_extreme(n, tensor, stats, false);
-        for (uint32_t q = 0; q < numbers->n_quantiles; q++) {
-            char name[24];
+    for (uint32_t i = 0; i < facts.n; i++) {
+        bool alarm = facts.at[i].role == COLOUR_ALARM;
 
-            snprintf(name, sizeof(name), "%g%%", 100 * numbers->at[q]);
-            write_real(n, numbers->at[q] == 0.5 ? "median" : name,
-                       numbers->quantiles[q]);
-        }
-        write_extreme(n, tensor, stats, true);
-        write_real(n, "L2", stats_l2(stats));
-        write_count(n, "zeros", stats->zeros, stats->count, false);
+        buf_printf(&n->page, "<tr%s><th>", alarm ? " class=\"ts-alarm\"" : "");
+        buf_text(&n->spare, facts.at[i].label);
+        put_number(n);
+        buf_text(&n->page, "</th><td>");
+        page_fact(&n->page, &facts, &facts.at[i], &look);
+        buf_text(&n->page, "</td></tr>\n");
     }
     buf_text(&n->page, "</table>\n");
+    facts_release(&facts);
 }
 
 /* --- The histogram */
@@ -174,7 +126,9 @@ static int write_values(struct notebook *n, const struct tensor *tensor,
 
 static void write_title(struct notebook *n, uint32_t place)
 {
+    struct page_look look = {.prefix = "ts-", .between = ", ", .cells = MOST_CELLS};
     const struct tensor *tensor = place_tensor(n->model, place);
+    struct facts facts = {0};
     struct buf path = BUF_INIT;
 
     place_path(n->model, place, &path);
@@ -183,19 +137,14 @@ static void write_title(struct notebook *n, uint32_t place)
     buf_text(&n->page, "<div class=\"ts-title\"><strong>");
     notebook_put(n, MOST_CELLS);
     buf_text(&n->page, "</strong></div>\n<div class=\"ts-facts\">");
-    if (tensor->rank > 0)
-        text_shape(&n->spare, tensor_shape(n->model, tensor), tensor->rank);
-    else
-        buf_text(&n->spare, "scalar");
-    buf_printf(&n->spare, " %s, %s, ", dtype_name(tensor->dtype),
-               export_role_name(tensor->role));
-    text_commas(&n->spare, tensor->numel);
-    buf_text(&n->spare, tensor->numel == 1 ? " value, " : " values, ");
-    text_bytes(&n->spare, tensor_bytes(tensor));
+    statistics_subject(&facts, n->session, place);
+    if (facts.n > 0)
+        page_fact(&n->page, &facts, &facts.at[0], &look);
+    buf_printf(&n->page, ", %s", export_role_name(tensor->role));
     if (tensor->flags & TENSOR_GRAD_KNOWN)
-        buf_text(&n->spare, tensor->flags & TENSOR_GRAD ? ", trainable" : ", frozen");
-    notebook_put(n, MOST_CELLS);
+        buf_text(&n->page, tensor->flags & TENSOR_GRAD ? ", trainable" : ", frozen");
     buf_text(&n->page, "</div>\n");
+    facts_release(&facts);
 }
 
 int notebook_tensor(struct notebook *n, uint32_t place, struct err *err)
@@ -214,7 +163,7 @@ int notebook_tensor(struct notebook *n, uint32_t place, struct err *err)
             *err = why;
             return -1;
         }
-        buf_text(&n->page, "<div>Its values can not be read: ");
+        buf_text(&n->page, "<div>Its values cannot be read: ");
         escape_terminal(&n->spare, str_of(why.text));
         notebook_put(n, MOST_CELLS);
         buf_text(&n->page, "</div>\n");

@@ -237,13 +237,17 @@ void page_group(struct buf *to, const struct facts *facts, const struct fact *fa
         const struct fact_part *part = &facts->parts[fact->first + i];
         bool link = look->links && part->kind == FIGURE_PLACE;
         bool role = part->role != fact->role && part->role != COLOUR_NONE;
+        size_t from;
 
         if (link)
             begin_link(to, look->links, (uint32_t)part->n);
         else if (role)
             buf_printf(to, "<span class=\"%s%s\">", look->prefix,
                        page_class(part->role));
+        from = to->len;
         page_html(to, fact_part_text(facts, part), look->cells);
+        if (part->kind == FIGURE_REAL)
+            page_minus(to, from);
         buf_text(to, link ? "</a>" : role ? "</span>" : "");
     }
 }
@@ -252,7 +256,8 @@ void page_fact(struct buf *to, const struct facts *facts, const struct fact *fac
                const struct page_look *look)
 {
     for (uint32_t i = 0; i < fact->n; i += fact_group_length(facts, fact, i)) {
-        buf_text(to, i > 0 ? "&emsp;" : "");
+        if (i > 0)
+            buf_text(to, look->between ? look->between : "&emsp;");
         page_group(to, facts, fact, i, look);
     }
 }

@@ -27,6 +27,7 @@ int page_notes(struct facts *to, const struct show *show, uint32_t most,
 /* How facts become HTML. */
 struct page_look {
     const char *prefix;        /* of CSS classes: "ts-" in a notebook */
+    const char *between;       /* HTML between groups; NULL: a gap */
     size_t cells;              /* longer parts are cut; 0: no limit */
     const struct model *links; /* not NULL: places are links, by their full name */
 };
