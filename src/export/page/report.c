@@ -368,6 +368,7 @@ int export_report(struct out *out, struct session *session,
         status = report_make_rows(&r, err);
     if (status == 0)
         status = write_page(&r, err);
+    facts_release(&r.facts);
     buf_release(&r.spare);
     buf_release(&r.pictures);
     arena_release(&r.arena);

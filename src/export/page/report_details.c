@@ -1,11 +1,11 @@
-/* What a row of the report tells when it is asked: facts, the statistics of its values,
- * and pictures of those that were kept. Three lists of JSON, the last one only if it
- * has anything. */
+/* The details of a row: facts, the statistics of its values, and pictures of kept ones.
+ * Three JSON lists; the last is absent if it is empty. */
 #include <inttypes.h>
 
 #include "base/base.h"
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
+#include "facts/details.h"
 #include "facts/run_text.h"
 #include "facts/statistics.h"
 #include "text/escape.h"
@@ -66,13 +66,34 @@ static void put_run_facts(struct report *r, const struct row *row, bool *first)
     }
 }
 
+/* The facts that `show` prints; those without a label are its title. */
+static void put_details(struct report *r, uint32_t place, bool *first)
+{
+    facts_clear(&r->facts);
+    if (r->model->kind[place] == PLACE_TENSOR)
+        details_tensor(&r->facts, &r->show, place, false);
+    else if (r->model->kind[place] != PLACE_VALUE)
+        details_module(&r->facts, &r->show, place, false);
+    for (uint32_t i = 0; i < r->facts.n; i++) {
+        const struct fact *fact = &r->facts.at[i];
+
+        if (!fact->label)
+            continue;
+        for (uint32_t k = 0; k < fact->n; k += fact_group_length(&r->facts, fact, k)) {
+            buf_text(&r->spare, k > 0 ? ", " : "");
+            buf_str(&r->spare, fact_group_text(&r->facts, fact, k));
+        }
+        put_fact(r, fact->label, first);
+    }
+}
+
 static void put_facts(struct report *r, const struct row *row)
 {
     enum place_kind kind = r->model->kind[row->place];
     bool first = true;
 
     out_char(r->out, '[');
-    put_column(r, "class", CELL_CLASS, row, &first);
+    put_details(r, row->place, &first);
     if (kind != PLACE_VALUE) {
         if (row_params(&r->show, row) >= 1000)
             put_column(r, "parameters", CELL_COUNT, row, &first);
@@ -80,14 +101,13 @@ static void put_facts(struct report *r, const struct row *row)
             put_column(r, "bytes", CELL_BYTES, row, &first);
         if (row->place == 0 || show_is_leaf(r->model, row->place))
             put_column(r, "device", CELL_DEVICE, row, &first);
-        put_column(r, "mode", CELL_MODE, row, &first);
     }
     if (r->show.activity && kind == PLACE_MODULE)
         put_run_facts(r, row, &first);
     out_char(r->out, ']');
 }
 
-/* The number in `spare`, as it stands: there is hardly one twice. */
+/* The number in `spare`, not interned: few occur twice. */
 static void put_drawn(struct report *r)
 {
     page_minus(&r->spare, 0);
@@ -109,7 +129,7 @@ static void put_extreme(struct report *r, const struct stats *stats, bool max)
     put_drawn(r);
 }
 
-/* min, max, mean, std, zeros, what is not finite; or why they are not known. */
+/* min, max, mean, std, zeros, not finite; or why they are unknown. */
 static void put_stats(struct report *r, const struct stats *stats, struct str why)
 {
     bool measured = stats && stats_measured(stats);

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "export/exporters.h"
+#include "facts/fact.h"
 #include "rows/labels.h"
 #include "rows/rows.h"
 #include "rows/show.h"
@@ -28,11 +29,9 @@ enum report_cell {
     CELL_CALLS,
     CELL_TIME,
     CELL_NAN,
-    CELL_CLASS,
     CELL_COUNT,
     CELL_BYTES,
     CELL_DEVICE,
-    CELL_MODE,
     CELL_IN,
     CELL_SELF,
     CELL_AVERAGE,
@@ -59,7 +58,8 @@ struct report {
     uint32_t *picture_of; /* by kept value: the picture's number + 1; 0: none yet */
     struct buf pictures;  /* JSON, separated by commas */
     uint32_t n_pictures, left_out;
-    struct buf spare; /* scratch for one text; empty between uses */
+    struct facts facts; /* scratch for the details of a row */
+    struct buf spare;   /* scratch for one text; empty between uses */
 };
 
 /* Text that escape_terminal() has been applied to, as HTML. */
