@@ -127,7 +127,6 @@ void fact_shape(struct facts *facts, const char *name, const int64_t *dims, int 
     struct figure figure = fact_figure(facts);
 
     figure_shape(&figure, dims, rank);
-    buf_text(figure.text, rank == 0 ? "scalar" : "");
     fact_value(facts, name, &figure);
 }
 
