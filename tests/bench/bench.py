@@ -1,4 +1,4 @@
-"""For the benches: running programs in turn, and a table that says what was wanted."""
+"""Shared by the benches: run programs in turn, and print a table with targets."""
 
 import os
 import statistics
@@ -13,7 +13,7 @@ PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
 
 
 class NotRun(Exception):
-    """A peer that failed, and why: the time that it took says nothing."""
+    """A peer that failed, and why; its time is meaningless."""
 
 
 def last_line(text):
@@ -21,7 +21,7 @@ def last_line(text):
 
 
 def prove(command, says, folder=None):
-    """Run a peer once: it has to succeed and its output to hold this text."""
+    """Run a peer once; it must succeed and its output must contain this text."""
     words = list(map(str, command))
     try:
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
@@ -34,7 +34,7 @@ def prove(command, says, folder=None):
 
 
 class Run:
-    """What one run of a program took."""
+    """The cost of one run of a program."""
 
     def __init__(self, line):
         wall, cpu, peak, status = map(int, line.split())
@@ -43,7 +43,7 @@ class Run:
 
 
 class Peak:
-    """The small program that measures others; compiled when it is first needed."""
+    """The small program that measures others; compiled on first use."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -76,9 +76,9 @@ class Peak:
 
 
 def in_turn(variants, rounds):
-    """Run each of {name: function} in every round, so that a busy moment meets all of
-    them; {name: [result of each round]}, or NotRun for a peer that failed. The first
-    round only warms up."""
+    """Run each of {name: function} in every round, so that load on the machine affects
+    all of them. Returns {name: [result of each round]}, or NotRun for a peer that failed.
+    The first round only warms up."""
     results = {name: [] for name in variants}
     for turn in range(rounds + 1):
         for name, call in variants.items():
@@ -110,7 +110,7 @@ def seconds_text(value):
 
 
 class Table:
-    """Lines of figures; those with a target say whether they met it."""
+    """Lines of figures; those with a target show whether it was met."""
 
     def __init__(self, title):
         self.short = 0

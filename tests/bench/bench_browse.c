@@ -1,8 +1,7 @@
-/* bench_browse - how long a key takes in a tree of so many modules, and how much memory
- * the tree has beside its model:
+/* bench_browse - the time of a key in a tree of many modules, and the memory of the tree
+ * besides its model:
  *     bench_browse 1000000
- * Prints milliseconds of this thread, so that a busy machine matters less; judges
- * nothing. */
+ * Prints milliseconds of thread time, which a busy machine affects little. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,7 +9,7 @@
 #include "explorer/browse.h"
 #include "model/build.h"
 
-#define PER_BLOCK 5 /* modules in a block, with itself */
+#define PER_BLOCK 5 /* modules in a block, including itself */
 
 static uint32_t add_module(struct build *build, uint32_t parent, const char *name,
                            const char *class_name, int64_t size)
@@ -37,7 +36,7 @@ static void add_tensor(struct build *build, uint32_t parent, const char *name,
                  &size, NULL, 1);
 }
 
-/* Stages of up to a hundred blocks of four layers, none beside an equal one. */
+/* Stages of up to a hundred blocks of four layers; neighbours are never equal. */
 static void make_blocks(struct build *build, uint32_t modules)
 {
     uint32_t stage = 0, n = modules / PER_BLOCK;
@@ -63,7 +62,7 @@ static void make_blocks(struct build *build, uint32_t modules)
     }
 }
 
-/* Linear and ReLU in turns, all below the root: one run of pairs. */
+/* Alternating Linear and ReLU below the root: one run of pairs. */
 static void make_chain(struct build *build, uint32_t modules)
 {
     char name[24];

@@ -1,9 +1,9 @@
-/* How fast two files are compared, beside reading both and comparing their bytes.
+/* The speed of comparing two files, relative to reading both and comparing bytes.
  *
  *     bench_compare LEFT RIGHT [ROUNDS]
  *
- * Tensors are matched by their number: the files hold the same ones. What is counted is
- * the time of this thread, so that a busy machine matters less. */
+ * Matches tensors by index: the files hold the same ones. Measures thread time, which a
+ * busy machine affects little. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Read both files in pieces and compare these; the bytes of both. */
+/* Read and compare both files in pieces; returns the bytes of both. */
 static uint64_t compare_files(const char *left, const char *right, size_t piece)
 {
     int a = open(left, O_RDONLY), b = open(right, O_RDONLY);

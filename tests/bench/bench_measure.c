@@ -1,9 +1,9 @@
-/* How fast statistics are, beside a pure read of the same bytes.
- * Prints, for each type and size, the read in microseconds and then each measurement:
- * its own time, and what fraction of the speed of the read it has. One fraction is of
- * the least times of both, the other the median of the rounds [least-greatest]; the
- * target stands beside them where there is one. The variants take turns, and what is
- * counted is the time of this thread, so that a busy machine matters less.
+/* The speed of statistics relative to a pure read of the same bytes.
+ * Prints, for each type and size, the time of the read in microseconds, then each
+ * measurement: its time, and its speed as a fraction of the read. One fraction uses the
+ * least times of both, the other is the median of the rounds [least-greatest]; then the
+ * target, if any. The variants alternate. Measures thread time, which a busy machine
+ * affects little.
  *
  *     bench_measure [REPETITIONS [LARGEST [TYPE]]] */
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 #define MOST_REPETITIONS 1001
 
-/* Vectors of 32 bytes at any address, which the compiler makes of what there is. */
+/* Vectors of 32 bytes at any alignment; the compiler maps them to the instruction set. */
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(1), may_alias));
 
 static volatile uint64_t sink;
@@ -59,7 +59,7 @@ static double now_us(void)
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
 
-/* What takes turns. */
+/* The variants. */
 enum variant { READ, FULL, EXACT, GUARD, HISTOGRAM, VARIANTS };
 static const char *const names[VARIANTS] = {"read", "full", "exact", "guard", "+hist"};
 
@@ -158,7 +158,7 @@ static void bench(enum dtype dtype, const void *at, size_t n, size_t repetitions
                times[k], repetitions);
 }
 
-/* The float16 that a float32 below 65504 becomes when it is cut short. */
+/* The float16 of a float32 below 65504, truncated. */
 static uint16_t float16_bits(uint32_t bits)
 {
     uint16_t sign = bits >> 16 & 0x8000;

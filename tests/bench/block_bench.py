@@ -1,10 +1,10 @@
-"""A whole `with record(model)` around one pass of a small model, and how much of what
-that adds `cost` tells.
+"""The cost of `with record(model)` around one pass of a small model, and how much of it
+`cost` reports.
 
     BENCH_ROUNDS=7 block_bench.py
 
-Both with one thread, by the clock on the wall as `cost` counts: one look at the clock of
-the processor takes longer than many of our hooks. Freeing the recording is not counted.
+One thread, wall-clock time, as in `cost`: reading the processor clock takes longer than
+many of our hooks. Freeing the recording is not counted.
 """
 
 import os
@@ -32,26 +32,26 @@ except ImportError as problem:
 
 
 def small():
-    """About five milliseconds a pass, so that beginning and ending count."""
+    """About five milliseconds per pass, so that start and end matter."""
     layer = nn.TransformerEncoderLayer(160, 4, 640, batch_first=True)
     return nn.TransformerEncoder(layer, 3).eval(), torch.randn(2, 64, 160)
 
 
 def timed(call):
-    """What it took in nanoseconds, and what it gave."""
+    """The time in nanoseconds, and the result."""
     start = time.perf_counter_ns()
     given = call()
     return time.perf_counter_ns() - start, given
 
 
 def middle(values):
-    """Of the quieter half, without the quietest: the rest is the machine's."""
+    """The mean of the faster half without the fastest: the rest is noise."""
     values = sorted(values)
     return statistics.mean(values[len(values) // 10 : len(values) // 2])
 
 
 def compare(bare, whole):
-    """One round: a bare pass, a recorded one, and what `cost` tells of the latter."""
+    """One round: a bare pass, a recorded one, and the `cost` of the latter."""
     bares, wholes, told = [], [], []
     for _ in range(PAIRS):
         bares.append(timed(bare)[0])

@@ -1,13 +1,12 @@
-"""Judging pickles, beside picklescan, fickling and modelscan on the same files: the
-time a file takes, how many hostile files each catches, how many ordinary ones it flags.
+"""`check` compared with picklescan, fickling and modelscan on the same files: time per
+file, hostile files caught, ordinary files flagged.
 
     BENCH_SCANNERS=FOLDER check_bench.py
 
-The hostile files are those of tests/samples, which our own verdict was made for: what
-they say of others is which techniques these do not know, not how good they are. The
-scanners are installed from PyPI into a venv (BENCH_SCANNERS, or build/scanners);
-those that cannot be had are said to be missing. BENCH_FILES is how many files of each
-kind are given to the programs, which take some tenths of a second each (24).
+The hostile files are those of tests/samples, for which our verdict was made: they show
+which techniques the others do not know, not how good they are. The scanners are installed
+from PyPI into a venv (BENCH_SCANNERS, or build/scanners); the table names missing ones.
+BENCH_FILES is the number of files of each kind to run (24).
 """
 
 import json
@@ -30,7 +29,7 @@ import hostile  # noqa: E402
 
 VENV = Path(os.environ.get("BENCH_SCANNERS", bench.ROOT / "build" / "scanners"))
 FEW = int(os.environ.get("BENCH_FILES", "24"))
-# What pip is asked for; fickling imports something that it does not ask for itself.
+# What pip installs; fickling does not declare one of its dependencies.
 SCANNERS = {
     "picklescan": ["picklescan"],
     "fickling": ["fickling", "typing_extensions"],
@@ -39,7 +38,7 @@ SCANNERS = {
 TARGET = 0.010  # seconds a file
 
 # Runs in the scanners' venv: "NAME flagged seconds" for each file and scanner. A file
-# that makes a scanner fail counts as flagged: it does not call it clean.
+# that makes a scanner fail counts as flagged, because it was not called clean.
 INSIDE = """
 import contextlib, io, json, sys, time, warnings, zipfile
 warnings.simplefilter("ignore")
@@ -98,7 +97,7 @@ PROGRAMS = {
 
 
 def install():
-    """The scanners that are there, or can be had."""
+    """The scanners that are installed or can be installed."""
     if not VENV.exists():
         print(f"installing the scanners into {VENV} ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
@@ -115,7 +114,7 @@ def install():
 
 
 def runs(name):
-    """Is it there, with all that it imports?"""
+    """Is it installed, with its dependencies?"""
     script = f"import {name}" + (".fickle" if name == "fickling" else "")
     command = [VENV / "bin" / "python3", "-c", script]
     return subprocess.run(command, capture_output=True).returncode == 0
@@ -138,7 +137,7 @@ def make_files(folder):
 
 
 def ours(path):
-    """(flagged, seconds, needs code) of one file, as a program."""
+    """(flagged, seconds, needs code) of one file, by running the program."""
     begin = time.perf_counter()
     done = subprocess.run([bench.PROGRAM, "check", "--json", path], capture_output=True)
     took = time.perf_counter() - begin

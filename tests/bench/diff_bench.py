@@ -1,10 +1,10 @@
-"""Comparing two large files, beside cmp on the same files.
+"""`diff` of two large files, compared with cmp on the same files.
 
     BENCH_GB=4 diff_bench.py
 
-Makes pairs of files of BENCH_GB gigabytes in a temporary folder, one pair after the
-other so that both stay in memory, removes them, and prints medians with the least and
-greatest. cmp stops at the first difference: it stands in the last tensor.
+Creates pairs of files of BENCH_GB gigabytes in a temporary folder, one pair at a time so
+that both stay in memory, removes them, and prints medians with minimum and maximum. cmp
+stops at the first difference, which is in the last tensor.
 """
 
 import importlib.util
@@ -34,7 +34,7 @@ for name in list(state) if what == "all" else list(state)[-1:] if what == "one" 
 
 
 def make_file(peak, path, what):
-    """Nothing, one tensor or all of them differ from the first file."""
+    """No tensor, one or all differ from the first file."""
     peak.run(sys.executable, "-c", MAKE, path, what, ROWS, COLUMNS, TENSORS)
 
 

@@ -1,9 +1,9 @@
-"""Opening and measuring large files, beside torch and safetensors on the same files.
+"""Opening and measuring large files, compared with torch and safetensors.
 
     BENCH_GB=4 BENCH_MANY=100000 files_bench.py
 
-Makes its files in a temporary folder (BENCH_GB gigabytes twice, and two files of
-BENCH_MANY small tensors), removes them, and prints medians with the least and greatest.
+Creates its files in a temporary folder (BENCH_GB gigabytes twice, and two files of
+BENCH_MANY small tensors), removes them, and prints medians with minimum and maximum.
 """
 
 import importlib.util

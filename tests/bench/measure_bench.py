@@ -1,9 +1,9 @@
-"""Statistics of tensors in memory, beside a pure read and beside torch.
+"""Statistics of tensors in memory, compared with a pure read and with torch.
 
-bench_measure says what fraction of the speed of a pure read our kernels have. Then,
-size by size, it takes turns with torch, which computes the same set (min, max, mean,
-std, norm, and how many are NaN, +inf, -inf and 0) on one thread. What is compared is
-time of the CPU, as the machine may be busy.
+bench_measure prints the speed of our kernels as a fraction of a pure read. Then, for each
+size, it alternates with torch, which computes the same statistics (min, max, mean, std,
+norm, and the counts of NaN, +inf, -inf and 0) on one thread. Compares CPU time, because
+the machine may be busy.
 """
 
 import re
@@ -29,7 +29,7 @@ def our_seconds(dtype, n):
 
 
 def torch_seconds(torch, x):
-    """The least of a few calls, as ours is."""
+    """The least time of a few calls, as for ours."""
     best = float("inf")
     for _ in range(3):
         start = time.thread_time()

@@ -1,13 +1,13 @@
-"""What a model of a million modules takes, in bytes: peak memory of the program.
+"""Peak memory of the program for a model of a million modules.
 
     memory_bench.py [MODULES]
 
-Makes its files in a temporary folder (about a gigabyte) and removes them:
+Creates its files in a temporary folder (about a gigabyte) and removes them:
   many.safetensors  two tensors for every second module
-  chain.pth         torch.save(Sequential(Linear(16, 16, bias=False), ReLU(), ...)), all of
-                    a model, and of its entries no more than an archive may have
-  chain.scope       a recording of a tenth as many modules, if torch is there
-Times are not looked at. MODULES is a million unless told.
+  chain.pth         torch.save(Sequential(Linear(16, 16, bias=False), ReLU(), ...)), with
+                    at most as many entries as an archive may have
+  chain.scope       a recording of a tenth as many modules, if torch is installed
+Does not measure time. MODULES defaults to a million.
 """
 
 import os
@@ -38,7 +38,7 @@ recording.save(sys.argv[2])
 
 
 def write_safetensors(path):
-    """A header as the library writes it, and a hole of the right size."""
+    """A header as the library writes it, then a hole of the right size."""
     at, parts = 0, []
     for i in range(0, MODULES, 2):
         for name, shape, size in (("weight", "[16,16]", 1024), ("bias", "[16]", 64)):
@@ -76,8 +76,8 @@ GLOBALS = {
 
 
 class Pickle:
-    """Opcodes. Words and globals are put into the memo first and popped again: what
-    refers to them is then of one shape everywhere."""
+    """Opcodes. Words and globals are memoised first and popped again, so that all
+    references to them look the same."""
 
     def __init__(self):
         self.memo, self.known, head = 0, {}, [b"\x80\x02"]
@@ -152,7 +152,7 @@ class Pickle:
 
 
 class Zip:
-    """Stored entries, the values of tensors as holes."""
+    """Stored entries, with holes for the values of tensors."""
 
     def __init__(self, file):
         self.file, self.entries = file, []
@@ -210,7 +210,7 @@ def write_chain(path, folder):
 
 
 def record(path):
-    """A recording of a chain; what kept it from being made, or None."""
+    """Write a recording of a chain; returns why that failed, or None."""
     command = [sys.executable, "-c", RECORD, str(MODULES // 10), str(path)]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     return bench.NotRun(bench.last_line(done.stderr)) if done.returncode else None

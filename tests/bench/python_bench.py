@@ -1,5 +1,5 @@
-"""What the Python package costs those who live with it: importing it beside torch, and
-a summary beside the pass that it makes.
+"""The cost of the Python package: importing it compared with torch, and a summary
+compared with the pass that it runs.
 
     BENCH_ROUNDS=7 python_bench.py
 """
@@ -26,7 +26,7 @@ except ImportError as problem:
     sys.exit(0)
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
-# In a process of its own each time, with torch there already.
+# In a new process each time, with torch already imported.
 IMPORT = """
 import resource, time, torch
 

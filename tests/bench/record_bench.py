@@ -1,14 +1,14 @@
-"""Recording a model while it runs, beside the bare model, hooks written by hand, rp and
-torchlens.
+"""Recording a model while it runs, compared with the bare model, hand-written hooks, rp
+and torchlens.
 
     BENCH_ROUNDS=7 record_bench.py [WORD...]      only models whose name has a WORD
 
-Where one pair is noisier than what is to be found out, those that have a target go on
-without the others for BENCH_SECONDS=40 more. A bare run stands before and after each other one, and what is told is the ratio of it to
-the mean of these two: of process time with one thread, so that a busy machine disturbs
-it little, and of wall time with two. The peers are installed from PyPI without what they
-would drag in, into a folder of their own (BENCH_PEERS, or build/peers); one that can not
-be had is said to be missing.
+A bare run precedes and follows each other run, and the result is the ratio to the mean of
+these two: of process time with one thread, which a busy machine affects little, and of
+wall time with two. If the noise is larger than the effect, those with a target continue
+without the others for BENCH_SECONDS=40 more. The peers are installed from PyPI without
+dependencies into a separate folder (BENCH_PEERS, or build/peers); the table names missing
+ones.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ sys.path.insert(0, str(bench.ROOT / "build/c/python"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "40"))
 PEERS = Path(os.environ.get("BENCH_PEERS", bench.ROOT / "build" / "peers"))
-# What pip is asked for, with --no-deps: what they import on the way that is run here.
+# What pip installs with --no-deps: the peers, and what they import in this bench.
 PACKAGES = {
     "rp": "rp easydict cachetools six lazy-loader requests urllib3 certifi idna".split()
     + ["charset-normalizer"],
@@ -51,11 +51,11 @@ except ImportError as problem:
 import numpy  # noqa: E402, F401 (so that nobody's first import is timed)
 
 
-# --- those that take part
+# --- the participants
 
 
 def floating(tensor):
-    """Token numbers and masks have no mean and no deviation in torch."""
+    """torch has no mean and deviation of token numbers and masks."""
     if tensor.is_floating_point():
         return tensor
     return tensor.abs() if tensor.is_complex() else tensor.float()
@@ -73,7 +73,7 @@ def four(tensor):
 
 @contextlib.contextmanager
 def by_hand(model):
-    """What one writes who wants four numbers of every result."""
+    """Hooks that someone writes to get four numbers of every result."""
     found = []
 
     def hook(module, args, result):
@@ -91,7 +91,7 @@ def by_hand(model):
 
 
 def rp_hooks():
-    """They announce themselves, which is not for this table."""
+    """Suppress the messages that peers print."""
     with contextlib.redirect_stdout(io.StringIO()):
         from rp.libs import torch_hooks
 
@@ -159,7 +159,7 @@ def peers():
     return found
 
 
-# --- taking turns
+# --- alternating
 
 
 def timed(clock, call):
@@ -269,7 +269,7 @@ def training(model, given, table, with_hand, goals, clock):
 
 
 def shares(model, given, table, goals):
-    """What recordings say themselves of their cost."""
+    """The cost that recordings report."""
     found = {"forward": [], "training": []}
     step = Trainer(model, given).step
     for _ in range(ROUNDS):
@@ -307,8 +307,8 @@ def budgets(model, given, table, clock, passes, rounds):
 
 
 def true_times(model, given, table):
-    """The time a recording tells of the outermost call, beside bare runs: wall time,
-    each with one right before it."""
+    """The recorded time of the outermost call compared with bare runs: wall time, with a
+    bare run right before each."""
     model.eval()
     bare, told = [], []
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The models that record_bench.py runs, with what they are given; randomly initialised.
+"""The models that record_bench.py runs, with their inputs; randomly initialised.
 
 ResNets as torchvision writes them: ReLU and the sum at the end of a block in place.
 """
@@ -84,7 +84,7 @@ def encoder():
 
 
 class Block(nn.Module):
-    """One of GPT-2's, for where transformers is not installed."""
+    """A block of GPT-2, if transformers is not installed."""
 
     def __init__(self):
         super().__init__()
@@ -124,7 +124,7 @@ def gpt2():
 
 
 def tiny(layers=2000):
-    """So many layers that do next to nothing: what is measured is the way through."""
+    """Many layers that do almost nothing, to measure the overhead."""
     return nn.Sequential(*(nn.Linear(8, 8) for _ in range(layers))), torch.randn(4, 8)
 
 

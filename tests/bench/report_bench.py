@@ -1,5 +1,5 @@
-"""The HTML report of a large live model: how long it takes to write, and how long
-Chromium needs until it can be read.
+"""The HTML report of a large live model: the time to write it, and the time until
+Chromium shows it.
 
     report_bench.py
 """

@@ -1,14 +1,13 @@
-"""The terminal explorer through a pseudo-terminal of 160x50: how long until the first
-screen, and from a key to its frame, on files of many modules; and beside rp's explorer
-on models that it can still carry.
+"""The terminal explorer in a pseudo-terminal of 160x50: the time to the first screen, and
+from a key to its frame, on files of many modules; compared with rp's explorer on models
+that it can handle.
 
     BENCH_ROUNDS=15 tui_bench.py [MODULES...]      100000 and 1000000 without
 
-Ours ends every frame by the mark of synchronised output, so a frame is known by it. Of
-rp's (Textual) the last byte counts before it neither writes nor works for a second: a
-message of it that vanishes later does not count. Beside the wall time stands how long
-our main thread worked, and how long it waited for a processor because others did. The
-files are kept in build/bench.
+Our explorer ends every frame with the mark of synchronised output. For rp (Textual) a
+frame ends with the last byte before a second without output or work; a message that
+disappears later does not count. Besides wall time, prints how long our main thread worked
+and how long it waited for a processor. The files are kept in build/bench.
 """
 
 import fcntl
@@ -41,8 +40,8 @@ SIZE = struct.pack("HHHH", 50, 160, 0, 0)
 STAGE = 601  # modules in a stage
 RP_MODULES = 2_000  # at 20,000 `Z` alone takes it minutes
 RP_MANY = 20_000  # of these only the first screen, in which the root alone is open
-# One after the other, so that every round begins with the same screen. Of keys of
-# several letters the last is timed.
+# In order, so that every round starts from the same screen. For several keys, the last
+# one is timed.
 KEYS = [
     ("one row down", "j"),
     ("one row up", "k"),
@@ -165,7 +164,7 @@ def megabytes(value):
 
 
 def really(modules):
-    """How many modules a model of about so many has."""
+    """The exact number of modules of a model of about this many."""
     return modules // STAGE * STAGE + 1
 
 
@@ -204,7 +203,7 @@ def three_stages():
 
 
 def memo_numbers(stage):
-    """Where the numbers of its own objects stand in the pickle of a stage."""
+    """The positions of the numbers of its own objects in the pickle of a stage."""
     puts, gets, first = [], [], None
     stream = io.BytesIO(b"\x80\x02" + stage + b".")
     for opcode, number, at in pickletools.genops(stream):
@@ -219,9 +218,9 @@ def memo_numbers(stage):
 
 
 def blocks(modules):
-    """A file of about so many modules, in three levels; one storage for all, so that it
-    stays small. Torch would take minutes for a million: it writes three stages, and the
-    third is written again with other numbers."""
+    """A file of about this many modules, in three levels; one storage for all, so that it
+    stays small. torch would take minutes for a million: it writes three stages, and the
+    third is repeated with other numbers."""
     import numpy
 
     path = FILES / f"blocks{modules}.pth"
@@ -267,7 +266,7 @@ def start(program, path, home):
 
 
 class Times:
-    """How long something takes, from now on."""
+    """A stopwatch that starts now."""
 
     def __init__(self, terminal):
         self.terminal = terminal
@@ -305,7 +304,7 @@ def time_line(table, what, found, target=None):
 
 
 def first_screens(table, path, home, target):
-    """From the byte that bench_screen writes once the file is read."""
+    """From the byte that bench_screen writes when the file is read."""
     firsts, reads, whole = [], [], []
     for _ in range(max(3, ROUNDS // 5)):
         terminal = start(BUILD / "tests/bench/bench_screen", path, home)
@@ -324,7 +323,7 @@ def first_screens(table, path, home, target):
 
 
 def press_all(table, terminal, median, most):
-    """Each key in each round; the line of all of them."""
+    """Time each key in each round, and add a line for all of them."""
     found = {what: [] for what, _ in KEYS}
     for _ in range(ROUNDS):
         for what, key in KEYS:
@@ -377,7 +376,7 @@ def ours(modules, home):
 # --- rp
 
 
-# A line ends when the model is made and rp imported; Textual is imported after it.
+# A line is printed when the model exists and rp is imported, before Textual is.
 RP = (
     "import sys; sys.path.insert(0, sys.argv[2])\n"
     + MAKE
@@ -402,7 +401,7 @@ def peer_is_there():
 
 
 def rp_start(table, modules):
-    """Its first screen; the terminal."""
+    """Wait for the first screen; returns the terminal."""
     environment = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     terminal = Terminal([PYTHON, "-c", RP, str(modules), PEERS], environment)
     ready = terminal.byte()
@@ -419,7 +418,7 @@ def rp_end(terminal):
 
 
 def beside_rp(home):
-    """The same model: live in rp, as a file in ours."""
+    """The same model: live in rp, as a file in our explorer."""
     table = bench.Table(f"rp's explorer, {really(RP_MODULES):,} modules")
     theirs = rp_start(table, RP_MODULES)
     terminal = start(bench.PROGRAM, blocks(RP_MODULES), home)
