@@ -338,8 +338,8 @@ static bool add_argument(struct buf *to, const struct model *model, uint32_t arg
     return false;
 }
 
-static void add_argument_row(struct diff_rows_maker *maker, struct str key, const char *left,
-                             const char *right)
+static void add_argument_row(struct diff_rows_maker *maker, struct str key,
+                             const char *left, const char *right)
 {
     buf_text(&maker->rest, maker->rest.len > 0 ? ", " : "");
     escape_terminal(&maker->rest, key);
@@ -348,8 +348,8 @@ static void add_argument_row(struct diff_rows_maker *maker, struct str key, cons
 
 /* "stride (1, 1) → (2, 2), bias True → (absent)": the arguments of one side that the
  * other has otherwise; with `lone`, only those that it does not have. */
-static void add_arguments_of(struct diff_rows_maker *maker, const struct diff_other *other,
-                             bool right, bool lone)
+static void add_arguments_of(struct diff_rows_maker *maker,
+                             const struct diff_other *other, bool right, bool lone)
 {
     const struct model *one = right ? maker->diff->right : maker->diff->left;
     const struct model *two = right ? maker->diff->left : maker->diff->right;

@@ -46,7 +46,8 @@ static bool number_behind(struct str name, struct str prefix, uint64_t *ret_numb
 }
 
 /* A rule that goes on to the end says less than one that tells where the end is. */
-static uint64_t last_shifted(struct diff_rows_maker *maker, const struct rename_rule *rule)
+static uint64_t last_shifted(struct diff_rows_maker *maker,
+                             const struct rename_rule *rule)
 {
     const struct diff *diff = maker->diff;
     uint64_t most = 0, number;
@@ -194,7 +195,8 @@ static size_t common_tail(const struct str *names, uint32_t n, size_t head)
     return dot;
 }
 
-static struct str *join_names(struct diff_rows_maker *maker, const struct diff_join *join)
+static struct str *join_names(struct diff_rows_maker *maker,
+                              const struct diff_join *join)
 {
     struct arena *arena = maker->rows->arena;
     struct str *names = arena_array(arena, (size_t)join->n + 1, sizeof *names);

@@ -65,7 +65,8 @@ void diff_list_begin(struct diff_rows_maker *maker)
     maker->listed = maker->left_out = 0;
 }
 
-static void keep_row(struct diff_rows_maker *maker, const char *sign, enum colour colour)
+static void keep_row(struct diff_rows_maker *maker, const char *sign,
+                     enum colour colour)
 {
     struct diff_rows *rows = maker->rows;
     struct diff_row *row;
@@ -153,7 +154,8 @@ static bool is_lone(const struct diff_node *node, enum diff_state state)
     return node->sums.tensors > 0 && node->sums.states[state] == node->sums.tensors;
 }
 
-static int find_lone(struct diff_rows_maker *maker, enum diff_state state, struct lone *lone)
+static int find_lone(struct diff_rows_maker *maker, enum diff_state state,
+                     struct lone *lone)
 {
     const struct diff *diff = maker->diff;
     struct arena *arena = maker->rows->arena;
@@ -197,8 +199,8 @@ static uint64_t count_elements(const struct diff *diff, uint32_t node)
 }
 
 /* "18 tensors, 2.4M", or of one tensor its shape and dtype. */
-static void add_size(struct diff_rows_maker *maker, const struct lone *lone, uint32_t first,
-                     uint32_t n)
+static void add_size(struct diff_rows_maker *maker, const struct lone *lone,
+                     uint32_t first, uint32_t n)
 {
     const struct diff *diff = maker->diff;
     uint32_t pair = diff->nodes[lone->nodes[first]].pair;
@@ -222,8 +224,8 @@ static void add_size(struct diff_rows_maker *maker, const struct lone *lone, uin
     text_count(&maker->rest, elements);
 }
 
-static void add_lone(struct diff_rows_maker *maker, enum diff_state state, const char *sign,
-                     enum colour colour)
+static void add_lone(struct diff_rows_maker *maker, enum diff_state state,
+                     const char *sign, enum colour colour)
 {
     struct lone lone;
 

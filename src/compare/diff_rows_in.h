@@ -23,7 +23,8 @@ void diff_name_rows(struct diff_rows_maker *maker);  /* rules, joins */
 void diff_tie_rows(struct diff_rows_maker *maker);   /* tied, untied */
 void diff_dtype_rows(struct diff_rows_maker *maker); /* other dtypes */
 void diff_value_rows(struct diff_rows_maker *maker); /* changed tensors, by part */
-void diff_other_rows(struct diff_rows_maker *maker); /* plain values, arguments, classes */
+void diff_other_rows(
+    struct diff_rows_maker *maker); /* plain values, arguments, classes */
 void diff_unread_rows(struct diff_rows_maker *maker);
 
 /* "4.1%", of ||left - right|| / ||left||. */

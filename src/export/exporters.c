@@ -81,8 +81,7 @@ const struct exporter *exporter_of(const char *path, struct err *err)
                    : i + 1 == n_exporters ? " or "
                                           : ", ",
                    exporters[i].suffix);
-    err_set(err, ERR_USAGE, "%s: unknown format; use %s", path,
-            buf_cstr(&names));
+    err_set(err, ERR_USAGE, "%s: unknown format; use %s", path, buf_cstr(&names));
     buf_release(&names);
     return NULL;
 }
