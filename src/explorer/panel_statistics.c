@@ -173,7 +173,7 @@ static struct numbers with_bins(struct drawing *d, const struct numbers *usual,
     numbers.n_bins = d->explorer->bins;
     numbers.bins = own_bins(d->own, d->explorer, &d->subject.whose, &numbers, ret_why);
     /* An empty frame while they are counted: the lines below stay where they are. */
-    if (!numbers.bins && !str_is(str_of(*ret_why), "…"))
+    if (!numbers.bins && !d->own->busy)
         numbers.n_bins = 0;
     return numbers;
 }

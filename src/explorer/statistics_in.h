@@ -33,6 +33,7 @@ struct own {
     uint32_t value; /* or RUN_NONE */
     struct kept_view kept;
 
+    bool busy;                   /* what was asked for last is being made by a thread */
     struct made made[OWN_KINDS]; /* without threads: what was made, by kind */
 };
 

@@ -139,16 +139,16 @@ static const void *ask(struct own *own, struct explorer *explorer, int kind,
     const struct whose *whose = making->question; /* every question begins with it */
     struct made *made = &own->made[kind];
     const void *at;
-    bool busy;
 
+    own->busy = false;
     if (whose->value == RUN_NONE
             ? !explorer_may_read(explorer, whose->tensor, ret_why)
             : !explorer_may_read_kept(explorer, whose->value, bytes, ret_why))
         return NULL;
     if (explorer->jobs) {
-        at = jobs_made(explorer->jobs, making, bytes > SMALL_BYTES ? 0 : WAIT_MS, &busy,
-                       ret_why);
-        if (busy)
+        at = jobs_made(explorer->jobs, making, bytes > SMALL_BYTES ? 0 : WAIT_MS,
+                       &own->busy, ret_why);
+        if (own->busy)
             *ret_why = "…";
         return at;
     }

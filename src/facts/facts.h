@@ -4,15 +4,16 @@
  *     format    torch zip (326 entries, data.pkl protocol 2), little-endian, 97.8MB
  *     holds     a state_dict: 320 tensors, float32 and int64, 151 modules, from cpu
  *     safety    ✓ SAFE: 4 globals, all on the allow-list; they build tensors, dicts */
-/* The tour of the room, which says what is known:
- *   fact.h        a fact: label, value, role, target; lists of them as lines
- *   facts.h       what a file or a recording is    summary.h     title, verdict, counts
- *   details.h     one place in full                calls_text.h  the calls of a module
- *   run_text.h    a run in sentences               performance.h where its time went
- *   check_text.h  what a check says                flow.h        who gave what to whom
- *   statistics.h  numbers of one tensor            stats_table.h the same of many
+/* The tour of the room. One producer per subject appends facts; views render them:
+ *   fact.h        a fact: id, label, typed values, role, target; facts as lines
+ *   facts.h       a file or a recording            summary.h     verdict, counts
+ *   details.h     one place                        calls_text.h  the calls of a module
+ *   notes.h       findings, alarms and gaps        check_text.h  results of a check
+ *   run_text.h    passes and cost of a run         performance.h where its time went
+ *   statistics.h  statistics of one tensor         stats_table.h the same of many
+ *   flow.h        who gave what to whom            printed.h     a whole tree as text
  *   histogram_lines.h, value_grid.h, heatmap.h, sheet.h   values in pictures
- *   printed.h     a whole tree as text             totals.h      its closing lines */
+ *   totals.h      the closing lines of a tree */
 #ifndef FACTS_FACTS_H
 #define FACTS_FACTS_H
 

@@ -1,3 +1,5 @@
+#include "facts/details.h"
+#include "facts/facts.h"
 #include "facts/notes.h"
 #include "facts/run_text.h"
 
@@ -196,4 +198,34 @@ TEST(activations_of_merged_calls_are_counted_once)
     }
     CHECK_INT(bytes[0], 64);
     CHECK_INT(bytes[1], 64 * (RUN_KEEP_CALLS + 10));
+}
+
+TEST(every_fact_of_a_run_has_an_id_for_machines)
+{
+    struct facts facts = {0};
+    struct file_facts file = {.to = &facts, .all = "--json"};
+    struct scene s;
+
+    scene_begin(&s, sample_run(RUN_KEEP_CALLS + 10));
+    file.show = &s.show;
+    CHECK(facts_file(&file, NULL) == 0);
+    CHECK(notes_run(&facts, &s.show, NULL) == 0);
+    for (uint32_t p = 0; p < s.show.model->n_places; p++) {
+        notes_place(&facts, &s.show, p);
+        performance_place(&facts, &s.show, p);
+        calls_facts(&facts, &s.show, p, 3);
+        if (s.show.model->kind[p] == PLACE_TENSOR)
+            details_tensor(&facts, &s.show, p, true);
+        else
+            details_module(&facts, &s.show, p, true);
+    }
+    for (uint32_t i = 0; i < facts.n; i++) {
+        const char *id = facts.at[i].id;
+
+        CHECK(*id);
+        for (; *id; id++)
+            CHECK((*id >= 'a' && *id <= 'z') || *id == '_');
+    }
+    facts_release(&facts);
+    scene_end(&s);
 }

@@ -1,5 +1,7 @@
 #include "facts/value_grid.h"
 
+#include <math.h>
+
 #include "rows/grid.h"
 #include "rows/slice.h"
 #include "text/text.h"
@@ -133,9 +135,17 @@ static void header_line(const struct value_grid_drawing *d)
     lines_end(d->to);
 }
 
-static bool is_odd(const char *text)
+static bool is_finite_cell(const struct cells *cells, uint64_t i)
 {
-    return strstr(text, "NaN") || strstr(text, "Inf");
+    switch (cells->kind) {
+    case CELL_REAL:
+        return isfinite(cells->reals[i]);
+    case CELL_COMPLEX:
+    case CELL_PAIR:
+        return isfinite(cells->reals[2 * i]) && isfinite(cells->reals[2 * i + 1]);
+    default:
+        return true;
+    }
 }
 
 static void row_line(const struct value_grid_drawing *d, uint64_t row)
@@ -146,9 +156,11 @@ static void row_line(const struct value_grid_drawing *d, uint64_t row)
     row_label(&label, d->window, row);
     lines_printf(d->to, COLOUR_DIM, "%*s  │", LABEL_CELLS, buf_cstr(&label));
     for (uint64_t i = 0; i < d->window->columns; i++) {
-        grid_cell(text, d->cells, row * d->length + i, d->format);
-        lines_printf(d->to, is_odd(text) ? COLOUR_ALARM : COLOUR_NONE, "%*s",
-                     (int)d->cell, text);
+        uint64_t cell = row * d->length + i;
+
+        grid_cell(text, d->cells, cell, d->format);
+        lines_printf(d->to, is_finite_cell(d->cells, cell) ? COLOUR_NONE : COLOUR_ALARM,
+                     "%*s", (int)d->cell, text);
     }
     if (d->window->more_columns)
         lines_text(d->to, COLOUR_DIM, " →");
