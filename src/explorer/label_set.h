@@ -21,14 +21,14 @@ struct label_set {
     bool last[LABELS_MOST];     /* what was on when a group was switched off */
     uint8_t n;
     bool flowing;            /* A: RP's texts instead of aligned columns */
-    bool asked[LABELS_MOST]; /* switched on by a person: these have room first */
-    bool chosen; /* somebody chose: until then little room shows a few of them */
-    /* How wide a column was that has no width of its own; it gets no narrower while a
-     * person scrolls. */
+    bool asked[LABELS_MOST]; /* switched on by the user: these get room first */
+    bool chosen; /* the user chose labels; until then a narrow screen shows a few */
+    /* The widest cell shown so far in a column without a fixed width, so that columns do
+     * not jump while scrolling. */
     uint8_t widest[LABELS_MOST];
 };
 
-/* As at first: alignment, count, share with bar, memory, total time, name, type,
+/* The defaults: alignment, count, share with bar, memory, total time, name, type,
  * arguments. */
 void label_set_init(struct label_set *set, const struct show *show);
 

@@ -1,5 +1,5 @@
-/* What stands before the columns: guides, a sign, the label with what was searched for;
- * or all labels in one line, as rp's explorer writes them. */
+/* What comes before the columns: guides, a sign, the label with matches highlighted; or
+ * all labels in one line, as rp's explorer writes them. */
 #include <string.h>
 
 #include "explorer/tree_writer_in.h"
@@ -67,8 +67,8 @@ void tree_put_guides(struct tree_writer *w, const struct row *row)
     buf_release(&text);
 }
 
-/* A fold sign, or what the label has. An alarm of something that can be folded is told
- * by the gutter. */
+/* A fold sign, or the label's own sign. A row with a fold sign shows its alarm in the
+ * gutter. */
 void tree_put_sign(struct tree_writer *w, const struct row *row)
 {
     struct buf *sign = &w->label.sign;
@@ -90,7 +90,7 @@ void tree_put_sign(struct tree_writer *w, const struct row *row)
     buf_clear(sign);
 }
 
-/* --- What was searched for */
+/* --- Matches of a search */
 
 static void add_hit(struct tree_writer *w, size_t begin, size_t end)
 {
@@ -98,7 +98,7 @@ static void add_hit(struct tree_writer *w, size_t begin, size_t end)
         w->hits[w->n_hits++] = (struct hit){begin, end};
 }
 
-/* In the name, if it stands there as it is: neither cut nor escaped. */
+/* In the name, if it is neither cut nor escaped. */
 static void find_in_name(struct tree_writer *w, const struct row *row)
 {
     const struct model *model = w->explorer->show.model;
@@ -138,7 +138,7 @@ static void find_hits(struct tree_writer *w, const struct row *row)
     find_in_type(w);
 }
 
-/* A part of the label; letters that were searched for stand out. */
+/* A part of the label, with matches highlighted. */
 static void put_part(struct tree_writer *w, enum label_part part, enum colour colour,
                      unsigned flags)
 {

@@ -1,5 +1,5 @@
 /* tree_writer_in.h - one line of the terminal's tree while it is being written:
- * tree_lines.c has the lines and their columns, tree_label.c what stands before them.
+ * tree_lines.c writes lines and columns, tree_label.c the guides and labels before them.
  */
 #ifndef EXPLORER_TREE_WRITER_IN_H
 #define EXPLORER_TREE_WRITER_IN_H
@@ -15,10 +15,10 @@ struct tree_writer {
     struct explorer *explorer;
     const struct tree_room *room;
     struct tree_layout layout;
-    struct search *search; /* NULL: nothing is searched for */
+    struct search *search; /* NULL: no search */
     struct label label;
     struct label_parts parts;
-    struct hit { /* letters in parts.text that were searched for */
+    struct hit { /* matched letters in parts.text */
         size_t begin, end;
     } hits[MOST_HITS];
     unsigned n_hits;
@@ -28,13 +28,13 @@ struct tree_writer {
     bool ascii, tree;         /* not a flat list */
 };
 
-/* How a row looks as a whole. */
+/* The style of a whole row. */
 struct tree_look {
     bool cursor, same, frozen;
 };
 
-/* Are a module's arguments worth their room? Those of a user's own class that has
- * modules below it are attributes, which a panel shows. */
+/* Does a row show its module's arguments? Those of a user's class with modules below it
+ * are attributes, which a panel shows. */
 bool tree_shows_args(const struct show *show, const struct row *row);
 
 void tree_put(struct tree_writer *w, enum colour colour, unsigned flags,

@@ -19,7 +19,7 @@
 #define FEW_COLUMNS   100 /* cells; a recording has fewer columns below */
 #define MOST_FINDINGS 20  /* lines; JSON has them all */
 
-/* --- What is asked for */
+/* --- The request */
 
 static int unknown_column(struct str id, struct err *err)
 {
@@ -54,7 +54,7 @@ static const char *usual_run_columns(const struct printed *printed, unsigned wid
                   : "params,in,out,calls,time,time%,self,timebar";
 }
 
-/* Of a summary, with a run or without. */
+/* Of a summary, with or without a run. */
 static const char *usual_summary_columns(const struct printed *printed, unsigned width)
 {
     const struct counts *total = &printed->session->total;
@@ -76,8 +76,7 @@ static const char *usual_summary_columns(const struct printed *printed, unsigned
                   : "params,percent,bar,in,out,calls,time";
 }
 
-/* What is shown if nothing else is asked for. Where tensors have rows of their own,
- * their shapes are part of the labels. */
+/* The default columns. If tensors have rows of their own, their labels have the shapes. */
 static const char *usual_columns(const struct printed *printed, unsigned width)
 {
     if (printed->totals)
@@ -89,7 +88,7 @@ static const char *usual_columns(const struct printed *printed, unsigned width)
     return "params,percent,memory,shapes";
 }
 
-/* Columns of what stands below a row are asked of every row: with an index. */
+/* Columns that sum up everything below each row need an index. */
 static void make_index(struct printed *printed)
 {
     static const char *const ids[] = {"dtype", "device", "trainable", "grad"};
@@ -259,7 +258,7 @@ int printed_run_notes(const struct pen *pen, const struct show *show, struct err
     return status;
 }
 
-/* What ran, and what is to be said of it. */
+/* What ran, and the notes about it. */
 static int write_run(struct printed *printed, const struct pen *pen, struct err *err)
 {
     struct facts ran = {0};

@@ -1,5 +1,5 @@
-/* printed.h - a tree as a person asked for it, and as text: what `torchoscope tree`
- * prints, what str() of a model gives in Python, what an exported .txt holds. */
+/* printed.h - a tree as requested, and as text: the output of `torchoscope tree`, of
+ * str(model) in Python and of an exported .txt. */
 #ifndef FACTS_PRINTED_H
 #define FACTS_PRINTED_H
 
@@ -10,14 +10,14 @@
 #define PRINTED_COLUMNS 32 /* at most */
 
 struct printed_wanted {
-    const char *columns; /* "params,memory"; NULL: the usual ones */
+    const char *columns; /* "params,memory"; NULL: the default ones */
     const char *sort;    /* "params", "bytes", "name", "time", "self", "calls"; NULL */
     const char *filter;  /* NULL: all */
     const char *flat;    /* "leaves" or "", "tensors"; NULL: a tree */
     uint32_t depth, top; /* ALL_ROWS: no limit */
-    unsigned width;      /* that it will have; 0: no limit. Chooses the usual columns */
+    unsigned width;      /* of the output; 0: no limit. Decides the default columns */
     bool reverse, all, expand;
-    bool totals; /* a summary: its usual columns, and what it all comes to */
+    bool totals; /* a summary: its default columns, and totals at the end */
 };
 #define PRINTED_WANTED_INIT                                                            \
     {                                                                                  \
@@ -28,36 +28,35 @@ struct printed {
     const struct session *session; /* borrowed */
     struct arena arena;
     struct show show;
-    struct view view; /* what was asked for */
-    struct rows rows; /* once printed_rows() made them */
+    struct view view; /* as requested */
+    struct rows rows; /* filled by printed_rows() */
     const struct column *columns[PRINTED_COLUMNS];
     size_t n_columns;
-    uint32_t matches; /* of the filter */
-    bool chosen;      /* the columns were asked for */
-    bool totals;      /* so were they */
+    uint32_t matches; /* rows that match the filter */
+    bool chosen;      /* the user chose the columns */
+    bool totals;      /* the user asked for a summary */
 };
 
-/* Understand what is wanted. ERR_USAGE: there is no such column, or it does not fit the
- * session. To be ended also when it fails. */
+/* Check and apply a request. ERR_USAGE: unknown column or order, or one that this session
+ * cannot have. Call printed_end() even if it fails. */
 int printed_begin(struct printed *printed, const struct session *session,
                   const struct printed_wanted *wanted, struct err *err);
 void printed_end(struct printed *printed);
 
-/* Does a column tell of values that nobody measured yet (session_stats_many)? */
+/* Does a column need values that are not measured yet (session_stats_many)? */
 bool printed_wants_values(const struct printed *printed);
 
-/* The rows, once. */
+/* Make the rows, unless they exist. */
 int printed_rows(struct printed *printed, struct err *err);
 
-/* The tree; `closing`: and below it what was met in the file, the counts, the verdict,
- * what ran and what is to be said of it. */
+/* Write the tree; with `closing` also the findings, the counts, the verdict, and the notes
+ * of a recording. */
 int printed_write(struct printed *printed, const struct pen *pen, bool closing,
                   struct err *err);
 
-/* What was met in the file, one line each; "N more" after the first `most`. */
+/* The findings of a file, one line each; "N more" after the first `most`. */
 void printed_findings(const struct pen *pen, const struct model *model, uint32_t most);
-/* What is to be said of a recording: alarms and gaps, one line each. Nothing of other
- * sessions. */
+/* The alarms and gaps of a recording, one line each; nothing without a recording. */
 int printed_run_notes(const struct pen *pen, const struct show *show, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* THE TABLE of labels: what the label panel (L) lists. To add one: have a column for it
- * in labels.c, and add a line to the table below. Their texts in the flowing form are
- * those of rp's explorer, with sizes and shares as our columns write them. */
+ * in columns.c, and add a line to the table below. The flowing form uses the texts of
+ * rp's explorer, with sizes and shares formatted as in the columns. */
 #include "rows/labels.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "rows/run_words.h"
 #include "text/number.h"
 
-/* The cell of a column behind a word; nothing where the cell is empty. */
+/* The cell of a column after a word; nothing if the cell is empty. */
 static void flow_cell(struct buf *to, const char *word, const char *column,
                       const struct show *show, const struct row *row)
 {
@@ -81,7 +81,7 @@ static void average_self_flow(struct buf *to, const struct show *show,
     flow_cell(to, "avg=", "avg_self", show, row);
 }
 
-/* "self=36.9K 100%": what is its own, and its share of all that it has. */
+/* "self=36.9K 100%": its own amount and the share of its total. */
 static void add_own(struct buf *to, uint64_t own, uint64_t all,
                     void (*write)(struct buf *to, uint64_t n))
 {

@@ -22,17 +22,17 @@ struct label {
     const char *joint; /* between the name and the rest: ": ", "  " */
     struct buf type;   /* "Conv2d", "~conv", "dict with 2 keys", a plain value */
     struct buf args;   /* "3→64, 7×7"; without brackets */
-    bool brackets;     /* args stand in brackets, else behind a blank */
+    bool brackets;     /* args are in brackets, else after a blank */
     bool is_class;     /* the type is a class */
-    bool always;       /* brackets stand also around no arguments: ReLU() */
+    bool always;       /* brackets even without arguments: ReLU() */
     bool is_shape;     /* the type is a shape, the arguments a dtype */
-    bool is_path;      /* the name is a full one */
+    bool is_path;      /* the name is a full path */
     enum colour sign_colour;
-    bool colour;     /* asked for: colour codes; they take no cells */
-    bool ascii;      /* asked for: ASCII only, before it is made */
-    bool keep_tail;  /* the tail is worth more than the end of the rest */
+    bool colour;     /* set by the caller: write colour codes, which take no cells */
+    bool ascii;      /* set by the caller before label_make(): ASCII only */
+    bool keep_tail;  /* cut the rest before the tail */
     struct buf tail; /* "  tied to transformer.wte.weight" */
-    uint32_t times;  /* of a run: how many rows it stands for; it is never cut. Or 0 */
+    uint32_t times; /* rows that a run of equal rows stands for, never cut; 0: no run */
 };
 
 enum label_name { LABEL_NAME, LABEL_PATH }; /* in a tree, in a flat list */
@@ -84,26 +84,25 @@ enum colour label_part_colour(const struct label *label, enum label_part part);
 
 /* --- Labels: what a person switches on and off in the terminal (L, --labels) */
 
-/* Where a label says nothing, it takes no room in the flowing form. */
 struct label_kind {
     const char *id;     /* for --labels */
     const char *title;  /* in the label panel */
-    char key;           /* of the group that it is switched with; 0: of none */
-    bool first;         /* on at first */
-    const char *column; /* what it is among aligned columns: an id of THE TABLE; NULL:
-                           a part of the row's own label */
-    uint8_t cells;      /* of that column; 0: as wide as what was shown */
-    uint8_t goes;       /* where there is little room, the lowest goes first */
-    /* What it says in the flowing form, which are rp's texts; NULL: the cell. */
+    char key;           /* of the group that it is switched with; 0: no group */
+    bool first;         /* on by default */
+    const char *column; /* its column: an id of THE TABLE; NULL: it is a part of the
+                           row's label */
+    uint8_t cells;      /* width of that column; 0: as wide as the widest cell shown */
+    uint8_t goes;       /* columns without room go, the lowest first */
+    /* Its text in the flowing form, as rp's explorer writes it; NULL: the cell. */
     void (*flow)(struct buf *to, const struct show *show, const struct row *row);
-    bool run; /* of recordings only */
+    bool run; /* for recordings only */
 };
 
 extern const struct label_kind label_kinds[];
 extern const size_t n_label_kinds;
 
 int label_kind_find(struct str id); /* an index in the table, or -1 */
-/* What a label says of a row in the flowing form. */
+/* The text of a label in the flowing form; nothing if it does not apply. */
 void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
                 const struct row *row);
 

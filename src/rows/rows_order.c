@@ -1,5 +1,5 @@
-/* The order of siblings. Each gets a number once, by which they are sorted byte by
- * byte: linear, and without a look at the model for every comparison. */
+/* The order of siblings. Each gets a key once; keys are sorted byte by byte, in linear
+ * time and without looking at the model for every comparison. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ static void find_gradients(double *column, const struct outline *outline)
     }
 }
 
-/* A module has what stands below it; what is not known adds nothing. */
+/* A module has the sum of everything below it; unknown values add nothing. */
 static void add_up(double *column, const struct outline *outline)
 {
     for (uint32_t p = outline->n; p-- > 1;) {
@@ -153,7 +153,7 @@ static void find_deltas(double *column, const struct outline *outline)
     }
 }
 
-/* Fill the column; what it leaves alone is not known. */
+/* Fill the column; entries left alone are unknown. */
 static int find_column(double *column, const struct order *order)
 {
     const struct outline *outline = order->outline;
@@ -290,7 +290,7 @@ static uint64_t column_amount(const struct order *order, const struct unit *unit
     return bits;
 }
 
-/* How much a unit has of what it is sorted by, or UNKNOWN. */
+/* The amount that a unit is sorted by, or UNKNOWN. */
 static uint64_t amount(const struct order *order, const struct unit *unit)
 {
     const struct show *show = order->outline->show;
@@ -348,7 +348,7 @@ static void sort_byte(const struct unit *from, struct unit *to, uint32_t n,
         to[begin[from[i].key >> shift & 0xff]++] = from[i];
 }
 
-/* By key, the least first; bytes in which all agree are passed over. */
+/* By key, ascending; bytes that are equal in all keys are skipped. */
 static int sort_keys(struct order *order, struct unit *units, uint32_t n)
 {
     struct unit *from = units, *to;
@@ -395,7 +395,7 @@ static int compare_units(const void *about, uint32_t a, uint32_t b)
     return named->order->reverse ? -cmp : cmp;
 }
 
-/* Names that begin alike, compared in full. */
+/* Names with equal keys, compared in full. */
 static int sort_alike(struct order *order, struct unit *units, uint32_t n)
 {
     struct rows_order_named named = {order, units};

@@ -1,5 +1,5 @@
-/* run_words.h - small parts of what is said of a run: times, shapes, places. All of it
- * is for sessions with a run; show->activity is there then. */
+/* run_words.h - small texts about a run: times, shapes, places. All of them need a session
+ * with a run, so show->activity is set. */
 #ifndef ROWS_RUN_WORDS_H
 #define ROWS_RUN_WORDS_H
 
@@ -7,16 +7,15 @@
 #include "model/model.h"
 #include "rows/show.h"
 
-/* "1.52ms"; nothing under a microsecond. */
+/* "1.52ms"; empty below a microsecond. */
 void run_time(struct buf *to, uint64_t ns);
 /* "1×64×56×56", "scalar" */
 void run_shape(struct buf *to, const struct run *run, uint32_t value);
-/* Is it finite, as far as was measured? */
+/* False: NaN or Inf was measured in it. */
 bool run_finite(const struct run *run, uint32_t value);
 /* "NaN 12", "Inf 3", "NaN 12 Inf 3"; nothing if there are none. */
 void run_not_finite(struct buf *to, uint64_t nan, uint64_t inf);
-/* Bytes of all inputs or results of a call; one that is there twice
- * in a row counts once. */
+/* Bytes of all inputs or results of a call; a value listed twice in a row counts once. */
 uint64_t run_io_bytes(const struct run *run, uint32_t call, enum run_io_kind kind);
 /* Why a module has no calls. RUN_ABSENT_NOT: it has some, or needs none (a list of
  * modules). */
@@ -32,7 +31,7 @@ enum run_absent {
 enum run_absent run_absent(const struct show *show, uint32_t place);
 /* The same in words: "not called", "fused", "compiled region"; NULL: not absent. */
 const char *run_gap_word(const struct show *show, uint32_t place);
-/* The full name; of the root its class. */
+/* The full name of a place; for the root, its class. */
 void run_place(struct buf *to, const struct show *show, uint32_t place);
 /* "9%": without blanks */
 void run_share(struct buf *to, uint64_t part, uint64_t whole);

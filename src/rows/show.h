@@ -1,4 +1,4 @@
-/* show.h - one open session as seen by the views. */
+/* show.h - one open session, as views see it. */
 #ifndef ROWS_SHOW_H
 #define ROWS_SHOW_H
 
@@ -25,11 +25,11 @@ struct show {
     struct str file_name; /* the last part of the model's path */
     const struct activities *activity; /* of a recording; else NULL */
     struct below_index *index;         /* of below.h; NULL: none was made */
-    bool gaps_in_out; /* whoever chose the columns took `out` but not `time`, which
-                         else says why a module has no calls */
+    bool gaps_in_out; /* there is no `time` column to say why a module has no calls:
+                         `out` says it */
 };
 
-/* Look at a session; columns come from the arena. */
+/* Look at a session; what it computes is in the arena. */
 int show_init(struct show *show, const struct session *session, struct arena *arena,
               struct err *err);
 
@@ -37,8 +37,7 @@ int show_init(struct show *show, const struct session *session, struct arena *ar
  */
 enum trust show_trust(const struct show *show, uint32_t name);
 
-/* Does this module have no module (or group) below it? Its own tensors are then part of
- * its row. */
+/* A leaf has no module or group below it; its tensors are part of its row. */
 bool show_is_leaf(const struct model *model, uint32_t place);
 
 /* What a group is that only stands for the one thing in it, because a file holds that

@@ -9,10 +9,10 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define LEAST_LABEL 24 /* cells; before labels get narrower, columns go */
-#define LEAST_NAME  4  /* cells behind the guides */
-#define LEAST_TEXT  12 /* cells; a last column of text with less room goes */
-#define MOST_GUIDES 64 /* levels; deeper ones are told by a number */
+#define LEAST_LABEL 24 /* cells; columns go before labels get narrower */
+#define LEAST_NAME  4  /* cells after the guides */
+#define LEAST_TEXT  12 /* cells; a column of text does not get narrower */
+#define MOST_GUIDES 64 /* levels; deeper rows show their depth as a number */
 #define FEW_GUIDES  3  /* on the narrowest line */
 #define GUIDE_CELLS 4
 
@@ -35,8 +35,8 @@ struct textual_table {
 
 /* --- Guides */
 
-/* The levels that have guides: with the number of a deeper one they take half the line
- * at most. */
+/* The levels that have guides. With the number of a deeper level they take at most half
+ * the line. */
 static uint32_t most_guides(const struct textual *what)
 {
     uint32_t half = what->width / 2 / GUIDE_CELLS;
@@ -274,7 +274,7 @@ int textual_wide(struct out *out, const struct textual *what, struct err *err)
 
 /* --- The narrow form */
 
-/* " [456 params]", or nothing for what has none to count. */
+/* " [456 params]", or nothing if params do not apply. */
 static void add_params(struct buf *to, const struct textual *what,
                        const struct row *row)
 {
@@ -308,7 +308,7 @@ static void write_narrow_row(struct out *out, struct textual_table *table,
     layout_end_line(out, &table->layout, line);
 }
 
-/* The first line below the root says how much there is in all. */
+/* The first line below the root has the total. */
 static void write_total(struct out *out, const struct textual_table *table,
                         struct buf *line)
 {

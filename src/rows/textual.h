@@ -1,4 +1,4 @@
-/* textual.h - rows as lines of text, aligned, for a pipe or a terminal. */
+/* textual.h - rows as aligned lines of text, for a pipe or a terminal. */
 #ifndef ROWS_TEXTUAL_H
 #define ROWS_TEXTUAL_H
 
@@ -6,7 +6,7 @@
 #include "rows/labels.h"
 #include "rows/rows.h"
 
-#define TEXTUAL_NARROW 80 /* cells; below, one number stands behind each label */
+#define TEXTUAL_NARROW 80 /* cells; narrower output has one number after each label */
 
 struct textual {
     const struct show *show;
@@ -17,16 +17,16 @@ struct textual {
     enum label_name name;
     bool header; /* a line of column names comes first */
     bool ascii, colour;
-    bool isolate; /* right-to-left names: for terminals, which would reorder the line */
+    bool isolate; /* isolate right-to-left names: terminals would reorder the line */
 };
 
 /* Aligned columns:
  *     ├── conv1: ~conv 5×5, 3→6       456   0%   1.8KB | weight: 6×3×5×5, bias: 6
- * If they do not fit, labels shrink to 24 cells, then columns go, the least important
- * ones first. */
+ * If they do not fit, labels shrink to 24 cells, then columns go, the lowest rank first.
+ */
 int textual_wide(struct out *out, const struct textual *what, struct err *err);
 
-/* One number behind each label:
+/* One number after each label:
  *     ├── conv1: ~conv 5×5, 3→6 [456 params] */
 int textual_narrow(struct out *out, const struct textual *what, struct err *err);
 
