@@ -1,5 +1,5 @@
-/* background.h - threads of our own, and the pipe by which they (or a signal) wake
- * whoever waits in poll(). */
+/* background.h - background threads, and the pipe by which they (or a signal handler)
+ * wake a poll(). */
 #ifndef BASE_BACKGROUND_H
 #define BASE_BACKGROUND_H
 
@@ -8,11 +8,11 @@
 
 #include "base/err.h"
 
-/* A pipe (to read, to write) that no child gets and nobody blocks on. */
+/* Open a pipe (read end, write end) that is close-on-exec and non-blocking. */
 int background_pipe(int fds[2], struct err *err);
 
-/* A thread that takes no signals: they are for the one that has the terminal, or for
- * Python's. False: none can be started. */
+/* Start a thread that blocks all signals: they are for the main thread. False: failed.
+ */
 bool background_start(pthread_t *thread, void *(*run)(void *user), void *user);
 
 #endif

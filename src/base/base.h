@@ -1,17 +1,17 @@
-/* base.h - the room below all others. No file here knows what a model is.
+/* base.h - the room below all others. Nothing here knows what a model is.
  *
  * The tour:
- *   err.h         one failure: a code and one sentence fit for a person
+ *   err.h         one failure: a code and a sentence for people
  *   str.h         borrowed spans of bytes; utf8.h decodes them
- *   arena.h       memory with a limit that lives and dies at once; growing arrays in it
+ *   arena.h       memory with a limit that is freed at once; growing arrays in it
  *   intern.h      strings as dense numbers;  map.h  hash tables: u64 to u32, names
  *   buf.h         bytes that grow;  out.h  where text goes (a file descriptor, a buf)
- *   bytes.h       a cursor over bytes we do not trust
- *   blob.h        bytes that can be read anywhere: a file, memory, a part of another
- *   folder.h      what lies in a folder, and paths that may not leave it
+ *   bytes.h       a cursor over untrusted bytes
+ *   blob.h        random access to bytes: a file, memory, a part of another blob
+ *   folder.h      the entries of a folder
  *   json_read.h   a strict pull reader;  json_write.h  a writer with a choice of sinks
  *   sha256.h  work.h (progress, cancel)  clock.h
- *   background.h  threads of our own, and a pipe that wakes
+ *   background.h  background threads, and a pipe that wakes a poll()
  */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H

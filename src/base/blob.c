@@ -19,7 +19,7 @@ static void *new_blob(size_t size, const struct blob_ops *ops, const char *name,
     struct blob *blob = calloc(1, size + name_size);
 
     if (!blob) {
-        err_set(err, ERR_LIMIT, "%s: there is no memory left", name);
+        err_set(err, ERR_LIMIT, "%s: out of memory", name);
         return NULL;
     }
     blob->ops = ops;
@@ -51,8 +51,8 @@ static int file_read(struct blob *blob, uint64_t at, void *to, size_t n,
             return err_set_errno(err, blob->name);
         if (got == 0)
             return err_set(err, ERR_CHANGED,
-                           "%s became shorter while it was open: %zu bytes at offset "
-                           "%" PRIu64 " are gone",
+                           "%s became shorter while it was open: %zu bytes at byte "
+                           "%" PRIu64 " are missing. Open it again",
                            blob->name, n, at);
         next += got;
         at += (uint64_t)got;
@@ -224,8 +224,8 @@ static int check_range(const struct blob *blob, uint64_t at, uint64_t n,
     if (at <= blob->size && n <= blob->size - at)
         return 0;
     return err_set(err, ERR_FORMAT,
-                   "%s has %" PRIu64 " bytes: %" PRIu64 " bytes at offset %" PRIu64
-                   " do not lie inside",
+                   "%s has %" PRIu64 " bytes: cannot read %" PRIu64 " bytes at byte "
+                   "%" PRIu64,
                    blob->name, blob->size, n, at);
 }
 

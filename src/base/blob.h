@@ -1,7 +1,7 @@
-/* blob.h - bytes that can be read anywhere: a file, memory, a part of another blob.
- * Readers and sources see only this, so that a member of an archive, a slice of a
- * distributed checkpoint or a range of a remote file is read like any file. Files are
- * read by pread: a file cut while it is open gives an error, never a signal. */
+/* blob.h - random access to bytes: a file, memory, a part of another blob.
+ * Readers and sources use only this, so that a member of an archive is read like any
+ * file. Files are read with pread(): a file that is truncated while it is open gives an
+ * error, never a signal. */
 #ifndef BASE_BLOB_H
 #define BASE_BLOB_H
 
@@ -24,17 +24,17 @@ struct blob_ops {
 
 struct blob {
     const struct blob_ops *ops;
-    const char *name; /* what to call it in a sentence; lives as long as the blob */
+    const char *name; /* for messages; lives as long as the blob */
     uint64_t size;
 };
 
-/* Open a regular file (symlinks are followed). Folders, devices and FIFOs are refused
- * with a sentence and never waited for. */
+/* Open a regular file; follows links. Folders, devices and FIFOs are an error; never
+ * blocks. */
 struct blob *blob_open_file(const char *path, struct err *err);
 
-/* The same for the plain file `name` in the open folder `dir_fd`; a name with '/' or
- * ".." is refused. Links are followed as the user's own were, since a download cache is
- * made of them; `shown` is what to call it. */
+/* The same for the file `name` in the open folder `dir_fd`; a name with '/' or ".." is
+ * an error. Follows links, as download caches are made of them; `shown` is for
+ * messages. */
 struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
                           struct err *err);
 
@@ -42,17 +42,17 @@ struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
 struct blob *blob_open_memory(const void *at, size_t size, const char *name,
                               struct err *err);
 
-/* A part of another blob, which it borrows. The range must lie inside. */
+/* A part of another blob, which it borrows. */
 struct blob *blob_open_part(struct blob *whole, uint64_t at, uint64_t size,
                             const char *name, struct err *err);
 
 void blob_close(struct blob *blob); /* NULL is allowed */
 
-/* Read n bytes at `at`. A range that does not lie inside gives ERR_FORMAT; a file that
- * has become shorter gives ERR_CHANGED. */
+/* Read n bytes at `at`. ERR_FORMAT: the range is not inside; ERR_CHANGED: the file has
+ * become shorter. */
 int blob_read(struct blob *blob, uint64_t at, void *to, size_t n, struct err *err);
 
-/* The same, as a fresh span in the arena (with a NUL behind it). */
+/* The same into a new span in the arena, with a NUL after it. */
 int blob_load(struct blob *blob, uint64_t at, uint64_t n, struct arena *arena,
               struct str *ret_bytes, struct err *err);
 

@@ -68,7 +68,7 @@ TEST(a_range_that_is_not_inside_is_refused)
     char got[20];
 
     CHECK(blob_read(blob, 7, got, 4, &err) == -1 && err.code == ERR_FORMAT);
-    CHECK_STR(err.text, "digits has 10 bytes: 4 bytes at offset 7 do not lie inside");
+    CHECK_STR(err.text, "digits has 10 bytes: cannot read 4 bytes at byte 7");
     CHECK(blob_read(blob, 11, got, 0, &err) == -1);
     CHECK(blob_read(blob, UINT64_MAX, got, 2, &err) == -1);
     CHECK(blob_read(blob, 2, got, SIZE_MAX, &err) == -1);
@@ -133,7 +133,8 @@ TEST(a_file_cut_while_it_is_open_is_noticed)
     CHECK(blob_changed(blob));
     CHECK(blob_read(blob, 0, got, 10, &err) == -1 && err.code == ERR_CHANGED);
     snprintf(expected, sizeof expected,
-             "%s became shorter while it was open: 6 bytes at offset 4 are gone",
+             "%s became shorter while it was open: 6 bytes at byte 4 are missing. Open "
+             "it again",
              path_of("a"));
     CHECK_STR(err.text, expected);
     CHECK(blob_read(blob, 0, got, 4, &err) == 0);

@@ -1,5 +1,5 @@
-/* buf.h - bytes that grow, on the heap. A failed growth sets `bad` and drops what would
- * not fit, for good: write straight through, then look at `bad` once. */
+/* buf.h - bytes that grow, on the heap. If memory runs out, `bad` is set and all
+ * further bytes are dropped: write everything, then check `bad` once. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 

@@ -1,6 +1,6 @@
-/* bytes.h - a cursor over bytes we do not trust.
- * A read past the end touches no memory: it gives zero and sets `bad`, for good.
- * So: read straight through, then look at `bad` once. Borrows; frees nothing. */
+/* bytes.h - a cursor over untrusted bytes.
+ * A read past the end returns zero and sets `bad`, which stays set: read everything,
+ * then check `bad` once. Borrows the bytes. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 

@@ -1,5 +1,5 @@
-/* clock.h - what time it is, for measuring. TORCHOSCOPE_CLOCK=ticks makes it
- * repeatable: each look adds 1 ms. */
+/* clock.h - the time, for measuring. TORCHOSCOPE_CLOCK=ticks makes it repeatable: each
+ * call adds 1 ms. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

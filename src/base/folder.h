@@ -1,5 +1,4 @@
-/* folder.h - what lies in a folder. Names are sorted by bytes; "." and ".." are left
- * out. Nothing is followed or opened here. */
+/* folder.h - the entries of a folder, sorted by name, without "." and "..". */
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 
@@ -16,7 +15,7 @@ struct folder_entry {
     int64_t mtime_ns;
     bool is_folder;
     bool is_file; /* regular, after following links */
-    bool is_link; /* a link, wherever it leads */
+    bool is_link; /* also if it leads nowhere */
 };
 
 struct folder {

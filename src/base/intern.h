@@ -1,6 +1,6 @@
-/* intern.h - strings as dense numbers: the same bytes always get the same id.
- * Id 0 is the empty string. The bytes live in the arena, never move and end in NUL. A
- * string takes six bytes beside its own: where it is, its length, and the NUL. */
+/* intern.h - strings as dense numbers: equal strings have the same id.
+ * Id 0 is the empty string. The bytes are in the arena, never move and end in NUL. A
+ * string takes six more bytes: its offset, its length, and the NUL. */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
@@ -24,8 +24,8 @@ struct intern {
 #define INTERN_NONE UINT32_MAX /* no such string; the arena is spent */
 
 int intern_init(struct intern *intern, struct arena *arena);
-/* With the table that finds strings in an arena that may go earlier than they do, which
- * then must be said: intern_seal() leaves strings by id only, and no further ones. */
+/* With the table for searching in another arena, which may be released first, after
+ * intern_seal(): then strings can be read by id, but not added or found. */
 int intern_init_apart(struct intern *intern, struct arena *arena, struct arena *table);
 void intern_seal(struct intern *intern);
 uint32_t intern_add(struct intern *intern, struct str s); /* its id, old or new */

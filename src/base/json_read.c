@@ -154,15 +154,13 @@ static int step_over(struct json_read *json, char c, bool *escaped)
         len = escape_len(rest(json));
         *escaped = true;
     } else if ((unsigned char)c < 0x20) {
-        fail(json, json->offset, "a control character may not stand in a string");
+        fail(json, json->offset, "control character in a string");
         return -1;
     } else {
         len = (size_t)utf8_decode(rest(json), &code);
     }
     if (len == 0) {
-        fail(json, json->offset,
-             c == '\\' ? "this escape is not one that JSON knows"
-                       : "these bytes are not UTF-8");
+        fail(json, json->offset, c == '\\' ? "invalid escape" : "invalid UTF-8");
         return -1;
     }
     json->offset += len;
@@ -182,7 +180,7 @@ static enum json_token read_string(struct json_read *json, enum json_token token
         json->offset += scan_plain(rest(json));
         c = peek(json);
         if (c < 0)
-            return fail(json, begin - 1, "this string has no end");
+            return fail(json, begin - 1, "unterminated string");
         if (c == '"')
             break;
         if (step_over(json, (char)c, &escaped) < 0)
@@ -191,7 +189,7 @@ static enum json_token read_string(struct json_read *json, enum json_token token
     json->text = str_span(json->all.at + begin, json->offset - begin);
     json->offset++;
     if (escaped && !undo_escapes(json))
-        return fail(json, begin - 1, "this string needs more memory than is allowed");
+        return fail(json, begin - 1, "the string needs more memory than allowed");
     return token;
 }
 
@@ -248,7 +246,7 @@ static enum json_token read_number(struct json_read *json)
     size_t begin = json->offset;
 
     if (!skip_number(json))
-        return fail(json, json->offset, "a digit must come here");
+        return fail(json, json->offset, "expected a digit");
     json->text = str_span(json->all.at + begin, json->offset - begin);
     return JSON_NUMBER;
 }
@@ -268,7 +266,7 @@ static enum json_token read_word(struct json_read *json)
         json->text = str_span(json->all.at + begin, json->offset - begin);
         return JSON_NUMBER;
     }
-    return fail(json, begin, "a value must come here");
+    return fail(json, begin, "expected a value");
 }
 
 /* ---- the grammar ---- */
@@ -276,7 +274,7 @@ static enum json_token read_word(struct json_read *json)
 static enum json_token open_bracket(struct json_read *json, char bracket)
 {
     if (json->depth == JSON_DEPTH)
-        return fail(json, json->offset, "this is nested too deeply");
+        return fail(json, json->offset, "nested too deeply");
     json->stack[json->depth++] = (uint8_t)bracket;
     json->offset++;
     json->state = bracket == '{' ? KEY_OR_END : VALUE_OR_END;
@@ -307,11 +305,11 @@ static enum json_token read_value(struct json_read *json, int c)
 static enum json_token read_key(struct json_read *json, int c)
 {
     if (c != '"')
-        return fail(json, json->offset, "a key must come here");
+        return fail(json, json->offset, "expected a key");
     if (read_string(json, JSON_KEY) == JSON_ERROR)
         return JSON_ERROR;
     if (peek_after_blanks(json) != ':')
-        return fail(json, json->offset, "a colon must come here");
+        return fail(json, json->offset, "expected a colon");
     json->offset++;
     json->state = VALUE;
     return JSON_KEY;
@@ -323,7 +321,7 @@ static enum json_token read_after_value(struct json_read *json, int c)
 
     if (json->depth == 0) {
         if (c >= 0)
-            return fail(json, json->offset, "the document ended before this");
+            return fail(json, json->offset, "unexpected text after the document");
         return JSON_END;
     }
     in_object = json->stack[json->depth - 1] == '{';
@@ -331,8 +329,7 @@ static enum json_token read_after_value(struct json_read *json, int c)
         return close_bracket(json);
     if (c != ',')
         return fail(json, json->offset,
-                    in_object ? "a comma or } must come here"
-                              : "a comma or ] must come here");
+                    in_object ? "expected a comma or }" : "expected a comma or ]");
     json->offset++;
     c = peek_after_blanks(json);
     return in_object ? read_key(json, c) : read_value(json, c);

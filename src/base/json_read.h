@@ -37,7 +37,7 @@ struct json_read {
     size_t offset;        /* of the next byte; after an error, of what is wrong */
     struct str text;      /* of the token just read: borrowed from `all`, or, where an
                              escape had to be undone, from the arena */
-    const char *error;    /* what is wrong: "a comma or } must come here" */
+    const char *error;    /* "expected a comma or }" */
     bool allow_nonfinite; /* accept NaN, Infinity, -Infinity as numbers */
     struct arena *arena;
     uint32_t depth;

@@ -56,63 +56,62 @@ TEST(a_document_is_read_token_by_token)
 TEST(what_is_wrong_is_said_with_its_place)
 {
     static const char *const bad[][2] = {
-        {"", "error at 0: a value must come here"},
-        {"  ", "error at 2: a value must come here"},
-        {"{", "{ error at 1: a key must come here"},
-        {"{\"a\"}", "{ error at 4: a colon must come here"},
-        {"{\"a\":}", "{ key:a error at 5: a value must come here"},
-        {"{\"a\":1,}", "{ key:a num:1 error at 7: a key must come here"},
-        {"{\"a\":1 \"b\"}", "{ key:a num:1 error at 7: a comma or } must come here"},
-        {"{1:2}", "{ error at 1: a key must come here"},
-        {"[1,]", "[ num:1 error at 3: a value must come here"},
-        {"[,]", "[ error at 1: a value must come here"},
-        {"[1}", "[ num:1 error at 2: a comma or ] must come here"},
-        {"{]", "{ error at 1: a key must come here"},
-        {"[1 2]", "[ num:1 error at 3: a comma or ] must come here"},
-        {"[01]", "[ num:0 error at 2: a comma or ] must come here"},
-        {"1 2", "num:1 error at 2: the document ended before this"},
-        {"]", "error at 0: a value must come here"},
-        {"-", "error at 1: a digit must come here"},
-        {"+1", "error at 0: a value must come here"},
-        {".5", "error at 0: a value must come here"},
-        {"1.", "error at 2: a digit must come here"},
-        {"1.e5", "error at 2: a digit must come here"},
-        {"1e", "error at 2: a digit must come here"},
-        {"1e+", "error at 3: a digit must come here"},
-        {"tru", "error at 0: a value must come here"},
-        {"truee", "true error at 4: the document ended before this"},
-        {"'a'", "error at 0: a value must come here"},
-        {"NaN", "error at 0: a value must come here"},
-        {"-Infinity", "error at 1: a digit must come here"},
-        {"// x\n1", "error at 0: a value must come here"},
-        {"\xef\xbb\xbf{}", "error at 0: a value must come here"},
-        {"\"abc", "error at 0: this string has no end"},
-        {"[\"abc\\\"]", "[ error at 1: this string has no end"},
-        {"\"a\nb\"", "error at 2: a control character may not stand in a string"},
-        {"\"a\\x\"", "error at 2: this escape is not one that JSON knows"},
-        {"\"\\u12g4\"", "error at 1: this escape is not one that JSON knows"},
-        {"\"\\u12", "error at 1: this escape is not one that JSON knows"},
-        {"\"\\", "error at 1: this escape is not one that JSON knows"},
-        {"\"abcdefgh\xff\"", "error at 9: these bytes are not UTF-8"},
-        {"\"\xc3\"", "error at 1: these bytes are not UTF-8"},
-        {"\"\xed\xa0\x80\"", "error at 1: these bytes are not UTF-8"},
+        {"", "error at 0: expected a value"},
+        {"  ", "error at 2: expected a value"},
+        {"{", "{ error at 1: expected a key"},
+        {"{\"a\"}", "{ error at 4: expected a colon"},
+        {"{\"a\":}", "{ key:a error at 5: expected a value"},
+        {"{\"a\":1,}", "{ key:a num:1 error at 7: expected a key"},
+        {"{\"a\":1 \"b\"}", "{ key:a num:1 error at 7: expected a comma or }"},
+        {"{1:2}", "{ error at 1: expected a key"},
+        {"[1,]", "[ num:1 error at 3: expected a value"},
+        {"[,]", "[ error at 1: expected a value"},
+        {"[1}", "[ num:1 error at 2: expected a comma or ]"},
+        {"{]", "{ error at 1: expected a key"},
+        {"[1 2]", "[ num:1 error at 3: expected a comma or ]"},
+        {"[01]", "[ num:0 error at 2: expected a comma or ]"},
+        {"1 2", "num:1 error at 2: unexpected text after the document"},
+        {"]", "error at 0: expected a value"},
+        {"-", "error at 1: expected a digit"},
+        {"+1", "error at 0: expected a value"},
+        {".5", "error at 0: expected a value"},
+        {"1.", "error at 2: expected a digit"},
+        {"1.e5", "error at 2: expected a digit"},
+        {"1e", "error at 2: expected a digit"},
+        {"1e+", "error at 3: expected a digit"},
+        {"tru", "error at 0: expected a value"},
+        {"truee", "true error at 4: unexpected text after the document"},
+        {"'a'", "error at 0: expected a value"},
+        {"NaN", "error at 0: expected a value"},
+        {"-Infinity", "error at 1: expected a digit"},
+        {"// x\n1", "error at 0: expected a value"},
+        {"\xef\xbb\xbf{}", "error at 0: expected a value"},
+        {"\"abc", "error at 0: unterminated string"},
+        {"[\"abc\\\"]", "[ error at 1: unterminated string"},
+        {"\"a\nb\"", "error at 2: control character in a string"},
+        {"\"a\\x\"", "error at 2: invalid escape"},
+        {"\"\\u12g4\"", "error at 1: invalid escape"},
+        {"\"\\u12", "error at 1: invalid escape"},
+        {"\"\\", "error at 1: invalid escape"},
+        {"\"abcdefgh\xff\"", "error at 9: invalid UTF-8"},
+        {"\"\xc3\"", "error at 1: invalid UTF-8"},
+        {"\"\xed\xa0\x80\"", "error at 1: invalid UTF-8"},
     };
     size_t i;
 
     for (i = 0; i < COUNT_OF(bad); i++)
         check_tokens(bad[i][0], bad[i][1]);
     CHECK_STR(tokens_of(str_span("\"\0\"", 3), false),
-              "error at 1: a control character may not stand in a string");
-    CHECK_STR(tokens_of(str_span("\"\\\0\"", 4), false),
-              "error at 1: this escape is not one that JSON knows");
-    CHECK_STR(tokens_of(str_of(NULL), false), "error at 0: a value must come here");
+              "error at 1: control character in a string");
+    CHECK_STR(tokens_of(str_span("\"\\\0\"", 4), false), "error at 1: invalid escape");
+    CHECK_STR(tokens_of(str_of(NULL), false), "error at 0: expected a value");
 }
 
 TEST(numbers_that_are_none_are_read_on_request)
 {
     CHECK_STR(tokens_of(STR("[NaN,Infinity,-Infinity]"), true),
               "[ num:NaN num:Infinity num:-Infinity ] end");
-    CHECK_STR(tokens_of(STR("[-NaN]"), true), "[ error at 2: a digit must come here");
+    CHECK_STR(tokens_of(STR("[-NaN]"), true), "[ error at 2: expected a digit");
 }
 
 TEST(escapes_are_undone)
@@ -155,9 +154,9 @@ TEST(plain_strings_are_borrowed_and_others_are_not)
 TEST(a_special_byte_is_seen_at_every_place_of_a_string)
 {
     static const char *const special[] = {"\"", "\x1f", "\xff", "\\q"};
-    static const char *const expected[] = {"the document ended before this",
-                                           "a control character", "not UTF-8",
-                                           "this escape"};
+    static const char *const expected[] = {"unexpected text after the document",
+                                           "control character", "invalid UTF-8",
+                                           "invalid escape"};
     char text[64];
     size_t at, kind;
 
@@ -189,7 +188,7 @@ TEST(nesting_has_a_limit)
     json_read_init(&json, str_span(text, sizeof text), &arena);
     CHECK(json_skip(&json, json_next(&json)) == -1);
     CHECK_INT(json.offset, JSON_DEPTH);
-    CHECK_STR(json.error, "this is nested too deeply");
+    CHECK_STR(json.error, "nested too deeply");
     arena_release(&arena);
 }
 
@@ -238,7 +237,7 @@ TEST(a_spent_arena_ends_the_reading)
     arena_init(&arena, 8);
     json_read_init(&json, STR("\"a\\nb\""), &arena);
     CHECK(json_next(&json) == JSON_ERROR && arena.spent);
-    CHECK_STR(json.error, "this string needs more memory than is allowed");
+    CHECK_STR(json.error, "the string needs more memory than allowed");
     arena_release(&arena);
 }
 

@@ -1,6 +1,6 @@
-/* out.h - where text goes: a file descriptor (buffered), or a buf.
+/* out.h - output of text to a file descriptor (buffered) or a buf.
  * A failed write (a closed pipe, a full disk) sets `bad`, keeps errno in `error` and
- * drops the rest; callers look once, at the end. */
+ * drops the rest; check once, at the end. */
 #ifndef BASE_OUT_H
 #define BASE_OUT_H
 

@@ -1,5 +1,5 @@
-/* out_in.h - writing straight into where an out keeps its bytes, for the JSON writer,
- * which writes millions of small pieces:
+/* out_in.h - writing directly into the buffer of an out, for the JSON writer, which
+ * writes millions of small pieces:
  *
  *     char *to = out_space(out, 20);
  *     if (to)
@@ -17,7 +17,7 @@ static inline struct buf *out_buf(struct out *out)
     return out->into ? out->into : &out->hold;
 }
 
-/* The same as out_space() when something has to be done first. */
+/* The slow path of out_space(). */
 char *out_make_space(struct out *out, size_t n);
 
 /* Space for n bytes; NULL once the out is bad, or if n is not below OUT_HOLD. */

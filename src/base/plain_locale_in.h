@@ -1,6 +1,6 @@
-/* plain_locale_in.h - numbers with a point, whatever the user's language.
- * printf and strtod follow the locale of the process, which is not ours to change: we
- * may live inside somebody's Python. This changes it for the calling thread only:
+/* plain_locale_in.h - numbers with a decimal point in every locale.
+ * printf and strtod use the locale of the process, which may be the user's Python. This
+ * changes it for the calling thread only:
  *
  *     locale_t before = plain_locale_enter();
  *     ... strtod, snprintf ...
