@@ -1,10 +1,10 @@
-/* compare.h - how two models differ, for people. What differs is found by study/diff/diff.h.
+/* compare.h - two models compared, for people; study/diff/diff.h finds the differences.
  *
  * The tour of the room:
- *   diff_text.h     rows and a sentence: what differs, in words
- *   diff_moves_in.h, diff_python.c   Python that turns the names of one into the other's
- *   diff_markdown.c the same for a report
- *   diff_view.h     as a tree: labels, columns, title
+ *   diff_text.h     the differences as rows, sentences and text
+ *   diff_moves_in.h, diff_python.c   Python code that converts a state_dict
+ *   diff_markdown.c Markdown for pull requests
+ *   diff_view.h     the tree of a pair: labels, columns, title
  */
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H

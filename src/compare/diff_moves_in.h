@@ -1,6 +1,6 @@
-/* diff_moves_in.h - what must be done to a state_dict of the left model so that the
- * right one loads it: names that change, tensors to join, to split, to turn round, to
- * drop, to have twice. Names are those of the state_dict itself. */
+/* diff_moves_in.h - how to convert a state_dict of the left model so that the right one
+ * loads it: tensors to rename, join, split, transpose, drop and copy. Names are keys of
+ * the state_dict. */
 #ifndef COMPARE_DIFF_MOVES_IN_H
 #define COMPARE_DIFF_MOVES_IN_H
 
@@ -9,17 +9,17 @@
 
 struct diff_moves {
     const struct diff *diff;
-    struct arena *arena;       /* borrowed */
-    uint32_t roots[2];         /* of the state_dicts, left and right */
-    bool whole[2];             /* all tensors below the root belong to it */
+    struct arena *arena; /* borrowed */
+    uint32_t roots[2];   /* of the state_dicts, left and right */
+    bool whole[2];       /* the root is a state_dict: all tensors below belong to it */
     struct rename_rules rules; /* that turn left names into right ones */
     bool renames;              /* some name changes */
-    struct rename_pair *names; /* what is on both sides, as (left, right) */
+    struct rename_pair *names; /* tensors on both sides: (left, right) */
     uint32_t n_names;
     struct name_tuple *joins;     /* (one, many ...), in the order of diff->joins */
     struct name_tuple *transpose; /* right names */
-    struct name_tuple *drop;      /* left names without use on the right */
-    struct name_tuple *copy;      /* (right name, the same tensor's other right name) */
+    struct name_tuple *drop;      /* left names that the right side lacks */
+    struct name_tuple *copy;      /* (right name, another right name of the tensor) */
     uint32_t n_joins, n_transpose, n_drop, n_copy;
     struct str *missing; /* right names without a source */
     uint32_t n_missing;
@@ -27,11 +27,11 @@ struct diff_moves {
     uint32_t n_reshaped;
 };
 
-/* All of it lies in the arena. -1: it is spent. */
+/* Allocates in the arena; -1 if that is spent. */
 int diff_moves_find(struct diff_moves *moves, const struct diff *diff,
                     struct arena *arena);
 
-/* The inside of a string literal of Python; braces are doubled in an f-string. */
+/* The inside of a Python string literal; `braces`: doubled, for an f-string. */
 void diff_python_text(struct buf *to, struct str s, bool braces);
 /* The lines that rename all of `state`, and whether they need the module re. */
 void diff_python_rename(struct buf *to, const struct diff_moves *moves);

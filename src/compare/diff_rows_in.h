@@ -1,22 +1,22 @@
-/* diff_rows_in.h - what the files that make rows share. */
+/* diff_rows_in.h - shared by the files that make rows. */
 #ifndef COMPARE_DIFF_ROWS_IN_H
 #define COMPARE_DIFF_ROWS_IN_H
 
 #include "compare/diff_text.h"
 #include "rows/name_runs.h"
 
-/* Rows being made: the texts of the one at hand, and how long the list at hand is. */
+/* Rows being made: the texts of the current row, and the length of its list. */
 struct diff_rows_maker {
     struct diff_rows *rows;
     const struct diff *diff;
     struct buf what, amount, rest, name;
-    uint32_t listed, left_out; /* of the list at hand */
+    uint32_t listed, left_out; /* of the current list */
 };
 
-/* A list of rows of one kind begins; it ends with "12 more (--all)" where it is cut. */
+/* A list of rows of one kind; if it is cut, "12 more (--all)" is its last row. */
 void diff_list_begin(struct diff_rows_maker *maker);
 void diff_list_end(struct diff_rows_maker *maker);
-/* The texts at hand become a row; they are empty again. */
+/* Make a row of the current texts and clear them. */
 void diff_row_add(struct diff_rows_maker *maker, const char *sign, enum colour colour);
 
 void diff_name_rows(struct diff_rows_maker *maker);  /* rules, joins */
@@ -27,7 +27,7 @@ void diff_other_rows(
     struct diff_rows_maker *maker); /* plain values, arguments, classes */
 void diff_unread_rows(struct diff_rows_maker *maker);
 
-/* "4.1%", of ||left - right|| / ||left||. */
+/* "4.1%": ||left - right|| / ||left||. */
 void diff_relative(struct buf *to, const struct compared *by);
 
 #endif

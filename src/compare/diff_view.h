@@ -1,13 +1,11 @@
-/* diff_view.h - two models side by side as a person walks through them: what the rows
- * of a pair say. A row's place is a node of the pair's diff (study/diff/diff.h), and all of
- * this is only for a show that has a pair.
+/* diff_view.h - the tree of two models: labels, columns, title, details. A row's place
+ * is a node of the pair's diff (study/diff/diff.h). Only for a show that has a pair.
  *
  *   resnet50.pth ⇄ finetuned.pth   320 tensors   = 129 same   ~ 189 changed   DIFFERENT
- *   name                tensors that differ            left        right    rel Δ   max
- * |Δ| ▾ (both)         ~  191 of 320                    25.6M        23.5M ├   conv1 =
- * 0 of 1 ├ ▸ layer4       ~  60 of 60                                            4.1%
- * 0.01718
- */
+ *   name            tensors that differ     left     right   rel Δ  max |Δ|
+ *   ▾ (both)        ~  191 of 320          25.6M     23.5M
+ *   ├   conv1       =  0 of 1
+ *   ├ ▸ layer4      ~  60 of 60                               4.1%  0.01718 */
 #ifndef COMPARE_DIFF_VIEW_H
 #define COMPARE_DIFF_VIEW_H
 
@@ -21,7 +19,7 @@
 extern const struct column diff_columns[];
 extern const size_t n_diff_columns;
 
-/* From now on it shows these two models (NULL: one again). */
+/* Show these two models; NULL: one model again. */
 void diff_show(struct show *show, const struct pair *pair);
 
 /* "=" nothing differs, "~" values do, "≠" shapes, "+" and "-" only on one side, "→"
@@ -32,7 +30,7 @@ const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_c
 void diff_title(struct lines *to, const struct diff *diff, unsigned width);
 void diff_status(struct buf *to, const struct show *show, const struct row *row);
 
-/* What differs at a node, in a line: "~  all values   rel Δ 4.1%   max |Δ| 0.01718 at
+/* The differences at a node: "~  all values   rel Δ 4.1%   max |Δ| 0.01718 at
  * [3, 5]"; of a module's, in which tensor. */
 void diff_facts(struct buf *to, const struct show *show, uint32_t node);
 

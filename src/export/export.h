@@ -1,16 +1,16 @@
 /* export.h - sessions written as JSON, CSV, SARIF, pages and other files.
- * docs/json.md describes the JSON. Only this room writes it; the page, the tests and the
- * Python package read it. Every document is written through a struct json, to any sink.
+ * docs/json.md describes the JSON. Only this room writes it; the page, the tests and
+ * the Python package read it. Every document is written through a struct json, to any sink.
  *
  * The tour of the room:
  *   json/         one file for each document: tree, info, show, stats, run, diff, check
- *     json_place.c, json_call.c, json_fact.c, json_value.c   parts of documents: places,
+ *     json_place.c, json_call.c, json_fact.c, json_value.c   their parts: places,
  *                 calls and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
  *   exporters.h   THE TABLE of export formats
  *   csv.c, markdown.c, sarif.c, safetensors.c, diff_file.c   other formats
- *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what they
- *                 share (page_in.h) and THE TABLE of colours (tokens.h) */
+ *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what
+ *                 they share (page_in.h) and THE TABLE of colours (tokens.h) */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 

@@ -48,7 +48,7 @@ void document_named(struct document *doc, uint32_t place);
 /* "name", "place", "parent". */
 void document_where(struct document *doc, uint32_t place);
 
-/* The members of a place's object, by its kind. The caller begins and ends the object. */
+/* The members of a place's object. The caller begins and ends the object. */
 void document_module(struct document *doc, uint32_t place); /* also of a group */
 void document_tensor(struct document *doc, uint32_t place);
 void document_plain(struct document *doc, uint32_t place);

@@ -30,8 +30,8 @@ struct exporter {
 extern const struct exporter exporters[];
 extern const size_t n_exporters;
 
-/* By suffix, ignoring case; or NULL. Also finds "notebook", the HTML of a notebook cell,
- * which is not a file format (notebook_in.h). */
+/* By suffix, ignoring case; or NULL. Also finds "notebook", the HTML of a notebook
+ * cell, which is not a file format (notebook_in.h). */
 const struct exporter *exporter_find(struct str suffix);
 /* By the end of a path; ERR_USAGE lists the known ones. */
 const struct exporter *exporter_of(const char *path, struct err *err);

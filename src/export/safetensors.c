@@ -2,8 +2,8 @@
  *     {"__metadata__": {"format": "pt"},
  *      "conv1.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
  * Nothing of a pickle is copied: this rescues the tensors of a file that should not be
- * loaded. Bytes are copied in windows. A tied tensor is written under each of its names:
- * the format has no ties. */
+ * loaded. Bytes are copied in windows. A tied tensor is written under each of its
+ * names: the format has no ties. */
 #include <errno.h>
 
 #include "base/base.h"

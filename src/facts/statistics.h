@@ -1,5 +1,4 @@
-/* statistics.h - the numbers of one tensor, as facts and as the text that `show` prints.
- */
+/* statistics.h - the numbers of one tensor, as facts and as the text of `show`. */
 #ifndef FACTS_STATISTICS_H
 #define FACTS_STATISTICS_H
 
@@ -12,8 +11,8 @@
 /* One fact of three groups: "120×400 float32", "48,000 values", "187.5KB". */
 void statistics_subject(struct facts *to, const struct session *session,
                         uint32_t place);
-/* A fact for each number: NaN, infinities and zeros where there are any, mean, std, min,
- * quantiles, max, L2. */
+/* A fact for each number: NaN, infinities and zeros where there are any, mean, std,
+ * min, quantiles, max, L2. */
 void statistics_facts(struct facts *to, const struct model *model,
                       const struct tensor *tensor, const struct numbers *numbers);
 

@@ -1,5 +1,5 @@
-/* colour.h - what colours mean. One role, one code; without colour each role is still
- * told by a sign or a word, so both functions may give "". */
+/* colour.h - roles of text, and the terminal codes of their colours. Every role is also
+ * visible without colour, by a sign or a word. */
 #ifndef TEXT_COLOUR_H
 #define TEXT_COLOUR_H
 

@@ -1,5 +1,4 @@
-/* glyph.h - the signs we draw, and for each an ASCII twin of the same width in cells.
- */
+/* glyph.h - symbols, each with an ASCII twin of the same width. */
 #ifndef TEXT_GLYPH_H
 #define TEXT_GLYPH_H
 
@@ -34,19 +33,18 @@ enum glyph {
     GLYPH_COUNT
 };
 
-/* The sign as UTF-8 text, or its twin. */
+/* The symbol in UTF-8, or its ASCII twin. */
 const char *glyph(enum glyph glyph, bool ascii);
 /* One of nine heights, 0 (blank) to 8 (full): ▁▂▃▄▅▆▇█ or .:| */
 const char *glyph_column(int height, bool ascii);
 /* One of five shades, 0 to 4: " ░▒▓█" or " .:+#" */
 const char *glyph_shade(int shade, bool ascii);
-/* A bar filled to `share` (0..1), padded with blanks to `cells` cells. What is more
- * than nothing shows at least the smallest sign. */
+/* A bar filled to `share` (0..1), padded with blanks to `cells` cells. Anything above
+ * zero shows at least the smallest block. */
 struct buf;
 void glyph_bar(struct buf *to, double share, int cells, bool ascii);
 
-/* A text in ASCII: every glyph of ours becomes its twin, every other character beyond
- * ASCII its escape (\u00e9). What was ASCII stays. */
+/* Text in ASCII: glyphs become their twins, other characters their escapes (\u00e9). */
 void glyph_to_ascii(struct buf *to, const char *text, size_t len);
 
 #endif

@@ -1,6 +1,5 @@
-/* lines.h - text as lines of spans, each with a role: what a panel gives, what a screen
- * draws, what `y` `t` copies. Texts are UTF-8 and escaped; whoever draws them turns
- * glyphs into ASCII. */
+/* lines.h - text as lines of spans, each with a role: what panels make, screens draw
+ * and `y` `t` copies. Text is UTF-8 and escaped; the printer converts glyphs to ASCII. */
 #ifndef TEXT_LINES_H
 #define TEXT_LINES_H
 
@@ -23,13 +22,13 @@ enum span_flag {
 struct span {
     uint32_t at, len;      /* in lines->text */
     uint8_t colour, flags; /* enum colour, enum span_flag */
-    uint8_t below; /* not COLOUR_NONE: each cell is drawn in two halves, the upper in
-                      `colour` and the lower in this; the text is for those who copy */
+    uint8_t below; /* not COLOUR_NONE: each cell is two halves, the upper in `colour`
+                      and the lower in this; the text is only copied */
 };
 
 struct line {
     uint32_t first, n; /* its spans */
-    uint32_t target;   /* what Enter on it means to whoever made it; NO_TARGET */
+    uint32_t target;   /* what Enter opens, defined by the maker; or NO_TARGET */
 };
 #define NO_TARGET UINT32_MAX
 
@@ -40,13 +39,13 @@ struct lines {
     struct line *at;
     uint32_t n, room;
     uint32_t begun; /* private: the first span of the line that is being written */
-    bool bad;       /* no memory was left: some of it is missing */
+    bool bad;       /* out of memory: some of it is missing */
 };
 
 void lines_release(struct lines *lines);
 void lines_clear(struct lines *lines); /* keeps its memory */
 
-/* Append to the line that is being written; newlines are not allowed in it. */
+/* Append to the current line; the text has no newline. */
 void lines_add(struct lines *lines, enum colour colour, unsigned flags,
                struct str text);
 /* The same, drawn in two halves. */
@@ -55,9 +54,9 @@ void lines_add_halves(struct lines *lines, enum colour above, enum colour below,
 void lines_text(struct lines *lines, enum colour colour, const char *text);
 void lines_printf(struct lines *lines, enum colour colour, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Blanks up to cell `cells` of the line; nothing if it is that wide already. */
+/* Pad the line with blanks to `cells`. */
 void lines_pad(struct lines *lines, size_t cells);
-/* How wide the line is that is being written. */
+/* The width of the current line. */
 size_t lines_width(const struct lines *lines);
 /* End the line. */
 void lines_end(struct lines *lines);

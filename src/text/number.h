@@ -11,7 +11,7 @@ void text_count(struct buf *to, uint64_t n);  /* 999 1.0K 25.6M 1.0B */
 void text_commas(struct buf *to, uint64_t n); /* 25,557,032 */
 /* 1 tensor, 1,234 tensors */
 void text_plural(struct buf *to, uint64_t n, const char *one, const char *many);
-/* One decimal above bytes, so that sizes in a column read alike: 1023B 1.0KB 97.7MB */
+/* One decimal above bytes: 1023B 1.0KB 97.7MB */
 void text_bytes(struct buf *to, uint64_t bytes);
 /* As rp writes them, for torchoscope.compat: 1KB for 1024, 1.0KB for 1025. */
 void text_bytes_rp(struct buf *to, uint64_t bytes);
@@ -23,8 +23,8 @@ void text_real_long(struct buf *to, double value); /* %.6g */
 void text_shape(struct buf *to, const int64_t *dims, int rank); /* 3×224×224 */
 void text_index(struct buf *to, const int64_t *dims, int rank,
                 uint64_t at); /* [83, 225] */
-/* A set of devices, "cpu", "cuda:1", "cuda:0": cpu/cuda:0,1. Sorts the names where they
- * stand; they may come from a file and are escaped. */
+/* A set of devices, "cpu", "cuda:1", "cuda:0": cpu/cuda:0,1. Sorts the names in place
+ * and escapes them. */
 void text_devices(struct buf *to, struct str *names, size_t n);
 
 #endif

@@ -1,18 +1,18 @@
-/* text.h - how things are written for people: one function for each kind of number, so
- * that terminal, text, page and pictures cannot disagree.
+/* text.h - numbers, names and symbols for people. Each kind of number has one function,
+ * so that all views agree.
  *
  * The tour of the room:
  *   number.h   counts, bytes, times, shares, shapes, reals
- *   escape.h   names from files, made fit for a terminal, CSV, HTML
- *   width.h    how many cells a text takes; cutting and padding by cells
- *   glyph.h    the signs we draw and their ASCII twins
+ *   escape.h   make names safe for terminals, CSV, HTML
+ *   width.h    width of text in cells; cutting, padding, wrapping
+ *   glyph.h    symbols and their ASCII twins
  *   lines.h    text as lines of spans, each with a role
- *   colour.h   what colours mean
+ *   colour.h   roles and their colours
  *   pen.h      output style: colour, width, encoding
- *   nearest.h  what a mistyped word was meant to be
+ *   nearest.h  suggestions for mistyped words
  *   options.h  reads --options by a table
  *   shell_word.h  words quoted for a shell
- *   progress_text.h  how far a long job is
+ *   progress_text.h  progress of a long job
  */
 #ifndef TEXT_TEXT_H
 #define TEXT_TEXT_H

@@ -1,4 +1,4 @@
-/* width.h - how many cells of a terminal a text takes. */
+/* width.h - the width of text in terminal cells. */
 #ifndef TEXT_WIDTH_H
 #define TEXT_WIDTH_H
 
@@ -13,17 +13,17 @@ size_t text_width(struct str s);
 void text_cut(struct buf *to, struct str s, size_t cells, const char *ellipsis);
 void text_cut_middle(struct buf *to, struct str s, size_t cells, const char *ellipsis);
 void text_cut_front(struct buf *to, struct str s, size_t cells, const char *ellipsis);
-/* A shape loses whole dimensions at its front: …×56×56. Where there is no room for the
- * last of them, all of it goes. `times` is the sign between them. */
+/* A shape loses whole dimensions from its front: …×56×56, or everything if the last
+ * does not fit. `times` is the sign between them. */
 void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *ellipsis,
                     const char *times);
-/* A list of named shapes loses whole members at its end: "| weight: 64×3×7×7, …".
- * Where there is no room for the first, that shape is cut. */
+/* A list of named shapes loses whole members from its end: "weight: 64×3×7×7, …". If
+ * the first does not fit, its shape is cut. */
 void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ellipsis,
                      const char *times);
-/* How many bytes of `s` stand on a line of `cells`: up to a blank, which then is left
- * out, or all of a word that is longer than the line. Where facts stand side by side
- * ("min -1.5  max 2.25") a gap of two blanks that is near is preferred. */
+/* How many bytes of `s` fit on a line of `cells`: up to a blank, or one word that is
+ * longer than the line. Prefers a break at a gap of two blanks
+ * ("min -1.5  max 2.25"). */
 size_t text_wrap(struct str s, size_t cells);
 /* Pad to `cells`: on the right, on the left. */
 void text_pad(struct buf *to, struct str s, size_t cells);

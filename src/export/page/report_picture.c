@@ -1,5 +1,5 @@
-/* Kept activations as pictures: one byte a point, base64. Larger ones are averaged down;
- * a point that covers anything not finite is marked POINT_BAD. */
+/* Kept activations as pictures: one byte a point, base64. Larger ones are averaged
+ * down; a point that covers anything not finite is marked POINT_BAD. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
