@@ -7,7 +7,11 @@
  *   file_tables.c      THE TABLE of tables
  *   file_row.c         rows into SQLite and out of it
  *   file_write.c       a run becomes a file
- *   file_read.c        a file becomes a run (file_read_model.c: its model) */
+ *   file_read.c        a file becomes a run
+ *   file_sections.c    ... which sections it has, and that their tables are ours
+ *   file_read_run.c    ... its run, table by table
+ *   file_read_model.c  ... its model
+ *   file_kept.c        kept values are read when asked for */
 #ifndef RUN_FILE_IN_H
 #define RUN_FILE_IN_H
 
@@ -19,12 +23,22 @@
 #include "run/run_in.h"
 
 #define SCOPE_APPLICATION 0x54534350
-#define SCOPE_VERSION     1
+#define SCOPE_VERSION     2
 #define SCOPE_TEXT_MOST   ((size_t)32 << 20)
 #define SCOPE_PART        ((size_t)1 << 20)
 #define SCOPE_RANK        64
 
+/* A part of a file with a version of its own. */
+enum scope_section {
+    SECTION_FILE, /* of the file itself: `section` and `meta` */
+    SECTION_MODEL,
+    SECTION_RUN,
+    SECTION_COUNT
+};
+#define SECTIONS_WRITTEN (SECTION_COUNT - SECTION_MODEL)
+
 enum scope_table {
+    TABLE_SECTION,
     TABLE_META,
     TABLE_MODEL_STRING,
     TABLE_SHAPE,
@@ -79,6 +93,7 @@ struct file_column {
 #define COLUMNS_MOST 18
 struct file_table {
     const char *name;
+    enum scope_section section;
     size_t row; /* its size */
     struct file_column columns[COLUMNS_MOST];
 };
@@ -86,6 +101,10 @@ struct file_table {
 extern const struct file_table scope_tables[TABLE_COUNT];
 
 /* Rows that differ from what a run or model holds. */
+struct section_row {
+    struct str name;
+    uint32_t version;
+};
 struct meta_row {
     struct str key, text;
     int64_t number;
@@ -161,12 +180,19 @@ typedef void get_row(void *user, uint32_t i, void *row);
 int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
                 void *user, struct work *work, struct err *err);
 
+/* A table of the file: is it there, and as docs/run-file.md says? */
+enum schema_state { SCHEMA_ABSENT, SCHEMA_GOOD, SCHEMA_OTHER };
+
 /* A file that is being read. */
 struct scope_read {
     sqlite3 *db;
     const char *path;
     uint64_t size;
     struct work *work;
+    uint32_t version;                 /* of the file */
+    uint32_t sections[SECTION_COUNT]; /* the version of each; 0: it is not there */
+    struct buf others;                /* "ops (version 1)": sections we do not know */
+    uint8_t schema[TABLE_COUNT];      /* enum schema_state */
     struct build build;
     struct run *run;
     uint32_t rows[TABLE_COUNT]; /* that each table says it has */
@@ -200,7 +226,20 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
 void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row,
                    const char *why);
 
-/* ---- file_read_model.c ---- */
+/* ---- file_sections.c ---- */
+
+/* Find out which sections there are, and that we can read the tables of ours. */
+int scope_check_sections(struct scope_read *read, struct err *err);
+/* For table_write(): the sections that are written. */
+get_row scope_get_section;
+
+/* ---- file_kept.c ---- */
+
+/* The run takes over the database, for the values that were kept. */
+int scope_keep_source(struct scope_read *read, struct err *err);
+
+/* ---- file_read_run.c, file_read_model.c ---- */
+void scope_read_run(struct scope_read *read);
 void scope_read_model(struct scope_read *read);
 /* Plain values, one by one, into the model's or the run's. */
 bool scope_room_for_plain(struct scope_read *read, enum scope_table table);

@@ -262,7 +262,8 @@ uint32_t table_rows(struct scope_read *read, enum scope_table table)
     sqlite3_stmt *stmt = NULL;
     int64_t most = -1;
 
-    snprintf(sql, sizeof sql, "SELECT max(id) FROM %s", scope_tables[table].name);
+    snprintf(sql, sizeof sql, "SELECT max(id) FROM %s NOT INDEXED",
+             scope_tables[table].name);
     if (sqlite3_prepare_v2(read->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW &&
         sqlite3_column_type(stmt, 0) == SQLITE_INTEGER)
@@ -292,7 +293,10 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
     int status = SQLITE_ERROR;
 
     read->astray = 0;
-    buf_printf(&sql, "SELECT * FROM %s ORDER BY id", t->name);
+    buf_text(&sql, "SELECT id");
+    for (int k = 0; k < COLUMNS_MOST && t->columns[k].name; k++)
+        buf_printf(&sql, ", %s", t->columns[k].name);
+    buf_printf(&sql, " FROM %s NOT INDEXED ORDER BY id", t->name);
     if (!sql.bad)
         status = sqlite3_prepare_v2(read->db, sql.at, -1, &stmt, NULL);
     while (status == SQLITE_OK || status == SQLITE_ROW) {

@@ -236,6 +236,8 @@ static void same_run(const struct run *a, const struct run *b)
     CHECK_MEM(b->devices, a->devices, a->n_devices * sizeof *a->devices);
     CHECK_INT(a->n_facts, b->n_facts);
     CHECK_MEM(b->facts, a->facts, a->n_facts * sizeof *a->facts);
+    if (b->passes)
+        CHECK_INT(a->passes, b->passes);
     CHECK_INT(a->wall_ns, b->wall_ns);
     CHECK_INT(a->own_ns, b->own_ns);
     CHECK_INT(a->hooks_ns, b->hooks_ns);
@@ -343,14 +345,32 @@ static void refused(const char *sql, const char *expected)
 
 TEST(what_is_not_exactly_a_recording_is_refused_with_a_sentence)
 {
-    refused("PRAGMA user_version=2", "version 2");
+    refused("PRAGMA user_version=3", "version 3");
+    refused("PRAGMA user_version=0", "version 0");
     refused("PRAGMA application_id=1", "not a recording");
-    refused("CREATE TABLE more(x)", "its tables");
-    refused("CREATE VIEW v AS SELECT 1", "its tables");
-    refused("CREATE INDEX i ON call(object)", "its tables");
-    refused("DROP TABLE call; CREATE VIEW call AS SELECT * FROM io", "its tables");
-    refused("CREATE TRIGGER t AFTER INSERT ON call BEGIN SELECT 1; END", "its tables");
+    refused("DROP TABLE call", "table call is missing");
+    refused("DROP TABLE call; CREATE VIEW call AS SELECT * FROM io",
+            "table call does not have the columns");
+    refused("ALTER TABLE call RENAME COLUMN place TO at", "table call");
+    refused("ALTER TABLE gap ADD COLUMN more AS (kind + 1)", "table gap");
+    refused("ALTER TABLE gap ADD COLUMN more DEFAULT (1)", "table gap");
+    refused("DROP TABLE section", "table section is missing");
     refused("DELETE FROM model_place", "damaged");
+}
+
+TEST(a_section_that_is_newer_or_missing_is_named)
+{
+    refused("UPDATE section SET version=9 WHERE name='run'",
+            "its section \"run\" has version 9, and this torchoscope reads up to "
+            "version 2. Update torchoscope");
+    refused("UPDATE section SET version=2 WHERE name='model'; DROP TABLE model_place",
+            "its section \"model\" has version 2");
+    refused("UPDATE section SET name='history' WHERE name='run'",
+            "has no section \"run\", which this torchoscope needs to show it; it holds "
+            "history (version 2)");
+    refused("DELETE FROM section", "has no section \"model\"");
+    refused("UPDATE section SET name='model'", "has no section \"run\"");
+    refused("UPDATE section SET version=0", "has no section");
 }
 
 /* The run that is left when a row was changed so. */
@@ -364,6 +384,71 @@ static struct run *changed(const char *sql)
     run = read_again(path);
     unlink(path);
     return run;
+}
+
+/* The file of an unchanged run says the same after `sql`. */
+static void same_after(const char *sql)
+{
+    char path[64];
+    struct run *run = written(1, path), *again;
+
+    edit(path, sql);
+    again = read_again(path);
+    unlink(path);
+    same_model(run->model, again->model);
+    same_run(run, again);
+    CHECK(!again->model->partial);
+    run_free(run);
+    run_free(again);
+}
+
+TEST(what_we_do_not_use_does_not_disturb)
+{
+    same_after("CREATE INDEX i ON call(object); CREATE INDEX j ON io(value, kind)");
+    same_after("CREATE TABLE more(x); INSERT INTO more VALUES(1)");
+    same_after("CREATE VIEW v AS SELECT 1");
+    same_after("CREATE TRIGGER t AFTER INSERT ON call BEGIN SELECT 1; END");
+    same_after("ALTER TABLE call ADD COLUMN flops INTEGER; UPDATE call SET flops=7");
+    same_after("ALTER TABLE gap ADD COLUMN a; ALTER TABLE gap ADD COLUMN b TEXT");
+    same_after("ANALYZE");
+}
+
+/* What version 1 had: no table of sections, and passes were not counted. */
+#define TO_VERSION_1                                                                   \
+    "DROP TABLE section; DELETE FROM meta WHERE key='passes'; PRAGMA user_version=1"
+
+TEST(a_file_of_version_1_still_opens)
+{
+    struct run *run = changed(TO_VERSION_1);
+
+    same_after(TO_VERSION_1);
+    CHECK_INT(run->n_calls, 5);
+    CHECK_INT(run->passes, 0);
+    run_free(run);
+}
+
+TEST(sections_that_we_do_not_know_are_named_and_skipped)
+{
+    char path[64];
+    struct run *run = changed("INSERT INTO section VALUES(2, 'ops', 1);"
+                              "INSERT INTO section VALUES(3, 'history', 4);"
+                              "CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT)");
+    const struct model *model = run->model;
+    struct run *again;
+
+    CHECK(!model->partial);
+    CHECK_INT(model->n_findings, 2);
+    CHECK_INT(model->findings[1].severity, SEVERITY_NOTE);
+    CHECK_STR(model->findings[1].text,
+              "this file also holds ops (version 1), history (version 4), which this "
+              "version of torchoscope does not show");
+    /* A new file holds neither. */
+    CHECK(run_file_write(run, NULL, temporary(path), NULL, NULL) == 0);
+    again = read_again(path);
+    CHECK_INT(again->model->n_findings, 1);
+    unlink(path);
+    run_free(run);
+    run_free(again);
 }
 
 static void left_out(const char *sql)

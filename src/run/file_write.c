@@ -231,11 +231,12 @@ static void get_meta(void *user, uint32_t i, void *row)
         {STR("own_ns"), STR(""), (int64_t)w->run->own_ns},
         {STR("hooks_ns"), STR(""), (int64_t)w->run->hooks_ns},
         {STR("partial"), STR(""), w->model->partial},
+        {STR("passes"), STR(""), w->run->passes},
     };
 
     *(struct meta_row *)row = rows[i];
 }
-#define META_ROWS 7
+#define META_ROWS 8
 
 /* ---- what belongs to what ---- */
 
@@ -348,6 +349,7 @@ static int write_tables(struct scope_write *w, struct err *err)
         uint32_t n;
         get_row *get;
     } tables[] = {
+        {TABLE_SECTION, SECTIONS_WRITTEN, scope_get_section},
         {TABLE_META, META_ROWS, get_meta},
         {TABLE_MODEL_CLASS, model->n_classes, get_class},
         {TABLE_MODEL_DEVICE, model->n_devices, get_model_device},
@@ -356,7 +358,7 @@ static int write_tables(struct scope_write *w, struct err *err)
         {TABLE_MODEL_OBJECT, model->n_objects, get_object},
         {TABLE_MODEL_PLACE, model->n_places, get_place},
         {TABLE_MODEL_FACT, model->n_facts + model->n_metadata, get_fact},
-        {TABLE_MODEL_FINDING, model->n_findings, get_finding},
+        {TABLE_MODEL_FINDING, model->n_findings - run->other_sections, get_finding},
         {TABLE_RUN_FACT, run->n_facts, get_run_fact},
         {TABLE_DEVICE, run->n_devices, get_device},
         {TABLE_STATS, run->n_stats, get_stats},

@@ -226,6 +226,8 @@ struct run {
     uint64_t own_ns;   /* of ours in it */
     uint64_t hooks_ns; /* of torch's hooked path, estimated */
 
+    bool other_sections; /* private: the model's last finding names sections of the file
+                            that it was read from: it is not written again */
     uint32_t *by_object, *next_call; /* private: the index of calls */
     struct run_source *source;       /* private: where kept values are, if in a file */
 };

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data, size);
     if (size % 2 == 0) {
         memcpy(copy, "SQLite format 3", 16);
-        memcpy(copy + 60, "\0\0\0\1", 4);
+        memcpy(copy + 60, data[63] == 1 ? "\0\0\0\1" : "\0\0\0\2", 4);
         memcpy(copy + 68, "TSCP", 4);
     }
     run = run_file_read_memory(copy, size, "input.scope", NULL, NULL);

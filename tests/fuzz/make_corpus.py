@@ -59,10 +59,15 @@ def recordings():
             stderr=subprocess.DEVNULL,
         )
         database = sqlite3.connect(path)
-        for table in ("", "call", "value", "model_place"):
-            if table:
-                database.execute(f"DELETE FROM {table} WHERE id > 3")
-                database.commit()
+        for change in (
+            "",
+            "INSERT INTO section VALUES(2, 'ops', 1)",
+            "DELETE FROM call WHERE id > 3",
+            "DELETE FROM value WHERE id > 3",
+            "DELETE FROM model_place WHERE id > 3",
+            "DROP TABLE section; PRAGMA user_version = 1",
+        ):
+            database.executescript(change)
             database.execute("PRAGMA page_size = 512")
             database.execute("VACUUM")
             yield path.read_bytes()

@@ -1,0 +1,169 @@
+/* Which sections a file has, and whether their tables are those of docs/run-file.md.
+ * Tables, indexes, views and triggers that are not ours are never used, so that no SQL
+ * of a file is run. */
+#include <string.h>
+
+#include "run/file_in.h"
+
+#define NAME_MOST     32
+#define SECTIONS_MOST 64
+
+/* The newest version of each section that is read, and written; older ones are read
+ * too. SECTION_FILE has the version of the file. */
+static const struct {
+    const char *name;
+    uint32_t version;
+} sections[SECTION_COUNT] = {
+    [SECTION_FILE] = {"", SCOPE_VERSION},
+    [SECTION_MODEL] = {"model", 1},
+    [SECTION_RUN] = {"run", 2},
+};
+
+void scope_get_section(void *user, uint32_t i, void *row)
+{
+    (void)user;
+    *(struct section_row *)row = (struct section_row){
+        str_of(sections[SECTION_MODEL + i].name), sections[SECTION_MODEL + i].version};
+}
+
+/* ---- the schema ---- */
+
+/* Is this ", name TYPE, name)": further columns without any expression? */
+static bool plain_columns(const char *at)
+{
+    while (*at == ',') {
+        at += at[1] == ' ' ? 2 : 1;
+        at += strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        if (*at == ' ')
+            at += 1 + strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    }
+    return strcmp(at, ")") == 0;
+}
+
+/* Is it made by our statement, but perhaps for further columns behind ours? */
+static bool is_ours(enum scope_table table, const char *sql)
+{
+    struct buf ours = BUF_INIT;
+    bool good;
+
+    table_sql(table, &ours);
+    good = !ours.bad && strncmp(sql, ours.at, ours.len - 1) == 0 &&
+           plain_columns(sql + ours.len - 1);
+    buf_release(&ours);
+    return good;
+}
+
+static int look_at_schema(struct scope_read *read, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int status = sqlite3_prepare_v2(read->db, "SELECT name, sql FROM sqlite_schema", -1,
+                                    &stmt, NULL);
+
+    while (status == SQLITE_OK || status == SQLITE_ROW) {
+        const char *name, *sql;
+
+        status = sqlite3_step(stmt);
+        if (status != SQLITE_ROW)
+            break;
+        name = (const char *)sqlite3_column_text(stmt, 0);
+        sql = (const char *)sqlite3_column_text(stmt, 1);
+        for (int i = 0; i < TABLE_COUNT; i++)
+            if (name && strcmp(name, scope_tables[i].name) == 0)
+                read->schema[i] = sql && is_ours(i, sql) ? SCHEMA_GOOD : SCHEMA_OTHER;
+    }
+    sqlite3_finalize(stmt);
+    if (status == SQLITE_DONE)
+        return 0;
+    return err_set(err, ERR_FORMAT, "%s: damaged: %s", read->path,
+                   sqlite3_errmsg(read->db));
+}
+
+static int check_tables(struct scope_read *read, struct err *err)
+{
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        if (i == TABLE_SECTION || !read->sections[scope_tables[i].section])
+            continue;
+        if (read->schema[i] == SCHEMA_ABSENT)
+            return err_set(err, ERR_FORMAT, "%s: damaged: table %s is missing",
+                           read->path, scope_tables[i].name);
+        if (read->schema[i] == SCHEMA_OTHER)
+            return err_set(err, ERR_FORMAT,
+                           "%s: damaged: table %s does not have the columns of a "
+                           "recording",
+                           read->path, scope_tables[i].name);
+    }
+    return 0;
+}
+
+/* ---- the table of sections ---- */
+
+static bool is_name(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (name.at[i] != '_' && (name.at[i] < 'a' || name.at[i] > 'z'))
+            return false;
+    return name.len > 0 && name.len <= NAME_MOST;
+}
+
+static const char *take_section(struct scope_read *read, uint32_t i, void *row)
+{
+    const struct section_row *section = row;
+    int known = SECTION_MODEL;
+
+    if (!is_name(section->name))
+        return "name";
+    if (section->version == 0 || section->version == UINT32_MAX)
+        return "version";
+    if (i >= SECTIONS_MOST)
+        return "too many sections";
+    while (known < SECTION_COUNT && !str_is(section->name, sections[known].name))
+        known++;
+    if (known < SECTION_COUNT && read->sections[known])
+        return "a section that is there already";
+    if (known < SECTION_COUNT)
+        read->sections[known] = section->version;
+    else
+        buf_printf(&read->others, "%s%.*s (version %u)", read->others.len ? ", " : "",
+                   STR_ARG(section->name), section->version);
+    return NULL;
+}
+
+/* A file needs a model and a run, of versions that we know. */
+static int check_versions(const struct scope_read *read, struct err *err)
+{
+    for (int i = SECTION_MODEL; i < SECTION_COUNT; i++) {
+        if (read->sections[i] > sections[i].version)
+            return err_set(
+                err, ERR_UNSUPPORTED,
+                "%s: its section \"%s\" has version %u, and this torchoscope "
+                "reads up to version %u. Update torchoscope to open it.",
+                read->path, sections[i].name, read->sections[i], sections[i].version);
+        if (!read->sections[i])
+            return err_set(err, ERR_UNSUPPORTED,
+                           "%s: has no section \"%s\", which this torchoscope needs to "
+                           "show it%s%.300s",
+                           read->path, sections[i].name,
+                           read->others.len ? "; it holds " : "",
+                           read->others.len ? read->others.at : "");
+    }
+    return 0;
+}
+
+int scope_check_sections(struct scope_read *read, struct err *err)
+{
+    if (look_at_schema(read, err) < 0)
+        return -1;
+    read->sections[SECTION_FILE] = read->version;
+    if (read->version == 1) {
+        read->sections[SECTION_MODEL] = read->sections[SECTION_RUN] = 1;
+    } else if (read->schema[TABLE_SECTION] == SCHEMA_GOOD) {
+        read->rows[TABLE_SECTION] = table_rows(read, TABLE_SECTION);
+        table_read(read, TABLE_SECTION, take_section);
+    } else {
+        return err_set(err, ERR_FORMAT, "%s: damaged: table section is missing",
+                       read->path);
+    }
+    if (check_versions(read, err) < 0)
+        return -1;
+    return check_tables(read, err);
+}
