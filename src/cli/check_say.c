@@ -85,14 +85,17 @@ static void say_items(struct check_run *run, const struct model *model,
     facts_release(&facts);
 }
 
-/* How many items are worse than a note. */
-static uint32_t count_bad(const struct check *check)
+/* How many findings are worse than a note, as info and the explorer count them. Items
+ * that only sum them up count if there are none. */
+static uint32_t count_findings(const struct check *check)
 {
-    uint32_t n = 0;
+    uint32_t findings = 0, items = 0;
 
+    for (uint32_t i = 0; i < check->n_findings; i++)
+        findings += check->findings[i].severity != SEVERITY_NOTE;
     for (uint32_t i = 0; i < check->n; i++)
-        n += check->items[i].mark >= CHECK_WARNING;
-    return n;
+        items += check->items[i].mark >= CHECK_WARNING;
+    return findings > 0 ? findings : items;
 }
 
 static void text_model(struct check_run *run, const struct session *session,
@@ -108,8 +111,8 @@ static void text_model(struct check_run *run, const struct session *session,
         return;
     begin_line(run, session->model->path, role, summary_verdict_word(verdict));
     if (safe && !fine)
-        buf_printf(&line, ", but %" PRIu32 " %s", count_bad(check),
-                   count_bad(check) == 1 ? "finding" : "findings");
+        buf_printf(&line, ", but %" PRIu32 " %s", count_findings(check),
+                   count_findings(check) == 1 ? "finding" : "findings");
     if (!whole) {
         buf_text(&line, "  ");
         check_subject(&line, session->model, check);

@@ -143,6 +143,12 @@ class Wholeness(Folder):
         self.assertIn("  ✗ tensors  bad: ", text)
         self.assertIn("  ✗ tensors  1 of 2 lie inside their storages\n", text)
 
+    def test_check_and_info_count_the_same_findings(self):
+        cut = self.write("cut.safetensors", safetensors()[:-4])
+        info = json.loads(scope.run("info", "--json", cut).stdout)
+        self.assertEqual(len(info["findings"]), 1)
+        self.assertIn(": ✓ SAFE, but 1 finding\n", self.check(cut)[1])
+
     def test_the_archive_is_looked_at_beyond_what_opening_needs(self):
         entries = [hostile.Entry("a/data.pkl", hostile.GOOD),
                    hostile.Entry("a/version", b"3\n")]
