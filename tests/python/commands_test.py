@@ -47,7 +47,7 @@ class Command(unittest.TestCase):
             screen.type(":so")
             screen.wait("sort", "sort siblings")
             screen.keys("Tab")
-            screen.wait("sort params", "biggest first by parameters")
+            screen.wait("sort params", "most parameters first")
             screen.type("par")
             screen.keys("Tab", "Enter")
             screen.wait("params▾")
