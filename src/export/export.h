@@ -1,6 +1,6 @@
 /* export.h - sessions written as JSON, CSV, SARIF, pages and other files.
  * docs/json.md describes the JSON. Only this room writes it; the page, the tests and
- * the Python package read it. Every document is written through a struct json, to any sink.
+ * the Python package read it. Documents are written through struct json, to any sink.
  *
  * The tour of the room:
  *   json/         one file for each document: tree, info, show, stats, run, diff, check

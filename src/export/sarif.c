@@ -1,6 +1,6 @@
 /* A check as SARIF 2.1.0, for code scanning. A result is a dangerous or unknown global,
- * a finding, or a file that could not be judged. Files are binary, so every result is in
- * line 1; where the file is a single pickle it also has a byte offset. */
+ * a finding, or a file that could not be judged. Files are binary, so every result is
+ * in line 1; where the file is a single pickle it also has a byte offset. */
 #include <string.h>
 
 #include "base/base.h"

@@ -48,12 +48,7 @@ void statistics_title(struct buf *to, const struct session *session, uint32_t pl
 
 static void real_fact(struct facts *to, const char *id, const char *label, double value)
 {
-    struct figure figure = fact_figure(to);
-
-    text_real_long(figure.text, value);
-    figure.kind = FIGURE_REAL;
-    figure.real = value;
-    fact_value(to, id, &figure);
+    statistics_real(to, id, value);
     fact_end_as(to, id, label, COLOUR_NONE);
 }
 
@@ -73,13 +68,12 @@ static void extreme_fact(struct facts *to, const struct model *model,
                          const struct tensor *tensor, const struct stats *stats,
                          bool max)
 {
-    struct figure figure = fact_figure(to);
     uint64_t at = max ? stats->max_at : stats->min_at;
 
-    statistics_extreme(figure.text, stats, max);
-    figure.kind = FIGURE_REAL;
-    figure.real = max ? stats->max : stats->min;
-    fact_value(to, max ? "max" : "min", &figure);
+    if (max)
+        statistics_max(to, stats);
+    else
+        statistics_min(to, stats);
     if (tensor->rank > 0) {
         buf_text(&to->text, " at ");
         text_index(&to->text, tensor_shape(model, tensor), tensor->rank,

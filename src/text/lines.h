@@ -1,5 +1,5 @@
 /* lines.h - text as lines of spans, each with a role: what panels make, screens draw
- * and `y` `t` copies. Text is UTF-8 and escaped; the printer converts glyphs to ASCII. */
+ * and `y` `t` copies. Text is escaped UTF-8; the printer converts it to ASCII. */
 #ifndef TEXT_LINES_H
 #define TEXT_LINES_H
 
