@@ -4,7 +4,7 @@ import sys
 
 if "t" in sys.abiflags:
     raise ImportError(
-        "torchoscope needs a Python with its global lock; this one is free-threaded"
+        "torchoscope needs a Python with a global lock; this one is free-threaded"
     )
 
 from torchoscope import _core
@@ -34,7 +34,7 @@ __all__ = [
     "summary",
 ]
 
-# These need torch, which takes seconds to import: only when they are asked for.
+# Imported on first use: these need torch, which takes seconds to import.
 _LATER = {"record": "recorder", "state_guard": "restore"}
 _LATER |= {"summary": "summaries", "Summary": "summaries", "explore": "explorer"}
 
@@ -49,7 +49,7 @@ def __getattr__(name):
 
 
 def load_ipython_extension(ipython):
-    """For %load_ext torchoscope."""
+    """Called by IPython for %load_ext torchoscope."""
     from torchoscope.notebook import load
 
     load(ipython)

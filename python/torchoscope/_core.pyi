@@ -1,4 +1,4 @@
-"""The extension in C: python/ext/*.h say more."""
+"""The C extension. The headers in python/ext document it."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""diff(): how two models differ."""
+"""diff(): compare two models."""
 
 import os
 
@@ -10,7 +10,7 @@ from torchoscope.shown import terminal_width
 
 
 class Diff:
-    """How two models differ. str() is what `torchoscope diff` prints."""
+    """The differences between two models. str() is what `torchoscope diff` prints."""
 
     def __init__(self, left, right, **wanted):
         self._sides, self._wanted = (left, right), wanted
@@ -18,30 +18,29 @@ class Diff:
 
     @property
     def equal(self):
-        """Is every tensor the same, or close, ignoring a prefix of all names?"""
+        """Whether all tensors are the same, or close, ignoring a prefix of names."""
         return self._found["equal"]
 
     @property
     def json(self):
-        """All facts, as a dict: the document `diff` of docs/json.md."""
+        """A dict: the document `diff` of docs/json.md."""
         from json import loads
 
         return loads(self._found["json"])
 
     @property
     def markdown(self):
-        """For a pull request."""
+        """The differences as Markdown, for a pull request."""
         return self._found["markdown"]
 
     @property
     def python(self):
-        """The code that makes a state_dict of the left one fit the right one; "" if
+        """Code that converts a state_dict of the left model to the right one; "" if
         nothing was renamed, fused, split or transposed."""
         return self._found["python"]
 
     def explore(self):
-        """As explore(this): side by side in the terminal explorer, where there is a
-        terminal."""
+        """Show both models side by side in the terminal explorer; see explore()."""
         from torchoscope.explorer import explore
 
         explore(self)
@@ -61,9 +60,10 @@ class Diff:
 
 
 def diff(a, b, *, structure=False, rtol=0.0, atol=0.0):
-    """How `a` became `b`: each a module, a state_dict, a file's name, a Model or a
-    Recording.
-    structure=True: names, shapes and dtypes only. Values are close if
+    """Compare two models; returns a Diff: how `a` became `b`.
+
+    Each is a module, a state_dict, a path, a Model or a Recording. structure=True
+    compares names, shapes and dtypes only. Values are close if
     |a - b| <= atol + rtol |a|."""
     sides = _side(a, "a"), _side(b, "b")
     return Diff(*sides, structure=structure, rtol=rtol, atol=atol)
@@ -71,6 +71,6 @@ def diff(a, b, *, structure=False, rtol=0.0, atol=0.0):
 
 def _side(one, letter):
     if not isinstance(one, (Model, Recording, str, bytes, os.PathLike)):
-        # Two modules may well be of one class: they are told apart.
+        # The letter distinguishes two modules of the same class.
         one = Model(one, f"{letter} ({type(one).__name__})")
     return open(one)._now()

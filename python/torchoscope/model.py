@@ -1,4 +1,4 @@
-"""Models as Python objects: of a file, or of a live module."""
+"""open() and Model: files and live modules as Python objects."""
 
 import os
 
@@ -13,7 +13,7 @@ _STATISTICS = frozenset(
 
 
 class Finding(Row):
-    """Something that was met in a file."""
+    """Something unusual or wrong in a file."""
 
     __slots__ = ()
     _known = frozenset("code severity text name place".split())
@@ -23,7 +23,7 @@ class Finding(Row):
 
 
 class Part(Row):
-    """What stands at a place of a model."""
+    """A module or tensor of a model."""
 
     __slots__ = ("_model",)
 
@@ -37,19 +37,19 @@ class Part(Row):
 
     @property
     def class_name(self):
-        """Without the module that it was defined in, which `part["class"]` has."""
+        """The class without its module; `part["class"]` is qualified."""
         return (self._row.get("class") or "").rpartition(".")[2]
 
 
 class Module(Part):
-    """A module or another thing that holds tensors."""
+    """A module, or another group of tensors."""
 
     __slots__ = ()
     _known = frozenset("args bases training same_as params bytes tensors".split())
 
     @property
     def children(self):
-        """The names of what stands directly below it."""
+        """The names of its direct children."""
         lists = ("modules", "groups", "tensors", "values")
         shown = self._core.show(self.place)
         below = [row for key in lists for row in shown[key]]
@@ -62,9 +62,8 @@ class Module(Part):
 
 
 class Tensor(Displayed, Part):
-    """A parameter, buffer or other tensor. Its values are read when it is first asked
-    about them, and what was found is kept: for what a live tensor holds later, ask the
-    model for it anew."""
+    """A parameter, buffer or other tensor. Statistics are computed on first use and
+    cached: to see new values of a live tensor, get it from the model again."""
 
     __slots__ = ("_found",)
     _known = frozenset("device role requires_grad tied_to also_at numel bytes".split())
@@ -81,22 +80,22 @@ class Tensor(Displayed, Part):
 
     @property
     def statistics(self):
-        """A dict: count, min, max, mean, std, l2, nan, pos_inf, neg_inf, zeros, and
-        where min and max stand; empty if the values cannot be read (see `why`)."""
+        """A dict: count, min, max, mean, std, l2, nan, pos_inf, neg_inf, zeros, and the
+        positions of min and max; empty if the values cannot be read (see `why`)."""
         found = self._ask("statistics")
         return {key: found[key] for key in found if key in _STATISTICS}
 
     @property
     def quantiles(self):
-        """Exact ones, as a dict: 0.05, 0.25, 0.5, 0.75, 0.95."""
+        """Exact quantiles, as a dict: 0.05, 0.25, 0.5, 0.75, 0.95."""
         at = (0.05, 0.25, 0.5, 0.75, 0.95)
         found = self._ask("quantiles", quantiles=at).get("quantiles", ())
         return {one["q"]: one["value"] for one in found}
 
     @property
     def histogram(self):
-        """A dict: min, max, and in bins how many values lie in each of 50 equal steps;
-        None if no value is finite or they cannot be read."""
+        """A dict: min, max and bins, the counts of 50 bins of equal width; None if no
+        value is finite or they cannot be read."""
         return self._ask("histogram", bins=50).get("histogram")
 
     @property
@@ -105,8 +104,8 @@ class Tensor(Displayed, Part):
         return self._row.get("readable_why")
 
     def values(self):
-        """A torch.Tensor: a live one itself, without its gradient; of a file a new one,
-        on the processor. torchoscope.Error if they cannot be read."""
+        """A torch.Tensor: the live one, detached, or a new one from the file, on the CPU.
+        Raises torchoscope.Error if the values cannot be read."""
         if self._core.live:
             tensor = self._core.object(self.place)
             if tensor is None:
@@ -144,13 +143,13 @@ class Tensor(Displayed, Part):
 
 
 class Model(Shown):
-    """What a file or a live module is made of. Names are those of its modules, tensors
-    and plain values; `model[name]` is what stands there. Of a live module its structure
-    is that of when it was opened, and values are what they are when asked for."""
+    """The structure and values of a file or a live module. `model[name]` is the module,
+    tensor or plain value of that name. For a live module, the structure is that at the
+    time of open(); values are read on use."""
 
     def __init__(self, what, name=None):
         self._model = _core.Model(what, name or type(what).__name__)
-        self._what = what if self._model.live else None  # it lives as long as this
+        self._what = what if self._model.live else None  # kept alive by this
 
     def _now(self):
         return self._model
@@ -161,18 +160,18 @@ class Model(Shown):
 
     @property
     def findings(self):
-        """What was met in the file, a list of Finding."""
+        """What is unusual or wrong in the file, a list of Finding."""
         return [Finding(row) for row in self.json["findings"]]
 
     @property
     def verdict(self):
-        """Is the file safe to load with torch: "safe", "needs code", "unsafe" or
+        """Whether the file is safe to load with torch: "safe", "needs code", "unsafe" or
         "inconclusive"; None for a live module."""
         return self._model.show(0)["verdict"]
 
     def __getitem__(self, name):
         if not isinstance(name, str):
-            raise KeyError(f"{name!r} is no name")
+            raise KeyError(f"a name is a str, not {name!r}")
         shown = self._model.show(name)
         what = shown["what"]
         if what == "value":
@@ -206,8 +205,10 @@ class Model(Shown):
 
 
 def open(what):
-    """A Recording of a .scope file; a Model of any other file (or folder), of a live
-    module or an object that holds some, and of a state_dict or checkpoint in memory."""
+    """Open a model. Returns a Recording for a .scope file, else a Model.
+
+    `what` is the path of a file or folder, a live module or an object that contains
+    modules, or a state_dict or checkpoint in memory. Nothing in a file is executed."""
     if isinstance(what, (Model, Recording)):
         return what
     if isinstance(what, (str, bytes, os.PathLike)) and _core.is_run(what):

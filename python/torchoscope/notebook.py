@@ -1,10 +1,10 @@
-"""Notebooks: things that show themselves as HTML, and %load_ext torchoscope."""
+"""Notebooks: HTML output, and %load_ext torchoscope."""
 
-MOST_LINES = 200  # of the text that notebooks keep beside the HTML
+MOST_LINES = 200  # of the text stored beside the HTML
 
 
 class Displayed:
-    """str() as text, and `_notebook()` as HTML without a script, if there is any."""
+    """Shows str() as text, and `_notebook()`, if any, as HTML without scripts."""
 
     __slots__ = ()
 
@@ -24,11 +24,11 @@ def few_lines(text):
 
 
 def load(ipython):
-    """Give an IPython shell the magic %explore."""
+    """Add the magic %explore to an IPython shell."""
 
     def explore(line):
-        """%explore [expression]: look into a model, a recording, a file's name; with
-        inputs after commas. Without an expression: the last result."""
+        """%explore [expression]: explore a model, a recording or a path, with inputs
+        after commas. Without an expression: the last result."""
         from torchoscope.explorer import explore as show
 
         line = line.strip()
@@ -36,7 +36,7 @@ def load(ipython):
         if not line and (found is None or isinstance(found, str) and not found):
             from IPython.core.error import UsageError
 
-            raise UsageError("there is no last result: %explore EXPRESSION")
+            raise UsageError("no last result; use %explore EXPRESSION")
         show(*found) if isinstance(found, tuple) else show(found)
 
     ipython.register_magic_function(explore, "line", "explore")

@@ -1,4 +1,4 @@
-"""record(): a context manager that listens to a model while it is used."""
+"""record(): a context manager that records what a model does."""
 
 import contextlib
 import fnmatch
@@ -42,17 +42,33 @@ def record(
     eager=False,
     name=None,
 ):
-    """Record what `model` does in a with block; see docs/python.md."""
+    """Record what `model` does in a with block; `as` gives a Recording.
+
+    model       an nn.Module, or an object with modules among its attributes
+    mode        "full", "exact", "sampled" or "guard" (counts only NaN and infinities)
+    gradients   also record gradients of arguments and results
+    parameters  also record parameters and their gradients, at each optimizer step
+    keep        names, patterns or a function: modules whose tensors to keep completely
+    limit       memory limit for kept tensors: bytes, "256MB", "1.5GiB"
+    calls       calls of each module to keep separately (the rest are merged), or "all"
+    budget      the share of time that recording may take, for example 0.03
+    lines       record the source line of each call
+    inside      turn off torch's fused encoder layer
+    eager       run compiled code as plain Python
+    name        a name for the model
+
+    docs/python.md has the details.
+    """
     if mode not in MODES:
-        raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     if calls != "all" and (type(calls) is not int or calls < 1):
-        raise ValueError(f"calls is a number of 1 or more, or 'all', not {calls!r}")
+        raise ValueError(f"calls must be 1 or more, or 'all', not {calls!r}")
     if budget is not None and not 0 < budget < 1:
-        raise ValueError(f"budget is a share between 0 and 1, not {budget!r}")
+        raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
     began = _core.clock_ns()
     modules = list(modules_of(model))
     if not modules:
-        raise TypeError(f"{type(model).__name__} holds no torch.nn.Module")
+        raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
     wanted = {
         "mode": mode,
         "gradients": bool(gradients),
@@ -69,7 +85,7 @@ def record(
 
 
 def parse_size(text):
-    """Bytes of 4096, "256MB", "1.5GiB"."""
+    """The number of bytes in 4096, "256MB" or "1.5GiB"."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     found = re.fullmatch(r"\s*([0-9.]+)\s*([KMG]?I?)B?\s*", str(text).upper())
@@ -79,14 +95,14 @@ def parse_size(text):
 
 
 def _chooser(keep):
-    """A function of a module's name, or None."""
+    """A function that takes a module's name, or None."""
     if keep is None or callable(keep):
         return keep
     return Patterns([keep] if isinstance(keep, str) else keep)
 
 
 class Patterns:
-    """Does a name match one of them? Those that no name matched are known then."""
+    """Does a name match a pattern? `unmatched` has the patterns without a match."""
 
     def __init__(self, patterns):
         self._patterns = list(patterns)
@@ -99,7 +115,7 @@ class Patterns:
 
 
 class LiveRecording(Recording):
-    """A recording that is made here. Entered once, and left once."""
+    """A recording made by record(). It can be entered once."""
 
     def __init__(self, model, modules, name, wanted, budget, options):
         super().__init__()
@@ -107,18 +123,18 @@ class LiveRecording(Recording):
             raise RuntimeError("this torchoscope was built without recordings")
         self._model, self._modules, self._name = model, modules, name
         self._weak = _weak_reference(model)
-        self._kinds = ()  # weak references to the classes, once it ended
+        self._kinds = ()  # weak references to the classes, after the end
         self._wanted, self._options = wanted, options
         self._budget = budget and Budget(budget)
         self._core = None
-        self._ending = None  # an ExitStack: what is undone when the recording ends
+        self._ending = None  # an ExitStack: what to undo when the recording ends
         self._steps = 0
         self._numbers = []  # of optimizers: each says when it was freed
-        self._seen = None  # the newest snapshot, and when it was made
-        self._stats = None, {}  # (at which moment, name -> list)
+        self._seen = None  # (when, the newest snapshot)
+        self._stats = None, {}  # (when, name -> list)
         self._lock = threading.RLock()
         self._made_in = self._began = 0  # nanoseconds
-        self._lazy = ()  # modules that have yet to get their parameters
+        self._lazy = ()  # modules without parameters yet
 
     # --- beginning and end
 
@@ -135,7 +151,7 @@ class LiveRecording(Recording):
         unmatched = getattr(self._wanted["keep"], "unmatched", None)
         if unmatched:
             names = ", ".join(map(repr, sorted(unmatched)))
-            raise ValueError(f"keep: no module of the model has a name like {names}")
+            raise ValueError(f"keep: no module matches {names}")
         self._core = core
         self._tell_facts()
         with contextlib.ExitStack() as stack:
@@ -155,7 +171,7 @@ class LiveRecording(Recording):
         return False
 
     def stop(self):
-        """End the recording; nothing of it is left in torch. Twice is no mistake."""
+        """End the recording and remove all hooks. Further calls do nothing."""
         with self._lock:
             ending, self._ending = self._ending, None
         if ending is None:
@@ -182,7 +198,7 @@ class LiveRecording(Recording):
             warnings.warn(text, stacklevel=3)
         kinds = {type(module) for _, module in self._modules}
         self._kinds = [weakref.ref(kind) for kind in kinds]
-        # The run holds numbers and names: from here on the model is not held.
+        # The run has only numbers and names. Do not keep the model alive.
         self._seen = self._model = self._modules = self._notes = None
         self._unseen = self._device = None
         counted = core.cost_ns - counted
@@ -192,15 +208,15 @@ class LiveRecording(Recording):
             self._run.ended(max(0, now - began - counted), now - self._began)
 
     def _looks_at_parameters(self, core):
-        """At the end, if no optimizer's step showed them. A summary, which is to be
-        quick, does where something is not finite: they may be why."""
+        """At the end, if no optimizer stepped. A summary, which should be quick, does so
+        only if some value is not finite."""
         wanted = self._options["parameters"]
         if wanted == "if spoilt":
             return core.spoilt()
         return wanted and not self._steps
 
     def _begin(self, stack):
-        """Put everything in place; what has to be undone goes onto the stack."""
+        """Install everything; the stack collects what to undo."""
         core = self._core
         names = {id(module): name for name, module in self._modules}
         self._notes = Notes(names, self.calls)
@@ -227,7 +243,7 @@ class LiveRecording(Recording):
         forward_stats.attach(self, self._modules)
 
     def _renew(self):
-        """Once lazy modules were made, tell of them as they are."""
+        """Show lazy modules with their parameters once they have them."""
         made = [module for module in self._lazy if not _is_lazy(module)]
         if made:
             with contextlib.suppress(Exception):
@@ -238,10 +254,10 @@ class LiveRecording(Recording):
         self._core.raised(module, error)
         self._notes.raised(module, args, error)
 
-    # --- what can be asked for
+    # --- options
 
     def _say_compiled(self):
-        """Module.compile() in the block: the module looks at no hooks from then on."""
+        """After Module.compile() in the block, a module calls no hooks."""
         inside = ()
         for name, module in self._modules:
             call = getattr(module, "_compiled_call_impl", None)
@@ -256,16 +272,16 @@ class LiveRecording(Recording):
 
     def _force_eager(self, stack):
         try:
-            # The stance holds for what is compiled in the block as well.
+            # The stance also applies to what is compiled in the block.
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         except Exception:
-            text = "eager=True: this torch can not run compiled code as plain Python"
+            text = "eager=True: this torch cannot run compiled code as plain Python"
             self._core.gap("compiled", None, text)
 
     def _open_fused(self, stack):
         fused = getattr(torch.backends, "mha", None)
         if not hasattr(fused, "set_fastpath_enabled"):
-            text = "inside=True: this torch can not switch its fused encoder layer off"
+            text = "inside=True: this torch cannot turn off its fused encoder layer"
             self._core.gap("fused", None, text)
             return
         stack.callback(fused.set_fastpath_enabled, fused.get_fastpath_enabled())
@@ -375,13 +391,13 @@ class LiveRecording(Recording):
             return self._seen[1]
 
     def _moment(self):
-        """What changes when something is recorded; None once it ended."""
+        """Changes with everything that is recorded; None after the end."""
         core = self._core
         return None if core is None else (core.hook_calls, core.cost_ns)
 
     def module_stats(self, name):
-        """module.forward_stats: all calls of the module that is called `name`, by
-        whatever name it was called. The same list as long as nothing is recorded."""
+        """module.forward_stats: all calls of the module named `name`, by any of its
+        names. The same list until something is recorded."""
         with self._lock:
             moment = self._moment()
             if self._stats[0] != moment:
@@ -398,13 +414,13 @@ class LiveRecording(Recording):
 
 
 def _closure_of(args, kwargs):
-    """What an optimizer's step(closure) was given, or None."""
+    """The closure passed to an optimizer's step(), or None."""
     closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
     return closure if callable(closure) else None
 
 
 def _then(closure, look):
-    """The closure, with look() after its first call."""
+    """Wraps a closure to call look() after its first call."""
     waiting = [look]
 
     @functools.wraps(closure)
@@ -422,7 +438,7 @@ def _is_lazy(module):
 
 
 def _weak_reference(model):
-    """An object that holds modules may not be one that can be watched."""
+    """Some objects that contain modules do not support weak references."""
     try:
         return weakref.ref(model)
     except TypeError:
@@ -433,20 +449,20 @@ SKIP = "not recorded"
 
 
 class Budget:
-    """Keeps our share of the user's time. The core decides how each pass is recorded:
-    as was asked, sampled, counting only, or not at all."""
+    """Limits our share of the user's time. The core decides how to record each pass: as
+    requested, sampled, only counted, or not at all."""
 
     def __init__(self, share):
         self.share = share
         self.passes = dict.fromkeys(("full", "sampled", "guard", SKIP), 0)
         self._rule = _core.Budget(share)
-        self._idle_calls = 0  # hooks of torch that ran while nothing was recorded
-        self._outer = None  # id of the root that is under way
+        self._idle_calls = 0  # hooks that ran while nothing was recorded
+        self._outer = None  # id of the root whose call is under way
 
     def begin(self, core, listener, stack):
         self._core, self._listener = core, listener
-        self._mode = core.mode  # what was asked for
-        self._now = None  # how the pass under way is recorded
+        self._mode = core.mode  # as requested
+        self._now = None  # the mode of the current pass
         self._last = time.perf_counter_ns(), 0, 0
         self._on = True
         roots = core.roots
@@ -460,7 +476,7 @@ class Budget:
             listener.before, listener.after = self._before, self._after
 
     def owe(self, spent_ns):
-        """What it took to begin, which is counted as spent already."""
+        """Count what starting took."""
         self._rule.owe(spent_ns)
         self._last = time.perf_counter_ns(), self.spent(), 0
 
@@ -470,7 +486,7 @@ class Budget:
         return core.cost_ns + calls * core.hook_ns
 
     def _begins(self, module):
-        # The outermost root once more: a new pass, for the last one was interrupted.
+        # The outermost root again: the last pass was interrupted.
         if self._outer in (None, id(module)):
             self._outer = id(module)
             self._decide()
@@ -486,10 +502,10 @@ class Budget:
             hooks.add(self._listener)
         hooks.changed()
 
-    # Where calls can not be watched without hooks, these stay in place all the time.
+    # Used if calls cannot be watched without hooks.
 
     def _before(self, module, *rest):
-        # What torch.compile() gave stands for the module inside it.
+        # The result of torch.compile() stands for the module inside it.
         inner = module._modules.get("_orig_mod", module)
         if id(module) in self._roots or id(inner) in self._roots:
             self._begins(module)
@@ -504,7 +520,7 @@ class Budget:
         self._ends(module)
 
     def _decide(self):
-        """A pass begins: what did the last one take, with all up to here?"""
+        """A pass begins: report what the last one took and choose the next mode."""
         now, spent, measured = time.perf_counter_ns(), self.spent(), self._core.bytes
         own = max(0, spent - self._last[1])
         if self._now is not None:
@@ -515,7 +531,7 @@ class Budget:
         self.passes[self._now] += 1
         self._turn(self._now != SKIP)
         if self._on:
-            # Nothing is cheaper than counting only.
+            # No mode is cheaper than guard.
             as_asked = self._now == "full" or self._mode == "guard"
             self._core.mode = self.device.mode = self._mode if as_asked else self._now
 
@@ -529,7 +545,7 @@ class Budget:
 
     def tell(self, core):
         core.arm()
-        # Hooks that only stood in the way cost as well.
+        # Idle hooks cost time too.
         calls = core.hook_calls // 2
         if calls:
             core.hook_ns = core.hook_ns * (calls + self._idle_calls) // calls
@@ -547,7 +563,7 @@ _learning = threading.Lock()
 
 
 def _learn_holders():
-    """Once: record modules of our own."""
+    """Record modules of our own, once per process: see held.py."""
     if not held.is_wanted() or hooks.is_used() or not _learning.acquire(blocking=False):
         return
     try:
@@ -577,9 +593,9 @@ def _ignore(*_):
 
 
 def _set_hook_cost(core):
-    """What torch's way through hooks costs for one call, found out once: an empty
-    module with hooks in place that do nothing, and without. What our hooks do beyond
-    that is measured as it happens."""
+    """Sets the cost of torch's hooked path per call, measured once: an empty module with
+    hooks that do nothing, and without hooks. What our hooks do is measured as it
+    happens."""
     global _hook_ns
     if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":
         core.hook_ns = 0
@@ -590,9 +606,9 @@ def _set_hook_cost(core):
 
 
 def _measure_hooks(module, pairs=12):
-    """The middle of the differences between two calls, with hooks and without. Before
-    each, more memory is copied than the caches hold: in a model, too, the work of
-    a layer leaves nothing of our way in them."""
+    """The middle half of the differences between calls with and without hooks. Before
+    each call, more memory is copied than the caches hold, since the layers of a real
+    model evict our code from them too."""
     work, more = bytearray(8 << 20), []
     for _ in range(pairs):
         with hooks.without():

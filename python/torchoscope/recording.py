@@ -1,5 +1,4 @@
-"""What was recorded, as Python objects. The C core answers with plain lists and dicts;
-the classes here give them names."""
+"""Recordings as Python objects: classes around the lists and dicts of the C core."""
 
 import os
 
@@ -7,8 +6,8 @@ from torchoscope.shown import Shown
 
 
 class Row:
-    """A read-only view of a dict: its keys are attributes too. What a row of its kind
-    may have and this one has not is None."""
+    """A read-only dict whose keys are attributes too. Keys that this row lacks but
+    others of its kind have are None."""
 
     __slots__ = ("_row",)
     _known = frozenset()
@@ -25,7 +24,7 @@ class Row:
         raise AttributeError(f"{type(self).__name__} has no {name!r}")
 
     def __setattr__(self, name, value):
-        raise AttributeError(f"{type(self).__name__} can not be changed")
+        raise AttributeError(f"{type(self).__name__} is read-only")
 
     def __getitem__(self, key):
         return self._row[key]
@@ -34,11 +33,11 @@ class Row:
         return key in self._row
 
     def get(self, key, otherwise=None):
-        """As of a dict."""
+        """The value of a key, or `otherwise`."""
         return self._row.get(key, otherwise)
 
     def keys(self):
-        """The names that it has of docs/json.md: with them dict(row) works."""
+        """Its names in docs/json.md; dict(row) uses this."""
         return self._row.keys()
 
     def __dir__(self):
@@ -54,7 +53,7 @@ class Row:
 
 
 class Value(Row):
-    """What a tensor held when a module took it in or gave it out."""
+    """A tensor that a module took or returned: shape, dtype and statistics."""
 
     __slots__ = ()
     _known = frozenset(
@@ -79,7 +78,7 @@ class Value(Row):
 
 
 class Call(Row):
-    """One execution of a module."""
+    """One call of a module."""
 
     __slots__ = ()
     _known = frozenset(
@@ -89,7 +88,7 @@ class Call(Row):
 
     @property
     def class_name(self):
-        """Without the module that it was defined in, which `call["class"]` has."""
+        """The class without its module; `call["class"]` is qualified."""
         return (self._row.get("class") or "").rpartition(".")[2]
 
     def _values(self, kind):
@@ -128,7 +127,7 @@ class Call(Row):
 
 
 class Gap(Row):
-    """Something that could not be seen."""
+    """Something that was not recorded, and why."""
 
     __slots__ = ()
     _known = frozenset("kind name text".split())
@@ -149,47 +148,49 @@ class Recording(Shown):
         self._source = source
 
     def _now(self):
-        """The _core.Run that answers."""
+        """The _core.Run with the data."""
         if self._run is None:
-            raise RuntimeError("nothing was recorded yet: use it in a with statement")
+            raise RuntimeError("nothing was recorded yet: use record() in a with statement")
         return self._run
 
     def calls(self, name=None):
-        """All calls in the order in which they began, recomputations too; or those of
+        """All calls in the order in which they began, with recomputations; or those of
         one module, without recomputations, the newest last."""
         return [Call(row) for row in self._now().calls(name)]
 
     def values(self, name, call=-1, kind="out"):
-        """The tensors that were kept of a call of a module, as a tuple."""
+        """The tensors kept (keep=) of a call, as a tuple. kind: "out" for its results,
+        "in" for its arguments. call=-1 is the newest."""
         calls = self.calls(name)
         if not calls:
             raise KeyError(f"{name}: no call was recorded")
         try:
             chosen = calls[call]
         except IndexError:
-            raise KeyError(f"{name} was called {len(calls)} times") from None
+            text = f"{name} has {len(calls)} recorded calls; there is no call={call}"
+            raise KeyError(text) from None
         ios = {"out": chosen.outputs, "in": chosen.inputs}[kind]
         run = self._now()
         kept = [run.kept(name, chosen.number, kind, value.path) for value in ios]
         found = tuple(tensor_of(*one) for one in kept if one is not None)
         if not found and "light" in chosen.flags:
             first = sum("light" not in one.flags for one in calls)
-            text = f"of its first {first} calls alone; call=0 is the first; see calls="
+            text = f"only for its first {first} calls (call=0 is the first); see calls="
             raise KeyError(f"{name}: values are kept {text}")
         if not found:
-            raise KeyError(f"{name}: nothing was kept of this call; see keep= and gaps")
+            raise KeyError(f"{name}: no tensors of this call were kept; see keep= and gaps")
         return found
 
     def parameters(self):
-        """What parameters and their gradients held, step by step."""
+        """Statistics of parameters and gradients, step by step: a list of dicts."""
         return self._now().params()
 
     def modules(self):
-        """The modules of the model, in its order."""
+        """The modules of the model, in order: a list of dicts."""
         return [row for row in self._now().places() if row["kind"] == "module"]
 
     def forward_stats(self, name):
-        """As module.forward_stats, by the name of a module."""
+        """The same as module.forward_stats, by module name."""
         return self._stats_of(self._now().calls(name))
 
     def _stats_of(self, rows):
@@ -199,30 +200,30 @@ class Recording(Shown):
 
     @property
     def gaps(self):
-        """What could not be seen, a list of Gap. That a ModuleList has no forward is
-        none."""
+        """What was not recorded, a list of Gap. Containers without a forward
+        (ModuleList) are not gaps."""
         return [Gap(row) for row in self._now().gaps()]
 
     @property
     def facts(self):
-        """What the recording tells about itself, as a dict: versions, mode, ..."""
+        """Facts about the recording, as a dict: versions, mode, ..."""
         return self._now().facts()
 
     @property
     def cost(self):
-        """What recording took, as a dict; `share` is that of the time of passes."""
+        """The cost of recording, as a dict; `share` is relative to the passes."""
         return self._now().cost
 
     def save(self, path, *, code=True):
-        """Write a .scope file, which open() and the program read. With the source code
-        of the model's classes, unless `code` is False."""
+        """Write a .scope file for open() and the program. It includes the source code of
+        the model's classes unless `code` is False."""
         if code:
             self._keep_code()
         self._now().save(os.fspath(path))
 
     def _keep_code(self):
-        """Let the recording know the code of its classes by itself. One of a file does
-        so, or never will."""
+        """Store the source code of the classes. A recording from a file has it or never
+        will."""
 
     def _notebook(self):
         try:
@@ -241,7 +242,7 @@ class Recording(Shown):
 def tensor_of(data, dtype, shape):
     import torch
 
-    # What is quantised is given as it is stored; two or four of a byte as bytes.
+    # Quantised elements as stored integers; packed ones as bytes.
     dtype = {"qint8": "int8", "quint8": "uint8", "qint32": "int32"}.get(dtype, dtype)
     if dtype in ("quint4x2", "quint2x4"):
         dtype, shape = "uint8", [-1]

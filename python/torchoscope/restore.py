@@ -1,4 +1,4 @@
-"""A pass that is only there to look leaves a model as it found it."""
+"""state_guard(): restore a model after a pass that should leave no trace."""
 
 import collections
 import contextlib
@@ -10,8 +10,8 @@ import torch
 
 
 def roots_of(holder):
-    """The modules of an object by name: of an nn.Module itself, under the name "", of
-    another object those among its attributes."""
+    """The modules of an object by name: an nn.Module itself as "", else the modules among
+    the attributes."""
     if isinstance(holder, torch.nn.Module):
         return {"": holder}
     found = _modules_in(getattr(holder, "__dict__", None))
@@ -38,7 +38,7 @@ def _modules_in(named):
 
 
 def modules_of(holder):
-    """(name, module) for every module of an object, each once, by its first name."""
+    """(name, module) for every module of an object, once each, by its first name."""
     seen = set()
     for prefix, root in roots_of(holder).items():
         for name, module in root.named_modules(memo=seen, prefix=prefix):
@@ -47,10 +47,11 @@ def modules_of(holder):
 
 @contextlib.contextmanager
 def state_guard(model):
-    """Parameters and buffers (which there are, their shapes, the values of buffers),
-    gradients, random state and train/eval mode are the same after the block as before
-    it. The values of parameters are not copied. Inside, parameters have no gradients.
-    What cannot be put back is named in a warning."""
+    """Restore `model` after a with block: its members, buffers, gradients, random state
+    and train or eval mode.
+
+    Values of parameters are not copied: do not step an optimizer inside. Parameters
+    have no gradients inside the block. A warning names what cannot be restored."""
     saved = [_Saved(name, module) for name, module in modules_of(model)]
     grads = _take_gradients(saved)
     chance = _saved_random()
@@ -68,8 +69,8 @@ def state_guard(model):
 
 
 class Attributes:
-    """The plain attributes of all modules as they are now, and what lists, dicts, sets
-    and deques among them hold: what a forward counts and caches there."""
+    """A copy of the plain attributes of all modules, with the contents of lists, dicts,
+    sets and deques: counters and caches of forward."""
 
     def __init__(self, model):
         self._saved = []
@@ -79,7 +80,7 @@ class Attributes:
             self._saved.append((own, own.copy(), held))
 
     def restore(self):
-        """Make them what they were."""
+        """Put them back."""
         for now, was, held in self._saved:
             for one, contents in held:
                 if not _same_contents(one, contents):
@@ -94,7 +95,7 @@ def _is_container(value):
 
 
 def _same_contents(a, b):
-    """The same objects; whether they are equal is not asked."""
+    """Compares identity, not equality."""
     if isinstance(a, dict):
         return list(a) == list(b) and _same_contents(list(a.values()), list(b.values()))
     if isinstance(a, set):
@@ -103,7 +104,7 @@ def _same_contents(a, b):
 
 
 class _Failed:
-    """What could not be put back: one failure does not stop the others."""
+    """Collects what could not be restored."""
 
     def __init__(self):
         self._texts = []
@@ -122,7 +123,7 @@ class _Failed:
 
 
 class _Saved:
-    """A module as it is now."""
+    """The state of a module."""
 
     def __init__(self, name, module):
         self.name, self._module, self._training = name, module, module.training
@@ -135,7 +136,7 @@ class _Saved:
         }
         self._modules = dict(module._modules.items())
         self._transient = set(getattr(module, "_non_persistent_buffers_set", ()))
-        # The dict is the module's own; its values are not copied.
+        # A shallow copy.
         self._attributes = dict(module.__dict__)
 
     def restore(self, failed):
@@ -155,8 +156,8 @@ class _Saved:
             (module._buffers, _objects(self._buffers)),
             (module._modules, self._modules),
         )
-        # A layer made in forward often comes with a flag ("built"), and takes the place
-        # of a plain attribute: where members came or went, both are put back.
+        # A layer made in forward often comes with a flag ("built") or replaces a plain
+        # attribute: if members changed, attributes are restored too.
         if any(not _same_members(now, was) for now, was in wanted):
             _set_members(module.__dict__, self._attributes)
             getattr(module, "_non_persistent_buffers_set", set()).clear()
@@ -170,16 +171,15 @@ def _objects(saved):
 
 
 def _same_members(now, was):
-    """Same names; None where there was None. A tensor that was replaced is the same
-    member."""
-    # Those of TorchScript are no dicts, though they have keys().
+    """Same names, and None in the same places. A replaced tensor is the same member."""
+    # TorchScript's are not dicts but have keys().
     return list(now.keys()) == list(was) and all(
         (now[key] is None) == (one is None) for key, one in was.items()
     )
 
 
 def _set_members(now, was):
-    """The very same objects under the same names, in the same order."""
+    """Restores the same objects under the same names, in the same order."""
     if list(now.keys()) != list(was):
         now.clear()
         now.update(was)
@@ -190,7 +190,7 @@ def _set_members(now, was):
 
 
 class _SavedTensor:
-    """A parameter or buffer: where its values lie, and of a buffer the values too."""
+    """A parameter or buffer: its storage, and for a buffer its values."""
 
     def __init__(self, tensor, copy):
         self.tensor = tensor  # may be None
@@ -214,9 +214,9 @@ class _SavedTensor:
             return
         tensor = self.tensor
         if _is_cut(self._alias, self._stored):
-            # Its storage was made smaller: nobody has the values of a parameter then.
+            # The storage shrank, and values of parameters were not copied.
             if self._values is None:
-                raise RuntimeError("its storage was made smaller")
+                raise RuntimeError("its storage shrank")
             self._alias = self._values
         if not _lie_alike(tensor, self._alias):
             tensor.data = self._alias
@@ -229,7 +229,7 @@ class _SavedTensor:
 
 
 def _lie_alike(a, b):
-    """Same memory, seen in the same way."""
+    """Same memory, shape and strides."""
     if (a.shape, a.dtype, a.device) != (b.shape, b.dtype, b.device):
         return False
     if a.layout != torch.strided:
@@ -241,7 +241,7 @@ def _lie_alike(a, b):
 
 
 def _storage_of(tensor):
-    """None: sparse tensors and wrappers have none."""
+    """None for sparse tensors and wrappers."""
     try:
         if hasattr(tensor, "untyped_storage"):
             return tensor.untyped_storage()
@@ -269,9 +269,9 @@ def _write(buffer, values):
 
 
 def _equal(a, b):
-    """Nothing is written, and no version counted up, where nothing changed."""
+    """An equal buffer is not written, so that its version stays the same."""
     try:
-        # The first is one step instead of seven, and nearly always enough.
+        # torch.equal() is quicker and nearly always enough.
         return torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())
     except Exception:
         return False

@@ -1,4 +1,4 @@
-"""What models and recordings have in common: how they show themselves."""
+"""What models, recordings and summaries have in common: text, pages, tables."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from torchoscope.notebook import Displayed
 
 
 def terminal_width():
-    """Of the terminal that standard output is; 0, no limit, if it is none."""
+    """Columns of the terminal; 0, no limit, if standard output is not one."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (AttributeError, OSError, ValueError):
@@ -15,52 +15,52 @@ def terminal_width():
 
 
 class Shown(Displayed):
-    """str() is the tree. `_now()` gives what answers: a _core.Model or _core.Run."""
+    """str() is the tree. `_now()` returns the _core.Model or _core.Run behind it."""
 
     _document = "tree"
-    _tables = ("tensors", "modules")  # the first is what to_pandas() gives
+    _tables = ("tensors", "modules")  # to_pandas() uses the first by default
 
     def tree(self, **wanted):
-        """The tree as text. By keywords: columns ("params,memory"), depth, top, sort,
-        reverse, filter, flat (True or "leaves", "tensors"), all, expand, width, ascii, colour,
-        closing (False: without the lines below it)."""
+        """The tree as text. Keywords: columns ("params,memory"), depth, top, sort,
+        reverse, filter, flat (True or "leaves", "tensors"), all, expand, width, ascii,
+        colour, closing (False: omit the lines below it)."""
         return self._now().text(**wanted).rstrip("\n")
 
     def explore(self):
-        """As explore(this): in the terminal explorer, where there is a terminal."""
+        """Show it in the terminal explorer; see torchoscope.explore()."""
         from torchoscope.explorer import explore
 
         explore(self)
 
     def _alive(self):
-        """The live model that a recording is one of, as long as it lives; or None."""
+        """The live model of a recording, or None if it is gone."""
         return None
 
     def rows(self, **wanted):
-        """The rows of tree(**wanted), as a list of dicts of texts."""
+        """The rows of tree(**wanted), as a list of dicts of strings."""
         return self._now().rows(**wanted)
 
     def to_pandas(self, table=None):
-        """A table as a pandas.DataFrame, with the names of docs/json.md: "tensors",
-        "modules"; of a recording or summary also "calls", "parameters"."""
+        """A pandas.DataFrame with the names of docs/json.md. `table` is "tensors" or
+        "modules"; for a recording or summary also "calls" or "parameters"."""
         from torchoscope.tables import frame
 
         return frame(self._now(), table or self._tables[0], self._tables)
 
     @property
     def json(self):
-        """All facts, as a dict: the document of docs/json.md."""
+        """Everything that is known, as a dict: a document of docs/json.md."""
         from json import loads
 
         return loads(self._now().json(self._document))
 
     @property
     def html(self):
-        """One page that needs nothing else, as text."""
+        """A self-contained HTML page, as a str."""
         return self._now().export("html")
 
     def export(self, path, **wanted):
-        """Write it to a file whose name tells the form.
+        """Write a file. Its suffix selects the format:
 
         .txt .md .json .csv .html .safetensors
         """

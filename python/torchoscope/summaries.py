@@ -1,4 +1,4 @@
-"""summary(): one pass of a model, as a table."""
+"""summary(): run a model once and show a table."""
 
 import contextlib
 import copy
@@ -15,7 +15,7 @@ from torchoscope.restore import Attributes, modules_of, state_guard
 from torchoscope.shown import Shown, terminal_width
 
 OUTSIDE_A_TERMINAL = 120  # cells
-WARM_UP_BELOW = 1.0  # seconds that a pass takes: longer ones are run once
+WARM_UP_BELOW = 1.0  # seconds: a model that takes longer runs once
 
 
 def summary(
@@ -29,10 +29,17 @@ def summary(
     warmup=None,
     **kwargs,
 ):
-    """Run `model` and give a Summary of one pass; the model stays as it was. `inputs`
-    are tensors or shapes; without any, what the model brings along. `warmup`: a pass
-    before it that is not shown; None: if it takes less than a second. See
-    docs/python.md."""
+    """Run `model` once and return a Summary; the model is left as it was.
+
+    inputs    tensors or shapes, (1, 3, 224, 224) or "8x128:int64"; by default an
+              example input of the model or its library
+    mode      as for record()
+    backward  also run a backward and record gradients
+    depth, columns, width   of the table
+    warmup    run a pass first that is not shown; None: if it takes under a second
+    kwargs    keyword arguments of the model
+
+    docs/python.md has the details."""
     view = {"depth": depth, "columns": columns, "width": width}
     found, error = look(model, inputs, kwargs, mode, backward, view, warmup=warmup)
     if error is None:
@@ -44,7 +51,7 @@ def summary(
 
 
 class Summary(Shown):
-    """What a model consists of, and what one pass of it did. str() is the table."""
+    """The structure of a model and one pass of it. str() is the table."""
 
     def __init__(self, core, recording, heading, view):
         self._core = core  # a _core.Run, or a _core.Model if nothing ran
@@ -62,40 +69,39 @@ class Summary(Shown):
         return self.recording and self.recording._alive()
 
     def _wanted(self, wanted):
-        """What a summary shows, if nothing else is asked for."""
+        """The keywords, with the defaults of a summary."""
         return {**self._view, "totals": True, **wanted}
 
     def tree(self, **wanted):
-        """The table as text; by keywords as Model.tree()."""
+        """The table as text; keywords as for Model.tree()."""
         wanted = self._wanted(wanted)
         if wanted["width"] is None:
             wanted["width"] = terminal_width() or OUTSIDE_A_TERMINAL
         return f"{self._heading}\n{self._core.text(**wanted)}".rstrip("\n")
 
-
     def rows(self, **wanted):
-        """The rows of tree(**wanted), as a list of dicts of texts."""
+        """The rows of tree(**wanted), as a list of dicts of strings."""
         return self._core.rows(**self._in_full(wanted))
 
     @property
     def html(self):
-        """One page that needs nothing else, as text."""
+        """A self-contained HTML page, as a str."""
         return self._core.export("html", **self._in_full({}))
 
     def export(self, path, **wanted):
-        """Write it to a file whose name tells the form.
+        """Write a file. Its suffix selects the format:
 
         .txt .md .json .csv .html .safetensors
         """
         self._core.write(path, **self._in_full(wanted))
 
     def _notebook(self):
-        # What was put in is told with the facts of a recording.
+        # The facts of a recording include the inputs.
         title = self._heading.partition(",")[0] if self.recording else self._heading
         return self._core.export("notebook", title=title, depth=self._view["depth"])
 
     def _in_full(self, wanted):
-        """Where nobody asks for a width, there is none."""
+        """Without a width limit, unless one is given."""
         wanted = {"title": self._heading, **self._wanted(wanted)}
         return {**wanted, "width": wanted["width"] or 0}
 
@@ -119,12 +125,12 @@ def look(
     keep=None,
     warmup=None,
 ):
-    """(Summary, None), or what was recorded up to there and the error of the pass."""
+    """(Summary, None), or (Summary of what was recorded, the error of the pass)."""
     view = view or {"depth": None, "columns": None, "width": None}
     if isinstance(model, type) and issubclass(model, torch.nn.Module):
-        raise TypeError(f"{model.__name__} is a class: give a module made of it")
+        raise TypeError(f"{model.__name__} is a class; pass an instance of it")
     if not any(True for _ in modules_of(model)):
-        raise TypeError(f"{type(model).__name__} holds no torch.nn.Module")
+        raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
     given = Inputs(model, inputs, kwargs)
     if given.is_empty:
         why = "give it a tensor or a shape to see it run"
@@ -132,7 +138,7 @@ def look(
     wanted = _Wanted(mode, backward, keep, warmup)
     recording, error = _run(_unlazy(model, given), given, wanted)
     if error is not None and given.source:
-        # Nobody asked for these: the structure is better than an error.
+        # Default inputs: show the structure rather than an error.
         why = f"not run: its {given.source} do not fit: {_first_line(error)}"
         while error is not None and given.try_others():
             recording, error = _run(_unlazy(model, given), given, wanted)
@@ -157,8 +163,8 @@ class _Wanted(NamedTuple):
 
 
 def _run(model, given, wanted):
-    """A recording of one pass, and what it raised. The first pass is cold: if another
-    may follow it, it was a warm-up, and leaves nothing behind for the second."""
+    """A recording of one pass, and what it raised. If a second pass is allowed, the
+    first, cold one is a warm-up and its effects on plain attributes are undone."""
     may_repeat = wanted.warmup is not False and given.can_repeat()
     attributes = Attributes(model) if may_repeat else None
     first, error, seconds = _run_until_it_fits(model, given, wanted, may_repeat)
@@ -169,13 +175,13 @@ def _run(model, given, wanted):
     attributes.restore()
     took = first.cost["passes_ns"]
     again, error, _ = _run_once(model, given, wanted, warm_up_ns=took)
-    if error is not None:  # it keeps something elsewhere, and cannot run twice
+    if error is not None:  # it keeps state elsewhere and cannot run twice
         return first, None
     return again, None
 
 
 def _run_until_it_fits(model, given, wanted, repeated):
-    """Floats that reach an embedding are made integers."""
+    """Replaces floats that reach an embedding by integers."""
     while True:
         found = _run_once(model, given, wanted, repeated=repeated)
         if found[1] is None or not given.fits_after(found[1]):
@@ -183,7 +189,7 @@ def _run_until_it_fits(model, given, wanted, repeated):
 
 
 def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
-    """A recording, what the pass raised or None, and the seconds that it took."""
+    """(recording, what the pass raised or None, seconds)."""
     args, kwargs = given.make(repeated)
     backward = wanted.backward
     recording = record(
@@ -212,7 +218,7 @@ def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
 
 
 def _backward(result):
-    """From the loss, if the result has one; else from the sum of all that it holds."""
+    """From the result's loss if it has one, else from the sum of its tensors."""
     loss = getattr(result, "loss", None)
     found = [loss] if isinstance(loss, torch.Tensor) else list(_differentiable(result))
     if not found:
@@ -223,7 +229,7 @@ def _backward(result):
 def _differentiable(result):
     if isinstance(result, torch.Tensor):
         if result.requires_grad:
-            # A loss is real: of complex numbers both parts are added up.
+            # A loss must be real: add up both parts of complex numbers.
             yield torch.view_as_real(result) if result.is_complex() else result
     elif isinstance(result, dict):
         for one in result.values():
@@ -234,8 +240,8 @@ def _differentiable(result):
 
 
 def _unlazy(model, given):
-    """A lazy model gets its shapes from its first call, and that is to be the user's: a
-    copy is called instead, once before it is recorded."""
+    """A lazy model gets its shapes from its first call, which should be the user's. So a
+    copy is called, once before it is recorded."""
     is_lazy = torch.nn.parameter.is_lazy
     for _, module in modules_of(model):
         own = (*module._parameters.values(), *module._buffers.values())

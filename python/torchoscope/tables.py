@@ -1,4 +1,4 @@
-"""to_pandas(): the tables of a model or a recording as data frames."""
+"""to_pandas(): tables of a model or a recording as data frames."""
 
 from json import loads
 
@@ -6,14 +6,14 @@ from json import loads
 def frame(core, table, tables):
     """The DataFrame of a table of a _core.Model or _core.Run."""
     if table not in tables:
-        raise ValueError(f"table is one of {', '.join(tables)}, not {table!r}")
+        raise ValueError(f"table must be one of {', '.join(tables)}, not {table!r}")
     try:
         import pandas
     except ImportError as error:
         text = "to_pandas() needs pandas, which is not installed: pip install pandas"
         raise ImportError(text, name="pandas") from error
     rows = _ROWS[table](core)
-    # The order in which names are first met; a frame made of the dicts would sort none.
+    # Columns in the order in which they first occur.
     columns = list(dict.fromkeys(key for row in rows for key in row))
     return pandas.DataFrame(rows, columns=columns)
 
@@ -27,7 +27,7 @@ def _calls(core):
 
 
 def _call(row):
-    """A call in one row: of its values those of the first argument and result."""
+    """A call in one row, with statistics of the first argument and result."""
     lists = ("inputs", "outputs", "grad_inputs", "grad_outputs")
     flat = {key: value for key, value in row.items() if key not in lists}
     for key, prefix in (("inputs", "in_"), ("outputs", "out_")):

@@ -209,7 +209,7 @@ class Notebook(Case, browser.BrowserTest):
             self.outputs["not begun"][0].data,
             {"text/plain": "<torchoscope.Recording: not begun>"},
         )
-        self.assertIn("there is no last result", str(self.outputs["nothing"]))
+        self.assertIn("no last result", str(self.outputs["nothing"]))
 
     def test_alarms_and_gaps_are_told(self):
         html = self.html_of("recording")

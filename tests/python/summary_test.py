@@ -360,9 +360,9 @@ class Given(unittest.TestCase):
         self.assertIn("input 2×2 bfloat16", self.heading(model, (2, 2)))
 
     def test_what_holds_no_module_is_refused(self):
-        with self.assertRaisesRegex(TypeError, "Linear is a class: give a module made"):
+        with self.assertRaisesRegex(TypeError, "Linear is a class; pass an instance"):
             summary(nn.Linear)
-        with self.assertRaisesRegex(TypeError, "int holds no torch.nn.Module"):
+        with self.assertRaisesRegex(TypeError, "int contains no torch.nn.Module"):
             summary(3, (1, 2))
 
 

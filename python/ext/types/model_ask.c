@@ -29,7 +29,7 @@ static uint32_t find_place(const struct session *session, PyObject *name)
         return NO_PLACE;
     }
     if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_KeyError, "%R is no name", name);
+        PyErr_Format(PyExc_KeyError, "a name is a str, not %R", name);
         return NO_PLACE;
     }
     text = PyUnicode_AsUTF8AndSize(name, &len);
