@@ -298,6 +298,24 @@ static void add_named(struct writer *w, struct str item)
         value_show(w->to, w->model, value, MOST_BYTES);
 }
 
+/* Is a value worth its room in a row? A configuration is too large, None and "" say
+ * nothing; Details has them. */
+static bool is_telling(const struct values *values, uint32_t id)
+{
+    switch ((enum value_kind)value_at(values, id)->kind) {
+    case VALUE_NONE:
+    case VALUE_DICT:
+    case VALUE_CALL:
+    case VALUE_OBJECT:
+    case VALUE_CUT:
+        return false;
+    case VALUE_STR:
+        return value_text(values, id).len > 0;
+    default:
+        return true;
+    }
+}
+
 static void add_all(struct writer *w)
 {
     const struct values *values = &w->model->values;
@@ -306,6 +324,8 @@ static void add_all(struct writer *w)
     size_t begin = w->to->len;
 
     for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2) {
+        if (!is_telling(values, items[i + 1]))
+            continue;
         add_comma(w);
         if (w->to->len >= begin + MOST_TEXT) {
             buf_text(w->to, "…");

@@ -56,6 +56,7 @@ TEST(other_classes_list_what_they_have)
                "in_features=3, out_features=4");
     check_args("x.Config", "aaaaaaaaaaaaaaa=1 bbbbbbbbbbbbbbb=2 c=3",
                "aaaaaaaaaaaaaaa=1, bbbbbbbbbbbbbbb=2, …");
+    check_args("x.Block", "cache=None heads=4 path=''", "heads=4");
 }
 
 TEST(values_look_like_python)
