@@ -159,7 +159,8 @@ TEST(no_part_leaves_the_screen)
                 struct frame_wanted it = wanted(columns, rows);
                 struct frame frame;
 
-                for (unsigned panel = 1; panel <= way % 8 && panel < 8; panel++)
+                for (unsigned panel = 1; panel <= way % 8 && panel < PANEL_COUNT;
+                     panel++)
                     open_panel(&it, panel);
                 it.below = way & 8;
                 it.zoom = way & 16;
