@@ -8,8 +8,8 @@
 #include "base/base.h"
 #include "base/pages_in.h"
 
-/* The first chunk is small, so that a tiny model stays tiny; each further one is twice
- * as large, so that a huge model takes few. */
+/* The first chunk is small to keep tiny models tiny; each further one doubles, so huge
+ * models need few. */
 #define FIRST_CHUNK  (16 * KIB)
 #define LAST_CHUNK   (1 * MIB)
 #define LARGE        (64 * KIB)
@@ -18,8 +18,8 @@
 #define ALIGN        (_Alignof(max_align_t))
 #define FIRST_ROOM   8u
 
-/* Under the address sanitizer, what is not handed out may not be touched, and a gap
- * between two things makes it notice a step over the end of one. */
+/* Under the address sanitizer, unallocated bytes are poisoned; a gap between
+ * allocations catches overruns. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -39,12 +39,12 @@
 #define SHOW(at, size) ((void)(at), (void)(size))
 #endif
 
-/* What the system gave: this head, then `size` bytes that are handed out. */
+/* A block from the system: this header, then `size` usable bytes. */
 struct arena_block {
     _Alignas(max_align_t) struct arena_block *next;
-    struct arena_block *prev; /* of large blocks only: they move */
+    struct arena_block *prev; /* large blocks only: they move */
     size_t size;
-    size_t cut; /* of chunks only: how many bytes are handed out */
+    size_t cut; /* chunks only: bytes allocated so far */
 };
 
 static char *block_bytes(struct arena_block *block)
@@ -85,7 +85,7 @@ static size_t bytes_to_limit(const struct arena *arena)
     return arena->limit > arena->used ? arena->limit - arena->used : 0;
 }
 
-/* Ask the system for a block with `size` bytes to hand out. */
+/* Get a block with `size` usable bytes from the system. */
 static struct arena_block *take_block(struct arena *arena, size_t size)
 {
     size_t left = bytes_to_limit(arena);
@@ -101,7 +101,7 @@ static struct arena_block *take_block(struct arena *arena, size_t size)
     return block;
 }
 
-/* Put a large block at the head of its list, or back in after it moved. */
+/* Push a large block onto its list; also relinks one that moved. */
 static void link_large(struct arena *arena, struct arena_block *block)
 {
     if (block->prev)
@@ -123,8 +123,8 @@ static void *alloc_large(struct arena *arena, size_t size)
     return block_bytes(block);
 }
 
-/* How large the next chunk should be, given that it must hold `need` bytes. Near the
- * limit it is what remains. */
+/* The size of the next chunk, at least `need` bytes. Near the limit it is whatever
+ * remains. */
 static size_t next_chunk_size(const struct arena *arena, size_t need)
 {
     const struct arena_block *last = arena->small;
@@ -244,7 +244,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     return text;
 }
 
-/* Grow a thing that has a block of its own; the block may move. */
+/* Grow an allocation that has its own block; the block may move. */
 static void *grow_large(struct arena *arena, void *old, size_t size)
 {
     struct arena_block *block = (struct arena_block *)old - 1;
@@ -261,8 +261,8 @@ static void *grow_large(struct arena *arena, void *old, size_t size)
     return block_bytes(block);
 }
 
-/* Is this the last thing cut from the present chunk, with room behind it? Then it can
- * grow where it stands. */
+/* Grow in place if this is the last allocation of the current chunk and the chunk has
+ * room. */
 static bool grow_in_chunk(struct arena *arena, char *old, size_t before, size_t size)
 {
     struct arena_block *chunk = arena->small;
@@ -290,7 +290,7 @@ static void *grow(struct arena *arena, void *old, size_t before, size_t size)
     return moved;
 }
 
-/* Let the array at `at` have `more` items instead of *room. */
+/* Grow the array at `at` to `more` items. */
 static int grow_array(struct arena *arena, void *at, uint32_t *room, uint32_t more,
                       size_t item)
 {

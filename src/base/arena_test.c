@@ -50,7 +50,7 @@ TEST(the_limit_holds_for_small_things)
     while (arena_alloc(&arena, 100))
         n++;
     CHECK(arena.spent && arena.used <= 100 * KIB);
-    CHECK(n > 700); /* most of the limit was put to use */
+    CHECK(n > 700); /* most of the limit was used */
     arena_release(&arena);
 }
 
@@ -107,7 +107,7 @@ TEST(a_growing_array_keeps_its_items_and_has_zeros_behind_them)
         CHECK(items[n] == 0 && items[room - 1] == 0);
         items[n] = n + 1;
         if (n % 1000 == 0)
-            CHECK(arena_alloc(&arena, n)); /* something stands in the way */
+            CHECK(arena_alloc(&arena, n)); /* blocks growth in place */
     }
     for (n = 0; n < 300000; n++)
         CHECK(items[n] == n + 1);
@@ -129,7 +129,7 @@ TEST(several_large_arrays_grow_side_by_side)
     for (n = 0; n < 40000; n++)
         for (k = 0; k < 5; k++)
             CHECK(items[k][n] == n * 5 + k);
-    /* Each has one block of its present size, and small former selves. */
+    /* Each has one block of its current size, and small earlier ones. */
     CHECK(arena.used < 5 * (room[0] * sizeof(uint64_t) + 256 * KIB));
     arena_release(&arena);
 }
@@ -187,7 +187,7 @@ TEST(a_reserve_is_a_hint_that_a_limit_cuts)
 
     arena_init(&arena, 3 * MIB);
     arena_reserve(&arena, &items, 100, &room, sizeof *items);
-    CHECK(!items && room == 0); /* so few grow by themselves */
+    CHECK(!items && room == 0); /* small arrays grow on demand */
     arena_reserve(&arena, &items, SIZE_MAX, &room, sizeof *items);
     CHECK(items && room * sizeof *items <= MIB && !arena.spent);
     items[room - 1] = 7;
@@ -205,7 +205,7 @@ TEST(a_block_of_many_pages_keeps_its_content_when_it_grows)
     for (i = 0; i < n; i++) {
         CHECK(arena_room(&arena, &items, i, &room, sizeof *items) == 0);
         if (items[i] != 0)
-            break; /* what is new is zeroed */
+            break; /* new items are zeroed */
         items[i] = i;
     }
     CHECK_INT(i, n);

@@ -10,8 +10,8 @@
 
 #include "base/folder.h"
 
-/* Make a blob of `size` bytes in all, with a copy of its name behind it, which lives as
- * long as the blob does. Each kind of blob begins with a struct blob. */
+/* Allocate a blob of `size` bytes (a struct that begins with struct blob), followed by
+ * a copy of its name. */
 static void *new_blob(size_t size, const struct blob_ops *ops, const char *name,
                       uint64_t n_bytes, struct err *err)
 {
@@ -33,7 +33,7 @@ static void *new_blob(size_t size, const struct blob_ops *ops, const char *name,
 struct file_blob {
     struct blob blob;
     int fd;
-    struct stat seen; /* as it was when opened */
+    struct stat seen; /* as of opening */
 };
 
 static int file_read(struct blob *blob, uint64_t at, void *to, size_t n,
@@ -101,7 +101,7 @@ static int refuse_kind(mode_t mode, const char *shown, struct err *err)
     return err_set(err, ERR_IO, "%s is not a regular file (%s)", shown, kind_of(mode));
 }
 
-/* A socket cannot be opened at all; the system's own sentence would not say so. */
+/* The system's message for a socket ("No such device or address") is misleading. */
 static int open_failed(int dir_fd, const char *path, const char *shown, struct err *err)
 {
     int error = errno;
@@ -116,7 +116,7 @@ static int open_failed(int dir_fd, const char *path, const char *shown, struct e
 static struct blob *open_file(int dir_fd, const char *path, const char *shown,
                               struct err *err)
 {
-    /* O_NONBLOCK: opening a FIFO would wait for a writer. */
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct file_blob *file;
     struct stat seen;
@@ -217,7 +217,7 @@ static int part_changed(struct blob *blob)
 
 static const struct blob_ops part_ops = {part_read, part_changed, plain_close};
 
-/* Does the range lie inside? Written so that no sum can wrap around. */
+/* Is the range inside the blob? Written so that no sum can overflow. */
 static int check_range(const struct blob *blob, uint64_t at, uint64_t n,
                        struct err *err)
 {

@@ -14,7 +14,7 @@
 
 static char dir[] = "/tmp/torchoscope_blob_XXXXXX";
 
-/* A path in a folder that lives for one test. */
+/* A path in the test's temporary folder. */
 static const char *path_of(const char *name)
 {
     static char path[100];
@@ -160,7 +160,8 @@ TEST(a_file_written_while_it_is_open_has_changed)
     remove_all("a");
 }
 
-/* Opening `name` must fail with "PATH" and this end of the sentence. */
+/* Opening `name` must fail with an error that starts with its path and ends with
+ * `end`. */
 static void check_refused(const char *name, const char *end)
 {
     struct err err = {0};

@@ -20,7 +20,7 @@ void buf_clear(struct buf *buf)
         buf->at[0] = '\0';
 }
 
-/* See that `more` bytes and a NUL fit behind what is there. */
+/* Ensure room for `more` bytes and a NUL. */
 static bool make_room(struct buf *buf, size_t more)
 {
     size_t need, room;
@@ -98,7 +98,7 @@ void buf_vprintf(struct buf *buf, const char *format, va_list args)
 
     if (!make_room(buf, FIRST_ROOM))
         return;
-    /* Most texts fit into what is there; a longer one is written a second time. */
+    /* Most texts fit into the free space; longer ones are formatted twice. */
     va_copy(again, args);
     len = vsnprintf(buf->at + buf->len, buf->room - buf->len, format, args);
     if (len >= 0 && (size_t)len >= buf->room - buf->len && make_room(buf, (size_t)len))

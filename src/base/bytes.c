@@ -4,7 +4,7 @@
 
 struct bytes bytes_of(const void *at, size_t len)
 {
-    /* An empty span may have no address; ours always has one. */
+    /* An empty span may be NULL; keep a valid address. */
     const uint8_t *first = at ? at : (const void *)"";
 
     return (struct bytes){first, first + (at ? len : 0), false};
@@ -15,8 +15,8 @@ size_t bytes_left(const struct bytes *in)
     return in->bad ? 0 : (size_t)(in->end - in->at);
 }
 
-/* Step over the next n bytes and return the first; NULL, and bad for good, if there are
- * fewer. Every read below goes through here. */
+/* Skip n bytes and return the first; NULL if fewer remain, and the reader stays bad.
+ * Every read below goes through here. */
 static const uint8_t *step(struct bytes *in, uint64_t n)
 {
     const uint8_t *at = in->at;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Drop the first bytes of a character whose last were cut off at `len`. */
+/* Drop an incomplete UTF-8 character at the end. */
 static void trim_cut_character(char *text, size_t len)
 {
     size_t begin = len;
@@ -24,7 +24,7 @@ static void trim_cut_character(char *text, size_t len)
 
 int err_set(struct err *err, enum err_code code, const char *format, ...)
 {
-    /* A sentence is often built around an earlier one, err->text itself. */
+    /* An argument may be err->text itself. */
     char text[sizeof err->text];
     va_list args;
     int len;

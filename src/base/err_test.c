@@ -29,7 +29,7 @@ TEST(a_long_sentence_is_cut_between_two_characters)
     char many[1024] = "x";
     size_t i;
 
-    /* Two bytes each, so that the last byte that fits is the first half of one. */
+    /* Two bytes each: the last byte that fits is half of a character. */
     for (i = 0; i < 510; i++)
         memcpy(many + 2 * i, "\xc3\xa9", 3);
     err_set(&err, ERR_IO, "%s", many);

@@ -16,7 +16,7 @@ static int add_entry(struct folder *folder, uint32_t *room, const char *name,
 
     if (!entry.name.at)
         return -1;
-    /* A link that leads nowhere is neither file nor folder, and still listed. */
+    /* A broken link is neither file nor folder, but is listed. */
     if (fstatat(folder->fd, name, &seen, 0) == 0) {
         entry.size = (uint64_t)seen.st_size;
         entry.mtime_ns =
@@ -60,7 +60,7 @@ static int by_name(const void *a, const void *b)
 int folder_open(struct folder *folder, const char *path, struct arena *arena,
                 struct err *err)
 {
-    int listing; /* a second descriptor: closedir() closes the one it is given */
+    int listing; /* a second descriptor, because closedir() closes it */
     DIR *dir;
     int result;
 

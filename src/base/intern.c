@@ -4,11 +4,11 @@
 #include <string.h>
 
 #define FIRST_SLOTS 64u
-#define PIECE_BITS  10 /* so that a tiny table stays tiny */
+#define PIECE_BITS  10 /* keeps a tiny table tiny */
 #define PIECE       (1u << PIECE_BITS)
 #define MAX_PIECES  (UINT32_MAX >> PIECE_BITS)
-#define OWN_PIECE   (PIECE / 4) /* what is longer would leave too much unused */
-#define LONG        255u        /* stands for a length that does not fit a byte */
+#define OWN_PIECE   (PIECE / 4) /* longer strings get a piece of their own */
+#define LONG        255u        /* marks a length that does not fit into a byte */
 
 static struct str str_at(const struct intern *intern, uint32_t id)
 {
@@ -23,9 +23,8 @@ static struct str str_at(const struct intern *intern, uint32_t id)
     return (struct str){text, len};
 }
 
-/* The slot that holds `s`, or the free one where it belongs. The upper half of the hash
- * says where to look and stands in the slot: other strings are hardly ever looked at.
- */
+/* The slot that holds `s`, or the free one for it. The upper half of the hash gives the
+ * position and is stored in the slot, so other strings are rarely compared. */
 static uint64_t *find_slot(const struct intern *intern, struct str s, uint64_t hash)
 {
     uint32_t i = (uint32_t)(hash >> 32) & intern->mask;
@@ -57,15 +56,15 @@ void intern_seal(struct intern *intern)
     intern->table = NULL;
 }
 
-/* Double the table where it stands; what it held waits in a copy meanwhile. The halves
- * of the hashes say where each slot goes: no string is looked at. */
+/* Double the table in place, copying the old slots aside. Their stored hash halves give
+ * the new positions, so no string is read. */
 static int grow_slots(struct intern *intern)
 {
     uint32_t room = intern->mask + 1, before = room;
     uint64_t *copy;
 
     if (intern->table->spent)
-        return -1; /* it was asked before, for less than this */
+        return -1; /* already refused a smaller size */
     copy = malloc(before * sizeof *copy);
     if (!copy) {
         intern->table->spent = true;
@@ -108,7 +107,7 @@ static int add_piece(struct intern *intern, size_t size)
     return 0;
 }
 
-/* Find room for `size` bytes of text. A long string has a piece of its own. */
+/* Allocate `size` bytes of text. A long string gets a piece of its own. */
 static char *take_text(struct intern *intern, size_t size, uint32_t *ret_at)
 {
     uint32_t piece, cut = 0;
@@ -132,7 +131,7 @@ static char *take_text(struct intern *intern, size_t size, uint32_t *ret_at)
     return intern->pieces[piece] + cut;
 }
 
-/* Keep the bytes: length, text, NUL. */
+/* Store length, text, NUL. */
 static int keep_text(struct intern *intern, struct str s, uint32_t *ret_at)
 {
     size_t head = s.len < LONG ? 1 : 1 + sizeof(uint32_t);
@@ -151,7 +150,7 @@ static int keep_text(struct intern *intern, struct str s, uint32_t *ret_at)
         memcpy(text + 1, &len, sizeof len);
     if (s.len > 0)
         memcpy(text + head, s.at, s.len);
-    return 0; /* the NUL is there: an arena gives zeros */
+    return 0; /* arenas are zeroed: the NUL is already there */
 }
 
 uint32_t intern_add(struct intern *intern, struct str s)
@@ -163,7 +162,7 @@ uint32_t intern_add(struct intern *intern, struct str s)
     slot = find_slot(intern, s, hash);
     if (*slot)
         return (uint32_t)*slot - 1;
-    /* At most half of the slots are taken: most searches end at the first. */
+    /* At most half of the slots are in use, so most lookups end at the first. */
     if (intern->n >= intern->mask / 2) {
         if (intern->mask >= UINT32_MAX / 4 || grow_slots(intern) < 0) {
             intern->arena->spent = true;

@@ -79,7 +79,7 @@ TEST(short_strings_take_six_bytes_beside_their_own)
         snprintf(text, sizeof text, "%u", i);
         CHECK(intern_add(&intern, str_of(text)) != INTERN_NONE);
     }
-    /* What is asked of the system for an array is up to twice of what it needs. */
+    /* An array may reserve up to twice what it needs. */
     CHECK(arena.used < 100000 * (6 + 8 + 4 + 1));
     arena_release(&table);
     arena_release(&arena);

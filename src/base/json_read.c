@@ -5,7 +5,7 @@
 #include "base/scan_in.h"
 #include "base/utf8.h"
 
-/* What may come next. */
+/* What the parser accepts next. */
 enum {
     VALUE,
     VALUE_OR_END, /* just after [ */
@@ -67,7 +67,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The number of the four hex digits at the front of `s`, or -1. */
+/* The value of the four hex digits at the front of `s`, or -1. */
 static int32_t hex_four(struct str s)
 {
     int32_t value = 0;
@@ -85,7 +85,8 @@ static int32_t hex_four(struct str s)
     return value;
 }
 
-/* The length of the escape at the front of `s`, which is a backslash; 0 if bad. */
+/* The length of the escape at the front of `s` (which starts with a backslash); 0 if
+ * invalid. */
 static size_t escape_len(struct str s)
 {
     if (s.len < 2)
@@ -95,7 +96,7 @@ static size_t escape_len(struct str s)
     return s.at[1] != '\0' && strchr("\"\\/bfnrt", s.at[1]) ? 2 : 0;
 }
 
-/* Undo the good escape at the front of *s, and step over it. */
+/* Decode the valid escape at the front of *s and skip it. */
 static uint32_t undo_escape(struct str *s)
 {
     static const char letters[] = "bfnrt", meanings[] = "\b\f\n\r\t";
@@ -111,7 +112,7 @@ static uint32_t undo_escape(struct str *s)
     }
     code = (uint32_t)hex_four(str_from(from, 2));
     *s = str_from(from, 6);
-    /* Beyond U+FFFF, a character is written as two surrogates. */
+    /* Characters above U+FFFF are written as two surrogates. */
     if (code < 0xd800 || code > 0xdbff || !str_starts(*s, STR("\\u")))
         return code;
     low = hex_four(str_from(*s, 2));
@@ -121,7 +122,7 @@ static uint32_t undo_escape(struct str *s)
     return 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
 }
 
-/* Undo all escapes of a string that was found good. The result is never longer. */
+/* Decode all escapes of a validated string. The result is never longer. */
 static bool undo_escapes(struct json_read *json)
 {
     struct str from = json->text;
@@ -144,7 +145,7 @@ static bool undo_escapes(struct json_read *json)
     return true;
 }
 
-/* Step over something in a string that is not plain. 0, or -1 after fail(). */
+/* Skip an escape or a non-ASCII character in a string. 0, or -1 after fail(). */
 static int step_over(struct json_read *json, char c, bool *escaped)
 {
     uint32_t code;

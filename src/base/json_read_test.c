@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/test.h"
 
-/* All tokens of a document in one line: "{ k:a 1 [ s:x true ] }" and how it ended. */
+/* All tokens of a document on one line: "{ k:a 1 [ s:x true ] }", then how it ended. */
 static const char *tokens_of(struct str text, bool allow_nonfinite)
 {
     static const char *const names[] = {"end", "error", "{",   "}",    "[",     "]",
@@ -167,7 +167,7 @@ TEST(a_special_byte_is_seen_at_every_place_of_a_string)
             memcpy(text + 1 + at, special[kind], strlen(special[kind]));
             CHECK(strstr(tokens_of(str_span(text, 51), false), expected[kind]));
         }
-    memset(text, 0x7f, sizeof text); /* DEL is allowed, and next to what is not */
+    memset(text, 0x7f, sizeof text); /* DEL is allowed, other controls are not */
     text[0] = text[50] = '"';
     CHECK(strstr(tokens_of(str_span(text, 51), false), " end"));
 }
@@ -219,7 +219,7 @@ TEST(a_document_cut_anywhere_is_an_error)
     size_t len;
 
     for (len = 0; len < sizeof text - 1; len++) {
-        /* A copy of exactly this size lets the sanitizer see a read past its end. */
+        /* A copy of exactly this size lets the sanitizer detect a read past the end. */
         struct buf copy = BUF_INIT;
 
         buf_add(&copy, text, len);

@@ -9,7 +9,7 @@
 
 /* ---- the text sink ---- */
 
-#define SHORT 256u /* bytes of text that is written in one piece if it is plain */
+#define SHORT 256u /* plain text up to this many bytes is written in one piece */
 
 /* \uXXXX; `code` is below 0x10000. */
 static void write_code(struct out *out, uint32_t code)
@@ -39,9 +39,8 @@ static void write_control(struct out *out, unsigned char c)
     out_add(out, escape, sizeof escape);
 }
 
-/* Would a terminal do something with it rather than show it? DEL and the controls of
- * Latin-1, line and paragraph separators, and what turns the direction of text or is
- * not seen at all. */
+/* Characters that a terminal would act on or that are invisible: DEL, the Latin-1
+ * controls, line and paragraph separators, direction marks. */
 static bool is_unseen(uint32_t code)
 {
     return (code >= 0x7f && code <= 0x9f) || code == 0xad || code == 0x61c ||
@@ -49,7 +48,7 @@ static bool is_unseen(uint32_t code)
            (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
 }
 
-/* Write the character at the front of `s`, which is not plain; returns its length. */
+/* Write the special character at the front of `s`; returns its length. */
 static size_t write_special(struct out *out, struct str s)
 {
     char escape[2] = {'\\', s.at[0]};
@@ -76,7 +75,7 @@ static size_t write_special(struct out *out, struct str s)
     return (size_t)len;
 }
 
-/* Text of any length with anything in it. */
+/* Any text: any length, any characters. */
 static void write_any_string(struct out *out, struct str s)
 {
     out_char(out, '"');
@@ -97,8 +96,8 @@ static char *put(char *to, struct str s)
     return to + s.len;
 }
 
-/* Nearly all text is short and plain, and goes out in one piece, with what comes after
- * its closing quote. */
+/* Nearly all text is short and plain; it is written in one piece together with what
+ * follows the closing quote. */
 static void write_string(struct out *out, struct str s, struct str after)
 {
     bool easy = s.len > 0 && s.len < SHORT && scan_plain(s) == s.len;
@@ -115,7 +114,7 @@ static void write_string(struct out *out, struct str s, struct str after)
     out_used(out, put(to, after));
 }
 
-/* What stands before a value: a comma, the start of a line, its key. */
+/* Write what precedes a value: a comma, indentation, its key. */
 static void write_lead(struct json *json, const char *key)
 {
     struct str name = json_take_key(json, key);
@@ -135,8 +134,7 @@ static void text_begin(struct json *json, const char *key, char kind)
     out_char(json->out, kind);
     json->depth++;
     json->first = true;
-    /* The elements of an array in the root object, or of a root that is an array, stand
-     * on lines of their own. */
+    /* Elements of an array in the root object, or of a root array, get a line each. */
     if (kind == '[' && json->depth <= 2 && json->lines_depth == 0)
         json->lines_depth = json->depth;
 }
@@ -171,7 +169,7 @@ static void text_boolean(struct json *json, const char *key, bool value)
     write_word(json, key, value ? STR("true") : STR("false"));
 }
 
-/* The digits of `value`, written so that they end at `end`. */
+/* Write the digits of `value` so that they end at `end`. */
 static struct str digits_before(char *end, uint64_t value)
 {
     char *at = end;

@@ -7,7 +7,7 @@
 #include "base/json_read.h"
 #include "base/test.h"
 
-/* What a test writes into, and the text it becomes. */
+/* A test's writer and its output. */
 struct sheet {
     struct buf buf;
     struct out out;

@@ -18,7 +18,7 @@ void map_init(struct map *map, struct arena *arena)
     *map = (struct map){.arena = arena};
 }
 
-/* The slot that holds `key`, or the free one where it belongs. */
+/* The slot that holds `key`, or the free one for it. */
 static struct map_slot *find_slot(const struct map *map, uint64_t key)
 {
     uint32_t i = (uint32_t)hash_u64(key) & map->mask;
@@ -38,8 +38,8 @@ bool map_find(const struct map *map, uint64_t key, uint32_t *ret_value)
     return true;
 }
 
-/* Double the table in place, so that the arena does not keep the old ones; its content
- * is in a copy meanwhile. */
+/* Double the table in place (via a temporary copy), so that the arena keeps no old
+ * tables. */
 static int grow_slots(struct map *map)
 {
     uint32_t room = map->mask + 1, i;
@@ -63,7 +63,7 @@ static int grow_slots(struct map *map)
     return 0;
 }
 
-/* Make room for one more key; at least half of the slots stay free. */
+/* Ensure room for one more key; at least half of the slots stay free. */
 static int make_room(struct map *map)
 {
     if (!map->slots) {
@@ -73,7 +73,7 @@ static int make_room(struct map *map)
     }
     if (map->n < map->mask / 2)
         return 0;
-    if (map->arena->spent) /* do not copy the table again for every further key */
+    if (map->arena->spent) /* do not copy the table again for every key */
         return -1;
     if (map->mask >= UINT32_MAX / 4) {
         map->arena->spent = true;
@@ -102,7 +102,7 @@ void name_map_init(struct name_map *names, struct arena *arena)
     map_init(&names->map, arena);
 }
 
-/* Find a name, or the hash that it will get: the first that is free. */
+/* Find a name. If it is missing, *ret_hash is the first free hash for it. */
 static bool find_name(const struct name_map *names, struct str name, uint64_t *ret_hash,
                       uint32_t *ret_index)
 {

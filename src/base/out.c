@@ -23,8 +23,8 @@ static void give_up(struct out *out, int error)
     out->bad = true;
 }
 
-/* Is it worth trying again after this errno? A terminal or pipe that another program
- * made non-blocking is waited for. */
+/* Retry after this errno? If another program made the terminal or pipe non-blocking,
+ * wait until it is writable. */
 static bool may_retry(int fd, int error)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
@@ -56,7 +56,7 @@ static void write_hold(struct out *out)
     buf_clear(&out->hold);
 }
 
-/* Take over what a buf has to say: it is bad when memory ran out. */
+/* Copy the buf's out-of-memory state. */
 static void look_at(struct out *out, const struct buf *buf)
 {
     if (buf->bad)
@@ -78,7 +78,7 @@ int out_release(struct out *out)
     return result;
 }
 
-/* Which buf takes the next `len` bytes; NULL if they should go to the file at once. */
+/* The buf for the next `len` bytes; NULL: write them to the file directly. */
 static struct buf *buf_for(struct out *out, size_t len)
 {
     if (out->into)
@@ -112,7 +112,8 @@ char *out_make_space(struct out *out, size_t n)
         return NULL;
     if (n < buf->room - buf->len)
         return buf->at + buf->len;
-    /* The hold takes its full size at once; a buf of the caller's grows as it does. */
+    /* The out's own buffer is allocated at full size; a caller's buf grows as
+     * needed. */
     len = buf->len;
     buf_fill(buf, '\0', out->into ? n : OUT_HOLD - 1 - len);
     look_at(out, buf);

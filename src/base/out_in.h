@@ -30,7 +30,7 @@ static inline char *out_space(struct out *out, size_t n)
     return out_make_space(out, n);
 }
 
-/* The space was used up to `end`. */
+/* Mark the space up to `end` as written. */
 static inline void out_used(struct out *out, const char *end)
 {
     struct buf *buf = out_buf(out);

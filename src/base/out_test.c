@@ -35,7 +35,7 @@ TEST(text_goes_to_a_buf_at_once)
     buf_release(&buf);
 }
 
-/* Write pieces of many sizes, in every way there is. */
+/* Write pieces of many sizes with every function. */
 static void write_pieces(struct out *out)
 {
     size_t size;

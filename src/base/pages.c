@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-/* The address sanitizer watches what malloc() gives. */
+/* The address sanitizer only checks malloc() memory. */
 #if defined(__SANITIZE_ADDRESS__)
 #define OWN_PAGES 0
 #elif defined(__has_feature)
@@ -24,8 +24,8 @@
 #endif
 
 #define HUGE_PAGE (2 * MIB)
-/* Blocks from this size on are pages of their own: what is smaller is copied when it
- * grows, and each new page of a copy costs more than the copying. */
+/* Blocks of at least this size are mapped. Smaller ones are cheaper to copy when they
+ * grow than to fault in. */
 #define MAPPED (128 * KIB)
 
 #if OWN_PAGES
@@ -37,7 +37,7 @@ static void *checked(void *at, size_t size)
     if (at == MAP_FAILED)
         return NULL;
     if (size >= 2 * HUGE_PAGE)
-        madvise(at, size, MADV_HUGEPAGE); /* without it, all is well but slower */
+        madvise(at, size, MADV_HUGEPAGE); /* optional: only affects speed */
     return at;
 }
 
@@ -63,7 +63,7 @@ static void sparse_pages(void *at, size_t size)
     madvise(at, size, MADV_NOHUGEPAGE);
 }
 
-/* A mapping begins at a page: only whole ones go. */
+/* Only whole pages can be returned. */
 static void drop_pages(char *at, size_t from, size_t to)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,7 +1,7 @@
 /* pages_in.h - zeroed memory from the system, for arenas.
- * Large blocks are mapped: they are zeroed, grow without copying, and ask for huge
- * pages, as a tree of a million places otherwise spends half of its time on page
- * faults. The caller passes the size again to grow or free. */
+ * Large blocks are mapped: they are zeroed, grow without copying, and use huge pages,
+ * because page faults would take half of the time of building a million-place tree. The
+ * caller passes the size again to grow or free. */
 #ifndef BASE_PAGES_IN_H
 #define BASE_PAGES_IN_H
 

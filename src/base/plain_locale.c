@@ -13,8 +13,7 @@ static void make_plain(void)
 locale_t plain_locale_enter(void)
 {
     pthread_once(&once, make_plain);
-    /* Without memory for a locale, the thread keeps the one it has: (locale_t)0 only
-     * asks which it is. */
+    /* If newlocale() failed, (locale_t)0 leaves the thread's locale as it is. */
     return uselocale(plain);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/plain_locale_in.h"
 
-/* Whole numbers below this are written by their digits, with no trial. */
+/* Whole numbers below this are printed as digits directly. */
 #define MANY 1e15
 
 static int whole_text(double value, char to[32])
@@ -19,8 +19,8 @@ static int whole_text(double value, char to[32])
 
 int real_text(double value, char to[32])
 {
-    /* 15 digits always survive the way to a double and back, so that fewer need no
-     * trial: %g drops zeros at the end. Below DBL_MIN doubles have fewer digits. */
+    /* 15 digits always round-trip, so fewer need no trial: %g drops trailing zeros.
+     * Below DBL_MIN doubles have fewer digits. */
     int digits = fabs(value) < DBL_MIN ? 1 : 15;
     locale_t before;
     int len;
@@ -32,7 +32,7 @@ int real_text(double value, char to[32])
         len = snprintf(to, 32, "%.*g", digits, value);
     while (digits++ < 17 && strtod(to, NULL) != value);
     plain_locale_leave(before);
-    /* Whole numbers keep a ".0", so that reals stay reals in every reader. */
+    /* Whole numbers keep a ".0", so that every reader parses them as reals. */
     if (!strpbrk(to, ".e"))
         len += snprintf(to + len, 32 - (size_t)len, ".0");
     return len;

@@ -1,7 +1,7 @@
-/* scan_in.h - how many bytes at the front of a span need no second look.
- * Eight bytes are looked at together: a mark is the top bit of a byte that is not
- * plain. A borrow can also mark the byte after a marked one, never one before it, so
- * the marks are right about whether there is such a byte, and which is the first. */
+/* scan_in.h - count the plain bytes at the front of a span.
+ * Eight bytes are tested at once: a mark is the top bit of a byte that is not plain. A
+ * borrow can also mark the byte after a marked one, never one before it, so the first
+ * mark is always correct. */
 #ifndef BASE_SCAN_IN_H
 #define BASE_SCAN_IN_H
 
@@ -14,8 +14,8 @@
 #define SCAN_TOPS   0x8080808080808080u
 #define SCAN_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-/* Is this byte written as it is in JSON text: ASCII, no control, no DEL, no quote, no
- * backslash? */
+/* Is this byte written unchanged in JSON text: ASCII, but no control character, DEL,
+ * quote or backslash? */
 static inline bool scan_is_plain(char c)
 {
     return (signed char)c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;

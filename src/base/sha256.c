@@ -114,13 +114,13 @@ void sha256_add(struct sha256 *sha, const void *at, size_t n)
     memcpy(sha->block, next + n / 64 * 64, n % 64);
 }
 
-/* The end of a message: a one bit, zeros, and its length in bits as a big-endian u64,
- * so that the last block is full. */
+/* Padding: a one bit, zeros, and the length in bits as a big-endian u64, filling the
+ * last block. */
 static void add_end(struct sha256 *sha)
 {
     uint64_t bits = sha->bytes * 8;
     uint8_t end[72] = {0x80};
-    size_t zeros_to = 64 - (sha->bytes + 8) % 64; /* 1..64: the first holds the one */
+    size_t zeros_to = 64 - (sha->bytes + 8) % 64; /* 1..64, including the one bit */
     int i;
 
     for (i = 0; i < 8; i++)

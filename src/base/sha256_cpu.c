@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #include <stdatomic.h>
 
-/* Leaf 7 says whether there are SHA instructions, leaf 1 whether SSSE3 and SSE4.1. */
+/* CPUID leaf 7 reports the SHA instructions, leaf 1 SSSE3 and SSE4.1. */
 static bool ask_cpu(void)
 {
     unsigned a, b, c, d;
@@ -18,7 +18,7 @@ static bool ask_cpu(void)
 
 bool sha256_has_cpu(void)
 {
-    static atomic_int known; /* 0 not asked, 1 no, 2 yes */
+    static atomic_int known; /* 0 unknown, 1 no, 2 yes */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (answer == 0) {
@@ -28,8 +28,8 @@ bool sha256_has_cpu(void)
     return answer == 2;
 }
 
-/* Four rounds: two instructions of two rounds each, which take their round words from
- * the low half. The state travels as (A B E F) and (C D G H), highest word first. */
+/* Four rounds: two instructions of two rounds each, which read their round words from
+ * the low half. The state is kept as (A B E F) and (C D G H), highest word first. */
 __attribute__((target("sha,sse4.1"))) static inline void
 four_rounds(__m128i *abef, __m128i *cdgh, __m128i words, const uint32_t *constants)
 {

@@ -31,7 +31,7 @@ TEST(known_texts_have_their_known_digests)
                "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* Bytes that look random and are the same in every run. */
+/* Pseudo-random bytes, the same in every run. */
 static void fill(uint8_t *at, size_t n)
 {
     uint32_t state = 1;

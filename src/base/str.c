@@ -82,7 +82,7 @@ ptrdiff_t str_find(struct str s, struct str part)
     if (part.len == 0)
         return 0;
     while (s.len - at >= part.len) {
-        /* Only places where the whole part still fits are worth a look. */
+        /* Only positions where the whole needle fits. */
         ptrdiff_t next =
             str_find_char(str_span(s.at + at, s.len - at - part.len + 1), part.at[0]);
 
@@ -140,12 +140,13 @@ bool str_to_i64(struct str s, int64_t *ret_value)
         return false;
     if (size > (uint64_t)INT64_MAX + (minus ? 1 : 0))
         return false;
-    /* Two's complement: right also for the smallest, which has no positive twin. */
+    /* Two's complement: also correct for INT64_MIN. */
     *ret_value = (int64_t)(minus ? 0 - size : size);
     return true;
 }
 
-/* What strtod would take besides decimal numbers: hexadecimal, "nan(7)", "infinity". */
+/* Rejects what strtod accepts besides decimal numbers: hexadecimal, "nan(7)",
+ * "infinity". */
 static bool has_only_decimal_chars(struct str s)
 {
     size_t i;
@@ -194,8 +195,8 @@ bool str_to_double(struct str s, double *ret_value)
     return true;
 }
 
-/* Eight, four or fewer bytes as a number; little-endian, so that a hash is the same on
- * every machine. Compilers make one load of each. */
+/* Up to eight bytes as a little-endian number, so that hashes are the same on every
+ * machine. Compilers turn each into one load. */
 static uint64_t load_u32(const unsigned char *at)
 {
     return at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
@@ -208,12 +209,12 @@ static uint64_t load_u64(const unsigned char *at)
 
 static uint64_t load_tail(const unsigned char *at, size_t n)
 {
-    if (n >= 4) /* the two halves overlap: all n bytes count, none beyond is read */
+    if (n >= 4) /* the halves overlap: covers all n bytes and reads none beyond */
         return load_u32(at) | load_u32(at + n - 4) << 32;
     return at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16;
 }
 
-/* Odd, random, and right even where the system has no chance to offer. */
+/* Odd random constants, used if the system provides no randomness. */
 uint64_t hash_seed[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
 
 __attribute__((constructor)) static void choose_seed(void)
@@ -235,12 +236,12 @@ uint64_t str_hash(struct str s)
         hash = hash_mix(hash, load_u64(at));
     if (left > 0)
         hash = hash_mix(hash, load_tail(at, left));
-    return hash_mix(hash, s.len); /* so that the last bytes, too, reach every bit */
+    return hash_mix(hash, s.len); /* mixes the last bytes into every bit */
 }
 
 bool str_glob(struct str s, const char *pattern)
 {
-    const char *star = NULL; /* the last one, where a mismatch resumes */
+    const char *star = NULL; /* where to resume after a mismatch */
     size_t at = 0, star_at = 0;
 
     while (at < s.len) {

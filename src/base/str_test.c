@@ -144,8 +144,8 @@ TEST(equal_texts_have_equal_hashes_wherever_they_lie)
     CHECK(str_hash(STR("layers.0.weight")) == str_hash(str_of(text + 1)));
 }
 
-/* The two words differ in the highest bit only once they are spread by a product with
- * an odd number; without a seed, a second difference would always undo the first. */
+/* The two words differ only in the highest bit after a product with an odd number;
+ * without a seed, a second difference would always undo the first. */
 TEST(a_difference_cannot_be_undone_without_knowing_the_seed)
 {
     uint64_t a = 0x0123456789abcdef, undone = 0;
@@ -156,7 +156,7 @@ TEST(a_difference_cannot_be_undone_without_knowing_the_seed)
     CHECK_INT(undone, 0);
 }
 
-/* What holds on the whole is looked at with one seed, the same in every run. */
+/* Statistical tests use a fixed seed. */
 static void use_seed(uint64_t seed[2])
 {
     memcpy(hash_seed, seed, sizeof hash_seed);
@@ -211,7 +211,7 @@ TEST(names_that_differ_in_numbers_only_do_not_share_low_bits)
     qsort(low, N, sizeof low[0], by_value);
     for (i = 1; i < N; i++)
         distinct += low[i] != low[i - 1];
-    /* Chance would fill 1 - 1/e of N places, 20713. */
+    /* Random hashes fill 1 - 1/e of N slots: 20713. */
     CHECK_NEAR((double)distinct, 20713, 300);
 }
 

@@ -28,14 +28,14 @@ void test_fail(const char *file, int line, const char *format, ...)
     va_end(args);
     print_error("%s\n", sentence);
     _fail(file, line);
-    abort(); /* _fail() has already left by longjmp */
+    abort(); /* not reached: _fail() leaves by longjmp */
 }
 
 void test_skip(const char *file, int line, const char *why)
 {
     print_message("skipped: %s\n", why);
     _skip(file, line);
-    abort(); /* _skip() has already left by longjmp */
+    abort(); /* not reached: _skip() leaves by longjmp */
 }
 
 void test_check_int(const char *file, int line, const char *what, long long got,
@@ -77,7 +77,7 @@ void test_check_near(const char *file, int line, const char *what, double got,
                   expected, tolerance);
 }
 
-/* cmocka hands every test its state; ours is the test itself. */
+/* cmocka passes each test its state, here the test itself. */
 static void run_case(void **state)
 {
     const struct test *test = *state;

@@ -2,11 +2,11 @@
 
 #include "base/scan_in.h"
 
-/* The bytes of a character of two to four bytes:
+/* A character of two to four bytes:
  *     110xxxxx 10xxxxxx
  *     1110xxxx 10xxxxxx 10xxxxxx
  *     11110xxx 10xxxxxx 10xxxxxx 10xxxxxx
- * `least` is the smallest code that needs this length; below it a form is overlong. */
+ * `least` is the smallest code that needs this length; smaller codes are overlong. */
 static int decode_long(struct str s, int len, uint32_t least, uint32_t *ret_code)
 {
     uint32_t code = (unsigned char)s.at[0] & (0xffu >> (len + 1));

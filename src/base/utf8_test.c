@@ -25,12 +25,12 @@ TEST(every_character_survives_encoding_and_decoding)
 TEST(what_is_not_utf8_is_refused)
 {
     static const char *const bad[] = {
-        "\x80",             /* a continuation with nothing to continue */
+        "\x80",             /* a lone continuation byte */
         "\xc3",             /* half a character */
-        "\xc3(",            /* the same, inside text */
+        "\xc3(",            /* half a character inside text */
         "\xc0\xaf",         /* overlong "/" */
-        "\xe0\x80\xaf",     /* the same in three bytes */
-        "\xf0\x80\x80\xaf", /* and in four */
+        "\xe0\x80\xaf",     /* overlong "/" in three bytes */
+        "\xf0\x80\x80\xaf", /* overlong "/" in four bytes */
         "\xed\xa0\x80",     /* a surrogate */
         "\xf4\x90\x80\x80", /* beyond U+10FFFF */
         "\xf8\x88\x80\x80", /* five bytes */

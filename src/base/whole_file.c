@@ -18,7 +18,7 @@ static void release(struct whole_file *file)
     *file = (struct whole_file){.fd = -1};
 }
 
-/* An empty file beside it, with the rights that the user's other files get. */
+/* Create an empty temporary file in the same folder, with default permissions. */
 static int open_temporary(struct whole_file *file, struct err *err)
 {
     struct buf name = BUF_INIT;
@@ -65,7 +65,7 @@ int whole_file_begin(struct whole_file *file, const char *path, struct err *err)
     if (status == 0 && !file->name)
         status = err_set(err, ERR_LIMIT, "%s: no memory left", path);
     if (status == 0 && exists && !file->direct)
-        fchmod(file->fd, there.st_mode & 07777); /* as far as we may */
+        fchmod(file->fd, there.st_mode & 07777); /* best effort */
     if (status < 0) {
         if (file->fd >= 0)
             close(file->fd);
@@ -74,7 +74,7 @@ int whole_file_begin(struct whole_file *file, const char *path, struct err *err)
     return status;
 }
 
-/* So that the name is on the disk as well; if that fails, nothing is lost now. */
+/* Flush the directory entry. A failure here loses nothing. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

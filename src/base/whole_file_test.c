@@ -22,7 +22,7 @@ static void place_make(struct place *place)
     snprintf(place->path, sizeof place->path, "%s/x", place->folder);
 }
 
-/* What stands in the folder, and how much of it: then all of it goes. */
+/* Delete everything in the folder; returns how many files there were. */
 static uint32_t place_empty(const struct place *place)
 {
     struct arena arena;

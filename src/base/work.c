@@ -16,8 +16,8 @@ void work_init(struct work *work)
     atomic_init(&work->told_ns, 0);
 }
 
-/* Is it time to tell? Of several threads that ask at once, one is told yes. The first
- * look only starts the wait: work that is done in 50 ms needs no progress. */
+/* Is progress due? Only one of several concurrent callers gets true. The first call
+ * only starts the interval: work shorter than 50 ms shows no progress. */
 static bool time_to_tell(struct work *work)
 {
     uint64_t told = atomic_load(&work->told_ns);
@@ -33,7 +33,7 @@ bool work_step(struct work *work, uint64_t more)
     if (!work)
         return true;
     atomic_fetch_add(&work->done, more);
-    /* Who does not listen costs no look at the clock, which counts looks in tests. */
+    /* Without a listener, do not read the clock: tests count its reads. */
     if (work->progress && time_to_tell(work))
         work->progress(work);
     return !work_cancelled(work);

@@ -39,14 +39,14 @@ TEST(progress_is_told_every_fifty_milliseconds_at_most)
     work.progress = count_call;
     work.user = &calls;
     CHECK(work_step(&work, 1));
-    CHECK_INT(calls, 0); /* the first look only starts the wait */
+    CHECK_INT(calls, 0); /* the first call only starts the interval */
     for (int i = 1; i <= 2; i++) {
         int before = calls;
 
         usleep(60000);
         CHECK(work_step(&work, 1));
         CHECK_INT(calls, before + 1);
-        /* A busy machine may take its time between two steps, never less. */
+        /* A busy machine may wait longer between two reports, never shorter. */
         for (int k = 0; k < 1000; k++)
             CHECK(work_step(&work, 1));
         CHECK((uint64_t)calls <= (clock_ns() - began) / 50000000u);

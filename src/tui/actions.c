@@ -57,7 +57,7 @@ void tui_focus(struct tui *tui, unsigned focus)
         tui->opened[focus] = ++tui->clock;
         tui->view.labels = false;
         if (tui->frame.small)
-            tui->view.zoom = true; /* there is no other room for it */
+            tui->view.zoom = true; /* there is no other space for it */
     }
     if (focus == FOCUS_TREE && tui->view.focus != FOCUS_TREE)
         tui->view.zoom = false;
@@ -80,12 +80,12 @@ static void panel_key(struct tui *tui, unsigned panel)
         tui_close_panel(tui, panel);
     else
         tui_focus(tui, panel);
-    /* The user asked for it, so measure tensors of any size. */
+    /* The user asked, so measure tensors of any size. */
     if (panel == PANEL_STATISTICS && tui->view.focus == panel)
         explorer_measure_row(&tui->explorer);
 }
 
-/* c and a: on or off, and the focus stays. */
+/* c and a: toggle a panel without moving the focus. */
 static void toggle_panel(struct tui *tui, enum panel_number panel)
 {
     if (state_of(tui, panel)->open) {
@@ -99,7 +99,7 @@ static void toggle_panel(struct tui *tui, enum panel_number panel)
     tui_changed(tui);
 }
 
-/* The parts of the last frame, the tree first. */
+/* Cycle the focus through the parts of the last frame, the tree first. */
 static void next_part(struct tui *tui, int by)
 {
     unsigned parts[STACK_MOST + 1] = {FOCUS_TREE}, n = 1, at = 0;
@@ -159,7 +159,7 @@ static void toggle_below(struct tui *tui)
 
 /* --- Moving, in whatever has the focus */
 
-/* How many rows of it are on the screen. */
+/* The panel's visible rows. */
 static uint32_t panel_rows(const struct tui *tui, unsigned panel)
 {
     for (unsigned i = 0; i < tui->frame.n_panels; i++)
@@ -190,13 +190,13 @@ void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor)
     n -= state->foot < n ? state->foot : 0;
     if (cursor && panels[panel]->cursor) {
         state->cursor = moved(state->cursor, by, n);
-        tui_changed(tui); /* what is told about its line may change */
+        tui_changed(tui); /* the text may depend on the selected line */
     } else {
         uint32_t rows = panel_rows(tui, panel), top = tui->panels[panel].top;
 
         rows -= state->foot < rows ? state->foot : 0;
         state->top = moved(top, by, n > rows ? n - rows + 1 : 1);
-        if (state->cursor < state->top) /* it stays in sight */
+        if (state->cursor < state->top) /* keep the cursor visible */
             state->cursor = state->top;
         else if (state->cursor >= state->top + rows)
             state->cursor = state->top + rows - 1;
@@ -251,7 +251,7 @@ static void move_end(struct tui *tui, bool last)
     tui_changed(tui);
 }
 
-/* --- The panel that has the focus, or the one that is meant */
+/* --- Keys of panels */
 
 static bool act_in(struct tui *tui, unsigned panel, enum panel_act act)
 {
@@ -262,7 +262,7 @@ static bool act_in(struct tui *tui, unsigned panel, enum panel_act act)
     return true;
 }
 
-/* In the tree, keys of panels go to the one that is shown and has a use for them. */
+/* In the tree, panel keys go to a visible panel that handles them. */
 static void act(struct tui *tui, enum panel_act what, const char *why_not)
 {
     static const uint8_t order[] = {PANEL_STATISTICS, PANEL_FLOW,    PANEL_PERFORMANCE,
@@ -309,7 +309,7 @@ static void left(struct tui *tui)
     }
 }
 
-/* "View selected module": the first panel that is shown, else Details. */
+/* "View selected module": focus the first visible panel, else Details. */
 static void focus_some_panel(struct tui *tui)
 {
     for (unsigned i = 0; i < tui->frame.n_panels; i++)
@@ -339,7 +339,7 @@ static void right(struct tui *tui)
     tui_changed(tui);
 }
 
-/* The other place of a tensor or module that stands at several; NO_PLACE. */
+/* Another place of a shared tensor or module; NO_PLACE if it has only one. */
 static uint32_t other_place(const struct model *model, uint32_t place)
 {
     const struct tensor *tensor;
@@ -357,7 +357,7 @@ static uint32_t other_place(const struct model *model, uint32_t place)
     return NO_PLACE;
 }
 
-/* Statistics of a tensor, zoomed; Esc leads back. */
+/* Zoom into the statistics of a tensor; Esc goes back. */
 static void visit_statistics(struct tui *tui)
 {
     bool was_open = state_of(tui, PANEL_STATISTICS)->open;
@@ -480,13 +480,13 @@ static void search_class(struct tui *tui)
 static void alarm_key(struct tui *tui)
 {
     explorer_next_alarm(&tui->explorer);
-    for (unsigned i = 1; i < PANEL_COUNT; i++) /* it may have opened one */
+    for (unsigned i = 1; i < PANEL_COUNT; i++) /* may open a panel */
         if (tui->explorer.panels[i].open && tui->opened[i] == 0)
             tui->opened[i] = ++tui->clock;
     tui_changed(tui);
 }
 
-/* --- Leaving things */
+/* --- Going back and leaving */
 
 static bool close_zoom(struct tui *tui)
 {
@@ -550,7 +550,7 @@ static void command(struct tui *tui, const char *line)
     tui_changed(tui);
 }
 
-/* --- All of them. Each part of the table has a switch of its own. */
+/* --- Dispatch: one switch for each part of the table */
 
 static bool act_moving(struct tui *tui, enum action action)
 {
@@ -600,7 +600,7 @@ static bool act_tree(struct tui *tui, enum action action)
     case ACTION_FOLD_SIBLINGS:
     case ACTION_FOLD_SIBLINGS_BELOW:
     case ACTION_FOLD_CLASS:
-    case ACTION_FOLD_CLASS_BELOW: /* in the order of enum fold */
+    case ACTION_FOLD_CLASS_BELOW: /* the actions are in the order of enum fold */
         return fold(tui, (enum fold)(FOLD_ROW + (action - ACTION_FOLD))), true;
     case ACTION_RUNS:
         return browse_runs(tui->explorer.browse), tui_changed(tui), true;

@@ -38,7 +38,7 @@ void cells_clear(struct cell_grid *cells)
     cells->cursor_shown = false;
 }
 
-/* The row of cells of the area, and how many of them there are; NULL: outside. */
+/* The area's cells in this row, and their number; NULL: outside. */
 static struct cell *row_of(struct cell_grid *cells, const struct area *area,
                            unsigned row, unsigned *ret_end)
 {
@@ -51,8 +51,8 @@ static struct cell *row_of(struct cell_grid *cells, const struct area *area,
     return cells->at + (size_t)(area->row + row) * cells->columns + area->column;
 }
 
-/* What is overwritten in part is taken away as a whole: half of a wide character would
- * let the terminal move what stands behind it. */
+/* Blank wide characters that are only partly overwritten; half of one would shift the
+ * rest of the row on the terminal. */
 static void part_wide(struct cell *row, unsigned column, unsigned end)
 {
     unsigned first = column;
@@ -92,14 +92,14 @@ static void put_one(struct cell *row, unsigned column, unsigned end,
     row[column].text[text.len] = '\0';
 }
 
-/* Texts are escaped when they come, so that these never stand in them; what would move
- * the terminal's cursor must not get there even by mistake. */
+/* Texts are escaped earlier; this is a second guard against characters that would move
+ * the terminal's cursor. */
 static bool is_control(struct str one)
 {
     const unsigned char *c = (const unsigned char *)one.at;
 
-    /* The last are marks and embeddings of direction, U+200E to U+202E, which a typed
-     * name of a file may hold; isolates are our own. */
+    /* The last test covers direction marks and embeddings, U+200E to U+202E, which a
+     * typed file name may contain. We write isolates ourselves. */
     return c[0] < 0x20 || c[0] == 0x7f ||
            (c[0] == 0xc2 && one.len > 1 && c[1] < 0xa0) ||
            (c[0] == 0xe2 && one.len > 2 && c[1] == 0x80 &&
@@ -127,7 +127,7 @@ static unsigned put_text(struct cell *row, unsigned column, unsigned end,
             continue;
         }
         if (column + width > end) {
-            /* A blank instead of half a character; nothing stands behind the edge. */
+            /* A blank instead of half a character at the edge. */
             if (column < end)
                 put_one(row, column++, end, style, STR(" "));
             break;
@@ -154,7 +154,7 @@ unsigned cells_text(struct cell_grid *cells, const struct area *area, unsigned c
     if (!at || column >= end)
         return column;
     if (cells->ascii) {
-        /* Alone it is the cursor's sign; in a longer text, half a bar. */
+        /* Alone it is the cursor mark; in a longer text, half a bar. */
         if (str_eq(text, str_of(glyph(GLYPH_CURSOR, false))))
             buf_text(&ascii, glyph(GLYPH_CURSOR, true));
         else
@@ -166,7 +166,7 @@ unsigned cells_text(struct cell_grid *cells, const struct area *area, unsigned c
     return column;
 }
 
-/* Where the text of a line ends, blanks behind it left out. */
+/* The length of a line without trailing blanks. */
 static size_t line_end(const struct lines *lines, uint32_t line)
 {
     size_t at = 0, end = 0;
@@ -184,7 +184,7 @@ static size_t line_end(const struct lines *lines, uint32_t line)
     return end;
 }
 
-/* Cells in two halves: the upper one is the letter, the lower one what is behind it. */
+/* Half-block cells: the letter's colour is the upper half, the background the lower. */
 static unsigned put_halves(struct cell_grid *cells, const struct area *area,
                            unsigned column, unsigned row, const struct span *span,
                            size_t n)

@@ -54,7 +54,7 @@ TEST(a_wide_character_never_straddles_the_edge)
     CHECK_INT(cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("x漢漢漢")), 5);
     check_print(&cells, "x漢漢\n");
     CHECK_STR(cells.at[2].text, "");
-    /* Half of one that is overwritten leaves a blank. */
+    /* Overwriting half of a wide character blanks the other half. */
     cells_text(&cells, &area, 2, 0, COLOUR_NONE, 0, STR("y"));
     check_print(&cells, "x y漢\n");
     cells_text(&cells, &area, 3, 0, COLOUR_NONE, 0, STR("z"));
@@ -83,7 +83,7 @@ TEST(marks_stay_with_their_letter)
     CHECK_INT(cells_text(&cells, &area, 0, 0, COLOUR_NONE, 0, STR("e\u0301x")), 2);
     CHECK_STR(cells.at[0].text, "e\u0301");
     CHECK_STR(cells.at[1].text, "x");
-    for (int i = 0; i < 40; i++) /* more than there is room for */
+    for (int i = 0; i < 40; i++) /* more than fits */
         cells_text(&cells, &area, 2, 0, COLOUR_NONE, 0,
                    STR("a\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309\u030a"
                        "\u030b\u030c"));
@@ -124,7 +124,7 @@ TEST(a_line_that_is_too_long_ends_in_a_sign)
     lines_text(&lines, COLOUR_NONE, "abc");
     lines_text(&lines, COLOUR_NONE, "def");
     lines_end(&lines);
-    lines_text(&lines, COLOUR_NONE, "abcde   "); /* blanks are nothing */
+    lines_text(&lines, COLOUR_NONE, "abcde   "); /* trailing blanks do not count */
     lines_end(&lines);
     lines_text(&lines, COLOUR_NONE, "abc字字");
     lines_end(&lines);

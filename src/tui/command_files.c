@@ -1,5 +1,5 @@
-/* Commands about files: opening, comparing, writing. What takes long tells how far it
- * is in the status line, and Esc stops it. */
+/* Commands about files: open, compare, write. Long operations show their progress in
+ * the status line; Esc stops them. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "text/progress_text.h"
 #include "tui/commands_in.h"
 
-/* ---- how far it is ---- */
+/* ---- progress ---- */
 
 struct busy {
     struct tui *tui;
@@ -102,7 +102,7 @@ int run_open(struct tui *tui, struct str words, struct err *err)
     return status;
 }
 
-/* The same view of the file as it is now. */
+/* Reopen the file with the same view. */
 int run_reload(struct tui *tui, struct str words, struct err *err)
 {
     const char *source = tui->explorer.session->model->path;
@@ -135,15 +135,14 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
 
 /* ---- comparing ---- */
 
-/* `left` beside the file at `path`; NULL: `err` says why. What it opened is *ret_right.
- */
+/* Compare `left` with the file at `path`, which becomes *ret_right. NULL: see `err`. */
 static struct pair *compare_with(struct tui *tui, struct session *left,
                                  const char *path, const struct diff_wanted *wanted,
                                  struct session **ret_right, struct err *err)
 {
     struct session *right;
     struct pair *pair = NULL;
-    struct err why = {0}; /* a comparison that was stopped is shown all the same */
+    struct err why = {0}; /* a comparison that was stopped is still shown */
     struct busy busy;
 
     begin_busy(&busy, tui, "open");
@@ -220,7 +219,7 @@ int run_diff(struct tui *tui, struct str words, struct err *err)
 
 /* ---- writing ---- */
 
-/* What the view and a printed tree have in common. */
+/* The settings that the view and a printed tree share. */
 static struct printed_wanted printed_view(const struct tui *tui, struct buf *filter)
 {
     const struct view *view = browse_view(tui->explorer.browse);
@@ -258,7 +257,7 @@ static int write_file(struct tui *tui, const char *path, struct err *err)
     return status;
 }
 
-/* A file that is there already is replaced only when that was said: "export! FILE". */
+/* An existing file is replaced only with "export! FILE". */
 int run_export(struct tui *tui, struct str words, struct err *err)
 {
     bool replace = str_starts(words, STR("! "));

@@ -8,7 +8,7 @@
 #include "text/nearest.h"
 #include "tui/commands_in.h"
 
-/* ---- where ---- */
+/* ---- position ---- */
 
 static int go_command(struct tui *tui, struct str words, struct err *err)
 {
@@ -75,7 +75,7 @@ static int filter_command(struct tui *tui, struct str words, struct err *err)
     return browse_search(tui->explorer.browse, words, err);
 }
 
-/* ---- how it looks ---- */
+/* ---- appearance ---- */
 
 static int labels_command(struct tui *tui, struct str words, struct err *err)
 {
@@ -180,7 +180,7 @@ static int stop_command(struct tui *tui, struct str words, struct err *err)
     return 0;
 }
 
-/* The verdict and its reasons are in the root's Details. */
+/* The root's Details show the verdict and its reasons. */
 static int check_command(struct tui *tui, struct str words, struct err *err)
 {
     struct buf text = BUF_INIT;
@@ -211,7 +211,7 @@ static int record_command(struct tui *tui, struct str words, struct err *err)
     session = wanted->record(wanted->user, err);
     if (!session || tui_show(tui, session, NULL, err) < 0)
         return -1;
-    /* Stay at the same row, unless an alarm is shown first. */
+    /* Stay at the same row unless an alarm moved the cursor. */
     if (!tui->explorer.panels[PANEL_DETAILS].open && place < session->model->n_places)
         tui_go(tui, place);
     return 0;
@@ -258,7 +258,7 @@ const struct tui_command tui_commands[] = {
 };
 const size_t n_tui_commands = COUNT_OF(tui_commands);
 
-/* ---- a line ---- */
+/* ---- running a line ---- */
 
 const struct tui_command *command_of(struct str line, struct str *ret_words)
 {
@@ -274,7 +274,7 @@ const struct tui_command *command_of(struct str line, struct str *ret_words)
     return NULL;
 }
 
-/* The others work in a list of files too. */
+/* The other commands also work in a list of files. */
 static bool needs_model(const struct tui_command *command)
 {
     static const char *const others[] = {"open", "set",    "help", "q",
@@ -286,7 +286,7 @@ static bool needs_model(const struct tui_command *command)
     return true;
 }
 
-/* A name first, as modules may be called 0, 1, 2; then a row number. */
+/* Try a name first, because modules may be called 0, 1, 2; then a row number. */
 static int go_to(struct tui *tui, struct str line, struct err *err)
 {
     struct browse *browse = tui->explorer.browse;
@@ -334,7 +334,7 @@ int tui_command(struct tui *tui, struct str line, struct err *err)
     command = command_of(line, &words);
     if (str_is_word(line, "quit"))
         command = command_of(STR("q"), &words);
-    /* A name that only differs in case from a command is a name. */
+    /* A place whose name differs from the command only in case wins. */
     if (command && model && !tui->explorer.pair &&
         !str_starts(line, str_of(command->name)) &&
         place_find(tui->explorer.session->model, line) != NO_PLACE)

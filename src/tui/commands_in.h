@@ -1,6 +1,5 @@
-/* commands_in.h - what the files behind the table of commands share: commands.c (the
- * table), command_files.c (opening, comparing, writing), complete.c (what a line may
- * become), remember.c (views that are kept). */
+/* commands_in.h - shared by the command files: commands.c (the table), command_files.c
+ * (open, compare, write), complete.c (completion), remember.c (saved views). */
 #ifndef TUI_COMMANDS_IN_H
 #define TUI_COMMANDS_IN_H
 
@@ -8,7 +7,7 @@
 #include "facts/summary.h"
 #include "tui/tui_in.h"
 
-/* The command that a line begins with, and what stands behind its name; or NULL. */
+/* The command at the start of a line, and its arguments; or NULL. */
 const struct tui_command *command_of(struct str line, struct str *ret_words);
 
 /* --- command_files.c */
@@ -18,7 +17,7 @@ int run_diff(struct tui *tui, struct str words, struct err *err);
 int run_export(struct tui *tui, struct str words, struct err *err);
 int run_reload(struct tui *tui, struct str words, struct err *err);
 
-/* A path as typed: ~/ is the user's home. */
+/* Expand a typed path: ~/ is the user's home. */
 void typed_path(struct buf *to, struct str typed);
 
 /* --- complete.c */
@@ -35,7 +34,7 @@ void complete_settings(struct tui *tui, struct str words, struct menu *to);
 
 /* --- remember.c */
 
-/* :set remember, as the config has it now. */
+/* Apply :set remember from the config. */
 int remember_switch(struct tui *tui, struct err *err);
 
 #endif

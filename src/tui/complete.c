@@ -1,6 +1,5 @@
-/* What a command line may become: commands, then what the command takes, or names. Each
- * choice is offered as what stands behind the command's name; tui_complete() puts the
- * name before it. */
+/* Completion of a command line: commands, then a command's arguments, or names. Each
+ * choice is the text after the command's name; tui_complete() adds the name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +52,8 @@ static void offer_place(const struct explorer *explorer, uint32_t place,
     buf_release(&about);
 }
 
-/* What is typed up to its last dot is a place; what stands below it is offered. Only
- * one level, as shells do with files: there may be a million names. */
+/* The text up to the last dot is a place; offer its children. Only one level, like a
+ * shell, because there may be a million names. */
 void complete_names(struct tui *tui, struct str words, struct menu *to)
 {
     const struct explorer *explorer = &tui->explorer;
@@ -119,8 +118,8 @@ void complete_files(struct tui *tui, struct str words, struct menu *to)
     buf_release(&path);
 }
 
-/* A name of the model's in every form there is; once a folder is typed, what is in it.
- */
+/* Offer the model's name with the extension of every format; once a folder is typed,
+ * its content. */
 void complete_exports(struct tui *tui, struct str words, struct menu *to)
 {
     bool live = tui->exploring && link_is_live(&tui->explorer);
@@ -174,7 +173,7 @@ void complete_flat(struct tui *tui, struct str words, struct menu *to)
     offer(to, words, "off", "the tree");
 }
 
-/* The last of a list of words. */
+/* Complete the last word of the list. */
 void complete_labels(struct tui *tui, struct str words, struct menu *to)
 {
     ptrdiff_t comma = str_find_last_char(words, ',');
@@ -226,7 +225,7 @@ void complete_settings(struct tui *tui, struct str words, struct menu *to)
 
 /* ---- a line ---- */
 
-/* Put the command's name before each of the choices. */
+/* Prefix each choice with the command's name. */
 static void add_command(const struct tui_command *command, const struct menu *from,
                         struct menu *to)
 {
@@ -258,7 +257,7 @@ void tui_complete(struct tui *tui, struct str line, struct menu *to)
         return;
     }
     for (size_t i = 0; i < n_tui_commands; i++) {
-        char word[24]; /* a blank leads on to what it takes */
+        char word[24]; /* the blank invites an argument */
 
         snprintf(word, sizeof word, "%s%s", tui_commands[i].name,
                  tui_commands[i].usage ? " " : "");

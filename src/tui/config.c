@@ -105,7 +105,7 @@ int config_parse(struct config *config, struct keymap *keymap, struct str text,
     return status;
 }
 
-#define CONFIG_BYTES (64 * KIB) /* far more than anybody writes */
+#define CONFIG_BYTES (64 * KIB) /* far more than any real config */
 
 static bool read_text(const char *path, struct buf *to)
 {

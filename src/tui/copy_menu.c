@@ -1,4 +1,4 @@
-/* y: what can be copied, and how it gets to the clipboard. */
+/* y: the copy menu and the clipboard. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,15 +16,15 @@
 #include "export/export.h"
 #include "tui/tui_in.h"
 
-#define JSON_BYTES (64 * MIB) /* tensors above this are copied without numbers */
+#define JSON_BYTES (64 * MIB) /* larger tensors are copied without their values */
 
 extern char **environ;
 
 /* --- The clipboard */
 
-/* Programs that say whether they took it; each only where its display is. */
+/* Clipboard programs that report success; each needs its display. */
 static const struct {
-    const char *needs; /* a variable of the environment; NULL: nothing */
+    const char *needs; /* an environment variable; NULL: none */
     char *const argv[4];
     const char *name;
 } programs[] = {
@@ -35,7 +35,7 @@ static const struct {
     {NULL, {(char *)"pbcopy", NULL}, "pbcopy"},
 };
 
-#define COPY_MS 1000 /* what takes longer hangs */
+#define COPY_MS 1000 /* a slower program is considered hung */
 
 static bool is_set(const char *name)
 {
@@ -44,7 +44,7 @@ static bool is_set(const char *name)
     return value && *value;
 }
 
-/* Over ssh the clipboard of that display is not the one before the user. */
+/* Over ssh, the display's clipboard is not the user's. */
 static bool is_remote(void)
 {
     return is_set("SSH_CONNECTION") || is_set("SSH_TTY");
@@ -64,7 +64,7 @@ static int start(char *const argv[], int from, pid_t *ret_child)
     return failed;
 }
 
-/* Write as long as there is time; was it all? */
+/* Write until the deadline; true: everything was written. */
 static bool write_until(int fd, struct str text, uint64_t end)
 {
     while (text.len) {
@@ -83,7 +83,7 @@ static bool write_until(int fd, struct str text, uint64_t end)
     return true;
 }
 
-/* Wait as long as there is time, then end it: nothing stays behind. Its status. */
+/* Wait for the child until the deadline, then kill it. Returns its status. */
 static int reap_until(pid_t child, uint64_t end)
 {
     int status = -1;
@@ -99,7 +99,7 @@ static int reap_until(pid_t child, uint64_t end)
     return got < 0 ? -1 : status;
 }
 
-/* Did the program take all of the text, and say so? */
+/* Did the program take all of the text and succeed? */
 static bool feed(char *const argv[], struct str text)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
@@ -110,7 +110,7 @@ static bool feed(char *const argv[], struct str text)
 
     if (background_pipe(ends, NULL) < 0)
         return false;
-    fcntl(ends[0], F_SETFL, 0); /* its standard input waits */
+    fcntl(ends[0], F_SETFL, 0); /* its standard input is blocking */
     if (start(argv, ends[0], &child) != 0) {
         close(ends[0]);
         close(ends[1]);
@@ -118,7 +118,7 @@ static bool feed(char *const argv[], struct str text)
     }
     close(ends[0]);
     sigemptyset(&ignore.sa_mask);
-    sigaction(SIGPIPE, &ignore, &before); /* it may end before it has read all */
+    sigaction(SIGPIPE, &ignore, &before); /* it may exit before reading everything */
     all = write_until(ends[1], text, end);
     sigaction(SIGPIPE, &before, NULL);
     close(ends[1]);
@@ -146,13 +146,13 @@ void tui_copy(struct tui *tui, struct str text)
     else if (tui->term && term_copy(tui->term, text))
         explorer_say(&tui->explorer,
                      "sent %zu bytes by OSC 52; the terminal may ignore it", text.len);
-    else /* to select by hand */
+    else /* show it, to select by hand */
         explorer_say(&tui->explorer, "%.*s", STR_ARG(text));
 }
 
-/* --- What there is to copy */
+/* --- The menu */
 
-/* The panel that has the focus, or the tree as it is on the screen. */
+/* The lines of the focused panel, or of the visible tree. */
 static const struct lines *focused_lines(const struct tui *tui)
 {
     if (tui->view.focus > FOCUS_TREE && tui->view.focus < PANEL_COUNT)

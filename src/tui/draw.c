@@ -1,4 +1,4 @@
-/* A frame: title, tree, panels, status, hints, and what lies over them. */
+/* Draws a frame: title, tree, panels, status, hints, and overlays. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "tui/draw_in.h"
 #include "tui/tui_in.h"
 
-/* --- Parts that several have */
+/* --- Shared parts */
 
 bool draw_mono(const struct tui *tui)
 {
@@ -60,7 +60,7 @@ void draw_scroll(struct tui *tui, const struct area *area, uint32_t top, uint32_
     }
 }
 
-/* One line that a function of show/ writes. */
+/* A single line, written by a function of show/. */
 void draw_line(struct tui *tui, const struct area *area, unsigned row,
                const struct lines *lines, uint32_t line)
 {
@@ -69,7 +69,7 @@ void draw_line(struct tui *tui, const struct area *area, unsigned row,
 
 /* --- The tree */
 
-/* Is there a scroll bar of its own? Where there is a divider, that is its bar too. */
+/* Does the tree have its own scroll bar? A divider doubles as one. */
 static bool tree_scrolls(const struct tui *tui)
 {
     return !tui->frame.right && tui->frame.tree.columns > 8 &&
@@ -119,7 +119,7 @@ static void draw_tree(struct tui *tui)
 
 /* --- Panels */
 
-/* Beside a scroll bar lines are one cell narrower. */
+/* Lines are one cell narrower beside a scroll bar. */
 static void make_content(struct tui *tui, const struct panel *panel)
 {
     struct panel_lines *kept = &tui->panels[panel->number];
@@ -131,8 +131,8 @@ static void make_content(struct tui *tui, const struct panel *panel)
                 &tui->explorer.panels[panel->number], &room);
 }
 
-/* The panel's lines, rebuilt if anything changed. Whether they need a scroll bar is
- * known only then: the first guess is that nothing changed about that. */
+/* The panel's lines, rebuilt after a change. Whether they need a scroll bar is known
+ * only afterwards, so assume it is as before and rebuild if not. */
 static struct lines *panel_content(struct tui *tui, const struct panel *panel,
                                    struct panel_room room)
 {
@@ -165,8 +165,8 @@ void draw_keep_in_sight(uint32_t *top, uint32_t *cursor, uint32_t n, uint32_t ro
         *top = n > rows ? n - rows : 0;
 }
 
-/* Where the panel is scrolled to on this screen. What it remembers changes only if its
- * cursor would not be seen: a screen that grew and shrinks again shows the same. */
+/* The panel's first visible line. The stored position changes only if the cursor would
+ * be hidden, so a screen that grows and shrinks again shows the same lines. */
 static uint32_t panel_top(struct tui *tui, const struct panel *panel, uint32_t n,
                           uint32_t rows)
 {
@@ -199,7 +199,7 @@ static void draw_panel_lines(struct tui *tui, struct area area,
     rows = area.rows - foot;
     top = panel_top(tui, panel, n, rows);
     bar.rows = rows;
-    area.columns -= n > rows && area.columns > 8; /* the bar's */
+    area.columns -= n > rows && area.columns > 8; /* the scroll bar's column */
     for (uint32_t i = 0; i < rows && top + i < n; i++) {
         draw_line(tui, &area, i, lines, top + i);
         if (!panel->cursor || !focused || top + i != state->cursor)
@@ -208,13 +208,13 @@ static void draw_panel_lines(struct tui *tui, struct area area,
         cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,
                    str_of(glyph(GLYPH_CURSOR, false)));
     }
-    /* Where all fits, it follows at once. */
+    /* If all lines fit, the foot follows directly. */
     for (uint32_t i = 0, at = n < rows ? n : rows; i < foot; i++)
         draw_line(tui, &area, at + i, lines, n + i);
     draw_scroll(tui, &bar, top, n);
 }
 
-/* The second title of a panel with two parts, above where that begins. */
+/* The second title of a two-part panel, above its second part. */
 static void draw_aside(struct tui *tui, const struct area *area,
                        const struct panel *panel, bool focused)
 {
@@ -259,8 +259,7 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
     buf_release(&title);
 }
 
-/* How many of n labels are shown: where some below have no room, the last line says so.
- */
+/* How many of n labels to show; if some do not fit, the last line says so. */
 static unsigned fit_labels(struct tui *tui, uint32_t n, unsigned rows)
 {
     unsigned fit = n > rows && rows > 1 ? rows - 1 : rows;
@@ -305,9 +304,9 @@ static void draw_labels(struct tui *tui, const struct frame_panel *where)
     lines_release(&more);
 }
 
-/* --- All of it */
+/* --- The frame */
 
-/* Under the least size: how large it must be, and where we are. */
+/* The screen is too small: show the required size and the selected row. */
 static void draw_too_small(struct tui *tui)
 {
     struct area all = {0, 0, tui->cells.columns, tui->cells.rows};
@@ -333,7 +332,7 @@ static void draw_too_small(struct tui *tui)
     lines_release(&lines);
 }
 
-/* Those that are open, the latest last, for the layout. */
+/* List the open panels for the layout, the latest last. */
 static void list_open(struct tui *tui)
 {
     struct frame_wanted *view = &tui->view;

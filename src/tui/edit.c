@@ -1,4 +1,4 @@
-/* E: the source of the selected row's class, in the user's editor. */
+/* E: open the source of the selected row's class in the user's editor. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "tui/tui_in.h"
 
-/* Where the code of a place is: a file that can be read, and its line. */
+/* The readable source file and the line of a place's code. */
 static bool find_code(struct tui *tui, uint32_t place, struct buf *ret_file,
                       uint32_t *ret_line)
 {
@@ -34,16 +34,16 @@ static bool find_code(struct tui *tui, uint32_t place, struct buf *ret_file,
     return ret_file->len && access(buf_cstr(ret_file), R_OK) == 0;
 }
 
-/* Editors that take the line their own way; all others take +12 FILE, as vi does. */
+/* Editors with their own syntax for the line; all others take +12 FILE, like vi. */
 static const struct {
-    const char *name, *option; /* before FILE:12; NULL: none */
+    const char *name, *option; /* the option before FILE:12; NULL: none */
 } others[] = {{"code", "-g"},   {"code-insiders", "-g"}, {"codium", "-g"},
               {"cursor", "-g"}, {"subl", NULL},          {"zed", NULL}};
 
-/* "code -w", "emacs -nw": an editor may come with words of its own. */
+/* $EDITOR may contain arguments: "code -w", "emacs -nw". */
 #define WORDS_MOST 16
 
-/* What tells the editor where to go. */
+/* The arguments that make the editor open the file at a line. */
 static void place_words(char *words[2], const char *editor, const char *file,
                         uint32_t line, struct buf *place)
 {

@@ -1,5 +1,5 @@
-/* Choosing a file of a folder. The list grows while it is looked at; the row of the
- * cursor stays selected wherever it moves to. */
+/* Choosing a file of a folder. The list grows while it is shown; the selected file
+ * stays selected when its row moves. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "tui/draw_in.h"
 #include "tui/tui_in.h"
 
-#define PRINT_NS 60000000000u /* how long a printed list waits until all is judged */
+#define PRINT_NS 60000000000u /* how long a printed list waits for all verdicts */
 
 struct files {
     struct files_view *list;
     char *folder;
     uint32_t cursor, top, page;
-    uint32_t number; /* of the row of the cursor; UINT32_MAX: nobody chose yet */
+    uint32_t number; /* the selected file; UINT32_MAX: the user selected none yet */
     struct buf message;
 };
 
@@ -30,7 +30,7 @@ static void put_cursor(struct files *files, int64_t to)
         n > 0 ? files_view_at(files->list, files->cursor)->number : UINT32_MAX;
 }
 
-/* The rows are others now: follow the one that was chosen. */
+/* The rows changed: move the cursor to the selected file's row. */
 static void follow(struct files *files)
 {
     uint32_t row = files_view_row(files->list, files->number);
@@ -55,7 +55,7 @@ int files_fd(const struct tui *tui)
     return files_view_fd(tui->files->list);
 }
 
-/* A printed list is whole. */
+/* A printed list is complete. */
 static void wait_for_all(struct tui *tui)
 {
     uint64_t began = clock_ns();
@@ -144,7 +144,7 @@ int files_look(struct tui *tui, const struct printed_wanted *wanted, struct err 
     return wanted->filter ? files_filter(tui, str_of(wanted->filter), err) : 0;
 }
 
-/* The same again turns it round. */
+/* Choosing the current order again reverses it. */
 static void sort_again(struct tui *tui, enum files_sort sort)
 {
     bool reverse;
@@ -210,13 +210,14 @@ static void mark(struct tui *tui)
 
     if (files->cursor >= files_view_n(files->list))
         return;
-    put_cursor(files, files->cursor); /* it is chosen: the cursor stays with it */
+    put_cursor(files, files->cursor); /* the cursor now follows this file */
     if (!files_view_mark(files->list, files->cursor))
         files_say(tui, STR("two rows are marked already: D compares them, Esc takes "
                            "the marks away"));
 }
 
-/* D: two marked rows; or the marked one and that of the cursor; or what is typed. */
+/* D: compare two marked rows, or the marked row with the selected one; otherwise ask
+ * for a path. */
 static void diff(struct tui *tui)
 {
     static const struct diff_wanted wanted = {.values = true};
@@ -287,7 +288,7 @@ static void move(struct tui *tui, int64_t by)
                   by > 0 ? STR("this is the last row") : STR("this is the first row"));
 }
 
-/* All rows that are shown match: the next is the next match, and round. */
+/* All visible rows match, so the next match is the next row, wrapping around. */
 static void next_match(struct tui *tui, int64_t by)
 {
     struct files *files = tui->files;
@@ -311,7 +312,7 @@ static void escape(struct tui *tui)
         files_say(tui, STR("nothing to close; q quits"));
 }
 
-/* What a key does that moves nothing. */
+/* Actions other than moving. */
 static void act(struct tui *tui, enum action action)
 {
     switch (action) {

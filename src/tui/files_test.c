@@ -13,11 +13,11 @@ static char here[64];
 struct stage {
     struct tui tui;
     struct tui_wanted wanted;
-    struct session *session; /* what is open below the list; or NULL */
+    struct session *session; /* open below the list; or NULL */
     struct buf text;
 };
 
-/* A parameter of `values` bytes; `missing` of them are not there. */
+/* A parameter of `values` bytes, the last `missing` of them cut off. */
 static void put(const char *name, int values, int missing)
 {
     char path[128], bytes[1024] = {0}, header[128];
@@ -103,7 +103,7 @@ TEST(two_marked_files_are_compared_and_q_leads_back_to_the_list)
     CHECK_INT(stage->tui.prompt.kind, PROMPT_COMMAND);
     press(stage, "\033 D");
     shows(stage, "this row is the marked one");
-    press(stage, "G D"); /* the second mark, and both at once */
+    press(stage, "G D"); /* mark the second row, then compare both */
     shows(stage, "a2.safetensors ⇄ cut.safetensors");
     CHECK(!stage->tui.files && stage->tui.explorer.pair);
     press(stage, "q");
@@ -111,7 +111,7 @@ TEST(two_marked_files_are_compared_and_q_leads_back_to_the_list)
     press(stage, "k "); /* a third */
     shows(stage, "two rows are marked already");
     press(stage, "\033");
-    press(stage, " gD"); /* one mark, and the row of the cursor */
+    press(stage, " gD"); /* one mark and the selected row */
     shows(stage, "a10.safetensors ⇄ a2.safetensors");
     press(stage, "qq");
     CHECK(stage->tui.quit);
@@ -128,14 +128,14 @@ TEST(the_mark_and_the_cursor_stay_with_their_files)
     press(stage, "fd");
     shows(stage, "1 of 3 files");
     shows(stage, "1 marked · /damaged · row 1/1");
-    press(stage, "D"); /* the mark is not shown now, but there */
+    press(stage, "D"); /* the marked row is hidden, but still marked */
     shows(stage, "a10.safetensors ⇄ cut.safetensors");
     press(stage, "q\033");
     shows(stage, "▌■a10.safetensors");
     end(stage);
 }
 
-/* A list that was opened over a model has the keys and commands, not the model. */
+/* A list opened over a model handles keys and commands itself. */
 TEST(commands_are_for_the_list_that_is_shown)
 {
     struct stage *stage = begin(true);

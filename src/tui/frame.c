@@ -4,9 +4,9 @@
 #define LEAST_ROWS    8
 #define SMALL_COLUMNS 80
 #define SMALL_ROWS    24
-#define WIDE_COLUMNS  100 /* from here on, panels lie beside the tree */
-#define TALL_ROWS     60  /* from here on, five of them */
-#define PANEL_ROWS    3   /* a rule and two lines: less tells nothing */
+#define WIDE_COLUMNS  100 /* from this width on, panels are beside the tree */
+#define TALL_ROWS     60  /* from this height on, up to five of them */
+#define PANEL_ROWS    3   /* a rule and two lines: the useful minimum */
 #define TREE_ROWS     4   /* the header and three rows */
 
 static unsigned clamp(unsigned value, unsigned low, unsigned high)
@@ -14,8 +14,8 @@ static unsigned clamp(unsigned value, unsigned low, unsigned high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Which panels are shown, at most `most`: the one that has the focus, then the latest;
- * in the order of their numbers. */
+/* Choose the panels to show, at most `most`: the focused one, then the latest; in the
+ * order of their numbers. */
 static unsigned choose(const struct frame_wanted *wanted, unsigned most,
                        unsigned chosen[STACK_MOST])
 {
@@ -37,7 +37,7 @@ static unsigned choose(const struct frame_wanted *wanted, unsigned most,
     return n;
 }
 
-/* Code is twice as high as the others. */
+/* Code gets twice the height of the others. */
 static unsigned weight(unsigned panel)
 {
     return panel == PANEL_CODE ? 2 : 1;

@@ -1,4 +1,4 @@
-/* frame_in.h - who gets which part of the screen. Pure: sizes in, areas out. */
+/* frame_in.h - the screen layout. Pure: sizes in, areas out. */
 #ifndef TUI_FRAME_IN_H
 #define TUI_FRAME_IN_H
 
@@ -8,22 +8,22 @@
 #include "explorer/panels.h"
 #include "tui/cells.h"
 
-/* What has the focus: a panel's number, or one of these. */
+/* The focus: a panel's number, or one of these. */
 #define FOCUS_TREE   PANEL_NONE
 #define FOCUS_LABELS PANEL_COUNT
 
-#define STACK_MOST 5 /* panels beside the tree */
+#define STACK_MOST 5 /* most panels beside the tree */
 
 struct frame_wanted {
     unsigned columns, rows;
     unsigned focus;  /* a panel, FOCUS_TREE, FOCUS_LABELS */
-    bool zoom;       /* what has the focus has the body to itself */
-    bool below;      /* panels lie below the tree, however wide the screen is */
-    bool labels;     /* Labels is open, in the panels' place */
-    bool files;      /* a folder's list has the body to itself */
-    unsigned share;  /* of the panels beside the tree, in percent: 20 to 80 */
-    unsigned height; /* of the panel below the tree, with its rule */
-    uint8_t open[PANEL_COUNT]; /* those that are open, the latest last */
+    bool zoom;       /* the focused part fills the body */
+    bool below;      /* panels are below the tree at any width */
+    bool labels;     /* Labels is open, in place of the panels */
+    bool files;      /* a folder's list fills the body */
+    unsigned share;  /* width of the panels beside the tree, in percent: 20 to 80 */
+    unsigned height; /* height of the panel below the tree, with its rule */
+    uint8_t open[PANEL_COUNT]; /* the open panels, the latest last */
     unsigned n_open;
 };
 #define FRAME_WANTED_INIT                                                              \
@@ -33,15 +33,15 @@ struct frame_wanted {
 
 struct frame_panel {
     unsigned panel;   /* a number, or FOCUS_LABELS */
-    struct area area; /* with its rule */
+    struct area area; /* including its rule */
 };
 
 struct frame {
-    bool too_small; /* nothing but a message */
-    bool small;     /* under 80x24 */
-    bool right;     /* panels beside the tree: there is a divider */
-    struct area title, body, tree, divider, status, hints; /* none: no rows */
-    struct frame_panel panels[STACK_MOST];                 /* from top to bottom */
+    bool too_small; /* show only a message */
+    bool small;     /* below 80x24 */
+    bool right;     /* panels are beside the tree: there is a divider */
+    struct area title, body, tree, divider, status, hints; /* no rows: not shown */
+    struct frame_panel panels[STACK_MOST];                 /* top to bottom */
     unsigned n_panels;
 };
 

@@ -37,7 +37,7 @@ TEST(at_80x24_one_panel_lies_below_the_tree)
     check_area(frame.panels[0].area, 0, 14, 80, 8);
     check_area(frame.status, 0, 22, 80, 1);
     check_area(frame.hints, 0, 23, 80, 1);
-    /* Of two, the one opened last; or the one that has the focus. */
+    /* Of two panels, show the latest or the focused one. */
     open_panel(&it, PANEL_CODE);
     frame_make(&frame, &it);
     CHECK_INT(frame.panels[0].panel, PANEL_CODE);
@@ -150,7 +150,7 @@ TEST(a_small_screen_has_no_hints_and_panels_only_zoomed)
     CHECK(frame.too_small);
 }
 
-/* Whatever the size: no area leaves the screen, none is empty that is shown. */
+/* At any size, areas stay inside the screen and visible ones are not empty. */
 TEST(no_part_leaves_the_screen)
 {
     for (unsigned columns = 0; columns < 220; columns += 7)

@@ -1,4 +1,4 @@
-/* ?: all keys and commands, from their tables, filtered by typing. */
+/* ?: all keys and commands, generated from their tables, filtered by typing. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -36,7 +36,7 @@ static void add_entry(struct lines *to, const char *keys, const char *about,
     lines_wrap(to, COLOUR_NONE, str_of(about), width, 12);
 }
 
-/* Keys that work where the focus is, or all others. How many were listed. */
+/* List the keys that work at the current focus, or all others. Returns how many. */
 static unsigned list_keys(struct tui *tui, struct lines *to, const char *filter,
                           size_t width, bool here)
 {

@@ -1,10 +1,10 @@
-/* Where a key goes: to what is being typed, chosen or read first, then to the table. */
+/* Routes a key: to the prompt, menu or help first, then to the table of keys. */
 #include <string.h>
 
 #include "tui/keys.h"
 #include "tui/tui_in.h"
 
-/* --- What is typed */
+/* --- The prompt */
 
 static void end_prompt(struct tui *tui)
 {
@@ -67,7 +67,7 @@ void tui_slice(struct tui *tui, struct str text)
     tui_changed(tui);
 }
 
-/* The choice that is highlighted, if the line is not that already; else empty. */
+/* The highlighted choice if it differs from the line; else empty. */
 static void highlighted(const struct tui *tui, struct buf *to)
 {
     struct str choice = STR("");
@@ -81,13 +81,13 @@ static void highlighted(const struct tui *tui, struct buf *to)
     buf_str(to, choice);
 }
 
-/* A choice that leads on to others: "sort ", "models/". */
+/* Does a choice expect more input ("sort ", "models/")? */
 static bool leads_on(struct str choice)
 {
     return str_ends(choice, STR(" ")) || str_ends(choice, STR("/"));
 }
 
-/* What is typed is run if it means something; else the highlighted choice is. */
+/* Run the typed line if it is valid, else the highlighted choice. */
 static void run_line(struct tui *tui, struct str line, struct str choice)
 {
     struct err err = {0};
@@ -106,7 +106,7 @@ static void run_line(struct tui *tui, struct str line, struct str choice)
     tui_changed(tui);
 }
 
-/* Enter on a choice that was taken into the line and leads on. */
+/* Enter on a completed choice that expects more input. */
 static bool goes_on(struct tui *tui)
 {
     struct str line = buf_span(&tui->prompt.text);
@@ -127,7 +127,7 @@ static void enter_typed(struct tui *tui)
     if (goes_on(tui))
         return;
     if (kind == PROMPT_SEARCH && tui->prompt.bad) {
-        search_typed(tui); /* it says again what is wrong */
+        search_typed(tui); /* shows the error again */
         return;
     }
     buf_str(&text, buf_span(&tui->prompt.text));
@@ -154,7 +154,7 @@ void tui_prompt(struct tui *tui, enum prompt_kind kind, struct str text)
         offer(tui);
 }
 
-/* Tab takes the choice that is selected; the next ones come by more Tabs. */
+/* Tab inserts the selected choice; further Tabs insert the next ones. */
 static void complete(struct tui *tui, int by)
 {
     struct str choice;
@@ -162,7 +162,7 @@ static void complete(struct tui *tui, int by)
     if (tui->menu.n == 0)
         return;
     choice = menu_text(&tui->menu, tui->menu.selected);
-    /* A choice that is the only one leads on to what may follow it. */
+    /* A single choice is inserted and completion continues after it. */
     if (tui->menu.n == 1) {
         bool whole = str_eq(choice, buf_span(&tui->prompt.text));
         struct key blank = {.code = ' '};
@@ -180,8 +180,8 @@ static void complete(struct tui *tui, int by)
     prompt_set(&tui->prompt, choice);
 }
 
-/* The arrows: on an empty line, and in what they brought, older lines; else they choose
- * among what completes the line. */
+/* Up and down recall older lines if the line is empty or was recalled; otherwise they
+ * select a completion. */
 static void choose_or_recall(struct tui *tui, int by)
 {
     struct prompt *prompt = &tui->prompt;
@@ -222,7 +222,7 @@ static void type_key(struct tui *tui, const struct key *key)
             choose_or_recall(tui, key->code == KEY_UP ? -1 : 1);
         else if (tui->prompt.kind == PROMPT_SEARCH && tui->files)
             files_act(tui, key->code == KEY_UP ? ACTION_UP : ACTION_DOWN);
-        else if (tui->prompt.kind == PROMPT_SEARCH) /* look around while typing */
+        else if (tui->prompt.kind == PROMPT_SEARCH) /* moves while typing */
             browse_move(tui->explorer.browse, key->code == KEY_UP ? -1 : 1);
         tui_changed(tui);
     } else if (prompt_key(&tui->prompt, key)) {
@@ -233,7 +233,7 @@ static void type_key(struct tui *tui, const struct key *key)
     }
 }
 
-/* --- What is chosen */
+/* --- The menu */
 
 static void choose(struct tui *tui, uint32_t choice)
 {
@@ -278,7 +278,7 @@ static void menu_key(struct tui *tui, const struct key *key)
 
 /* --- All keys */
 
-/* An error stays until a key; Enter then goes the way on that it offers. */
+/* An error stays until the next key; Enter runs the retry it offers. */
 static bool trouble_key(struct tui *tui, const struct key *key)
 {
     const char *retry = tui->retry;
@@ -294,7 +294,7 @@ static bool trouble_key(struct tui *tui, const struct key *key)
     return key->code == KEY_ESCAPE || key->code == '\r';
 }
 
-/* A wish for numbers of a row that was left is dropped. */
+/* Drop pending computations of a row that the cursor left. */
 static void after_key(struct tui *tui, uint32_t place_before)
 {
     struct browse *browse = tui->explorer.browse;
@@ -325,8 +325,8 @@ static void plain_key(struct tui *tui, const struct key *key)
     buf_release(&text);
 }
 
-/* No key of ours is pressed with Alt: it is an Esc that another key follows at once, as
- * terminals send both alike. */
+/* No key is bound to Alt. Terminals send Alt+key and Esc followed by a key alike, so
+ * treat both as Esc and the key. */
 static void escape_first(struct tui *tui, struct key key)
 {
     static const struct key escape = {.code = KEY_ESCAPE};

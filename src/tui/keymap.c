@@ -10,7 +10,7 @@
 #define IN_TREES (IN_TREE | IN_DIFF)
 #define ALL      (EVERYWHERE | IN_FILES)
 
-/* Of several that have a key, the first that works where the focus is does it. */
+/* If several bindings share a key, the first that works at the current focus wins. */
 /* clang-format off */
 const struct binding bindings[] = {
     {ACTION_UP, ALL, "up", {KEY_UP, 'k'}, "one row up", NULL},
@@ -187,7 +187,7 @@ void keymap_free(struct keymap *map)
     free(map);
 }
 
-/* --- What the user binds otherwise */
+/* --- User bindings */
 
 static void drop_key(uint32_t keys[KEYS_MOST], uint32_t key)
 {
@@ -249,7 +249,7 @@ int keymap_bind(struct keymap *map, struct str name, struct str text, struct err
     return 0;
 }
 
-/* --- Asking */
+/* --- Queries */
 
 const struct binding *keymap_find(const struct keymap *map, uint32_t key,
                                   unsigned where)
@@ -290,7 +290,7 @@ void keymap_names(const struct keymap *map, size_t binding, bool ascii, struct b
 
 /* --- The manual page, in mdoc */
 
-/* A word that mdoc would take for a macro or for punctuation begins with \&. */
+/* Escape a word that mdoc would take for a macro or punctuation: prefix \&. */
 static void mdoc_word(struct out *out, const char *word)
 {
     out_text(out, "\\&");

@@ -1,6 +1,6 @@
-/* keymap.h - THE TABLE of keys. An action has a name (for the config file), a sentence
- * (for help and the man page), where it works, and its keys. To add one: an enum value,
- * a line in keymap.c, a case in actions.c. */
+/* keymap.h - THE TABLE of keys. An action has a name (for the config file), a
+ * description (for help and the man page), the parts where it works, and its keys. To
+ * add one: an enum value, a line in keymap.c, a case in actions.c. */
 #ifndef TUI_KEYMAP_H
 #define TUI_KEYMAP_H
 
@@ -18,7 +18,7 @@ enum where { /* bits: where an action works */
              IN_LABELS = 4,
              IN_DIFF = 8, /* in the tree of a pair */
              IN_FILES = 16,
-             IN_FLOW = 32, /* in panel 6; it is IN_PANEL too */
+             IN_FLOW = 32, /* in panel 6; IN_PANEL is set too */
              EVERYWHERE = IN_TREE | IN_PANEL | IN_LABELS | IN_DIFF | IN_FLOW,
 };
 
@@ -108,43 +108,45 @@ enum action {
     ACTION_COUNT
 };
 
-#define KEYS_MOST 4 /* of one action */
+#define KEYS_MOST 4 /* per action */
 
 struct binding {
     uint16_t action;          /* enum action */
     uint8_t where;            /* enum where */
     const char *name;         /* "fold-subtree", for the config file */
-    uint32_t keys[KEYS_MOST]; /* as it comes; 0 ends */
+    uint32_t keys[KEYS_MOST]; /* the default keys; 0 ends */
     const char *about;        /* "fold or unfold the subtree" */
-    const char *hint;         /* "fold": for the hints line; NULL: never there */
+    const char *hint;         /* "fold": for the hints line; NULL: never shown */
 };
 
-/* The table as it comes; help and the man page are in its order. */
+/* The default table; help and the man page keep its order. */
 extern const struct binding bindings[];
 extern const size_t n_bindings;
-/* Above which binding each part begins: "moving" before index 0. NULL: none does. */
+/* The heading of the part that begins at this binding: "moving" at index 0. NULL:
+ * none. */
 const char *keymap_part(size_t binding);
 
-struct keymap; /* the table, with what the user bound otherwise */
+struct keymap; /* the table with the user's bindings */
 
-struct keymap *keymap_new(void); /* NULL: no memory */
+struct keymap *keymap_new(void); /* NULL: out of memory */
 void keymap_free(struct keymap *map);
-/* "fold-subtree", "z ^T": these keys instead of its own; "" is none. A key that another
- * action has at the same place is taken from it. ERR_USAGE: what is wrong with it. */
+/* Bind keys to an action, replacing its own: "fold-subtree", "z ^T"; "" unbinds it. A
+ * key that another action has in the same part is taken from that. ERR_USAGE: bad name
+ * or key. */
 int keymap_bind(struct keymap *map, struct str name, struct str keys, struct err *err);
 
-/* What a key does there, or NULL. */
+/* The binding of a key there, or NULL. */
 const struct binding *keymap_find(const struct keymap *map, uint32_t key,
                                   unsigned where);
-/* The keys of a binding as the user has them, KEYS_MOST of them, 0 ends. */
+/* The keys of a binding after the user's changes, up to KEYS_MOST; 0 ends. */
 const uint32_t *keymap_keys(const struct keymap *map, size_t binding);
-/* The binding of an action that works there; NULL: it has none. */
+/* The binding of an action that works there, or NULL. */
 const struct binding *keymap_of(const struct keymap *map, enum action action,
                                 unsigned where);
-/* "← h": the keys of a binding as help writes them. */
+/* "← h": the keys of a binding as shown in help. */
 void keymap_names(const struct keymap *map, size_t binding, bool ascii, struct buf *to);
 
-/* The keys as the manual page lists them, in mdoc. */
+/* Write the keys for the manual page, in mdoc. */
 void keymap_manual(struct out *out);
 
 #endif

@@ -103,10 +103,10 @@ TEST(keys_can_be_bound_otherwise)
     CHECK_INT(does(map, 'q', IN_TREE), ACTION_NONE);
     CHECK_INT(does(map, KEY_CTRL('X'), IN_TREE), ACTION_QUIT);
     CHECK_INT(does(map, KEY_F1 + 9, IN_FILES), ACTION_QUIT);
-    /* What another has is taken from it. */
+    /* Binding a key takes it from the other action. */
     CHECK_INT(keymap_bind(map, STR("zoom"), STR("z"), &err), 0);
     CHECK_INT(does(map, 'z', IN_TREE), ACTION_ZOOM);
-    /* J does something else in Labels: that stays. */
+    /* The other binding of J, in Labels, stays. */
     CHECK_INT(keymap_bind(map, STR("sort"), STR(""), &err), 0);
     CHECK_INT(does(map, 'i', IN_TREE), ACTION_NONE);
     CHECK_INT(keymap_bind(map, STR("qiut"), STR("x"), &err), -1);

@@ -9,19 +9,19 @@
 #include "base/utf8.h"
 
 #define ESC           '\033'
-#define SEQUENCE_MOST 64   /* a control sequence longer than this is none */
-#define STRING_MOST   4096 /* likewise an answer of the terminal */
-#define PARAMETERS    4    /* more than any of ours has */
-#define ESCAPE_MS     25   /* after this long an ESC is a key, not the begin of one */
-#define SEQUENCE_MS   500  /* a sequence that was begun */
-#define PASTE_MS      3000 /* pasted text */
+#define SEQUENCE_MOST 64   /* longer control sequences are invalid */
+#define STRING_MOST   4096 /* longer terminal answers are invalid */
+#define PARAMETERS    4    /* more than any known sequence has */
+#define ESCAPE_MS     25 /* after this an ESC is the key, not the start of a sequence */
+#define SEQUENCE_MS   500  /* timeout of an incomplete sequence */
+#define PASTE_MS      3000 /* timeout of pasted text */
 
 /* A control sequence, CSI: ESC [ < 0 ; 12 ; 7 M */
 struct sequence {
     char mark;   /* '<', '?', '>', '=' before the numbers; or 0 */
     char middle; /* the intermediate byte, or 0 */
-    char last;   /* what it is */
-    unsigned n;  /* of numbers */
+    char last;   /* the final byte: the kind of sequence */
+    unsigned n;  /* number of parameters */
     unsigned numbers[PARAMETERS];
 };
 
@@ -33,7 +33,7 @@ static size_t take_unknown(struct key *key, size_t bytes)
 
 /* --- Characters */
 
-/* How many bytes the character takes that begins so; 0: none begins so. */
+/* The length of the character with this first byte; 0: invalid. */
 static size_t utf8_length(unsigned char first)
 {
     if (first < 0x80)
@@ -52,7 +52,7 @@ static size_t take_character(const char *bytes, size_t n, bool last, struct key 
     uint32_t code;
 
     if (length > n && !last) {
-        /* Only what can still become a character is waited for. */
+        /* Wait only for bytes that can still complete a character. */
         for (size_t i = 1; i < n; i++)
             if ((bytes[i] & 0xc0) != 0x80)
                 return take_unknown(key, 1);
@@ -79,7 +79,7 @@ static uint32_t letter_key(char letter)
     return found ? codes[found - letters] : KEY_UNKNOWN;
 }
 
-/* The n of ESC [ n ~, of xterm, tmux, the Linux console and rxvt. */
+/* The n of ESC [ n ~, as sent by xterm, tmux, the Linux console and rxvt. */
 static uint32_t number_key(unsigned number)
 {
     switch (number) {
@@ -133,7 +133,7 @@ static void modified_key(struct key *key, unsigned code, unsigned modifier)
         key->code = code;
 }
 
-/* ESC [ < buttons ; column ; row M, or m when it is let go. */
+/* ESC [ < buttons ; column ; row M; m on release. */
 static void mouse_key(struct key *key, const struct sequence *seq)
 {
     unsigned buttons = seq->numbers[0];
@@ -146,13 +146,13 @@ static void mouse_key(struct key *key, const struct sequence *seq)
     key->button = buttons & 3;
     key->alt = buttons & 8;
     if (buttons & 64) {
-        if (key->button > 1) /* sideways */
+        if (key->button > 1) /* horizontal wheel */
             return;
         key->mouse = key->button ? MOUSE_WHEEL_DOWN : MOUSE_WHEEL_UP;
     } else if (buttons & 128) {
         return;
     } else if (buttons & 32) {
-        if (key->button == 3) /* it moves with nothing pressed */
+        if (key->button == 3) /* motion without a button */
             return;
         key->mouse = MOUSE_DRAG;
     } else {
@@ -188,8 +188,8 @@ static void sequence_key(struct key *key, const struct sequence *seq)
     }
 }
 
-/* Read the numbers; where its last byte should stand is returned, `n` when it has not
- * come yet. */
+/* Read the parameters. Returns the position of the final byte; `n` if it is missing so
+ * far. */
 static size_t read_numbers(const char *bytes, size_t n, struct sequence *seq)
 {
     size_t at = 2;
@@ -210,7 +210,7 @@ static size_t read_numbers(const char *bytes, size_t n, struct sequence *seq)
         if (number && *number < 1000000)
             *number = *number * 10 + (unsigned)(bytes[at] - '0');
     }
-    /* A $ is rxvt's Shift, unless a terminal reports a mode: ESC [ ? 2026 ; 1 $ y */
+    /* A $ is rxvt's Shift, except in a mode report: ESC [ ? 2026 ; 1 $ y */
     while (at < n && at < SEQUENCE_MOST && bytes[at] >= 0x20 && bytes[at] <= 0x2f &&
            !(bytes[at] == '$' && !seq->mark))
         seq->middle = bytes[at++];
@@ -255,10 +255,9 @@ static size_t take_sequence(const char *bytes, size_t n, bool last, struct key *
     }
     if (at >= SEQUENCE_MOST ||
         ((bytes[at] < 0x40 || bytes[at] > 0x7e) && bytes[at] != '$'))
-        return take_unknown(key, at); /* what broke it off is a key of its own */
+        return take_unknown(key, at); /* the byte that broke it is a key of its own */
     seq.last = bytes[at++];
-    if (seq.last == 'M' && !seq.mark &&
-        seq.n == 0) { /* the mouse of old: three bytes */
+    if (seq.last == 'M' && !seq.mark && seq.n == 0) { /* the X10 mouse: three bytes */
         if (n - at < 3 && !last)
             return 0;
         return take_unknown(key, n - at < 3 ? n : at + 3);
@@ -273,7 +272,7 @@ static size_t take_sequence(const char *bytes, size_t n, bool last, struct key *
     return at;
 }
 
-/* ESC O A; rxvt sends small letters with Ctrl, others a number before the letter. */
+/* ESC O A; rxvt sends lower case with Ctrl, others a number before the letter. */
 static size_t take_ss3(const char *bytes, size_t n, bool last, struct key *key)
 {
     size_t at = 2;
@@ -291,17 +290,17 @@ static size_t take_ss3(const char *bytes, size_t n, bool last, struct key *key)
     }
     letter = bytes[at];
     if (letter == 'M')
-        key->code = '\r'; /* Enter of the number block */
+        key->code = '\r'; /* Enter on the keypad */
     else if (letter >= 'a' && letter <= 'd')
         key->code = letter_key((char)(letter - 'a' + 'A'));
     else if (letter >= 'j' && letter <= 'y')
-        key->code = (uint32_t)(letter - 'j' + '*'); /* the number block's own keys */
+        key->code = (uint32_t)(letter - 'j' + '*'); /* other keypad keys */
     else
         key->code = letter_key(letter);
     return (unsigned char)letter >= 0x20 && (unsigned char)letter < 0x7f ? at + 1 : at;
 }
 
-/* --- Strings: what a terminal answers, ended by BEL or ESC \ */
+/* --- Strings: the terminal's answers, ended by BEL or ESC \ */
 
 static size_t take_string(const char *bytes, size_t n, bool last, struct key *key)
 {
@@ -315,7 +314,7 @@ static size_t take_string(const char *bytes, size_t n, bool last, struct key *ke
             return at + (st ? 2 : 1);
         }
         if (bytes[at] == ESC && at + 1 < n)
-            return take_unknown(key, at); /* something else has begun */
+            return take_unknown(key, at); /* another sequence has begun */
     }
     if (n < STRING_MOST && !last)
         return 0;
@@ -324,7 +323,7 @@ static size_t take_string(const char *bytes, size_t n, bool last, struct key *ke
     return n < STRING_MOST ? n : STRING_MOST;
 }
 
-/* --- All of it */
+/* --- Any key */
 
 static size_t take_escape(const char *bytes, size_t n, bool last, struct key *key)
 {
@@ -351,7 +350,7 @@ static size_t take_escape(const char *bytes, size_t n, bool last, struct key *ke
     if (bytes[1] == ESC) {
         if (n == 2 && !last)
             return 0;
-        /* rxvt: Alt and an arrow. Anything else is the key ESC, and then more. */
+        /* rxvt: Alt and an arrow. Anything else is the Esc key, followed by more. */
         if (n == 2 || (bytes[2] != '[' && bytes[2] != 'O')) {
             key->code = KEY_ESCAPE;
             return 1;

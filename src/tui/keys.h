@@ -1,5 +1,6 @@
-/* keys.h - bytes of a terminal in, keys out: letters in UTF-8, escape sequences of
- * xterm and its kin, the mouse (SGR 1006), pasted text. Pure: no terminal, no clock. */
+/* keys.h - decodes terminal input into keys: UTF-8 characters, escape sequences of
+ * xterm and similar terminals, the mouse (SGR 1006), pasted text. Pure: no terminal, no
+ * clock. */
 #ifndef TUI_KEYS_H
 #define TUI_KEYS_H
 
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum key_code { /* below: a character; these lie beyond Unicode */
+enum key_code { /* smaller codes are Unicode characters */
                 KEY_NONE = 0,
                 KEY_FIRST = 0x110000,
                 KEY_UP,
@@ -26,13 +27,12 @@ enum key_code { /* below: a character; these lie beyond Unicode */
                 KEY_F1,        /* to F12 */
                 KEY_F12 = KEY_F1 + 11,
                 KEY_MOUSE,
-                KEY_PASTE,   /* text between brackets: key.text */
+                KEY_PASTE,   /* bracketed paste: key.text */
                 KEY_RESIZE,  /* made by term.c */
-                KEY_JOBS,    /* likewise: something was computed */
-                KEY_HANGUP,  /* likewise: the terminal went away */
-                KEY_ANSWER,  /* of the terminal to a question of ours (OSC 11): key.text
-                              */
-                KEY_UNKNOWN, /* a sequence that means nothing to us: swallowed whole */
+                KEY_JOBS,    /* made by term.c: a result is ready */
+                KEY_HANGUP,  /* made by term.c: the terminal hung up */
+                KEY_ANSWER,  /* the terminal's answer to a query (OSC 11): key.text */
+                KEY_UNKNOWN, /* an unknown sequence, consumed whole */
 };
 #define KEY_CTRL(letter) ((letter)&0x1f) /* Enter is ^M, Tab ^I */
 
@@ -48,24 +48,24 @@ struct key {
     uint32_t code;
     bool alt;
     enum mouse_kind mouse;
-    unsigned column, row, button; /* of the mouse, from 0 */
-    const char *text;             /* borrowed until more is read */
+    unsigned column, row, button; /* mouse, from 0 */
+    const char *text;             /* borrowed until the next read */
     size_t text_len;
 };
 
-/* Take one key off the front of `bytes`; how many bytes it took, or 0: more are needed
- * to know. `last`: no more will come for now (an ESC alone is the key). */
+/* Decode one key from the front of `bytes`. Returns the bytes it took; 0: incomplete.
+ * `last`: no more bytes are coming for now (so a lone ESC is the key). */
 size_t keys_take(const char *bytes, size_t n, bool last, struct key *ret_key);
 
-/* The same, behind a part of a pasted text whose end had not come yet. */
+/* The same inside a paste whose end has not arrived yet. */
 size_t keys_take_paste(const char *bytes, size_t n, bool last, struct key *ret_key);
-/* How long, in milliseconds, what is not complete may wait for its rest before it is
- * taken for what it is. Nobody types more than the first two bytes of a sequence: where
- * a slow line brings it in pieces, the rest must not become keys. */
+/* How many milliseconds to wait for the rest of an incomplete key before it is decoded
+ * as is. Nobody types more than the first two bytes of a sequence by hand, so on a slow
+ * line wait longer for the rest instead of decoding it as keys. */
 int keys_patience(const char *bytes, size_t n);
 
-/* "^F", "space", "Enter", "→", "k": as help and the config file write it; and back. */
+/* "^F", "space", "Enter", "→", "k": the name in help and the config file. */
 void key_name(char name[16], uint32_t code, bool ascii);
-uint32_t key_parse(const char *name); /* KEY_NONE: no key */
+uint32_t key_parse(const char *name); /* the reverse; KEY_NONE: no such key */
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "base/test.h"
 
-/* The only key of some bytes, all of which it takes. */
+/* Decode bytes that must be exactly one key. */
 static struct key one(const char *bytes, size_t n)
 {
     struct key key = {0};
@@ -108,7 +108,7 @@ TEST(arrows_and_their_kin_of_all_terminals)
 
         if (key.code != all[i].code || key.alt)
             test_fail(__FILE__, __LINE__, "%s gave %x", all[i].bytes + 1, key.code);
-        /* Nothing of it is a key before its last byte has come. */
+        /* An incomplete sequence is not a key. */
         for (size_t part = 1; part < n; part++)
             CHECK_INT(keys_take(all[i].bytes, part, false, &key), 0);
     }
@@ -159,11 +159,11 @@ TEST(the_mouse_tells_where_and_what)
     CHECK(ONE("\033[<64;1;1M").mouse == MOUSE_WHEEL_UP);
     CHECK(ONE("\033[<65;1;1M").mouse == MOUSE_WHEEL_DOWN);
     CHECK(ONE("\033[<2;1;1M").button == 2);
-    CHECK(ONE("\033[<35;1;1M").code == KEY_UNKNOWN); /* nothing is pressed */
-    CHECK(ONE("\033[<66;1;1M").code == KEY_UNKNOWN); /* sideways */
+    CHECK(ONE("\033[<35;1;1M").code == KEY_UNKNOWN); /* no button is pressed */
+    CHECK(ONE("\033[<66;1;1M").code == KEY_UNKNOWN); /* horizontal wheel */
     CHECK(ONE("\033[<0;0;1M").code == KEY_UNKNOWN);
     CHECK(ONE("\033[<0;1M").code == KEY_UNKNOWN);
-    CHECK(ONE("\033[M !!").code == KEY_UNKNOWN); /* the old way: swallowed whole */
+    CHECK(ONE("\033[M !!").code == KEY_UNKNOWN); /* the X10 mouse, consumed whole */
 }
 
 TEST(pasted_text_is_one_key)
@@ -207,8 +207,8 @@ TEST(a_sequence_that_breaks_off_leaves_the_next_key_alone)
     CHECK_INT(key.code, KEY_UNKNOWN);
 }
 
-/* Whatever comes, something is taken, nothing beyond the end is, and it comes to an
- * end. Two interesting bytes behind each other, and long rows of each. */
+/* Any input makes progress, never reads past the end, and terminates. Tries all pairs
+ * of interesting bytes, and long runs of each. */
 TEST(garbage_never_hangs)
 {
     static const char bytes[] = "\033[O]P<?;:0129~$M@Aumc\a\\ \x7f\x01\x9b\xc3\xff";

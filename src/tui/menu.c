@@ -64,7 +64,7 @@ uint32_t menu_find(const struct menu *menu, uint32_t key)
 
 #define LINES_MOST 3 /* of one choice */
 
-/* How wide the words are, for the column behind them; very long ones do not count. */
+/* The width of the first column; very long words do not count. */
 static size_t words_width(const struct menu *menu, unsigned width)
 {
     size_t most = 8;
@@ -78,7 +78,7 @@ static size_t words_width(const struct menu *menu, unsigned width)
     return most;
 }
 
-/* How many lines the last choice of a menu of keys takes: a command may be long. */
+/* How many lines the last choice of a menu of keys takes; a command may be long. */
 static unsigned last_rows(const struct menu *menu, unsigned width)
 {
     size_t used = words_width(menu, width) + 6, room;
@@ -99,7 +99,7 @@ unsigned menu_rows(const struct menu *menu, unsigned width)
     return menu->n + last_rows(menu, width) - 1;
 }
 
-/* What a choice is about, from here on; the lines of a command end in a backslash. */
+/* Add the description of a choice; continued lines of a command end in a backslash. */
 static void add_about(struct lines *to, struct str about, unsigned width, unsigned rows,
                       uint32_t target)
 {

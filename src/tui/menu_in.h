@@ -1,5 +1,5 @@
-/* menu_in.h - a short list to choose from, above the status line: `y`, `i`, and what
- * completes a command. It draws nothing and does nothing by itself. */
+/* menu_in.h - a short list of choices above the status line: `y`, `i`, completion. It
+ * only holds the choices; the callers draw it and act on them. */
 #ifndef TUI_MENU_IN_H
 #define TUI_MENU_IN_H
 
@@ -9,16 +9,16 @@
 #include "base/str.h"
 #include "text/lines.h"
 
-#define MENU_MOST 256 /* of choices; further ones are left out */
+#define MENU_MOST 256 /* further choices are dropped */
 
 struct menu_choice {
-    char key;           /* chooses it; 0: none does */
-    uint32_t text, len; /* in menu->texts: the word, or what stands in the line */
+    char key;           /* selects it; 0: none */
+    uint32_t text, len; /* in menu->texts: the word, or the completed line */
     uint32_t about, about_len;
 };
 
 struct menu {
-    const char *title; /* NULL: there is no menu */
+    const char *title; /* NULL: no menu */
     struct buf texts;
     struct menu_choice choices[MENU_MOST];
     uint32_t n, selected, top;
@@ -29,12 +29,12 @@ void menu_clear(struct menu *menu);
 void menu_add(struct menu *menu, char key, struct str text, struct str about);
 struct str menu_text(const struct menu *menu, uint32_t choice);
 struct str menu_about(const struct menu *menu, uint32_t choice);
-void menu_move(struct menu *menu, int by); /* goes round */
-/* Which choice has this key; MENU_MOST: none. */
+void menu_move(struct menu *menu, int by); /* wraps around */
+/* The choice with this key; MENU_MOST: none. */
 uint32_t menu_find(const struct menu *menu, uint32_t key);
-/* How many lines all choices take; what is long is on several. */
+/* How many lines all choices take; long ones take several. */
 unsigned menu_rows(const struct menu *menu, unsigned width);
-/* At most `rows` lines around the selected one. */
+/* At most `rows` lines around the selected choice. */
 void menu_lines(struct menu *menu, struct lines *to, unsigned width, unsigned rows);
 
 #endif

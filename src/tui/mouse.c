@@ -1,4 +1,4 @@
-/* The mouse does what keys do. */
+/* Mouse input, mapped to the same actions as keys. */
 #include "base/clock.h"
 #include "tui/draw_in.h"
 #include "tui/tui_in.h"
@@ -22,7 +22,7 @@ static const struct frame_panel *panel_at(const struct tui *tui, const struct ke
     return NULL;
 }
 
-/* --- The wheel: what is under the pointer scrolls */
+/* --- The wheel scrolls the part under the pointer */
 
 static void wheel(struct tui *tui, const struct key *key, int64_t by)
 {
@@ -40,7 +40,7 @@ static void wheel(struct tui *tui, const struct key *key, int64_t by)
     }
 }
 
-/* --- Scroll bars: the thumb goes where the pointer is */
+/* --- Scroll bars: the thumb follows the pointer */
 
 static uint32_t bar_top(const struct area *bar, unsigned row, uint32_t all)
 {
@@ -82,7 +82,7 @@ static void drag_panel_bar(struct tui *tui, const struct key *key)
     }
 }
 
-/* --- The rule between tree and panels */
+/* --- The divider between tree and panels */
 
 static void drag_divider(struct tui *tui, const struct key *key)
 {
@@ -124,7 +124,7 @@ static void drag(struct tui *tui, const struct key *key)
 
 /* --- Clicks */
 
-/* The same row twice within a moment. */
+/* The same row twice within DOUBLE_CLICK. */
 static bool is_double(struct tui *tui, uint32_t row)
 {
     uint64_t now = clock_ns();
@@ -215,7 +215,7 @@ static void click_divider(struct tui *tui, const struct key *key)
     const struct cell *cell =
         &tui->cells.at[(size_t)key->row * tui->cells.columns + key->column];
 
-    /* The thumb of the tree's scroll bar is thicker, and is not dim. */
+    /* The thumb of the tree's scroll bar is thicker and not dim. */
     tui->drag = cell->colour == COLOUR_DIM ? DRAG_DIVIDER : DRAG_TREE_BAR;
 }
 

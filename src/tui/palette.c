@@ -3,14 +3,14 @@
 #include <stdint.h>
 
 struct paint {
-    const char *mono;    /* attributes that stand for it without colours */
-    const char *plain;   /* of sixteen colours, with attributes; "" for none */
-    uint8_t dark, light; /* of 256 */
+    const char *mono;    /* attributes used without colours */
+    const char *plain;   /* SGR for 16 colours, with attributes; "": none */
+    uint8_t dark, light; /* index of 256 */
     uint32_t dark_rgb, light_rgb;
-    const char *with; /* attributes of 256 and more */
+    const char *with; /* attributes for 256 and more colours */
 };
 
-/* Far from zero is strong, near to it nearly the background. */
+/* Values far from zero are strong, values near zero almost the background. */
 /* clang-format off */
 static const struct paint paints[COLOUR_COUNT] = {
     [COLOUR_DIM] = {";2", ";90", 245, 243, 0x8a8a8a, 0x767676, ""},
@@ -47,7 +47,7 @@ static bool has_colour(unsigned role)
     return role != COLOUR_NONE && role != COLOUR_STRONG && role < COLOUR_COUNT;
 }
 
-/* `ground` is 38 for letters, 48 for what is behind them. */
+/* `ground` is 38 for the foreground, 48 for the background. */
 static void add_colour(struct buf *to, enum term_colours colours, bool light,
                        unsigned role, int ground)
 {
@@ -61,8 +61,8 @@ static void add_colour(struct buf *to, enum term_colours colours, bool light,
                    (int)(rgb >> 8 & 255), (int)(rgb & 255));
 }
 
-/* A background of sixteen colours is one that is turned round; a scale has none there:
- * its shades say the same. */
+/* With 16 colours a background is reverse video. Colour scales have none there: the
+ * shade characters show the value. */
 static void add_back(struct buf *to, enum term_colours colours, bool light,
                      const struct cell *cell)
 {

@@ -1,5 +1,5 @@
-/* palette_in.h - the colours of the roles, for terminals of 16, 256 and 16 million of
- * them, on a dark and on a light background. */
+/* palette_in.h - the palette for 16, 256 and 16 million colours, on a dark and on a
+ * light background. */
 #ifndef TUI_PALETTE_IN_H
 #define TUI_PALETTE_IN_H
 
@@ -10,7 +10,7 @@
 #include "tui/cells.h"
 #include "tui/term.h"
 
-/* Append what makes a terminal write as this cell looks, whatever it wrote before. */
+/* Append the escape sequence that sets this cell's style, whatever was set before. */
 void palette_style(struct buf *to, enum term_colours colours, bool light,
                    const struct cell *cell);
 

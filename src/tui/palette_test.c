@@ -36,7 +36,7 @@ TEST(without_colour_no_colour_code_is_written)
                                 .flags = SPAN_BOLD | SPAN_ITALIC};
             const char *at = style(TERM_MONO, false, cell);
 
-            for (; *at; at++) /* 3x, 4x, 9x: two digits */
+            for (; *at; at++) /* 3x, 4x, 9x have two digits */
                 CHECK(!(at[0] >= '0' && at[0] <= '9' && at[1] >= '0' && at[1] <= '9'));
         }
 }

@@ -16,7 +16,7 @@ void prompt_release(struct prompt *prompt)
 
 void prompt_set(struct prompt *prompt, struct str text)
 {
-    struct buf fresh = BUF_INIT; /* the text may be a part of the old one */
+    struct buf fresh = BUF_INIT; /* the text may be part of the old one */
 
     buf_str(&fresh, text);
     buf_release(&prompt->text);
@@ -90,7 +90,7 @@ static void replace(struct prompt *prompt, size_t begin, size_t end, struct str 
     prompt->cursor = begin + by.len;
 }
 
-/* The end of the character before, behind the cursor. */
+/* The start of the character before `at`. */
 static size_t before(const struct prompt *prompt, size_t at)
 {
     const char *text = buf_cstr(&prompt->text);
@@ -123,7 +123,7 @@ static size_t word_before(const struct prompt *prompt)
     return at;
 }
 
-/* Only the first line of what is pasted, without what cannot be shown. */
+/* Insert the first line of a paste, without characters that cannot be shown. */
 static void paste(struct prompt *prompt, const struct key *key)
 {
     struct buf text = BUF_INIT;

@@ -57,7 +57,7 @@ TEST(older_lines_come_back_and_the_one_being_typed_too)
 
     prompt_begin(&prompt, PROMPT_COMMAND, STR("sort time"));
     prompt_remember(&prompt);
-    prompt_remember(&prompt); /* the same twice is once */
+    prompt_remember(&prompt); /* duplicates are stored once */
     prompt_begin(&prompt, PROMPT_COMMAND, STR("fold 2"));
     prompt_remember(&prompt);
     CHECK_INT(prompt.n_history, 2);

@@ -1,6 +1,6 @@
-/* Views that are kept for each model, where the user asked for it: :set remember yes.
- * $XDG_STATE_HOME/torchoscope/remember says that they are; views/DIGEST holds which
- * model it is (path and size, or class) and the options that give its view again. */
+/* Saves the view of each model, if enabled with :set remember yes. The file
+ * $XDG_STATE_HOME/torchoscope/remember marks it as enabled; views/DIGEST holds the
+ * model's identity (path and size, or class) and the options that restore its view. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 
 #define MOST_BYTES (256 * KIB) /* of one view */
 
-/* ---- where ---- */
+/* ---- paths ---- */
 
-/* $XDG_STATE_HOME/torchoscope/NAME; false: there is no home. */
+/* $XDG_STATE_HOME/torchoscope/NAME; false: no home directory. */
 static bool state_path(struct buf *to, const char *name)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -29,7 +29,7 @@ static bool state_path(struct buf *to, const char *name)
     return to->len > 0 && !to->bad;
 }
 
-/* Make all folders that lead to a path, for this user alone. */
+/* Create all parent folders of a path, private to the user. */
 static void make_folders(char *path)
 {
     for (char *at = path + 1; *at; at++) {
@@ -41,7 +41,7 @@ static void make_folders(char *path)
     }
 }
 
-/* Which model it is, in one line. */
+/* The model's identity, in one line. */
 static void model_key(struct buf *to, const struct explorer *explorer)
 {
     const struct model *model = explorer->session->model;

@@ -1,4 +1,4 @@
-/* Screens of all sizes: nothing breaks the layout, whatever is shown. */
+/* Screens of all sizes: no content breaks the layout. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct {
     {99, 30}, {100, 24}, {120, 36}, {160, 24}, {200, 60}, {300, 100},
 };
 
-/* Wide, combining, right-to-left and hidden letters, and a name that is too long. */
+/* Wide, combining, right-to-left and invisible characters, and an overlong name. */
 static struct session *odd_session(void)
 {
     static const char *const names[] = {
@@ -51,8 +51,8 @@ static struct session *odd_session(void)
     return session_of(model, NULL);
 }
 
-/* What a screen may never have: a line that is too wide, or a letter that a terminal
- * would obey; in ASCII any other letter. */
+/* No line may be too wide, and no cell may hold a control character; in ASCII mode,
+ * nothing outside ASCII. */
 static void check_cells(struct tui *tui, const char *about)
 {
     struct buf text = BUF_INIT;
@@ -78,7 +78,7 @@ static void check_cells(struct tui *tui, const char *about)
     buf_release(&text);
 }
 
-/* The row of the cursor is on the screen wherever the tree is. */
+/* The cursor's row is visible if the tree is. */
 static void check_cursor(struct tui *tui, const char *about)
 {
     const struct area *tree = &tui->frame.tree;
@@ -98,7 +98,7 @@ static void press(struct tui *tui, const char *keys)
         tui_key(tui, &(struct key){.code = (unsigned char)*keys});
 }
 
-/* All panels and the labels, in the stack and zoomed, at every size and back. */
+/* Show all panels and Labels, stacked and zoomed, at every size and back. */
 static void show_all(struct tui *tui, const char *about)
 {
     for (unsigned focus = 0; focus <= PANEL_COUNT; focus++) {

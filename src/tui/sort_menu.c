@@ -1,4 +1,4 @@
-/* i: in order of. */
+/* i: the sort menu. */
 #include "rows/columns.h"
 #include "tui/tui_in.h"
 
@@ -24,14 +24,14 @@ void sort_menu(struct tui *tui)
     add_order(tui, SORT_MODEL);
 }
 
-/* The same again turns it round. */
+/* Choosing the current order again reverses it. */
 static void sort(struct tui *tui, enum rows_sort by)
 {
     const struct view *view = browse_view(tui->explorer.browse);
     bool again = view->sort == by && by != SORT_MODEL;
 
     browse_sort(tui->explorer.browse, by, again && !view->reverse);
-    /* Which is the worst? It stands at the top. */
+    /* A flat list starts at its largest (or worst) row. */
     if (view->flat != FLAT_NO && by != SORT_MODEL)
         browse_first(tui->explorer.browse);
     tui_changed(tui);

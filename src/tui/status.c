@@ -1,5 +1,5 @@
-/* The two lines at the foot: where we are and what can be pressed; also messages,
- * progress, errors, what is being typed and what can be chosen. */
+/* The two bottom lines: position and key hints; also messages, progress, errors, the
+ * prompt and menus. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "tui/keys.h"
 #include "tui/tui_in.h"
 
-#define MENU_ROWS 12 /* of choices that are shown at once */
+#define MENU_ROWS 12 /* choices shown at once */
 
 /* --- Hints */
 
@@ -25,13 +25,13 @@ static void add_hint(struct tui *tui, const char *keys, const char *text,
         return;
     for (unsigned i = 0; action && i < tui->n_hints; i++)
         if (tui->hints[i].action == action)
-            return; /* a panel may have named it already */
+            return; /* a panel has listed it already */
     *hint = (struct hint){.action = (uint16_t)action};
     snprintf(hint->text, sizeof(hint->text), "%s %s", keys, text);
     tui->n_hints++;
 }
 
-/* The hint of an action, by the key that the user has for it. */
+/* Add the hint of an action, with the user's key for it. */
 static void add_action(struct tui *tui, enum action action, const char *text)
 {
     const struct binding *binding = keymap_of(tui->keymap, action, tui_where(tui));
@@ -48,7 +48,7 @@ static void add_action(struct tui *tui, enum action action, const char *text)
              action);
 }
 
-/* The name of the first key that the user has for an action; "": none. */
+/* The name of the user's first key for an action; "": none. */
 static const struct binding *named_key(const struct tui *tui, const char *action,
                                        char name[16])
 {
@@ -65,7 +65,7 @@ static const struct binding *named_key(const struct tui *tui, const char *action
     return NULL;
 }
 
-/* A panel's own. */
+/* Add a hint of a panel. */
 static void panel_actions(struct tui *tui, const struct panel_hint *hint)
 {
     for (; hint->action; hint++) {
@@ -156,7 +156,7 @@ static size_t hints_width(const struct tui *tui, size_t gap)
     return width;
 }
 
-/* The last but two go first where there is little room: help and quit stay. */
+/* Drop hints from the end until the rest fits, but keep the last two: help and quit. */
 static void fit_hints(struct tui *tui, unsigned columns)
 {
     while (tui->n_hints > 2 && hints_width(tui, 2) > columns) {
@@ -180,7 +180,7 @@ static void draw_hints(struct tui *tui)
         struct hint *hint = &tui->hints[i];
         size_t keys = strcspn(hint->text, " ");
 
-        /* A second key belongs to the first: "J K move". */
+        /* A second key belongs to the hint: "J K move". */
         if (hint->text[keys] && hint->text[keys + 1] && hint->text[keys + 2] == ' ')
             keys += 2;
         hint->begin = (uint16_t)at;
@@ -201,7 +201,7 @@ enum action hint_at(const struct tui *tui, unsigned column)
     return ACTION_NONE;
 }
 
-/* --- What is being typed */
+/* --- The prompt */
 
 static const struct {
     const char *before, *hint;
@@ -211,7 +211,7 @@ static const struct {
     [PROMPT_SLICE] = {" slice: ", "[80:86, 220:240:2]  [..., 0]  [83]"},
 };
 
-/* What the first completion would add, dim behind the cursor. */
+/* The rest of the first completion, shown dim after the cursor. */
 static struct str ghost(const struct tui *tui)
 {
     struct str typed = buf_span(&tui->prompt.text), whole;
@@ -241,7 +241,7 @@ static void draw_prompt(struct tui *tui, const struct area *area)
     blank(tui, area, 0);
     at = cells_text(&tui->cells, area, 0, 0, COLOUR_NONE, 0,
                     str_of(prompts[prompt->kind].before));
-    /* A long text is shown from where its cursor is in sight. */
+    /* Scroll a long text so that its cursor is visible. */
     while (text_width(str_span(text.at + skip, prompt->cursor - skip)) > room)
         for (skip++; skip < prompt->cursor && (text.at[skip] & 0xc0) == 0x80;)
             skip++;
@@ -258,7 +258,7 @@ static void draw_prompt(struct tui *tui, const struct area *area)
                    COLOUR_DIM, 0, hint);
 }
 
-/* --- What can be chosen */
+/* --- The menu */
 
 static void draw_menu(struct tui *tui)
 {
@@ -327,7 +327,7 @@ static void draw_status_line(struct tui *tui)
     lines_release(&lines);
 }
 
-/* (q): one sentence on the last two lines, or more of them where there is one. */
+/* An error, on the last two lines, or on more if it is longer. */
 static void draw_trouble(struct tui *tui)
 {
     struct area area = tui->frame.status;

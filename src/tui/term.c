@@ -13,12 +13,12 @@
 #include "tui/term_in.h"
 #include "tui/terminfo_in.h"
 
-#define THEME_MS  50 /* how long the terminal may take to tell its background */
-#define PASTE_END 6  /* bytes that end a pasted text: ESC [ 2 0 1 ~ */
+#define THEME_MS  50 /* how long to wait for the background colour */
+#define PASTE_END 6  /* length of the paste terminator ESC [ 2 0 1 ~ */
 
 extern char **environ;
 
-/* --- Taking it and giving it back */
+/* --- Entering and leaving */
 
 void term_write(int fd, const char *at, size_t len)
 {
@@ -54,8 +54,8 @@ void term_leave(struct term *term)
     tcsetattr(term->fd, TCSADRAIN, &term->was);
 }
 
-/* Nothing wraps at the right edge while it is ours: where a terminal finds a character
- * wider than we do, only its own row suffers. */
+/* Disable wrapping: if the terminal draws a character wider than expected, only that
+ * row is affected. */
 static void make_sequences(struct term *term)
 {
     terminfo_add(&term->enter, "smcup");
@@ -117,8 +117,8 @@ static enum term_colours find_colours(const char *wanted)
     return known >= 256 ? TERM_256 : TERM_16;
 }
 
-/* "15;0" or "15;default;0": the background is the last number; 7 and 9 to 15 are light.
- */
+/* "15;0" or "15;default;0": the last number is the background; 7 and 9 to 15 are
+ * light. */
 static bool colorfgbg_light(void)
 {
     const char *text = getenv("COLORFGBG");
@@ -129,7 +129,7 @@ static bool colorfgbg_light(void)
            (number == 7 || (number > 8 && number < 16));
 }
 
-/* "11;rgb:1e1e/1e1e/2e2e": how light the background is. */
+/* "11;rgb:1e1e/1e1e/2e2e": derive the theme from the background colour. */
 static void take_answer(struct term *term, const struct key *key)
 {
     struct str text = {key->text, key->text_len}, part;
@@ -150,7 +150,7 @@ static void take_answer(struct term *term, const struct key *key)
     term->changed = 1;
 }
 
-/* Is this a name of the console, which prints what it does not know? */
+/* Is TERM a Linux console, which prints unknown sequences? */
 static bool is_console(void)
 {
     const char *name = getenv("TERM");
@@ -182,7 +182,7 @@ static bool in_paste(const struct term *term)
            str_starts((struct str){term->in, term->n_in}, STR("\033[200~"));
 }
 
-/* A ^C that comes alone ends a paste whose end was lost: there must be a way out. */
+/* If the end of a paste was lost, a lone ^C ends it. */
 static void break_paste(struct term *term, size_t n)
 {
     if (!in_paste(term))
@@ -195,7 +195,7 @@ static void break_paste(struct term *term, size_t n)
     term->pasting = false;
 }
 
-/* Read what is there; false: nothing more will come. */
+/* Read the available bytes; false: end of input. */
 static bool read_more(struct term *term)
 {
     ssize_t n = read(term->fd, term->in + term->n_in, sizeof(term->in) - term->n_in);
@@ -218,7 +218,7 @@ static void forget_taken(struct term *term)
     term->taken = 0;
 }
 
-/* One key off the front, or the next part of a paste that the buffer did not hold. */
+/* Decode one key, or the next part of a paste that exceeds the buffer. */
 static size_t take_front(struct term *term, bool last, struct key *ret_key)
 {
     bool full = term->n_in == sizeof(term->in);
@@ -231,14 +231,14 @@ static size_t take_front(struct term *term, bool last, struct key *ret_key)
     if (taken || last)
         term->pasting = full && !last && taken && ret_key->code == KEY_PASTE &&
                         ret_key->text + ret_key->text_len == term->in + taken;
-    if (term->pasting && full) { /* its end may stand across the edge */
+    if (term->pasting && full) { /* the terminator may be split across reads */
         taken -= PASTE_END - 1;
         ret_key->text_len -= PASTE_END - 1;
     }
     return taken;
 }
 
-/* Is another key complete? */
+/* Decode the next complete key, if any. */
 static bool take_key(struct term *term, bool last, struct key *ret_key)
 {
     for (;;) {
@@ -260,7 +260,7 @@ static void drain(int fd)
         ;
 }
 
-/* Wait for a key, a signal, or something else; which it was. */
+/* Wait for a key, a signal, or another descriptor; returns which. */
 static uint32_t wait_for(struct term *term, const struct term_wait *wait, int timeout)
 {
     struct pollfd fds[4] = {{.fd = term->fd, .events = POLLIN},
@@ -322,13 +322,13 @@ struct key term_key(struct term *term, const struct term_wait *wait)
         if (what == KEY_NONE && take_key(term, true, &key))
             return key;
         if (what == KEY_RESIZE &&
-            !term->changed) /* an interrupted wait: let others see */
+            !term->changed) /* an interrupted wait: return to the caller */
             return (struct key){.code = KEY_NONE};
     }
 }
 
-/* Ask for the background, and what every terminal answers at once, so that one which
- * does not know the question costs no more than its way to us. */
+/* Query the background colour, followed by a query that every terminal answers, so that
+ * a terminal without the first costs only one round trip. */
 static void ask_theme(struct term *term)
 {
     static const char question[] = "\033]11;?\033\\\033[c";
@@ -341,7 +341,7 @@ static void ask_theme(struct term *term)
         struct key key;
         size_t at = 0, n;
 
-        /* What was typed meanwhile stays; answers are taken out. */
+        /* Keep what was typed meanwhile; remove the answers. */
         while ((n = keys_take(term->in + at, term->n_in - at, false, &key)) > 0) {
             bool end = key.code == KEY_ANSWER && key.text_len &&
                        key.text[key.text_len - 1] == 'c';
@@ -437,7 +437,7 @@ void term_close(struct term *term)
     free_term(term);
 }
 
-/* --- What else it can do */
+/* --- Other operations */
 
 void term_size(struct term *term, unsigned *ret_columns, unsigned *ret_rows)
 {
@@ -461,12 +461,12 @@ void term_suspend(struct term *term)
 {
     term_signals_stop();
     if (!term->ours && !term->hung)
-        term_enter(term); /* nobody told us that we were continued */
+        term_enter(term); /* no SIGCONT handler ran */
     term->changed = 0;
     term->whole = true;
 }
 
-/* What we ignore or catch is not for the program to inherit. */
+/* The program must not inherit our ignored and caught signals. */
 static void plain_signals(posix_spawnattr_t *how)
 {
     sigset_t ours;
@@ -542,7 +542,7 @@ bool term_copy(struct term *term, struct str text)
     base64(&out, text);
     buf_char(&out, '\a');
     if (is_set(getenv("TMUX"))) {
-        /* tmux takes it itself or hands it on, as its options say. */
+        /* tmux handles it or passes it on, depending on its options. */
         struct buf inner = BUF_INIT;
 
         buf_str(&inner, buf_span(&out));

@@ -1,6 +1,6 @@
-/* term.h - the one file that knows terminals: raw mode, what TERM can do (terminfo),
- * colours, writing what changed, reading keys, and giving everything back: at exit, on
- * SIGTERM, SIGHUP, SIGINT, a crash, while suspended. One terminal at a time. */
+/* term.h - the only interface to the terminal: raw mode, capabilities (terminfo),
+ * colours, incremental drawing, keys. Restores the terminal at exit, on SIGTERM,
+ * SIGHUP, SIGINT, a crash, and while suspended. One terminal at a time. */
 #ifndef TUI_TERM_H
 #define TUI_TERM_H
 
@@ -19,39 +19,38 @@ struct term_wanted {
     bool mouse;
 };
 
-/* Take the terminal (/dev/tty). NULL, ERR_UNSUPPORTED: there is none that can do this.
- */
+/* Open the terminal (/dev/tty). NULL with ERR_UNSUPPORTED: no suitable terminal. */
 struct term *term_open(const struct term_wanted *wanted, struct err *err);
-/* Give it back as it was. May be called once more; NULL is allowed. */
+/* Restore the terminal. May be called twice; NULL is allowed. */
 void term_close(struct term *term);
 
 void term_size(struct term *term, unsigned *ret_columns, unsigned *ret_rows);
 enum term_colours term_colours(const struct term *term);
 
-/* Write the cells that differ from the frame before, inside synchronised output. */
+/* Write the cells that differ from the previous frame, as synchronised output. */
 void term_draw(struct term *term, const struct cell_grid *cells);
-/* The next frame is written whole: ^L, after a resize or a suspension. */
+/* Draw the next frame completely: ^L, after a resize or a suspension. */
 void term_redraw(struct term *term);
 
-/* The next key. KEY_JOBS: `fd` is readable; KEY_NONE: `timeout_ms` are over;
- * KEY_RESIZE: the size changed, or the screen must be drawn anew; KEY_HANGUP: there is
- * nobody any more. `begin` and `end` bracket the waiting; either may be NULL. */
+/* The next key. KEY_JOBS: one of `fds` is readable; KEY_NONE: timeout; KEY_RESIZE: the
+ * size changed, or a redraw is needed; KEY_HANGUP: the terminal hung up. `begin` and
+ * `end` are called around the wait; either may be NULL. */
 struct term_wait {
-    int fds[2];     /* other things to wait for; -1: none */
-    int timeout_ms; /* -1: for ever */
+    int fds[2];     /* other descriptors to wait for; -1: none */
+    int timeout_ms; /* -1: no timeout */
     void (*begin)(void *user);
     void (*end)(void *user);
     void *user;
 };
 struct key term_key(struct term *term, const struct term_wait *wait);
 
-/* ^Z: give the terminal back, stop, take it again when continued. */
+/* ^Z: leave the terminal, stop, and enter it again when continued. */
 void term_suspend(struct term *term);
-/* Run a program on the terminal meanwhile ($EDITOR); its status, or -1. */
+/* Run a program on the terminal ($EDITOR); returns its status, or -1. */
 int term_run(struct term *term, char *const argv[], struct err *err);
-/* Copy by OSC 52; false: the terminal is known not to take it. */
+/* Copy with OSC 52; false: the terminal is known not to support it. */
 bool term_copy(struct term *term, struct str text);
-/* :set theme and color, while it is open. */
+/* :set theme and color, while the terminal is open. */
 void term_look(struct term *term, const struct term_wanted *wanted);
 
 #endif

@@ -6,11 +6,11 @@
 #include "tui/term_in.h"
 #include "tui/terminfo_in.h"
 
-/* Where the terminal's cursor is while a frame is written, and how it writes. */
+/* The terminal's cursor and style while a frame is written. */
 struct pen_state {
     unsigned column, row;
-    bool known;  /* the place is */
-    bool styled; /* `style` is what it writes in */
+    bool known;  /* the position is known */
+    bool styled; /* `style` is the terminal's current style */
     struct cell style;
 };
 
@@ -24,7 +24,7 @@ static bool same_cell(const struct cell *a, const struct cell *b)
     return same_style(a, b) && strcmp(a->text, b->text) == 0;
 }
 
-/* Letters that are written from right to left begin with U+0590. */
+/* Right-to-left scripts begin at U+0590. */
 static bool may_be_rtl(const struct cell *cell)
 {
     return (unsigned char)cell->text[0] >= 0xd6;
@@ -59,7 +59,7 @@ static void set_style(struct term *term, struct pen_state *pen, const struct cel
     pen->styled = true;
 }
 
-/* Cells of one style, from `column` to `end`. */
+/* Write cells of one style, from `column` to `end`. */
 static void write_run(struct term *term, struct pen_state *pen, const struct cell *row,
                       unsigned column, unsigned end)
 {
@@ -69,7 +69,7 @@ static void write_run(struct term *term, struct pen_state *pen, const struct cel
     set_style(term, pen, &row[column]);
     for (unsigned i = column; i < end; i++) {
         rtl = rtl || may_be_rtl(&row[i]);
-        /* Terminals do not agree how wide such a character is. */
+        /* Terminals disagree about the width of such characters. */
         odd = odd || row[i].text[0] == '\0' || (row[i].text[0] & 0x80 && rtl);
         buf_text(&text, row[i].text);
     }
@@ -82,8 +82,8 @@ static void write_run(struct term *term, struct pen_state *pen, const struct cel
     buf_release(&text);
 }
 
-/* How far the run reaches whose cells are all to be written, with the same style. A
- * wide character ends it, so that what follows is put where it belongs. */
+/* The end of a run of changed cells with the same style. A wide character ends it, so
+ * that the next cell is positioned explicitly. */
 static unsigned run_end(const struct cell *row, unsigned column, unsigned end)
 {
     unsigned at = column + 1;
@@ -98,7 +98,7 @@ static unsigned run_end(const struct cell *row, unsigned column, unsigned end)
     return at;
 }
 
-/* The first cell from which on all are blank. */
+/* The first column of the trailing blanks. */
 static unsigned blank_from(const struct cell *row, unsigned columns)
 {
     while (columns > 0 && is_blank(&row[columns - 1]))
@@ -137,7 +137,7 @@ static void write_row(struct term *term, struct pen_state *pen, const struct cel
             at++;
             continue;
         }
-        /* A few cells that stay are cheaper to write than to jump over. */
+        /* Rewriting a few unchanged cells is cheaper than a cursor move. */
         for (end = at + 1; end < blank; end++)
             if (!whole && same_cell(&row[end], &old[end]) &&
                 (end + 3 >= blank || (same_cell(&row[end + 1], &old[end + 1]) &&
@@ -166,7 +166,7 @@ static bool same_rows(const struct cell *a, const struct cell *b, unsigned colum
     return true;
 }
 
-/* Remember the frame; false: there is no memory, and the next is written whole. */
+/* Save the frame; false: out of memory, and the next one is drawn completely. */
 static bool keep(struct term *term, const struct cell_grid *cells)
 {
     size_t n = (size_t)cells->columns * cells->rows;
@@ -221,7 +221,7 @@ void term_draw(struct term *term, const struct cell_grid *cells)
     }
     if (term->synchronised)
         buf_text(&term->out, "\033[?2026l");
-    /* A frame that changes nothing is not written at all. */
+    /* Do not write a frame without changes. */
     if (term->whole || term->out.len > empty + 8 ||
         cells->cursor_shown != term->shown.cursor_shown)
         term_write(term->fd, term->out.at, term->out.len);

@@ -1,5 +1,5 @@
-/* What is written to a terminal, held against a small one of our own: after any row of
- * frames it shows the last. */
+/* Checks terminal output with a small terminal emulator: after any sequence of frames
+ * it shows the last. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define COLUMNS 24
 #define ROWS    6
 
-/* As much of a terminal as we need. */
+/* A minimal terminal emulator. */
 struct screen {
     struct {
         char text[CELL_BYTES + 8], style[64];
@@ -38,7 +38,7 @@ static void put(struct screen *screen, unsigned column, const char *text)
 {
     unsigned row = screen->row, first = column;
 
-    /* Half of a wide character goes with the other half. */
+    /* Clear both halves of a wide character. */
     while (first > 0 && screen->cells[row][first].text[0] == '\0')
         SET(screen->cells[row][first--].text, " ");
     if (first < column)
@@ -66,7 +66,7 @@ static void show(struct screen *screen, struct str one)
     if (width == 0) {
         unsigned at = screen->column ? screen->column - 1 : 0;
 
-        /* Isolates order letters; they are not shown. */
+        /* Isolates are invisible. */
         if (strcmp(text, "\u2068") == 0 || strcmp(text, "\u2069") == 0)
             return;
         while (at > 0 && screen->cells[screen->row][at].text[0] == '\0')
@@ -87,7 +87,7 @@ static void show(struct screen *screen, struct str one)
     screen->column += (unsigned)width;
 }
 
-/* ESC [ ... ; behind it. */
+/* Parse ESC [ ...; returns the position after it. */
 static size_t control(struct screen *screen, const char *at, size_t n)
 {
     size_t end = 2;
@@ -140,7 +140,7 @@ static unsigned next(unsigned *seed)
     return *seed >> 16;
 }
 
-/* Some cells change; now and then all of a row. */
+/* Change some cells; sometimes a whole row. */
 static void scribble(struct cell_grid *cells, unsigned *seed)
 {
     static const char *const texts[] = {"a",     "bc",         "▌├ ▸",     "漢",

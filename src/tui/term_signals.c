@@ -1,5 +1,5 @@
-/* Whatever ends or stops the program, the terminal is given back first. Handlers do
- * only what is safe in them: write(), tcsetattr(), sigaction(), raise(). */
+/* Restores the terminal before the program ends or stops. Handlers call only
+ * async-signal-safe functions: write(), tcsetattr(), sigaction(), raise(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@
 
 struct term *volatile term_open_one;
 
-/* What ends a program, by itself or by somebody else. */
+/* Signals that end the program. */
 static const int ends[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT,
                            SIGBUS,  SIGFPE, SIGILL, SIGPIPE, SIGXCPU, SIGSYS};
 #define OTHERS 3
 static const int others[OTHERS] = {SIGTSTP, SIGCONT, SIGWINCH};
 
-/* How they were before, in this order: ends, others. */
+/* The previous handlers: ends, then others. */
 static struct sigaction before[COUNT_OF(ends) + OTHERS];
 static bool taken[COUNT_OF(ends) + OTHERS];
 
@@ -24,7 +24,7 @@ static void wake(struct term *term)
     int saved = errno;
     ssize_t n = write(term->wake[1], "", 1);
 
-    (void)n; /* a full pipe wakes as well */
+    (void)n; /* a full pipe wakes the reader too */
     errno = saved;
 }
 
@@ -37,8 +37,8 @@ static void unblock(int number)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Whoever had the signal before us gets it again: to the default it is the end of the
- * program, a handler of Python's own lets us end in peace. */
+/* Raise the signal again with the previous handler: the default ends the program,
+ * Python's handler lets it end normally. */
 static void on_end(int number)
 {
     struct term *term = term_open_one;
@@ -49,7 +49,7 @@ static void on_end(int number)
         if (ends[i] == number)
             sigaction(number, &before[i], NULL);
     raise(number);
-    unblock(number); /* here it ends */
+    unblock(number); /* delivered here */
     if (term) {
         term->hung = 1;
         wake(term);
@@ -67,7 +67,7 @@ static void on_stop(int number)
     sigemptyset(&plain.sa_mask);
     sigaction(number, &plain, &ours);
     raise(number);
-    unblock(number); /* here we stop, and here we go on */
+    unblock(number); /* the process stops and continues here */
     sigaction(number, &ours, NULL);
     errno = saved;
 }
@@ -79,7 +79,7 @@ static void on_continue(int number)
     (void)number;
     if (!term || term->lent)
         return;
-    term_enter(term); /* its settings may have changed while we stood still */
+    term_enter(term); /* its settings may have changed while stopped */
     term->changed = 1;
     wake(term);
 }
@@ -103,14 +103,14 @@ static void take(size_t at, int number, void (*handler)(int))
     taken[at] = false;
     if (sigaction(number, NULL, &before[at]) < 0)
         return;
-    /* What is ignored stays ignored: nohup, and Python with SIGPIPE. */
+    /* Keep ignored signals ignored: nohup, and Python with SIGPIPE. */
     if (before[at].sa_handler == SIG_IGN && !(before[at].sa_flags & SA_SIGINFO))
         return;
     taken[at] = sigaction(number, &ours, NULL) == 0;
 }
 
-/* exit() by somebody else, in a program that we are only a part of. A child that was
- * forked meanwhile leaves its parent's terminal alone. */
+/* Restore the terminal when a host program calls exit(). A forked child must not touch
+ * its parent's terminal. */
 static void at_exit(void)
 {
     struct term *term = term_open_one;
@@ -147,6 +147,6 @@ void term_signals_end(void)
 
 void term_signals_stop(void)
 {
-    /* The whole group, as a shell means it: torchoscope may stand in a pipe. */
+    /* Stop the whole process group, like a shell: torchoscope may be in a pipeline. */
     kill(0, SIGTSTP);
 }

@@ -7,7 +7,7 @@
 
 static const char *move; /* "cup" */
 
-/* A capability by its short name; NULL: it has none. */
+/* A capability by its short name; NULL: missing. */
 static const char *terminfo_string(const char *name)
 {
     const char *text = tigetstr(name);
@@ -46,7 +46,7 @@ int terminfo_number(const char *name)
     return number < 0 ? -1 : number;
 }
 
-/* Old terminals ask for a pause by $<5>; none that is in use needs it. */
+/* Drop padding such as $<5>, which only very old terminals need. */
 static void add_unpadded(struct buf *to, const char *text)
 {
     while (*text) {

@@ -1,4 +1,5 @@
-/* The loop: a key, what it does, a frame. And what is opened, shown and closed. */
+/* The main loop: read a key, act, draw a frame. Also opening and closing what is
+ * shown. */
 #include "tui/tui.h"
 
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include "text/pen.h"
 #include "tui/tui_in.h"
 
-#define FRAME_MS 250 /* how often a long job is told */
+#define FRAME_MS 250 /* how often to update a long job's progress */
 
 /* --- What is explored */
 
@@ -36,7 +37,7 @@ static void stop_exploring(struct tui *tui)
     forget_under(tui);
 }
 
-/* As a first opening has it: which panels are open, and what has the focus. */
+/* The initial panels and focus. */
 static void begin_view(struct tui *tui)
 {
     struct frame_wanted fresh = FRAME_WANTED_INIT;
@@ -61,7 +62,7 @@ static void begin_view(struct tui *tui)
     tui_changed(tui);
 }
 
-/* Begin the explorer where it stays: it is pointed at from inside. */
+/* Initialise the explorer in place: it contains pointers to itself. */
 static int begin_explorer(struct tui *tui, struct session *session, struct pair *pair,
                           struct err *err)
 {
@@ -112,7 +113,7 @@ struct link_screen tui_screen(const struct tui *tui)
                                 .height = view->height};
 }
 
-/* Stand as a link has it. */
+/* Apply the screen part of a link. */
 static void stand(struct tui *tui, const struct link_screen *screen)
 {
     begin_view(tui);
@@ -123,7 +124,7 @@ static void stand(struct tui *tui, const struct link_screen *screen)
         tui_focus(tui, screen->focus);
     tui->view.labels = screen->labels;
     tui->view.zoom = screen->zoom;
-    /* As the key 4 does: however large it is, it was asked for. */
+    /* As with key 4, measure tensors of any size. */
     if (screen->focus == PANEL_STATISTICS)
         explorer_measure_row(&tui->explorer);
 }
@@ -150,7 +151,7 @@ static void look_as_before(struct tui *tui)
     buf_release(&view);
 }
 
-/* A folder that is one model is opened as such; others are lists to choose from. */
+/* Open a folder that is one model as a model, other folders as lists. */
 int tui_open(struct tui *tui, const char *path, struct err *err)
 {
     struct session *session;
@@ -171,7 +172,7 @@ int tui_over(struct tui *tui, struct session *right, struct pair *pair, struct e
 
     buf_clear(&tui->under_view);
     link_options(&tui->under_view, &tui->explorer, &screen);
-    tui->session = NULL; /* it stays open */
+    tui->session = NULL; /* keep it open */
     if (tui_show(tui, right, pair, err) < 0) {
         tui->session = ours;
         return -1;
@@ -253,7 +254,7 @@ void tui_trouble(struct tui *tui, const struct err *err, const char *retry)
     }
 }
 
-/* --- Beginning and ending */
+/* --- Setup and cleanup */
 
 static void read_look(struct tui *tui, const struct settings *look, struct err *err)
 {
@@ -353,7 +354,7 @@ static void take_jobs(struct tui *tui)
         tui_changed(tui);
 }
 
-/* What was typed while something took long comes first. */
+/* Keys typed during a long operation come first. */
 static struct key next_key(struct tui *tui, const struct term_wait *wait)
 {
     struct key key;
@@ -365,7 +366,7 @@ static struct key next_key(struct tui *tui, const struct term_wait *wait)
     return key;
 }
 
-/* Others run meanwhile: a terminal far away may take its time. */
+/* Release Python's lock while drawing: a remote terminal may be slow. */
 static void draw(struct tui *tui)
 {
     const struct tui_wanted *wanted = tui->wanted;
@@ -393,7 +394,7 @@ static void loop(struct tui *tui)
         tui_frame(tui);
         draw(tui);
         if (tui->exploring && measured_start(&tui->explorer)) {
-            tui_changed(tui); /* the first frame came first; now it says so */
+            tui_changed(tui); /* start only after the first frame */
             continue;
         }
         if (tui->files)
@@ -426,7 +427,7 @@ int tui_run(const struct tui_wanted *wanted, struct err *err)
         goto out;
     read_look(tui, &wanted->settings, &wrong);
     tui->background = true;
-    /* Before the terminal is ours: what takes long can be interrupted. */
+    /* Before the terminal is entered, so that ^C can interrupt a long load. */
     if (tui_begin_exploring(tui, err) < 0)
         goto out;
     tui->term = term_open(&(struct term_wanted){.theme = tui->config.theme,
@@ -459,7 +460,7 @@ int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
         return err_set(err, ERR_LIMIT, "no memory for the explorer");
     if (tui_begin(tui, wanted, err) < 0)
         goto out;
-    /* What is printed is the same for everybody: the user's file is not asked. */
+    /* Printed output does not depend on the user's config. */
     tui->config.plain = wanted->settings.plain;
     tui->config.ascii = wanted->settings.ascii || wanted->settings.plain;
     if (tui_begin_exploring(tui, err) < 0)

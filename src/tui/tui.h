@@ -29,30 +29,30 @@
 #include "session/pair.h"
 #include "session/session.h"
 
-/* What is to be explored, and how whoever asks lives. */
+/* What to explore, and the caller's callbacks. */
 struct tui_wanted {
-    struct session *session;  /* borrowed; or NULL: `path` is opened */
+    struct session *session;  /* borrowed; NULL: open `path` */
     struct pair *pair;        /* borrowed; or NULL */
-    const char *path;         /* a file or a folder; "." lists what is below it */
-    struct settings settings; /* where they say nothing of the terminal's look, the
-                                 config file and the environment do */
-    /* Of Python, which lets others run while a key is awaited. May be NULL. */
+    const char *path;         /* a file or a folder; "." lists the files below it */
+    struct settings settings; /* unset: from config and environment */
+    /* Called around waits for a key, so that other Python threads can run. May be
+     * NULL. */
     void (*wait_begin)(void *user);
     void (*wait_end)(void *user);
-    /* Asked after every wait: true ends the explorer (a pending exception). */
+    /* Called after every wait: true ends the explorer (a pending exception). */
     bool (*stop)(void *user);
-    /* :record, of a live model: run it once more. A session of what was recorded, which
-     * is taken; NULL: it could not be. May be NULL: there is nothing to run. */
+    /* :record on a live model: run it again. Returns a session with the recording,
+     * owned by the explorer; NULL: failed. May be NULL: cannot be run. */
     struct session *(*record)(void *user, struct err *err);
     void *user;
 };
 
-/* Run on the terminal (/dev/tty, whatever stdin and stdout are) until the user leaves;
- * the terminal is then as it was before. ERR_UNSUPPORTED: there is no terminal, or it
- * can do nothing (TERM=dumb): whoever calls prints instead. */
+/* Run on the terminal (/dev/tty, independent of stdin and stdout) until the user quits;
+ * then restore the terminal. ERR_UNSUPPORTED: no terminal, or TERM=dumb; the caller
+ * should print instead. */
 int tui_run(const struct tui_wanted *wanted, struct err *err);
 
-/* The first frame as text, trailing blanks cut: what --print=COLSxROWS prints. */
+/* The first frame as text without trailing blanks, for --print=COLSxROWS. */
 int tui_print(const struct tui_wanted *wanted, unsigned columns, unsigned rows,
               struct out *out, struct err *err);
 

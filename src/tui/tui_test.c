@@ -44,7 +44,7 @@ static void end_stage(struct stage *stage)
     free(stage);
 }
 
-/* Press what these bytes are, each followed by a frame. */
+/* Press the keys of these bytes, drawing a frame after each. */
 static void press(struct stage *stage, const char *bytes)
 {
     size_t n = strlen(bytes);
@@ -160,13 +160,13 @@ TEST(enter_takes_the_highlighted_completion_where_the_line_means_nothing)
     struct stage *stage = stage_of_model(80, 24);
 
     press(stage, ":sor");
-    press(stage, "\r"); /* it leads on to what it takes */
+    press(stage, "\r"); /* continues with its argument */
     SHOWS(stage, "sort name");
     CHECK_INT(stage->tui.prompt.kind, PROMPT_COMMAND);
     press(stage, "para\r");
     SHOWS(stage, "params▾");
     CHECK(!stage->tui.prompt.kind);
-    press(stage, ":b\r"); /* what is typed means something */
+    press(stage, ":b\r"); /* a valid line is run as typed */
     CHECK_INT(browse_place(stage->tui.explorer.browse),
               sample_place(stage->session, "b"));
     press(stage, ":Panel Flow\r");
@@ -184,7 +184,7 @@ TEST(the_arrows_choose_a_completion_and_on_an_empty_line_bring_back_older_ones)
     CHECK_INT(browse_view(stage->tui.explorer.browse)->flat, FLAT_TENSORS);
     press(stage, ":\033[A");
     CHECK_STR(buf_cstr(&stage->tui.prompt.text), "flat tensors");
-    press(stage, "\033[A"); /* there is none older */
+    press(stage, "\033[A"); /* already the oldest */
     CHECK_STR(buf_cstr(&stage->tui.prompt.text), "flat tensors");
     press(stage, "\033[B"); /* the empty line again */
     CHECK_STR(buf_cstr(&stage->tui.prompt.text), "");
@@ -202,7 +202,7 @@ TEST(a_bad_pattern_turns_the_prompt_red_and_keeps_the_result)
     SHOWS(stage, "search: weight");
     press(stage, "\x15/(/");
     CHECK(stage->tui.prompt.bad);
-    press(stage, "\r"); /* it cannot be kept */
+    press(stage, "\r"); /* cannot be applied */
     CHECK(stage->tui.prompt.bad && stage->tui.prompt.kind == PROMPT_SEARCH);
     press(stage, "\033");
     CHECK(!stage->tui.prompt.kind);
@@ -227,7 +227,7 @@ TEST(escape_and_a_key_at_once_are_two_keys)
     struct stage *stage = stage_of_model(80, 24);
 
     press(stage, "/weight");
-    press(stage, "\033?"); /* one key, to a terminal */
+    press(stage, "\033?"); /* one key for a terminal */
     CHECK(!stage->tui.prompt.kind && stage->tui.help.open);
     end_stage(stage);
 }
@@ -260,7 +260,7 @@ TEST(labels_that_have_no_room_are_told_and_come_by_scrolling)
     end_stage(stage);
 }
 
-/* The cell of a text on the screen, for the mouse, which counts from 1. */
+/* The screen position of a text, counted from 1 for the mouse. */
 static void find(struct stage *stage, const char *text, unsigned *ret_column,
                  unsigned *ret_row)
 {
@@ -302,7 +302,7 @@ TEST(the_mouse_does_what_keys_do)
 
     click(stage, "b  ");
     CHECK_INT(browse_rows(browse)->n, rows);
-    click(stage, "b  "); /* twice: Enter */
+    click(stage, "b  "); /* a double click is Enter */
     CHECK(browse_rows(browse)->n > rows);
     click(stage, "▾ b");
     CHECK_INT(browse_rows(browse)->n, rows);
@@ -339,7 +339,7 @@ TEST(a_panel_that_grew_and_shrinks_again_shows_the_same)
     struct stage *stage = stage_of_model(120, 24);
     struct buf before = BUF_INIT;
 
-    press(stage, "14\0333G\033"); /* three panels: little room for each */
+    press(stage, "14\0333G\033"); /* three panels: little space for each */
     press(stage, "1");
     for (int i = 0; i < 3; i++)
         press(stage, "\033[<65;100;4M");
@@ -354,7 +354,7 @@ TEST(a_panel_that_grew_and_shrinks_again_shows_the_same)
     end_stage(stage);
 }
 
-/* --- Whatever is pressed, wherever: it neither crashes nor hangs */
+/* --- Random keys: no crash, no hang */
 
 static unsigned random_next(unsigned *seed)
 {
@@ -362,7 +362,7 @@ static unsigned random_next(unsigned *seed)
     return *seed >> 16;
 }
 
-/* Some keys write files, so this happens in an empty folder. */
+/* Some keys write files, so use an empty folder. */
 static void press_anything(struct stage *stage, unsigned seed, int times)
 {
     static const char *const words[] = {
