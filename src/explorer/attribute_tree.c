@@ -225,7 +225,7 @@ static int load_tensor(struct attribute_tree *tree, const struct tensor *tensor)
 
     text_shape(&text, tensor_shape(tree->model, tensor), tensor->rank);
     kept = keep(tree, &text);
-    if (add_text(tree, tree->root, &tail, "shape", kept.len ? kept.at : "scalar") < 0 ||
+    if (add_text(tree, tree->root, &tail, "shape", kept.len ? kept.at : "") < 0 ||
         add_text(tree, tree->root, &tail, "dtype", dtype_name(tensor->dtype)) < 0)
         return -1;
     kept = escaped(tree, tensor_device(tree->model, tensor));

@@ -56,10 +56,7 @@ static void shape_facts(struct details *d, uint32_t place, const struct tensor *
 {
     struct buf *text = &d->facts.text;
 
-    if (tensor->rank > 0)
-        text_shape(text, tensor_shape(d->show->model, tensor), tensor->rank);
-    else
-        buf_text(text, "scalar");
+    text_shape(text, tensor_shape(d->show->model, tensor), tensor->rank);
     buf_text(text, "   ");
     text_plural(text, tensor->numel * dtype_info(tensor->dtype)->values, "value",
                 "values");
@@ -139,8 +136,7 @@ static void side_fact(struct details *d, bool right)
             const struct tensor *tensor = place_tensor(model, place);
 
             text_shape(text, tensor_shape(model, tensor), tensor->rank);
-            buf_printf(text, "%s%s   ", tensor->rank ? " " : "scalar ",
-                       dtype_name(tensor->dtype));
+            buf_printf(text, " %s   ", dtype_name(tensor->dtype));
         } else {
             text_plural(text, counts_params(&side->session->places, place), "parameter",
                         "parameters");

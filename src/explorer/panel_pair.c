@@ -71,7 +71,7 @@ static void add_what(struct buf *to, struct explorer *side)
     if (model->kind[place] != PLACE_TENSOR)
         return;
     tensor = place_tensor(model, place);
-    buf_text(to, tensor->rank ? "  " : "  scalar");
+    buf_text(to, "  ");
     text_shape(to, tensor_shape(model, tensor), tensor->rank);
     buf_printf(to, " %s", dtype_name(tensor->dtype));
 }

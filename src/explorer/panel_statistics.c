@@ -113,10 +113,7 @@ static void statistics_subject(struct buf *to, struct explorer *explorer)
         const struct tensor *tensor = place_tensor(model, place);
 
         buf_text(to, "  ");
-        if (tensor->rank > 0)
-            text_shape(to, tensor_shape(model, tensor), tensor->rank);
-        else
-            buf_text(to, "scalar");
+        text_shape(to, tensor_shape(model, tensor), tensor->rank);
         buf_printf(to, " %s", dtype_name(tensor->dtype));
         return;
     }

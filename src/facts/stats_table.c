@@ -125,9 +125,7 @@ static void add_cell(struct buf *to, const struct show *show, uint32_t place,
     const struct stats *stats =
         session_known(show->session, show->model->object[place]);
 
-    if (column == SHAPE && tensor->rank == 0)
-        buf_text(to, "scalar");
-    else if (column == SHAPE)
+    if (column == SHAPE)
         text_shape(to, tensor_shape(show->model, tensor), tensor->rank);
     else if (column == DTYPE)
         buf_text(to, dtype_name(tensor->dtype));

@@ -193,10 +193,8 @@ static void write_title(struct buf *to, const struct value_grid *grid,
         range_text(to, &window->slice.dims[i]);
     }
     buf_text(to, "] of ");
-    if (tensor->rank > 0)
-        text_shape(to, tensor_shape(grid->model, tensor), tensor->rank);
-    else
-        buf_text(to, "a scalar");
+    buf_text(to, tensor->rank == 0 ? "a " : "");
+    text_shape(to, tensor_shape(grid->model, tensor), tensor->rank);
 }
 
 static void draw(struct lines *to, struct buf *title, const struct value_grid *grid,

@@ -78,7 +78,6 @@ void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf)
 void figure_shape(struct figure *to, const int64_t *dims, int rank)
 {
     text_shape(to->text, dims, rank);
-    buf_text(to->text, rank == 0 ? "scalar" : "");
     to->kind = FIGURE_SHAPE;
     to->n = (uint64_t)rank;
     to->dims = dims;

@@ -185,8 +185,6 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     label->brackets = false;
     label->is_shape = true;
     text_shape(&label->type, tensor_shape(model, tensor), tensor->rank);
-    if (tensor->rank == 0)
-        buf_text(&label->type, "scalar");
     buf_text(&label->args, dtype_name(tensor->dtype));
     if (tensor->layout < COUNT_OF(layout_names))
         buf_text(&label->args, layout_names[tensor->layout]);

@@ -268,14 +268,6 @@ static const struct tensor *row_tensor(const struct show *show, const struct row
     return place_tensor(show->model, row->place);
 }
 
-static void add_shape(struct buf *to, const struct model *model,
-                      const struct tensor *tensor)
-{
-    text_shape(to, tensor_shape(model, tensor), tensor->rank);
-    if (tensor->rank == 0)
-        buf_text(to, "scalar");
-}
-
 /* "weight: 6×3×5×5": one of a leaf's own tensors, and what it is tied to. */
 static void add_own_tensor(struct buf *to, const struct model *model, uint32_t place)
 {
@@ -286,7 +278,7 @@ static void add_own_tensor(struct buf *to, const struct model *model, uint32_t p
 
     escape_terminal(to, place_name(model, place));
     buf_text(to, ": ");
-    add_shape(to, model, tensor);
+    text_shape(to, tensor_shape(model, tensor), tensor->rank);
     if (other != NO_PLACE) {
         place_path(model, other, &path);
         buf_text(to, " ⇄ ");

@@ -13,8 +13,6 @@ void run_shape(struct buf *to, const struct run *run, uint32_t value)
     const struct run_value *v = &run->values[value];
 
     text_shape(to, run->dims + v->shape, v->rank);
-    if (v->rank == 0)
-        buf_text(to, "scalar");
 }
 
 bool run_finite(const struct run *run, uint32_t value)

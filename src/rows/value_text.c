@@ -98,8 +98,11 @@ static void add_tensor(struct value_text_writer *w, const struct value *value)
     }
     tensor = &w->model->tensors[value->integer];
     buf_text(w->to, "tensor ");
-    text_shape(w->to, tensor_shape(w->model, tensor), tensor->rank);
-    buf_printf(w->to, "%s%s", tensor->rank ? " " : "", dtype_name(tensor->dtype));
+    if (tensor->rank > 0) {
+        text_shape(w->to, tensor_shape(w->model, tensor), tensor->rank);
+        buf_char(w->to, ' ');
+    }
+    buf_text(w->to, dtype_name(tensor->dtype));
 }
 
 static void add_value(struct value_text_writer *w, uint32_t id, int depth)

@@ -267,6 +267,8 @@ static void add_signed(struct buf *to, int64_t n)
 
 void text_shape(struct buf *to, const int64_t *dims, int rank)
 {
+    if (rank == 0)
+        buf_text(to, "scalar");
     for (int i = 0; i < rank; i++) {
         if (i > 0)
             buf_text(to, "×");

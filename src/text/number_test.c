@@ -249,10 +249,10 @@ TEST(shapes_and_indices_have_no_commas_in_their_numbers)
     CHECK_STR(made(), "[]");
 }
 
-TEST(the_shape_of_a_scalar_is_nothing)
+TEST(the_shape_of_a_scalar_is_a_word)
 {
     text_shape(&text, NULL, 0);
-    CHECK_INT(text.len, 0);
+    CHECK_STR(made(), "scalar");
 }
 
 /* What the devices in `list`, separated by blanks, are written as. */

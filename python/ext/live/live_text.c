@@ -233,8 +233,6 @@ static void add_shape(struct buf *to, PyObject *size)
         dims[i] = PyLong_AsLongLong(PyTuple_GetItem(size, i));
     if (ext_swallow() || n > LIVE_RANK)
         buf_text(to, "Size");
-    else if (n == 0)
-        buf_text(to, "scalar");
     else
         text_shape(to, dims, (int)n);
 }
@@ -302,10 +300,7 @@ static void add_tensor(struct buf *to, PyObject *tensor)
     }
     add_class(to, Py_TYPE(tensor));
     buf_char(to, ' ');
-    if (look.rank == 0)
-        buf_text(to, "scalar");
-    else
-        text_shape(to, look.shape, look.rank);
+    text_shape(to, look.shape, look.rank);
     buf_printf(to, " %s", dtype_name((enum dtype)look.dtype));
     if (strcmp(look.device, "cpu") != 0)
         buf_printf(to, " %s", look.device);

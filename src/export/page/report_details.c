@@ -170,7 +170,7 @@ static void put_tensor(struct report *r, uint32_t place, bool *first)
     report_text(r);
     out_char(r->out, ',');
     text_shape(&r->spare, tensor_shape(r->model, tensor), tensor->rank);
-    put_words(r, tensor->rank == 0 ? "scalar" : "");
+    report_text(r);
     out_char(r->out, ',');
     put_words(r, dtype_name(tensor->dtype));
     put_stats(r, session_known(r->session, index), str_of(why ? why : "not read"));
