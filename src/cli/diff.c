@@ -47,14 +47,7 @@ static int write_pair(struct cli *cli, const struct pair *pair,
                       const struct diff_options *options, struct err *err)
 {
     struct tolerance tolerance = {options->rtol, options->atol};
-    struct diff_text text = {
-        .diff = &pair->diff,
-        .width = cli->columns,
-        .ascii = cli->ascii,
-        .colour = cli->colour,
-        .isolate = cli->isolate,
-        .all = options->all,
-    };
+    struct pen pen = cli_pen(cli);
     struct json json;
 
     if (options->quiet)
@@ -65,7 +58,7 @@ static int write_pair(struct cli *cli, const struct pair *pair,
     }
     if (options->md)
         return write_markdown(cli, &pair->diff, options->all, err);
-    return diff_text_write(&cli->out, &text, err);
+    return diff_text_write(&pen, &pair->diff, options->all, err);
 }
 
 /* Both files, compared as far as it went. */

@@ -132,12 +132,6 @@ static void add_up(const struct diff *diff, uint32_t node, struct changed *sum)
     }
 }
 
-static bool buffers_only(const struct diff_sums *sums)
-{
-    return sums->states[DIFF_CHANGED] > 0 && sums->params_differ == 0 &&
-           sums->states[DIFF_CHANGED] <= sums->buffers_differ;
-}
-
 /* `unrelated`: it is a part of the model that has unrelated values, or in one. */
 static void add_changed(struct diff_rows_maker *maker, uint32_t node, bool unrelated)
 {
@@ -146,7 +140,7 @@ static void add_changed(struct diff_rows_maker *maker, uint32_t node, bool unrel
     struct changed sum;
     struct buf *rest = &maker->rest;
 
-    if (sums->states[DIFF_CHANGED] == 0 || buffers_only(sums))
+    if (sums->states[DIFF_CHANGED] == 0 || diff_buffers_only(diff, sums))
         return;
     buf_clear(&maker->name);
     diff_node_name(diff, node, &maker->name);
@@ -211,7 +205,8 @@ static void add_part(struct diff_rows_maker *maker, const struct diff_part *part
 
     if (node == 0)
         node = only_child(diff, node);
-    else if (!is_state_dict(diff, node) || buffers_only(&diff->nodes[node].sums)) {
+    else if (!is_state_dict(diff, node) ||
+             diff_buffers_only(diff, &diff->nodes[node].sums)) {
         add_changed(maker, node, unrelated);
         return;
     }
@@ -262,7 +257,7 @@ static void add_buffers(struct diff_rows_maker *maker)
     for (uint32_t i = 0; names && i < diff->n_parts; i++) {
         const struct diff_sums *sums = &diff->nodes[diff->parts[i].node].sums;
 
-        if (!buffers_only(sums))
+        if (!diff_buffers_only(diff, sums))
             continue;
         buf_clear(&maker->name);
         diff_node_name(diff, diff->parts[i].node, &maker->name);

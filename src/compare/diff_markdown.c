@@ -1,4 +1,4 @@
-/* The rows of a diff as a table in Markdown, for the text of a pull request. */
+/* A diff in Markdown, for a pull request: the rows are a table. */
 #include "base/base.h"
 #include "compare/diff_text.h"
 #include "text/escape.h"
@@ -16,7 +16,7 @@ static void add_row(struct buf *to, const struct diff_row *row)
     buf_text(to, row->rest.len > 0 ? " |\n" : "|\n");
 }
 
-/* A fence that no line inside can end. */
+/* Longer than any fence inside, so that no line of the code ends it. */
 static void add_fenced(struct buf *to, struct str code)
 {
     size_t longest = 2, run = 0;
@@ -47,51 +47,32 @@ static void add_title(struct buf *to, const struct diff *diff)
     buf_release(&name);
 }
 
+static void add_paragraph(struct buf *to, const struct buf *text)
+{
+    if (text->len == 0)
+        return;
+    buf_char(to, '\n');
+    escape_markdown(to, buf_span(text));
+    buf_char(to, '\n');
+}
+
 int diff_markdown(struct buf *to, const struct diff *diff, bool all, struct err *err)
 {
-    struct diff_rows rows = {.all = all};
-    struct buf text = BUF_INIT, python = BUF_INIT;
-    struct arena arena;
-    int status = -1;
+    struct diff_report report;
 
-    arena_init(&arena, 4 * GIB);
-    rows.arena = &arena;
-    if (diff_rows_make(&rows, diff, err) < 0 || diff_python(&python, diff, err) < 0)
-        goto out;
-    status = 0;
+    if (diff_report_make(&report, diff, all, err) < 0)
+        return -1;
     add_title(to, diff);
-    if (diff_equal(diff))
-        diff_same(&text, diff);
-    else
-        diff_counts(&text, diff);
-    escape_markdown(to, buf_span(&text));
+    escape_markdown(to, buf_span(&report.counts));
     buf_char(to, '\n');
-    buf_clear(&text);
-    if (!diff_equal(diff))
-        diff_sentence(&text, diff);
-    if (text.len > 0) {
-        buf_char(to, '\n');
-        escape_markdown(to, buf_span(&text));
-        buf_char(to, '\n');
-    }
-    buf_clear(&text);
-    if (!diff_equal(diff) && python.len == 0)
-        diff_load_sentence(&text, diff);
-    if (text.len > 0) {
-        buf_char(to, '\n');
-        escape_markdown(to, buf_span(&text));
-        buf_char(to, '\n');
-    }
-    if (rows.n > 0)
+    add_paragraph(to, &report.sentence);
+    add_paragraph(to, &report.load);
+    if (report.rows.n > 0)
         buf_text(to, "\n| | what | tensors | how |\n| --- | --- | --- | --- |\n");
-    for (uint32_t i = 0; i < rows.n; i++)
-        add_row(to, &rows.at[i]);
-    if (python.len > 0)
-        add_fenced(to, buf_span(&python));
-
-out:
-    buf_release(&text);
-    buf_release(&python);
-    arena_release(&arena);
-    return status;
+    for (uint32_t i = 0; i < report.rows.n; i++)
+        add_row(to, &report.rows.at[i]);
+    if (report.python.len > 0)
+        add_fenced(to, buf_span(&report.python));
+    diff_report_release(&report);
+    return 0;
 }

@@ -107,14 +107,11 @@ void diff_list_end(struct diff_rows_maker *maker)
 
 /* ---- shapes ---- */
 
-static void add_shape(struct buf *to, const struct model *model, uint32_t place)
+void diff_shape(struct buf *to, const struct model *model, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(model, place);
 
-    if (tensor->rank == 0)
-        buf_text(to, "scalar");
-    else
-        text_shape(to, tensor_shape(model, tensor), tensor->rank);
+    text_shape(to, tensor_shape(model, tensor), tensor->rank);
 }
 
 static void add_reshaped(struct diff_rows_maker *maker)
@@ -130,9 +127,9 @@ static void add_reshaped(struct diff_rows_maker *maker)
         buf_clear(&maker->name);
         diff_pair_name(diff, i, &maker->name);
         escape_terminal(&maker->what, buf_span(&maker->name));
-        add_shape(&maker->rest, diff->left, pair->left);
+        diff_shape(&maker->rest, diff->left, pair->left);
         buf_text(&maker->rest, " → ");
-        add_shape(&maker->rest, diff->right, pair->right);
+        diff_shape(&maker->rest, diff->right, pair->right);
         if (pair->flags & DIFF_TRANSPOSED)
             buf_text(&maker->rest, ", transposed");
         diff_row_add(maker, "≠", COLOUR_WARNING);
@@ -215,7 +212,7 @@ static void add_size(struct diff_rows_maker *maker, const struct lone *lone,
         const struct model *model = right ? diff->right : diff->left;
         uint32_t place = right ? diff->pairs[pair].right : diff->pairs[pair].left;
 
-        add_shape(&maker->rest, model, place);
+        diff_shape(&maker->rest, model, place);
         buf_printf(&maker->rest, " %s", dtype_name(place_tensor(model, place)->dtype));
         return;
     }

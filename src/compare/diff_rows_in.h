@@ -27,6 +27,8 @@ void diff_other_rows(
     struct diff_rows_maker *maker); /* plain values, arguments, classes */
 void diff_unread_rows(struct diff_rows_maker *maker);
 
+/* "64×3×7×7" or "scalar": the shape of the tensor at a place. */
+void diff_shape(struct buf *to, const struct model *model, uint32_t place);
 /* "4.1%": ||left - right|| / ||left||. */
 void diff_relative(struct buf *to, const struct compared *by);
 

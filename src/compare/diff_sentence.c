@@ -119,7 +119,8 @@ static void add_cast(struct buf *to, const struct diff *diff)
         buf_text(to, "cast to other dtypes");
 }
 
-static uint32_t list_names(struct telling *t, enum clause clause)
+/* The names of the parts of a clause. The root has none: `all` stands for it. */
+static uint32_t list_names(struct telling *t, enum clause clause, struct str all)
 {
     uint32_t n = 0;
 
@@ -128,9 +129,8 @@ static uint32_t list_names(struct telling *t, enum clause clause)
             continue;
         buf_clear(&t->name);
         diff_node_name(t->diff, t->diff->parts[i].node, &t->name);
-        t->names[n++] =
-            arena_str(&t->arena, t->diff->parts[i].node == 0 ? STR("everything")
-                                                             : buf_span(&t->name));
+        t->names[n++] = arena_str(
+            &t->arena, t->diff->parts[i].node == 0 ? all : buf_span(&t->name));
     }
     return n;
 }
@@ -154,13 +154,14 @@ static void add_clause(struct buf *to, struct telling *t, enum clause clause,
         [CLAUSE_STATE] = "changed",
         [CLAUSE_MIXED] = "changed in several ways",
     };
-    uint32_t n = list_names(t, clause);
     bool unrelated = clause == CLAUSE_UNRELATED || clause == CLAUSE_PARTLY_UNRELATED;
     bool some = clause == CLAUSE_PARTLY || clause == CLAUSE_PARTLY_UNRELATED ||
                 clause == CLAUSE_FUSED || clause == CLAUSE_SPLIT;
+    bool capital = first && !some;
+    uint32_t n = list_names(t, clause, capital ? STR("Everything") : STR("everything"));
 
     buf_text(to, first ? "" : ", ");
-    buf_text(to, some ? "parts of " : "");
+    buf_text(to, !some ? "" : first ? "Parts of " : "parts of ");
     names_write(to, t->names, n, &names_in_prose);
     if (clause == CLAUSE_STATE || clause == CLAUSE_MIXED)
         buf_char(to, ' ');
@@ -281,18 +282,18 @@ static void add_equal(struct buf *to, struct telling *t)
 {
     bool first = to->len == 0, close = t->diff->total.states[DIFF_CLOSE] > 0;
     struct buf moved = BUF_INIT;
-    uint32_t n = list_names(t, CLAUSE_EQUAL);
+    uint32_t n = list_names(t, CLAUSE_EQUAL, STR("everything"));
 
     add_buffers(&moved, t);
     if (first) {
         /* Nothing else happened; that buffers moved, or code differs, is the news. */
         if (moved.len > 0) {
-            buf_printf(to, "no parameter changed; %s moved", buf_cstr(&moved));
+            buf_printf(to, "No parameter changed; %s moved", buf_cstr(&moved));
             add_steps(to, t);
             buf_char(to, '.');
         } else if (diff_count_others(&t->diff->total) > 0) {
-            buf_text(to, close ? "all weights are equal within the tolerance; "
-                               : "all weights are equal bit by bit; ");
+            buf_text(to, close ? "All weights are equal within the tolerance; "
+                               : "All weights are equal bit by bit; ");
             add_facts(to, t);
         }
         buf_release(&moved);
@@ -348,11 +349,6 @@ void diff_sentence(struct buf *to, const struct diff *diff)
             buf_char(&text, '.');
         if (diff->values && count_of(&t, CLAUSE_EQUAL) > 0)
             add_equal(&text, &t);
-        if (text.len > 0 && (str_starts(buf_span(&text), STR("everything")) ||
-                             str_starts(buf_span(&text), STR("parts of ")) ||
-                             str_starts(buf_span(&text), STR("all weights ")) ||
-                             str_starts(buf_span(&text), STR("no parameter "))))
-            text.at[0] = (char)(text.at[0] - 'a' + 'A');
     }
     buf_str(to, buf_span(&text));
     buf_release(&text);

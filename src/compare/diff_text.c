@@ -76,7 +76,9 @@ static void add_prefixes(struct buf *to, const struct diff *diff)
     }
 }
 
-void diff_load_sentence(struct buf *to, const struct diff *diff)
+/* "a.pth does not load where b.pth is expected (...): 4 keys missing, 2 unexpected";
+ * nothing if it loads, renamed or not. */
+static void add_load(struct buf *to, const struct diff *diff)
 {
     const struct diff_load *load = &diff->load;
 
@@ -112,27 +114,46 @@ void diff_same(struct buf *to, const struct diff *diff)
                    (unsigned)diff->total.states[DIFF_CLOSE]);
 }
 
+/* ---- the parts ---- */
+
+int diff_report_make(struct diff_report *report, const struct diff *diff, bool all,
+                     struct err *err)
+{
+    *report = (struct diff_report){.equal = diff_equal(diff),
+                                   .rows = {.arena = &report->arena, .all = all}};
+    arena_init(&report->arena, 4 * GIB);
+    if (diff_rows_make(&report->rows, diff, err) < 0 ||
+        diff_python(&report->python, diff, err) < 0) {
+        diff_report_release(report);
+        return -1;
+    }
+    if (report->equal) {
+        diff_same(&report->counts, diff);
+        return 0;
+    }
+    diff_counts(&report->counts, diff);
+    diff_sentence(&report->sentence, diff);
+    if (report->python.len == 0)
+        add_load(&report->load, diff);
+    return 0;
+}
+
+void diff_report_release(struct diff_report *report)
+{
+    buf_release(&report->sentence);
+    buf_release(&report->load);
+    buf_release(&report->counts);
+    buf_release(&report->python);
+    arena_release(&report->arena);
+}
+
 /* ---- lines ---- */
 
 struct diff_text_lines {
-    const struct diff_text *what;
-    struct out *out;
-    struct buf line, fit;
+    const struct pen *pen;
+    struct buf line;
     size_t what_cells, amount_cells; /* of the columns */
 };
-
-/* A text of ours in the form that was asked for. */
-static void write_text(struct diff_text_lines *lines, struct str text)
-{
-    buf_clear(&lines->fit);
-    if (lines->what->ascii)
-        glyph_to_ascii(&lines->fit, text.at ? text.at : "", text.len);
-    else if (lines->what->isolate)
-        escape_isolate(&lines->fit, text);
-    else
-        buf_str(&lines->fit, text);
-    out_str(lines->out, buf_span(&lines->fit));
-}
 
 static bool in_columns(const struct diff_row *row)
 {
@@ -141,7 +162,7 @@ static bool in_columns(const struct diff_row *row)
 
 static void measure_columns(struct diff_text_lines *lines, const struct diff_rows *rows)
 {
-    size_t most = MOST_WHAT, width = lines->what->width;
+    size_t most = MOST_WHAT, width = lines->pen->width;
 
     if (width > 0 && width / 2 < most)
         most = width / 2 > LEAST_WHAT ? width / 2 : LEAST_WHAT;
@@ -151,7 +172,7 @@ static void measure_columns(struct diff_text_lines *lines, const struct diff_row
 
         if (!in_columns(row))
             continue;
-        /* What is wider has its line to itself, or is cut. */
+        /* A wider name gets a line of its own, or is cut. */
         if (cells > most)
             cells = width > 0 ? most : 0;
         if (cells > lines->what_cells)
@@ -162,31 +183,31 @@ static void measure_columns(struct diff_text_lines *lines, const struct diff_row
     }
 }
 
-/* A sentence, broken between words; lines behind the first begin with `indent`. */
+/* A sentence, broken between words; lines after the first begin with `indent`. */
 static void write_wrapped(struct diff_text_lines *lines, struct str text,
                           const char *indent)
 {
-    size_t width = lines->what->width, taken = strlen(indent);
+    size_t width = lines->pen->width, taken = strlen(indent);
 
     while (text.len > 0) {
         size_t n = text.len;
 
         if (width > taken + 8 && text_width(text) > width - taken)
             n = text_wrap(text, width - taken);
-        write_text(lines, str_head(text, n));
-        out_char(lines->out, '\n');
+        pen_str(lines->pen, str_head(text, n), COLOUR_NONE);
+        out_char(lines->pen->out, '\n');
         text = str_from(text, n);
         while (text.len > 0 && text.at[0] == ' ')
             text = str_from(text, 1);
         if (text.len > 0)
-            out_text(lines->out, indent);
+            out_text(lines->pen->out, indent);
     }
 }
 
 static void write_columns(struct diff_text_lines *lines, const struct diff_row *row)
 {
     const char *ellipsis = glyph(GLYPH_ELLIPSIS, false);
-    size_t width = lines->what->width, used;
+    size_t width = lines->pen->width, used;
     struct buf cell = BUF_INIT;
 
     buf_clear(&lines->line);
@@ -208,23 +229,18 @@ static void write_columns(struct diff_text_lines *lines, const struct diff_row *
     } else {
         buf_str(&lines->line, row->rest);
     }
-    write_text(lines, buf_span(&lines->line));
-    out_char(lines->out, '\n');
+    pen_line(lines->pen, &lines->line, COLOUR_NONE);
     buf_release(&cell);
 }
 
 static void write_rows(struct diff_text_lines *lines, const struct diff_rows *rows)
 {
-    bool colour = lines->what->colour;
-
     measure_columns(lines, rows);
     for (uint32_t i = 0; i < rows->n; i++) {
         const struct diff_row *row = &rows->at[i];
 
-        out_text(lines->out, colour_begin(row->colour, colour));
-        write_text(lines, str_of(row->sign));
-        out_text(lines->out, colour_end(row->colour, colour));
-        out_char(lines->out, ' ');
+        pen_str(lines->pen, str_of(row->sign), row->colour);
+        out_char(lines->pen->out, ' ');
         if (in_columns(row))
             write_columns(lines, row);
         else
@@ -232,76 +248,43 @@ static void write_rows(struct diff_text_lines *lines, const struct diff_rows *ro
     }
 }
 
-/* The lines of Python are for copying: they are never broken. */
-static void write_python(struct diff_text_lines *lines, struct str python)
+/* Never wraps the lines of Python: they are for copying. */
+static void write_python(struct out *out, struct str python, bool all)
 {
     struct str line;
     uint32_t n = 0, more = 0;
 
-    out_char(lines->out, '\n');
+    out_char(out, '\n');
     while (python.len > 0 && str_split(&python, '\n', &line)) {
-        if (n++ >= MOST_PYTHON && !lines->what->all) {
+        if (n++ >= MOST_PYTHON && !all) {
             more++;
             continue;
         }
-        out_str(lines->out, line);
-        out_char(lines->out, '\n');
+        out_str(out, line);
+        out_char(out, '\n');
     }
     if (more > 0)
-        out_printf(lines->out, "# %u more lines (--all)\n", (unsigned)more);
-    out_char(lines->out, '\n');
+        out_printf(out, "# %u more lines (--all)\n", (unsigned)more);
+    out_char(out, '\n');
 }
 
-static int write_all(struct diff_text_lines *lines, struct arena *arena,
-                     struct err *err)
+int diff_text_write(const struct pen *pen, const struct diff *diff, bool all,
+                    struct err *err)
 {
-    const struct diff_text *what = lines->what;
-    struct diff_rows rows = {.arena = arena, .all = what->all};
-    struct buf text = BUF_INIT, python = BUF_INIT;
-    int status = -1;
+    struct diff_text_lines lines = {.pen = pen};
+    struct diff_report report;
 
-    if (diff_rows_make(&rows, what->diff, err) < 0 ||
-        diff_python(&python, what->diff, err) < 0)
-        goto out;
-    status = 0;
-    write_rows(lines, &rows);
-    if (diff_equal(what->diff)) {
-        diff_same(&text, what->diff);
-        write_wrapped(lines, buf_span(&text), "");
-    } else {
-        diff_sentence(&text, what->diff);
-        if (text.len > 0)
-            write_wrapped(lines, buf_span(&text), "");
-    }
-    if (python.len > 0)
-        write_python(lines, buf_span(&python));
-    buf_clear(&text);
-    if (python.len == 0 && !diff_equal(what->diff))
-        diff_load_sentence(&text, what->diff);
-    if (text.len > 0)
-        write_wrapped(lines, buf_span(&text), "");
-    if (!diff_equal(what->diff)) {
-        buf_clear(&text);
-        diff_counts(&text, what->diff);
-        write_wrapped(lines, buf_span(&text), "");
-    }
-
-out:
-    buf_release(&text);
-    buf_release(&python);
-    return status;
-}
-
-int diff_text_write(struct out *out, const struct diff_text *what, struct err *err)
-{
-    struct diff_text_lines lines = {.what = what, .out = out};
-    struct arena arena;
-    int status;
-
-    arena_init(&arena, 4 * GIB);
-    status = write_all(&lines, &arena, err);
-    arena_release(&arena);
+    if (diff_report_make(&report, diff, all, err) < 0)
+        return -1;
+    write_rows(&lines, &report.rows);
+    write_wrapped(&lines, buf_span(report.equal ? &report.counts : &report.sentence),
+                  "");
+    if (report.python.len > 0)
+        write_python(pen->out, buf_span(&report.python), all);
+    write_wrapped(&lines, buf_span(&report.load), "");
+    if (!report.equal)
+        write_wrapped(&lines, buf_span(&report.counts), "");
     buf_release(&lines.line);
-    buf_release(&lines.fit);
-    return status;
+    diff_report_release(&report);
+    return 0;
 }

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "study/diff/diff.h"
 #include "text/colour.h"
+#include "text/pen.h"
 
 /* One thing that differs:  ~  layer4  60 of 60  rel 4.1%  max 0.01718  ... */
 struct diff_row {
@@ -47,10 +48,6 @@ void diff_sentence(struct buf *to, const struct diff *diff);
  * transposed. Any name is quoted safely. */
 int diff_python(struct buf *to, const struct diff *diff, struct err *err);
 
-/* "load_state_dict() of left.pth where right.pth is expected fails: 4 keys missing, 2
- * unexpected": nothing if it loads, renamed or not. */
-void diff_load_sentence(struct buf *to, const struct diff *diff);
-
 /* "320 tensors: 129 same, 189 changed, 2 reshaped, 0 only in one". */
 void diff_counts(struct buf *to, const struct diff *diff);
 
@@ -66,15 +63,24 @@ struct str diff_file(const struct diff *diff, bool right);
 void diff_pair_name(const struct diff *diff, uint32_t pair, struct buf *to);
 void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to);
 
-/* All as text: rows, the sentence, the Python, the counts. `width` 0: no limit. */
-struct diff_text {
-    const struct diff *diff;
-    unsigned width;
-    bool ascii, colour, isolate, all;
+/* The parts of a report; empty if there is nothing to say. */
+struct diff_report {
+    bool equal;
+    struct diff_rows rows;
+    struct buf sentence; /* diff_sentence() */
+    struct buf load;   /* why the left model does not load; empty if `python` is not */
+    struct buf counts; /* diff_counts(), or diff_same() */
+    struct buf python;
+    struct arena arena;
 };
-struct out;
-int diff_text_write(struct out *out, const struct diff_text *what, struct err *err);
-/* The same in Markdown, for pull requests. */
+/* `all`: do not cut long lists. Releases what it made if it fails. */
+int diff_report_make(struct diff_report *report, const struct diff *diff, bool all,
+                     struct err *err);
+void diff_report_release(struct diff_report *report);
+
+/* Writes a report as text, or in Markdown for a pull request. */
+int diff_text_write(const struct pen *pen, const struct diff *diff, bool all,
+                    struct err *err);
 int diff_markdown(struct buf *to, const struct diff *diff, bool all, struct err *err);
 
 #endif

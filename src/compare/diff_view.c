@@ -20,25 +20,6 @@ static const struct diff_node *node_of(const struct show *show, const struct row
 
 /* ---- what differs ---- */
 
-/* Tensors whose values nobody asked for; those that could not be read are not told
- * from them in the sums, but then values were asked for. */
-static uint32_t count_alike(const struct diff *diff, const struct diff_sums *sums)
-{
-    return sums->states[DIFF_SAME] + sums->states[DIFF_CLOSE] +
-           (diff->values ? 0 : sums->states[DIFF_UNREAD]);
-}
-
-static uint32_t count_different(const struct diff *diff, const struct diff_sums *sums)
-{
-    return sums->tensors - count_alike(diff, sums);
-}
-
-static bool buffers_only(const struct diff *diff, const struct diff_sums *sums)
-{
-    return sums->states[DIFF_CHANGED] > 0 && sums->params > 0 &&
-           sums->buffers_differ == count_different(diff, sums);
-}
-
 /* ", code", ", 3 settings": facts beside tensors, at and below. */
 static void add_facts(struct buf *to, const struct diff_sums *sums)
 {
@@ -58,7 +39,7 @@ static const char *sign_of(const struct diff *diff, const struct diff_sums *sums
         uint8_t state;
         const char *sign;
     } whole[] = {{DIFF_RESHAPED, "≠"}, {DIFF_JOINED, "⇉"}, {DIFF_UNREAD, "?"}};
-    uint32_t differ = count_different(diff, sums);
+    uint32_t differ = diff_count_different(diff, sums);
 
     if (differ == 0)
         return diff_count_others(sums) > 0 ? "~" : sums->renamed > 0 ? "→" : "=";
@@ -149,26 +130,16 @@ static void differ_cell(struct figure *to, const struct show *show,
         add_tensor_state(to->text, &diff->pairs[node->pair]);
         return;
     }
-    text_commas(to->text, count_different(diff, &node->sums));
+    text_commas(to->text, diff_count_different(diff, &node->sums));
     buf_text(to->text, " of ");
     text_commas(to->text, node->sums.tensors);
-    if (buffers_only(diff, &node->sums))
+    if (diff_buffers_only(diff, &node->sums))
         buf_text(to->text, ", buffers");
     if (node->sums.renamed == node->sums.tensors && node->sums.tensors > 0)
         buf_text(to->text, ", renamed");
     else if (node->sums.renamed > 0)
         buf_printf(to->text, ", %u renamed", (unsigned)node->sums.renamed);
     add_facts(to->text, &node->sums);
-}
-
-static void add_shape(struct buf *to, const struct model *model, uint32_t place)
-{
-    const struct tensor *tensor = place_tensor(model, place);
-
-    if (tensor->rank == 0)
-        buf_text(to, "scalar");
-    else
-        text_shape(to, tensor_shape(model, tensor), tensor->rank);
 }
 
 /* A side's shape or dtype, where that is what differs. */
@@ -184,7 +155,7 @@ static void add_tensor_side(struct buf *to, const struct diff *diff,
         buf_text(to, dtype_name(place_tensor(model, place)->dtype));
     else if (pair->state == DIFF_RESHAPED || pair->state == DIFF_LEFT ||
              pair->state == DIFF_RIGHT || pair->state == DIFF_JOINED)
-        add_shape(to, model, place);
+        diff_shape(to, model, place);
 }
 
 /* Parameters of the whole, or of what is only on one side. */
@@ -335,12 +306,13 @@ static void add_title_counts(struct buf *to, const struct diff *diff,
                              enum title_form form)
 {
     const uint32_t *n = diff->total.states;
+    uint32_t same = diff->total.tensors - diff_count_different(diff, &diff->total);
     const struct {
         const char *sign, *what;
         uint32_t n;
         bool always;
     } counts[] = {
-        {"= ", diff->values ? "same" : "alike", count_alike(diff, &diff->total), true},
+        {"= ", diff->values ? "same" : "alike", same, true},
         {"~ ", "changed", diff->values ? n[DIFF_CHANGED] : 0, diff->values},
         {"~ ", "retyped", n[DIFF_RETYPED], false},
         {"≠ ", "reshaped", n[DIFF_RESHAPED], true},
@@ -424,7 +396,7 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
             add_tensor_side(to, diff, pair, true);
         }
     } else {
-        text_commas(to, count_different(diff, sums));
+        text_commas(to, diff_count_different(diff, sums));
         buf_text(to, " of ");
         text_plural(to, sums->tensors, "tensor differs", "tensors differ");
         add_facts(to, sums);

@@ -139,6 +139,42 @@ TEST(a_prefix_that_one_side_has_stands_in_the_root_row)
     see_end(&seen);
 }
 
+/* How the short report of two models begins. */
+static const char *short_text(struct seen *seen, const char *left, const char *right)
+{
+    see(seen, left, right, true);
+    diff_short(&seen->text, &seen->pair->diff);
+    return buf_cstr(&seen->text);
+}
+
+TEST(sentences_begin_with_a_capital_but_names_do_not)
+{
+    struct seen seen;
+
+    CHECK(strstr(short_text(&seen, "a.weight 4x3 1\n", "a.weight 4x3 1~\n"),
+                 "Everything was trained.") == seen.text.at);
+    see_end(&seen);
+    CHECK(strstr(short_text(&seen, "a.weight 4x3 1\neverything.weight 4x3 1\n",
+                            "a.weight 4x3 1\neverything.weight 4x3 1~\n"),
+                 "everything was trained.") == seen.text.at);
+    see_end(&seen);
+}
+
+TEST(the_tree_and_the_rows_agree_about_buffers_only)
+{
+    static const char left[] = "a.running_mean 4 1\nb.weight 4x3 2\n"
+                               "c.weight 4x3 3\nc.running_mean 4 4\n";
+    static const char right[] = "a.running_mean 4 1~\nb.weight 4x3 2\n"
+                                "c.weight 4x3 lost\nc.running_mean 4 4~\n";
+    struct seen seen;
+
+    CHECK(strstr(short_text(&seen, left, right),
+                 "\n~ a c.running_mean  2 of 2  buffers only: running_mean\n"));
+    CHECK(strstr(row_text(&seen, "a"), "|~  1 of 1, buffers|"));
+    CHECK(strstr(row_text(&seen, "c"), "|~  2 of 2|"));
+    see_end(&seen);
+}
+
 TEST(in_short_a_pair_is_told_in_a_sentence)
 {
     struct seen seen;

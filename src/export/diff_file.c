@@ -11,7 +11,6 @@ static int write_form(struct out *out, const char *suffix, const struct pair *pa
                       struct err *err)
 {
     static const struct tolerance none = {0, 0};
-    struct diff_text text = {.diff = &pair->diff, .all = true};
     struct buf markdown = BUF_INIT;
     struct json json;
     int status;
@@ -21,7 +20,7 @@ static int write_form(struct out *out, const char *suffix, const struct pair *pa
         return export_diff_json(&json, pair, &none, false, err);
     }
     if (strcasecmp(suffix, "md") != 0)
-        return diff_text_write(out, &text, err);
+        return diff_text_write(&(struct pen){.out = out}, &pair->diff, true, err);
     status = diff_markdown(&markdown, &pair->diff, true, err);
     if (status == 0)
         out_str(out, buf_span(&markdown));

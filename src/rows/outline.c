@@ -68,16 +68,7 @@ struct str outline_name(const struct outline *outline, uint32_t at)
 
 bool outline_differs(const struct outline *outline, uint32_t at)
 {
-    const struct diff_sums *sums;
-    uint32_t equal;
+    const struct diff *diff = outline->diff;
 
-    if (!outline->diff)
-        return false;
-    sums = &outline->diff->nodes[at].sums;
-    equal = sums->states[DIFF_SAME] + sums->states[DIFF_CLOSE];
-    /* Where values were not asked for, what was not read is equal as far as one asked.
-     */
-    if (!outline->diff->values)
-        equal += sums->states[DIFF_UNREAD];
-    return sums->tensors > equal;
+    return diff && diff_count_different(diff, &diff->nodes[at].sums) > 0;
 }

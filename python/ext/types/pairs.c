@@ -41,16 +41,15 @@ static bool find_session(struct question *question, PyObject *module, int side)
 static int write_text(struct buf *to, const struct pair *pair,
                       const struct question *question, struct err *err)
 {
-    struct diff_text what = {.diff = &pair->diff,
-                             .width = question->width,
-                             .ascii = question->ascii,
-                             .colour = question->colour,
-                             .all = question->all};
     struct out out;
+    struct pen pen = {.out = &out,
+                      .width = question->width,
+                      .ascii = question->ascii,
+                      .colour = question->colour};
     int status;
 
     out_init_buf(&out, to);
-    status = diff_text_write(&out, &what, err);
+    status = diff_text_write(&pen, &pair->diff, question->all, err);
     out_release(&out);
     return status;
 }

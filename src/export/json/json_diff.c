@@ -82,17 +82,14 @@ static void write_part(struct two *two, const struct diff_part *part)
     const struct diff_sums *sums = &two->diff->nodes[part->node].sums;
     const struct compared *by = diff_apart(sums);
     struct json *json = two->json;
-    uint32_t equal = sums->states[DIFF_SAME] + sums->states[DIFF_CLOSE];
 
-    if (!two->diff->values)
-        equal += sums->states[DIFF_UNREAD];
     buf_clear(&two->name);
     diff_node_name(two->diff, part->node, &two->name);
     json_object(json, NULL);
     json_str(json, "name", buf_span(&two->name));
     json_text(json, "fate", diff_fate_name(part->fate));
     json_u64(json, "tensors", sums->tensors);
-    json_u64(json, "differ", sums->tensors - equal);
+    json_u64(json, "differ", diff_count_different(two->diff, sums));
     if (by && by->different > 0)
         json_real(json, "rel", compared_relative(by));
     if (by)

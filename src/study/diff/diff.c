@@ -156,13 +156,8 @@ bool diff_unrelated(const struct diff_pair *pair)
 
 bool diff_equal(const struct diff *diff)
 {
-    const struct diff_sums *total = &diff->total;
-    uint32_t equal = total->states[DIFF_SAME] + total->states[DIFF_CLOSE];
-
-    if (!diff->values)
-        equal += total->states[DIFF_UNREAD];
-    return diff->complete && equal == total->tensors && total->renamed == 0 &&
-           diff->n_others == 0;
+    return diff->complete && diff_count_different(diff, &diff->total) == 0 &&
+           diff->total.renamed == 0 && diff->n_others == 0;
 }
 
 const char *diff_state_name(enum diff_state state)
@@ -205,6 +200,19 @@ uint32_t diff_count_others(const struct diff_sums *sums)
     for (int i = 0; i < DIFF_FACT_KINDS; i++)
         n += sums->others[i];
     return n;
+}
+
+uint32_t diff_count_different(const struct diff *diff, const struct diff_sums *sums)
+{
+    uint32_t unasked = diff->values ? 0 : sums->states[DIFF_UNREAD];
+
+    return sums->tensors - sums->states[DIFF_SAME] - sums->states[DIFF_CLOSE] - unasked;
+}
+
+bool diff_buffers_only(const struct diff *diff, const struct diff_sums *sums)
+{
+    return sums->states[DIFF_CHANGED] > 0 &&
+           sums->buffers_differ == diff_count_different(diff, sums);
 }
 
 void diff_name(const struct diff *diff, bool right, uint32_t place, struct buf *to)

@@ -192,6 +192,11 @@ const char *diff_fact_name(enum diff_fact_kind kind); /* "value", "code", ... */
 const struct compared *diff_apart(const struct diff_sums *sums);
 /* Other differences of all kinds. */
 uint32_t diff_count_others(const struct diff_sums *sums);
+/* Tensors that are neither same nor close. DIFF_UNREAD counts as different only if
+ * values were to be compared. */
+uint32_t diff_count_different(const struct diff *diff, const struct diff_sums *sums);
+/* Did values change, and is every different tensor a buffer? */
+bool diff_buffers_only(const struct diff *diff, const struct diff_sums *sums);
 
 /* The name of a place of the left (or right) model, without the prefix. */
 void diff_name(const struct diff *diff, bool right, uint32_t place, struct buf *to);

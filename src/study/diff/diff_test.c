@@ -59,6 +59,24 @@ TEST(what_was_trained_and_what_was_replaced_is_told_by_part)
     both_drop(&both);
 }
 
+TEST(a_part_differs_in_buffers_only_if_all_else_is_known_to_be_equal)
+{
+    struct both both;
+
+    both_make(&both,
+              "a.running_mean 4 1\nb.weight 4x3 2\nb.running_mean 4 3\n"
+              "c.weight 4x3 4\nc.running_mean 4 5\nd.weight 4x3 6\n",
+              "a.running_mean 4 1~\nb.weight 4x3 2\nb.running_mean 4 3~\n"
+              "c.weight 4x3 lost\nc.running_mean 4 5~\nd.weight 4x3 6~\n",
+              &all);
+    CHECK(diff_buffers_only(&both.diff, &both_node(&both, "a")->sums));
+    CHECK(diff_buffers_only(&both.diff, &both_node(&both, "b")->sums));
+    CHECK(!diff_buffers_only(&both.diff, &both_node(&both, "c")->sums));
+    CHECK(!diff_buffers_only(&both.diff, &both_node(&both, "d")->sums));
+    CHECK_INT(diff_count_different(&both.diff, &both_node(&both, "c")->sums), 2);
+    both_drop(&both);
+}
+
 TEST(prefixes_are_taken_off_and_named)
 {
     struct both both;
