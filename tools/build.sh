@@ -1,6 +1,6 @@
 #!/bin/sh
 # build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing
-# changed.
+# changed. $TARGETS, if set, are the only targets that ninja builds.
 #
 # Meson does not notice new rooms, new fuzz targets and libraries that were installed
 # later, so a list of them is kept in DIR and compared each time; options likewise.
@@ -33,14 +33,16 @@ configure() {
 }
 
 compile() {
-    case $(ninja -C "$dir" -n) in
+    # shellcheck disable=SC2086 # one target is one word
+    set -- ${TARGETS:-}
+    case $(ninja -C "$dir" -n "$@") in
     *'no work to do'*) return 0 ;;
     esac
     echo "torchoscope: compiling $dir" >&2
     if [ -t 2 ]; then
-        ninja -C "$dir" >&2 # its progress, on one line
+        ninja -C "$dir" "$@" >&2 # its progress, on one line
     else
-        ninja -C "$dir" --quiet >&2
+        ninja -C "$dir" --quiet "$@" >&2
     fi
 }
 

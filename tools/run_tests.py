@@ -147,6 +147,31 @@ def sanitized_tests(count):
     unit_tests("build/asan", count, SANITIZERS)
 
 
+# Programs, and the tests of each that need TSan: those with this word in their names.
+THREADED = {"test_run": "threads_", "test_session": "", "test_rows": "threads_"}
+
+
+def threaded_tests(count):
+    """Threads that share a frozen model or run, under TSan."""
+    must(
+        "tools/build.sh",
+        "build/tsan",
+        "-Doptimization=1",
+        "-Ddebug=false",
+        "-Db_sanitize=thread",
+        env={"CFLAGS": "-g1", "TARGETS": " ".join(f"src/{name}" for name in THREADED)},
+    )
+    for name, word in THREADED.items():
+        program = ROOT / "build/tsan/src" / name
+        env = {**own_home(), "TSAN_OPTIONS": "halt_on_error=1"}
+        status, output = run(program, word, env=env, seconds=FILE_SECONDS)
+        passed, failed = cmocka_total("PASSED", output), cmocka_total("FAILED", output)
+        count.add(passed, failed, cmocka_total("SKIPPED", output))
+        if status != 0:
+            raise Failure("\n".join(output.splitlines()[-80:]))
+        print(f"   {name} {word}: {passed} passed")
+
+
 def clang_warnings(count):
     """Each file once, as gcc was given it; what clang would make of it is not needed."""
     listed = json.loads((ROOT / "build/c/compile_commands.json").read_text())
@@ -176,13 +201,15 @@ def unit_tests(folder, count, env=None):
     status, output = run(*command, env={**own_home(), **(env or {})})
     text = log.read_text(errors="replace") if log.exists() else output
 
-    def total(word):
-        return sum(map(int, re.findall(rf"^\[ *{word} *\] (\d+) test", text, re.M)))
-
-    count.add(total("PASSED"), total("FAILED"), total("SKIPPED"))
+    passed, failed = cmocka_total("PASSED", text), cmocka_total("FAILED", text)
+    count.add(passed, failed, cmocka_total("SKIPPED", text))
     if status != 0:
         raise Failure(failed_parts(text))
-    print(f"   {total('PASSED')} passed")
+    print(f"   {passed} passed")
+
+
+def cmocka_total(word, text):
+    return sum(map(int, re.findall(rf"^\[ *{word} *\] (\d+) test", text, re.M)))
 
 
 def failed_parts(log):
@@ -196,6 +223,7 @@ def failed_parts(log):
 
 def replay_corpus(count):
     """What fuzzing once found stays fixed; each input counts as a test."""
+    replayed = 0
     for program in sorted(ROOT.glob("build/asan/tests/fuzz/replay_*")):
         name = program.name.removeprefix("replay_")
         inputs = ROOT / "tests/fuzz/corpus" / name
@@ -204,9 +232,15 @@ def replay_corpus(count):
         status, output = run(program, inputs, env=SANITIZERS, seconds=FILE_SECONDS)
         if status != 0:
             raise Failure("\n".join(output.splitlines()[-80:]))
-        number = re.findall(r"(\d+) inputs replayed", output)[-1]
-        count.add(int(number), 0, 0)
+        number = int(re.findall(r"(\d+) inputs replayed", output)[-1])
+        replayed += number
+        count.add(number, 0, 0)
         print(f"   {name}: {number} inputs")
+    if not replayed:
+        raise Failure(
+            "no input was replayed: build/asan has no replay_* programs.\n"
+            'Build them first: tools/run_tests.py "gcc with ASan"'
+        )
 
 
 def check_manual(count):
@@ -406,6 +440,7 @@ STEPS = [
     ("unit tests", plain_tests),
     ("gcc with ASan and UBSan", sanitized_build),
     ("unit tests under ASan and UBSan, with leaks", sanitized_tests),
+    ("threads under TSan", threaded_tests),
     ("clang, warnings are errors", clang_warnings),
     ("manual page", check_manual),
     ("fuzz corpus under ASan and UBSan", replay_corpus),

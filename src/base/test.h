@@ -51,6 +51,13 @@ struct test {
 /* End this test here and count it as skipped. */
 #define SKIP(why) test_skip(__FILE__, __LINE__, (why))
 
+/* Four threads start together and each call read(what, text); then the test calls it
+ * alone. All must write the same text. The threads come first, so that nothing was
+ * computed before them. read() may not use CHECK; it writes errors to the text. */
+#define TEST_THREADS 4
+struct buf;
+void test_at_once(void (*read)(const void *what, struct buf *text), const void *what);
+
 /* What the macros call. `test_fail` and `test_skip` do not return. */
 void test_register(struct test *test);
 __attribute__((noreturn, format(printf, 3, 4))) void

@@ -1,5 +1,6 @@
 #include "base/test.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "base/buf.h"
 
 static struct test *first;
 static struct test **last = &first;
@@ -75,6 +78,48 @@ void test_check_near(const char *file, int line, const char *what, double got,
     if (!(difference <= tolerance))
         test_fail(file, line, "%s is %.17g, expected %.17g within %g", what, got,
                   expected, tolerance);
+}
+
+/* ---- threads ---- */
+
+struct reading {
+    void (*read)(const void *what, struct buf *text);
+    const void *what;
+    pthread_barrier_t *start;
+    pthread_t thread;
+    struct buf text;
+};
+
+static void *read_at_once(void *user)
+{
+    struct reading *reading = user;
+
+    pthread_barrier_wait(reading->start);
+    reading->read(reading->what, &reading->text);
+    return NULL;
+}
+
+void test_at_once(void (*read)(const void *what, struct buf *text), const void *what)
+{
+    struct reading readings[TEST_THREADS] = {0};
+    struct buf alone = {0};
+    pthread_barrier_t start;
+
+    pthread_barrier_init(&start, NULL, TEST_THREADS);
+    for (int i = 0; i < TEST_THREADS; i++) {
+        readings[i] = (struct reading){.read = read, .what = what, .start = &start};
+        CHECK(!pthread_create(&readings[i].thread, NULL, read_at_once, &readings[i]));
+    }
+    for (int i = 0; i < TEST_THREADS; i++)
+        CHECK(!pthread_join(readings[i].thread, NULL));
+    pthread_barrier_destroy(&start);
+    read(what, &alone);
+    CHECK(buf_span(&alone).len > 0);
+    for (int i = 0; i < TEST_THREADS; i++) {
+        CHECK_STR(buf_cstr(&readings[i].text), buf_cstr(&alone));
+        buf_release(&readings[i].text);
+    }
+    buf_release(&alone);
 }
 
 /* cmocka passes each test its state, here the test itself. */
