@@ -82,7 +82,7 @@ void test_check_near(const char *file, int line, const char *what, double got,
 
 /* ---- threads ---- */
 
-struct reading {
+struct test_thread {
     void (*read)(const void *what, struct buf *text);
     const void *what;
     pthread_barrier_t *start;
@@ -92,32 +92,32 @@ struct reading {
 
 static void *read_at_once(void *user)
 {
-    struct reading *reading = user;
+    struct test_thread *mine = user;
 
-    pthread_barrier_wait(reading->start);
-    reading->read(reading->what, &reading->text);
+    pthread_barrier_wait(mine->start);
+    mine->read(mine->what, &mine->text);
     return NULL;
 }
 
 void test_at_once(void (*read)(const void *what, struct buf *text), const void *what)
 {
-    struct reading readings[TEST_THREADS] = {0};
+    struct test_thread threads[TEST_THREADS] = {0};
     struct buf alone = {0};
     pthread_barrier_t start;
 
     pthread_barrier_init(&start, NULL, TEST_THREADS);
     for (int i = 0; i < TEST_THREADS; i++) {
-        readings[i] = (struct reading){.read = read, .what = what, .start = &start};
-        CHECK(!pthread_create(&readings[i].thread, NULL, read_at_once, &readings[i]));
+        threads[i] = (struct test_thread){.read = read, .what = what, .start = &start};
+        CHECK(!pthread_create(&threads[i].thread, NULL, read_at_once, &threads[i]));
     }
     for (int i = 0; i < TEST_THREADS; i++)
-        CHECK(!pthread_join(readings[i].thread, NULL));
+        CHECK(!pthread_join(threads[i].thread, NULL));
     pthread_barrier_destroy(&start);
     read(what, &alone);
     CHECK(buf_span(&alone).len > 0);
     for (int i = 0; i < TEST_THREADS; i++) {
-        CHECK_STR(buf_cstr(&readings[i].text), buf_cstr(&alone));
-        buf_release(&readings[i].text);
+        CHECK_STR(buf_cstr(&threads[i].text), buf_cstr(&alone));
+        buf_release(&threads[i].text);
     }
     buf_release(&alone);
 }
