@@ -1,13 +1,13 @@
 #include "run/budget.h"
 
-#define AIM         0.95 /* of what is allowed: a step may cost more than expected */
-#define LATEST      0.25 /* the weight of the latest step in what is expected */
-#define DOWN_AFTER  2    /* steps in a row that were too dear */
-#define UP_AFTER    16   /* steps in a row that leave room */
-#define UP_BELOW    0.7  /* ... which is so much of what a step earns */
-#define SAVED_STEPS 64   /* what is earned beyond this is forgone */
-#define RATE        0.1  /* ns for a byte measured, while nothing better is known */
-#define NEARLY      1.25 /* a richer mode is worth this */
+#define AIM          0.95 /* of the share: a pass may cost more than expected */
+#define LATEST       0.25 /* weight of the latest pass in the moving averages */
+#define DOWN_AFTER   2    /* consecutive passes that were too expensive */
+#define UP_AFTER     16   /* consecutive passes with room for a richer mode */
+#define UP_BELOW     0.7  /* ... which must cost less than this part of the allowance */
+#define SAVED_PASSES 64   /* limit of the savings, in allowances of one pass */
+#define RATE         0.1  /* ns per measured byte, before anything better is known */
+#define NEARLY       1.25 /* full statistics may cost this factor more than sampled */
 
 void budget_init(struct budget *budget, double share)
 {
@@ -19,8 +19,8 @@ static double allowance(const struct budget *budget)
     return AIM * budget->share * budget->user;
 }
 
-/* In which mode steps are recorded when not all of them can be: where the number of
- * layers is what costs, full statistics cost hardly more. */
+/* The mode of a recorded pass. If passes are skipped, full statistics are kept where
+ * they cost hardly more: where the number of layers dominates the cost. */
 static enum budget_mode mode_of_level(const struct budget *budget)
 {
     if (budget->level != BUDGET_SKIP)
@@ -41,11 +41,11 @@ enum budget_mode budget_next(const struct budget *budget)
     return mode;
 }
 
-/* What the modes would cost, from the first step that was recorded: bytes that are not
- * measured cost nothing, the rest is the same in all. */
-static void guess_costs(struct budget *budget, const struct budget_step *step)
+/* Estimates the cost of each mode from the first recorded pass: bytes that are not
+ * measured cost nothing, the rest is the same in all modes. */
+static void guess_costs(struct budget *budget, const struct budget_pass *pass)
 {
-    double bytes = RATE * (double)step->bytes, own = (double)step->own_ns;
+    double bytes = RATE * (double)pass->bytes, own = (double)pass->own_ns;
 
     if (bytes > 0.9 * own)
         bytes = 0.9 * own;
@@ -58,24 +58,24 @@ static void guess_costs(struct budget *budget, const struct budget_step *step)
         budget->cost[BUDGET_SAMPLED] = budget->cost[BUDGET_GUARD];
 }
 
-/* A recorded step tells the cost of its mode; what is expected of the others changes by
- * the same factor, so that a model that becomes slower is noticed in all of them. */
-static void learn_costs(struct budget *budget, const struct budget_step *step)
+/* Updates the cost of the pass's mode, and of the other modes by the same factor, so
+ * that they follow a model that becomes slower. */
+static void learn_costs(struct budget *budget, const struct budget_pass *pass)
 {
-    double before, now, own = step->own_ns > 0 ? (double)step->own_ns : 1;
+    double before, now, own = pass->own_ns > 0 ? (double)pass->own_ns : 1;
 
     if (budget->cost[BUDGET_FULL] <= 0) {
-        guess_costs(budget, step);
+        guess_costs(budget, pass);
         return;
     }
-    before = budget->cost[step->mode];
-    /* What became dearer counts at once, what became cheaper only in time. */
+    before = budget->cost[pass->mode];
+    /* A higher cost counts at once, a lower one gradually. */
     now = own > before ? own : before + LATEST * (own - before);
     for (int mode = 0; mode < BUDGET_SKIP; mode++)
         budget->cost[mode] *= now / before;
 }
 
-/* The richest mode that each step can pay for, with a margin below `part` of it. */
+/* The richest mode that costs at most this part of a pass's allowance. */
 static enum budget_mode affordable(const struct budget *budget, double part)
 {
     for (int mode = 0; mode < BUDGET_SKIP; mode++)
@@ -100,22 +100,22 @@ static void choose_level(struct budget *budget)
     }
 }
 
-void budget_told(struct budget *budget, const struct budget_step *step)
+void budget_told(struct budget *budget, const struct budget_pass *pass)
 {
-    double user = (double)step->user_ns, most;
+    double user = (double)pass->user_ns, most;
 
-    budget->steps[step->mode]++;
-    budget->user_ns += step->user_ns;
-    budget->own_ns += step->own_ns;
+    budget->passes[pass->mode]++;
+    budget->user_ns += pass->user_ns;
+    budget->own_ns += pass->own_ns;
     budget->user =
         budget->user > 0 ? budget->user + LATEST * (user - budget->user) : user;
-    budget->earned += AIM * budget->share * user - (double)step->own_ns;
-    if (step->mode < BUDGET_SKIP)
-        learn_costs(budget, step);
+    budget->earned += AIM * budget->share * user - (double)pass->own_ns;
+    if (pass->mode < BUDGET_SKIP)
+        learn_costs(budget, pass);
     if (budget->cost[BUDGET_FULL] > 0)
         choose_level(budget);
-    /* What is saved pays for one dear step, or for some of the usual kind. */
-    most = SAVED_STEPS * allowance(budget);
+    /* Savings are limited, but always cover two full passes. */
+    most = SAVED_PASSES * allowance(budget);
     if (most < 2 * budget->cost[BUDGET_FULL])
         most = 2 * budget->cost[BUDGET_FULL];
     if (budget->earned > most)
@@ -135,11 +135,11 @@ double budget_cost(const struct budget *budget)
 
 const char *budget_fell_back(const struct budget *budget)
 {
-    if (budget->steps[BUDGET_SKIP])
-        return "every k-th step";
-    if (budget->steps[BUDGET_GUARD])
+    if (budget->passes[BUDGET_SKIP])
+        return "every k-th pass";
+    if (budget->passes[BUDGET_GUARD])
         return "guard";
-    return budget->steps[BUDGET_SAMPLED] ? "sampled" : "full";
+    return budget->passes[BUDGET_SAMPLED] ? "sampled" : "full";
 }
 
 const char *budget_mode_name(enum budget_mode mode)

@@ -1,12 +1,11 @@
-/* budget.h - how much of the user's time recording may take, and how that is kept.
- * Pure arithmetic with no clock of its own: told what each step took, it decides how
- * the next one is recorded, so that our share of the user's time stays below what was
- * allowed. It falls back from full statistics to sampled ones, to counting NaN and
- * infinities only, and then to recording only every k-th step; it comes back when there
- * is room, but not at once, so that it does not swing.
+/* budget.h - keeps the cost of recording below a share of the user's time.
+ * Pure arithmetic without a clock. The caller reports what each pass took; the budget
+ * decides how to record the next one. It falls back from full statistics to sampled
+ * ones, to counting NaN and infinities only, and then to recording every k-th pass. It
+ * comes back when there is room, after a delay, so that it does not oscillate.
  *
- * Each step earns its share of time; a step is recorded only when what was earned so
- * far will pay for it. The first step costs what it costs: nothing is known before it.
+ * Each pass earns its share of time. A pass is recorded only if the time earned so far
+ * covers its expected cost. The first pass is always recorded: nothing is known before.
  */
 #ifndef RUN_BUDGET_H
 #define RUN_BUDGET_H
@@ -18,41 +17,41 @@ enum budget_mode {
     BUDGET_FULL,
     BUDGET_SAMPLED,
     BUDGET_GUARD,
-    BUDGET_SKIP, /* this step is not recorded */
+    BUDGET_SKIP, /* the pass is not recorded */
     BUDGET_MODES
 };
 
-struct budget_step {
-    enum budget_mode mode; /* as it was recorded */
-    uint64_t user_ns;      /* without us */
-    uint64_t own_ns;       /* of ours, torch's hooked path included */
-    uint64_t bytes;        /* that were measured */
+struct budget_pass {
+    enum budget_mode mode; /* how it was recorded */
+    uint64_t user_ns;      /* without the cost of recording */
+    uint64_t own_ns;       /* cost of recording, with torch's hooked path */
+    uint64_t bytes;        /* measured */
 };
 
 struct budget {
     double share;             /* allowed: 0.03 */
-    double earned;            /* ns that may be spent; negative: owed */
-    double user;              /* expected of the next step */
-    double cost[BUDGET_SKIP]; /* expected, by mode; 0: nothing is known */
-    enum budget_mode level;   /* SKIP: no mode can be paid at every step */
-    uint32_t over, under;     /* steps in a row that would allow less, or more */
-    uint64_t steps[BUDGET_MODES];
+    double earned;            /* ns that may be spent; negative: debt */
+    double user;              /* expected ns of the next pass */
+    double cost[BUDGET_SKIP]; /* expected ns, by mode; 0: unknown */
+    enum budget_mode level;   /* SKIP: every mode is too expensive for every pass */
+    uint32_t over, under;     /* consecutive passes that allow a poorer, richer mode */
+    uint64_t passes[BUDGET_MODES];
     uint64_t user_ns, own_ns; /* so far */
 };
 
-/* A share of 1 or more is no limit. */
+/* A share of 1 or more means no limit. */
 void budget_init(struct budget *budget, double share);
 
-/* How the next step is to be recorded. */
+/* How to record the next pass. */
 enum budget_mode budget_next(const struct budget *budget);
-/* What a step took. */
-void budget_told(struct budget *budget, const struct budget_step *step);
-/* What was spent outside of steps, to begin with: the next ones pay for it. */
+/* Reports what a pass took. */
+void budget_told(struct budget *budget, const struct budget_pass *pass);
+/* Reports a cost outside of passes, such as starting: the next passes pay for it. */
 void budget_owe(struct budget *budget, uint64_t own_ns);
 
-/* Our share so far: own / user; 0 before the first step. */
+/* Cost so far: own / user; 0 before the first pass. */
 double budget_cost(const struct budget *budget);
-/* The poorest way that was used: "full", "sampled", "guard", "every k-th step". */
+/* The poorest mode used so far: "full", "sampled", "guard", "every k-th pass". */
 const char *budget_fell_back(const struct budget *budget);
 const char *budget_mode_name(enum budget_mode mode); /* "full", ..., "not recorded" */
 

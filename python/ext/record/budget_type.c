@@ -1,4 +1,4 @@
-/* Budget: run/budget.h for the package, which knows when a step begins. */
+/* Budget: run/budget.h for the package, which knows when a pass begins. */
 #include "ext/record/record.h"
 
 #include <string.h>
@@ -46,19 +46,19 @@ static PyObject *next(PyObject *self, PyObject *unused)
 
 static PyObject *told(PyObject *self, PyObject *args)
 {
-    struct budget_step step = {0};
+    struct budget_pass pass = {0};
     unsigned long long user_ns, own_ns, bytes = 0;
     const char *mode;
 
     if (!PyArg_ParseTuple(args, "sKK|K:told", &mode, &user_ns, &own_ns, &bytes))
         return NULL;
-    step.user_ns = user_ns;
-    step.own_ns = own_ns;
-    step.bytes = bytes;
+    pass.user_ns = user_ns;
+    pass.own_ns = own_ns;
+    pass.bytes = bytes;
     for (int i = 0; i < BUDGET_MODES; i++)
         if (strcmp(mode, budget_mode_name((enum budget_mode)i)) == 0) {
-            step.mode = (enum budget_mode)i;
-            budget_told(budget_of(self), &step);
+            pass.mode = (enum budget_mode)i;
+            budget_told(budget_of(self), &pass);
             Py_RETURN_NONE;
         }
     return PyErr_Format(PyExc_ValueError, "no mode is called '%s'", mode);
@@ -87,16 +87,16 @@ static PyObject *fell_back(PyObject *self, void *unused)
 }
 
 static PyGetSetDef getters[] = {
-    {"cost", cost, NULL, "our share so far", NULL},
-    {"fell_back", fell_back, NULL, "the poorest way that was used", NULL},
+    {"cost", cost, NULL, "cost so far, as a share of the user's time", NULL},
+    {"fell_back", fell_back, NULL, "the poorest mode used so far", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef methods[] = {
-    {"next", next, METH_NOARGS, "how the next step is to be recorded"},
+    {"next", next, METH_NOARGS, "how to record the next pass"},
     {"told", told, METH_VARARGS,
-     "told(mode, user_ns, own_ns, bytes=0): what a step took, bytes it measured"},
-    {"owe", owe, METH_VARARGS, "owe(own_ns): what was spent outside of steps"},
+     "told(mode, user_ns, own_ns, bytes=0): what a pass took, and bytes measured"},
+    {"owe", owe, METH_VARARGS, "owe(own_ns): the cost outside of passes"},
     {NULL, NULL, 0, NULL},
 };
 
