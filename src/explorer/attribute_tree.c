@@ -8,10 +8,10 @@
 #include "text/text.h"
 
 #define TREE_MEMORY (256 * MIB)
-#define SHORT_TEXT  40  /* bytes of a list that need no line for each item */
-#define LONG_TEXT   200 /* bytes of a value that are shown */
+#define SHORT_TEXT  40  /* lists up to this many bytes are shown on one line */
+#define LONG_TEXT   200 /* longer values are cut */
 
-/* ---- what was opened ---- */
+/* ---- open nodes ---- */
 
 static uint64_t path_hash(const struct attribute_node *node)
 {
@@ -30,7 +30,7 @@ static void remember(struct attribute_tree *tree, const struct attribute_node *n
                 tree->opened[i] = tree->opened[--tree->n_opened];
             return;
         }
-    /* Asking a property runs code: that is done by hand, each time. */
+    /* Reading a property runs user code, so only the user does it, each time. */
     if (!open || node->flags & ATTRIBUTE_PROPERTY)
         return;
     if (tree->n_opened == tree->opened_room) {
@@ -200,7 +200,7 @@ static int add_text(struct attribute_tree *tree, struct attribute_node *parent,
     return 0;
 }
 
-/* What a file has of an object: its arguments, then what it hides. */
+/* An object from a file: its arguments, then its hidden values. */
 static int load_object(struct attribute_tree *tree, const struct object *object)
 {
     struct attribute_node **tail = &tree->root->first;
@@ -266,7 +266,7 @@ static int load_live(struct attribute_tree *tree, struct attribute_node *node,
 
 /* ---- the tree ---- */
 
-/* What is below was unfolded for another object too. */
+/* Open again what was open below the same path of another object. */
 static void open_again(struct attribute_tree *tree, struct attribute_node *node)
 {
     for (struct attribute_node *child = node->first; child; child = child->next)

@@ -5,10 +5,10 @@
 #include "explorer/browse_in.h"
 #include "rows/search.h"
 
-/* --- Beginning */
+/* --- Setup */
 
-/* The root is open; where a single thing stands below it, that is open as well, as long
- * as it is no module's tensors that would be seen. */
+/* Open the root and, as long as there is a single child, that child; but never a
+ * module's tensors. */
 static void open_first(struct browse *b)
 {
     const struct outline *outline = &b->of.outline;
@@ -33,8 +33,8 @@ static void open_first(struct browse *b)
     }
 }
 
-/* Mark what stands in runs, parent by parent: which siblings form one depends on where
- * the one before ended. */
+/* Mark the places that belong to runs, parent by parent: where a run begins depends on
+ * where the previous one ended. */
 static void find_runs(struct browse *b)
 {
     const struct model *model = b->show->model;
@@ -55,7 +55,7 @@ uint32_t browse_class(const struct browse *browse, uint32_t place)
     const struct model *model = browse->show->model;
     const struct object *object;
 
-    /* Of a pair, the right one's: classes are numbered by each model for itself. */
+    /* In a pair, the right model's: each model numbers its own classes. */
     if (browse->of.outline.diff &&
         (outline_place(&browse->of.outline, place, &place) != model ||
          place == NO_PLACE))
@@ -66,7 +66,7 @@ uint32_t browse_class(const struct browse *browse, uint32_t place)
     return object ? object->class_id : NO_CLASS;
 }
 
-/* How many of each class there are. */
+/* Count the places of each class. */
 static void count_classes(struct browse *b)
 {
     for (uint32_t p = 0; p < b->of.outline.n; p++) {
@@ -135,7 +135,7 @@ void browse_free(struct browse *browse)
     free(browse);
 }
 
-/* --- What is there now */
+/* --- The current state */
 
 const struct rows *browse_rows(const struct browse *browse)
 {
@@ -189,7 +189,7 @@ static uint32_t height_of(const struct browse *b)
     return b->height > 0 ? b->height : b->rows.n;
 }
 
-/* Show the cursor on its line, or as near to it as there are rows around. */
+/* Keep the cursor on its screen line, as far as there are rows around it. */
 static void keep_line(struct browse *b)
 {
     uint32_t height = height_of(b), line = b->line;
@@ -202,7 +202,7 @@ static void keep_line(struct browse *b)
         b->top = most;
 }
 
-/* Scroll as little as shows the cursor. */
+/* Scroll the minimum that makes the cursor visible. */
 static void keep_in_sight(struct browse *b)
 {
     uint32_t height = height_of(b);
@@ -235,7 +235,7 @@ void browse_lift(struct browse *browse)
     keep_line(browse);
 }
 
-/* One past the last place that a row stands for. */
+/* One past the last place that a row covers. */
 static uint32_t row_end(const struct browse *b, uint32_t row)
 {
     struct row at = rows_at(&b->rows, row);
@@ -258,7 +258,7 @@ uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_ex
             *ret_exact = true;
             return i;
         }
-        /* What it stands in comes before it, the nearest last. */
+        /* Ancestors come before it, the nearest last. */
         if (cells[i].place < place &&
             (place < end[cells[i].place] ||
              (cells[i].flags & ROW_RUN && place < row_end(browse, i))))
@@ -267,8 +267,8 @@ uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_ex
     return best;
 }
 
-/* In a flat list that has neither the place nor what it stands in: the first that
- * stands in it. */
+/* For a flat list that has neither the place nor an ancestor: the first row inside
+ * it. */
 static uint32_t first_inside(const struct browse *b, uint32_t place)
 {
     for (uint32_t i = 0; i < b->rows.n; i++)
@@ -311,7 +311,7 @@ void browse_resize(struct browse *browse, uint32_t rows)
 
 /* --- Moving */
 
-/* A person chose this row. */
+/* The user selected this row. */
 static bool choose(struct browse *b, uint32_t row)
 {
     bool other = row != b->cursor;
@@ -458,7 +458,7 @@ static void put_in_middle(struct browse *b, uint32_t row)
     keep_line(b);
 }
 
-/* Make a place visible and put the cursor there. */
+/* Make a place visible and move the cursor there. */
 static bool land_on(struct browse *b, uint32_t place)
 {
     uint32_t row, before = b->place;
@@ -527,7 +527,7 @@ static bool any_measured(const struct session *session)
     return false;
 }
 
-/* Why a tree cannot be put in this order, or NULL. */
+/* Why the tree cannot be sorted like this, or NULL. */
 static const char *no_order(const struct browse *b, enum rows_sort sort)
 {
     const struct run *run = b->show->pair ? NULL : b->show->session->run;
@@ -570,7 +570,7 @@ bool browse_sort(struct browse *browse, enum rows_sort sort, bool reverse)
         return false;
     browse->view.sort = sort;
     browse->view.reverse = reverse;
-    /* A list in which nobody chose a row yet is seen from its top. */
+    /* A list in which the user has not moved yet is shown from its top. */
     if (browse->view.flat && !browse->moved)
         browse->place = browse->before_flat;
     browse_remake(browse);
@@ -611,9 +611,10 @@ bool browse_hide_equal(struct browse *browse)
     return true;
 }
 
-/* --- Of the row of the cursor */
+/* --- The selected row */
 
-/* From the place that was asked about before, if that was of the same class. */
+/* The index of the selected place within its class, counted from the last answer if
+ * that was for the same class. */
 static uint32_t which_of_class(const struct browse *b, uint32_t class_id)
 {
     struct browse_memo *memo = b->memo;

@@ -1,5 +1,5 @@
-/* What is open. A fold key acts on places, seen or not; whether it folds or unfolds is
- * told by the row of the cursor. */
+/* Folding. A fold key acts on places, visible or not; the selected row decides whether
+ * it folds or unfolds. */
 #include "explorer/browse_in.h"
 
 bool browse_has_runs(const struct browse *browse)
@@ -20,14 +20,14 @@ static void set_open(struct browse *b, uint32_t place, bool open)
     bit_set(b->shown, place, open);
 }
 
-/* Open or fold a place as one of many: modules, not runs, not tensors. */
+/* Open or fold a place by a key for many rows: modules, not runs or tensors. */
 static void set_one(struct browse *b, uint32_t place, bool open)
 {
     if (!open || (!browse_in_run(b, place) && bit_get(b->of.inner, place)))
         set_open(b, place, open);
 }
 
-/* Of eight places at once, those that many-row keys open. */
+/* Which of these eight places keys for many rows open. */
 static uint8_t openable(const struct browse *b, uint32_t byte)
 {
     uint8_t bits = b->of.inner[byte];
@@ -51,7 +51,7 @@ static void set_range(struct browse *b, uint32_t from, uint32_t to, bool open)
         set_one(b, from, open);
 }
 
-/* Show the run that `place` stands in one by one. */
+/* Expand the run that `place` belongs to. */
 static void open_run(struct browse *b, uint32_t place)
 {
     const struct model *model = b->show->model;
@@ -83,7 +83,7 @@ void browse_reveal(struct browse *browse, uint32_t place)
     }
 }
 
-/* Begins with the root, or with what it alone leads to. */
+/* Is this the root, or in the chain of single children below it? */
 static bool in_chain(const struct browse *b, uint32_t place)
 {
     return place <= b->chain && b->chain < b->of.outline.end[place];
@@ -148,7 +148,7 @@ static bool fold_row(struct browse *b, unsigned flags)
     return true;
 }
 
-/* Is one of the siblings open? What cannot be opened itself folds them then. */
+/* Is one of the siblings open? Then a row that cannot be opened folds them. */
 static bool sibling_open(const struct browse *b)
 {
     const struct row_cell *cells = b->rows.cells;
@@ -163,7 +163,7 @@ static bool sibling_open(const struct browse *b)
     return false;
 }
 
-/* As many-row keys do; false: nothing there that they act on. */
+/* Act on many rows; false: none can be folded. */
 static bool fold_many(struct browse *b, enum fold what, unsigned flags)
 {
     const struct outline *outline = &b->of.outline;
@@ -195,7 +195,7 @@ static bool fold_many(struct browse *b, enum fold what, unsigned flags)
     }
 }
 
-/* Why a fold key did nothing. */
+/* Report why a fold key did nothing. */
 static void say_why(struct browse *b, enum fold what)
 {
     unsigned flags = b->rows.cells[b->cursor].flags;
@@ -211,7 +211,7 @@ static void say_why(struct browse *b, enum fold what)
         browse_say(b, "nothing stands below");
 }
 
-/* The rows after a change; did anything change that is seen? */
+/* Rebuild the rows; returns whether a visible row changed. */
 static bool made_anew(struct browse *b)
 {
     uint32_t n = b->rows.n, place = b->place;
@@ -221,8 +221,8 @@ static bool made_anew(struct browse *b)
     return b->rows.n != n || b->place != place;
 }
 
-/* Scroll so that what was unfolded below the cursor is seen, as far as the cursor stays
- * in sight. */
+/* Scroll to show what was unfolded below the cursor, as far as the cursor stays
+ * visible. */
 static void show_below(struct browse *b)
 {
     const struct row_cell *cells = b->rows.cells;
@@ -282,7 +282,7 @@ bool browse_depth(struct browse *browse, uint32_t depth)
     buf_clear(&browse->message);
     clear_all(browse);
     for (uint32_t p = 0; p < outline->n; p++) {
-        /* From p - 1 up to the parent of p, one level for each step. */
+        /* Walk from p - 1 up to the parent of p, one level a step. */
         if (p > 0) {
             uint32_t above = p - 1;
 

@@ -1,90 +1,91 @@
-/* browse_in.h - a walk through a tree, from inside: browse.c (cursor, moving, order),
- * browse_fold.c (what is open), browse_search.c (what is found), browse_next.c (from
- * one match to the next). */
+/* browse_in.h - internals of browse.h: browse.c (cursor, moving, order), browse_fold.c
+ * (folds), browse_search.c (search), browse_next.c (next match). */
 #ifndef EXPLORER_BROWSE_IN_H
 #define EXPLORER_BROWSE_IN_H
 
 #include "explorer/browse.h"
 #include "rows/rows_parts.h"
 
-#define JUMPS     64                  /* so many Backspace leads back */
-#define BY_SEARCH ((uint32_t)1 << 31) /* of a jump: its filter goes with it */
+#define JUMPS     64                  /* length of the Backspace history */
+#define BY_SEARCH ((uint32_t)1 << 31) /* jump flag: going back removes the filter */
 
 struct browse {
     const struct show *show; /* borrowed */
     struct rows_of of;
-    struct arena arena; /* of all below */
+    struct arena arena; /* owns everything below */
     struct rows rows;
     struct view view;
 
-    /* A bit for each place. */
+    /* Bit sets, one bit for each place. */
     uint8_t *open;   /* unfolded */
-    uint8_t *shown;  /* while only matches are shown: `open`, and what leads to them */
-    uint8_t *single; /* it stands in a run that is shown one by one */
-    uint8_t *in_run; /* it stands in a run, folded or not */
-    uint8_t *hits;   /* what the latest search found, as it is */
-    uint8_t *match;  /* what of that is a match here */
-    uint8_t *spare;  /* of whoever needs it for a while */
-    uint8_t *keep;   /* shown while only matches are */
+    uint8_t *shown;  /* `open` and ancestors of matches, if only matches are shown */
+    uint8_t *single; /* in a run that is expanded */
+    uint8_t *in_run; /* in a run, expanded or not */
+    uint8_t *hits;   /* the raw result of the latest search */
+    uint8_t *match;  /* those of `hits` that count as matches here */
+    uint8_t *spare;  /* scratch space */
+    uint8_t *keep;   /* visible while only matches are shown */
 
-    bool filtered;  /* there is a pattern, and something matches */
-    bool unlimited; /* &: all rows are shown, matches marked */
+    bool filtered;  /* there is a pattern with matches */
+    bool unlimited; /* &: show all rows, mark the matches */
     uint32_t matches;
     struct buf pattern, message;
     struct search *last; /* the latest search, or NULL */
     uint32_t n_hits;
 
-    uint32_t cursor, top, height; /* rows; a height of 0: not told yet */
-    uint32_t place;               /* the cursor's */
-    uint32_t line; /* where on the screen the cursor is to be, if there is room */
+    uint32_t cursor, top, height; /* rows; height 0: not set yet */
+    uint32_t place;               /* of the selected row */
+    uint32_t line;                /* the preferred screen line of the cursor */
     uint32_t origin, origin_line; /* where the search began */
-    uint32_t chain;       /* open from the first: the root, and single ones below it */
-    uint32_t before_flat; /* the place that the flat list was begun at */
-    bool moved;           /* since then */
+    uint32_t chain;       /* initially open: the root and single children below it */
+    uint32_t before_flat; /* the place selected when the flat list began */
+    bool moved;           /* since the flat list began */
     uint32_t jumps[JUMPS];
     uint32_t n_jumps;
 
-    uint32_t version;         /* how often rows were made */
-    struct browse_memo *memo; /* what was asked about the cursor before */
+    uint32_t version;         /* how often rows were rebuilt */
+    struct browse_memo *memo; /* cached answers about the cursor */
 };
 
 struct browse_memo {
-    /* Which of its class a place is. */
+    /* A place's index within its class. */
     uint32_t place, which, class_id;
-    uint32_t *of; /* by class: how many there are */
-    /* Which match a place is, in an order that is not the model's. */
+    uint32_t *of; /* by class: the number of places */
+    /* A match's index in an order other than the model's. */
     uint32_t match_place, match_version, match_number;
 };
 
-/* Say something about the call that is being made. */
+/* Set the message of the current call. */
 void browse_say(struct browse *browse, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Make the rows anew; the cursor goes to browse->place, or to the nearest row above it.
- */
+/* Rebuild the rows; the cursor goes to browse->place, or to the nearest row above
+ * it. */
 void browse_remake(struct browse *browse);
-/* The row of a place, or of the nearest that it stands in; *ret_exact: of itself. */
+/* The row of a place, or of its nearest visible ancestor; *ret_exact: the place's
+ * own. */
 uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_exact);
-/* Put the cursor on a row, in sight. */
+/* Move the cursor to a row and make it visible. */
 void browse_put(struct browse *browse, uint32_t row);
-/* Backspace leads back to this place; with BY_SEARCH it takes the filter off. */
+/* Add a place to the Backspace history; with BY_SEARCH, going back removes the
+ * filter. */
 void browse_remember(struct browse *browse, uint32_t place);
-/* A search that is typed now begins here. */
+/* The next search starts here. */
 void browse_settle(struct browse *browse);
-/* Show the rows above the cursor, from the first on if that is near. */
+/* Scroll up to show rows above the cursor, to the first one if it is near. */
 void browse_lift(struct browse *browse);
 
-/* Open what leads to a place: parents, and the runs that hide it. While only matches
- * are shown, for as long as they are. */
+/* Open the ancestors of a place and the runs that hide it; while only matches are
+ * shown, only for that time. */
 void browse_reveal(struct browse *browse, uint32_t place);
-/* Are equal siblings one row? */
+/* Are runs of equal siblings collapsed? */
 bool browse_has_runs(const struct browse *browse);
-/* Does a folded run hide this place itself? */
+/* Is this place hidden by a collapsed run? */
 bool browse_in_run(const struct browse *browse, uint32_t place);
 
-/* Drop the filter; rows are not made anew. */
+/* Remove the filter without rebuilding the rows. */
 void browse_unfilter(struct browse *browse);
-/* Search once more, as the list that is filtered is another one. */
+/* Repeat the search after the list changed. */
 void browse_research(struct browse *browse);
 
 /* The class of a place, or NO_CLASS. */

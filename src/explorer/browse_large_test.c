@@ -1,5 +1,5 @@
-/* Models of many modules: what a tree takes beside its model, and that nothing in it is
- * slower than linear (whoever made it so would wait here for minutes). */
+/* Large models: the memory a tree needs besides its model, and that no operation is
+ * slower than linear (it would take minutes here). */
 #include <stdio.h>
 
 #include "base/test.h"
@@ -8,7 +8,7 @@
 
 #define MANY 200000
 
-/* Linear and ReLU in turns, all below the root; or each below the one before. */
+/* Linear and ReLU alternating, all below the root; or each below the previous one. */
 static void begin_many(struct sample *s, bool nested)
 {
     uint32_t parent = 0, node;

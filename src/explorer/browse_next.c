@@ -1,6 +1,6 @@
-/* From match to match, and from difference to difference. In the order of rows: in that
- * of the model, bits are enough to tell; in any other, all matches are listed, also
- * those that folds hide. */
+/* Next match and next difference, in the order of rows. In the model's order, the bit
+ * sets are enough; in any other order, all matches are listed, including those hidden
+ * by folds. */
 #include "explorer/browse_in.h"
 
 static bool in_model_order(const struct browse *b)
@@ -10,7 +10,7 @@ static bool in_model_order(const struct browse *b)
 
 /* --- All matches, in the order of the view */
 
-/* Rows as they are, and what leads to matches open. */
+/* The rows of the view, with the ancestors of matches open. */
 static int list_matches(const struct browse *b, struct rows *rows, struct arena *arena)
 {
     const struct outline *outline = &b->of.outline;
@@ -29,8 +29,8 @@ static int list_matches(const struct browse *b, struct rows *rows, struct arena 
     return rows_fill(rows, &b->of, &view, arena, arena, NULL);
 }
 
-/* The next match from the cursor's place on, or NO_PLACE; *ret_number: the index
- * of the match that the cursor is on. */
+/* The next match after the cursor's place, or NO_PLACE; *ret_number: the index of the
+ * match under the cursor. */
 static uint32_t look_through(const struct browse *b, int by, uint32_t *ret_number)
 {
     uint32_t at = 0, next = NO_PLACE, number = 0;
@@ -53,7 +53,7 @@ static uint32_t look_through(const struct browse *b, int by, uint32_t *ret_numbe
     return next;
 }
 
-/* --- Which one */
+/* --- The index of a match */
 
 static uint32_t count_rows(const struct browse *b, uint32_t to)
 {
@@ -100,10 +100,10 @@ uint32_t browse_match_number(const struct browse *browse)
     return memo->match_number;
 }
 
-/* --- Next */
+/* --- The next match */
 
-/* The next row down (up) of which this is true, round the end; NO_ROW: none but its
- * own. */
+/* The next row down (or up) for which this is true, wrapping around; NO_ROW: none but
+ * the selected one. */
 static uint32_t next_row(const struct browse *b, int by,
                          bool (*wanted)(const struct browse *b, uint32_t row))
 {
@@ -136,7 +136,7 @@ static bool go_to_row(struct browse *b, uint32_t row, const char *why)
     return browse_select(b, row);
 }
 
-/* The match after this place, by bits. */
+/* The next match in the model's order. */
 static uint32_t next_bit(const struct browse *b, int by)
 {
     uint32_t n = b->of.outline.n, at = b->place;

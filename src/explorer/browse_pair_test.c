@@ -48,7 +48,7 @@ static void end_sides(struct sides *sides)
     buf_release(&sides->text);
 }
 
-/* The names of all rows; the cursor's in brackets. */
+/* The names of all rows, the selected one in brackets. */
 static const char *names(struct sides *sides)
 {
     buf_clear(&sides->text);
@@ -74,7 +74,7 @@ TEST(two_models_are_one_tree_and_n_goes_to_differences)
     CHECK_STR(names(&sides), " [bn1] layer1 fc ");
     CHECK(browse_fold(sides.b, FOLD_ALL));
     CHECK_STR(names(&sides), " [bn1] layer1 1 fc ");
-    CHECK(browse_next_match(sides.b, -1)); /* round the end, the root left out */
+    CHECK(browse_next_match(sides.b, -1)); /* wraps around, skipping the root */
     CHECK_STR(names(&sides), " bn1 layer1 1 [fc] ");
     CHECK(browse_open(sides.b));
     CHECK_STR(names(&sides), " bn1 layer1 1 [fc] weight ");

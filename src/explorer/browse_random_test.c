@@ -1,5 +1,4 @@
-/* Keys in any order: whatever was pressed, the cursor is on a row, in sight, and the
- * rows are a tree. */
+/* Random keys: afterwards the cursor is on a visible row, and the rows form a tree. */
 #include "base/test.h"
 #include "compare/diff_view.h"
 #include "explorer/browse_in.h"

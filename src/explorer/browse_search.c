@@ -1,11 +1,11 @@
-/* What is found. While only matches are shown, what leads to them is open without being
- * unfolded: once the filter goes, the folds are as they were. */
+/* Search. While only matches are shown, their ancestors are shown open without changing
+ * the folds, which return once the filter is removed. */
 #include "explorer/browse_in.h"
 #include "rows/search.h"
 
-/* --- What a filter shows */
+/* --- Visible rows */
 
-/* What leads to matches is open. */
+/* Open the ancestors of matches. */
 static void open_leads(struct browse *b)
 {
     const struct outline *outline = &b->of.outline;
@@ -19,7 +19,7 @@ static void open_leads(struct browse *b)
         b->shown[i] = b->open[i] | leads[i];
 }
 
-/* Matches, what stands below them, and what leads to them. */
+/* Keep matches, their descendants and their ancestors. */
 static void keep_matches(struct browse *b)
 {
     const struct outline *outline = &b->of.outline;
@@ -35,8 +35,8 @@ static void keep_matches(struct browse *b)
     }
 }
 
-/* `!`: all that does not match and does not stand below what does. Modules count as
- * matches then, and are shown; tensors stay below them. */
+/* `!`: keep what neither matches nor is below a match. Only modules then count as
+ * matches; tensors stay below them. */
 static void keep_others(struct browse *b)
 {
     const struct outline *outline = &b->of.outline;
@@ -57,10 +57,10 @@ static void keep_others(struct browse *b)
     open_leads(b);
 }
 
-/* --- Looking */
+/* --- Searching */
 
-/* Find what `text` means, into b->hits; if letters were added, among what was found
- * before. */
+/* Search for `text`, into b->hits; if letters were added, only among the previous
+ * hits. */
 static int find(struct browse *b, struct str text, struct err *err)
 {
     struct search *search = search_new(text, err);
@@ -83,8 +83,8 @@ static int find(struct browse *b, struct str text, struct err *err)
     return 0;
 }
 
-/* The words `trainable` and `frozen` find modules that have such a parameter of their
- * own; in a list of tensors, and where no module stands around them, the tensors. */
+/* The words `trainable` and `frozen` match modules with such a parameter of their own;
+ * in a list of tensors, and outside modules, they match the tensors. */
 static void lift_words(struct browse *b, struct str text)
 {
     const struct outline *outline = &b->of.outline;
@@ -110,7 +110,7 @@ static void lift_words(struct browse *b, struct str text)
     }
 }
 
-/* Make a filter of what was found; b->matches tells how much is left of it. */
+/* Filter by the hits; b->matches is the number of matches left. */
 static void apply(struct browse *b, struct str text)
 {
     memcpy(b->match, b->hits, bit_bytes(b->of.outline.n));
@@ -136,7 +136,7 @@ void browse_research(struct browse *browse)
         apply(browse, buf_span(&browse->pattern));
 }
 
-/* The first match from `place` on, round the end. */
+/* The first match at or after `place`, wrapping around. */
 static uint32_t match_from(const struct browse *b, uint32_t place)
 {
     uint32_t n = b->of.outline.n;
@@ -176,7 +176,7 @@ int browse_search(struct browse *browse, struct str text, struct err *err)
     return 0;
 }
 
-/* --- What was found */
+/* --- Results */
 
 struct str browse_filter(const struct browse *browse)
 {
@@ -242,7 +242,8 @@ bool browse_search_class(struct browse *browse)
         browse_say(browse, "its class is not known");
         return false;
     }
-    /* Where a capital says that types are meant: no class that only ends so. */
+    /* A capital makes the search match types exactly: no class that only ends in this
+     * name. */
     buf_printf(&text, has_capital(name) ? "/^%.*s\\(/" : "%.*s(", STR_ARG(name));
     found = browse_search(browse, buf_span(&text), NULL) == 0 && browse->filtered;
     buf_release(&text);

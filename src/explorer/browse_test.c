@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "explorer/resnet_in.h"
 
-/* A sample, and the walk through it. */
+/* A sample and the navigation in it. */
 struct walk {
     struct sample s;
     struct browse *b;
@@ -42,7 +42,7 @@ static uint32_t place_of(struct walk *w, const char *name)
     return place;
 }
 
-/* Where the cursor is: "row 4/37 layer1.0.conv2". */
+/* The cursor: "row 4/37 layer1.0.conv2". */
 static const char *where(struct walk *w)
 {
     buf_clear(&w->text);
@@ -51,7 +51,7 @@ static const char *where(struct walk *w)
     return buf_cstr(&w->text);
 }
 
-/* The names of all rows, each with a blank behind it; "12×" before a run. */
+/* The names of all rows, each followed by a blank; "12×" before a run. */
 static const char *names(struct walk *w)
 {
     buf_clear(&w->text);
@@ -262,15 +262,15 @@ TEST(a_subtree_and_siblings_are_folded_at_once)
     CHECK(browse_fold(w.b, FOLD_SUBTREE));
     CHECK_INT(browse_rows(w.b)->n, 11);
     CHECK(browse_open(w.b));
-    CHECK_INT(browse_rows(w.b)->n, 14); /* what stands below was folded, too */
+    CHECK_INT(browse_rows(w.b)->n, 14); /* the rows below were folded, too */
     CHECK(browse_close(w.b));
     CHECK(browse_fold(w.b, FOLD_SIBLINGS));
-    CHECK_INT(browse_rows(w.b)->n, 11 + 16); /* modules, and no tensors */
+    CHECK_INT(browse_rows(w.b)->n, 11 + 16); /* modules, no tensors */
     CHECK(browse_fold(w.b, FOLD_SIBLINGS));
     CHECK_INT(browse_rows(w.b)->n, 11);
     CHECK(browse_fold(w.b, FOLD_SIBLINGS_BELOW));
     CHECK_INT(browse_rows(w.b)->n, 151);
-    browse_go(w.b, place_of(&w, "conv1")); /* has nothing that this key would open */
+    browse_go(w.b, place_of(&w, "conv1")); /* cannot be opened by this key */
     CHECK(browse_fold(w.b, FOLD_SIBLINGS_BELOW));
     CHECK_INT(browse_rows(w.b)->n, 11);
     CHECK(!browse_fold(w.b, FOLD_SUBTREE));
@@ -284,7 +284,7 @@ TEST(a_class_is_folded_in_the_whole_model)
 
     begin_resnet(&w);
     browse_go(w.b, place_of(&w, "layer1"));
-    CHECK(browse_fold(w.b, FOLD_CLASS)); /* Sequential: also those of downsample */
+    CHECK(browse_fold(w.b, FOLD_CLASS)); /* Sequential, including those of downsample */
     CHECK_INT(browse_rows(w.b)->n, 11 + 16);
     browse_go(w.b, place_of(&w, "layer1.0"));
     CHECK(browse_open(w.b));
@@ -294,7 +294,7 @@ TEST(a_class_is_folded_in_the_whole_model)
     CHECK(browse_fold(w.b, FOLD_CLASS_BELOW));
     CHECK_INT(browse_rows(w.b)->n, 151);
     browse_go(w.b, place_of(&w, "bn1"));
-    CHECK(browse_fold(w.b, FOLD_CLASS)); /* no modules below: its tensors */
+    CHECK(browse_fold(w.b, FOLD_CLASS)); /* no submodules: its tensors */
     CHECK_INT(browse_rows(w.b)->n, 151 + 53 * 5);
     CHECK(browse_fold(w.b, FOLD_CLASS));
     CHECK_INT(browse_rows(w.b)->n, 151);
@@ -378,15 +378,15 @@ TEST(a_filter_opens_what_leads_to_matches_for_as_long_as_it_lasts)
     CHECK_STR(names(&w), " layer1 0 downsample layer2 0 downsample layer3 0 downsample "
                          "layer4 0 downsample ");
     CHECK_STR(where(&w), "row 4/13 layer1.0.downsample");
-    CHECK(browse_open(w.b)); /* what is open below a match is shown */
+    CHECK(browse_open(w.b)); /* open rows below a match are shown */
     CHECK_STR(where(&w), "row 4/15 layer1.0.downsample");
     browse_select(w.b, 1);
     CHECK(browse_close(w.b)); /* layer1 */
     CHECK_INT(browse_rows(w.b)->n, 11);
     CHECK_INT(browse_match_number(w.b), 0);
-    CHECK(browse_next_match(w.b, 1)); /* what was folded opens again */
+    CHECK(browse_next_match(w.b, 1)); /* opens what was folded */
     CHECK_STR(where(&w), "row 4/15 layer1.0.downsample");
-    CHECK(browse_next_match(w.b, -1)); /* round the end */
+    CHECK(browse_next_match(w.b, -1)); /* wraps around */
     CHECK_STR(where(&w), "row 15/15 layer4.0.downsample");
     CHECK_INT(browse_match_number(w.b), 4);
     CHECK(browse_clear(w.b));
@@ -416,7 +416,7 @@ TEST(typing_starts_from_where_one_was)
     CHECK_INT(browse_rows(w.b)->n, 37);
     CHECK(browse_search(w.b, STR("/conv(/"), &err) == -1);
     CHECK_INT(err.code, ERR_USAGE);
-    CHECK_INT(browse_rows(w.b)->n, 37); /* the last result stays */
+    CHECK_INT(browse_rows(w.b)->n, 37); /* keeps the last result */
     CHECK(str_is(browse_filter(w.b), "conv2"));
     search(&w, "");
     CHECK_INT(browse_place(w.b), place_of(&w, "layer3.1"));
@@ -465,7 +465,7 @@ TEST(matches_are_marked_among_all_rows)
     for (uint32_t i = 0; i < browse_rows(w.b)->n; i++)
         marked += (rows_at(browse_rows(w.b), i).flags & ROW_MATCH) != 0;
     CHECK_INT(marked, 1);
-    CHECK(browse_next_match(w.b, 1)); /* hidden by a fold until now */
+    CHECK(browse_next_match(w.b, 1)); /* was hidden by a fold */
     CHECK_INT(browse_place(w.b), place_of(&w, "layer1.1.conv2"));
     CHECK_INT(browse_match_number(w.b), 2);
     CHECK(browse_only_matches(w.b));
@@ -483,7 +483,7 @@ TEST(an_exclamation_mark_shows_all_others)
     CHECK_INT(browse_matches(w.b), 6);
     search(&w, "!conv2");
     CHECK_INT(browse_rows(w.b)->n, 151 - 16);
-    search(&w, "!"); /* nothing was said yet */
+    search(&w, "!"); /* no pattern yet */
     CHECK_INT(browse_rows(w.b)->n, 11);
     end_walk(&w);
 }
@@ -531,7 +531,7 @@ TEST(matches_follow_the_order_of_rows)
 
     begin_resnet(&w);
     CHECK(browse_sort(w.b, SORT_PARAMS, false));
-    search(&w, "downsample"); /* the first one in the model */
+    search(&w, "downsample"); /* the first in the model */
     CHECK_INT(browse_place(w.b), place_of(&w, "layer1.0.downsample"));
     CHECK_INT(browse_match_number(w.b), 4);
     CHECK(browse_next_match(w.b, 1));
@@ -557,7 +557,7 @@ TEST(a_flat_list_is_searched_as_well)
     CHECK_INT(browse_match_number(w.b), 2);
     CHECK_INT(browse_place(w.b), place_of(&w, "layer1.1.conv2"));
     CHECK(!browse_fold(w.b, FOLD_ALL));
-    search(&w, "layer4"); /* the leaves in it */
+    search(&w, "layer4"); /* its leaves */
     CHECK_INT(browse_rows(w.b)->n, 23);
     CHECK(browse_clear(w.b));
     CHECK_INT(browse_rows(w.b)->n, 126);
@@ -598,7 +598,7 @@ TEST(the_cursor_stays_in_sight_and_on_its_line)
     CHECK_INT(browse_top(w.b), 61);
     CHECK_INT(browse_cursor(w.b), 61);
     browse_move(w.b, 10);
-    browse_resize(w.b, 5); /* and back: the first screen again */
+    browse_resize(w.b, 5); /* back to the first screen */
     CHECK_INT(browse_cursor(w.b), 71);
     CHECK_INT(browse_top(w.b), 67);
     browse_resize(w.b, 20);
@@ -627,7 +627,7 @@ TEST(what_is_unfolded_on_the_last_row_scrolls_into_sight)
     CHECK_INT(browse_cursor(w.b), browse_rows(w.b)->n - 3);
     browse_go(w.b, place_of(&w, "layer3"));
     browse_scroll(w.b, -2);
-    CHECK(browse_open(w.b)); /* more than fit: the cursor is the first row */
+    CHECK(browse_open(w.b)); /* more than fits: the cursor is on the first line */
     CHECK(browse_fold(w.b, FOLD_ROW) && browse_fold(w.b, FOLD_SUBTREE));
     CHECK_INT(browse_top(w.b), browse_cursor(w.b));
     end_walk(&w);
@@ -643,7 +643,7 @@ TEST(backspace_leads_back_from_the_last_row_and_from_a_search)
     CHECK(browse_last(w.b));
     CHECK(browse_back(w.b));
     CHECK_INT(browse_place(w.b), place_of(&w, "bn1"));
-    search(&w, "f"); /* letter by letter is one jump */
+    search(&w, "f"); /* typing several letters is one jump */
     search(&w, "fc");
     CHECK_INT(browse_place(w.b), place_of(&w, "fc"));
     CHECK(browse_back(w.b));

@@ -1,5 +1,5 @@
-/* What stands beside the lines of a class: the shapes that one call of it had. A call
- * inside knows the line that made it. */
+/* The margin of the Code panel: the shapes of one call. Each inner call recorded the
+ * line that made it. */
 #include <string.h>
 
 #include "explorer/code_in.h"
@@ -13,7 +13,7 @@ struct margin {
     const struct code *code;
     const struct run *run;
     struct arena *arena;
-    bool *called; /* by line: a module was called there */
+    bool *called; /* by line: it called a module */
 };
 
 static int put(struct margin *m, uint32_t line, struct buf *text, bool alarm)
@@ -28,7 +28,7 @@ static int put(struct margin *m, uint32_t line, struct buf *text, bool alarm)
     return 0;
 }
 
-/* Which line of the class a call was made from, or n: "resnet.py:45". */
+/* The line of the class that made a call, or n: "resnet.py:45". */
 static uint32_t line_of(const struct margin *m, const struct run_call *call)
 {
     struct str at = run_string(m->run, call->line);
@@ -49,7 +49,7 @@ static uint32_t line_of(const struct margin *m, const struct run_call *call)
 
 /* ---- results ---- */
 
-/* "1×64×56×56", with * behind it if another call on this line gave another shape. */
+/* "1×64×56×56"; a * follows if another call on this line had another shape. */
 static int mark_result(struct margin *m, uint32_t line, uint32_t call)
 {
     const struct run_call *c = &m->run->calls[call];
@@ -80,9 +80,9 @@ static int mark_result(struct margin *m, uint32_t line, uint32_t call)
     return put(m, line, &text, alarm);
 }
 
-/* ---- what lies between two calls ---- */
+/* ---- between two calls ---- */
 
-/* The only line between two others on which something is done, or n. */
+/* The only line with code between two others, or n. */
 static uint32_t only_line(const struct margin *m, uint32_t after, uint32_t before)
 {
     uint32_t found = m->code->n;
@@ -116,8 +116,8 @@ static bool is_known(const struct margin *m, uint32_t parent, uint32_t call,
     return false;
 }
 
-/* out += identity: a value that no call gave goes into this one, so the line between
- * made it, if there is but one. */
+/* out += identity: if an input of this call came from no other call, the line between
+ * made it, provided there is only one. */
 static int mark_between(struct margin *m, uint32_t parent, uint32_t call,
                         uint32_t before, uint32_t line)
 {
@@ -184,7 +184,7 @@ static int mark_inputs(struct margin *m, const struct run_call *call)
 
 /* ---- branches ---- */
 
-/* An `if` with a line below it, further to the right, that called something: taken. */
+/* An `if` was taken if an indented line below it called a module. */
 static int mark_branches(struct margin *m)
 {
     static const char *const words[] = {"if ", "elif ", "else:", NULL};

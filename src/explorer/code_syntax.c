@@ -1,4 +1,4 @@
-/* Lines of Python in colours: words of the language, texts, comments. */
+/* Python syntax colours: keywords, strings, comments. */
 #include <ctype.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ int code_split(struct code *code, struct str text, struct arena *arena)
     rest = text;
     for (code->n = 0; code->n < n && str_split(&rest, '\n', &line); code->n++)
         code->lines[code->n] = line;
-    /* A text ends its last line; there is none behind it. */
+    /* Drop blank lines at the end. */
     while (code->n > 0 && str_trim(code->lines[code->n - 1]).len == 0)
         code->n--;
     for (code->forward = 0; code->forward < code->n; code->forward++) {
@@ -52,8 +52,8 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* How long the text that begins here is, with its quotes; one of several lines may not
- * end on this. */
+/* The length of the string that begins here, with its quotes; a multi-line string may
+ * not end on this line. */
 static size_t quoted(struct str s, char *quote)
 {
     bool triple = s.len >= 3 && s.at[1] == s.at[0] && s.at[2] == s.at[0];
@@ -71,7 +71,7 @@ static size_t quoted(struct str s, char *quote)
     return s.len;
 }
 
-/* The rest of a text of several lines. */
+/* The rest of a multi-line string. */
 static size_t rest_of_text(struct str s, char *quote)
 {
     for (size_t i = 0; i + 2 < s.len; i++)
@@ -82,7 +82,7 @@ static size_t rest_of_text(struct str s, char *quote)
     return s.len;
 }
 
-/* The next piece that has one colour. */
+/* The length and colour of the next token. */
 static size_t piece(struct str s, char *quote, enum colour *ret_colour)
 {
     size_t n = 0;
@@ -107,7 +107,7 @@ static size_t piece(struct str s, char *quote, enum colour *ret_colour)
     return n > 0 ? n : 1;
 }
 
-/* How wide all of it is. */
+/* The width of the whole line. */
 static size_t line_width(struct str line)
 {
     struct buf text = BUF_INIT;

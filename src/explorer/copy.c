@@ -5,7 +5,7 @@
 #include "session/pair.h"
 #include "text/escape.h"
 
-/* The place a row is about, in its model: of a pair's row the right one's, if there. */
+/* The row's place in its model: in a pair the right one's, if it exists. */
 static uint32_t place_of(const struct show *show, const struct row *row,
                          const struct model **ret_model)
 {
@@ -35,7 +35,7 @@ void copy_name(struct buf *to, const struct show *show, const struct row *row)
     buf_release(&raw);
 }
 
-/* ---- how Python reaches it ---- */
+/* ---- the Python expression ---- */
 
 static bool is_number(struct str name)
 {
@@ -57,8 +57,8 @@ static bool is_identifier(struct str name)
     return name.len > 0;
 }
 
-/* Does a module of this class hold its children by number, or by key? A class that is
- * not known holds children called 0, 1, 2 by number. */
+/* Are the children of this class indexed by number, or by key? For an unknown class,
+ * children called 0, 1, 2 are indexed by number. */
 static bool class_holds(const struct model *model, uint32_t place,
                         const char *const *names, size_t n, bool unknown)
 {
@@ -100,8 +100,7 @@ static bool by_key(const struct model *model, uint32_t place)
     return class_holds(model, place, names, COUNT_OF(names), false);
 }
 
-/* Is the place inside what would be a live model: below a module or a state_dict, or
- * the root of one? */
+/* Is the place part of a model: below a module or a state_dict, or the root of one? */
 static bool in_model(const struct model *model, uint32_t place)
 {
     for (; place != NO_PLACE; place = model->parent[place])
@@ -111,7 +110,7 @@ static bool in_model(const struct model *model, uint32_t place)
     return false;
 }
 
-/* One step down to `place`, from what is written in *to from `begin` on. */
+/* Append one step down to `place` to the expression that starts at `begin`. */
 static void add_step(struct buf *to, size_t begin, const struct model *model,
                      uint32_t place)
 {
@@ -149,7 +148,7 @@ void copy_python(struct buf *to, const struct show *show, const struct row *row)
 
     for (; place != 0 && place != NO_PLACE && n < MOST_STEPS;
          place = model->parent[place]) {
-        /* The state_dict stands for the model itself. */
+        /* The state_dict represents the model itself. */
         if (inside && (model->flags[place] & PLACE_STATE_DICT ||
                        !in_model(model, model->parent[place])))
             break;
@@ -160,7 +159,7 @@ void copy_python(struct buf *to, const struct show *show, const struct row *row)
         add_step(to, begin, model, steps[n]);
 }
 
-/* ---- its key ---- */
+/* ---- the state_dict key ---- */
 
 static uint32_t first_tensor(const struct model *model, uint32_t place)
 {

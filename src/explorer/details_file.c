@@ -1,11 +1,11 @@
-/* Details of the root: what the file or recording is. */
+/* Details of the root: the file or recording. */
 #include "explorer/details_in.h"
 #include "facts/facts.h"
 #include "facts/notes.h"
 #include "text/text.h"
 
-/* How much is known of the values, and how to know the rest. Enter goes to the first
- * that is not finite. */
+/* How many values were measured, and how to measure the rest. Enter goes to the first
+ * non-finite one. */
 static void tell_values(struct details *d)
 {
     struct measured measured;

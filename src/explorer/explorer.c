@@ -9,12 +9,12 @@
 #include "run/kept.h"
 #include "text/text.h"
 
-#define UNASKED_BYTES (64 * MIB) /* what is read without being asked for */
-#define MOST_OF_ROW   32         /* tensors of one module that are measured at once */
+#define UNASKED_BYTES (64 * MIB) /* larger tensors are read only on request */
+#define MOST_OF_ROW   32         /* tensors of one module measured at once */
 
-/* ---- beginning and ending ---- */
+/* ---- setup and cleanup ---- */
 
-/* Who explores a live model is writing it: show its code. */
+/* A live model is probably being written, so show its code. */
 static void open_first(struct explorer *explorer)
 {
     bool live = explorer->session->model->live && !explorer->pair;
@@ -144,7 +144,7 @@ struct explorer *explorer_side(struct explorer *explorer, bool right)
     return side;
 }
 
-/* One after the other all that have threads. */
+/* The jobs of the session (i = 0), or of side i of a pair; may be NULL. */
 static struct jobs *jobs_of(const struct explorer *explorer, int i)
 {
     if (!explorer->pair)
@@ -192,7 +192,7 @@ uint32_t explorer_call(const struct explorer *explorer, uint32_t place)
     while (call != RUN_NONE && (run->calls[call].number != explorer->call ||
                                 run->calls[call].place != place))
         call = run_next_call(run, call);
-    /* It may be that of another module, or one that was merged with others. */
+    /* The chosen call may be of another module, or merged with others. */
     return call == RUN_NONE ? explorer->show.activity->at[place].newest : call;
 }
 
@@ -232,7 +232,7 @@ bool explorer_step(struct explorer *explorer, int by)
 
 /* ---- numbers ---- */
 
-#define KEPT_KEY ((uint64_t)1 << 32) /* of values that were kept, in `asked` */
+#define KEPT_KEY ((uint64_t)1 << 32) /* flag for kept values in `asked` */
 
 static bool may_read(struct explorer *explorer, uint64_t key, uint64_t bytes,
                      const char **ret_why)
@@ -277,7 +277,7 @@ bool explorer_stop(struct explorer *explorer)
     return any;
 }
 
-/* Without threads: computed now, and kept. */
+/* Without threads: compute now and cache. */
 static const struct numbers *compute(struct explorer *explorer, uint32_t tensor,
                                      const char **ret_why)
 {

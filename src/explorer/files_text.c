@@ -8,13 +8,14 @@
 #include "rows/layout.h"
 #include "text/text.h"
 
-#define GUTTER_CELLS 2 /* the cursor, and whether the row is marked */
+#define GUTTER_CELLS 2 /* the cursor and the mark */
 #define LEAST_NAME   20
 
-/* The columns behind the name, in their order. */
+/* The columns after the name, in order. */
 enum files_text_column { FORMAT, SIZE, PARAMS, CHANGED, SAFETY, COLUMN_COUNT };
 
-/* The ranks say what goes before the whole name of a file does: params, changed, format. */
+/* The ranks give the order in which columns are dropped before names are cut: params,
+ * changed, format. */
 static const struct column file_columns[COLUMN_COUNT] = {
     [FORMAT] = {.header = "format", .rank = 3},
     [SIZE] = {.header = "size", .right = true, .rank = LAYOUT_STAYS},
@@ -24,17 +25,17 @@ static const struct column file_columns[COLUMN_COUNT] = {
 };
 /* Their widths: 1023.9KB, 1000.0K, 2024-05-01 12:30, ✗ UNSAFE damaged. */
 static const uint8_t file_cells[COLUMN_COUNT] = {12, 8, 7, 16, 16};
-/* FILES_SORT_COUNT: rows are not sorted by it. */
+/* FILES_SORT_COUNT: not sortable. */
 static const enum files_sort file_sorts[COLUMN_COUNT] = {
     FILES_SORT_COUNT, FILES_SIZE, FILES_PARAMS, FILES_CHANGED, FILES_VERDICT};
 
-/* The widths of a list: gutter and name are its label. */
+/* The widths of a list: gutter and name form its label. */
 struct files_layout {
     struct table_layout table;
     struct layout_column columns[COLUMN_COUNT];
 };
 
-/* All columns, beside names of any width. */
+/* All columns, with names of any width. */
 static void begin_layout(struct files_layout *layout, unsigned width)
 {
     layout->table = (struct table_layout){
@@ -43,8 +44,8 @@ static void begin_layout(struct files_layout *layout, unsigned width)
         layout_add(&layout->table, &file_columns[i])->cells = file_cells[i];
 }
 
-/* Leave out columns until names of so many cells have room. The column that files are
- * sorted by stays, unless it is the order in which a list comes. */
+/* Drop columns until names of this width fit. The sort column stays, unless it is the
+ * default order. */
 static void make_room(struct files_layout *layout, const struct files_view *view,
                       size_t name)
 {
@@ -58,8 +59,8 @@ static void make_room(struct files_layout *layout, const struct files_view *view
     layout_fit(&layout->table);
 }
 
-/* Not even short names have room: sizes go, too, then all from the left, and those
- * that files are sorted by last. */
+/* Even short names do not fit: drop sizes too, then columns from the left, the sort
+ * column last. */
 static void make_more_room(struct files_layout *layout, const struct files_view *view)
 {
     static const uint8_t ranks[COLUMN_COUNT] = {4, 3, 1, 2, 9};
@@ -90,7 +91,7 @@ static void measure(struct files_layout *layout, const struct files_view *view,
         layout->table.label = GUTTER_CELLS + 1;
 }
 
-/* One cell and the blank before it; nothing where there is no room. */
+/* Add one cell and the blank before it, if it fits. */
 static void add_cell(struct lines *to, const struct files_layout *layout, unsigned c,
                      enum colour colour, struct str text)
 {
@@ -147,7 +148,7 @@ static void add_date(struct buf *to, int64_t mtime_ns)
         buf_text(to, text);
 }
 
-/* The verdict, and whether the file is whole: one says nothing about the other. */
+/* The verdict, and whether the file is complete: the two are independent. */
 static void add_safety(struct lines *to, const struct file_row *row,
                        const struct files_layout *layout)
 {
@@ -159,7 +160,7 @@ static void add_safety(struct lines *to, const struct file_row *row,
         return;
     }
     if (verdict == VERDICT_NEEDS_CODE && row->damaged)
-        buf_text(&text, "! CODE"); /* in the same room */
+        buf_text(&text, "! CODE"); /* the short form, to fit */
     else if (verdict == VERDICT_INCONCLUSIVE && row->damaged)
         buf_text(&text, "?"); /* likewise */
     else
@@ -214,7 +215,7 @@ static void add_row(struct lines *to, const struct files_view *view, uint32_t at
     buf_release(&cut);
 }
 
-/* Why there is no row. */
+/* Why the list is empty. */
 static const char *nothing(const struct files_view *view)
 {
     struct file_list_facts facts = files_view_facts(view);

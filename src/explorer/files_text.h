@@ -1,11 +1,11 @@
-/* files_text.h - the model files of a folder as lines: what a person chooses from.
+/* files_text.h - the list of a folder's model files as lines.
  *
  *     models   12 of 128 files in 14 folders   3 other files skipped
  *      name                    format          size  params changed▾         safety
  *    ▌■resnet/best.pth         torch zip     97.8MB   25.6M 2024-05-01 12:30 ✓ SAFE
  *
- * Names that can be whole are: columns go for them, first that of parameters, then
- * those of dates and formats. The column by which rows are sorted stays. */
+ * Columns are dropped before names are cut: first parameters, then dates and formats.
+ * The sort column stays. */
 #ifndef EXPLORER_FILES_TEXT_H
 #define EXPLORER_FILES_TEXT_H
 
@@ -16,14 +16,14 @@
  * line.target is the row. */
 void files_lines(struct lines *to, const struct files_view *view, uint32_t top,
                  uint32_t cursor, unsigned width, unsigned height);
-/* Which order the title at this cell of the header is for; FILES_SORT_COUNT: none. */
+/* The order of the column title at this cell; FILES_SORT_COUNT: none. */
 enum files_sort files_column_at(const struct files_view *view, unsigned width,
                                 unsigned cell);
 /* "12 files: 9 safe (1 with findings), 2 need code, 1 unsafe, 0 inconclusive" */
 void files_counts(struct buf *to, const struct file_counts *counts);
 /* The width at which no name is cut. */
 unsigned files_width(const struct files_view *view);
-/* The title line, and what is said of one row in the status line. */
+/* The title line, and the status line of one row. */
 void files_title(struct lines *to, const struct files_view *view, const char *folder,
                  unsigned width);
 void files_about(struct lines *to, const struct files_view *view, uint32_t cursor,

@@ -21,7 +21,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* `day` is when it was changed last. */
+/* `day`: the modification time. */
 static void put(const char *name, const void *bytes, size_t n, int day)
 {
     struct timespec when[2] = {{1600000000 + day * 86400, 0},
@@ -34,7 +34,8 @@ static void put(const char *name, const void *bytes, size_t n, int day)
     CHECK(utimensat(AT_FDCWD, path_of(name), when, 0) == 0);
 }
 
-/* A safetensors file of one parameter with `values` bytes, some of which are missing. */
+/* A safetensors file with one parameter of `values` bytes, the last `missing` cut
+ * off. */
 static void put_model(const char *name, int values, int missing, int day)
 {
     char bytes[1024] = {0}, header[128];
@@ -84,7 +85,7 @@ static void end(void)
     CHECK(system(command) == 0);
 }
 
-/* The first letters of all names that are shown. */
+/* The first letters of all visible names. */
 static const char *shown(void)
 {
     static char text[128];
@@ -136,7 +137,7 @@ TEST(files_are_sorted_newest_first_or_as_asked)
     CHECK_STR(sorted(FILES_SIZE, false), "sub/C step2 step1 evil. net.p empty");
     CHECK_STR(sorted(FILES_SIZE, true), "empty net.p evil. step1 step2 sub/C");
     CHECK_STR(sorted(FILES_VERDICT, false), "evil. net.p empty sub/C step2 step1");
-    /* What has no parameters that are known is last in both directions. */
+    /* Files with an unknown number of parameters are last in both directions. */
     CHECK_STR(sorted(FILES_PARAMS, false), "sub/C step2 step1 evil. net.p empty");
     CHECK_STR(sorted(FILES_PARAMS, true), "evil. net.p step1 step2 sub/C empty");
     CHECK(files_sort_by_word(STR("Bytes"), &sort, &err) == 0 && sort == FILES_SIZE);
@@ -157,14 +158,14 @@ TEST(files_are_filtered_by_verdict_and_as_a_tree_is_searched)
         {"not a model", "empty"},
         {"UNSAFE|damaged", "evil. sub/C"},
         {"!safe", "empty net.p evil."},
-        {"/safe/", "step2 step1 sub/C"}, /* the names, .safetensors */
+        {"/safe/", "step2 step1 sub/C"}, /* matches .safetensors */
         {"step", "step2 step1"},
-        {"STEP", ""}, /* a capital: case counts */
+        {"STEP", ""}, /* a capital makes it case-sensitive */
         {"Cut", "sub/C"},
         {"step2|net", "net.p step2"},
         {"/^.*\\.pk?l$/", "net.p evil."},
         {"*.pkl", "net.p evil."},
-        {"Cut*", "sub/C"}, /* its own name, without the folder's */
+        {"Cut*", "sub/C"}, /* the file's own name, without the folder */
         {"!step", "empty net.p evil. sub/C"},
         {"", "empty net.p evil. step2 step1 sub/C"},
     };
@@ -199,7 +200,7 @@ TEST(at_most_two_files_are_marked)
     CHECK(files_view_mark(view, 3) && files_view_mark(view, 0));
     CHECK(!files_view_mark(view, 1));
     CHECK(files_view_marked(view, 3) && !files_view_marked(view, 1));
-    files_view_sort(view, FILES_NAME, true); /* marks are of files, not of rows */
+    files_view_sort(view, FILES_NAME, true); /* marks belong to files, not rows */
     CHECK_INT(files_view_n_marks(view), 2);
     CHECK(str_is(files_view_mark_at(view, 0)->name, "step2.safetensors"));
     CHECK(str_is(files_view_mark_at(view, 1)->name, "empty.pth"));
@@ -224,16 +225,16 @@ TEST(a_name_is_whole_where_it_has_room)
     for (unsigned width = 83; width < 200; width++) {
         CHECK(strstr(line(width, 1), name));
         CHECK(strstr(line(width, 1), "SAFE"));
-        CHECK_INT(strlen(line(width, 1)) - 4, width); /* ▌ and ✓ are three bytes */
+        CHECK_INT(strlen(line(width, 1)) - 4, width); /* ▌ and ✓ take three bytes */
     }
     CHECK(!strstr(line(83, 0), "format") && strstr(line(100, 0), "format"));
     CHECK(strstr(line(200, 0), "params"));
-    /* The column that rows are sorted by stays. */
+    /* The sort column stays. */
     files_view_sort(view, FILES_PARAMS, false);
     CHECK(strstr(line(83, 0), "params▾"));
     CHECK(strstr(line(48, 0), "params▾") && !strstr(line(48, 0), "size"));
     CHECK(strstr(line(42, 0), "safety") && !strstr(line(42, 0), "params"));
-    /* A name that has no room anyway drives no column away. */
+    /* A name that does not fit anyway drops no column. */
     put_model("this-name-is-so-long-that-it-has-no-room-on-a-screen-of-ninety-cells-"
               "whatever-columns-are-gone.safetensors",
               1, 0, 8);

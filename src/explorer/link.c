@@ -1,4 +1,4 @@
-/* Settings become a view. */
+/* Applies settings to a view. */
 #include "explorer/link.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ int link_find(const struct explorer *explorer, struct str name, uint32_t *ret_pl
     return session_find(explorer->session, name, ret_place, err);
 }
 
-/* The next name of a list; a comma of its own has a backslash before it. */
+/* The next name of a list; "\\," is a comma inside a name. */
 static bool next_name(const char **rest, struct buf *name)
 {
     const char *at = *rest;
@@ -84,7 +84,7 @@ static bool next_name(const char **rest, struct buf *name)
     return true;
 }
 
-/* Places that were named: those that are open, or that are only to be seen. */
+/* Named places that are open, or only visible. */
 struct named {
     uint32_t *at, n, room;
 };
@@ -177,7 +177,7 @@ static int apply_tree(const struct settings *settings, struct explorer *explorer
 
 /* ---- the panels ---- */
 
-/* *ret_last is the last panel named; the focus has that or, behind it, the tree. */
+/* *ret_last is the last panel named; it has the focus, unless the tree follows it. */
 static int apply_panels(const char *list, struct explorer *explorer,
                         enum panel_number *ret_last, struct link_screen *screen,
                         struct err *err)
@@ -228,13 +228,13 @@ static int apply_state(const struct settings *settings, struct panel_state *stat
 
 void link_screen_init(struct link_screen *screen, const struct explorer *explorer)
 {
-    /* What is said of two models lies below their wide columns. */
+    /* For pairs, panels are below the tree, because its columns are wide. */
     bool pair = explorer->pair != NULL;
 
     *screen = (struct link_screen){.share = 45, .height = pair ? 6 : 8, .below = pair};
 }
 
-/* "60%,12": either, or both. */
+/* "60%,12": either or both. */
 static int apply_size(const char *text, struct link_screen *screen, struct err *err)
 {
     struct str rest = str_of(text), word;
@@ -275,7 +275,7 @@ static int apply_screen(const struct settings *settings, struct explorer *explor
     return 0;
 }
 
-/* Without --panel, a slice is for the statistics, other settings are for the last open
+/* Without --panel, a slice applies to Statistics, other settings to the last open
  * panel. */
 static int apply_panel(const struct settings *settings, struct explorer *explorer,
                        struct link_screen *screen, struct err *err)

@@ -14,21 +14,21 @@ struct link_screen {
     unsigned focus;         /* a panel; PANEL_NONE: the tree; PANEL_COUNT: Labels */
     bool zoom, labels;      /* labels: Labels are open */
     bool below;             /* panels are below the tree, however wide it is */
-    unsigned share, height; /* of panels: percent beside the tree, rows below it */
+    unsigned share, height; /* size of panels: percent beside the tree, rows below it */
 };
 #define LINK_SHARE_LEAST 20
 #define LINK_SHARE_MOST  80
 /* The defaults. */
 void link_screen_init(struct link_screen *screen, const struct explorer *explorer);
 
-/* Fails with ERR_USAGE or ERR_NOT_FOUND and one sentence. */
+/* Fails with ERR_USAGE or ERR_NOT_FOUND. */
 int link_apply(const struct settings *settings, struct explorer *explorer,
                struct link_screen *ret_screen, struct err *err);
 /* The command, quoted for a shell; for a live model that was never saved the
  * torchoscope.explore(...) line, with the options as a comment. */
 void link_write(struct buf *to, struct explorer *explorer,
                 const struct link_screen *screen);
-/* Is it such a live model? */
+/* Is this a live model that was never saved? */
 bool link_is_live(const struct explorer *explorer);
 /* The options alone; settings_read() reads them back. */
 void link_options(struct buf *to, struct explorer *explorer,

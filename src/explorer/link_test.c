@@ -12,10 +12,10 @@
 
 static struct sample sample;
 static struct explorer explorer;
-static struct pair *pair; /* NULL: the sample is explored */
+static struct pair *pair; /* NULL: explore the sample */
 static struct buf line;
 
-/* Two blocks of two layers, a head, a name that shells would take apart. */
+/* Two blocks of two layers, a head, a name that needs shell quoting. */
 static void begin(void)
 {
     sample_begin(&sample, "models/net.pth");
@@ -64,8 +64,8 @@ static void open_first(struct explorer *to)
     CHECK(explorer_begin(to, session, pair, false, NULL) == 0);
 }
 
-/* Apply options to a first opening, write them, and see that they give the same view
- * once more; the options as they are written. */
+/* Apply options to the initial view, write them, and check that they give the same view
+ * again; returns them as written. */
 static const char *round_trip(const char *options)
 {
     struct explorer again;
@@ -262,7 +262,7 @@ TEST(the_link_of_a_pair_names_both_files)
     settings.panel = "code";
     settings.left = true;
     CHECK_INT(link_apply(&settings, &explorer, &screen, NULL), 0);
-    CHECK(screen.below); /* as two models have it */
+    CHECK(screen.below); /* the default for pairs */
     screen.below = false;
     link_write(&line, &explorer, &screen);
     CHECK(strstr(buf_cstr(&line), " --diff "));
@@ -273,7 +273,7 @@ TEST(the_link_of_a_pair_names_both_files)
 
 /* ---- the table ---- */
 
-/* For each setting of a view, options with it. */
+/* Examples for each setting of a view. */
 static const struct {
     const char *name, *options;
 } examples[] = {
@@ -308,7 +308,7 @@ static const char *example(const char *name)
     return NULL;
 }
 
-/* The options of an example as the command line reads them. */
+/* Parse an example as the command line does. */
 static void read_command_line(const char *options, struct settings *ret_settings,
                               char *words)
 {
@@ -325,14 +325,14 @@ static void read_command_line(const char *options, struct settings *ret_settings
     CHECK_INT(argc, 0);
 }
 
-/* Command line, view, link, view. */
+/* Command line to view to link to view. */
 static void check_setting(const struct option *option)
 {
     struct settings settings = SETTINGS_INIT;
     const char *options = example(option->name);
     char words[100];
 
-    CHECK_STR(options ? "" : option->name, ""); /* a setting without example */
+    CHECK_STR(options ? "" : option->name, ""); /* a setting without an example */
     read_command_line(options, &settings, words);
     CHECK(option_given(option, &settings));
     buf_clear(&line);

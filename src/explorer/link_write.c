@@ -1,6 +1,5 @@
-/* A view becomes settings, the fewest that give it again. Defaults are left out;
- * whether settings are enough is found out by applying them to a first opening and
- * comparing. */
+/* Writes a view as the fewest settings that restore it. Defaults are omitted;
+ * candidates are tested by applying them to an initial view and comparing. */
 #include <string.h>
 
 #include "base/base.h"
@@ -11,13 +10,13 @@
 
 struct writing {
     struct explorer *explorer; /* the view */
-    struct explorer plain;     /* a first opening */
+    struct explorer plain;     /* the initial view */
     const struct link_screen *screen;
-    struct settings settings; /* the answer, with texts from `texts` */
+    struct settings settings; /* the result; its texts are in `texts` */
     struct arena texts;
 };
 
-/* A text that lives as long as the settings do. */
+/* Copy a text into the settings' arena. */
 static const char *keep(struct writing *w, struct buf *text)
 {
     const char *kept = arena_printf(&w->texts, "%s", buf_cstr(text));
@@ -76,13 +75,13 @@ static bool open_below(const struct rows *rows, uint32_t row)
     return false;
 }
 
-/* The names of open rows that have no open row below them: their parents are opened
- * anyway. And the first row of each run that is shown one by one. */
+/* The names of open rows without an open row below them (parents are opened
+ * implicitly), and the first row of each expanded run. */
 static void list_open(const struct explorer *explorer, struct buf *to)
 {
     const struct browse *browse = explorer->browse;
     const struct rows *rows = browse_rows(browse);
-    uint32_t of = NO_ROW; /* whose children are such a run */
+    uint32_t of = NO_ROW; /* the parent of the current run */
 
     for (uint32_t i = 0; i < rows->n; i++) {
         const struct row_cell *row = &rows->cells[i];
@@ -108,8 +107,8 @@ static uint32_t deepest_open(const struct browse *browse)
     return depth;
 }
 
-/* Does a first opening look like the view, once these folds and this selection are
- * applied? Its order and filter are applied already. */
+/* Do these folds and this selection turn the initial view into this one? Order and
+ * filter are applied already. */
 static bool is_enough(struct writing *w, const struct settings *folds)
 {
     struct link_screen screen;
@@ -118,8 +117,8 @@ static bool is_enough(struct writing *w, const struct settings *folds)
            same_rows(w->explorer->browse, w->plain.browse);
 }
 
-/* No `at` if that row is selected anyway; `depth` if that is enough, else the names of
- * open rows. */
+/* Omit `at` if that row is selected anyway; use `depth` if it is enough, else the names
+ * of open rows. */
 static void find_folds(struct writing *w, struct settings *folds)
 {
     struct browse *browse = w->explorer->browse;
@@ -187,7 +186,7 @@ static bool has_state(const struct panel_state *state)
     return state->view || state->log || state->left || state->slice[0];
 }
 
-/* The panel whose state is written: the focused one, else one that has a state. */
+/* The panel whose state is written: the focused one, else one with a state. */
 static enum panel_number last_panel(const struct writing *w)
 {
     const struct panel_state *states = w->explorer->panels;

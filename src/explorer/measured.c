@@ -4,9 +4,9 @@
 #include "explorer/explorer.h"
 #include "text/text.h"
 
-/* A model up to this size is measured without being asked: it takes about a second. */
+/* Models up to this size are measured automatically: it takes about a second. */
 #define SMALL_BYTES   (256 * MIB)
-#define SMALL_TENSORS 200000u /* the statistics of more would fill the memory */
+#define SMALL_TENSORS 200000u /* the statistics of more would need too much memory */
 
 static bool not_finite(const struct stats *stats)
 {
@@ -66,7 +66,7 @@ void measured_below(struct measured *ret_measured, const struct explorer *explor
 
         if (model->kind[p] != PLACE_TENSOR)
             continue;
-        /* A tied tensor counts once, where it stands first in this part. */
+        /* Count a tied tensor once, at its first place in this part. */
         first = model->tensors[model->object[p]].place;
         if (p == first || first < place || first >= end)
             add(ret_measured, explorer, model->object[p], p);
@@ -123,7 +123,7 @@ bool measured_start(struct explorer *explorer)
     if (explorer->measured_once || explorer->pair)
         return false;
     explorer->measured_once = true;
-    /* Only its owner may read a live model, and its values change. */
+    /* Only the owner may read a live model, and its values change. */
     if (model->n_tensors > SMALL_TENSORS || !model->source ||
         !model->source->any_thread)
         return false;

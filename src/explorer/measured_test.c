@@ -9,7 +9,7 @@
 #include "explorer/tree_lines.h"
 #include "session/sample_session.h"
 
-/* Wait as the terminal does, until the long job is done. */
+/* Poll like the terminal, until the job is done. */
 static void wait_for_all(struct explorer *explorer)
 {
     while (jobs_measuring(explorer->jobs)) {
@@ -80,7 +80,7 @@ TEST(a_small_file_is_measured_in_the_background_and_all_views_agree)
     CHECK(!strstr(title_of(&explorer), "NaN"));
     CHECK(strstr(details_of(&explorer), "not measured; :stats measures all (40B)"));
     measured_start(&explorer);
-    CHECK(!jobs_progress(explorer.jobs, &done, &total, &began)); /* it is quiet */
+    CHECK(!jobs_progress(explorer.jobs, &done, &total, &began)); /* silent */
     wait_for_all(&explorer);
     CHECK(strstr(title_of(&explorer), "✗ NaN"));
     CHECK(strstr(title_at(&explorer, 25), "✗ NaN   ✓ SAFE")); /* the name is cut */

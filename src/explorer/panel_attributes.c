@@ -1,4 +1,4 @@
-/* Panel 3: what the selected object holds, as a tree. */
+/* Panel 3: the attributes of the selected object, as a tree. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 struct panel_attributes_own {
     struct attribute_tree tree;
     bool made;
-    char why[256];                /* it could not be read */
-    struct attribute_node **rows; /* by line; NULL: "… 19 more" of the one above */
-    struct attribute_node **more; /* by line: whose rest it stands for, or NULL */
+    char why[256];                /* why it could not be read */
+    struct attribute_node **rows; /* by line; NULL: an "… 19 more" line */
+    struct attribute_node **more; /* by line: the node that has more, or NULL */
     uint32_t n_rows, room;
 };
 
@@ -63,7 +63,7 @@ static bool add_row(struct panel_attributes_own *own, struct attribute_node *nod
     return true;
 }
 
-/* "│ └ ▾ ": where a node hangs. `last` has a bit for each level, the root's lowest. */
+/* Tree guides: "│ └ ▾ ". `last` has one element for each level, the root's first. */
 static void guides(struct lines *to, unsigned depth, const bool *last)
 {
     lines_text(to, COLOUR_NONE, " ");
@@ -125,7 +125,7 @@ static void branch(struct lines *to, struct panel_attributes_own *own,
         below(to, own, node, depth + 1, last, width);
 }
 
-/* All below a node; of a long list the first ones. Depth has a limit. */
+/* All lines below a node; only the first items of a long list. Depth is limited. */
 static void below(struct lines *to, struct panel_attributes_own *own,
                   struct attribute_node *node, unsigned depth, bool *last,
                   unsigned width)
@@ -153,7 +153,7 @@ static void sentence(struct lines *to, const char *text, unsigned width)
     lines_wrap(to, COLOUR_DIM, str_of(text), width, 3);
 }
 
-/* Why an object has nothing to show. */
+/* Why an object has no attributes to show. */
 static const char *why_nothing(const struct explorer *explorer, uint32_t place)
 {
     const struct model *model = explorer->show.model;
@@ -191,7 +191,7 @@ static void attributes_lines(struct lines *to, struct explorer *explorer,
         sentence(to, why_nothing(explorer, own->tree.place), room->width);
 }
 
-/* ---- what keys do ---- */
+/* ---- keys ---- */
 
 static bool unfold(struct explorer *explorer, struct panel_attributes_own *own,
                    struct attribute_node *node)
@@ -279,7 +279,7 @@ static bool attributes_act(struct explorer *explorer, struct panel_state *state,
 
 /* ---- the panel ---- */
 
-/* "model.layer1[0]": how Python reaches it. */
+/* "model.layer1[0]": the Python expression. */
 static void attributes_subject(struct buf *to, struct explorer *explorer)
 {
     struct row row = {.count = 1, .above = NO_ROW};

@@ -1,5 +1,5 @@
-/* Panel 2: the source of the selected module's class; beside its lines the shapes that
- * came out of them. */
+/* Panel 2: the source of the selected module's class, with the shapes its lines
+ * produced in the margin. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +11,25 @@
 #include "text/text.h"
 
 #define CODE_MEMORY (64 * MIB)
-#define NARROW      90 /* cells under which indentation is halved */
+#define NARROW      90 /* below this width, indentation is halved */
 
-/* What was read of a class, until another is selected. */
+/* The source of a class, cached until another is selected. */
 struct panel_code_own {
     const struct model *model;
-    uint32_t class_id; /* or NO_CLASS: none yet */
+    uint32_t class_id; /* NO_CLASS: none yet */
     struct arena arena;
     struct code code;
-    const char *why;  /* there is no source */
-    struct code base; /* the forward that it inherits; n is 0: none */
+    const char *why;  /* why there is no source */
+    struct code base; /* the inherited forward; n is 0: none */
 
-    uint32_t call; /* whose shapes stand beside it, or RUN_NONE */
+    uint32_t call; /* the call whose shapes are in the margin, or RUN_NONE */
     struct code_mark *marks, *base_marks;
     struct arena marks_arena;
 };
 
-#define BETWEEN 2 /* lines between a class and the forward that it inherits */
+#define BETWEEN 2 /* lines between a class and the inherited forward */
 
-/* The module whose code is shown: that of the row, or the one it stands in. */
+/* The module whose code is shown: the selected one, or the one around the row. */
 static uint32_t module_of(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
@@ -55,7 +55,7 @@ static bool has_class(const struct object *object)
 
 /* --- Reading */
 
-/* The forward that the class inherits, if its own text has none. */
+/* Read the inherited forward, if the class does not define one. */
 static void read_base(struct panel_code_own *own, const struct class_code *code)
 {
     own->base = (struct code){.name = code->base,
@@ -94,7 +94,7 @@ static void read_class(struct panel_code_own *own, const struct model *model,
     read_base(own, &code);
 }
 
-/* The line that is shown first: that which defines forward. */
+/* The first line to show: the definition of forward. */
 static uint32_t first_line(const struct panel_code_own *own)
 {
     if (own->code.forward < own->code.n)
@@ -102,7 +102,7 @@ static uint32_t first_line(const struct panel_code_own *own)
     return own->base.n > 0 ? own->code.n + BETWEEN - 1 : 0;
 }
 
-/* What is known of the class of the row; NULL: it has none. Another class is shown from
+/* The cached source for the row's class; NULL: it has none. Another class is shown from
  * its forward on. */
 static struct panel_code_own *own_of(struct explorer *explorer,
                                      struct panel_state *state)
@@ -126,7 +126,7 @@ static struct panel_code_own *own_of(struct explorer *explorer,
     return own;
 }
 
-/* What stands beside the lines of one of the two; NULL: no memory. */
+/* The margin of the class or of its base; NULL: out of memory. */
 static struct code_mark *marks_of(struct panel_code_own *own, const struct code *code,
                                   struct explorer *explorer)
 {
@@ -155,8 +155,8 @@ static void find_marks(struct panel_code_own *own, struct explorer *explorer)
 
 /* --- Lines */
 
-/* Are most lines moved in by multiples of four (texts and long calls need not be)?
- * Then two are enough. */
+/* Are most lines indented by multiples of four (strings and long calls may not be)?
+ * Then they can be indented by twos. */
 static bool is_by_four(const struct code *code)
 {
     uint32_t odd = 0;
@@ -171,12 +171,12 @@ struct panel_code_drawing {
     const struct code *code;
     const struct code_mark *marks; /* or NULL */
     unsigned width;
-    int digits; /* of line numbers */
+    int digits; /* width of line numbers */
     bool halved;
     char quote;
 };
 
-/* Cells that a line takes, without what stands beside it. */
+/* The width of a line without its margin. */
 static size_t line_cells(const struct panel_code_drawing *d, struct str line)
 {
     struct buf text = BUF_INIT;
@@ -198,7 +198,7 @@ static void code_line(struct panel_code_drawing *d, uint32_t i)
     lines_printf(d->to, COLOUR_DIM, " %*u  ", d->digits, d->code->first + i);
     if (d->halved && !d->quote)
         line = str_from(line, indent - indent / 2);
-    /* The shapes have two blanks before and one behind them, where there is room. */
+    /* Two blanks before and one after the shapes, if there is space. */
     if (margin > 0 && margin < d->width) {
         bool tight = line_cells(d, line) + 2 + margin + 1 > d->width;
 
@@ -243,7 +243,7 @@ static void sentence(struct lines *to, struct str text, unsigned width)
     lines_wrap(to, COLOUR_DIM, text, width, 1);
 }
 
-/* There is no code: what is known instead. */
+/* There is no source: show what else is known. */
 static void no_code(struct lines *to, struct explorer *explorer,
                     const struct panel_code_own *own, unsigned width)
 {

@@ -1,4 +1,4 @@
-/* Panel 1: what the selected row is. */
+/* Panel 1: facts about the selected row. */
 #include <string.h>
 
 #include "compare/diff_view.h"
@@ -41,7 +41,7 @@ static void module_facts(struct details *d, uint32_t place)
 
     notes_place(&d->facts, d->show, place);
     measured_below(&measured, d->explorer, place);
-    /* The root of a file has this line among its own. */
+    /* The root of a file shows this line elsewhere. */
     if (place > 0 ? measured.spoilt > 0 : model->live && !d->show->session->run)
         details_measured(d, &measured);
     details_module(&d->facts, d->show, place, false);
@@ -80,7 +80,7 @@ static void tensor_facts(struct details *d, uint32_t place)
 
 /* --- A value */
 
-/* A call that a load would make, and that is not known to be harmless. */
+/* A call that loading would make and that is not known to be safe. */
 static bool is_odd_call(const struct show *show, uint32_t place)
 {
     const struct value *value;
@@ -97,7 +97,7 @@ static void value_facts(struct details *d, uint32_t place)
 {
     if (is_odd_call(d->show, place)) {
         d->indent = DETAILS_INDENT;
-        details_safety(d); /* which says what it is */
+        details_safety(d); /* explains it */
     } else {
         details_value(&d->facts, d->show, place);
     }
@@ -119,7 +119,7 @@ static void details_subject(struct buf *to, struct explorer *explorer)
         run_place(to, &explorer->show, place);
 }
 
-/* What the selected row is in one of them. */
+/* The selected row in one of the two models. */
 static void side_fact(struct details *d, bool right)
 {
     struct explorer *side = explorer_side(d->explorer, right);
@@ -149,8 +149,7 @@ static void side_fact(struct details *d, bool right)
     fact_end(&d->facts, right ? "right" : "left", side ? COLOUR_NONE : COLOUR_DIM);
 }
 
-/* Of two models: what happened to the one, in short, which is worked out once; below
- * it what the selected row is in both. */
+/* Pair: a summary of what changed, computed once; below it the selected row in both. */
 static void pair_lines(struct details *d)
 {
     struct buf *text = &d->explorer->in_short;
@@ -176,7 +175,7 @@ static void place_lines(struct details *d, uint32_t place)
     if (is_file)
         details_file(d);
     details_flush(d);
-    d->indent = DETAILS_INDENT + 1; /* "saved from" is long */
+    d->indent = DETAILS_INDENT + 1; /* "saved from" is longer */
     if (is_file && model->kind[0] == PLACE_MODULE) {
         module_facts(d, 0);
     } else if (is_file) {

@@ -1,6 +1,5 @@
-/* Panel 6: which calls were made inside the selected module, and which values went from
- * one to another. A module that calls no others is shown in the flow of the one that
- * called it. */
+/* Panel 6: the calls inside the selected module, and the values between them. A module
+ * without inner calls is shown in the flow of its caller. */
 #include <stdlib.h>
 
 #include "explorer/panels_in.h"
@@ -8,14 +7,14 @@
 #include "facts/flow_text.h"
 #include "facts/run_text.h"
 
-/* The flow that was made last; the cursor is a row of it. */
+/* The cached flow; the cursor is a row of it. */
 struct panel_flow_own {
     struct arena arena;
     struct flow_text text;
     bool made;
-    const struct run *run; /* what it was made for */
+    const struct run *run; /* the flow's key */
     uint32_t call, inner;
-    uint32_t left; /* the call that was left by -, until its row has the cursor */
+    uint32_t left; /* the call left with -, until its row gets the cursor */
 };
 
 /* --- Which call */
@@ -28,8 +27,7 @@ static uint32_t module_at(const struct model *model, uint32_t place)
     return place;
 }
 
-/* The call of the module at `place` that is to be shown; RUN_NONE: it has none that was
- * kept. */
+/* The call to show of the module at `place`; RUN_NONE: none was kept. */
 static uint32_t chosen_call(const struct explorer *explorer, uint32_t place)
 {
     const struct run *run = explorer->session->run;
@@ -44,8 +42,8 @@ static uint32_t chosen_call(const struct explorer *explorer, uint32_t place)
     return call;
 }
 
-/* The call whose flow is shown, and the one in it that was meant; RUN_NONE: none, and
- * `why` says it in one line. */
+/* The call whose flow is shown, and the selected call in it; RUN_NONE: none, and `why`
+ * says why in one line. */
 static uint32_t shown_call(struct explorer *explorer, uint32_t *ret_inner,
                            struct buf *why)
 {
@@ -75,7 +73,7 @@ static uint32_t shown_call(struct explorer *explorer, uint32_t *ret_inner,
     return flow_block(show->session->run, call, ret_inner);
 }
 
-/* --- What is shown */
+/* --- Lines */
 
 static void flow_subject(struct buf *to, struct explorer *explorer)
 {
@@ -99,7 +97,7 @@ static void put_cursor(struct panel_state *state, const struct flow *flow,
             state->cursor = r;
 }
 
-/* The flow of this call, made anew if another was shown; NULL: no memory. */
+/* The flow of this call, rebuilt if another was cached; NULL: out of memory. */
 static const struct flow_text *flow_of(struct explorer *explorer,
                                        struct panel_state *state, uint32_t call,
                                        uint32_t inner, struct err *err)
@@ -165,9 +163,9 @@ static void flow_lines(struct lines *to, struct explorer *explorer,
     buf_release(&why);
 }
 
-/* --- What keys do */
+/* --- Keys */
 
-/* Go to the module of a call, and to that call of it. */
+/* Go to a call and its module. */
 static bool go_to(struct explorer *explorer, uint32_t call)
 {
     const struct run_call *c = &explorer->session->run->calls[call];

@@ -1,4 +1,4 @@
-/* Panels of a pair: two models, where a panel alone tells of one. */
+/* Panels of a pair: show both models, or one of them. */
 #include <string.h>
 
 #include "compare/diff_text.h"
@@ -6,7 +6,7 @@
 #include "explorer/panels_in.h"
 #include "text/text.h"
 
-#define BESIDE 98  /* cells from which on two tensors stand side by side, */
+#define BESIDE 98  /* from this width on, two tensors are side by side, */
 #define TABLES 120 /* and the tensors of two modules */
 #define GAP    2   /* between them */
 
@@ -16,7 +16,7 @@ static bool tells_one(const struct explorer *explorer, const struct panel *panel
            panel->number != PANEL_STATISTICS;
 }
 
-/* The side that a panel tells of: the one that was chosen, or the one there is. */
+/* The side a panel shows: the chosen one, or the only one. */
 static struct explorer *side_of(struct explorer *explorer,
                                 const struct panel_state *state, bool *ret_right)
 {
@@ -49,7 +49,7 @@ void panel_subject(const struct panel *panel, struct buf *to, struct explorer *e
 
 /* ---- statistics ---- */
 
-/* What a person chose stands in the state of the pair's panel. */
+/* The user's choices are in the state of the pair's panel. */
 static struct panel_state *lend_state(struct explorer *side,
                                       const struct panel_state *state)
 {
@@ -61,7 +61,7 @@ static struct panel_state *lend_state(struct explorer *side,
     return own;
 }
 
-/* "  120×400 float32"; the name stands in the title. */
+/* "  120×400 float32"; the name is in the title. */
 static void add_what(struct buf *to, struct explorer *side)
 {
     const struct model *model = side->show.model;
@@ -99,10 +99,10 @@ static void side_lines(struct lines *to, struct explorer *explorer, bool right,
     }
     own = lend_state(side, state);
     statistics_panel.lines(to, side, own, room);
-    state->view = own->view; /* a slice may choose another */
+    state->view = own->view; /* a slice may select another */
 }
 
-/* What differs in a line; below it both, side by side where there is room. */
+/* A line with the differences; below it both, side by side if there is space. */
 static void both_statistics(struct lines *to, struct explorer *explorer,
                             struct panel_state *state, const struct panel_room *room)
 {
@@ -165,7 +165,7 @@ const struct panel_hint *panel_hints(const struct panel *panel,
     return now ? now : panel->hints ? panel->hints : none;
 }
 
-/* Done by both; that one of them could is enough. */
+/* Act on both sides; true if either succeeded. */
 static bool act_on_both(struct explorer *explorer, struct panel_state *state,
                         enum panel_act act)
 {

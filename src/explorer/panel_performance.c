@@ -1,4 +1,4 @@
-/* Panel 5: how long the selected module took, and which modules took longest. */
+/* Panel 5: the time of the selected module, and the slowest modules. */
 #include <stdlib.h>
 
 #include "explorer/panels_in.h"
@@ -10,7 +10,7 @@
 #define NAME_CELLS  16 /* "slowest (self)  " */
 #define MOST_LISTED 3
 
-/* What is the same for all rows of a run, so that it is worked out once. */
+/* The part that is the same for all rows of a run, cached. */
 struct panel_performance_own {
     const struct run *run;
     struct facts slowest;
@@ -73,8 +73,8 @@ static void module_lines(struct lines *to, struct explorer *explorer,
 
 #define MORE "   F all, in order"
 
-/* The slowest and the classes; behind the first, if there is room, the key that lists
- * them all. A line of its own is not worth it: the hints name F, too. */
+/* The slowest modules and classes; after the first, if there is space, the key that
+ * lists them all. It gets no line of its own because the hints name F, too. */
 static void slowest_lines(struct lines *to, const struct facts *facts, unsigned width)
 {
     for (uint32_t i = 0; i < facts->n; i++) {

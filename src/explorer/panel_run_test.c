@@ -31,7 +31,7 @@ static void go(struct scene *s, const char *name)
     browse_go(s->explorer.browse, place_find(s->session->model, str_of(name)));
 }
 
-/* All that a panel says, in a room of 60 by 20. */
+/* All text of a panel of 60 by 20 cells. */
 static const char *said(struct scene *s, enum panel_number number)
 {
     struct panel_room room = {.width = 60, .height = 20};
@@ -84,7 +84,7 @@ TEST(panel_5_tells_of_the_module_and_of_the_run)
     for (uint32_t i = 0; i < s.lines.n; i++) {
         buf_clear(&s.text);
         line_plain(&s.text, &s.lines, i);
-        CHECK(s.text.len < 80); /* nothing is wider than its room */
+        CHECK(s.text.len < 80); /* nothing is wider than the panel */
     }
     scene_end(&s);
 }
@@ -119,7 +119,7 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     go(&s, "");
     CHECK(says(&s, PANEL_FLOW, "[0]"));
     CHECK(state->foot > 0 && state->foot < s.lines.n);
-    CHECK(act(&s, ACT_NEXT)); /* [0] goes into a, and that is all that is known */
+    CHECK(act(&s, ACT_NEXT)); /* [0] goes into a; nothing else is known */
     CHECK_INT(state->cursor, 1);
     CHECK(!act(&s, ACT_NEXT));
     CHECK(str_find(buf_span(&s.explorer.message), STR("no module call")) >= 0);
@@ -132,7 +132,7 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     CHECK(act(&s, ACT_OUT));
     CHECK_INT(browse_place(s.explorer.browse), 0);
     CHECK(says(&s, PANEL_FLOW, "[0]"));
-    CHECK_INT(state->cursor, 2); /* on the block that was left */
+    CHECK_INT(state->cursor, 2); /* on the block just left */
     CHECK(!act(&s, ACT_OUT));
     CHECK(!act(&s, ACT_VIEW));
     state->cursor = 1000; /* the list was longer before */

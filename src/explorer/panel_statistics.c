@@ -1,6 +1,5 @@
-/* Panel 4: the values of the selected tensor: their numbers, some of them, a picture.
- * Of a module: what a recording kept of its result, else the numbers of its own
- * tensors. */
+/* Panel 4: the selected tensor: statistics, values, a heat map. For a module: the
+ * recorded result if it was kept, else the statistics of its own tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,23 +14,23 @@
 #include "rows/slice.h"
 #include "text/text.h"
 
-#define SMALL_BYTES (1 * MIB) /* numbers of what is small are waited for */
+#define SMALL_BYTES (1 * MIB) /* wait for the numbers of smaller tensors */
 #define WAIT_MS     8         /* half a frame */
-#define TWO_PARTS   110       /* cells from which on both stand side by side */
+#define TWO_PARTS   110       /* from this width on, both parts are side by side */
 #define GAP         2         /* between them */
 
-/* The views of a tensor; what was kept of N×C×H×W has two before them. */
+/* The views of a tensor; a kept N×C×H×W value has two more before them. */
 enum { VIEW_NUMBERS, VIEW_VALUES, VIEW_HEAT, VIEW_COUNT };
 enum { VIEW_SHEET, VIEW_CHANNEL, SHEET_VIEWS };
 
-/* ---- which tensor ---- */
+/* ---- the tensor ---- */
 
-/* A tensor of the model, or a value that was kept. */
+/* A tensor of the model, or a kept value. */
 struct subject {
     const struct model *model;
     const struct tensor *tensor;
     struct whose whose;
-    uint32_t call; /* of what was kept */
+    uint32_t call; /* of the kept value */
     bool sheet;    /* it has channels to show side by side */
 };
 
@@ -47,7 +46,7 @@ static struct own *own_of(struct panel_state *state, struct explorer *explorer)
         own->place = NO_PLACE;
         own->value = RUN_NONE;
     }
-    /* Another row begins at its first value. */
+    /* Another row starts at its first value. */
     if (own->place != place) {
         own->left = own->channel = 0;
         state->top = 0;
@@ -56,7 +55,7 @@ static struct own *own_of(struct panel_state *state, struct explorer *explorer)
     return own;
 }
 
-/* What was kept of the shown call of a module. */
+/* The kept result of the shown call of a module. */
 static bool find_kept(struct explorer *explorer, struct own *own, uint32_t place,
                       struct subject *ret)
 {
@@ -81,7 +80,7 @@ static bool find_kept(struct explorer *explorer, struct own *own, uint32_t place
     return true;
 }
 
-/* False: there is no tensor to tell about. */
+/* False: there is no tensor to show. */
 static bool find_subject(struct explorer *explorer, struct own *own,
                          struct subject *ret)
 {
@@ -122,7 +121,7 @@ static void statistics_subject(struct buf *to, struct explorer *explorer)
         buf_text(to, " out, kept");
 }
 
-/* ---- its parts ---- */
+/* ---- parts ---- */
 
 struct drawing {
     struct explorer *explorer;
@@ -131,7 +130,7 @@ struct drawing {
     struct subject subject;
 };
 
-/* Before those of a tensor: the channels of what was kept. */
+/* The channel views of a kept value come before those of a tensor. */
 static uint32_t extra_views(const struct drawing *d)
 {
     return d->subject.sheet && !d->explorer->plain ? SHEET_VIEWS : 0;
@@ -143,7 +142,7 @@ static void sentence(struct lines *to, const char *text, unsigned width)
     lines_wrap(to, COLOUR_DIM, str_of(text), width, 1);
 }
 
-/* Numbers of a tensor; small ones are there in the first frame. */
+/* The numbers of a tensor; small ones are ready in the first frame. */
 static const struct numbers *numbers_of(struct drawing *d, const char **ret_why)
 {
     struct explorer *explorer = d->explorer;
@@ -159,7 +158,7 @@ static const struct numbers *numbers_of(struct drawing *d, const char **ret_why)
     return explorer_numbers(explorer, whose->tensor, ret_why);
 }
 
-/* The usual numbers with as many steps as were asked for. */
+/* The numbers with the requested number of bins. */
 static struct numbers with_bins(struct drawing *d, const struct numbers *usual,
                                 const char **ret_why)
 {
@@ -169,7 +168,7 @@ static struct numbers with_bins(struct drawing *d, const struct numbers *usual,
         return numbers;
     numbers.n_bins = d->explorer->bins;
     numbers.bins = own_bins(d->own, d->explorer, &d->subject.whose, &numbers, ret_why);
-    /* An empty frame while they are counted: the lines below stay where they are. */
+    /* Draw empty bins while they are counted, so that the lines below do not move. */
     if (!numbers.bins && !d->own->busy)
         numbers.n_bins = 0;
     return numbers;
@@ -191,7 +190,7 @@ static void numbers_part(struct lines *to, struct drawing *d, unsigned width,
         sentence(to, why ? why : "not known", width);
         return;
     }
-    /* A recording has the statistics of parameters, and nothing else of them. */
+    /* A recording has only the statistics of parameters. */
     if (!why)
         tensor_readable(d->subject.model, d->subject.tensor, &why);
     numbers = with_bins(d, usual, &why);
@@ -213,7 +212,7 @@ static void values_part(struct lines *to, struct buf *title, struct drawing *d,
     d->own->more = grid.more;
 }
 
-/* A picture of all of it. */
+/* A heat map of the whole tensor. */
 static void heat_part(struct lines *to, struct buf *title, struct drawing *d,
                       unsigned width, unsigned height)
 {
@@ -236,7 +235,7 @@ static void heat_part(struct lines *to, struct buf *title, struct drawing *d,
         sentence(to, why ? why : "…", width);
 }
 
-/* ---- all parts of a tensor ---- */
+/* ---- a whole tensor ---- */
 
 static void rule(struct lines *to, const struct buf *title, unsigned width)
 {
@@ -253,13 +252,13 @@ static void rule(struct lines *to, const struct buf *title, unsigned width)
     buf_release(&line);
 }
 
-/* Numbers at the left; values and, below them, the picture at the right. */
+/* Statistics on the left; values and, below them, the heat map on the right. */
 static void two_parts(struct lines *to, struct drawing *d,
                       const struct panel_room *room)
 {
     unsigned left = (room->width - GAP + 1) / 2;
     unsigned width = room->width - left - GAP;
-    /* Of 19 lines the values have five, the picture ten and its legend. */
+    /* Of 19 lines the values get five, the heat map ten plus its legend. */
     unsigned rows = room->height > 19 ? 5 + (room->height - 19) / 3 : 5;
     struct lines first = {0}, second = {0};
     struct buf title = BUF_INIT;
@@ -311,9 +310,9 @@ static void one_part(struct lines *to, struct drawing *d, uint32_t view,
     buf_release(&title);
 }
 
-/* ---- what was kept, as pictures of its channels ---- */
+/* ---- channels of a kept value ---- */
 
-/* Which of N: the first number of the slice. */
+/* The index along N: the first number of the slice. */
 static uint64_t chosen_item(const struct drawing *d)
 {
     const int64_t *shape = tensor_shape(d->subject.model, d->subject.tensor);
@@ -392,8 +391,8 @@ static void channel_part(struct lines *to, struct drawing *d,
 
 /* ---- the panel ---- */
 
-/* Which view is on, among those that there are. A slice that was just typed is looked
- * at. */
+/* The current view, limited to those available. A slice that was just typed selects the
+ * values. */
 static uint32_t view_of(struct drawing *d)
 {
     uint32_t extra = extra_views(d);
@@ -404,7 +403,7 @@ static uint32_t view_of(struct drawing *d)
         if (d->state->slice[0] && !extra)
             d->state->view = VIEW_VALUES;
     }
-    /* Without pictures, numbers and values are left. */
+    /* Without pictures, only numbers and values remain. */
     d->own->views = d->explorer->plain ? VIEW_HEAT : VIEW_COUNT + extra;
     return d->state->view % d->own->views;
 }
@@ -470,7 +469,7 @@ static const struct panel_hint *sheet_hints(const struct panel_state *state)
     return own && own->showing == SHOWING_CHANNELS ? hints : NULL;
 }
 
-/* Values and channels move by what is shown of them. */
+/* Move through values or channels by the number shown. */
 static bool move(struct explorer *explorer, struct own *own, bool right)
 {
     uint64_t by = own->columns > 0 ? own->columns : 1;

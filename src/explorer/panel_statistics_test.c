@@ -1,4 +1,4 @@
-/* Panel 4 where numbers come from threads: what is large is "…" first. */
+/* Panel 4 with background threads: large tensors show "…" first. */
 #include <poll.h>
 
 #include "base/base.h"
@@ -44,7 +44,7 @@ static bool says(struct scene *s, const char *part)
     return str_find(buf_span(&s->text), str_of(part)) >= 0;
 }
 
-/* Poll as a terminal does, until it is said. */
+/* Poll like the terminal, until the text appears. */
 static bool comes(struct scene *s, const char *part)
 {
     while (!says(s, part)) {
@@ -129,9 +129,9 @@ TEST(what_was_stopped_is_not_begun_again_by_itself)
     scene_end(&s);
 }
 
-/* ---- what was kept ---- */
+/* ---- a kept value ---- */
 
-/* One call of `a`, whose result of 1×8×256×256 was kept: 2 MB. */
+/* One call of `a` with a kept result of 1×8×256×256: 2 MB. */
 static struct session *kept(void)
 {
     struct trace_wanted wanted = {.keep_limit = 4 * MIB};

@@ -39,7 +39,7 @@ bool panel_cannot(struct explorer *explorer, enum panel_act act)
     return false;
 }
 
-/* ---- two parts ---- */
+/* ---- two parts side by side ---- */
 
 static void copy_line(struct lines *to, const struct lines *from, uint32_t line)
 {
@@ -71,7 +71,7 @@ void panel_beside(struct lines *to, const struct lines *left, const struct lines
     }
 }
 
-/* ---- where Enter leads ---- */
+/* ---- targets of Enter ---- */
 
 struct targets {
     uint32_t n;

@@ -1,7 +1,7 @@
-/* panels.h - THE TABLE of panels, which show one thing about the selected row each.
- * A panel is a function that makes lines; its state (how far it is scrolled, which of
- * its views is shown) is kept while it is closed. To add one: write
- * explorer/panel_NAME.c ending in a struct panel, and list it in panels.c. */
+/* panels.h - THE TABLE of panels; each shows one aspect of the selected row. A panel is
+ * a function that makes lines; its state (scroll position, view) is kept while it is
+ * closed. To add one: write explorer/panel_NAME.c ending in a struct panel, and list it
+ * in panels.c. */
 #ifndef EXPLORER_PANELS_H
 #define EXPLORER_PANELS_H
 
@@ -24,41 +24,41 @@ enum panel_number {
     PANEL_COUNT
 };
 
-/* What a person did to a panel that has the focus, beyond scrolling. */
+/* A user action in the focused panel, beyond scrolling. */
 enum panel_act {
-    ACT_ENTER, /* on the line of its cursor */
-    ACT_LEFT,  /* h, l: fold and unfold in Attributes, across in Flow and grids */
+    ACT_ENTER, /* on the selected line */
+    ACT_LEFT, /* h, l: fold and unfold in Attributes, move sideways in Flow and grids */
     ACT_RIGHT,
-    ACT_VIEW,     /* v: its next view */
+    ACT_VIEW,     /* v: the next view */
     ACT_LOG,      /* x: linear or log */
     ACT_PREVIOUS, /* ( ): call; in Flow producer, consumer */
     ACT_NEXT,
     ACT_OUT, /* -: out of this block */
 };
 
-/* How one panel stands. */
+/* The state of a panel. */
 struct panel_state {
     bool open;
-    uint32_t top;    /* the first line shown */
-    uint32_t cursor; /* a line; of panels that have one */
-    uint32_t view;   /* which of its views */
+    uint32_t top;    /* the first visible line */
+    uint32_t cursor; /* the selected line, if the panel has a cursor */
+    uint32_t view;   /* the current view */
     bool log;
-    bool left;      /* of a pair: it tells of the left model; else of the right one */
-    uint32_t foot;  /* set by lines(): so many of its last lines stay at the bottom, in
-                       sight, while those above them scroll; the cursor is never there */
-    char slice[64]; /* as typed; "" is none */
-    void *own;      /* what else it remembers; freed by panel->release */
+    bool left; /* pair: show the left model, else the right one */
+    /* Set by lines(): this many last lines stay at the bottom while the others scroll;
+     * the cursor is never there. */
+    uint32_t foot;
+    char slice[64]; /* as typed; "": none */
+    void *own;      /* more state; freed by panel->release */
 };
 
-/* How much room it has. Lines may be longer: they are cut; there may be more: they
- * scroll. */
+/* The available space. Longer lines are cut; more lines scroll. */
 struct panel_room {
     unsigned width, height; /* in cells, without the title rule */
-    bool zoomed;            /* it has the body of the screen to itself */
+    bool zoomed;            /* it fills the body of the screen */
 };
 
-/* "( ) call": what can be done in a panel, by the names of actions that keys are bound
- * to; whoever shows it knows the keys. */
+/* "( ) call": an action of a panel for the hints line. It names bound actions; the
+ * caller looks up their keys. */
 struct panel_hint {
     const char *action, *other; /* "previous-call", "next-call"; or NULL */
     const char *text;
@@ -68,21 +68,20 @@ struct panel {
     uint8_t number; /* enum panel_number: its key */
     const char *id; /* for --panel and :panel */
     const char *title;
-    bool cursor; /* it has a line that is selected; else it only scrolls */
-    const struct panel_hint *hints; /* for the hints line; one without action ends */
-    /* The same where it depends on what it shows; NULL, or giving NULL: as above. */
+    bool cursor;                    /* it has a selected line; else it only scrolls */
+    const struct panel_hint *hints; /* for the hints line; no action: the end */
+    /* Hints that depend on the state; NULL, or returning NULL: as above. */
     const struct panel_hint *(*hints_now)(const struct panel_state *state);
-    /* Behind its name in the title rule: "layer1.0.conv2", escaped. */
+    /* After its name in the title rule: "layer1.0.conv2", escaped. */
     void (*subject)(struct buf *to, struct explorer *explorer);
-    /* All its lines. What cannot be known is a line that says so; what is not ready is
-     * a line with "…". */
+    /* All its lines. Unknown facts get a line that says so; pending ones a line with
+     * "…". */
     void (*lines)(struct lines *to, struct explorer *explorer,
                   struct panel_state *state, const struct panel_room *room);
-    /* Where it has two parts side by side: what stands in the title rule above the
-     * second, asked after lines(). The column at which that begins; 0: there is one
-     * part. May be NULL. */
+    /* For two parts side by side: the title of the second, called after lines().
+     * Returns its first column; 0: there is one part. May be NULL. */
     unsigned (*aside)(struct buf *to, const struct panel_state *state);
-    /* May be NULL; false: it could not, and explorer_say() says why. */
+    /* May be NULL; false: not possible, and explorer_say() reports why. */
     bool (*act)(struct explorer *explorer, struct panel_state *state,
                 enum panel_act act);
     void (*release)(struct panel_state *state); /* may be NULL */
@@ -90,9 +89,9 @@ struct panel {
 
 extern const struct panel *const panels[PANEL_COUNT]; /* PANEL_NONE: NULL */
 
-/* What a panel says and does, of one model or of a pair: there Details tells of both,
- * Statistics stand side by side or one below the other, and all others tell of one
- * side, which their title names; v shows the other. */
+/* The same for one model or a pair: in a pair, Details shows both, Statistics are side
+ * by side or stacked, and the others show one side, which their title names; v
+ * switches. */
 void panel_subject(const struct panel *panel, struct buf *to,
                    struct explorer *explorer);
 void panel_lines(const struct panel *panel, struct lines *to, struct explorer *explorer,

@@ -42,7 +42,7 @@ static void scene_end(struct scene *s)
 
 static struct session *cifarnet(void)
 {
-    /* Tests run in the project's folder, or in a copy of it one level deeper. */
+    /* Tests run in the project's folder, or one level below it. */
     const char *path = access(CIFARNET, R_OK) == 0 ? CIFARNET : "../" CIFARNET;
 
     if (access(path, R_OK) != 0)
@@ -55,7 +55,7 @@ static void go(struct scene *s, const char *name)
     browse_go(s->explorer.browse, *name ? sample_place(s->session, name) : 0);
 }
 
-/* All lines of a panel, ends of blanks cut, below its title. */
+/* All lines of a panel below its title, without trailing blanks. */
 static const char *shown(struct scene *s, enum panel_number number, unsigned width,
                          unsigned height)
 {
@@ -148,7 +148,7 @@ TEST(statistics_zoomed_have_all_parts_side_by_side_as_the_design_draws_them)
     scene_end(&s);
 }
 
-/* Beside a tree at 120 columns a panel has 54, one of them the scroll bar's. */
+/* Beside the tree at 120 columns, a panel has 54, including the scroll bar. */
 TEST(beside_the_tree_no_line_of_details_and_statistics_is_cut)
 {
     static const enum panel_number numbers[] = {PANEL_DETAILS, PANEL_STATISTICS};
@@ -288,7 +288,7 @@ TEST(a_contact_sheet_shows_channels_in_one_scale)
     arena_release(&arena);
 }
 
-/* A pickle in a file of its own, which is gone once it is open. */
+/* A session of a pickle in a temporary file. */
 static struct session *pickled(const char *name, const char *pickle, size_t n)
 {
     struct session *session;
@@ -662,7 +662,7 @@ TEST(for_a_screen_reader_nothing_is_drawn)
     scene_end(&s);
 }
 
-/* ---- what is large ---- */
+/* ---- large tensors ---- */
 
 static int no_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
                     size_t n, struct err *err)

@@ -8,7 +8,7 @@
 
 #define AT(member) offsetof(struct settings, member)
 
-/* In the order in which links have them. */
+/* In the order used in links. */
 const struct setting settings_table[] = {
     {{"at", 0, OPTION_TEXT, "NAME", AT(at), "select this row"}, SETTINGS_VIEW},
     {{"open", 0, OPTION_TEXT, "NAMES", AT(open),
@@ -125,7 +125,7 @@ int settings_check(const struct settings *settings, struct err *err)
     return 0;
 }
 
-/* ---- words ---- */
+/* ---- options as text ---- */
 
 static void write_text(struct buf *to, const struct option *option, const char *text)
 {

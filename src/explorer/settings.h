@@ -10,12 +10,12 @@
 #include "facts/printed.h"
 #include "text/options.h"
 
-/* Which settings a set of options has. */
+/* The options of a command are a set of these groups. */
 enum settings_group {
     SETTINGS_VIEW = 1,    /* a view of the explorer; written to links */
     SETTINGS_LOOK = 2,    /* the terminal's look; not part of a link */
     SETTINGS_TREE = 4,    /* a printed tree; these are members of `tree` */
-    SETTINGS_SUMMARY = 8, /* what a summary has of these */
+    SETTINGS_SUMMARY = 8, /* the settings that a summary supports */
 };
 
 /* NULL, false, OPTION_UNSET: not given. All texts are borrowed. */
@@ -41,7 +41,7 @@ struct settings {
     uint32_t hist;      /* bins of histograms */
     bool zoom;          /* the focused panel fills the screen */
     const char *layout; /* "right" or "below": where panels are */
-    const char *size;   /* "60%,12": of panels at the right, and below */
+    const char *size;   /* "60%,12": size of panels on the right and below */
     const char *theme;  /* "dark", "light"; NULL: detected */
     const char *colour; /* "never", "16", "256", "true"; NULL: detected */
     bool ascii, plain, no_mouse;

@@ -1,5 +1,5 @@
-/* statistics_in.h - what the Statistics panel remembers between two frames, so that
- * nothing is read twice. */
+/* statistics_in.h - the state of the Statistics panel between frames, so that nothing
+ * is read twice. */
 #ifndef EXPLORER_STATISTICS_IN_H
 #define EXPLORER_STATISTICS_IN_H
 
@@ -16,42 +16,42 @@ enum statistics_showing { SHOWING_NOTHING, SHOWING_TENSOR, SHOWING_CHANNELS };
 enum { OWN_NUMBERS, OWN_BINS, OWN_SHEET, OWN_BLOCKS, OWN_KINDS };
 
 struct own {
-    uint32_t place;   /* whose row it is */
-    char slice[64];   /* that was looked at last */
-    uint64_t left;    /* columns of values passed by */
-    uint32_t channel; /* the first, or the only one shown */
-    uint64_t columns; /* shown last, of either; */
-    bool more;        /* and there are others behind them */
+    uint32_t place;   /* the row's place */
+    char slice[64];   /* the last slice that was shown */
+    uint64_t left;    /* columns of values scrolled past */
+    uint32_t channel; /* the first or only channel shown */
+    uint64_t columns; /* columns or channels shown last */
+    bool more;        /* there are more to the right */
     enum statistics_showing showing;
-    uint32_t views; /* how many there are of what is shown; 0: none */
-    bool scale;     /* something is shown that can be linear or logarithmic */
+    uint32_t views; /* the number of available views; 0: none */
+    bool scale;     /* a linear or logarithmic scale is shown */
 
-    struct buf aside; /* the second title, and where it begins; 0: there is none */
+    struct buf aside; /* the second title and its column; 0: none */
     unsigned aside_at;
 
-    /* A value that was kept. */
+    /* The kept value. */
     uint32_t value; /* or RUN_NONE */
     struct kept_view kept;
 
-    bool busy;                   /* what was asked for last is being made by a thread */
-    struct made made[OWN_KINDS]; /* without threads: what was made, by kind */
+    bool busy;                   /* a thread is computing the last request */
+    struct made made[OWN_KINDS]; /* without threads: the results, by kind */
 };
 
 void own_free(struct own *own);
 
-/* Whose values: those of a tensor of the session's model, or of what was kept. */
+/* The values of a tensor of the model, or a kept value. */
 struct whose {
-    const struct run *run; /* of what was kept */
-    uint32_t value;        /* or RUN_NONE: a tensor */
+    const struct run *run; /* of the kept value */
+    uint32_t value;        /* RUN_NONE: a tensor */
     uint32_t tensor;       /* or NO_TENSOR */
 };
 
-/* What takes long is made by a thread where there is one, and small things are waited
- * for. All: NULL, and *ret_why is "…" while it is being made, else why there is none.
- * Numbers of what was kept: */
+/* Slow results are computed by a thread if there is one; small ones are waited for. All
+ * return NULL if not available: *ret_why is then "…" while computing, else the reason.
+ * The numbers of a kept value: */
 const struct numbers *own_numbers(struct own *own, struct explorer *explorer,
                                   const struct whose *whose, const char **ret_why);
-/* numbers->n_bins counts of a tensor, of which `numbers` are known. */
+/* The numbers->n_bins counts of a tensor whose `numbers` are known. */
 const uint64_t *own_bins(struct own *own, struct explorer *explorer,
                          const struct whose *whose, const struct numbers *numbers,
                          const char **ret_why);
@@ -63,7 +63,7 @@ const struct blocks *own_blocks(struct own *own, struct explorer *explorer,
                                 const struct blocks_wanted *wanted,
                                 const char **ret_why);
 
-/* Of a module: the numbers of its own tensors. */
+/* Module: the statistics of its own tensors. */
 void statistics_table(struct lines *to, struct explorer *explorer, unsigned width);
 
 #endif

@@ -1,10 +1,10 @@
-/* What the Statistics panel remembers, and what it has made for it. */
+/* The state of the Statistics panel and its background computations. */
 #include <stdlib.h>
 
 #include "base/base.h"
 #include "explorer/statistics_in.h"
 
-#define SMALL_BYTES (1 * MIB) /* what is small is waited for */
+#define SMALL_BYTES (1 * MIB) /* wait for smaller ones */
 #define WAIT_MS     8         /* half a frame */
 
 void own_free(struct own *own)
@@ -15,9 +15,9 @@ void own_free(struct own *own)
     free(own);
 }
 
-/* ---- what a thread does ---- */
+/* ---- in the thread ---- */
 
-/* The tensor that is meant; `view` is room for a kept one. */
+/* The tensor; `view` is storage for a kept one. */
 static const struct tensor *find_tensor(const struct whose *whose,
                                         const struct model **model,
                                         struct kept_view *view, struct err *err)
@@ -30,7 +30,7 @@ static const struct tensor *find_tensor(const struct whose *whose,
     return &view->tensor;
 }
 
-/* The numbers lie behind their statistics. */
+/* The arrays of the numbers follow their statistics. */
 struct own_made_numbers {
     struct numbers numbers;
     struct stats stats;
@@ -128,10 +128,9 @@ static int make_blocks(const struct model *model, const void *question,
     return blocks_measure(model, tensor, &q->wanted, arena, work, blocks, err);
 }
 
-/* ---- asking for it ---- */
+/* ---- requests ---- */
 
-/* The bytes that are to be read decide whether it is waited for, and whether it is
- * read at all unasked. */
+/* The size decides whether to wait for it, and whether it needs the user's request. */
 static const void *ask(struct own *own, struct explorer *explorer, int kind,
                        const struct making *making, uint64_t bytes,
                        const char **ret_why)

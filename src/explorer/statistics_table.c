@@ -6,7 +6,7 @@
 #include "text/text.h"
 
 #define MOST_TENSORS 200
-#define NAME_CELLS   14 /* or as many as the names need, where there is little room */
+#define NAME_CELLS   14 /* or as many as the names need, if space is short */
 #define CELL         11
 #define CELLS        4
 
@@ -22,7 +22,7 @@ static void add_real(struct lines *to, double value)
     buf_release(&cell);
 }
 
-/* "  NaN 12  +Inf 3": only what is there. */
+/* "  NaN 12  +Inf 3": only those present. */
 static void add_odd(struct buf *to, const struct stats *stats)
 {
     static const char *const names[] = {"NaN", "+Inf", "-Inf"};
@@ -36,7 +36,7 @@ static void add_odd(struct buf *to, const struct stats *stats)
     }
 }
 
-/* How a table fits into a panel: the last numbers go where names need their room. */
+/* The table's layout: the last columns are dropped if the names need their space. */
 struct statistics_table {
     unsigned width;
     unsigned name; /* cells */
@@ -61,7 +61,7 @@ static void tensor_line(struct lines *to, struct explorer *explorer, uint32_t pl
         const struct stats *stats = numbers->stats;
         double values[CELLS] = {stats->min, stats->max, stats->mean, stats_std(stats)};
 
-        /* What is not finite is told in any case. */
+        /* Non-finite values are always reported. */
         add_odd(&odd, stats);
         while (n > 0 && 1 + table->name + n * CELL + odd.len > table->width)
             n--;

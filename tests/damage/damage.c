@@ -1,13 +1,13 @@
-/* damage.c - cut files at every byte, flip their bytes, and read what is left.
+/* damage.c - truncates files at every byte, flips bytes, and reads the result.
  *
  *     damage [--stride N] [--flips N] [--seed N] [--case FILE] FILE...
  *
- * Each case is read from memory of exactly its size, so that the sanitizer sees one
- * byte too many, and asked everything. A case that takes over 10 s of processor time,
- * holds more than 64 MB + 8 times its size at once, or leaves memory behind ends the
- * program with status 1. Which case is under way stands in FILE, which is shared memory
- * and survives a crash. Prints one line for each file: cases, the slowest in
- * milliseconds, the largest in kilobytes. */
+ * Each case is read from memory of exactly its size, so that the sanitizer detects
+ * overruns, and everything is queried. A case that takes over 10 s of CPU time,
+ * allocates more than 64 MB + 8 times its size at once, or leaks memory ends the
+ * program with status 1. FILE holds the current case; it is shared memory and survives
+ * a crash. Prints one line for each file: cases, the slowest in milliseconds, the
+ * largest in kilobytes. */
 #define _GNU_SOURCE /* mremap() */
 #include <malloc.h>
 #include <stdatomic.h>
@@ -36,7 +36,7 @@ struct damage {
     size_t worst_bytes;
 };
 
-/* --- memory in use: malloc, mmap and their kin are wrapped by the linker */
+/* --- memory in use: the linker wraps malloc, mmap and related functions */
 
 static atomic_size_t in_use, most_in_use;
 
@@ -138,7 +138,7 @@ int __wrap_munmap(void *at, size_t size)
 
 /* --- one case */
 
-/* Of all threads. A clock on the wall would also measure what else the machine does. */
+/* CPU time of all threads, which does not depend on the machine's load. */
 static unsigned processor_ms(void)
 {
     struct timespec now;
@@ -153,8 +153,7 @@ static void give_up(const struct damage *damage, const char *what, size_t got)
     exit(1);
 }
 
-/* Read `size` bytes at `from` as a file; they are copied to memory of exactly that
- * size. */
+/* Read `size` bytes at `from` as a file, from a copy of exactly that size. */
 static void run_case(struct damage *damage, const uint8_t *from, size_t size,
                      const char *name)
 {
@@ -185,7 +184,7 @@ static void run_case(struct damage *damage, const uint8_t *from, size_t size,
 
 /* --- making cases */
 
-/* xorshift64*: small, and the same everywhere. */
+/* xorshift64*: small and portable. */
 static uint64_t draw(uint64_t *state)
 {
     *state ^= *state >> 12;
@@ -194,7 +193,8 @@ static uint64_t draw(uint64_t *state)
     return *state * 0x2545f4914f6cdd1du;
 }
 
-/* One small change: a byte, a bit, a number made huge, a stretch zeroed or repeated. */
+/* One small mutation: change a byte or a bit, make a number huge, zero or repeat a
+ * range. */
 static void hurt(uint8_t *bytes, size_t size, uint64_t *state)
 {
     static const uint8_t sharp[] = {0, 1, 0x7f, 0x80, 0xff, '(', '.', 'R', '\n', '/'};
@@ -296,7 +296,7 @@ static void run_file(struct damage *damage, const char *path)
     fflush(stdout);
 }
 
-/* The text of the case under way, in a file that other processes see at once. */
+/* Map the file that holds the current case, shared with other processes. */
 static char *open_case(const char *path)
 {
     FILE *file = fopen(path, "w+");

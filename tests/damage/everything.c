@@ -9,18 +9,18 @@
 #include "read/read.h"
 #include "session/session.h"
 
-/* More elements than these are not digested one by one: a tensor may repeat one element
- * 2^40 times, which is no lie, and only statistics see through it. */
+/* Tensors with more elements are not digested one by one: a tensor may validly repeat
+ * one element 2^40 times, which only statistics handle efficiently. */
 #define MOST_ELEMENTS 100000
 
-/* Names, classes and findings: everything that points somewhere is followed. */
+/* Names, classes and findings: follow every reference. */
 static size_t look_at_places(const struct model *model)
 {
     struct buf path = {0};
     size_t seen = 0;
 
     for (uint32_t p = 0; p < model->n_places; p++) {
-        /* Full names of a deep tree grow with the square of its depth. */
+        /* The full names of a deep tree take quadratic space. */
         if (p < 2000) {
             buf_clear(&path);
             place_path(model, p, &path);
@@ -34,7 +34,7 @@ static size_t look_at_places(const struct model *model)
     return seen;
 }
 
-/* The passes over elements that the session does not keep. */
+/* Passes over elements whose results the session does not cache. */
 static void look_at_elements(const struct model *model, const struct tensor *tensor)
 {
     static const double at[] = {0, 0.5, 1};
@@ -66,7 +66,7 @@ static void look_at_numbers(struct session *session)
     free(all);
 }
 
-/* Every document; what is written is thrown away. */
+/* Write every document and discard the output. */
 static void write_everything(const struct session *session)
 {
     const struct export_choice all = {NULL};

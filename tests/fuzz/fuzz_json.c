@@ -1,4 +1,4 @@
-/* JSON text: every token is read, its numbers too; then it is skipped as a whole. */
+/* JSON text: read every token, including numbers; then skip the whole document. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static size_t read_all(struct str text, struct arena *arena, bool nonfinite)
     return seen;
 }
 
-/* Reading token by token and skipping must agree on whether the text is sound. */
+/* Reading and skipping must agree on whether the text is valid. */
 static bool skips(struct str text, struct arena *arena)
 {
     struct json_read json;

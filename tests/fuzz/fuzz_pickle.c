@@ -1,4 +1,5 @@
-/* A bare pickle: the machine, the values and tensors folded from its graph, the log. */
+/* A bare pickle: the pickle machine, the values and tensors built from its graph, the
+ * log. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* Two bytes that say "pickle" in front: no change may turn it into another file. */
+    /* Prefix a pickle header, so that no mutation is detected as another format. */
     uint8_t *pickle = malloc(size + 2);
 
     if (!pickle)

@@ -1,5 +1,5 @@
-/* A safetensors file. The length in front is put right, so that most changes reach the
- * header's text; an input of an odd size keeps what it says. */
+/* A safetensors file. The length field is corrected, so that most mutations reach the
+ * header's text; inputs of odd size keep theirs. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

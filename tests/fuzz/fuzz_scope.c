@@ -1,5 +1,5 @@
-/* A recording. What stands in front (format, application, version) is put right, so
- * that most changes reach the tables; an input of an odd size keeps what it says. */
+/* A recording. The file header (format, application, version) is corrected, so that
+ * most mutations reach the tables; inputs of odd size keep theirs. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* All that a run says, so that nothing in it may lead outside. */
+/* Read every field of a run, so that the sanitizer checks all references. */
 static uint64_t touch(struct run *run)
 {
     const struct model *model = run->model;
@@ -42,10 +42,10 @@ static uint64_t touch(struct run *run)
     return sum;
 }
 
-/* So that touching is not optimised away. */
+/* Prevents the reads from being optimised away. */
 volatile uint64_t fuzz_scope_seen;
 
-/* The same in words. */
+/* The same for the text output. */
 static uint64_t look(const struct session *session)
 {
     struct facts facts = {0};
@@ -72,7 +72,7 @@ static uint64_t look(const struct session *session)
     return sum;
 }
 
-/* Every document; what is written is thrown away. */
+/* Write every document and discard the output. */
 static void write_everything(struct run *run)
 {
     const struct export_choice all = {NULL};

@@ -1,5 +1,5 @@
-/* Any bytes as a file: whichever reader knows them, and everything one may ask then.
- * The seeds are torch files of all ages. */
+/* Any bytes as a file: detect the format, read it, and query everything. The seeds are
+ * torch files of all versions. */
 #include <stdint.h>
 
 #include "../damage/everything.h"

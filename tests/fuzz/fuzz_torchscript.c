@@ -1,6 +1,6 @@
-/* A TorchScript archive. Zips hide their text behind checksums and sizes, so the input
- * is text with separators, of which an archive is made: data.pkl, the code of one file,
- * the constants. Everything is asked of the result. */
+/* A TorchScript archive. Checksums and sizes make zips hard to mutate, so the input is
+ * text with separators, from which an archive is built: data.pkl, the code of one file,
+ * the constants. Then everything is queried. */
 #define _GNU_SOURCE /* memmem */
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,8 +35,8 @@ static void put_bytes(struct archive *to, const void *at, size_t n)
     to->n += n;
 }
 
-/* crc 0 is wrong nearly always; that is a finding, and the bytes are read all the same.
- */
+/* The CRC 0 is almost always wrong; that gives a finding, but the bytes are still
+ * read. */
 static void put_header(struct archive *to, const char *name, size_t size, bool central)
 {
     put(to, central ? 0x02014b50 : 0x04034b50, 4);
@@ -62,7 +62,7 @@ static void put_end(struct archive *to, size_t directory, unsigned n)
     put(to, 0, 2);
 }
 
-/* The part of the input before the next separator, which is cut off its front. */
+/* Cut the part before the next separator off the input. */
 static size_t next_part(const uint8_t **at, size_t *size, const uint8_t **ret_part)
 {
     const uint8_t *end = memmem(*at, *size, separator, sizeof separator - 1);

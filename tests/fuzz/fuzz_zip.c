@@ -1,4 +1,4 @@
-/* A zip archive by itself: its directory, each entry's header and bytes. */
+/* A zip archive: its directory, each entry's header and bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static void read_entries(struct zip *zip, struct build *build)
         (void)zip_data_at(zip, i, &at, NULL);
         if (zip_load(zip, i, 1 << 20, build, &arena, &bytes, NULL) < 0)
             continue;
-        /* Touch both ends, so that the sanitizer sees a span that is not there. */
+        /* Touch both ends, so that the sanitizer detects an invalid span. */
         if (bytes.len > 0 && bytes.at[0] == bytes.at[bytes.len - 1])
             (void)zip_find_str(zip, bytes);
     }

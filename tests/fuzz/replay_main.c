@@ -1,6 +1,6 @@
-/* replay_main.c - runs a fuzz target over inputs that were kept, without libFuzzer.
- * Arguments are files and folders; prints how many inputs were run. An input that
- * upsets the target ends the program, by the sanitizer or by a signal. */
+/* replay_main.c - runs a fuzz target on saved inputs, without libFuzzer. Arguments are
+ * files and folders; prints how many inputs were run. A failing input ends the program,
+ * by the sanitizer or a signal. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,20 +14,20 @@ static int run_file(const char *path, size_t size)
 {
     FILE *file = fopen(path, "rb");
     uint8_t *data =
-        malloc(size ? size : 1); /* exact, so that ASan sees one byte over */
+        malloc(size ? size : 1); /* exact size, so that ASan detects an overrun */
 
     if (!file || !data || fread(data, 1, size, file) != size) {
         perror(path);
         exit(2);
     }
     fclose(file);
-    fprintf(stderr, "%s\n", path); /* the last one named is the one that failed */
+    fprintf(stderr, "%s\n", path); /* the last name printed is the one that failed */
     LLVMFuzzerTestOneInput(data, size);
     free(data);
     return 1;
 }
 
-/* Run the file, or all files below the folder, at `path`; gives their number. */
+/* Run the file, or all files below the folder, at `path`; returns their number. */
 static int run_path(const char *path)
 {
     struct dirent **names;
