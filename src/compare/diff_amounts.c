@@ -103,68 +103,59 @@ void diff_dtype_rows(struct diff_rows_maker *maker)
 
 /* ---- changed values, by part ---- */
 
-/* How far what changed at and below a node is apart: its parameters, or if none of them
- * changed, all. */
-struct changed {
-    struct compared by;
-    uint32_t max_pair; /* the pair with the largest difference, or DIFF_NONE */
-    uint64_t one_sided;
-};
-
-static void add_up(const struct diff *diff, uint32_t node, struct changed *sum)
+/* Values of changed tensors at and below a node that are finite on one side only. */
+static uint64_t count_one_sided(const struct diff *diff, uint32_t node)
 {
-    bool params = diff->nodes[node].sums.params_differ > 0;
+    uint64_t n = 0;
 
-    *sum = (struct changed){.max_pair = DIFF_NONE};
     for (uint32_t below = node; below < diff->nodes[node].end; below++) {
-        uint32_t index = diff->nodes[below].pair;
-        const struct diff_pair *pair;
+        uint32_t pair = diff->nodes[below].pair;
 
-        if (index == DIFF_NONE || diff->pairs[index].state != DIFF_CHANGED)
-            continue;
-        pair = &diff->pairs[index];
-        sum->one_sided += pair->by.one_sided;
-        if (params && pair->flags & (DIFF_BUFFER | DIFF_OTHER))
-            continue;
-        if (sum->max_pair == DIFF_NONE || pair->by.max_abs > sum->by.max_abs)
-            sum->max_pair = index;
-        compared_merge(&sum->by, &pair->by);
+        if (pair != DIFF_NONE && diff->pairs[pair].state == DIFF_CHANGED)
+            n += diff->pairs[pair].by.one_sided;
+    }
+    return n;
+}
+
+/* "rel 4.1%, unrelated values  max 0.01718  layer4.0.conv2.weight" */
+static void add_apart(struct buf *to, const struct diff *diff, uint32_t node,
+                      bool unrelated)
+{
+    const struct diff_sums *sums = &diff->nodes[node].sums;
+    const struct compared *by = diff_apart(sums);
+
+    if (!by)
+        return;
+    buf_text(to, "rel ");
+    diff_relative(to, by);
+    if (unrelated || (sums->params_differ > 0 && by->finite >= COMPARED_FEW &&
+                      compared_unrelated(by)))
+        buf_text(to, ", unrelated values");
+    if (by->max_abs > 0) {
+        buf_text(to, "  max ");
+        text_real(to, by->max_abs);
+        if (diff->nodes[node].pair == DIFF_NONE) {
+            buf_text(to, "  ");
+            diff_write_pair(to, diff, diff_largest(diff, node, by));
+        }
     }
 }
 
-/* `unrelated`: it is a part of the model that has unrelated values, or in one. */
+/* `unrelated`: the node is, or is inside, a part with unrelated values. */
 static void add_changed(struct diff_rows_maker *maker, uint32_t node, bool unrelated)
 {
     const struct diff *diff = maker->diff;
     const struct diff_sums *sums = &diff->nodes[node].sums;
-    struct changed sum;
-    struct buf *rest = &maker->rest;
 
     if (sums->states[DIFF_CHANGED] == 0 || diff_buffers_only(diff, sums))
         return;
-    buf_clear(&maker->name);
-    diff_node_name(diff, node, &maker->name);
-    escape_terminal(&maker->what, buf_span(&maker->name));
     if (node == 0)
         buf_text(&maker->what, "(all)");
+    else
+        diff_write_node(&maker->what, diff, node);
     add_of(&maker->amount, sums->states[DIFF_CHANGED], sums->tensors);
-    add_up(diff, node, &sum);
-    buf_text(rest, "rel ");
-    diff_relative(rest, &sum.by);
-    if (unrelated || (sums->params_differ > 0 && sum.by.finite >= COMPARED_FEW &&
-                      compared_unrelated(&sum.by)))
-        buf_text(rest, ", unrelated values");
-    if (sum.max_pair != DIFF_NONE && sum.by.max_abs > 0) {
-        buf_text(rest, "  max ");
-        text_real(rest, sum.by.max_abs);
-        if (diff->nodes[node].pair == DIFF_NONE) {
-            buf_text(rest, "  ");
-            buf_clear(&maker->name);
-            diff_pair_name(diff, sum.max_pair, &maker->name);
-            escape_terminal(rest, buf_span(&maker->name));
-        }
-    }
-    add_one_sided(rest, sum.one_sided);
+    add_apart(&maker->rest, diff, node, unrelated);
+    add_one_sided(&maker->rest, count_one_sided(diff, node));
     diff_row_add(maker, "~", COLOUR_NONE);
 }
 
@@ -259,10 +250,7 @@ static void add_buffers(struct diff_rows_maker *maker)
 
         if (!diff_buffers_only(diff, sums))
             continue;
-        buf_clear(&maker->name);
-        diff_node_name(diff, diff->parts[i].node, &maker->name);
-        names[n++] = arena_str(
-            arena, diff->parts[i].node == 0 ? STR("(all)") : buf_span(&maker->name));
+        names[n++] = diff_keep_node(arena, diff, diff->parts[i].node, STR("(all)"));
         changed += sums->states[DIFF_CHANGED];
         tensors += sums->tensors;
     }
@@ -451,10 +439,8 @@ static void add_place(struct diff_rows_maker *maker, const struct diff_other *ot
     void (*add)(struct buf * to, const struct model *model, uint32_t place) =
         other->kind == DIFF_CLASS ? add_class : add_value;
 
-    buf_clear(&maker->name);
-    diff_name(diff, right, right ? other->right : other->left, &maker->name);
-    escape_terminal(&maker->what, buf_span(&maker->name));
-    if (maker->name.len == 0)
+    diff_write_place(&maker->what, diff, right, right ? other->right : other->left);
+    if (maker->what.len == 0)
         buf_text(&maker->what, "(root)");
     if (other->kind == DIFF_CODE) {
         add_code(maker, other);
@@ -520,9 +506,7 @@ void diff_unread_rows(struct diff_rows_maker *maker)
         for (uint32_t j = i; j < diff->n_pairs; j++)
             same += diff->pairs[j].state == DIFF_UNREAD && diff->pairs[j].why &&
                     strcmp(diff->pairs[j].why, pair->why) == 0;
-        buf_clear(&maker->name);
-        diff_pair_name(diff, i, &maker->name);
-        escape_terminal(&maker->what, buf_span(&maker->name));
+        diff_write_pair(&maker->what, diff, i);
         if (same > 1)
             buf_printf(&maker->what, " and %u more", (unsigned)(same - 1));
         buf_text(&maker->rest, "values not compared: ");

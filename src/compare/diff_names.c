@@ -311,13 +311,9 @@ void diff_tie_rows(struct diff_rows_maker *maker)
         other = other_place(right ? diff->right : diff->left, place);
         if (other == NO_PLACE)
             continue;
-        buf_clear(&maker->name);
-        diff_pair_name(diff, i, &maker->name);
-        escape_terminal(&maker->what, buf_span(&maker->name));
+        diff_write_pair(&maker->what, diff, i);
         buf_text(&maker->rest, right ? "now tied to " : "no longer tied to ");
-        buf_clear(&maker->name);
-        diff_name(diff, right, other, &maker->name);
-        escape_terminal(&maker->rest, buf_span(&maker->name));
+        diff_write_place(&maker->rest, diff, right, other);
         diff_row_add(maker, "⇄", COLOUR_TENSOR);
     }
     diff_list_end(maker);

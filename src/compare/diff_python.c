@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "base/utf8.h"
 #include "compare/diff_moves_in.h"
-#include "compare/diff_text.h"
+#include "compare/diff_rows_in.h"
 #include "text/escape.h"
 
 #define MOST_NAMED 6 /* names in a comment */
@@ -215,15 +215,12 @@ static void add_shape(struct buf *to, const struct model *model, uint32_t place)
 static void write_reshaped(struct buf *to, const struct diff_moves *moves)
 {
     const struct diff *diff = moves->diff;
-    struct buf name = BUF_INIT;
 
     for (uint32_t i = 0; i < moves->n_reshaped && i < MOST_NAMED; i++) {
         const struct diff_pair *pair = &diff->pairs[moves->reshaped[i]];
 
-        buf_clear(&name);
-        diff_pair_name(diff, moves->reshaped[i], &name);
         buf_text(to, "# load_state_dict() will refuse ");
-        escape_terminal(to, buf_span(&name));
+        diff_write_pair(to, diff, moves->reshaped[i]);
         buf_text(to, ": it is ");
         add_shape(to, diff->left, pair->left);
         buf_text(to, ", not ");
@@ -233,7 +230,6 @@ static void write_reshaped(struct buf *to, const struct diff_moves *moves)
     if (moves->n_reshaped > MOST_NAMED)
         buf_printf(to, "# and %u more for their shapes\n",
                    (unsigned)(moves->n_reshaped - MOST_NAMED));
-    buf_release(&name);
 }
 
 /* ---- all ---- */

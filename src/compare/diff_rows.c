@@ -37,13 +37,13 @@ void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to)
     size_t begin = to->len, end;
     uint32_t up;
 
-    /* What is only on the left stands in the tree where its neighbours went, but it was
-     * never called so. */
+    /* The tree puts a node of the left model beside its neighbours of the right one,
+     * under a path that it never had. */
     if (node != 0 && diff->nodes[node].right == NO_PLACE) {
         diff_name(diff, false, diff->nodes[node].left, to);
         return;
     }
-    /* Room for all of it first, then the parts from the last to the first. */
+    /* Make room for the whole name, then fill it from the end. */
     for (up = node; up != 0; up = diff->nodes[up].parent)
         buf_fill(to, '.', diff->nodes[up].name.len + (up != node));
     end = to->len;
@@ -56,6 +56,58 @@ void diff_node_name(const struct diff *diff, uint32_t node, struct buf *to)
         if (name.len > 0)
             memcpy(to->at + end, name.at, name.len);
     }
+}
+
+void diff_write_place(struct buf *to, const struct diff *diff, bool right,
+                      uint32_t place)
+{
+    struct buf raw = BUF_INIT;
+
+    diff_name(diff, right, place, &raw);
+    escape_terminal(to, buf_span(&raw));
+    buf_release(&raw);
+}
+
+void diff_write_pair(struct buf *to, const struct diff *diff, uint32_t pair)
+{
+    const struct diff_pair *one = &diff->pairs[pair];
+    bool right = one->right != NO_PLACE;
+
+    diff_write_place(to, diff, right, right ? one->right : one->left);
+}
+
+void diff_write_node(struct buf *to, const struct diff *diff, uint32_t node)
+{
+    struct buf raw = BUF_INIT;
+
+    diff_node_name(diff, node, &raw);
+    escape_terminal(to, buf_span(&raw));
+    buf_release(&raw);
+}
+
+struct str diff_keep_node(struct arena *arena, const struct diff *diff, uint32_t node,
+                          struct str root)
+{
+    struct buf raw = BUF_INIT;
+    struct str kept;
+
+    if (node == 0)
+        return root;
+    diff_node_name(diff, node, &raw);
+    kept = arena_str(arena, buf_span(&raw));
+    buf_release(&raw);
+    return kept;
+}
+
+uint32_t diff_largest(const struct diff *diff, uint32_t node, const struct compared *by)
+{
+    for (uint32_t below = node; below < diff->nodes[node].end; below++) {
+        uint32_t pair = diff->nodes[below].pair;
+
+        if (pair != DIFF_NONE && diff->pairs[pair].by.max_abs == by->max_abs)
+            return pair;
+    }
+    return DIFF_NONE;
 }
 
 /* ---- rows ---- */
@@ -124,9 +176,7 @@ static void add_reshaped(struct diff_rows_maker *maker)
 
         if (pair->state != DIFF_RESHAPED)
             continue;
-        buf_clear(&maker->name);
-        diff_pair_name(diff, i, &maker->name);
-        escape_terminal(&maker->what, buf_span(&maker->name));
+        diff_write_pair(&maker->what, diff, i);
         diff_shape(&maker->rest, diff->left, pair->left);
         buf_text(&maker->rest, " → ");
         diff_shape(&maker->rest, diff->right, pair->right);
@@ -168,9 +218,7 @@ static int find_lone(struct diff_rows_maker *maker, enum diff_state state,
             node++;
             continue;
         }
-        buf_clear(&maker->name);
-        diff_node_name(diff, node, &maker->name);
-        lone->names[lone->n] = arena_str(arena, buf_span(&maker->name));
+        lone->names[lone->n] = diff_keep_node(arena, diff, node, STR(""));
         lone->nodes[lone->n++] = node;
         node = diff->nodes[node].end;
     }

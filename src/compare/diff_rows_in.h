@@ -9,7 +9,8 @@
 struct diff_rows_maker {
     struct diff_rows *rows;
     const struct diff *diff;
-    struct buf what, amount, rest, name;
+    struct buf what, amount, rest;
+    struct buf name;           /* scratch */
     uint32_t listed, left_out; /* of the current list */
 };
 
@@ -27,6 +28,17 @@ void diff_other_rows(
     struct diff_rows_maker *maker); /* plain values, arguments, classes */
 void diff_unread_rows(struct diff_rows_maker *maker);
 
+/* Append the name of a place, a pair or a node, escaped for a terminal. */
+void diff_write_place(struct buf *to, const struct diff *diff, bool right,
+                      uint32_t place);
+void diff_write_pair(struct buf *to, const struct diff *diff, uint32_t pair);
+void diff_write_node(struct buf *to, const struct diff *diff, uint32_t node);
+/* The raw name of a node, in the arena; `root` for the root. */
+struct str diff_keep_node(struct arena *arena, const struct diff *diff, uint32_t node,
+                          struct str root);
+/* The pair at or below a node whose largest difference is by->max_abs; or DIFF_NONE. */
+uint32_t diff_largest(const struct diff *diff, uint32_t node,
+                      const struct compared *by);
 /* "64×3×7×7" or "scalar": the shape of the tensor at a place. */
 void diff_shape(struct buf *to, const struct model *model, uint32_t place);
 /* "4.1%": ||left - right|| / ||left||. */

@@ -1,8 +1,7 @@
 /* What happened, in one or two sentences, from the fates of the model's parts. Where
  * the facts do not carry a sentence there is none. */
 #include "base/base.h"
-#include "compare/diff_text.h"
-#include "rows/name_runs.h"
+#include "compare/diff_rows_in.h"
 #include "rows/slice.h"
 #include "text/text.h"
 
@@ -30,7 +29,6 @@ struct telling {
     struct arena arena;
     enum clause *clauses; /* by part */
     struct str *names;    /* of the parts of one clause */
-    struct buf name;
 };
 
 /* ---- which clause ---- */
@@ -127,10 +125,7 @@ static uint32_t list_names(struct telling *t, enum clause clause, struct str all
     for (uint32_t i = 0; i < t->diff->n_parts; i++) {
         if (t->clauses[i] != clause)
             continue;
-        buf_clear(&t->name);
-        diff_node_name(t->diff, t->diff->parts[i].node, &t->name);
-        t->names[n++] = arena_str(
-            &t->arena, t->diff->parts[i].node == 0 ? all : buf_span(&t->name));
+        t->names[n++] = diff_keep_node(&t->arena, t->diff, t->diff->parts[i].node, all);
     }
     return n;
 }
@@ -352,6 +347,5 @@ void diff_sentence(struct buf *to, const struct diff *diff)
     }
     buf_str(to, buf_span(&text));
     buf_release(&text);
-    buf_release(&t.name);
     arena_release(&t.arena);
 }

@@ -242,14 +242,10 @@ static void add_root(struct buf *to, const struct diff *diff)
 static void add_old_name(struct buf *to, const struct diff *diff,
                          const struct diff_pair *pair)
 {
-    struct buf raw = BUF_INIT;
-
     if (!(pair->flags & DIFF_RENAMED) || pair->left == NO_PLACE)
         return;
-    diff_name(diff, false, pair->left, &raw);
     buf_text(to, "  was ");
-    escape_terminal(to, buf_span(&raw));
-    buf_release(&raw);
+    diff_write_place(to, diff, false, pair->left);
 }
 
 /* The root is "(both)". */
@@ -258,7 +254,6 @@ static void make_label(struct label *label, const struct show *show,
 {
     const struct diff *diff = diff_of(show);
     const struct diff_node *node = node_of(show, row);
-    struct buf raw = BUF_INIT;
 
     if (row->place == 0) {
         add_root(&label->name, diff);
@@ -266,9 +261,9 @@ static void make_label(struct label *label, const struct show *show,
         return;
     }
     if (label->is_path)
-        diff_node_name(diff, row->place, &raw);
-    escape_terminal(&label->name, label->is_path ? buf_span(&raw) : node->name);
-    buf_release(&raw);
+        diff_write_node(&label->name, diff, row->place);
+    else
+        escape_terminal(&label->name, node->name);
     if (node->pair == DIFF_NONE)
         return;
     buf_text(&label->sign, diff->pairs[node->pair].flags & DIFF_BUFFER ? "▫ " : "▪ ");
@@ -376,14 +371,11 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
     const struct diff *diff = diff_of(show);
     const struct diff_sums *sums = &node_of(show, row)->sums;
     const struct compared *by = compared_at(diff, row->place);
-    struct buf raw = BUF_INIT;
 
-    if (row->place == 0) {
+    if (row->place == 0)
         add_root(to, diff);
-    } else {
-        diff_node_name(diff, row->place, &raw);
-        escape_terminal(to, buf_span(&raw));
-    }
+    else
+        diff_write_node(to, diff, row->place);
     buf_text(to, "   ");
     if (node_of(show, row)->pair != DIFF_NONE) {
         const struct diff_pair *pair = &diff->pairs[node_of(show, row)->pair];
@@ -407,15 +399,13 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
         buf_text(to, "   max ");
         text_real(to, by->max_abs);
     }
-    buf_release(&raw);
 }
 
-/* Where the largest difference stands. */
+/* Where the largest difference is: an index in a tensor, a tensor in a module. */
 static void add_where(struct buf *to, const struct diff *diff, uint32_t node,
                       const struct compared *by)
 {
     const struct diff_node *at = &diff->nodes[node];
-    struct buf raw = BUF_INIT;
 
     if (at->pair != DIFF_NONE) {
         uint32_t place = diff->pairs[at->pair].left;
@@ -425,12 +415,10 @@ static void add_where(struct buf *to, const struct diff *diff, uint32_t node,
             return;
         buf_text(to, " at ");
         text_index(to, tensor_shape(diff->left, tensor), tensor->rank, by->max_at);
-    } else if (at->sums.max_pair != DIFF_NONE && at->sums.max_abs == by->max_abs) {
-        diff_pair_name(diff, at->sums.max_pair, &raw);
+    } else {
         buf_text(to, " in ");
-        escape_terminal(to, buf_span(&raw));
+        diff_write_pair(to, diff, diff_largest(diff, node, by));
     }
-    buf_release(&raw);
 }
 
 void diff_facts(struct buf *to, const struct show *show, uint32_t node)
