@@ -1,41 +1,25 @@
-/* What `!` goes through. */
+/* What `!` goes through: each alarm knows its subject; its text is made when shown. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "explorer/alarms_in.h"
-#include "rows/run_words.h"
-#include "text/text.h"
 
 #define MOST_ALARMS 10000u
 
-static int add(struct explorer *explorer, enum severity severity, uint64_t time,
-               uint32_t place, const char *text)
+static int add(struct explorer *explorer, struct alarm alarm)
 {
     struct alarms *alarms = &explorer->alarms;
 
     if (alarms->n == MOST_ALARMS)
         return 0;
-    if (!text || arena_room(&explorer->alarm_arena, &alarms->at, alarms->n,
-                            &alarms->room, sizeof *alarms->at) < 0)
+    if (arena_room(&explorer->alarm_arena, &alarms->at, alarms->n, &alarms->room,
+                   sizeof *alarms->at) < 0)
         return -1;
-    alarms->at[alarms->n] =
-        (struct alarm){.severity = severity,
-                       .order = alarms->n,
-                       .time = time,
-                       .place = place == FINDING_NOWHERE ? 0 : place,
-                       .text = text};
-    alarms->n++;
+    if (alarm.place == FINDING_NOWHERE)
+        alarm.place = 0;
+    alarm.order = alarms->n;
+    alarms->at[alarms->n++] = alarm;
     return 0;
-}
-
-/* Text of ours, kept as long as the list. */
-static const char *keep(struct explorer *explorer, struct buf *text)
-{
-    const char *kept = arena_str(&explorer->alarm_arena, buf_span(text)).at;
-
-    buf_release(text);
-    return kept;
 }
 
 static int add_findings(struct explorer *explorer)
@@ -44,13 +28,12 @@ static int add_findings(struct explorer *explorer)
 
     for (uint32_t i = 0; i < model->n_findings; i++) {
         const struct finding *finding = &model->findings[i];
-        struct buf text = BUF_INIT;
 
-        if (finding->severity == SEVERITY_NOTE)
-            continue;
-        escape_terminal(&text, str_of(finding->text));
-        if (add(explorer, finding->severity, 0, finding->place, keep(explorer, &text)) <
-            0)
+        if (finding->severity != SEVERITY_NOTE &&
+            add(explorer, (struct alarm){.kind = ALARM_FINDING,
+                                         .subject = i,
+                                         .severity = finding->severity,
+                                         .place = finding->place}) < 0)
             return -1;
     }
     return 0;
@@ -58,8 +41,8 @@ static int add_findings(struct explorer *explorer)
 
 /* What a load would run, or needs. */
 struct uses {
-    uint8_t *trusts;    /* by string id of a global's name: enum trust */
-    const char **texts; /* by global; NULL: none of it was told yet */
+    uint8_t *trusts; /* by string id of a global's name: enum trust */
+    bool *listed;    /* by global: it has an alarm */
     bool any[TRUST_DANGER + 1];
 };
 
@@ -70,8 +53,8 @@ static int uses_init(struct uses *uses, const struct show *show, struct arena *a
     *uses = (struct uses){0};
     uses->trusts =
         arena_array(arena, (size_t)show->model->strings.n + 1, sizeof *uses->trusts);
-    uses->texts = arena_array(arena, (size_t)log->n_globals + 1, sizeof *uses->texts);
-    if (!uses->trusts || !uses->texts)
+    uses->listed = arena_array(arena, (size_t)log->n_globals + 1, sizeof *uses->listed);
+    if (!uses->trusts || !uses->listed)
         return -1;
     for (uint32_t i = 0; i < log->n_globals; i++) {
         uint32_t name = log->globals[i].name;
@@ -86,20 +69,16 @@ static int uses_init(struct uses *uses, const struct show *show, struct arena *a
 static int add_use(struct explorer *explorer, struct uses *uses, uint32_t global,
                    enum trust trust, uint32_t place)
 {
-    const struct model *model = explorer->show.model;
-    bool danger = trust == TRUST_DANGER;
-    struct buf text = BUF_INIT;
-
-    if (!uses->texts[global]) {
-        buf_text(&text, danger ? "a load would run " : "needs the code of ");
-        escape_terminal(&text, model_string(model, model->pickle.globals[global].name));
-        uses->texts[global] = keep(explorer, &text);
-    }
-    return add(explorer, danger ? SEVERITY_ALARM : SEVERITY_WARNING, 0, place,
-               uses->texts[global]);
+    uses->listed[global] = true;
+    return add(explorer,
+               (struct alarm){.kind = ALARM_GLOBAL,
+                              .subject = global,
+                              .severity = trust == TRUST_DANGER ? SEVERITY_ALARM
+                                                                : SEVERITY_WARNING,
+                              .place = place});
 }
 
-/* The global that what stands here is made by: the string id of its name, or 0. */
+/* The global that made the value or module here: the string id of its name, or 0. */
 static uint32_t maker_of(const struct model *model, uint32_t place)
 {
     const struct object *object;
@@ -120,7 +99,7 @@ static uint32_t maker_of(const struct model *model, uint32_t place)
                : 0;
 }
 
-/* Those that are judged so, where they stand in the tree. */
+/* Alarms for the places made by globals of this trust. */
 static int add_uses_of(struct explorer *explorer, struct uses *uses, enum trust trust)
 {
     const struct show *show = &explorer->show;
@@ -138,26 +117,26 @@ static int add_uses_of(struct explorer *explorer, struct uses *uses, enum trust 
     return 0;
 }
 
-/* What a load would run, the worst first: there may be too many to keep. What stands
- * nowhere in the tree is told at the root. */
+/* The dangerous globals first, as at most MOST_ALARMS are kept. Globals that made no
+ * place have their alarm at the root. */
 static int add_uses(struct explorer *explorer)
 {
     const struct show *show = &explorer->show;
     const struct pickle_log *log = &show->model->pickle;
-    static const enum trust told[] = {TRUST_DANGER, TRUST_UNKNOWN};
+    static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN};
     struct uses uses;
 
     if (show->session->verdict.verdict == VERDICT_SAFE || log->n_globals == 0)
         return 0;
     if (uses_init(&uses, show, &explorer->alarm_arena) < 0)
         return -1;
-    for (size_t i = 0; i < COUNT_OF(told); i++)
-        if (uses.any[told[i]] && add_uses_of(explorer, &uses, told[i]) < 0)
+    for (size_t i = 0; i < COUNT_OF(order); i++)
+        if (uses.any[order[i]] && add_uses_of(explorer, &uses, order[i]) < 0)
             return -1;
     for (uint32_t i = 0; i < log->n_globals; i++) {
         enum trust trust = verdict_judge(show->model, &show->session->verdict, i, NULL);
 
-        if (trust == TRUST_KNOWN || uses.texts[i] ||
+        if (trust == TRUST_KNOWN || uses.listed[i] ||
             model_string(show->model, log->globals[i].name).len == 0)
             continue;
         if (add_use(explorer, &uses, i, trust, FINDING_NOWHERE) < 0)
@@ -166,7 +145,7 @@ static int add_uses(struct explorer *explorer)
     return 0;
 }
 
-/* When the newest call of a place began: producers and what raised are in its order. */
+/* Modules that raised or made values that are not finite, by the time of their call. */
 static int add_run(struct explorer *explorer)
 {
     const struct activities *all = explorer->show.activity;
@@ -175,45 +154,32 @@ static int add_run(struct explorer *explorer)
     for (uint32_t p = 0; all && p < all->n; p++) {
         const struct activity *at = &all->at[p];
         uint32_t call = p == all->first_producer ? all->producing_call : at->newest;
-        struct buf text = BUF_INIT;
+        uint64_t time = call == RUN_NONE ? UINT64_MAX : run->calls[call].start_ns;
 
-        if (!(at->flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)))
-            continue;
-        run_place(&text, &explorer->show, p);
-        if (at->flags & ACTIVITY_RAISED)
-            buf_text(&text, " raised an exception");
-        else if (p == all->first_producer)
-            buf_printf(&text, " made the first %s", at->nan > 0 ? "NaN" : "Inf");
-        else
-            buf_printf(&text, " made %s", at->nan > 0 ? "NaN" : "Inf");
-        if (add(explorer, SEVERITY_ALARM,
-                call == RUN_NONE ? UINT64_MAX : run->calls[call].start_ns, p,
-                keep(explorer, &text)) < 0)
+        if (at->flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER) &&
+            add(explorer, (struct alarm){.kind = ALARM_MODULE,
+                                         .subject = p,
+                                         .severity = SEVERITY_ALARM,
+                                         .time = time,
+                                         .place = p}) < 0)
             return -1;
     }
     return 0;
 }
 
-/* --- Tensors that were measured meanwhile */
-
+/* Tensors measured so far that have values that are not finite. */
 static int add_spoilt(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
 
-    for (uint32_t i = 0; i < model->n_tensors; i++) {
-        struct buf text = BUF_INIT;
-        const struct stats *stats;
-
-        if (model->tensors[i].place == NO_PLACE || !measured_spoilt(explorer, i))
-            continue;
-        stats = session_known(explorer->session, i);
-        run_place(&text, &explorer->show, model->tensors[i].place);
-        buf_text(&text, " has ");
-        run_not_finite(&text, stats->nan, stats->pos_inf + stats->neg_inf);
-        if (add(explorer, SEVERITY_ALARM, UINT64_MAX, model->tensors[i].place,
-                keep(explorer, &text)) < 0)
+    for (uint32_t i = 0; i < model->n_tensors; i++)
+        if (model->tensors[i].place != NO_PLACE && measured_spoilt(explorer, i) &&
+            add(explorer, (struct alarm){.kind = ALARM_TENSOR,
+                                         .subject = i,
+                                         .severity = SEVERITY_ALARM,
+                                         .time = UINT64_MAX,
+                                         .place = model->tensors[i].place}) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -230,18 +196,6 @@ static int compare(const void *a, const void *b)
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Several of one text at one place are one. */
-static void drop_doubles(struct alarms *alarms)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < alarms->n; i++)
-        if (n == 0 || alarms->at[n - 1].place != alarms->at[i].place ||
-            strcmp(alarms->at[n - 1].text, alarms->at[i].text) != 0)
-            alarms->at[n++] = alarms->at[i];
-    alarms->n = n;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -264,7 +218,7 @@ static int add_place(struct explorer *explorer, uint32_t place, enum severity se
     return 0;
 }
 
-/* Where the gutter has a mark. A tied tensor is told once and marked everywhere. */
+/* Where the gutter has a mark. A tied tensor has one alarm and a mark at each place. */
 static int list_places(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
@@ -307,7 +261,7 @@ int alarms_find(struct explorer *explorer, struct err *err)
 {
     struct alarms *alarms = &explorer->alarms;
 
-    /* The lists so far may be borrowed, as explorer_again() has them. */
+    /* The lists so far may be borrowed: explorer_again() does that. */
     arena_release(&explorer->alarm_arena);
     *alarms = (struct alarms){0};
     measured_below(&alarms->measured, explorer, 0);
@@ -316,7 +270,6 @@ int alarms_find(struct explorer *explorer, struct err *err)
         goto fail;
     if (alarms->n > 0)
         qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
-    drop_doubles(alarms);
     if (list_places(explorer) == 0)
         return 0;
 
@@ -336,7 +289,7 @@ void alarms_refresh(struct explorer *explorer)
     measured_below(&now, explorer, 0);
     if (now.spoilt != alarms->measured.spoilt) {
         alarms_find(explorer, NULL);
-        /* Whoever goes through them goes on; new ones come in the order of the tree. */
+        /* `!` continues where it was. */
         alarms->next = next < alarms->n ? next : 0;
     }
     alarms->measured = now;
@@ -350,6 +303,42 @@ static void say_none(struct explorer *explorer)
     explorer_say(explorer, "no findings%s%s", values.len > 0 ? "   values: " : "",
                  buf_cstr(&values));
     buf_release(&values);
+}
+
+/* The fact about an alarm: the same that other views show. */
+static void alarm_fact(struct facts *to, const struct explorer *explorer,
+                       const struct alarm *alarm)
+{
+    const struct show *show = &explorer->show;
+
+    switch (alarm->kind) {
+    case ALARM_FINDING:
+        note_finding(to, show->model, &show->model->findings[alarm->subject]);
+        break;
+    case ALARM_GLOBAL:
+        note_global(to, show->model, alarm->subject, alarm->severity);
+        break;
+    case ALARM_MODULE:
+        note_module(to, show, alarm->subject);
+        break;
+    case ALARM_TENSOR:
+        note_tensor(to, show, alarm->subject);
+        break;
+    }
+}
+
+static void say_alarm(struct explorer *explorer, const struct alarm *alarm,
+                      uint32_t number)
+{
+    struct facts facts = {0};
+    struct buf text = BUF_INIT;
+
+    alarm_fact(&facts, explorer, alarm);
+    facts_join(&text, &facts, "");
+    explorer_say(explorer, "%s %s   %u of %u", note_sign(note_role(alarm->severity)),
+                 buf_cstr(&text), number, explorer->alarms.n);
+    buf_release(&text);
+    facts_release(&facts);
 }
 
 bool explorer_next_alarm(struct explorer *explorer)
@@ -371,8 +360,6 @@ bool explorer_next_alarm(struct explorer *explorer)
     browse_go(explorer->browse, alarm->place);
     if (panels[PANEL_DETAILS])
         explorer->panels[PANEL_DETAILS].open = true;
-    explorer_say(explorer, "%s %s   %u of %u",
-                 alarm->severity == SEVERITY_ALARM ? "✗" : "!", alarm->text,
-                 alarms->next == 0 ? alarms->n : alarms->next, alarms->n);
+    say_alarm(explorer, alarm, alarms->next == 0 ? alarms->n : alarms->next);
     return true;
 }

@@ -31,11 +31,17 @@
 
 /* A target of `!`. */
 struct alarm {
+    enum alarm_kind {
+        ALARM_FINDING, /* `subject` is its index in the model's findings */
+        ALARM_GLOBAL,  /* of the pickle log */
+        ALARM_MODULE,  /* a place that raised or made NaN in a run */
+        ALARM_TENSOR,  /* with values that are not finite */
+    } kind;
+    uint32_t subject;
     enum severity severity;
-    uint32_t order; /* order of discovery */
+    uint32_t order; /* in which it was found */
     uint64_t time;  /* of a run; 0: of the file */
     uint32_t place;
-    const char *text; /* escaped */
 };
 struct alarms {
     struct alarm *at; /* alarms before warnings, by time, then by tree order */

@@ -1,5 +1,6 @@
 #include "facts/notes.h"
 
+#include "facts/statistics.h"
 #include "text/escape.h"
 
 const char *note_sign(enum colour role)
@@ -44,23 +45,41 @@ struct fact *note_finding(struct facts *to, const struct model *model,
     static const char *const labels[] = {[SEVERITY_NOTE] = "- found",
                                          [SEVERITY_WARNING] = "! found",
                                          [SEVERITY_ALARM] = "✗ found"};
-    struct str text = str_of(finding->text);
     bool placed = finding->place < model->n_places;
     struct buf name = BUF_INIT;
     struct fact *fact;
 
-    if (placed)
+    if (placed && !finding->named)
         place_path(model, finding->place, &name);
-    if (name.len > 0 && str_find(text, buf_span(&name)) < 0) {
+    if (name.len > 0) {
         fact_text(to, "place", buf_span(&name));
         buf_text(&to->text, ": ");
     }
-    escape_terminal(&to->text, text);
+    escape_terminal(&to->text, str_of(finding->text));
     fact = fact_end_as(to, finding_name(finding->code), labels[finding->severity],
                        note_role(finding->severity));
     fact->target = placed ? finding->place : NO_TARGET;
     buf_release(&name);
     return fact;
+}
+
+void note_global(struct facts *to, const struct model *model, uint32_t global,
+                 enum severity severity)
+{
+    buf_text(&to->text,
+             severity == SEVERITY_ALARM ? "a load would run " : "needs the code of ");
+    fact_text(to, "global", model_string(model, model->pickle.globals[global].name));
+    fact_end(to, "global", note_role(severity));
+}
+
+void note_tensor(struct facts *to, const struct show *show, uint32_t tensor)
+{
+    const struct stats *stats = session_known(show->session, tensor);
+
+    fact_place(to, "place", show, show->model->tensors[tensor].place);
+    buf_text(&to->text, " has ");
+    statistics_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
+    fact_end_as(to, "not_finite", "✗ values", COLOUR_ALARM);
 }
 
 void notes_findings(struct facts *to, const struct model *model, uint32_t place,

@@ -229,6 +229,26 @@ static void place_not_finite(struct facts *to, const struct show *show, uint32_t
 
 /* --- All of it */
 
+/* "log made the first NaN", "fc raised an exception" */
+static void add_module(struct facts *to, const struct show *show, uint32_t place)
+{
+    const struct activity *at = &show->activity->at[place];
+
+    fact_place(to, "place", show, place);
+    if (at->flags & ACTIVITY_RAISED)
+        buf_text(&to->text, " raised an exception");
+    else
+        buf_printf(&to->text, " made %s%s",
+                   place == show->activity->first_producer ? "the first " : "",
+                   at->nan > 0 ? "NaN" : "Inf");
+}
+
+void note_module(struct facts *to, const struct show *show, uint32_t place)
+{
+    add_module(to, show, place);
+    fact_end_as(to, "module", "✗ alarm", COLOUR_ALARM);
+}
+
 /* The first alarm inside it. */
 static void below_fact(struct facts *to, const struct show *show, uint32_t place)
 {
@@ -237,10 +257,7 @@ static void below_fact(struct facts *to, const struct show *show, uint32_t place
     for (uint32_t p = place + 1; p < show->model->end[place]; p++) {
         if (!(at[p].flags & (ACTIVITY_RAISED | ACTIVITY_PRODUCER)))
             continue;
-        fact_place(to, "place", show, p);
-        buf_text(&to->text, at[p].flags & ACTIVITY_RAISED
-                                ? " raised an exception"
-                                : " made values that are not finite");
+        add_module(to, show, p);
         fact_end_as(to, "below", "! below", COLOUR_WARNING);
         return;
     }

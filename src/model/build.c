@@ -269,8 +269,9 @@ static bool makes_partial(enum finding_code code)
 
 #define FINDINGS_PER_CODE 1000
 
-void build_finding(struct build *build, enum finding_code code, enum severity severity,
-                   uint32_t node, const char *format, ...)
+struct finding *build_finding(struct build *build, enum finding_code code,
+                              enum severity severity, uint32_t node, const char *format,
+                              ...)
 {
     struct model *model = build->model;
     char text[512];
@@ -279,16 +280,17 @@ void build_finding(struct build *build, enum finding_code code, enum severity se
 
     model->partial |= makes_partial(code);
     if (++build->said[code] > FINDINGS_PER_CODE)
-        return;
+        return &build->dropped;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     copy = arena_str(&model->arena, str_of(text));
     if (!copy.at || arena_room(&model->arena, &model->findings, model->n_findings,
                                &model->findings_room, sizeof *model->findings) < 0)
-        return;
-    model->findings[model->n_findings++] = (struct finding){
+        return &build->dropped;
+    model->findings[model->n_findings] = (struct finding){
         .code = code, .severity = severity, .place = node, .text = copy.at};
+    return &model->findings[model->n_findings++];
 }
 
 uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size)

@@ -30,6 +30,7 @@ struct build {
     uint32_t *firsts; /* by storage: its first tensor; the others are in by_tensor */
     uint32_t n_firsts, firsts_room;
     uint32_t said[FINDING_COUNT]; /* findings of each code so far */
+    struct finding dropped;       /* what build_finding() returns for the rest */
     /* A state_dict does not record classes: build_finish() shall guess them from the
      * names and shapes of each module's own tensors (conv, linear, lstm ...). Guesses are
      * marked `guessed`, have arguments (in, out, kernel_size), and are shown with a ~.
@@ -130,12 +131,12 @@ uint16_t build_device(struct build *build, struct str name);
 void build_fact(struct build *build, const char *key, uint32_t value);
 void build_metadata(struct build *build, struct str key, uint32_t value);
 
-/* Say what was met. After 1000 findings of one code the rest are counted in
- * the last one. TRUNCATED,
- * DAMAGED, LIMIT, MISSING_*, PICKLE_MALFORMED also mark the model as partial. */
-void build_finding(struct build *build, enum finding_code code, enum severity severity,
-                   uint32_t node, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Add a finding, at most 1000 of one code. TRUNCATED, DAMAGED, LIMIT, MISSING_* and
+ * PICKLE_MALFORMED also mark the model as partial. Returns the finding, to set `named`,
+ * or a dummy. */
+struct finding *build_finding(struct build *build, enum finding_code code,
+                              enum severity severity, uint32_t node, const char *format,
+                              ...) __attribute__((format(printf, 5, 6)));
 
 /* The pickle log. */
 uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size);

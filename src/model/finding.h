@@ -3,6 +3,7 @@
 #ifndef MODEL_FINDING_H
 #define MODEL_FINDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum severity {
@@ -48,6 +49,7 @@ struct finding {
     enum severity severity;
     uint32_t place;   /* a place of the model, or FINDING_NOWHERE */
     const char *text; /* one sentence; raw names inside */
+    bool named;       /* the sentence has the name of the place */
 };
 
 const char *finding_name(enum finding_code code);  /* "truncated", ... */

@@ -182,12 +182,14 @@ static void check_size(struct reading *r, const struct safetensors_entry *entry,
         build_finding(r->build, FINDING_BAD_TENSOR, SEVERITY_WARNING, node,
                       "%.*s: %llu elements of %s do not fill whole bytes",
                       STR_ARG(entry->name), (unsigned long long)tensor->numel,
-                      info->name);
+                      info->name)
+            ->named = true;
     else if (want != got)
         build_finding(r->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
                       "%.*s: dtype and shape need %llu bytes, its offsets have %llu",
                       STR_ARG(entry->name), (unsigned long long)want,
-                      (unsigned long long)got);
+                      (unsigned long long)got)
+            ->named = true;
 }
 
 static int add_entry(struct reading *r, const struct safetensors_entry *entry)
@@ -212,11 +214,13 @@ static int add_entry(struct reading *r, const struct safetensors_entry *entry)
                       "%.*s: missing or invalid %s", STR_ARG(entry->name),
                       !entry->has_dtype   ? "dtype"
                       : !entry->has_shape ? "shape"
-                                          : "data_offsets");
+                                          : "data_offsets")
+            ->named = true;
     else if (tensor.dtype == DTYPE_UNKNOWN)
         build_finding(build, FINDING_UNSUPPORTED, SEVERITY_WARNING, node,
                       "%.*s: unknown dtype %.*s", STR_ARG(entry->name),
-                      STR_ARG(entry->code));
+                      STR_ARG(entry->code))
+            ->named = true;
     storage.dtype = tensor.dtype;
     if (__builtin_add_overflow(r->data_at, entry->begin, &storage.at))
         storage.at = UINT64_MAX;
@@ -234,7 +238,8 @@ static int add_entry(struct reading *r, const struct safetensors_entry *entry)
         build_finding(build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
                       "two tensors have the name %.*s; programs disagree on which one "
                       "counts",
-                      STR_ARG(entry->name));
+                      STR_ARG(entry->name))
+            ->named = true;
     note_extent(r, entry);
     return 0;
 }

@@ -219,15 +219,18 @@ static void check_tensor(struct shards *self, uint32_t node, struct str name,
 
     if (!promise)
         build_finding(self->build, FINDING_SHARD_MISMATCH, SEVERITY_WARNING, node,
-                      "tensor %.*s is in a shard, but not in the index", STR_ARG(name));
+                      "tensor %.*s is in a shard, but not in the index", STR_ARG(name))
+            ->named = true;
     else if (promise->kept)
         build_finding(self->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
-                      "tensor %.*s is in two shards", STR_ARG(name));
+                      "tensor %.*s is in two shards", STR_ARG(name))
+            ->named = true;
     else if (!shard->read || shard->file != file)
         build_finding(
             self->build, FINDING_SHARD_MISMATCH, SEVERITY_ALARM, node,
             "tensor %.*s is not in %.*s, as the index says, but in another shard",
-            STR_ARG(name), STR_ARG(shard->name));
+            STR_ARG(name), STR_ARG(shard->name))
+            ->named = true;
     if (promise)
         promise->kept = true;
 }
@@ -240,7 +243,8 @@ static int note_tensor(struct shards *self, uint32_t node, struct str name)
 
     if (find_promise(self, name)) {
         build_finding(self->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
-                      "tensor %.*s is in two shards", STR_ARG(name));
+                      "tensor %.*s is in two shards", STR_ARG(name))
+            ->named = true;
         return 0;
     }
     copy = arena_str(&self->build->scratch, name);

@@ -273,6 +273,7 @@ static int say_non_finite(struct check_making *self, const struct tensor *tensor
     if (tensor->place < self->model->n_places) {
         finding.place = tensor->place;
         place_path(self->model, tensor->place, &text);
+        finding.named = true;
     }
     buf_text(&text, text.len > 0 ? " holds " : "the tensor holds ");
     if (stats->nan)

@@ -147,8 +147,8 @@ TEST(findings_beyond_notes_make_a_safe_file_fail)
 TEST(a_second_look_adds_only_what_is_new)
 {
     static const struct finding found[] = {
-        {FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE, "old"},
-        {FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE, "new"},
+        {FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE, "old", false},
+        {FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE, "new", false},
     };
     struct sample s;
 

@@ -218,11 +218,13 @@ static void add_shape(struct buf *to, const int64_t *shape, uint32_t rank)
         buf_printf(to, "%s%" PRId64, i > 0 ? "×" : "", shape[i]);
 }
 
+/* The text begins with the name of the tensor. */
 static int say(struct expect_comparing *self, uint32_t place)
 {
     struct finding finding = {.code = FINDING_UNEXPECTED,
                               .severity = SEVERITY_ALARM,
                               .place = place,
+                              .named = true,
                               .text = arena_str(self->arena, buf_span(&self->text)).at};
 
     if (!finding.text || self->text.bad)
