@@ -1,5 +1,5 @@
-/* kept.h - a value that a recording kept, dressed as a tensor of a model of its own, so
- * that everything that reads tensors reads it too. */
+/* kept.h - a kept value as the tensor of a small model, so that all code that reads
+ * tensors can read it. */
 #ifndef RUN_KEPT_H
 #define RUN_KEPT_H
 
@@ -18,12 +18,11 @@ struct kept_view {
     uint32_t kept;
 };
 
-/* See value number `value` of the run, which must be kept. The view may not be moved
- * afterwards. */
+/* View value `value` of the run, which must be kept. The view must not be moved. */
 int kept_view_init(struct kept_view *view, const struct run *run, uint32_t value,
                    struct err *err);
 
-/* The first result of a call that was kept, an index in run->values; or RUN_NONE. */
+/* The first kept result of a call, an index in run->values; or RUN_NONE. */
 uint32_t kept_result(const struct run *run, uint32_t call);
 
 #endif

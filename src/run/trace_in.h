@@ -1,27 +1,27 @@
 /* trace_in.h - a run under construction, for trace*.c only.
  *
- * A call under way is a *frame* on the stack of its thread. A call that is kept is a
- * run_call from its beginning on. A light call is a *slot* of its object at its place:
- * there are as many slots as such calls were ever under way at once, so a slot is one
- * call at a time; which call a gradient that comes late is of, the serial tells. */
+ * An open call is a *frame* on the stack of its thread. A kept call is a run_call from
+ * its start. A light call is a *slot* of its object at its place: a slot holds one call
+ * at a time, so there are as many slots as such calls were ever open at once. The
+ * serial tells which call a late gradient belongs to. */
 #ifndef RUN_TRACE_IN_H
 #define RUN_TRACE_IN_H
 
 #include "base/map.h"
 #include "run/trace.h"
 
-/* In run_value.flags, while recording: some io refers to it already. */
+/* In run_value.flags, while recording: an io refers to it. */
 #define VALUE_SEEN 0x80
 
 #define NO_SERIAL UINT64_MAX
 
-/* The call that a recomputation repeats, or RUN_NONE: not known. */
+/* The call that a recomputation repeats, or RUN_NONE: unknown. */
 struct repeated {
     uint32_t call;
     uint64_t serial;
 };
 
-/* How a light call is held: the record, and its ios with values by number. */
+/* A light call: the record, and its ios with values by number. */
 struct light_call {
     struct run_call call; /* parent: see parent_serial */
     uint64_t serial, parent_serial;
@@ -38,7 +38,7 @@ struct light_slot {
     struct light_call now;
 };
 
-/* What the ios of one kind and path of all calls of a light have in common. */
+/* The merged ios of one kind and path of all calls of a light. */
 struct light_io {
     uint8_t kind;
     bool measured;
@@ -48,7 +48,7 @@ struct light_io {
     uint32_t n_shapes;
 };
 
-/* An io whose value is yet to be measured. */
+/* An io whose value is not measured yet. */
 struct light_wait {
     uint32_t light, io, value; /* io: among those of the light */
 };
@@ -61,7 +61,7 @@ struct light {
     struct run_merged merged;
     struct light_io *ios;
     uint32_t n_ios, ios_room;
-    uint32_t cursor; /* where the next io is looked for first: they come in order */
+    uint32_t cursor; /* where to look for the next io first: they come in order */
     struct light_call newest;
     uint32_t slots; /* the first slot, or RUN_NONE */
 };
@@ -78,38 +78,38 @@ struct trace_frame {
 struct trace_stack {
     struct trace_frame *frames;
     uint32_t n, room;
-    uint64_t own_ns; /* of ours on this thread so far */
-    bool is_under;   /* the next call without one around it has this: trace_under() */
+    uint64_t own_ns; /* cost of recording on this thread so far */
+    bool is_under;   /* the next root call becomes a child of `under`: trace_under() */
     struct trace_frame under;
 };
 
 struct trace_object {
-    uint32_t calls, recomputed; /* so far; the one does not hold the other */
+    uint32_t calls, recomputed; /* so far; `calls` does not include `recomputed` */
     /* Calls without gradients in a pass that has them: reentrant checkpointing will
-     * repeat them in the backward, and only then are there nodes. */
+     * repeat them during backward, with gradients. */
     uint32_t pending;
-    bool mixed;           /* several are pending: which one is repeated is not known */
-    struct repeated last; /* the newest of them */
-    uint16_t flags;       /* of all its calls together */
+    bool mixed;           /* several are pending: it is unknown which one is repeated */
+    struct repeated last; /* the newest pending one */
+    uint16_t flags;       /* of all its calls, combined */
     uint32_t direct;      /* string id: see trace_direct(); or 0 */
     uint32_t light;       /* the first: index + 1 in trace->lights, or 0 */
-    uint32_t places;      /* where its places begin in trace->places, sorted */
+    uint32_t places;      /* index of its first place in trace->places, sorted */
     uint32_t n_places;
 };
 
-/* How often the call around used a place of an object that has several. */
+/* How often a parent call used a place of an object that has several. */
 struct place_use {
-    uint64_t around; /* its serial */
+    uint64_t around; /* serial of the parent */
     uint32_t calls;
 };
 
-/* Whose turn it is among the values of a parameter that are kept. */
+/* The kept values of a parameter. */
 struct trace_param {
     uint32_t n[2];      /* so far: values, gradients */
-    uint32_t newest[2]; /* index in trace->params of that which is replaced */
+    uint32_t newest[2]; /* index in trace->params of the one to replace */
 };
 
-/* Sizes that were met lately, to be found again. */
+/* Cache of recent shapes and strides. */
 #define RECENT_DIMS 256
 struct recent_dims {
     uint32_t at;
@@ -119,7 +119,7 @@ struct recent_dims {
 
 /* ---- trace_step.c ---- */
 
-#define TRACE_OPTIMIZERS 16 /* that are waited for */
+#define TRACE_OPTIMIZERS 16 /* at most; others are ignored */
 
 struct trace_optimizer {
     uint32_t number;
@@ -127,15 +127,15 @@ struct trace_optimizer {
 };
 
 struct trace_steps {
-    uint32_t passes;   /* calls without a parent so far, but recomputations */
-    uint32_t now;      /* the step under way */
-    uint32_t first;    /* of `now`: what is step 0 in the end */
-    bool by_optimizer; /* an optimizer stepped: root calls do not count any more */
+    uint32_t passes;   /* so far, without recomputations */
+    uint32_t now;      /* the current step */
+    uint32_t first;    /* the value of `now` that becomes step 0 */
+    bool by_optimizer; /* an optimizer stepped: passes are no longer steps */
     struct trace_optimizer optimizers[TRACE_OPTIMIZERS];
     uint32_t n;
 };
 
-/* A call without a parent begins, which is no recomputation. */
+/* A pass begins (not a recomputation). */
 void trace_root_begins(struct trace_steps *steps);
 /* The final numbers of steps, once a run has its calls and parameters. */
 void trace_number_steps(const struct trace_steps *steps, struct run *run);
@@ -158,19 +158,19 @@ struct trace {
     uint64_t serial; /* of the next call */
     struct trace_steps steps;
     uint64_t own_ns;
-    uint64_t forward_ns; /* of calls without a parent, recomputations left out */
-    uint64_t latest_ns;  /* the latest time that was told */
+    uint64_t forward_ns; /* of all passes, without recomputations */
+    uint64_t latest_ns;  /* the latest time seen */
     uint32_t epoch;
 
     struct run_call *calls;
     uint64_t *serials;        /* of calls */
-    uint64_t *parents;        /* the serial of the call around each, or NO_SERIAL */
+    uint64_t *parents;        /* serial of the parent of each, or NO_SERIAL */
     struct repeated *repeats; /* what each repeats */
     uint32_t n_calls, calls_room, serials_room, parents_room, repeats_room;
     struct run_io *ios;
     uint32_t n_ios, ios_room;
-    struct run_value *values; /* by number; their `stats` is 0: measured */
-    struct stats *stats;      /* of the value of the same number */
+    struct run_value *values; /* by number; `stats` is 0 if measured */
+    struct stats *stats;      /* by value number */
     uint32_t n_values, values_room, stats_room;
     uint32_t live_values; /* after the last sweep */
     int64_t *dims;
@@ -194,30 +194,31 @@ struct trace {
     struct model_fact *facts;
     uint32_t n_facts, facts_room;
 
-    /* What could not be held. */
+    /* Dropped at the memory limit. */
     uint64_t lost_calls, lost_values, lost_ios, lost_gaps, lost_kept;
 };
 
-/* trace_value.c: drop the values that nothing refers to, if there are many. */
+/* trace_value.c: drops values without references, if there are many. */
 void trace_sweep(struct trace *trace);
 
 /* trace_light.c */
 uint32_t light_begin(struct trace *trace, const struct run_call *call,
                      uint64_t parent_serial, struct repeated repeats);
-/* `nested`: another call of the same place is around it. */
+/* `nested`: it is inside another call of the same place. */
 void light_end(struct trace *trace, uint32_t call, bool nested);
-/* Of the call with this serial; NO_SERIAL: of that under way. */
+/* Adds an io to the call with this serial; NO_SERIAL: to the open one. */
 void light_io(struct trace *trace, uint32_t call, uint64_t serial,
               const struct run_io *io);
 struct light_slot *light_slot(struct trace *trace, uint32_t call);
-/* The record of a light call: under way (NO_SERIAL), or the newest that ended if it has
- * this serial; or NULL. */
+/* The record of a light call: the open one (NO_SERIAL), or the newest ended one if it
+ * has this serial; or NULL. */
 struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t serial);
-/* Of a recomputation, the call that it repeats takes what comes of its backward. */
+/* Replaces a recomputation by the call that it repeats, which gets its gradients and
+ * backward time. */
 void trace_repeated(struct trace *trace, uint32_t *call, uint64_t *serial);
 struct repeated light_repeats(struct trace *trace, uint32_t call, uint64_t serial);
 
-/* What an io says of the bytes of its call; it marks the value as seen. */
+/* What an io adds to out_bytes and new_bytes of its call; marks the value as seen. */
 struct io_bytes {
     uint64_t out, fresh;
 };
