@@ -1,4 +1,4 @@
-/* background.h - background threads, and the pipe by which they (or a signal handler)
+/* background.h - background threads, and a pipe with which they (or a signal handler)
  * wake a poll(). */
 #ifndef BASE_BACKGROUND_H
 #define BASE_BACKGROUND_H

@@ -24,7 +24,7 @@ struct blob_ops {
 
 struct blob {
     const struct blob_ops *ops;
-    const char *name; /* for messages; lives as long as the blob */
+    const char *name; /* for messages; owned by the blob */
     uint64_t size;
 };
 
@@ -33,7 +33,7 @@ struct blob {
 struct blob *blob_open_file(const char *path, struct err *err);
 
 /* The same for the file `name` in the open folder `dir_fd`; a name with '/' or ".." is
- * an error. Follows links, as download caches are made of them; `shown` is for
+ * an error. Follows links, because download caches use them; `shown` is for
  * messages. */
 struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
                           struct err *err);

@@ -35,8 +35,8 @@ void buf_vprintf(struct buf *buf, const char *format, va_list args)
 struct str buf_span(const struct buf *buf);
 const char *buf_cstr(const struct buf *buf); /* never NULL */
 
-/* Make room for item n of the malloc()ed array whose pointer is at `at`; it has room for
- * `*room` items of `size` bytes. False: out of memory; the array is as it was. */
+/* Make room for item n of the malloc()ed array whose pointer is at `at`, with room for
+ * `*room` items of `size` bytes. False: out of memory; the array is unchanged. */
 bool buf_grow_array(void *at, uint32_t n, uint32_t *room, size_t size);
 
 #endif

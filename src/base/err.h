@@ -1,7 +1,7 @@
-/* err.h - one failure: a code and a sentence for people.
- * The sentence has the file, the place, what was found and what was expected. It may
- * hold raw names from a file: escape it before printing (text/escape.h). Success does
- * not touch an err; a NULL err is allowed everywhere. */
+/* err.h - one failure: a code and a message for people. The message names the file and
+ * the position, what was found and what was expected. It may contain raw names from a
+ * file: escape it before printing (text/escape.h). Success does not touch an err; a
+ * NULL err is allowed everywhere. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -21,10 +21,10 @@ enum err_code {
 struct err {
     enum err_code code;
     int system;     /* errno, if err_set_errno() set it; else 0 */
-    char text[512]; /* ends in NUL; a longer sentence is cut */
+    char text[512]; /* ends in NUL; longer messages are cut */
 };
 
-/* Set the failure and return -1, so that `return err_set(...)` reads well. */
+/* Set the failure and return -1, for `return err_set(...)`. */
 int err_set(struct err *err, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

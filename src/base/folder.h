@@ -15,7 +15,7 @@ struct folder_entry {
     int64_t mtime_ns;
     bool is_folder;
     bool is_file; /* regular, after following links */
-    bool is_link; /* also if it leads nowhere */
+    bool is_link; /* also if broken */
 };
 
 struct folder {

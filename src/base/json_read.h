@@ -33,25 +33,24 @@ enum json_token {
 #define JSON_DEPTH 128
 
 struct json_read {
-    struct str all;       /* the whole document, borrowed */
-    size_t offset;        /* of the next byte; after an error, of what is wrong */
-    struct str text;      /* of the token just read: borrowed from `all`, or, where an
-                             escape had to be undone, from the arena */
+    struct str all;  /* the whole document, borrowed */
+    size_t offset;   /* the next byte; after an error, its position */
+    struct str text; /* the current token: part of `all` or, unescaped, in the arena */
     const char *error;    /* "expected a comma or }" */
     bool allow_nonfinite; /* accept NaN, Infinity, -Infinity as numbers */
     struct arena *arena;
     uint32_t depth;
-    uint8_t state; /* what may come next */
+    uint8_t state; /* what the parser accepts next */
     uint8_t stack[JSON_DEPTH];
 };
 
 void json_read_init(struct json_read *json, struct str text, struct arena *arena);
 enum json_token json_next(struct json_read *json);
 
-/* Having read `token`, skip the rest of the value that it begins. 0, or -1 on error. */
+/* After `token`, skip the rest of the value it begins. 0, or -1 on error. */
 int json_skip(struct json_read *json, enum json_token token);
 
-/* The number just read. False if it is not a whole number in range ("1e3" and "1.0" are
+/* The number just read. False if it is not an integer in range ("1e3" and "1.0" are
  * not). */
 bool json_to_u64(const struct json_read *json, uint64_t *ret_value);
 bool json_to_i64(const struct json_read *json, int64_t *ret_value);

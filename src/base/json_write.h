@@ -1,8 +1,8 @@
-/* json_write.h - one walk, a choice of sinks: JSON text now, Python objects later.
- * Keys are given inside objects and NULL inside arrays. Integers are exact, reals the
- * shortest text that reads back, non-finite reals the strings "NaN", "Infinity",
- * "-Infinity". Text that is not UTF-8 keeps what is; each other byte becomes U+FFFD.
- * Text has one line per element of the outermost arrays, so that diffs are readable. */
+/* json_write.h - one walk, several sinks: JSON text, Python objects. Pass a key inside
+ * objects and NULL inside arrays. Integers are exact, reals the shortest text that
+ * round-trips, non-finite reals the strings "NaN", "Infinity", "-Infinity". Bytes that
+ * are not UTF-8 become U+FFFD each. Text has one line per element of the outermost
+ * arrays, so that diffs are readable. */
 #ifndef BASE_JSON_WRITE_H
 #define BASE_JSON_WRITE_H
 
@@ -26,11 +26,11 @@ struct json_sink {
 
 struct json {
     const struct json_sink *sink;
-    struct out *out; /* of the text sink */
-    void *user;      /* of any other sink */
-    struct str key;  /* what json_key() left for the next value; else `at` is NULL */
+    struct out *out; /* text sink */
+    void *user;      /* other sinks */
+    struct str key;  /* set by json_key() for the next value; else `at` is NULL */
     uint32_t depth;
-    uint32_t lines_depth; /* of the text sink: where each element begins a line; or 0 */
+    uint32_t lines_depth; /* text sink: elements at this depth get a line each; or 0 */
     bool first;           /* nothing written yet in the innermost object or array */
 };
 
@@ -47,16 +47,16 @@ void json_u64(struct json *json, const char *key, uint64_t value);
 void json_real(struct json *json, const char *key, double value);
 void json_str(struct json *json, const char *key, struct str value);
 void json_text(struct json *json, const char *key, const char *value);
-/* A key that is not a C literal (may hold anything): begin a member with it; the next
- * value, written with a NULL key, takes it. Borrowed until then. */
+/* A key that is not a C literal (any bytes). The next value, written with a NULL key,
+ * takes it. Borrowed until then. */
 void json_key(struct json *json, struct str key);
 
-/* For sinks: the key of the value being written, `key` or what json_key() left. `at` is
+/* For sinks: the key of the value being written, `key` or that of json_key(). `at` is
  * NULL inside arrays. */
 struct str json_take_key(struct json *json, const char *key);
 
-/* The shortest decimal text that reads back as `value` (finite), as JSON and CSV use
- * it. Returns the length; `to` ends in NUL. */
+/* The shortest decimal text that round-trips to `value` (finite), for JSON and CSV.
+ * Returns the length; `to` ends in NUL. */
 int real_text(double value, char to[32]);
 
 #endif

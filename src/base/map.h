@@ -1,6 +1,6 @@
-/* map.h - hash tables in an arena: from u64 to u32, and from names to indexes.
- * For other keys, use their 64-bit hash and check whether the thing found is the one
- * meant; if it is not, try hash + 1, and so on. */
+/* map.h - hash tables in an arena: from u64 to u32, and from names to indexes. For
+ * other keys, use their 64-bit hash and compare the item found; on a collision try hash
+ * + 1, and so on. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -30,7 +30,7 @@ struct name_map {
 
 void name_map_init(struct name_map *names, struct arena *arena);
 bool name_map_find(const struct name_map *names, struct str name, uint32_t *ret_index);
-/* 1: added, 0: it was there before, -1: the arena is spent. */
+/* 1: added, 0: already present, -1: the arena is spent. */
 int name_map_add(struct name_map *names, struct str name, uint32_t *ret_index);
 
 #endif

@@ -20,8 +20,8 @@ struct out {
 
 void out_init_fd(struct out *out, int fd); /* borrows fd */
 void out_init_buf(struct out *out, struct buf *into);
-int out_flush(struct out *out);   /* -1 if anything was ever lost */
-int out_release(struct out *out); /* flushes; the same answer */
+int out_flush(struct out *out);   /* -1 if any output was lost */
+int out_release(struct out *out); /* flushes; the same result */
 
 void out_add(struct out *out, const void *at, size_t len);
 void out_str(struct out *out, struct str s);

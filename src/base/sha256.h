@@ -1,4 +1,4 @@
-/* sha256.h - SHA-256, with the CPU's own instructions where it has them. */
+/* sha256.h - SHA-256, using the CPU's instructions if available. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 

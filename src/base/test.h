@@ -1,16 +1,16 @@
-/* test.h - what a unit test is written with: a thin layer over cmocka.
+/* test.h - unit tests: a thin layer over cmocka.
  *
  *     TEST(an_empty_arena_holds_nothing)
  *     {
  *         CHECK(arena_bytes(&arena) == 0);
  *     }
  *
- * A test registers itself: it only has to stand in a file that the room's meson.build
- * lists under `tests`. All tests of a room become one program; given an argument, that
- * program runs the tests whose name contains it.
+ * Tests register themselves; list their file under `tests` in the room's meson.build.
+ * All tests of a room become one program; given an argument, it runs the tests whose
+ * name contains it.
  *
  * The first check that fails ends its test (by longjmp, so check on the test's own
- * thread only) and names the file and line. */
+ * thread only) and prints the file and line. */
 #ifndef BASE_TEST_H
 #define BASE_TEST_H
 
@@ -52,13 +52,13 @@ struct test {
 #define SKIP(why) test_skip(__FILE__, __LINE__, (why))
 
 /* Four threads start together and each call read(what, text); then the test calls it
- * alone. All must write the same text. The threads come first, so that nothing was
- * computed before them. read() may not use CHECK; it writes errors to the text. */
+ * alone. All must write the same text. The threads run first, so that nothing is
+ * cached. read() must not use CHECK; it writes errors to the text. */
 #define TEST_THREADS 4
 struct buf;
 void test_at_once(void (*read)(const void *what, struct buf *text), const void *what);
 
-/* What the macros call. `test_fail` and `test_skip` do not return. */
+/* Called by the macros. `test_fail` and `test_skip` do not return. */
 void test_register(struct test *test);
 __attribute__((noreturn, format(printf, 3, 4))) void
 test_fail(const char *file, int line, const char *format, ...);

@@ -1,6 +1,6 @@
-/* whole_file.h - a file that is written whole or not at all: under a temporary name
- * beside it, then renamed. What stood there before stays until then, and a link stays a
- * link. What is no plain file (a pipe, a device) is written to directly. */
+/* whole_file.h - write a file completely or not at all: to a temporary file beside it,
+ * which then replaces it. The old file stays until then, and a link stays a link.
+ * Anything but a regular file (a pipe, a device) is written directly. */
 #ifndef BASE_WHOLE_FILE_H
 #define BASE_WHOLE_FILE_H
 
@@ -10,21 +10,21 @@
 #include "base/out.h"
 
 struct whole_file {
-    int fd;           /* to write to */
-    const char *name; /* of what fd is open on: for those who open by name */
-    char *path;       /* where it is to stand, links followed */
+    int fd;           /* write here */
+    const char *name; /* the file behind fd, for callers that open by name */
+    char *path;       /* the final path, links resolved */
     bool direct;      /* name is path */
 };
 
-/* Sentences name `path`. Nothing is to be ended if it fails. */
+/* Errors name `path`. If it fails, there is nothing to close. */
 int whole_file_begin(struct whole_file *file, const char *path, struct err *err);
-/* Give it its name, once it is on the disk. */
+/* Flush the file and move it to its final path. */
 int whole_file_keep(struct whole_file *file, struct err *err);
-/* End it, and `out`, which wrote to its fd: kept if `status` is 0 and all was written,
- * else dropped. Returns the status that it comes to; sentences name `path`. */
+/* Close it, and `out`, which wrote to its fd: kept if `status` is 0 and everything was
+ * written, else discarded. Returns the resulting status; errors name `path`. */
 int whole_file_end(struct whole_file *file, struct out *out, const char *path,
                    int status, struct err *err);
-/* Leave all as it was. */
+/* Discard it and leave the old file as it was. */
 void whole_file_drop(struct whole_file *file);
 
 #endif

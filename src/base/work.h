@@ -1,7 +1,7 @@
-/* work.h - long work that tells how far it is and can be asked to stop.
- * Every function that may take over 10 ms takes a `struct work *`, which may be NULL.
- * It calls work_step() at least every megabyte or 64k items; a cancelled call keeps
- * what it has and returns ERR_CANCELLED. */
+/* work.h - progress and cancellation of long work. Every function that may take over 10
+ * ms takes a `struct work *`, which may be NULL. It calls work_step() at least every
+ * megabyte or 64k items; a cancelled call keeps what it has and returns
+ * ERR_CANCELLED. */
 #ifndef BASE_WORK_H
 #define BASE_WORK_H
 
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct work {
-    atomic_int cancel;            /* set by anybody: a signal handler, a key, Python */
-    _Atomic uint64_t done, total; /* bytes or items; total 0: not known */
+    atomic_int cancel; /* may be set from anywhere: a signal handler, a key, Python */
+    _Atomic uint64_t done, total; /* bytes or items; total 0: unknown */
     /* Called from work_step(), at most every 50 ms; may be NULL. */
     void (*progress)(struct work *work);
     void *user;
@@ -19,7 +19,7 @@ struct work {
 };
 
 void work_init(struct work *work);
-/* Add to what is done; false when the work should stop. */
+/* Add to `done`; false: stop. */
 bool work_step(struct work *work, uint64_t more);
 bool work_cancelled(struct work *work);
 

@@ -6,8 +6,8 @@
 #include "explorer/panels_in.h"
 #include "text/text.h"
 
-#define BESIDE 98  /* from this width on, two tensors are side by side, */
-#define TABLES 120 /* and the tensors of two modules */
+#define BESIDE 98  /* from this width on, two tensors are side by side */
+#define TABLES 120 /* the same for the tensors of two modules */
 #define GAP    2   /* between them */
 
 static bool tells_one(const struct explorer *explorer, const struct panel *panel)
