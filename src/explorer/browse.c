@@ -214,13 +214,6 @@ static void keep_in_sight(struct browse *b)
     b->line = b->cursor - b->top;
 }
 
-void browse_put(struct browse *browse, uint32_t row)
-{
-    browse->cursor = row;
-    browse->place = browse->rows.n > 0 ? browse->rows.cells[row].place : 0;
-    keep_in_sight(browse);
-}
-
 void browse_settle(struct browse *browse)
 {
     browse->origin = browse->place;
@@ -319,7 +312,9 @@ static bool choose(struct browse *b, uint32_t row)
     buf_clear(&b->message);
     if (row >= b->rows.n)
         return false;
-    browse_put(b, row);
+    b->cursor = row;
+    b->place = b->rows.cells[row].place;
+    keep_in_sight(b);
     browse_settle(b);
     b->moved = b->moved || other;
     return other;

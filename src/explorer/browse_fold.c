@@ -2,15 +2,17 @@
  * it folds or unfolds. */
 #include "explorer/browse_in.h"
 
-bool browse_has_runs(const struct browse *browse)
+/* Are runs of equal siblings collapsed? */
+static bool has_runs(const struct browse *browse)
 {
     return browse->of.repeats.next && !browse->view.no_runs &&
            !browse_filtering(browse);
 }
 
-bool browse_in_run(const struct browse *browse, uint32_t place)
+/* Is this place hidden by a collapsed run? */
+static bool in_run(const struct browse *browse, uint32_t place)
 {
-    return browse_has_runs(browse) && bit_get(browse->in_run, place) &&
+    return has_runs(browse) && bit_get(browse->in_run, place) &&
            !bit_get(browse->single, place);
 }
 
@@ -23,7 +25,7 @@ static void set_open(struct browse *b, uint32_t place, bool open)
 /* Open or fold a place by a key for many rows: modules, not runs or tensors. */
 static void set_one(struct browse *b, uint32_t place, bool open)
 {
-    if (!open || (!browse_in_run(b, place) && bit_get(b->of.inner, place)))
+    if (!open || (!in_run(b, place) && bit_get(b->of.inner, place)))
         set_open(b, place, open);
 }
 
@@ -32,7 +34,7 @@ static uint8_t openable(const struct browse *b, uint32_t byte)
 {
     uint8_t bits = b->of.inner[byte];
 
-    if (browse_has_runs(b))
+    if (has_runs(b))
         bits &= (uint8_t)(~b->in_run[byte] | b->single[byte]);
     return bits;
 }
@@ -60,7 +62,7 @@ static void open_run(struct browse *b, uint32_t place)
     while (c <= place) {
         uint32_t period, first = c, n = 1;
 
-        if (browse_in_run(b, c))
+        if (in_run(b, c))
             n = repeats_run(&b->of.repeats, model, false, c, &period);
         for (uint32_t i = 0; i < n; i++)
             c = model->end[c];
@@ -75,7 +77,7 @@ void browse_reveal(struct browse *browse, uint32_t place)
     const uint32_t *parent = browse->of.outline.parent;
 
     for (; parent[place] != NO_PLACE; place = parent[place]) {
-        if (browse_in_run(browse, place))
+        if (in_run(browse, place))
             open_run(browse, place);
         bit_set(browse->shown, parent[place], true);
         if (!browse_filtering(browse))
@@ -131,7 +133,7 @@ static void fold_class(struct browse *b, bool open, bool below)
     for (uint32_t p = 0; p < outline->n; p++) {
         if (browse_class(b, p) != class_id)
             continue;
-        if (tensors && !browse_in_run(b, p) && bit_get(b->of.below, p))
+        if (tensors && !in_run(b, p) && bit_get(b->of.below, p))
             set_open(b, p, open);
         set_range(b, p, below ? outline->end[p] : p + 1, open);
     }

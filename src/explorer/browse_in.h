@@ -65,8 +65,6 @@ void browse_remake(struct browse *browse);
 /* The row of a place, or of its nearest visible ancestor; *ret_exact: the place's
  * own. */
 uint32_t browse_row_of(const struct browse *browse, uint32_t place, bool *ret_exact);
-/* Move the cursor to a row and make it visible. */
-void browse_put(struct browse *browse, uint32_t row);
 /* Add a place to the Backspace history; with BY_SEARCH, going back removes the
  * filter. */
 void browse_remember(struct browse *browse, uint32_t place);
@@ -78,10 +76,6 @@ void browse_lift(struct browse *browse);
 /* Open the ancestors of a place and the runs that hide it; while only matches are
  * shown, only for that time. */
 void browse_reveal(struct browse *browse, uint32_t place);
-/* Are runs of equal siblings collapsed? */
-bool browse_has_runs(const struct browse *browse);
-/* Is this place hidden by a collapsed run? */
-bool browse_in_run(const struct browse *browse, uint32_t place);
 
 /* Remove the filter without rebuilding the rows. */
 void browse_unfilter(struct browse *browse);

@@ -1,5 +1,4 @@
-/* details_in.h - the parts of the Details panel. Each adds facts to d->facts; other
- * lines are added after details_flush(). */
+/* details_in.h - the parts of the Details panel. Each adds facts to d->facts. */
 #ifndef EXPLORER_DETAILS_IN_H
 #define EXPLORER_DETAILS_IN_H
 
@@ -17,9 +16,6 @@ struct details {
 };
 
 #define DETAILS_INDENT 11 /* for the file as a whole */
-
-/* Draw the facts so far. */
-void details_flush(struct details *d);
 
 /* The file or recording as a whole. */
 void details_file(struct details *d);

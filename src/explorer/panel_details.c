@@ -17,7 +17,8 @@
 #define MOST_FINDINGS 50
 #define ROOMY         12 /* lines */
 
-void details_flush(struct details *d)
+/* Draw the facts so far. */
+static void flush(struct details *d)
 {
     struct facts_look look = {.width = d->width, .indent = d->indent, .panel = true};
 
@@ -29,7 +30,7 @@ void details_flush(struct details *d)
 
 static void children_lines(struct details *d, uint32_t place)
 {
-    details_flush(d);
+    flush(d);
     details_children(d->to, d->show, place, MOST_CHILDREN, 3,
                      d->width > 3 ? d->width - 3 : 0);
 }
@@ -174,7 +175,7 @@ static void place_lines(struct details *d, uint32_t place)
 
     if (is_file)
         details_file(d);
-    details_flush(d);
+    flush(d);
     d->indent = DETAILS_INDENT + 1; /* "saved from" is longer */
     if (is_file && model->kind[0] == PLACE_MODULE) {
         module_facts(d, 0);
@@ -204,7 +205,7 @@ static void details_lines(struct lines *to, struct explorer *explorer,
         pair_lines(&d);
     else
         place_lines(&d, explorer_place(explorer));
-    details_flush(&d);
+    flush(&d);
     facts_release(&d.facts);
     panel_keep_targets(state, to);
 }

@@ -65,7 +65,7 @@ void tui_focus(struct tui *tui, unsigned focus)
     tui_changed(tui);
 }
 
-void tui_close_panel(struct tui *tui, enum panel_number panel)
+static void close_panel(struct tui *tui, enum panel_number panel)
 {
     state_of(tui, panel)->open = false;
     if (tui->view.focus == (unsigned)panel)
@@ -77,7 +77,7 @@ void tui_close_panel(struct tui *tui, enum panel_number panel)
 static void panel_key(struct tui *tui, unsigned panel)
 {
     if (tui->view.focus == panel)
-        tui_close_panel(tui, panel);
+        close_panel(tui, panel);
     else
         tui_focus(tui, panel);
     /* The user asked, so measure tensors of any size. */
@@ -89,7 +89,7 @@ static void panel_key(struct tui *tui, unsigned panel)
 static void toggle_panel(struct tui *tui, enum panel_number panel)
 {
     if (state_of(tui, panel)->open) {
-        tui_close_panel(tui, panel);
+        close_panel(tui, panel);
         return;
     }
     state_of(tui, panel)->open = true;

@@ -137,7 +137,8 @@ static const char *copy_locally(struct str text)
     return NULL;
 }
 
-void tui_copy(struct tui *tui, struct str text)
+/* Copy a text to the clipboard and report how in the status line. */
+static void copy_text(struct tui *tui, struct str text)
 {
     const char *by = copy_locally(text);
 
@@ -247,7 +248,7 @@ void copy_choose(struct tui *tui, char key)
 
     add_text(tui, &text, key);
     if (text.len)
-        tui_copy(tui, buf_span(&text));
+        copy_text(tui, buf_span(&text));
     if (text.len && key == 'c' && link_is_live(&tui->explorer))
         buf_text(&tui->explorer.message,
                  "; a line of Python, as this model was never saved");

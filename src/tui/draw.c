@@ -11,7 +11,7 @@
 
 /* --- Shared parts */
 
-bool draw_mono(const struct tui *tui)
+static bool is_mono(const struct tui *tui)
 {
     return tui->term ? term_colours(tui->term) == TERM_MONO : true;
 }
@@ -20,7 +20,7 @@ void draw_rule(struct tui *tui, const struct area *area, const char *title,
                struct str subject, bool focused)
 {
     struct cell_grid *cells = &tui->cells;
-    bool strong = focused && draw_mono(tui) && tui->term;
+    bool strong = focused && is_mono(tui) && tui->term;
     const char *rule = glyph(strong ? GLYPH_FOCUS : GLYPH_RULE, false);
     enum colour colour = focused ? COLOUR_FOCUS : COLOUR_DIM;
     enum colour name = focused ? COLOUR_FOCUS : COLOUR_NONE;
@@ -82,7 +82,7 @@ struct tree_room draw_tree_room(const struct tui *tui)
 
     return (struct tree_room){.width = area.columns - (tree_scrolls(tui) ? 2 : 0),
                               .height = area.rows,
-                              .no_colour = draw_mono(tui),
+                              .no_colour = is_mono(tui),
                               .narrow = tui->cells.columns < 100,
                               .small = tui->frame.small};
 }

@@ -6,7 +6,6 @@
 #include "explorer/tree_lines.h"
 #include "tui/tui_in.h"
 
-bool draw_mono(const struct tui *tui);
 /* "── 1 Details ── layer1.0 ─────" on the first row of the area. */
 void draw_rule(struct tui *tui, const struct area *area, const char *title,
                struct str subject, bool focused);

@@ -170,7 +170,7 @@ void files_sort_choose(struct tui *tui, char key)
             sort_again(tui, (enum files_sort)i);
 }
 
-void files_filter_menu(struct tui *tui)
+static void filter_menu(struct tui *tui)
 {
     menu_clear(&tui->menu);
     tui->menu.title = "f Only files that are";
@@ -324,7 +324,7 @@ static void act(struct tui *tui, enum action action)
     case ACTION_SORT:
         return files_sort_menu(tui);
     case ACTION_FILTER:
-        return files_filter_menu(tui);
+        return filter_menu(tui);
     case ACTION_MARK:
         return mark(tui);
     case ACTION_DIFF:

@@ -74,7 +74,7 @@ static bool view_path(struct buf *to, const struct buf *key)
 
 /* ---- on or off ---- */
 
-bool remember_is_on(const struct tui *tui)
+static bool is_on(const struct tui *tui)
 {
     struct buf path = BUF_INIT;
     bool on = tui->config.remember;
@@ -125,8 +125,7 @@ void remember_save(struct tui *tui)
     struct buf key = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
     struct link_screen screen = tui_screen(tui);
 
-    if (!tui->exploring || tui->explorer.pair || !tui->background ||
-        !remember_is_on(tui))
+    if (!tui->exploring || tui->explorer.pair || !tui->background || !is_on(tui))
         return;
     model_key(&key, &tui->explorer);
     if (view_path(&path, &key)) {
@@ -162,7 +161,7 @@ bool remember_load(struct tui *tui, struct buf *to)
     struct str rest, line = STR("");
     bool found = false;
 
-    if (!tui->background || tui->explorer.pair || !remember_is_on(tui))
+    if (!tui->background || tui->explorer.pair || !is_on(tui))
         return false;
     model_key(&key, &tui->explorer);
     if (view_path(&path, &key) && read_text(buf_cstr(&path), &text)) {

@@ -160,7 +160,6 @@ unsigned tui_where(const struct tui *tui);
 /* The selected row. */
 struct row tui_row(const struct tui *tui);
 void tui_focus(struct tui *tui, unsigned focus); /* opens the panel if needed */
-void tui_close_panel(struct tui *tui, enum panel_number panel);
 /* Scroll a panel; `cursor`: move its selected line, if it has one. */
 void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor);
 /* Jump to a place; Backspace goes back. */
@@ -175,8 +174,6 @@ void sort_by_column(struct tui *tui, const struct column *column);
 
 /* --- copy_menu.c */
 
-/* Copy a text to the clipboard and report how in the status line. */
-void tui_copy(struct tui *tui, struct str text);
 void copy_menu(struct tui *tui);
 void copy_choose(struct tui *tui, char key);
 
@@ -202,7 +199,6 @@ int files_sort(struct tui *tui, struct str key, bool reverse, struct err *err);
 /* i and f: show the menu, apply the choice. */
 void files_sort_menu(struct tui *tui);
 void files_sort_choose(struct tui *tui, char key);
-void files_filter_menu(struct tui *tui);
 void files_filter_choose(struct tui *tui, char key);
 /* The left file of a comparison: the marked one, else the selected one; NULL: none. */
 const char *files_left(const struct tui *tui);
@@ -215,7 +211,6 @@ void files_status(struct tui *tui, struct lines *to, unsigned width);
 
 /* --- remember.c: saved views */
 
-bool remember_is_on(const struct tui *tui);
 void remember_save(struct tui *tui);
 /* The options of the saved view; false: none. */
 bool remember_load(struct tui *tui, struct buf *to);
