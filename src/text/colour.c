@@ -13,7 +13,7 @@ static const char *const codes[COLOUR_COUNT] = {
     [COLOUR_SAME] = "\033[32m",
     [COLOUR_FOCUS] = "\033[34m",
     [COLOUR_CURSOR] = "\033[7m",
-    /* Sixteen colours have no scale: there shades alone tell how much it is. */
+    /* Sixteen colours have no scale: the shade glyphs show the value. */
     [COLOUR_HEAT] = "",
     [COLOUR_HEAT + 1] = "",
     [COLOUR_HEAT + 2] = "",

@@ -1,10 +1,11 @@
 #include "text/escape.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 #include "base/utf8.h"
 
-/* What a terminal would obey, hide or reorder, and what no font draws. */
+/* False: a terminal would obey, hide or reorder it, or no font draws it. */
 static bool is_shown(uint32_t code)
 {
     const utf8proc_property_t *property;
@@ -47,8 +48,8 @@ void escape_code(struct buf *to, uint32_t code)
         buf_printf(to, "\\U%08x", (unsigned)code);
 }
 
-/* How many bytes at the front of `s` can be copied as they are: ASCII that is shown and
- * that does not stand in `special`. */
+/* How many bytes at the front of `s` can be copied: printable ASCII that is not in
+ * `special`. */
 static size_t plain_run(struct str s, const char *special)
 {
     size_t n = 0;
@@ -67,7 +68,7 @@ static size_t plain_run(struct str s, const char *special)
     return n;
 }
 
-/* Append the character at the front of `s`, shown or escaped; its length in bytes. */
+/* Appends the first character of `s`, escaped if necessary; returns its bytes. */
 static size_t one_char(struct buf *to, struct str s)
 {
     uint32_t code;
@@ -84,36 +85,36 @@ static size_t one_char(struct buf *to, struct str s)
     return (size_t)len;
 }
 
-void escape_terminal(struct buf *to, struct str s)
+/* Escapes `s`; instead[i] replaces the character special[i]. */
+static void escape(struct buf *to, struct str s, const char *special,
+                   const char *const *instead)
 {
     while (s.len > 0) {
-        size_t run = plain_run(s, "");
-
-        buf_add(to, s.at, run);
-        s = str_from(s, run);
-        if (s.len > 0)
-            s = str_from(s, one_char(to, s));
-    }
-}
-
-void escape_quoted(struct buf *to, struct str s)
-{
-    buf_char(to, '"');
-    while (s.len > 0) {
-        size_t run = plain_run(s, "\"\\");
+        size_t run = plain_run(s, special);
+        const char *found;
 
         buf_add(to, s.at, run);
         s = str_from(s, run);
         if (s.len == 0)
             break;
-        if (s.at[0] == '"' || s.at[0] == '\\') {
-            buf_char(to, '\\');
-            buf_char(to, s.at[0]);
-            s = str_from(s, 1);
-        } else {
-            s = str_from(s, one_char(to, s));
-        }
+        found = s.at[0] ? strchr(special, s.at[0]) : NULL;
+        if (found)
+            buf_text(to, instead[found - special]);
+        s = str_from(s, found ? 1 : one_char(to, s));
     }
+}
+
+void escape_terminal(struct buf *to, struct str s)
+{
+    escape(to, s, "", NULL);
+}
+
+void escape_quoted(struct buf *to, struct str s)
+{
+    static const char *const instead[] = {"\\\"", "\\\\"};
+
+    buf_char(to, '"');
+    escape(to, s, "\"\\", instead);
     buf_char(to, '"');
 }
 
@@ -127,20 +128,7 @@ void escape_csv(struct buf *to, struct str s)
         buf_char(to, '"');
     if (formula)
         buf_char(to, '\'');
-    while (s.len > 0) {
-        size_t run = plain_run(s, "\"");
-
-        buf_add(to, s.at, run);
-        s = str_from(s, run);
-        if (s.len == 0)
-            break;
-        if (s.at[0] == '"') {
-            buf_text(to, "\"\"");
-            s = str_from(s, 1);
-        } else {
-            s = str_from(s, one_char(to, s));
-        }
-    }
+    escape(to, s, "\"", (const char *const[]){"\"\""});
     if (quoted)
         buf_char(to, '"');
 }
@@ -156,47 +144,20 @@ void escape_markdown(struct buf *to, struct str s)
 
 void escape_html(struct buf *to, struct str s)
 {
-    while (s.len > 0) {
-        size_t run = plain_run(s, "&<>\"'");
+    static const char *const instead[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 
-        buf_add(to, s.at, run);
-        s = str_from(s, run);
-        if (s.len == 0)
-            break;
-        switch (s.at[0]) {
-        case '&':
-            buf_text(to, "&amp;");
-            break;
-        case '<':
-            buf_text(to, "&lt;");
-            break;
-        case '>':
-            buf_text(to, "&gt;");
-            break;
-        case '"':
-            buf_text(to, "&quot;");
-            break;
-        case '\'':
-            buf_text(to, "&#39;");
-            break;
-        default:
-            s = str_from(s, one_char(to, s));
-            continue;
-        }
-        s = str_from(s, 1);
-    }
+    escape(to, s, "&<>\"'", instead);
 }
 
-/* --- Right-to-left */
+/* ---- right-to-left ---- */
 
 enum escape_side {
-    FROM_LEFT,  /* or from no side at all */
-    FROM_RIGHT, /* a terminal writes it from the right */
-    WITH_LETTER /* a mark on the letter before it */
+    FROM_LEFT,  /* left to right, or neutral */
+    FROM_RIGHT, /* right to left */
+    WITH_LETTER /* a combining mark: follows the letter before it */
 };
 
-/* The side of the character at the front of `s`; its bytes go to *ret_len. No letter
- * from the right comes before U+0590, whose first byte is 0xd6. */
+/* The direction of the first character of `s`; *ret_len is its bytes. */
 static enum escape_side side_of(struct str s, size_t *ret_len)
 {
     uint32_t code;
@@ -221,8 +182,8 @@ static enum escape_side side_of(struct str s, size_t *ret_len)
     }
 }
 
-/* How many bytes may stand between two such letters of one name: one blank, or digits,
- * _ and -. Dots part the names of a path, which goes from left to right. */
+/* How many bytes at the front of `s` may join two right-to-left letters of one name: a
+ * blank, or digits, _ and -. A dot ends the name: paths run from left to right. */
 static size_t between(struct str s)
 {
     size_t n = 0;
@@ -235,7 +196,7 @@ static size_t between(struct str s)
     return n;
 }
 
-/* The bytes of a run of such letters at the front of `s`; 0: there is none. */
+/* The bytes of the right-to-left run at the front of `s`, or 0. */
 static size_t right_run(struct str s)
 {
     size_t end = 0, at = 0, len;
@@ -260,6 +221,7 @@ void escape_isolate(struct buf *to, struct str lines)
 {
     size_t done = 0;
 
+    /* No right-to-left letter is below U+0590, whose first byte is 0xd6. */
     for (size_t at = 0; at < lines.len;) {
         size_t run =
             (unsigned char)lines.at[at] < 0xd6 ? 0 : right_run(str_from(lines, at));

@@ -24,8 +24,8 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
     [GLYPH_SCROLL] = {"┃", "#"},    [GLYPH_FOCUS] = {"━", "="},
 };
 
-/* Signs that have no name of their own: corners, bars, columns, shades. They come first
- * when a text is turned into ASCII, so that ▌ is read as half a bar. */
+/* Signs without an enum: corners, bars, columns, shades. Searched first, so that ▌
+ * converts to ASCII as half a bar. */
 static const char *const others[][2] = {
     {"╮", "+"}, {"╯", "+"}, {"╭", "+"}, {"╰", "+"}, {"┬", "+"}, {"┴", "+"}, {"┼", "+"},
     {"┤", "|"}, {"█", "#"}, {"▉", "#"}, {"▊", "#"}, {"▋", "#"}, {"▌", "#"}, {"▍", "#"},
@@ -76,7 +76,7 @@ void glyph_bar(struct buf *to, double share, int cells, bool ascii)
         buf_fill(to, ' ', (size_t)(cells - used));
 }
 
-/* The twin of the glyph that these bytes are, or NULL. */
+/* The ASCII twin of a glyph, or NULL. */
 static const char *twin(const char *at, size_t len)
 {
     for (size_t i = 0; i < COUNT_OF(others); i++)

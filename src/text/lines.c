@@ -21,7 +21,7 @@ void lines_clear(struct lines *lines)
     lines->bad = false;
 }
 
-/* --- Writing */
+/* ---- writing ---- */
 
 void lines_add(struct lines *lines, enum colour colour, unsigned flags, struct str text)
 {
@@ -132,7 +132,7 @@ void lines_fold(struct lines *lines, enum colour colour, struct str text, size_t
         struct str piece = str_span(text.at, len);
         struct buf cut = BUF_INIT;
 
-        /* A word that is longer than a line, a path mostly, keeps its end. */
+        /* A word longer than a line is usually a path: keep its end. */
         if (cells && cut_words && text_width(piece) > room) {
             text_cut_front(&cut, piece, room, "…");
             piece = buf_span(&cut);
@@ -149,7 +149,7 @@ void lines_fold(struct lines *lines, enum colour colour, struct str text, size_t
     }
 }
 
-/* --- Reading */
+/* ---- reading ---- */
 
 struct str span_text(const struct lines *lines, const struct span *span)
 {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* How many letters must be added, taken away, changed or swapped with their neighbour
- * to turn one word into the other. Words longer than 31 letters are not compared. */
+/* Edit distance: letters to insert, delete, replace or swap with a neighbour. Words of
+ * more than 31 letters are not compared. */
 static unsigned distance(const char *a, const char *b)
 {
     enum { MOST = 31 };

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "text/escape.h"
 
-/* A text that printf made, with a point also where the program's locale has a comma. */
+/* Appends printf's output; a decimal comma of the locale becomes a point. */
 static void add_printed(struct buf *to, char *text)
 {
     char *comma = strchr(text, ',');
@@ -26,7 +26,7 @@ static void add_fixed(struct buf *to, double value, int decimals)
     add_printed(to, text);
 }
 
-/* The decimal digits of n, written so that they end at `end`; where they begin. */
+/* Writes the decimal digits of n so that they end at `end`; returns their start. */
 static char *write_digits(char *end, uint64_t n)
 {
     do {
@@ -36,16 +36,15 @@ static char *write_digits(char *end, uint64_t n)
     return end;
 }
 
-#define QUICK_DIGITS 6 /* that are written without printf, at most */
+#define QUICK_DIGITS 6 /* at most so many are written without printf */
 
-/* As "%.*g" does, which takes many times as long. False: let it, since the number is
- * large or small, or so near to the middle between two roundings that digits we have
- * not got decide. */
+/* A fast "%.*g". False: use printf, because the number is large or small, or so close to
+ * halfway between two roundings that further digits decide. */
 static bool add_quick(struct buf *to, double value, int digits)
 {
     static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
     double most = powers[digits], scaled = fabs(value);
-    int point = digits; /* digits before the point; below 0: zeros behind it */
+    int point = digits; /* digits before the point; negative: zeros after it */
     char text[24], *end = text + sizeof(text), *at;
     uint64_t n;
 
@@ -117,8 +116,8 @@ void text_count(struct buf *to, uint64_t n)
     }
     step = unit / 10;
     rest = n % step;
-    /* Halfway between two texts, what "%.1f" prints depends on how the quotient is held
-     * in binary; the golden vectors want exactly that. */
+    /* Halfway between two texts, the output of "%.1f" depends on the binary form of the
+     * quotient; the golden vectors expect that. */
     if (rest * 2 == step)
         add_fixed(to, (double)n / (double)unit, 1);
     else
@@ -147,7 +146,7 @@ void text_plural(struct buf *to, uint64_t n, const char *one, const char *many)
 
 static const char byte_units[7][3] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
 
-/* The largest unit that `bytes` hold at least once. */
+/* The largest unit that is not larger than `bytes`. */
 static unsigned byte_unit(uint64_t bytes)
 {
     unsigned unit = 0;
@@ -157,8 +156,8 @@ static unsigned byte_unit(uint64_t bytes)
     return unit;
 }
 
-/* In tenths of a unit above bytes. Rounds half to even, as "%.1f" does: these quotients
- * are exact in binary. */
+/* Tenths of a unit (KB or larger). Rounds half to even, like "%.1f": these quotients are
+ * exact in binary. */
 static uint64_t byte_tenths(uint64_t bytes, unsigned unit)
 {
     uint64_t half = UINT64_C(1) << (10 * unit - 1);
@@ -234,7 +233,6 @@ void text_percent(struct buf *to, double part, double whole)
     buf_char(to, '%');
 }
 
-/* Values that are not finite have the same names everywhere. */
 static bool add_not_finite(struct buf *to, double value)
 {
     if (isnan(value))
@@ -278,7 +276,7 @@ void text_shape(struct buf *to, const int64_t *dims, int rank)
 
 void text_index(struct buf *to, const int64_t *dims, int rank, uint64_t at)
 {
-    uint64_t below = 1; /* elements in one step of the dimension that is written next */
+    uint64_t below = 1; /* elements per step of the next dimension */
 
     for (int i = 1; i < rank; i++)
         below *= dims[i] > 0 ? (uint64_t)dims[i] : 1;
@@ -294,10 +292,10 @@ void text_index(struct buf *to, const int64_t *dims, int rank, uint64_t at)
     buf_char(to, ']');
 }
 
-#define NO_NUMBER UINT64_MAX /* of a device that has none */
+#define NO_NUMBER UINT64_MAX /* "cpu" */
 
-/* The type of a device: "cuda" of "cuda:1", whose number goes to *ret_number; all of a
- * name that does not end in one. */
+/* Splits "cuda:1": returns "cuda" and sets *ret_number to 1. A name without a number is
+ * returned whole. */
 static struct str device_type(struct str name, uint64_t *ret_number)
 {
     ptrdiff_t colon = str_find_last_char(name, ':');
@@ -311,7 +309,7 @@ static struct str device_type(struct str name, uint64_t *ret_number)
     return str_head(name, (size_t)colon);
 }
 
-/* By type, then by number; a device without one comes before those that have one. */
+/* By type, then by number; no number comes first. */
 static int compare_devices(const void *left, const void *right)
 {
     uint64_t a, b;
@@ -335,7 +333,7 @@ void text_devices(struct buf *to, struct str *names, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct str type = device_type(names[i], &number);
         bool same = i > 0 && str_eq(type, before);
-        bool listed = same && last != NO_NUMBER; /* one more number of its type */
+        bool listed = same && last != NO_NUMBER; /* append to a list of numbers */
 
         if (same && number == last)
             continue;

@@ -154,7 +154,7 @@ bool option_needs_value(const struct option *option)
     return option->kind != OPTION_FLAG && option->kind != OPTION_MAYBE;
 }
 
-/* One word that begins with a dash; *at moves on if it takes the next word too. */
+/* Reads the option at argv[*at]; advances *at if its value is the next word. */
 static int read_one(const struct option_set *sets, size_t n_sets, int *at, int argc,
                     char **argv, struct err *err)
 {

@@ -19,7 +19,7 @@ void text_progress_bar(struct buf *to, const char *what, uint64_t done, uint64_t
     buf_char(to, ' ');
 }
 
-/* "1.6 of 4.1GB": the unit is said once if both have the same. */
+/* "1.6 of 4.1GB": a common unit is written once. */
 static void add_share(struct buf *to, uint64_t done, uint64_t total)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;

@@ -53,7 +53,7 @@ void shell_word_write(struct buf *to, struct str word)
 
 /* ---- reading ---- */
 
-/* The inside of $'...' or '...', unescaped to *end. Returns what follows it. */
+/* Unescapes the inside of $'...' or '...' to *end. Returns the position after it. */
 static char *take_quoted(char *at, bool ansi, char **end)
 {
     unsigned code;

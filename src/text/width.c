@@ -4,10 +4,10 @@
 
 #include "base/utf8.h"
 
-#define NEAR_GAP 12 /* bytes that a line may be shorter, so that a fact stays whole */
+#define NEAR_GAP 12 /* a line may be so many bytes shorter to break at a gap */
 
-/* The cells of the character at the front of `s`; its bytes go to *ret_len. A byte that
- * is not UTF-8 takes one cell, as the sign that terminals put for it. */
+/* The cells of the first character of `s`; *ret_len is its bytes. A byte that is not
+ * UTF-8 takes one cell, like the replacement sign of terminals. */
 static size_t char_width(struct str s, size_t *ret_len)
 {
     unsigned char c = (unsigned char)s.at[0];
@@ -32,7 +32,7 @@ size_t text_width(struct str s)
     while (at < s.len) {
         unsigned char c = (unsigned char)s.at[at];
 
-        if (c >= 0x20 && c < 0x7f) { /* nearly all are, so they come first */
+        if (c >= 0x20 && c < 0x7f) { /* the common case */
             width++;
             at++;
         } else {
@@ -43,8 +43,8 @@ size_t text_width(struct str s)
     return width;
 }
 
-/* The longest front of `s` that fits into `cells`, with the marks that combine with its
- * last character. */
+/* The longest head of `s` that fits into `cells`, with the combining marks of its last
+ * character. */
 static struct str front(struct str s, size_t cells)
 {
     size_t used = 0, end = 0, len;
@@ -60,7 +60,7 @@ static struct str front(struct str s, size_t cells)
     return str_head(s, end);
 }
 
-/* The longest end of `s` that fits into `cells` and does not begin with a mark. */
+/* The longest tail of `s` that fits into `cells`; never begins with a combining mark. */
 static struct str back(struct str s, size_t cells)
 {
     size_t left = text_width(s), len;
@@ -134,7 +134,7 @@ void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *elli
     buf_str(to, s);
 }
 
-/* "| weight: …×7×7" of the only member that is begun. */
+/* "weight: …×7×7": the first member, with a cut shape. */
 static void cut_first_shape(struct buf *to, struct str s, size_t cells,
                             const char *ellipsis, const char *times)
 {
