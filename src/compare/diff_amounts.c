@@ -1,4 +1,4 @@
-/* Rows about values: other dtypes, what changed by how much, plain values. */
+/* Rows about values: dtypes, changed tensors by part, plain values. */
 #include <math.h>
 
 #include "base/map.h"
@@ -186,8 +186,8 @@ static bool is_state_dict(const struct diff *diff, uint32_t node)
            (right != NO_PLACE && diff->right->flags[right] & PLACE_STATE_DICT);
 }
 
-/* The whole model, and the state_dict in a checkpoint, are shown by their children:
- * what they are called says nothing. */
+/* The root and a checkpoint's state_dict are listed by their children: their own names
+ * are of no interest. */
 static void add_part(struct diff_rows_maker *maker, const struct diff_part *part)
 {
     const struct diff *diff = maker->diff;
@@ -209,7 +209,7 @@ static void add_part(struct diff_rows_maker *maker, const struct diff_part *part
     }
 }
 
-/* The last words of buffers that changed: "running_mean, running_var". */
+/* The distinct last names of changed buffers: "running_mean, running_var". */
 static void add_buffer_words(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
@@ -236,7 +236,7 @@ static void add_buffer_words(struct diff_rows_maker *maker)
         buf_text(&maker->rest, ", …");
 }
 
-/* Parts whose parameters are equal, in one row. */
+/* One row for all parts in which only buffers differ. */
 static void add_buffers(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;
@@ -284,7 +284,7 @@ static void add_class(struct buf *to, const struct model *model, uint32_t place)
     escape_terminal(to, class_short(place_class(model, place)));
 }
 
-/* Two classes of one name are told apart by their modules. */
+/* For two classes of the same name in different modules. */
 static void add_full_class(struct buf *to, const struct model *model, uint32_t place)
 {
     escape_terminal(to, place_class(model, place));
@@ -303,8 +303,7 @@ static uint32_t args_of(const struct model *model, uint32_t place)
     return object ? object->args : VALUE_ID_NONE;
 }
 
-/* Append the value of an argument as text, which is what is compared; false: it has
- * none of that name. */
+/* Appends the value of an argument as text, for comparison; false: no such argument. */
 static bool add_argument(struct buf *to, const struct model *model, uint32_t args,
                          struct str key)
 {
@@ -329,8 +328,8 @@ static void add_argument_row(struct diff_rows_maker *maker, struct str key,
     buf_printf(&maker->rest, " %s → %s", left, right);
 }
 
-/* "stride (1, 1) → (2, 2), bias True → (absent)": the arguments of one side that the
- * other has otherwise; with `lone`, only those that it does not have. */
+/* "stride (1, 1) → (2, 2), bias True → (absent)": the arguments of one side that differ
+ * on the other; with `lone`, only those that the other side lacks. */
 static void add_arguments_of(struct diff_rows_maker *maker,
                              const struct diff_other *other, bool right, bool lone)
 {
@@ -393,7 +392,7 @@ static void add_metadata(struct diff_rows_maker *maker, const struct diff_other 
         add_fact(&maker->rest, diff->right, other->right);
 }
 
-/* How much of two lines to leave out, so that what differs is seen. */
+/* How many equal bytes to skip at the start of two lines, to show the difference. */
 static size_t equal_start(struct str a, struct str b)
 {
     size_t n = 0;
@@ -482,9 +481,9 @@ void diff_other_rows(struct diff_rows_maker *maker)
     diff_list_end(maker);
 }
 
-/* ---- what could not be compared ---- */
+/* ---- tensors that could not be compared ---- */
 
-/* Reasons that read alike are one row, with the names of the first tensors. */
+/* One row for each reason, with the name of its first tensor. */
 void diff_unread_rows(struct diff_rows_maker *maker)
 {
     const struct diff *diff = maker->diff;

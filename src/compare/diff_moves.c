@@ -2,7 +2,7 @@
 
 /* ---- names in a state_dict ---- */
 
-/* The state_dict with most tensors; the root of a model that has none. */
+/* The state_dict with most tensors; the root if the model has none. */
 static uint32_t find_root(const struct model *model)
 {
     uint32_t best = 0, most = 0;
@@ -28,7 +28,7 @@ static const struct model *side(const struct diff_moves *moves, bool right)
     return right ? moves->diff->right : moves->diff->left;
 }
 
-/* The name of a tensor in its state_dict; `at` is NULL if it stands elsewhere, or if
+/* The key of a tensor in its state_dict. `at` is NULL if the tensor is not in it, or if
  * the arena is spent. */
 static struct str state_name(struct diff_moves *moves, bool right, uint32_t place)
 {
@@ -85,7 +85,7 @@ static int make_room(struct diff_moves *moves)
     return arena->spent ? -1 : 0;
 }
 
-/* By right tensor: the name of a place of it that has a source on the left. */
+/* By tensor of the right model: a key of it that has a source on the left, or NULL. */
 static struct str *list_sources(struct diff_moves *moves)
 {
     const struct diff *diff = moves->diff;
@@ -102,7 +102,7 @@ static struct str *list_sources(struct diff_moves *moves)
     return sources;
 }
 
-/* One tensor that is there on both sides. */
+/* A tensor that is on both sides. */
 static void add_move(struct diff_moves *moves, uint32_t index, struct str left,
                      struct str right)
 {
@@ -165,7 +165,7 @@ static void add_join(struct diff_moves *moves, const struct diff_join *join)
         tuple->n = 0;
 }
 
-/* Do these rules turn all names? */
+/* Do these rules rename everything correctly? */
 static bool rules_fit(const struct diff_moves *moves, const struct rename_rules *rules)
 {
     struct buf renamed = BUF_INIT;
@@ -180,8 +180,8 @@ static bool rules_fit(const struct diff_moves *moves, const struct rename_rules 
     return fit;
 }
 
-/* The diff's own, unless its names begin elsewhere: in a checkpoint, where only one
- * side is one. */
+/* Uses the rules of the diff, unless they are for full names: if only one side is a
+ * checkpoint, keys are relative to its state_dict. */
 static int find_rules(struct diff_moves *moves)
 {
     if (!moves->renames)

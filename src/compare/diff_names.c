@@ -1,4 +1,4 @@
-/* Rows about names: rules, what was fused or split, what is tied. */
+/* Rows about names: rename rules, joins, ties. */
 #include <inttypes.h>
 
 #include "base/map.h"
@@ -31,7 +31,7 @@ static void add_range(struct buf *to, struct str head, uint64_t first, uint64_t 
         buf_printf(to, "-%" PRIu64, last);
 }
 
-/* The number behind the prefix in a name, or behind it in its lower part. */
+/* The number that follows `prefix` in a name; the prefix begins at a dot or the start. */
 static bool number_behind(struct str name, struct str prefix, uint64_t *ret_number)
 {
     ptrdiff_t at = prefix.len > 0 ? str_find(name, prefix) : 0;
@@ -45,7 +45,7 @@ static bool number_behind(struct str name, struct str prefix, uint64_t *ret_numb
     return digits > 0 && str_to_u64(str_head(name, digits), ret_number);
 }
 
-/* A rule that goes on to the end says less than one that tells where the end is. */
+/* The last number of a shift; finds that of an open range, which is clearer to read. */
 static uint64_t last_shifted(struct diff_rows_maker *maker,
                              const struct rename_rule *rule)
 {
@@ -139,7 +139,7 @@ static void add_rules(struct diff_rows_maker *maker)
     const struct rename_rules *rules = &maker->diff->rules;
     uint32_t most = count_left(maker->diff);
 
-    /* Rules that cover much first; single names are what is left. */
+    /* General rules first, then single names. */
     for (int names = 0; names < 2; names++) {
         diff_list_begin(maker);
         for (uint32_t i = 0; i < rules->n; i++) {
@@ -155,10 +155,10 @@ static void add_rules(struct diff_rows_maker *maker)
 /* ---- joins ---- */
 
 struct diff_names_fold {
-    uint32_t join, n; /* the first of those that read alike, and how many */
+    uint32_t join, n; /* the first join with this text; how many have it */
 };
 
-/* How many bytes all names share at the front, up to a dot. */
+/* The length of the common prefix of all names, up to a dot. */
 static size_t common_head(const struct str *names, uint32_t n)
 {
     size_t same = names[0].len, dot = 0;
@@ -176,7 +176,7 @@ static size_t common_head(const struct str *names, uint32_t n)
     return dot;
 }
 
-/* The same at the end, from a dot on; no name is shared whole. */
+/* The length of the common suffix, from a dot on; never a whole name. */
 static size_t common_tail(const struct str *names, uint32_t n, size_t head)
 {
     size_t same = names[0].len - head, dot = 0;
@@ -210,8 +210,8 @@ static struct str *join_names(struct diff_rows_maker *maker,
     return names;
 }
 
-/* "q_proj + k_proj + v_proj → qkv.weight", without what all names begin with; that is
- * given in *ret_head. */
+/* "q_proj + k_proj + v_proj → qkv.weight", without the common prefix, which goes to
+ * *ret_head. */
 static void add_join(struct diff_rows_maker *maker, const struct diff_join *join,
                      struct buf *to, struct str *ret_head)
 {
@@ -288,7 +288,7 @@ void diff_name_rows(struct diff_rows_maker *maker)
 
 /* ---- ties ---- */
 
-/* Another place of the tensor that stands at `place`, or NO_PLACE. */
+/* Another place of the tensor at `place`, or NO_PLACE. */
 static uint32_t other_place(const struct model *model, uint32_t place)
 {
     uint32_t first = place_tensor(model, place)->place;

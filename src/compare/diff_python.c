@@ -63,7 +63,7 @@ static void begin_loop(struct buf *to, const struct name_run *run)
     buf_text(to, "):\n");
 }
 
-/* A statement for each tuple; those that differ by a number are a loop. */
+/* One statement per tuple; a loop for tuples that differ by a number. */
 static int write_loops(struct diff_python_writer *writer,
                        const struct name_tuple *tuples, uint32_t n, write_one *one)
 {
@@ -114,7 +114,7 @@ static void write_copy(struct diff_python_writer *writer, const struct name_run 
     buf_text(writer->to, "]\n");
 }
 
-/* Several on the left are one on the right. */
+/* Several tensors on the left are one on the right. */
 static void write_fused(struct diff_python_writer *writer, const struct name_run *run,
                         const struct diff_join *join)
 {
@@ -175,7 +175,7 @@ static void add_file(struct buf *to, const struct diff *diff, bool right)
     escape_terminal(to, diff_file(diff, right));
 }
 
-/* Where the state_dict stands: `"state_dict" of model.ckpt`. */
+/* Where the state_dict is: `"state_dict" of model.ckpt`. */
 static void add_where(struct buf *to, const struct diff_moves *moves, bool right)
 {
     const struct model *model = right ? moves->diff->right : moves->diff->left;
@@ -281,8 +281,8 @@ static int write_all(struct diff_python_writer *writer)
     return 0;
 }
 
-/* Python reads \\u00e9 within quotes as the letter itself; in comments it does no harm.
- * So the lines are ASCII, wherever they are pasted. */
+/* Keeps the code ASCII, so that it can be pasted anywhere: in a string literal \\u00e9 is
+ * the letter itself, in a comment it is harmless. */
 static void to_ascii(struct buf *to, struct str text)
 {
     uint32_t code;

@@ -1,4 +1,4 @@
-/* Renaming as Python: literals, regular expressions, functions. */
+/* Rename rules as Python: literals, regular expressions, functions. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 /* ---- texts ---- */
 
-/* Bytes that are no UTF-8: half a surrogate pair as Python writes it, or what it calls
- * surrogateescape. Returns how many bytes that was. */
+/* Appends the escape of bytes that are not UTF-8: a lone surrogate, or one byte as
+ * Python's surrogateescape. Returns how many bytes it took. */
 static size_t add_odd_bytes(struct buf *to, struct str s)
 {
     const unsigned char *at = (const unsigned char *)s.at;
@@ -25,7 +25,6 @@ static size_t add_odd_bytes(struct buf *to, struct str s)
     return 1;
 }
 
-/* The inside of a string literal; braces are doubled in an f-string. */
 void diff_python_text(struct buf *to, struct str s, bool braces)
 {
     struct buf quoted = BUF_INIT;
@@ -94,15 +93,15 @@ static void write_prefix(struct buf *to, const struct rename_rule *rule)
     buf_text(to, "):]\n");
 }
 
-/* ---- rules as regular expressions; study/diff/rename.h says which ---- */
+/* ---- rules as regular expressions (study/diff/rename.h) ---- */
 
-/* Did what was split end in a dot? */
+/* Did the text before `rest` end in a dot? */
 static bool ends_in_dot(const struct str *rest, bool first)
 {
     return !first && rest->at && rest->at[-1] == '.';
 }
 
-/* What matches these components, dots and all; "{}" is a number. */
+/* The pattern that matches these components with their dots; "{}" is a number. */
 static void add_pattern(struct buf *to, struct str components)
 {
     struct str part;
@@ -126,7 +125,7 @@ static void add_pattern(struct buf *to, struct str components)
         buf_text(to, "\\.");
 }
 
-/* What stands there instead. */
+/* The replacement. */
 static void add_template(struct buf *to, struct str components)
 {
     struct str part;
@@ -148,7 +147,7 @@ static void add_template(struct buf *to, struct str components)
         buf_char(to, '.');
 }
 
-/* A literal for them: raw, where such a text can be raw. */
+/* A literal; a raw one if it has backslashes and can be raw. */
 static void add_raw(struct buf *to, const struct buf *text)
 {
     bool escapes = false, raw = true;

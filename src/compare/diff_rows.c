@@ -189,7 +189,7 @@ static void add_reshaped(struct diff_rows_maker *maker)
 
 /* ---- only on one side ---- */
 
-/* The topmost nodes that are on one side alone. */
+/* The topmost nodes that are on one side only. */
 struct lone {
     struct str *names;
     uint32_t *nodes;
@@ -243,7 +243,7 @@ static uint64_t count_elements(const struct diff *diff, uint32_t node)
     return sum;
 }
 
-/* "18 tensors, 2.4M", or of one tensor its shape and dtype. */
+/* "18 tensors, 2.4M"; for a single tensor, its shape and dtype. */
 static void add_size(struct diff_rows_maker *maker, const struct lone *lone,
                      uint32_t first, uint32_t n)
 {

@@ -1,11 +1,11 @@
-/* What happened, in one or two sentences, from the fates of the model's parts. Where
- * the facts do not carry a sentence there is none. */
+/* Sums up a diff in one or two sentences, from the fates of the parts. Writes nothing if
+ * most of the model changed in several ways. */
 #include "base/base.h"
 #include "compare/diff_rows_in.h"
 #include "rows/slice.h"
 #include "text/text.h"
 
-/* What is said of a part; the order is that of the sentence. */
+/* What the sentence says about a part, in the order of the sentence. */
 enum clause {
     CLAUSE_TRAINED,
     CLAUSE_UNRELATED,
@@ -18,7 +18,7 @@ enum clause {
     CLAUSE_CAST,
     CLAUSE_PARTLY, /* some of it was trained */
     CLAUSE_PARTLY_UNRELATED,
-    CLAUSE_STATE, /* optimizer and the like: it changed */
+    CLAUSE_STATE, /* optimizer state and the like changed */
     CLAUSE_MIXED,
     CLAUSE_EQUAL, /* the second sentence: parameters are equal */
     CLAUSE_NONE,
@@ -43,7 +43,7 @@ static enum clause joined(const struct diff *diff)
                                   : CLAUSE_SPLIT;
 }
 
-/* A part of mixed fate in which only one kind of thing happened. */
+/* Finds a clause for a part of mixed fate with only one kind of change. */
 static enum clause mixed(const struct diff *diff, const struct diff_sums *sums)
 {
     const uint32_t *n = sums->states;
@@ -92,7 +92,7 @@ static enum clause clause_of(const struct diff *diff, const struct diff_part *pa
 
 /* ---- the first sentence ---- */
 
-/* "cast from float32 to bfloat16", where all that were cast were cast so. */
+/* "cast from float32 to bfloat16", if that holds for every cast tensor. */
 static void add_cast(struct buf *to, const struct diff *diff)
 {
     int left = -1, right = -1;
@@ -130,7 +130,7 @@ static uint32_t list_names(struct telling *t, enum clause clause, struct str all
     return n;
 }
 
-/* One clause: "layer4 was trained", and behind another one "fc replaced". */
+/* One clause: "layer4 was trained"; after another one "fc replaced". */
 static void add_clause(struct buf *to, struct telling *t, enum clause clause,
                        bool first)
 {
@@ -194,7 +194,7 @@ static bool read_count(const struct model *model, uint32_t place, struct arena *
     return true;
 }
 
-/* " (num_batches_tracked 0 → 20)", where all of them moved alike. */
+/* " (num_batches_tracked 0 → 20)", if all of them changed by the same number. */
 static void add_steps(struct buf *to, struct telling *t)
 {
     const struct diff *diff = t->diff;
@@ -219,7 +219,7 @@ static void add_steps(struct buf *to, struct telling *t)
                (long long)right);
 }
 
-/* "129 BatchNorm buffers": those that changed within parts whose parameters did not. */
+/* "129 BatchNorm buffers": changed buffers of parts with equal parameters. */
 static uint32_t add_buffers(struct buf *to, const struct telling *t)
 {
     const struct diff *diff = t->diff;
@@ -281,7 +281,7 @@ static void add_equal(struct buf *to, struct telling *t)
 
     add_buffers(&moved, t);
     if (first) {
-        /* Nothing else happened; that buffers moved, or code differs, is the news. */
+        /* Nothing else changed: report buffers, or code and settings. */
         if (moved.len > 0) {
             buf_printf(to, "No parameter changed; %s moved", buf_cstr(&moved));
             add_steps(to, t);
@@ -321,8 +321,8 @@ static int choose_clauses(struct telling *t)
     return 0;
 }
 
-/* Is there more to say than that all of it changed somehow? */
-static bool carries(const struct telling *t)
+/* Does the sentence say more than "changed in several ways"? */
+static bool is_worth_saying(const struct telling *t)
 {
     uint32_t mixed_parts = count_of(t, CLAUSE_MIXED);
 
@@ -336,7 +336,7 @@ void diff_sentence(struct buf *to, const struct diff *diff)
     struct buf text = BUF_INIT;
 
     arena_init(&t.arena, GIB);
-    if (choose_clauses(&t) == 0 && carries(&t)) {
+    if (choose_clauses(&t) == 0 && is_worth_saying(&t)) {
         for (enum clause c = CLAUSE_TRAINED; c < CLAUSE_EQUAL; c++)
             if (count_of(&t, c) > 0)
                 add_clause(&text, &t, c, text.len == 0);

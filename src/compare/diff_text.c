@@ -6,7 +6,7 @@
 
 #define MOST_WHAT   48 /* cells of the first column */
 #define LEAST_WHAT  12
-#define MOST_PYTHON 60 /* lines, unless all are asked for */
+#define MOST_PYTHON 60 /* lines, without --all */
 
 /* ---- sums in words ---- */
 
@@ -56,7 +56,7 @@ void diff_counts(struct buf *to, const struct diff *diff)
         buf_text(to, ", stopped");
 }
 
-/* What was taken off: " but for module." */
+/* The removed prefixes: " but for module. on the left" */
 static void add_prefixes(struct buf *to, const struct diff *diff)
 {
     bool left = diff->left_prefix.len > 0, right = diff->right_prefix.len > 0;

@@ -20,7 +20,7 @@ static const struct diff_node *node_of(const struct show *show, const struct row
 
 /* ---- what differs ---- */
 
-/* ", code", ", 3 settings": facts beside tensors, at and below. */
+/* ", code, 3 settings": other differences at and below a node. */
 static void add_facts(struct buf *to, const struct diff_sums *sums)
 {
     uint32_t code = sums->others[DIFF_CODE], rest = diff_count_others(sums) - code;
@@ -76,7 +76,7 @@ const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_c
     return sign;
 }
 
-/* What was compared at and below a node, and how far it is apart; NULL: nothing. */
+/* The difference of values at and below a node, or NULL. */
 static const struct compared *compared_at(const struct diff *diff, uint32_t node)
 {
     const struct diff_node *at = &diff->nodes[node];
@@ -142,7 +142,7 @@ static void differ_cell(struct figure *to, const struct show *show,
     add_facts(to->text, &node->sums);
 }
 
-/* A side's shape or dtype, where that is what differs. */
+/* The shape or dtype of one side, if that is what differs. */
 static void add_tensor_side(struct buf *to, const struct diff *diff,
                             const struct diff_pair *pair, bool right)
 {
@@ -158,7 +158,7 @@ static void add_tensor_side(struct buf *to, const struct diff *diff,
         diff_shape(to, model, place);
 }
 
-/* Parameters of the whole, or of what is only on one side. */
+/* For the root and for nodes on one side only: the number of parameters. */
 static void add_side(struct figure *to, const struct show *show, const struct row *row,
                      bool right)
 {
@@ -278,7 +278,7 @@ void diff_show(struct show *show, const struct pair *pair)
 
 /* ---- title and status ---- */
 
-/* How much a title says of the counts; the next one is for where there is less room. */
+/* How detailed the title is, from wide to narrow. */
 enum title_form {
     TITLE_WHOLE, /* "122 tensors   = 45 same   ~ 75 changed   0 only in one" */
     TITLE_BRIEF, /* "= 45 same   ~ 75 changed" */
@@ -439,9 +439,9 @@ void diff_facts(struct buf *to, const struct show *show, uint32_t node)
     }
 }
 
-/* ---- in short ---- */
+/* ---- the short report ---- */
 
-/* All that diff_text.c prints as rows: "~ layer4  60 of 60  rel 4.1%". */
+/* The rows of diff_rows_make(), one per line: "~ layer4  60 of 60  rel 4.1%". */
 static void add_rows(struct buf *to, const struct diff *diff)
 {
     struct arena arena;
