@@ -1,4 +1,4 @@
-/* file_list_in.h - what the two threads of a list of files share. */
+/* file_list_in.h - internals of file_list.h, shared by its threads. */
 #ifndef SESSION_FILE_LIST_IN_H
 #define SESSION_FILE_LIST_IN_H
 
@@ -13,15 +13,15 @@
 
 struct file_list {
     pthread_t walker, judge;
-    pthread_mutex_t lock; /* over all up to `told` */
+    pthread_mutex_t lock; /* protects the members up to `ending` */
     pthread_cond_t more;  /* there is something to judge */
     struct arena arena;   /* rows and their texts */
     struct file_row *rows;
     uint32_t n, room;
-    uint32_t *wanted; /* numbers of rows on the screen, first those wanted most */
+    uint32_t *wanted; /* numbers of rows on the screen, the most important first */
     uint32_t n_wanted, wanted_room;
     struct file_list_facts facts;
-    uint64_t told_ns; /* when it was last told that there is something new */
+    uint64_t told_ns; /* time of the last notification */
     bool news, told;
     bool ending;
 
@@ -29,18 +29,18 @@ struct file_list {
     int read_fd, write_fd;
     char *folder;
 
-    /* Of the owner alone: what was taken. */
+    /* Used by the owner only: the rows taken. */
     struct file_row *taken;
     uint32_t n_taken, taken_room;
 };
 
-/* The walker's thread: look into folder after folder. */
+/* The walker's thread: searches the folders. */
 void file_walk(struct file_list *list);
-/* A model was found; the texts are copied. With the lock not held. */
+/* Adds a model; copies the texts. The lock is not held. */
 void file_list_found(struct file_list *list, const char *path,
                      const struct file_row *row);
-/* There is something new; the lock is held. Of many that come one behind the other not
- * every one is told: the last is. */
+/* Notifies the owner; the lock is held. Notifications in quick succession are combined.
+ */
 void file_list_tell(struct file_list *list, bool at_once);
 
 #endif

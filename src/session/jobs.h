@@ -1,7 +1,8 @@
-/* jobs.h - numbers of tensors computed in the background, for whoever must not wait.
- * At most two threads of our own, which never touch Python: what only its owner may ask
- * (source.any_thread is false) is computed in jobs_poll(), piece by piece, by whoever
- * calls it. Results are kept in the session (session_learn) and here. */
+/* jobs.h - computes numbers of tensors in the background, for the terminal.
+ * Uses at most two threads, which never touch Python: if only the owner may read the
+ * source (source.any_thread is false), jobs_poll() reads it in small parts on the
+ * caller's thread. Results are cached in the session (session_learn) and here. All
+ * functions are for the session's thread. */
 #ifndef SESSION_JOBS_H
 #define SESSION_JOBS_H
 
@@ -15,48 +16,44 @@
 
 struct jobs;
 
-/* The session is borrowed and outlives it. */
+/* The session is borrowed and must outlive the jobs. */
 struct jobs *jobs_new(struct session *session, struct err *err);
-void jobs_free(struct jobs *jobs); /* stops what is being done; NULL is allowed */
+void jobs_free(struct jobs *jobs); /* cancels running work; NULL is allowed */
 
-/* I would like to know: statistics, the quantiles of the panel, a histogram of 48 bins.
- * Wishes are answered newest first; those beyond 64 are dropped. */
+/* Requests the numbers of a tensor: statistics, quantiles, a histogram of 48 bins. The
+ * newest request is served first; the oldest beyond 64 are dropped. */
 void jobs_want(struct jobs *jobs, uint32_t tensor);
-/* Forget wishes that nobody began with: the cursor moved on. */
+/* Drops requests that are not started: the cursor moved on. */
 void jobs_drop(struct jobs *jobs);
-/* Statistics of all tensors, in the order of the file: the long job; one at a time. A
- * quiet one, which nobody asked for, reports no progress; asking for it makes it loud.
- */
+/* Starts the long job: statistics of all tensors, in file order; one at a time. A quiet
+ * one reports no progress; requesting it again as JOBS_LOUD makes it loud. */
 enum jobs_voice { JOBS_LOUD, JOBS_QUIET };
 void jobs_want_all(struct jobs *jobs, enum jobs_voice voice);
 /* Is the long job running, quiet or not? */
 bool jobs_measuring(const struct jobs *jobs);
-/* Forget what was found, so that it can be asked for again: values changed. */
+/* Clears the results, so that they can be requested again: values changed. */
 void jobs_forget(struct jobs *jobs);
-/* Esc. False: there was nothing to stop. */
+/* Cancels all work and requests. False: there was nothing to stop. */
 bool jobs_stop(struct jobs *jobs);
 
-/* Take what is done. True: there is something new to show. */
+/* Takes finished results. True: there is something new to show. */
 bool jobs_poll(struct jobs *jobs);
-/* Readable when there is something to poll, for poll(2). */
+/* For poll(2): readable when jobs_poll() has something to do. */
 int jobs_fd(const struct jobs *jobs);
 
-/* What is known of a tensor by now; NULL: nothing. *ret_busy: it is wanted or begun;
- * *ret_why: why there will be nothing, or NULL. */
+/* The numbers of a tensor so far, or NULL. *ret_busy: requested or running; *ret_why:
+ * why there will be none, or NULL. */
 const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret_busy,
                                    const char **ret_why);
-/* Wait for a wish to be answered, but no longer than this: for what is small, so that
- * the first frame has it. */
+/* Waits for a request, at most `ms`: so that the first frame shows small tensors. */
 void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms);
 
-/* Anything else that is made of values (made.h), within this many milliseconds if it
- * can be; one of each function at a time, of four functions at most: asking for another
- * forgets the last. NULL: it is being made (*ret_busy), or *ret_why says why there is
- * none. Good until another of its kind is asked for. */
+/* Any other result computed from values (made.h). Waits for at most `ms`. One result
+ * per function is kept, of at most four functions: another question replaces it. NULL:
+ * it is running (*ret_busy), or *ret_why says why there is none. */
 const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned ms,
                       bool *ret_busy, const char **ret_why);
-/* The long job, for the status line: bytes done and in all; false: there is none, or it
- * is quiet. */
+/* Progress of the long job, in bytes; false: none is running, or it is quiet. */
 bool jobs_progress(struct jobs *jobs, uint64_t *ret_done, uint64_t *ret_total,
                    uint64_t *ret_began_ns);
 

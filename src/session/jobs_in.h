@@ -1,6 +1,6 @@
-/* jobs_in.h - the parts of jobs.h: one lock, a list of wishes, a list of answers, and
- * for sources that only their owner may ask, errands that jobs_poll() runs for the
- * threads. */
+/* jobs_in.h - internals of jobs.h: one lock, a list of wishes (requests), a list of
+ * answers, and errands: reads that jobs_poll() does for the threads if only the owner
+ * may read the source. */
 #ifndef SESSION_JOBS_IN_H
 #define SESSION_JOBS_IN_H
 
@@ -10,16 +10,15 @@
 
 #define JOBS_THREADS 2
 #define JOBS_WISHES  64
-#define JOBS_SLOTS   4 /* kinds of things that are made besides numbers */
-#define JOBS_BRIEF                                                                     \
-    4096u /* answers of the long job that wait for a poll; then it waits */
+#define JOBS_SLOTS   4     /* functions of jobs_made() */
+#define JOBS_BRIEF   4096u /* answers that the long job queues before it waits */
 
-/* One question, and what came of it. */
+/* One request and its result. */
 struct answer {
-    struct answer *next; /* in the list of those that are done */
+    struct answer *next; /* in the list of finished ones */
     uint32_t tensor;
-    bool brief;     /* asked by the long job: statistics, no more */
-    bool cancelled; /* it may be asked again */
+    bool brief;     /* of the long job: statistics only */
+    bool cancelled; /* it may be requested again */
     char why[256];  /* why there are no numbers, or "" */
     struct stats stats;
     struct numbers numbers; /* points into this answer */
@@ -27,7 +26,7 @@ struct answer {
     uint64_t bins[NUMBERS_BINS];
 };
 
-/* Bytes that a thread needs and only the owner of the source may fetch. */
+/* A read that a thread needs and only the owner of the source may do. */
 enum errand_state { ERRAND_NONE, ERRAND_ASKED, ERRAND_RUN };
 struct errand {
     enum errand_state state;
@@ -39,33 +38,32 @@ struct errand {
     struct err err;
 };
 
-/* What is made besides numbers: one thing of each kind is wanted, being made, or there.
- */
+/* A result of jobs_made(): requested, running, or done. */
 enum slot_state { SLOT_NONE, SLOT_WANTED, SLOT_BEGUN, SLOT_DONE };
 struct slot {
     enum slot_state state;
-    struct made made; /* made on a copy until it is done */
+    struct made made; /* a thread works on a copy */
 };
 
-/* A thread, and the source through which it sees the model. */
+/* A thread, and the source through which it reads the model. */
 struct worker {
-    struct source source; /* first: it is asked for its worker */
+    struct source source; /* first: cast to the worker */
     struct jobs *jobs;
     pthread_t thread;
-    struct model lent; /* the session's, with the source above where that is needed */
+    struct model lent; /* the session's model, with the source above if needed */
     bool busy;
-    bool with_long;         /* what it is busy with, if not with a wish: this, */
-    struct slot *with_slot; /* or this */
-    struct work work;       /* of all but the long job */
+    bool with_long;         /* busy with the long job */
+    struct slot *with_slot; /* busy with this; or NULL */
+    struct work work;       /* except for the long job */
     struct errand errand;
 };
 
 struct jobs {
     struct session *session;
     pthread_mutex_t lock;
-    pthread_cond_t more;   /* there is something to do, or all ends */
-    pthread_cond_t asked;  /* an errand waits, or somebody is done */
-    pthread_cond_t served; /* an errand was run, or all ends */
+    pthread_cond_t more;   /* new work, or `ending` */
+    pthread_cond_t asked;  /* an errand waits, or a worker finished */
+    pthread_cond_t served; /* an errand was run, or `ending` */
     int read_fd, write_fd;
     bool told; /* a byte is in the pipe */
     bool ending;
@@ -79,39 +77,39 @@ struct jobs {
     uint32_t n_brief;    /* answers of the long job among them */
 
     struct slot slots[JOBS_SLOTS];
-    bool slot_new; /* nobody polled since one was made */
+    bool slot_new; /* one was finished since the last poll */
 
-    /* The long job: tensors in the order of the file. */
+    /* The long job: tensors in file order. */
     uint32_t *order;
     uint32_t n_order, at_order;
     struct work long_work;
     uint64_t long_began_ns, long_told_ns;
     bool long_on;
-    bool quiet; /* nobody asked for the long job: no progress, and news less often */
+    bool quiet; /* the long job reports no progress, and wakes the owner less often */
 
-    /* Of whoever asks; no thread looks at them. */
+    /* Used by the owner only, without the lock. */
     uint8_t *state;          /* by tensor: enum jobs_asked */
     struct answer **answers; /* by tensor */
-    struct numbers known;    /* what the session knows of the last one asked for */
-    struct arena arena;      /* of the two */
+    struct numbers known;    /* from the session, of the last tensor looked up */
+    struct arena arena;      /* of `state` and `answers` */
 };
 
 enum jobs_asked { NOT_ASKED, ASKED, ANSWERED };
 
-/* Let whoever waits know that there is something to poll. The lock is held. */
+/* Makes jobs_fd() readable. The lock is held. */
 void jobs_tell(struct jobs *jobs);
 
-/* Take what is to be made, and give back what was made of it. */
+/* A worker takes a requested slot, and returns the result. */
 struct slot *slot_take(struct worker *worker); /* or NULL */
 void slot_give(struct jobs *jobs, struct slot *slot, struct made *made);
-/* Wait for news until then, and take them. False: there are none. */
+/* Waits for results until end_ns and takes them. False: none came. */
 bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns);
-/* Threads, as needed. The lock is held. */
+/* Starts threads as needed. The lock is held. */
 void jobs_start(struct jobs *jobs);
 
-/* How a thread sees the model: through a source that asks the owner. */
+/* Gives a worker a source that sends its reads to the owner. */
 void errands_begin(struct worker *worker);
-/* Run errands for at most so long. True: some were run. */
+/* Runs errands for at most this time. True: some were run. */
 bool errands_run(struct jobs *jobs, uint64_t most_ns);
 
 #endif

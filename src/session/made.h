@@ -1,6 +1,6 @@
-/* made.h - something that takes long to make of values: a picture, a histogram of other
- * steps, the numbers of a value that was kept. Whoever wants it brings the function and
- * the question; jobs.h has it made in the background. */
+/* made.h - a result that takes long to compute from values: a picture, a histogram with
+ * other bins, the numbers of a kept value. The caller provides the function and the
+ * question; jobs.h runs it in the background. */
 #ifndef SESSION_MADE_H
 #define SESSION_MADE_H
 
@@ -15,14 +15,14 @@
 #define MADE_QUESTION 96 /* bytes of a question, at most */
 
 struct making {
-    /* Made in the arena, of a model that may be asked by this thread. */
+    /* Allocates the result in the arena. This thread may read the model. */
     int (*make)(const struct model *model, const void *question, struct arena *arena,
                 struct work *work, const void **ret_made, struct err *err);
-    const void *question; /* two are the same if their bytes are: no padding */
+    const void *question; /* compared by its bytes: no padding */
     size_t size;
 };
 
-/* One such thing, or why there is none. All zero: nothing was made yet. */
+/* One result, or its error. All zero: nothing requested yet. */
 struct made {
     int (*make)(const struct model *model, const void *question, struct arena *arena,
                 struct work *work, const void **ret_made, struct err *err);
@@ -33,12 +33,12 @@ struct made {
     struct err err;
 };
 
-/* Begin with a question; nothing is made yet. */
+/* Sets the question; computes nothing yet. */
 void made_init(struct made *made, const struct making *making);
-/* Make it. Fails as its function does, which `err` of it tells, too. */
+/* Computes it. Fails if its function does; made->err holds the error. */
 int made_make(struct made *made, const struct model *model, struct work *work);
 void made_release(struct made *made);
-/* Does it answer this question, or would it, once it is made? */
+/* Is it the result of this question, finished or not? */
 bool made_answers(const struct made *made, const struct making *making);
 
 #endif

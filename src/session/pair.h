@@ -1,5 +1,5 @@
-/* pair.h - two sessions side by side, with their places matched: a diff that is open.
- * Views that show a session's places show a pair's nodes (study/diff/diff.h) likewise. */
+/* pair.h - an open diff: two sessions with their places matched. Views show the nodes
+ * of a pair (study/diff/diff.h) like the places of a session. */
 #ifndef SESSION_PAIR_H
 #define SESSION_PAIR_H
 
@@ -8,21 +8,21 @@
 
 struct pair {
     struct session *left, *right;
-    bool borrowed; /* the sessions are somebody else's */
+    bool borrowed; /* the sessions are not closed with the pair */
     struct diff diff;
     struct arena arena;
 };
 
-/* Open both and compare. NULL when one cannot be opened; a cancelled comparison still
- * gives a pair, whose diff is not complete, and err says so (err->code). */
+/* Opens and compares both. NULL if one cannot be opened. A cancelled comparison returns
+ * a pair with an incomplete diff, and sets err->code. */
 struct pair *pair_open(const char *left, const char *right,
                        const struct diff_wanted *wanted, struct work *work,
                        struct err *err);
-/* The same of sessions that are open; it takes them, also when it fails. */
+/* Compares two open sessions; takes them, even on failure. */
 struct pair *pair_of(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err);
-/* The same of sessions that stay with their owners and outlive the pair. */
+/* Compares two borrowed sessions, which must outlive the pair. */
 struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err);
