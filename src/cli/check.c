@@ -160,11 +160,6 @@ static int refuse(struct check_run *run, const struct check_target *target,
     return 0;
 }
 
-static bool is_set(const struct session *session)
-{
-    return str_ends(str_of(session->model->format), STR("shards"));
-}
-
 static int check_target(struct check_run *run, const struct check_target *target,
                         struct err *err)
 {
@@ -181,7 +176,7 @@ static int check_target(struct check_run *run, const struct check_target *target
         return target->may_set ? 0 : refuse(run, target, &why, err);
     }
     /* A folder may turn out to be many models, one of which was chosen. */
-    if (!target->may_set || is_set(session)) {
+    if (!target->may_set || check_is_sharded(session->model)) {
         status = check_session(run, session, err);
         if (status == 0)
             status = check_cover(run, session->model, err);

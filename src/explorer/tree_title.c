@@ -21,7 +21,9 @@
 struct note {
     struct buf text;
     enum colour colour;
-    unsigned keep; /* the lowest goes first */
+    unsigned keep;  /* the lowest goes first */
+    size_t cuts[2]; /* lengths to shorten it to, one after the other; 0: none */
+    size_t prefix;  /* bytes at its front that may go */
 };
 struct tree_title_facts {
     struct note at[MOST_FACTS];
@@ -34,6 +36,7 @@ static struct buf *fact(struct tree_title_facts *facts, enum colour colour)
 
     next->colour = colour;
     next->keep = MOST_FACTS - facts->n;
+    next->prefix = next->cuts[0] = next->cuts[1] = 0;
     buf_clear(&next->text);
     return &next->text;
 }
@@ -134,21 +137,26 @@ static void write_line(struct lines *to, struct tree_title_facts *left,
 
 /* --- The title */
 
-/* "25.6M params, all trainable", "2.0M of 25.6M trainable". */
-static void add_params(struct buf *to, const struct counts *counts)
+/* "25.6M params, all trainable (30.1M untied)", "2.0M of 25.6M trainable". It may be cut
+ * before the bracket, then after the number of all. */
+static void add_params(struct tree_title_facts *left, const struct counts *counts)
 {
+    struct buf *to = fact(left, COLOUR_NONE);
+    struct note *note = &left->at[left->n - 1];
     bool known = counts->trainable > 0 || counts->frozen > 0;
     bool whole =
         counts->trainable == counts->params || counts->frozen == counts->params;
 
-    if (known && !whole) {
-        summary_trainable(to, counts);
-    } else {
+    note->keep = MOST_FACTS; /* more than the format */
+    if (!known || whole) {
         text_count(to, counts->params);
-        buf_text(to, known ? " params, " : " params");
-        summary_trainable(to, counts);
+        buf_text(to, " params");
+        note->cuts[1] = to->len;
+        buf_text(to, known ? ", " : "");
     }
+    summary_trainable(to, counts);
     if (counts->stored > counts->params) {
+        note->cuts[0] = to->len;
         buf_text(to, " (");
         text_count(to, counts->stored);
         buf_text(to, " untied)");
@@ -174,8 +182,7 @@ static void add_title_left(struct tree_title_facts *left,
     }
     if (!show->activity && !show->model->live)
         text_plural(fact(left, COLOUR_NONE), total->tensors, "tensor", "tensors");
-    add_params(fact(left, COLOUR_NONE), total);
-    left->at[left->n - 1].keep = MOST_FACTS; /* more than the format */
+    add_params(left, total);
     text_bytes(fact(left, COLOUR_NONE), counts_bytes(&show->session->places, 0));
 }
 
@@ -211,8 +218,11 @@ static void add_title_right(struct tree_title_facts *right,
         text_plural(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
                     leaves ? "leaves" : "tensors");
     } else if (show->activity && show->activity->total_ns > 0) {
-        buf_text(fact(right, COLOUR_NONE), "forward ");
-        run_time(&right->at[right->n - 1].text, show->activity->total_ns);
+        struct buf *text = fact(right, COLOUR_NONE);
+
+        buf_text(text, "forward ");
+        right->at[right->n - 1].prefix = text->len;
+        run_time(text, show->activity->total_ns);
     }
     add_alarm(right, explorer);
     if (show->model->partial)
@@ -222,44 +232,33 @@ static void add_title_right(struct tree_title_facts *right,
                  summary_verdict_word(verdict));
 }
 
-/* Of the parameters what follows this goes. */
-static void cut_params(struct tree_title_facts *left, struct str from)
-{
-    for (unsigned i = 1; i < left->n; i++) {
-        ptrdiff_t at = str_find(buf_span(&left->at[i].text), from);
-
-        if (left->at[i].keep == MOST_FACTS && at > 0)
-            left->at[i].text.len = (size_t)at;
-    }
-}
-
-/* Rather than that parameters are left out, they are told in fewer words: "124.4M
- * params, all trainable (163.0M untied)", without what is in brackets, then the number
- * alone. */
+/* Before the parameters are left out, they are told in fewer words. */
 static void shorten_params(struct tree_title_facts *left,
                            const struct tree_title_facts *right, unsigned width)
 {
-    static const char *const from[] = {" (", ", all "};
-
-    for (size_t i = 0; i < COUNT_OF(from); i++) {
+    for (size_t i = 0; i < COUNT_OF(left->at[0].cuts); i++) {
         struct tree_title_facts kept = {.n = 0};
 
         for (unsigned k = 0; k < left->n; k++)
             if (k == 0 || left->at[k].keep == MOST_FACTS)
                 kept.at[kept.n++] = left->at[k];
-        if (width < NARROW_TITLE || !fits(&kept, right, width))
-            cut_params(left, str_of(from[i]));
+        if (width >= NARROW_TITLE && fits(&kept, right, width))
+            continue;
+        for (unsigned k = 0; k < left->n; k++)
+            if (left->at[k].cuts[i] > 0)
+                left->at[k].text.len = left->at[k].cuts[i];
     }
 }
 
 /* Before facts on the left go, "forward 87.29ms" becomes 87.29ms. */
 static void shorten_time(struct tree_title_facts *right)
 {
-    struct buf *text = &right->at[0].text;
+    struct note *time = &right->at[0];
 
-    if (right->n > 0 && str_starts(buf_span(text), STR("forward "))) {
-        memmove(text->at, text->at + 8, text->len - 8 + 1);
-        text->len -= 8;
+    if (right->n > 0 && time->prefix > 0) {
+        memmove(time->text.at, time->text.at + time->prefix,
+                time->text.len - time->prefix + 1);
+        time->text.len -= time->prefix;
     }
 }
 

@@ -140,15 +140,12 @@ static const char *article(const char *word)
 static void add_root(struct file_facts *facts, const struct row *root)
 {
     struct label label = {0};
-    char first;
 
     label_make(&label, facts->show, root, LABEL_NAME);
-    if (label.type.len > 0) {
-        first = label.type.at[0];
-        if (first < '0' || first > '9')
-            buf_text(&facts->to->text, article(label.type.at));
-        buf_printf(&facts->to->text, "%s: ", label.type.at);
-    }
+    if (label.type.len > 0)
+        buf_printf(&facts->to->text,
+                   "%s%s: ", label.is_count ? "" : article(label.type.at),
+                   label.type.at);
     label_release(&label);
 }
 

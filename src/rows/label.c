@@ -74,6 +74,7 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
     if (name.len == 0 && members > 0 &&
         str_is(place_name(model, place_first(model, place)), "pickle 1")) {
         text_plural(&label->type, members, "pickle", "pickles");
+        label->is_count = true;
         return;
     }
     if (name.len == 0)

@@ -3,10 +3,9 @@
  * rp's explorer, with sizes and shares formatted as in the columns. */
 #include "rows/labels.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "rows/args.h"
+#include "rows/below.h"
 #include "rows/layout.h"
 #include "rows/run_words.h"
 #include "text/number.h"
@@ -140,13 +139,14 @@ static void out_dtype_flow(struct buf *to, const struct show *show,
 
 static void dtype_flow(struct buf *to, const struct show *show, const struct row *row)
 {
-    size_t begin = to->len;
+    struct below below = {0};
 
-    flow_cell(to, "", "dtype", show, row);
-    if (to->len > begin && memchr(to->at + begin, ',', to->len - begin)) {
-        to->len = begin;
+    if (!(row->flags & ROW_MORE))
+        below_sum(show, row->place, &below);
+    if (below.n_dtypes > 1)
         buf_text(to, "(mixed dtypes)");
-    }
+    else
+        flow_cell(to, "", "dtype", show, row);
 }
 
 static void name_flow(struct buf *to, const struct show *show, const struct row *row)

@@ -24,6 +24,7 @@ struct label {
     struct buf args;   /* "3→64, 7×7"; without brackets */
     bool brackets;     /* args are in brackets, else after a blank */
     bool is_class;     /* the type is a class */
+    bool is_count;     /* the type is a count: "2 pickles" */
     bool always;       /* brackets even without arguments: ReLU() */
     bool is_shape;     /* the type is a shape, the arguments a dtype */
     bool is_path;      /* the name is a full path */

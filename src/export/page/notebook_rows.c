@@ -171,8 +171,8 @@ static void add_what(struct notebook_rows_listing *l, const struct row *row)
     if (what->len > 0 && l->label.args.len > 0)
         buf_char(what, ' ');
     buf_str(what, buf_span(&l->label.args));
-    if (what->len > 0 && str_starts(buf_span(&l->label.tail), STR("  ")))
-        buf_char(what, ',');
+    if (what->len > 0 && l->label.tail.len > 0 && l->label.times == 0)
+        buf_char(what, ','); /* the tail of a run has its own */
     buf_str(what, buf_span(&l->label.tail));
     if (model->kind[row->place] == PLACE_MODULE && !(row->flags & ROW_RUN) &&
         show_is_leaf(model, row->place) && row_frozen(&l->n->printed.show, row))

@@ -66,11 +66,18 @@ static bool has_fact(const struct model *model, const char *key, uint64_t *ret_n
     return false;
 }
 
+bool check_is_sharded(const struct model *model)
+{
+    uint64_t shards;
+
+    return has_fact(model, "shards", &shards);
+}
+
 static enum check_topic container(const struct model *model)
 {
     uint64_t entries;
 
-    if (str_ends(str_of(model->format), STR("shards")))
+    if (check_is_sharded(model))
         return CHECK_SHARDS;
     return has_fact(model, "entries", &entries) ? CHECK_ZIP : CHECK_FILE;
 }

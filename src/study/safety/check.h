@@ -92,6 +92,8 @@ int check_make(const struct model *model, const struct check_ask *ask,
 const char *check_topic_name(enum check_topic topic); /* "pickle", "zip", ... */
 const char *check_mark_name(enum check_mark mark);    /* "good", "not looked at", ... */
 
+/* Is the model a set of shards? */
+bool check_is_sharded(const struct model *model);
 /* The worse of two verdicts: unsafe, inconclusive, needs code, safe. */
 enum verdict check_worse(enum verdict a, enum verdict b);
 
