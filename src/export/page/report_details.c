@@ -149,10 +149,15 @@ static void put_stats(struct report *r, const struct stats *stats, struct str wh
         report_text(r);
     }
     out_char(r->out, ',');
+    if (stats && stats_finite(stats) < stats->count) { /* a list marks an alarm */
+        out_char(r->out, '[');
+        run_not_finite(&r->spare, stats->nan, stats->pos_inf + stats->neg_inf);
+        report_text(r);
+        out_char(r->out, ']');
+        return;
+    }
     if (!stats)
         escape_terminal(&r->spare, why);
-    else if (stats_finite(stats) < stats->count)
-        run_not_finite(&r->spare, stats->nan, stats->pos_inf + stats->neg_inf);
     else
         buf_text(&r->spare, stats->sampled ? "none seen in a sample" : "none");
     report_text(r);

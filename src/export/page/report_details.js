@@ -24,9 +24,9 @@ function valuesElement(values) {
     for (let i = 0; i < values.length; i += HEADS.length) {
         const line = make('tr');
         for (let k = 0; k < HEADS.length; k++) {
-            const at = values[i + k]; // a number that is measured stands there itself
+            const bad = Array.isArray(values[i + k]); // NaN or Inf
+            const at = bad ? values[i + k][0] : values[i + k];
             const value = typeof at === 'string' ? at : data.texts[at];
-            const bad = k === HEADS.length - 1 && /^(NaN|Inf) \d/.test(value);
             line.append(make('td', `${k > 2 ? 'num' : ''}${bad ? ' bad' : ''}`, value));
         }
         list.append(line);
@@ -87,7 +87,7 @@ function gridElement(picture) {
     for (const values of picture.grid) {
         const line = make('tr');
         for (const value of values)
-            line.append(make('td', /NaN|Inf/.test(value) ? 'nan' : '', value));
+            line.append(make('td', Array.isArray(value) ? 'nan' : '', value));
         list.append(line);
     }
     return list;

@@ -183,6 +183,18 @@ static void add_note(struct buf *to, const struct picture *p,
     }
 }
 
+/* A value as a string; one that is not finite as a list of one string. */
+static void add_grid_value(struct buf *to, double value)
+{
+    size_t from;
+
+    buf_text(to, isfinite(value) ? "\"" : "[\"");
+    from = to->len;
+    text_real(to, value);
+    page_minus(to, from);
+    buf_text(to, isfinite(value) ? "\"" : "\"]");
+}
+
 static void add_grid(struct buf *to, const struct picture *p)
 {
     uint32_t down = at_most(p->rows, GRID), across = at_most(p->columns, GRID);
@@ -191,13 +203,8 @@ static void add_grid(struct buf *to, const struct picture *p)
     for (uint32_t y = 0; y < down; y++) {
         buf_text(to, y > 0 ? ",[" : "[");
         for (uint32_t x = 0; x < across; x++) {
-            size_t from;
-
-            buf_text(to, x > 0 ? ",\"" : "\"");
-            from = to->len;
-            text_real(to, p->grid[y][x]);
-            page_minus(to, from);
-            buf_char(to, '"');
+            buf_text(to, x > 0 ? "," : "");
+            add_grid_value(to, p->grid[y][x]);
         }
         buf_char(to, ']');
     }
