@@ -17,20 +17,18 @@ void details_measured(struct details *d, const struct measured *measured)
 /* "-0.5444 … 0.4808   mean -0.01096   std 0.0888", as far as they were measured. */
 static void add_extremes(struct facts *facts, const struct stats *stats)
 {
-    struct buf *to = &facts->text;
-
     if (!stats_measured(stats))
         return;
-    buf_text(to, fact_is_empty(facts) ? "" : ";   ");
-    statistics_extreme(to, stats, false);
+    buf_text(&facts->text, fact_is_empty(facts) ? "" : ";   ");
+    statistics_min(facts, stats);
     if (stats_finite(stats) < 2)
         return;
-    buf_text(to, " … ");
-    statistics_extreme(to, stats, true);
-    buf_text(to, "   mean ");
-    text_real_long(to, stats->mean);
-    buf_text(to, "   std ");
-    text_real_long(to, stats_std(stats));
+    buf_text(&facts->text, " … ");
+    statistics_max(facts, stats);
+    buf_text(&facts->text, "   mean ");
+    statistics_real(facts, "mean", stats->mean);
+    buf_text(&facts->text, "   std ");
+    statistics_real(facts, "std", stats_std(stats));
 }
 
 void details_tensor_values(struct details *d, uint32_t tensor)
@@ -42,7 +40,7 @@ void details_tensor_values(struct details *d, uint32_t tensor)
     struct buf *text = &d->facts.text;
 
     if (stats) {
-        run_not_finite(text, stats->nan, stats->pos_inf + stats->neg_inf);
+        statistics_not_finite(&d->facts, stats->nan, stats->pos_inf + stats->neg_inf);
         add_extremes(&d->facts, stats);
     } else {
         if (!why && d->explorer->jobs)

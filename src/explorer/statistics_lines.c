@@ -67,9 +67,7 @@ static void extreme_line(struct lines *to, const struct model *model,
     statistics_extreme(&text, stats, max);
     if (tensor->rank > 0) {
         buf_text(&text, "   at ");
-        text_index(&text, tensor_shape(model, tensor), tensor->rank,
-                   (max ? stats->max_at : stats->min_at) /
-                       dtype_info(tensor->dtype)->values);
+        statistics_position(&text, model, tensor, stats, max);
     }
     lines_add(to, COLOUR_NONE, 0, buf_span(&text));
     lines_end(to);

@@ -68,16 +68,13 @@ static void extreme_fact(struct facts *to, const struct model *model,
                          const struct tensor *tensor, const struct stats *stats,
                          bool max)
 {
-    uint64_t at = max ? stats->max_at : stats->min_at;
-
     if (max)
         statistics_max(to, stats);
     else
         statistics_min(to, stats);
     if (tensor->rank > 0) {
         buf_text(&to->text, " at ");
-        text_index(&to->text, tensor_shape(model, tensor), tensor->rank,
-                   at / dtype_info(tensor->dtype)->values);
+        statistics_position(&to->text, model, tensor, stats, max);
     }
     fact_end(to, max ? "max" : "min", COLOUR_NONE);
 }
@@ -135,6 +132,15 @@ void statistics_extreme(struct buf *to, const struct stats *stats, bool max)
         buf_printf(to, "%llu", (unsigned long long)integer);
 }
 
+void statistics_position(struct buf *to, const struct model *model,
+                         const struct tensor *tensor, const struct stats *stats,
+                         bool max)
+{
+    text_index(to, tensor_shape(model, tensor), tensor->rank,
+               (max ? stats->max_at : stats->min_at) /
+                   dtype_info(tensor->dtype)->values);
+}
+
 static void add_extreme(struct facts *to, const struct stats *stats, bool max)
 {
     struct figure figure = fact_figure(to);
@@ -188,21 +194,26 @@ void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool a
     }
 }
 
-/* A number with room for its sign, so that those below each other line up. */
-static void add_signed(struct buf *to, struct str number)
+/* Room for a sign, so that numbers below each other line up. */
+static void add_sign_room(struct buf *to, bool negative)
 {
-    if (number.len > 0 && number.at[0] != '-')
-        buf_char(to, ' ');
-    buf_str(to, number);
+    buf_text(to, negative ? "" : " ");
 }
 
 static void add_signed_real(struct buf *to, double value)
 {
-    struct buf number = BUF_INIT;
+    add_sign_room(to, signbit(value));
+    text_real_long(to, value);
+}
 
-    text_real_long(&number, value);
-    add_signed(to, buf_span(&number));
-    buf_release(&number);
+static void add_signed_extreme(struct buf *to, const struct stats *stats, bool max)
+{
+    int64_t integer = max ? stats->int_max : stats->int_min;
+
+    add_sign_room(to, stats->kind == STATS_REAL ? signbit(max ? stats->max : stats->min)
+                      : stats->kind == STATS_INT ? integer < 0
+                                                 : false);
+    statistics_extreme(to, stats, max);
 }
 
 /* ---- counts, extremes and moments: two columns of three lines ---- */
@@ -227,28 +238,22 @@ static void extreme_line(struct buf *to, const struct model *model,
                          const struct tensor *tensor, const struct stats *stats,
                          bool max)
 {
-    uint64_t at = max ? stats->max_at : stats->min_at;
-    struct buf number = BUF_INIT, other = BUF_INIT, both[2] = {BUF_INIT, BUF_INIT};
+    struct buf number = BUF_INIT, other = BUF_INIT;
 
-    statistics_extreme(&number, stats, max);
-    statistics_extreme(&other, stats, !max);
-    add_signed(&both[0], buf_span(&number));
-    add_signed(&both[1], buf_span(&other));
+    add_signed_extreme(&number, stats, max);
+    add_signed_extreme(&other, stats, !max);
     buf_text(to, max ? "max   " : "min   ");
     if (tensor->rank > 0) {
-        /* Where they stand begins in one column. */
-        text_pad(to, buf_span(&both[0]),
-                 both[0].len > both[1].len ? both[0].len : both[1].len);
+        /* The positions of both begin in one column. */
+        text_pad(to, buf_span(&number),
+                 number.len > other.len ? number.len : other.len);
         buf_text(to, "  at ");
-        text_index(to, tensor_shape(model, tensor), tensor->rank,
-                   at / dtype_info(tensor->dtype)->values);
+        statistics_position(to, model, tensor, stats, max);
     } else {
-        buf_str(to, buf_span(&both[0]));
+        buf_str(to, buf_span(&number));
     }
     buf_release(&number);
     buf_release(&other);
-    buf_release(&both[0]);
-    buf_release(&both[1]);
 }
 
 static void fill_lines(struct cell_lines *lines, const struct model *model,

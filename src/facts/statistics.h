@@ -31,6 +31,10 @@ void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool a
 
 /* min or max as its type has it: an integer, or %.6g. */
 void statistics_extreme(struct buf *to, const struct stats *stats, bool max);
+/* The index of min or max: "[3, 17]". */
+void statistics_position(struct buf *to, const struct model *model,
+                         const struct tensor *tensor, const struct stats *stats,
+                         bool max);
 /* The same as values named "min" and "max". */
 void statistics_min(struct facts *to, const struct stats *stats);
 void statistics_max(struct facts *to, const struct stats *stats);
