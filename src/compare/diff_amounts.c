@@ -374,22 +374,31 @@ static void add_fact(struct buf *to, const struct model *model, uint32_t index)
     value_show(to, model, model->metadata[index].value, MOST_VALUE);
 }
 
+/* "left → right", or the only side that has it. */
+static void add_sides(struct diff_rows_maker *maker, const struct diff_other *other,
+                      void (*add)(struct buf *, const struct model *, uint32_t))
+{
+    bool left = other->left != NO_PLACE, right = other->right != NO_PLACE;
+
+    if (left)
+        add(&maker->rest, maker->diff->left, other->left);
+    if (left && right)
+        buf_text(&maker->rest, " → ");
+    if (right)
+        add(&maker->rest, maker->diff->right, other->right);
+}
+
 static void add_metadata(struct diff_rows_maker *maker, const struct diff_other *other)
 {
     const struct diff *diff = maker->diff;
-    bool left = other->left != DIFF_NONE, right = other->right != DIFF_NONE;
+    bool left = other->left != DIFF_NONE;
     const struct model *model = left ? diff->left : diff->right;
 
     buf_text(&maker->what, "metadata ");
     escape_terminal(
         &maker->what,
         model_string(model, model->metadata[left ? other->left : other->right].key));
-    if (left)
-        add_fact(&maker->rest, diff->left, other->left);
-    if (left && right)
-        buf_text(&maker->rest, " → ");
-    if (right)
-        add_fact(&maker->rest, diff->right, other->right);
+    add_sides(maker, other, add_fact);
 }
 
 /* How many equal bytes to skip at the start of two lines, to show the difference. */
@@ -451,12 +460,7 @@ static void add_place(struct diff_rows_maker *maker, const struct diff_other *ot
     }
     if (other->kind == DIFF_CLASS && left && right && same_short_class(diff, other))
         add = add_full_class;
-    if (left)
-        add(&maker->rest, diff->left, other->left);
-    if (left && right)
-        buf_text(&maker->rest, " → ");
-    if (right)
-        add(&maker->rest, diff->right, other->right);
+    add_sides(maker, other, add);
 }
 
 void diff_other_rows(struct diff_rows_maker *maker)

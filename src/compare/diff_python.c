@@ -91,27 +91,29 @@ static void write_drop(struct diff_python_writer *writer, const struct name_run 
     buf_text(writer->to, "]\n");
 }
 
-static void write_transpose(struct diff_python_writer *writer,
-                            const struct name_run *run)
+/* state[name 0] = state[name `from`], followed by `tail` */
+static void write_assignment(struct diff_python_writer *writer,
+                             const struct name_run *run, uint32_t from,
+                             const char *tail)
 {
     const struct name_tuple *tuple = &writer->tuples[run->tuple];
 
     buf_printf(writer->to, "%sstate[", writer->indent);
     add_name(writer->to, run, tuple, 0);
     buf_text(writer->to, "] = state[");
-    add_name(writer->to, run, tuple, 0);
-    buf_text(writer->to, "].t()\n");
+    add_name(writer->to, run, tuple, from);
+    buf_printf(writer->to, "]%s\n", tail);
+}
+
+static void write_transpose(struct diff_python_writer *writer,
+                            const struct name_run *run)
+{
+    write_assignment(writer, run, 0, ".t()");
 }
 
 static void write_copy(struct diff_python_writer *writer, const struct name_run *run)
 {
-    const struct name_tuple *tuple = &writer->tuples[run->tuple];
-
-    buf_printf(writer->to, "%sstate[", writer->indent);
-    add_name(writer->to, run, tuple, 0);
-    buf_text(writer->to, "] = state[");
-    add_name(writer->to, run, tuple, 1);
-    buf_text(writer->to, "]\n");
+    write_assignment(writer, run, 1, "");
 }
 
 /* Several tensors on the left are one on the right. */

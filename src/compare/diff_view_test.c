@@ -175,6 +175,24 @@ TEST(the_tree_and_the_rows_agree_about_buffers_only)
     see_end(&seen);
 }
 
+TEST(the_tree_and_the_rows_show_the_same_difference)
+{
+    struct buf rel = BUF_INIT;
+    struct seen seen;
+    struct row row;
+
+    see(&seen, "a.weight 40x3 1\na.running_mean 4 2\nb.weight 3 4\n",
+        "a.weight 20x3 1\na.running_mean 4 2~\nb.weight 3 4\n", true);
+    row = row_at(&seen, "a");
+    buf_text(&rel, "\n~ a  1 of 2  rel ");
+    column_figure(&rel, &diff_columns[3], &seen.show, &row);
+    CHECK(str_ends(buf_span(&rel), STR("%")));
+    diff_short(&seen.text, &seen.pair->diff);
+    CHECK(strstr(buf_cstr(&seen.text), buf_cstr(&rel)));
+    buf_release(&rel);
+    see_end(&seen);
+}
+
 TEST(in_short_a_pair_is_told_in_a_sentence)
 {
     struct seen seen;
