@@ -1,11 +1,10 @@
-/* build.h - the door for makers of models.
- * A maker adds nodes in any order, each below its parent; build_finish() numbers them
- * in pre-order, finds ties and freezes the model. Ids given out here (nodes, objects,
- * tensors, storages, classes, values, strings) stay valid after it, but for nodes,
- * which become places: findings and events are translated. All memory is the model's
- * arena, whose limit build_init() sets; when it is spent, makers return -1 (or the id
- * ..._NONE) and build->model->arena.spent is set: the reader stops, and build_finish()
- * still makes a partial model of what is there. */
+/* build.h - builds a model. The caller adds nodes in any order, each below its parent;
+ * build_finish() numbers them in pre-order, finds ties and freezes the model. All ids
+ * (objects, tensors, storages, classes, values, strings) stay valid after it, except
+ * nodes, which become places: findings and events are translated. Memory comes from the
+ * model's arena, whose limit build_init() sets. When it is spent, functions return -1
+ * (or the id ..._NONE) and build->model->arena.spent is set: the reader stops, and
+ * build_finish() makes a partial model. */
 #ifndef MODEL_BUILD_H
 #define MODEL_BUILD_H
 
@@ -16,10 +15,10 @@
 
 struct build_node;
 struct build {
-    struct model *model;  /* being made; owned until build_finish() */
+    struct model *model;  /* owned until build_finish() */
     struct work *work;    /* borrowed, may be NULL */
     struct arena scratch; /* for the reader; released with the build */
-    struct arena own;     /* for the build: its nodes, and what finds things in it */
+    struct arena own;     /* for the build: nodes and indexes */
     struct build_node *nodes;
     uint32_t *next; /* by node: its next sibling */
     uint32_t n_nodes, nodes_room;
@@ -32,9 +31,9 @@ struct build {
     uint32_t said[FINDING_COUNT]; /* findings of each code so far */
     struct finding dropped;       /* what build_finding() returns for the rest */
     /* A state_dict does not record classes: build_finish() shall guess them from the
-     * names and shapes of each module's own tensors (conv, linear, lstm ...). Guesses are
-     * marked `guessed`, have arguments (in, out, kernel_size), and are shown with a ~.
-     * Also finds buffers by their names and wrappers (module., _orig_mod.). */
+     * names and shapes of each module's own tensors (conv, linear, lstm ...). Guesses
+     * are marked `guessed`, have arguments (in, out, kernel_size), and are shown with a
+     * ~. Also finds buffers by their names and wrappers (module., _orig_mod.). */
     bool guess;
 };
 
@@ -49,85 +48,81 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
 const struct model *build_finish(struct build *build, struct err *err);
 /* Always call it; after a successful build_finish() it does nothing. */
 void build_release(struct build *build);
-/* Was some request for memory refused? */
+/* Was the memory limit reached? */
 bool build_spent(const struct build *build);
 
-/* A reader that reads one of many small files inside a file: what it takes from the
- * scratch arena in between goes back at the end. Nothing of it may be looked at
- * afterwards, and what was there before is out of reach until then. */
+/* For a reader of many small files inside a file: releases all scratch memory allocated
+ * between begin and end. Earlier scratch memory must not be used in between. */
 struct arena build_scratch_begin(struct build *build);
 void build_scratch_end(struct build *build, struct arena before);
 
-/* Say about how many tensors are to come, each in a storage of its own. */
+/* Reserves memory for about this many tensors, each with its own storage. */
 void build_reserve(struct build *build, size_t n_tensors);
 
 /* Strings and values of the model. */
 uint32_t build_string(struct build *build, struct str s);
 struct values *build_values(struct build *build);
 
-/* A new node below `parent`, behind its siblings; its number, or NO_PLACE. */
+/* Adds a node below `parent`, after its siblings; its number, or NO_PLACE. */
 uint32_t build_node(struct build *build, uint32_t parent, enum place_kind kind,
                     struct str name);
 /* The node `name` below `parent` if build_child() made one, else a new one. */
 uint32_t build_child(struct build *build, uint32_t parent, enum place_kind kind,
                      struct str name);
-/* A new node in any case; *ret_again: build_leaf() made one with this name and parent
- * before. */
+/* Always adds a node; *ret_again: build_leaf() already added one with this name and
+ * parent. */
 uint32_t build_leaf(struct build *build, uint32_t parent, enum place_kind kind,
                     struct str name, bool *ret_again);
-/* The parent below which a tensor with this dotted name stands, with modules made on
- * the way: "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight".
+/* The parent of a tensor with this dotted name; adds missing modules:
+ * "layer1.0.conv1.weight" gives layer1.0.conv1 and, in *ret_last, "weight".
  * build_finish() sorts numbered siblings below such parents by number. */
 uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
                       struct str *ret_last);
 void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);
 void build_set_flags(struct build *build, uint32_t node, unsigned flags); /* adds */
 void build_set_object(struct build *build, uint32_t node, uint32_t object);
-/* The full name of a node so far, as place_path() will give it; the tensor that stands
- * at it, or NO_OBJECT. */
+/* The full name of a node, as place_path() will give it; its tensor, or NO_OBJECT. */
 void build_path(const struct build *build, uint32_t node, struct buf *to);
 uint32_t build_tensor_at(const struct build *build, uint32_t node);
-/* The object of a module or group node, made if it has none yet; NULL: spent. The
- * pointer is good until the next object is made. */
+/* The object of a module or group node, added if it has none; NULL: spent. The pointer
+ * is valid until the next object is added. */
 struct object *build_object(struct build *build, uint32_t node);
 /* `node` is the same object as `first` (a shared module): PLACE_AGAIN. */
 int build_same(struct build *build, uint32_t node, uint32_t first);
 
-/* Is a tensor with this last name a buffer, as far as a name tells? */
+/* Is this the usual name of a buffer ("running_mean")? */
 bool build_is_buffer_name(struct str last_name);
 
 uint32_t build_class(struct build *build, struct str qualified_name);
 uint32_t build_file(struct build *build, struct str name, uint64_t size);
 
-/* Name a storage that is about to be made. A name that ends in digits is kept as what
- * stands before them and a number: a file has a hundred thousand of "data/N". -1:
- * spent.
- */
+/* Sets the name of a storage before build_storage(). A trailing number is stored apart,
+ * as a file may have a hundred thousand of "data/N". -1: spent. */
 int build_storage_name(struct build *build, struct storage *storage, struct str name);
-/* A storage; its number, or NO_STORAGE. All of it is there unless its flags say that it
- * is missing. */
+/* Adds a storage; its number, or NO_STORAGE. It is complete unless it has
+ * STORAGE_MISSING. */
 uint32_t build_storage(struct build *build, const struct storage *storage);
-/* The same for one of which only the first `have` bytes can be read; sets its flags. */
+/* The same if only the first `have` bytes can be read; sets its flags. */
 uint32_t build_storage_part(struct build *build, struct storage *storage,
                             uint64_t have);
 
-/* A tensor with sizes and strides (strides NULL: C order). Checks rank, signs, overflow
- * and extent: what does not fit is marked TENSOR_INVALID and becomes a finding at
- * `node`. Fills tensor->numel, shape, strides; copies *tensor. The same elements of the
- * same storage in the same shape are one tensor (tied): then the number of the old one
- * is returned, which becomes a parameter if either is. Its number is put into the node,
- * whose kind becomes PLACE_TENSOR. `node` may be NO_PLACE: a tensor that no place shows
- * (inside an attribute); its number is still returned, or NO_OBJECT. */
+/* Adds a tensor with sizes and strides (strides NULL: C order). Checks rank, signs,
+ * overflow and extent: a bad tensor is marked TENSOR_INVALID and becomes a finding at
+ * `node`. Fills tensor->numel, shape, strides; copies *tensor. Tensors with the same
+ * elements of the same storage in the same shape are tied: the existing one is
+ * returned, and becomes a parameter if either is. Sets the node's tensor and kind
+ * (PLACE_TENSOR); `node` may be NO_PLACE for a tensor without a place (inside an
+ * attribute). Returns its number, or NO_OBJECT. */
 uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
                       const int64_t *shape, const int64_t *strides, int rank);
-/* Take back the tensor that was made last, for the sake of its storage: `node`, where it
- * stands, is empty again. False: others may refer to it, and it stays. */
+/* Take back the tensor that was made last, for the sake of its storage: `node`, where
+ * it stands, is empty again. False: others may refer to it, and it stays. */
 bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor);
-/* A further place of a tensor made before. */
+/* Adds a further place of a tensor. */
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);
 uint16_t build_device(struct build *build, struct str name);
 
-/* Say something of the container ("entries", 326), or keep what the file carries. */
+/* Adds a fact about the container ("entries", 326), or metadata of the file. */
 void build_fact(struct build *build, const char *key, uint32_t value);
 void build_metadata(struct build *build, struct str key, uint32_t value);
 
@@ -140,11 +135,10 @@ struct finding *build_finding(struct build *build, enum finding_code code,
 
 /* The pickle log. */
 uint32_t build_pickle_stream(struct build *build, struct str name, uint64_t size);
-/* The index of "module.name" in the log's globals; UINT32_MAX: spent. */
+/* The index of "module.name" in the log's globals, added if new; UINT32_MAX: spent. */
 uint32_t build_pickle_global(struct build *build, struct str name, uint32_t module_len);
-/* Count one event. Returns true if it should also be kept in full (it is among the
- * first PICKLE_LOG_KEEP of its kind): then call build_pickle_event(). Cheap: no
- * look-up. */
+/* Counts one event. True: it is among the first PICKLE_LOG_KEEP of its kind and should
+ * be kept in full with build_pickle_event(). */
 bool build_pickle_count(struct build *build, uint32_t global_index,
                         enum pickle_act act);
 void build_pickle_event(struct build *build, const struct pickle_event *event);

@@ -1,7 +1,7 @@
-/* build_in.h - the nodes of a model under way, for build*.c only.
+/* build_in.h - the nodes of an unfinished model, for build*.c only.
  *
  *   build.c         strings, objects, classes, storages, findings, the pickle log
- *   build_nodes.c   the tree: new nodes, and finding by name those that are there
+ *   build_nodes.c   the tree: adding nodes, finding them by name
  *   build_finish.c  freezing
  *   build_guess.c   layers of a state_dict, guessed from names and shapes
  *   build_order.c   numbered siblings in the order of their numbers
@@ -11,26 +11,25 @@
 
 #include "model/build.h"
 
-/* The nodes of the tree under way are columns of one length. Of these the model has
- * `parent`, `name` and `object` already, which become those of its places, and `end`,
- * which until then says what the last child of a node is; the others are in the
- * build's own memory. Children hang in a ring, in the order they came: the last of them
- * leads to the first. */
+/* Nodes are columns of the same length. `parent`, `name` and `object` are already those
+ * of the model; its `end` holds the last child of a node until build_finish(). The
+ * other columns are in the build's own arena. The children of a node form a ring, in
+ * the order of adding: the last one links to the first. */
 struct build_node {
     uint8_t kind, flags;
     uint8_t listed;    /* enum listed */
-    bool in_table : 1; /* it stands in build->by_name */
-    bool dotted : 1;   /* dotted names led to what stands below it */
+    bool in_table : 1; /* it is in build->by_name */
+    bool dotted : 1;   /* its children come from dotted names */
 };
 
-/* Can a node be found by its name, and by whom? */
+/* Which function added the node by name: none, build_child(), build_leaf(). */
 enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
 
 /* Guess layers, roles and wrappers of a model whose places are numbered. If memory runs
  * out, the model keeps the guesses made so far. */
 void build_guess_layers(struct model *model);
 
-/* Put numbered siblings below dotted names in order; build_order.c says which. */
+/* Sorts numbered siblings below dotted names; see build_order.c. */
 void build_sort_siblings(struct build *build);
 
 /* The first child of a node, or NO_PLACE; the next sibling, or NO_PLACE. */

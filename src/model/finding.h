@@ -1,5 +1,5 @@
-/* finding.h - what a reader met on its way that a person should know.
- * A reader fills the model as far as it gets; a finding is not a failure. */
+/* finding.h - problems that a reader found in a file.
+ * A reader fills the model as far as possible; a finding is not a failure. */
 #ifndef MODEL_FINDING_H
 #define MODEL_FINDING_H
 
@@ -7,38 +7,38 @@
 #include <stdint.h>
 
 enum severity {
-    SEVERITY_NOTE,    /* worth saying: trailing bytes that harm nobody */
-    SEVERITY_WARNING, /* the file is not quite what it should be */
-    SEVERITY_ALARM,   /* something is missing, lies, or attacks */
+    SEVERITY_NOTE,    /* harmless: trailing bytes */
+    SEVERITY_WARNING, /* unusual or inconsistent */
+    SEVERITY_ALARM,   /* missing data, false data, or an attack */
 };
 
-/* What kind of finding. The name (finding_name) is what JSON and SARIF carry: once
- * released, a name is never changed. */
+/* The kind of a finding. JSON and SARIF contain its name (finding_name): a released
+ * name never changes. */
 enum finding_code {
-    FINDING_TRUNCATED,      /* the file ends before what it promises */
-    FINDING_DAMAGED,        /* bytes that cannot be decoded */
-    FINDING_TRAILING,       /* bytes behind the end that nothing refers to */
-    FINDING_LIMIT,          /* more than we are willing to hold; the rest is left out */
-    FINDING_UNSUPPORTED,    /* a part that we do not read */
-    FINDING_BAD_TENSOR,     /* a tensor beyond its storage, a negative size, ... */
-    FINDING_SIZE_MISMATCH,  /* two places in the file say different sizes */
-    FINDING_MISSING_RECORD, /* a storage or a member that is named but not there */
-    FINDING_MISSING_SHARD,  /* a file of a sharded model that is not there */
-    FINDING_SHARD_MISMATCH, /* the index and the shards disagree */
-    FINDING_UNSAFE_PATH,    /* a path in the file leads outside its folder */
-    FINDING_DUPLICATE,      /* the same name twice */
-    FINDING_OVERLAP,        /* two things share bytes that should not */
-    FINDING_HOLE,           /* bytes that belong to nothing, between things */
-    FINDING_CHECKSUM,       /* a checksum that does not fit */
-    FINDING_ENCRYPTED,      /* a member that is (or claims to be) encrypted */
-    FINDING_ZIP_TRICK,      /* headers that make readers disagree */
-    FINDING_PICKLE_MALFORMED, /* a pickle that breaks off: opcode and offset */
+    FINDING_TRUNCATED,        /* the file is shorter than its headers say */
+    FINDING_DAMAGED,          /* bytes that cannot be decoded */
+    FINDING_TRAILING,         /* unused bytes after the end */
+    FINDING_LIMIT,            /* a limit was reached; the rest is left out */
+    FINDING_UNSUPPORTED,      /* an unsupported part */
+    FINDING_BAD_TENSOR,       /* a tensor beyond its storage, a negative size, ... */
+    FINDING_SIZE_MISMATCH,    /* two parts of the file give different sizes */
+    FINDING_MISSING_RECORD,   /* a missing storage or zip member */
+    FINDING_MISSING_SHARD,    /* a missing file of a sharded model */
+    FINDING_SHARD_MISMATCH,   /* the index and the shards disagree */
+    FINDING_UNSAFE_PATH,      /* a path in the file leads outside its folder */
+    FINDING_DUPLICATE,        /* the same name twice */
+    FINDING_OVERLAP,          /* two parts share bytes that should not */
+    FINDING_HOLE,             /* unused bytes between parts */
+    FINDING_CHECKSUM,         /* a wrong checksum */
+    FINDING_ENCRYPTED,        /* a member that is (or claims to be) encrypted */
+    FINDING_ZIP_TRICK,        /* headers that make readers disagree */
+    FINDING_PICKLE_MALFORMED, /* a pickle that cannot be parsed: opcode and offset */
     FINDING_PICKLE_OVERRIDE,  /* BUILD on a global: attributes of code are replaced */
-    FINDING_PICKLE_NESTED,    /* a pickle inside bytes, or behind the first one */
+    FINDING_PICKLE_NESTED,    /* a pickle inside bytes, or after the first one */
     FINDING_BAD_TEXT,         /* a name that is not UTF-8 or hides characters */
     FINDING_BIG_ENDIAN,       /* written on a big-endian machine; read all the same */
     FINDING_NON_FINITE,       /* NaN or infinities among the values of a tensor */
-    FINDING_UNEXPECTED,       /* a name, shape or dtype that is not as expected */
+    FINDING_UNEXPECTED,       /* an unexpected name, shape or dtype */
     FINDING_COUNT
 };
 

@@ -1,9 +1,8 @@
-/* pickle_log.h - what a pickle would do if somebody loaded it.
- * The pickle machine writes an event when the opcode runs, not when its result is used:
- * a call whose result is thrown away is here too, and so is all that came before a
- * parse error. Events are counted per global and kind; the first PICKLE_LOG_KEEP of
- * each are kept in full, with their arguments. study/safety/verdict.h judges; nobody here
- * does. */
+/* pickle_log.h - what a pickle would do if somebody loaded it. The pickle machine
+ * writes an event when the opcode runs, not when its result is used: a call whose
+ * result is thrown away is here too, and so is all that came before a parse error.
+ * Events are counted per global and kind; the first PICKLE_LOG_KEEP of each are kept in
+ * full, with their arguments. study/safety/verdict.h judges; nobody here does. */
 #ifndef MODEL_PICKLE_LOG_H
 #define MODEL_PICKLE_LOG_H
 

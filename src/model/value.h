@@ -1,8 +1,8 @@
-/* value.h - plain values: hyper-parameters, epoch numbers, settings, metadata.
- * Values are interned: equal values have the same id, so that a hundred thousand
- * modules with the same arguments hold them once, and comparing two sets of arguments
- * is comparing two numbers. They are trees without cycles; what was too deep, too long
- * or led back to itself is a VALUE_CUT. */
+/* value.h - plain values: hyper-parameters, epoch numbers, settings, metadata. Values
+ * are interned: equal values have the same id, so a hundred thousand modules with the
+ * same arguments store them once, and comparing arguments compares two numbers. They
+ * are trees; parts that are too deep, too long or cyclic are replaced by a VALUE_CUT.
+ */
 #ifndef MODEL_VALUE_H
 #define MODEL_VALUE_H
 

@@ -1,17 +1,16 @@
 /* file_in.h - the tables of a .scope file, for file*.c only.
  *
- * A table is described by its columns: where each stands in a row as we hold it, what
- * it holds and which table it refers to. Making tables, writing rows and reading them
- * with every number checked follow from that.
+ * A table is described by its columns: offset in the row struct, type, and the table it
+ * refers to. Creating tables, writing rows, and reading and checking them use that.
  *
  *   file_tables.c      THE TABLE of tables
- *   file_row.c         rows into SQLite and out of it
- *   file_write.c       a run becomes a file
- *   file_read.c        a file becomes a run
- *   file_sections.c    ... which sections it has, and that their tables are ours
- *   file_read_run.c    ... its run, table by table
- *   file_read_model.c  ... its model
- *   file_kept.c        kept values are read when asked for */
+ *   file_row.c         writes and reads rows
+ *   file_write.c       writes a run
+ *   file_read.c        reads a run
+ *   file_sections.c    ... checks its sections and their tables
+ *   file_read_run.c    ... reads the tables of the run
+ *   file_read_model.c  ... reads the tables of the model
+ *   file_kept.c        reads kept values on demand */
 #ifndef RUN_FILE_IN_H
 #define RUN_FILE_IN_H
 
@@ -100,7 +99,7 @@ struct file_table {
 
 extern const struct file_table scope_tables[TABLE_COUNT];
 
-/* Rows that differ from what a run or model holds. */
+/* Rows that differ from the structs of a run or model. */
 struct section_row {
     struct str name;
     uint32_t version;
@@ -169,18 +168,18 @@ union any_row {
 
 /* ---- file_row.c ---- */
 
-/* The statement that makes a table, as it stands in the file. */
+/* The CREATE TABLE statement of a table, as in the file. */
 void table_sql(enum scope_table table, struct buf *to);
 
-/* What an absent reference is held as: 0 for texts and plain values. */
+/* The value of an absent reference: 0 for texts and plain values. */
 uint32_t table_none(unsigned refers);
 
-/* Write n rows; get() fills the i-th. */
+/* Writes n rows; get() fills row i. */
 typedef void get_row(void *user, uint32_t i, void *row);
 int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
                 void *user, struct work *work, struct err *err);
 
-/* A table of the file: is it there, and as docs/run-file.md says? */
+/* Is a table in the file, and as docs/run-file.md specifies? */
 enum schema_state { SCHEMA_ABSENT, SCHEMA_GOOD, SCHEMA_OTHER };
 
 /* A file that is being read. */
@@ -190,37 +189,37 @@ struct scope_read {
     uint64_t size;
     struct work *work;
     uint32_t version;                 /* of the file */
-    uint32_t sections[SECTION_COUNT]; /* the version of each; 0: it is not there */
-    struct buf others;                /* "ops (version 1)": sections we do not know */
+    uint32_t sections[SECTION_COUNT]; /* the version of each; 0: absent */
+    struct buf others;                /* "ops (version 1)": unknown sections */
     uint8_t schema[TABLE_COUNT];      /* enum schema_state */
     struct build build;
     struct run *run;
-    uint32_t rows[TABLE_COUNT]; /* that each table says it has */
-    uint32_t n[TABLE_COUNT];    /* rows taken in so far */
-    uint32_t astray;            /* references of the present table that lead nowhere */
+    uint32_t rows[TABLE_COUNT]; /* declared */
+    uint32_t n[TABLE_COUNT];    /* read so far */
+    uint32_t astray;            /* dangling references of the current table */
     bool cancelled;
-    /* Of TABLE_SHAPE: where each begins in `sizes`, and how many they are. */
+    /* TABLE_SHAPE: the first index of each in `sizes`, and its length. */
     int64_t *sizes;
     uint32_t n_sizes, sizes_room;
     uint32_t *shape_at;
     uint8_t *shape_rank;
-    uint32_t *shape_dims; /* where each stands in run->dims, or RUN_NONE: not yet */
+    uint32_t *shape_dims; /* index of each in run->dims, or RUN_NONE: not yet */
     uint32_t dims_room;
     uint8_t *depths; /* of plain values */
-    uint32_t *items; /* of the present one */
+    uint32_t *items; /* of the current one */
     uint32_t items_room;
     uint32_t *parents; /* of places so far */
     uint32_t last_merged, last_io;
     uint32_t *parts; /* first part of each kept value */
-    char *no_rows;   /* of tables that become no array */
+    char *no_rows;   /* of tables that are not stored as arrays */
 };
 
-/* How many rows a table says it has; 0 where that cannot be. */
+/* The declared number of rows of a table; 0 if impossible. */
 uint32_t table_rows(struct scope_read *read, enum scope_table table);
 
-/* Read a table row by row; take() returns NULL, or says what is wrong with a row. The
- * first row that is wrong ends the table: what follows is left out, and a finding says
- * so. References that lead nowhere are absent ones when take() sees them. */
+/* Reads a table row by row; take() returns NULL, or an error. The first bad row ends
+ * the table: the rest is left out, with a finding. Dangling references are replaced by
+ * absent ones before take(). */
 typedef const char *take_row(struct scope_read *read, uint32_t i, void *row);
 void table_read(struct scope_read *read, enum scope_table table, take_row *take);
 void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row,
@@ -228,24 +227,24 @@ void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row
 
 /* ---- file_sections.c ---- */
 
-/* Find out which sections there are, and that we can read the tables of ours. */
+/* Finds the sections, and checks the tables of the known ones. */
 int scope_check_sections(struct scope_read *read, struct err *err);
-/* For table_write(): the sections that are written. */
+/* For table_write(): the sections of a new file. */
 get_row scope_get_section;
 
 /* ---- file_kept.c ---- */
 
-/* The run takes over the database, for the values that were kept. */
+/* Passes the database to the run, for kept values. */
 int scope_keep_source(struct scope_read *read, struct err *err);
 
 /* ---- file_read_run.c, file_read_model.c ---- */
 void scope_read_run(struct scope_read *read);
 void scope_read_model(struct scope_read *read);
-/* Plain values, one by one, into the model's or the run's. */
+/* Reads plain values one by one, into the model's or the run's. */
 bool scope_room_for_plain(struct scope_read *read, enum scope_table table);
 const char *scope_take_plain(struct scope_read *read, struct values *values, uint32_t i,
                              const struct plain_row *row);
-/* Cut the values that name tensors which could not be read. */
+/* Replaces values that refer to unread tensors by VALUE_CUT. */
 void scope_mend_values(struct values *values, const struct model *model);
 
 #endif
