@@ -429,8 +429,8 @@ bool browse_parent(struct browse *browse)
     if (above != NO_ROW)
         return choose(browse, above);
     browse_say(browse, browse->view.flat
-                           ? "a flat list has no folds: F leads back to the tree"
-                           : "nothing stands above");
+                           ? "a flat list has no folds; F returns to the tree"
+                           : "this is the top row");
     return false;
 }
 
@@ -474,7 +474,7 @@ static bool land_on(struct browse *b, uint32_t place)
     browse_remake(b);
     row = browse_row_of(b, place, &exact);
     if (!exact)
-        browse_say(b, "it has no row of its own; this is what it stands in");
+        browse_say(b, "it has no row of its own; this row contains it");
     put_in_middle(b, row);
     browse_settle(b);
     b->moved = true;

@@ -208,9 +208,9 @@ static void say_why(struct browse *b, enum fold what)
     else if (flags & ROW_RUN)
         browse_say(b, "equal ones: space shows them one by one, X all such");
     else if (what != FOLD_ROW && flags & ROW_CLOSED)
-        browse_say(b, "only tensors stand below: space shows them");
+        browse_say(b, "only tensors below; space shows them");
     else
-        browse_say(b, "nothing stands below");
+        browse_say(b, "nothing below");
 }
 
 /* Rebuild the rows; returns whether a visible row changed. */
@@ -248,7 +248,7 @@ bool browse_fold(struct browse *browse, enum fold what)
     if (browse->rows.n == 0)
         return false;
     if (browse->view.flat) {
-        browse_say(browse, "a flat list has no folds: F leads back to the tree");
+        browse_say(browse, "a flat list has no folds; F returns to the tree");
         return false;
     }
     flags = browse->rows.cells[browse->cursor].flags;
@@ -312,7 +312,7 @@ bool browse_runs(struct browse *browse)
         memset(browse->single, 0, bit_bytes(browse->of.outline.n));
     if (made_anew(browse))
         return true;
-    browse_say(browse, "no row here stands for eight or more equal ones");
+    browse_say(browse, "no runs of eight or more equal rows here");
     return false;
 }
 

@@ -300,7 +300,7 @@ TEST(a_class_is_folded_in_the_whole_model)
     CHECK_INT(browse_rows(w.b)->n, 151);
     browse_go(w.b, place_of(&w, "relu"));
     CHECK(!browse_fold(w.b, FOLD_CLASS));
-    CHECK(str_is(browse_message(w.b), "nothing stands below"));
+    CHECK(str_is(browse_message(w.b), "nothing below"));
     end_walk(&w);
 }
 

@@ -221,7 +221,7 @@ static const char *nothing(const struct files_view *view)
     struct file_list_facts facts = files_view_facts(view);
 
     if (facts.found > 0 && files_view_unknown(view) > 0)
-        return "none so far; files are being judged …";
+        return "none so far; still checking files …";
     if (facts.found > 0)
         return "nothing matches";
     return facts.walking ? "looking for models …" : "no model was found here";

@@ -264,7 +264,7 @@ static void no_code(struct lines *to, struct explorer *explorer,
                      "modules"),
                  width);
     } else {
-        sentence(to, STR("no source: this is no object of a class"), width);
+        sentence(to, STR("no source: not an instance of a class"), width);
     }
     buf_release(&text);
 }

@@ -238,7 +238,7 @@ static bool flow_act(struct explorer *explorer, struct panel_state *state,
     const struct flow_row *row;
 
     if (!own || !own->made || own->run != explorer->session->run) {
-        explorer_say(explorer, "there is no flow of this row");
+        explorer_say(explorer, "no flow for this row");
         return false;
     }
     flow = &own->text.flow;

@@ -113,8 +113,7 @@ int run_reload(struct tui *tui, struct str words, struct err *err)
     (void)words;
     if (tui->explorer.pair)
         return err_set(err, ERR_USAGE,
-                       "q leads back to one file, which can be read "
-                       "again");
+                       "not available in a diff; q returns to one file");
     if (link_is_live(&tui->explorer)) {
         explorer_forget(&tui->explorer);
         tui_changed(tui);
@@ -195,8 +194,7 @@ static int compare_typed(struct tui *tui, const char *path,
     }
     if (tui->explorer.pair)
         return err_set(err, ERR_USAGE,
-                       "two models are compared already; q leads back "
-                       "to the one before");
+                       "already comparing two models; q returns to the first");
     pair = compare_with(tui, tui->explorer.session, path, wanted, &right, err);
     return pair ? tui_over(tui, right, pair, err) : -1;
 }

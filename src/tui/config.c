@@ -79,7 +79,7 @@ static int parse_line(struct config *config, struct keymap *keymap, struct str l
     }
     equals = str_find_char(line, '=');
     if (equals <= 0)
-        return err_set(err, ERR_USAGE, "\"%.*s\" is no NAME = VALUE", STR_ARG(line));
+        return err_set(err, ERR_USAGE, "\"%.*s\" is not NAME = VALUE", STR_ARG(line));
     name = str_trim(str_head(line, (size_t)equals));
     value = str_trim(str_from(line, (size_t)equals + 1));
     if (str_is(*section, "keys"))

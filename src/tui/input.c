@@ -319,7 +319,7 @@ static void plain_key(struct tui *tui, const struct key *key)
         tui_act(tui, binding->action);
     } else if (key->code != KEY_UNKNOWN && key->code != KEY_PASTE) {
         key_name(name, key->code, tui->config.ascii);
-        buf_printf(&text, "%s does nothing here; ? tells what does", name);
+        buf_printf(&text, "%s does nothing here; ? lists the keys", name);
         tui_say(tui, "%s", buf_cstr(&text));
     }
     buf_release(&text);

@@ -103,7 +103,7 @@ int remember_switch(struct tui *tui, struct err *err)
     int status = 0;
 
     if (!state_path(&path, "remember")) {
-        status = err_set(err, ERR_USAGE, "there is no home to remember it in");
+        status = err_set(err, ERR_USAGE, "no home directory to save it in");
     } else if (tui->config.remember) {
         make_folders(path.at);
         status = write_text(buf_cstr(&path), STR("yes\n"), err);

@@ -3,9 +3,9 @@
 
     make_corpus.py [FOLDER]
 
-They go to build/fuzz/corpus/NAME/, where tools/fuzz.sh also keeps what it learns.
-Inputs that once broke something stand in tests/fuzz/corpus/NAME/ instead and are
-replayed by `make test`.
+They go to build/fuzz/corpus/NAME/, where tools/fuzz.sh also saves new inputs.
+Inputs that once caused a failure are in tests/fuzz/corpus/NAME/ instead; `make test`
+replays them.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ def script_seed(parts):
 
 
 def recordings():
-    """What the unit test of src/run writes, with small pages so that it is short."""
+    """Recordings that a unit test of src/run writes, with small pages to stay short."""
     program = ROOT / "build/c/src/test_run"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "seed.scope"
