@@ -439,8 +439,8 @@ class Exports(Saved):
         self.assertIn("| weight: 2×4, bias: 2 |", to.read_text())
         self.assertNotIn("\\|", to.read_text())
         for wrong in ({"depth": -1}, {"theme": "pink"}, {"columns": "nope"}):
-            wrong = r"a number from 0|light or dark|no column"
-            with self.assertRaisesRegex(ValueError, wrong):
+            words = r"a number from 0|light or dark|no column"
+            with self.assertRaisesRegex(ValueError, words):
                 live.export(to, **wrong)
 
     def test_what_can_not_be_written_is_one_sentence_and_leaves_no_file(self):
