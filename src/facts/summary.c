@@ -1,28 +1,25 @@
 #include "facts/summary.h"
 
-#include <string.h>
-
 #include "text/escape.h"
 #include "text/number.h"
 
+static const struct {
+    const char *word, *name;
+} verdicts[] = {
+    [VERDICT_SAFE] = {"✓ SAFE", "SAFE"},
+    [VERDICT_NEEDS_CODE] = {"! NEEDS CODE", "NEEDS CODE"},
+    [VERDICT_UNSAFE] = {"✗ UNSAFE", "UNSAFE"},
+    [VERDICT_INCONCLUSIVE] = {"? INCONCLUSIVE", "INCONCLUSIVE"},
+};
+
 const char *summary_verdict_word(enum verdict verdict)
 {
-    switch (verdict) {
-    case VERDICT_SAFE:
-        return "✓ SAFE";
-    case VERDICT_NEEDS_CODE:
-        return "! NEEDS CODE";
-    case VERDICT_UNSAFE:
-        return "✗ UNSAFE";
-    case VERDICT_INCONCLUSIVE:
-        break;
-    }
-    return "? INCONCLUSIVE";
+    return verdicts[verdict].word;
 }
 
 const char *summary_verdict_name(enum verdict verdict)
 {
-    return strchr(summary_verdict_word(verdict), ' ') + 1;
+    return verdicts[verdict].name;
 }
 
 enum colour summary_verdict_colour(enum verdict verdict)
