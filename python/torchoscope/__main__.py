@@ -1,8 +1,8 @@
-"""python -m torchoscope: the program, with the same words and the same exit status.
+"""python -m torchoscope: the program, with the same arguments and exit status.
 
-The program starts this file too, by its path, for live models (src/cli/python.c). So any
-Python may meet it, however old; and where it lies there may be other packages of another
-Python, which are none of this one's.
+The program also runs this file by path for live models (src/cli/python.c). The Python
+that runs it may be old, so the file must parse in any version. The folder may contain
+packages of another Python, which this one must not import.
 """
 
 import os
@@ -33,7 +33,7 @@ def main():
 
 
 def bring_package(folder):
-    """Import torchoscope from here, and nothing else."""
+    """Import torchoscope, and nothing else, from this folder's parent."""
     if folder in sys.path:  # a script's own folder
         sys.path.remove(folder)
     above = os.path.dirname(folder)

@@ -1,5 +1,5 @@
-"""The source text of classes. As Python's inspect finds it, but for one thing: inspect
-parses the whole file for each class, which takes long for large files."""
+"""The source code of classes. Same results as Python's inspect, but faster: inspect
+parses the whole file for each class."""
 
 import contextlib
 import inspect
@@ -9,7 +9,7 @@ import types
 
 
 def code_of(kind):
-    """(file, number of its first line, text) of a class; None if nobody knows."""
+    """(file, first line number, source) of a class; None if unknown."""
     try:
         file = inspect.getsourcefile(kind)
         linecache.checkcache(file)
@@ -25,8 +25,8 @@ def code_of(kind):
 
 
 def inherited(kind):
-    """(class, file, number of its first line, text) of a forward() that a class
-    inherits from another than torch's Module; None if it has its own."""
+    """(class, file, first line number, source) of an inherited forward(); None if the
+    class defines its own or inherits that of nn.Module."""
     try:
         for base in kind.__mro__:
             if "forward" not in vars(base):
@@ -42,8 +42,8 @@ def inherited(kind):
 
 
 def _first_line(kind, file, lines):
-    """Counted from 0: the nearest `class NAME` above its methods, with its decorators;
-    None if that is not sure."""
+    """Index, from 0, of the nearest `class NAME` line above its methods, or of its
+    first decorator; None if uncertain."""
     pattern = re.compile(rf"\s*class\s+{re.escape(kind.__name__)}\b")
     found = [number for number, line in enumerate(lines) if pattern.match(line)]
     if not found:
@@ -54,12 +54,12 @@ def _first_line(kind, file, lines):
     number = found[-1] if not methods else max(n for n in found if n < min(methods))
     while number > 0 and lines[number - 1].lstrip().startswith("@"):
         number -= 1
-    # Else a decorator of several lines may stand above.
+    # A non-empty line above may be part of a multi-line decorator.
     return number if number == 0 or not lines[number - 1].strip() else None
 
 
 def _method_lines(kind, file):
-    """The lines in which methods of the class begin, counted from 0."""
+    """The first lines of the class's methods, from 0."""
     for value in vars(kind).values():
         with contextlib.suppress(Exception):
             code = inspect.unwrap(value).__code__

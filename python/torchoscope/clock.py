@@ -1,17 +1,17 @@
-"""What calls took on a device: events of torch around each, read when the outermost one
-ends. Inside a hook nothing waits for the device."""
+"""Device time of calls: torch events before and after each call, read when the
+outermost call ends. Hooks never wait for the device."""
 
 import threading
 
 import torch
 
-MOST = 1 << 16  # marks of one pass; calls beyond them are not timed
+MOST = 1 << 16  # marks per pass; calls beyond this are not timed
 
 START, END, OURS, REST = range(4)
 
 
 class Clock:
-    """Of one device, by what this torch has for it."""
+    """Events and memory counters of one device, as far as this torch has them."""
 
     def __init__(self, device):
         self._device = device
@@ -20,7 +20,7 @@ class Clock:
         self._allocated = getattr(kind, "memory_allocated", None)
 
     def mark(self):
-        """An event at the end of all work that was asked for so far."""
+        """An event after all work queued so far."""
         if hasattr(self._kind, "Event"):
             event = self._kind.Event(enable_timing=True)
         else:
@@ -32,11 +32,11 @@ class Clock:
         event.synchronize()
 
     def between(self, a, b):
-        """Nanoseconds; both must be over."""
+        """Nanoseconds between two events; both must have completed."""
         return round(a.elapsed_time(b) * 1e6)
 
     def allocated(self):
-        """Bytes, or None."""
+        """Allocated bytes, or None if unknown."""
         return self._allocated(self._device) if self._allocated else None
 
     def is_capturing(self):
@@ -44,23 +44,23 @@ class Clock:
 
 
 def is_capturing(device):
-    """Is a graph of this device being captured? Then nothing may be added or read."""
+    """Is a graph being captured on this device? If so, queue and read nothing."""
     kind = getattr(torch, device.type, None)
     ask = getattr(kind, "is_current_stream_capturing", None)
     return bool(ask is not None and device.type != "cpu" and ask())
 
 
 def clock_of(modules):
-    """A clock for the one device that the tensors of these [(name, module), ...] lie
-    on; None if that is the processor, if they are several, or if it has none."""
+    """A clock for the device of the tensors of these [(name, module), ...]. None if
+    they are on the CPU or on several devices, or if the device has no events."""
     devices = set()
     for _, module in modules:
         try:
             for tensors in (module._parameters, module._buffers):
                 for one in tensors.values():
-                    if one is not None and not one.is_cpu:  # that is quick to ask
+                    if one is not None and not one.is_cpu:  # a cheap check
                         devices.add(one.device)
-        except Exception:  # TorchScript has them elsewhere
+        except Exception:  # TorchScript stores them elsewhere
             continue
     devices = {one for one in devices if one.type not in ("cpu", "meta")}
     if len(devices) != 1:
@@ -73,53 +73,53 @@ def clock_of(modules):
         clock.wait(last)
         clock.between(first, last)
         clock.allocated()
-    except Exception:  # what it is called with differs between devices
+    except Exception:  # signatures differ between devices
         return None
     return clock
 
 
 class _Thread:
     def __init__(self):
-        self.rows = []  # (kind, call, event, bytes), in the order of the stream
-        self.open = []  # calls that have begun
-        self.is_ours = False  # work of ours is under way
-        self.lost = False  # too many
+        self.rows = []  # (kind, call, event, bytes), in stream order
+        self.open = []  # calls that have not ended
+        self.is_ours = False  # torchoscope is queueing work of its own
+        self.lost = False  # more than MOST marks
 
 
 class Marks:
-    """Of the calls of one recorder, thread by thread. Without a clock all of this does
-    nothing; one that fails is not asked again."""
+    """The marks of one recorder's calls, per thread. Does nothing without a clock, or
+    after the clock has failed once."""
 
     def __init__(self, clock):
         self._clock = clock
         self._threads = {}
-        self.told = False  # some call had its time
+        self.told = False  # at least one call was timed
 
     def is_capturing(self):
         return self._clock is not None and self._clock.is_capturing()
 
     def start(self, call, serial):
-        """Just before forward; it ends work of ours."""
+        """Call just before forward. Ends the recorder's own work."""
         thread = self._threads.setdefault(threading.get_ident(), _Thread())
         thread.is_ours = False
         if self._mark(thread, START, (call, serial)):
             thread.open.append((call, serial))
 
     def end(self, call, serial):
-        """Just after forward. Calls inside it that did not end never will."""
+        """Call just after forward. Drops inner calls that have not ended."""
         thread = self._threads.get(threading.get_ident())
         if thread is not None and (call, serial) in thread.open:
             del thread.open[thread.open.index((call, serial)) :]
             self._mark(thread, END, (call, serial))
 
     def ours(self):
-        """What is asked for from now on is work of ours."""
+        """The recorder's own work begins: subtract it from the calls' times."""
         thread = self._threads.get(threading.get_ident())
         if thread is not None and thread.open and not thread.is_ours:
             thread.is_ours = self._mark(thread, OURS)
 
     def rest(self):
-        """Work of ours ends."""
+        """The recorder's own work ends."""
         thread = self._threads.get(threading.get_ident())
         if thread is not None and thread.is_ours:
             thread.is_ours = False
@@ -141,8 +141,8 @@ class Marks:
         return True
 
     def times(self):
-        """[(call, serial, ns, bytes or None), ...] of the calls of this thread that
-        have ended; work of ours that was done inside is taken off."""
+        """[(call, serial, ns, bytes or None), ...] for the ended calls of this thread,
+        without the recorder's own work."""
         thread = self._threads.pop(threading.get_ident(), None)
         if thread is None or not thread.rows or self._clock is None:
             return []
@@ -177,13 +177,13 @@ class Marks:
                 more = _more(rows, first, i)
                 if more is not None:
                     more -= own_bytes - was_bytes
-                # 0 would say that it is not known.
+                # 0 would mean unknown.
                 found.append((*call, max(1, took), more))
         return found
 
 
 def _more(rows, first, last):
-    """Bytes that were allocated between two marks, or None."""
+    """Bytes allocated between two marks, or None if unknown."""
     if rows[first][3] is None or rows[last][3] is None:
         return None
     return rows[last][3] - rows[first][3]

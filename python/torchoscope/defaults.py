@@ -1,5 +1,5 @@
-"""What a model of a well-known library is run with where nothing is given: by what its
-configuration says, or by the names of its classes. The libraries are not imported."""
+"""Default inputs for models of well-known libraries, chosen by the model's
+configuration or the names of its classes. The libraries are not imported."""
 
 import inspect
 
@@ -13,15 +13,15 @@ _FRAMES = 16  # of a video
 
 
 class Shape:
-    """A tensor that is yet to be made: `dtype` None is that of the model, `value` what
-    it holds; None: numbers at random."""
+    """A tensor to create. `dtype`: None for that of the model. `value`: the value of
+    its elements, None for random numbers."""
 
     def __init__(self, sizes, dtype=None, value=None):
         self.sizes, self.dtype, self.value = tuple(sizes), dtype, value
 
 
 def candidates(model):
-    """(args, kwargs) to try, one after the other: of Shapes, lists and dicts."""
+    """(args, kwargs) to try in order, made of Shapes, lists and dicts."""
     roots = roots_of(model)
     if list(roots) != [""]:
         return
@@ -40,14 +40,14 @@ def candidates(model):
 
 
 def _batch(model):
-    """BatchNorm that trains wants more than one value a channel."""
+    """The batch size. BatchNorm in train mode needs more than one value per channel."""
     kind = torch.nn.modules.batchnorm._BatchNorm
     trains = (isinstance(one, kind) and one.training for one in model.modules())
     return 2 if any(trains) else 1
 
 
 def _channels(model, usual=3):
-    """Of what the first convolution takes."""
+    """The input channels of the first convolution."""
     for one in model.modules():
         if isinstance(one, (torch.nn.Conv2d, torch.nn.Conv3d)):
             return one.in_channels
@@ -78,7 +78,7 @@ def _timm(model):
 
 
 def _torchvision(model):
-    """By the module of the class: torchvision.models.detection.faster_rcnn."""
+    """Chosen by the module of the class: torchvision.models.detection.faster_rcnn."""
     path = ".".join(one.__module__ for one in type(model).__mro__)
     batch, channels = _batch(model), _channels(model)
     if ".detection." in path:
@@ -97,7 +97,7 @@ def _torchvision(model):
 
 
 def _detection(model):
-    """A list of pictures; in train mode with one box in each."""
+    """A list of images; in train mode, also targets with one box each."""
     pictures = [Shape((3, 320, 320))]
     if not model.training:
         return (pictures,), {}
@@ -114,7 +114,8 @@ def _detection(model):
 
 
 def _transformers(model):
-    """By main_input_name; of models with several parts (CLIP) all of theirs."""
+    """Chosen by main_input_name; for models with several parts (CLIP), an input for
+    each part."""
     config = model.config
     known = {
         "pixel_values": _pixels,
@@ -152,7 +153,8 @@ def _has_part(config, name):
 
 
 def _of(config, *names):
-    """The first of these that the configuration, or that of a part of it, has."""
+    """The first of these attributes that the configuration or one of its nested
+    configurations has."""
     parts = ("vision_config", "audio_config", "text_config", "backbone_config", "encoder")
     inner = [getattr(config, part, None) for part in parts]
     for one in (config, *inner):
@@ -216,7 +218,7 @@ def _waveform(config):
 
 
 def _diffusers(model):
-    """By the names of forward's arguments, and the configuration."""
+    """Chosen by the names of forward's arguments and by the configuration."""
     config = model.config
     names = inspect.signature(model.forward).parameters
     makers = {
@@ -275,7 +277,7 @@ def _label(config):
 
 def _control(config):
     size = config.get("sample_size") or 64
-    # The condition is made smaller by each block but the first.
+    # Each block but the first halves the condition.
     blocks = len(config.get("conditioning_embedding_out_channels") or (0,) * 4)
     size *= 2 ** (blocks - 1)
     return Shape((1, config.get("conditioning_channels") or 3, size, size))

@@ -1,9 +1,9 @@
-"""Statistics by torch operations, for tensors whose memory the host can not read; and
-what calls took on their device (clock.py).
+"""Statistics of tensors whose memory the host cannot read, computed by torch
+operations; and the device time of calls (clock.py).
 
-add() starts the work on the tensor's device and waits for nothing; finish() fetches the
-numbers of all that was added, one copy for each device. Sums are in double precision
-(single where a device has no other), in pieces, so that little memory is needed.
+add() starts the work on the tensor's device without waiting; finish() fetches all
+results with one copy per device. Sums are in double precision (single on devices
+without it), computed in pieces to limit memory use.
 """
 
 import contextlib
@@ -13,16 +13,17 @@ import torch
 
 from torchoscope.clock import Marks, is_capturing
 
-PIECE = 1 << 22  # elements that are looked at together
+PIECE = 1 << 22  # elements processed at once
 COLUMNS = 11  # of a row, see _row()
-BLOCK, SMALL = 2048, 65536  # as src/measure samples
+BLOCK, SMALL = 2048, 65536  # same sampling as src/measure
 
 _NO_DOUBLE = {"mps"}
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 
 
 class Device:
-    """For one recorder. What could not be measured has no row."""
+    """The device statistics of one recorder. Tensors that cannot be measured get no
+    row."""
 
     def __init__(self, mode="full", clock=None):
         self.mode = mode  # may be set
@@ -33,7 +34,7 @@ class Device:
         self.rest, self.times = marks.rest, marks.times
 
     def add(self, value, tensor):
-        """Measure `tensor`; `value` comes back with its row."""
+        """Measure `tensor`; finish() returns `value` with the row."""
         with _unseen():
             if is_capturing(tensor.device) or self.marks.is_capturing():
                 return
@@ -47,11 +48,11 @@ class Device:
 
     def finish(self):
         """(value, count, nan, pos_inf, neg_inf, zeros, min, max, mean, m2, min_at,
-        max_at, sampled) for each that was added since the last time."""
+        max_at, sampled) for each tensor added since the last finish()."""
         pending, self._pending = self._pending, {}
         found = []
         if self.marks.is_capturing() or any(map(is_capturing, pending)):
-            return found  # nothing may be fetched now
+            return found  # no copies during graph capture
         for values, rows in pending.values():
             with _unseen():
                 fetched = torch.stack(rows).cpu().tolist()
@@ -61,7 +62,7 @@ class Device:
 
 @contextlib.contextmanager
 def _unseen():
-    """No gradients, and nothing of this is seen by the user's own modes."""
+    """Disables gradients and hides the block from the user's torch modes."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch._C.DisableTorchFunction())
         stack.enter_context(torch.no_grad())
@@ -73,8 +74,8 @@ def _unseen():
 
 
 def _plain(x):
-    """The same elements as a tensor that can be turned into real numbers: quantised
-    ones as stored, sparse ones their stored values."""
+    """The elements as a tensor that converts to real numbers: quantised elements as
+    stored, sparse tensors as their stored values."""
     if x.is_quantized:
         return x.int_repr()
     if x.layout == torch.sparse_coo:
@@ -85,7 +86,7 @@ def _plain(x):
 
 
 def _some(flat):
-    """1 of 8 blocks, as the C kernel takes them."""
+    """Every eighth block, the same ones as the C kernel samples."""
     whole = flat.numel() // (8 * BLOCK) * (8 * BLOCK)
     blocks = flat[:whole].view(-1, 8, BLOCK)[:, 0].reshape(-1)
     return torch.cat([blocks, flat[whole : whole + BLOCK]])
@@ -93,8 +94,8 @@ def _some(flat):
 
 def _row(x, guard):
     """A tensor of COLUMNS numbers on the device of x: count, nan, pos_inf, neg_inf,
-    zeros, min, max, mean, m2, min_at, max_at. All are of the finite elements but the
-    first four; min is inf where there are none."""
+    zeros, min, max, mean, m2, min_at, max_at. The first four count all elements, the
+    rest only finite ones; min is inf if there are none."""
     real = torch.float32 if x.device.type in _NO_DOUBLE else torch.float64
     whole = None
     for start in range(0, x.numel(), PIECE):
@@ -130,7 +131,7 @@ def _piece(x, real, start, guard, device=None):
 
 
 def _as_real(x, real):
-    """As numbers of one kind; complex ones by their absolute value."""
+    """Converts to the dtype `real`; complex numbers to their absolute values."""
     if not x.is_complex():
         return x.to(real)
     wide = torch.complex128 if real == torch.float64 else torch.complex64
@@ -138,7 +139,7 @@ def _as_real(x, real):
 
 
 def _joined(a, b):
-    """Two parts of one whole, the first standing before the second."""
+    """Merges the rows of two pieces; `a` comes before `b`."""
     n_a, n_b = _finite(a), _finite(b)
     n = (n_a + n_b).clamp(min=1)
     away = b[7] - a[7]
@@ -162,12 +163,12 @@ def _finite(row):
 
 
 def _as_told(value, sampled, row):
-    """A fetched row in the form that the core takes."""
+    """A fetched row in the form that the core expects."""
     counts = [int(one) for one in row[:5]]
     places = [int(row[9]), int(row[10])]
     if sampled:
         places = [at // BLOCK * 8 * BLOCK + at % BLOCK for at in places]
     low, high, mean, m2 = row[5:9]
-    if low > high:  # nothing finite
+    if low > high:  # no finite elements
         low = high = mean = m2 = math.nan
     return (value, *counts, low, high, mean, m2, *places, sampled)

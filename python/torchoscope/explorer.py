@@ -1,4 +1,4 @@
-"""explore(): show a thing where the user sits, and return nothing."""
+"""explore(): show an object in the terminal, in a notebook or as text."""
 
 import os
 import sys
@@ -12,8 +12,7 @@ from torchoscope.shown import Shown, terminal_width
 def explore(thing, *inputs, warmup=None, **kwargs):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
     summary, a diff, a state_dict or a file: in the terminal explorer, until the user
-    leaves it; in a notebook as HTML; where there is no terminal as text on standard
-    output."""
+    leaves it; in a notebook as HTML; without a terminal as text on standard output."""
     error = live = again = None
     if isinstance(thing, (str, os.PathLike, dict, list, tuple)):
         thing = open_file(thing)
@@ -33,8 +32,8 @@ def explore(thing, *inputs, warmup=None, **kwargs):
 
 
 def on_terminal(thing, live=None, again=None, **wanted):
-    """Open the explorer on one of ours. `live` is the model that a recording is one of,
-    `again` makes another recording of it. False: there is no terminal for it."""
+    """Open the explorer on a torchoscope object. `live` is the recorded model, `again`
+    a function that records it again. Returns False if there is no terminal."""
     part = getattr(thing, "_model", None)
     if isinstance(thing, Diff):
         left, right = thing._sides
@@ -55,13 +54,13 @@ def on_terminal(thing, live=None, again=None, **wanted):
 
 
 def live_core(model):
-    """What answers about a live model; None if there is none."""
+    """A _core.Model of a live model; None for None."""
     return None if model is None else _core.Model(model, type(model).__name__)
 
 
 def _recorder(model, inputs, kwargs, warmup):
-    """For the explorer: one more pass of the model, as a _core.Run and what answers
-    about the model. None: there is nothing that it could be called with."""
+    """A function that runs the model again and returns a _core.Run and a _core.Model,
+    for the explorer. None if there are no inputs to call the model with."""
     from torchoscope.inputs import Inputs
     from torchoscope.summaries import look
 
@@ -78,7 +77,7 @@ def _recorder(model, inputs, kwargs, warmup):
 
 
 def in_notebook():
-    """Is this the kernel of a notebook? IPython in a terminal is none."""
+    """Is this the kernel of a notebook? False for IPython in a terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython and ipython.get_ipython()
     names = {kind.__name__ for kind in type(shell).__mro__}
@@ -86,7 +85,7 @@ def in_notebook():
 
 
 def _shows_itself(thing):
-    """All of ours do: models, recordings, summaries, tensors."""
+    """Is it a torchoscope object (model, recording, summary, tensor)?"""
     return type(thing).__module__.partition(".")[0] == "torchoscope"
 
 
@@ -106,7 +105,7 @@ def _print(thing):
 
 
 def abilities(out):
-    """What a file for text can show, as keywords of text()."""
+    """What a text stream can show, as keywords of tree()."""
     utf = "utf" in (getattr(out, "encoding", None) or "utf-8").lower()
     return {"colour": _is_colourful(out), "ascii": not utf}
 

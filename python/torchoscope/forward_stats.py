@@ -1,9 +1,9 @@
-"""module.forward_stats: a list of what its calls took and gave, the newest last.
+"""module.forward_stats: a list with the inputs and outputs of its calls, newest last.
 
-It is no part of the module. One descriptor on the class nn.Module looks the module up
-in a table of weak references; for a module that was never recorded it raises
-AttributeError, and then torch looks on among parameters, buffers and modules, as it
-would without us.
+It is not stored in the module. A descriptor on the class nn.Module looks the module up
+in a table of weak references. For a module that was never recorded it raises
+AttributeError; torch then looks among parameters, buffers and modules, as it would
+without the descriptor.
 """
 
 import re
@@ -21,8 +21,8 @@ _table = {}  # id of a module -> (weak reference to it, its Recording, its name)
 
 
 class ForwardStats(dict):
-    """A call, by key and by attribute. Pickled it is a plain dict, so that it can be
-    read where there is no torchoscope."""
+    """A call, with access by key and by attribute. Pickles as a plain dict, which loads
+    without torchoscope."""
 
     __slots__ = ()
 
@@ -42,12 +42,12 @@ class ForwardStats(dict):
         return ForwardStats(self)
 
     def __deepcopy__(self, memo):
-        return ForwardStats(self)  # numbers, shapes and names: nothing to copy below
+        return ForwardStats(self)  # values are immutable: numbers, shapes, names
 
 
 class _Descriptor:
-    """An attribute that a module has itself comes first. It can be deleted and set as
-    any other: rp, which gave it its name, does so before it records."""
+    """A module's own attribute takes precedence. The attribute can be set and deleted
+    like any other: rp, where the name comes from, does so before it records."""
 
     def __get__(self, module, owner=None):
         if module is None:
@@ -57,7 +57,7 @@ class _Descriptor:
         entry = _table.get(id(module))
         if entry is None or entry[0]() is not module or _has_own(module):
             if owner.__module__.startswith("torch._dynamo"):
-                return None  # it asks its own modules for all that dir() names
+                return None  # dynamo reads every name in dir() of its modules
             raise AttributeError(
                 f"{type(module).__name__!r} object has no attribute {NAME!r}"
             )
@@ -82,13 +82,14 @@ def _has_own(module):
 
 
 def install():
-    """Once for the process. A class that has such an attribute itself keeps it."""
+    """Install the descriptor, once per process. Does not replace an existing attribute
+    of nn.Module."""
     if NAME not in torch.nn.Module.__dict__:
         setattr(torch.nn.Module, NAME, _Descriptor())
 
 
 def attach(recording, modules):
-    """From now on these (name, module) tell of this recording."""
+    """Make forward_stats of these (name, module) return data of this recording."""
     install()
     with _lock:
         for name, module in modules:
@@ -100,13 +101,13 @@ def attach(recording, modules):
 
 
 def recorded(module):
-    """(the recording that tells of this module, its name there), or None."""
+    """(the recording attached to this module, its name there), or None."""
     entry = _table.get(id(module))
     return entry[1:] if entry is not None and entry[0]() is module else None
 
 
 def told(module):
-    """Its forward_stats, if they are ours; else None. Asks nothing of the module."""
+    """Its recorded forward_stats, or None. Does not access the module's attributes."""
     found = recorded(module)
     return found and found[0].module_stats(found[1])
 
@@ -118,7 +119,7 @@ def detach(recording):
 
 
 def _dropper(key):
-    table = _table  # the name is gone when Python ends
+    table = _table  # the global may be gone at interpreter exit
 
     def drop(reference):
         entry = table.get(key)
@@ -129,7 +130,7 @@ def _dropper(key):
 
 
 def stats_of(call):
-    """The record of a Call."""
+    """The ForwardStats of a Call."""
     stats = ForwardStats(runtime=call.time_ns / 1e9)
     for prefix, value in (("in", _first_in(call)), ("out", _first(call.outputs))):
         if value is not None:
@@ -139,7 +140,8 @@ def stats_of(call):
 
 
 def _first_in(call):
-    """Of the first argument that holds a tensor; its name is the path's beginning."""
+    """The tensor of the first argument that has one. The argument's name is the start
+    of the path."""
     values = [value for value in call.inputs if value.shape is not None]
     if not values:
         return None
