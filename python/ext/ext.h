@@ -1,13 +1,13 @@
 /* ext.h - the CPython extension torchoscope._core, in C, limited API (3.11).
  * No PyTorch headers: torch is found at run time, by its features, when first needed.
- * Hooks never raise into the user's forward or backward: they swallow and count our own
- * errors, disarm after too many of them, and the run says so.
+ * Hooks never raise into the user's forward or backward: they swallow and count their
+ * own errors, and disarm themselves after too many, which the run reports.
  *
- * The tour of the room:
+ * Files of this folder:
  *   module.c      the module: its types, functions and exceptions
  *   long_work.h   Ctrl-C and other threads during long work
  *   interrupts.h  Ctrl-C while the user's code runs inside the explorer
- *   torch/        torch as found at run time, tensors, nested arguments: torch/torch.h
+ *   torch/        torch at run time, tensors, nested arguments: torch/torch.h
  *   live/         a live nn.Module as a struct model: live/live.h
  *   record/       hooks, gradients and values become a run: record/record.h
  *   types/        models, runs and the explorer as Python objects: types/types.h
@@ -19,14 +19,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* In a table of methods: a function that takes keywords. */
+/* For method tables: a function that takes keywords. */
 #define KEYWORDS(function)                                                             \
     (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
-/* One that takes an array of arguments. */
+/* For method tables: a function that takes an array of arguments. */
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 
-/* Forget a Python exception that is set, if any; true if there was one. */
+/* Clears the current Python exception, if any; true if there was one. */
 int ext_swallow(void);
 
 /* The types of the module, from the module or one of its types. */
@@ -34,11 +34,12 @@ struct ext_state {
     PyObject *run_type, *model_type;
 };
 struct ext_state *ext_state(PyObject *module_or_type);
-/* A Run for Python. Takes the run, also when it fails. */
+/* A new _core.Run. Takes ownership of `run`, also on failure. */
 struct run;
 PyObject *ext_run(PyObject *module_or_type, struct run *run);
 
-/* Raise torchoscope.Error (or a fitting built-in) from an err. Returns NULL. */
+/* Raises torchoscope.Error, or a suitable built-in exception, from an err. Returns
+ * NULL. */
 struct err;
 PyObject *ext_raise(const struct err *err);
 

@@ -1,8 +1,8 @@
-/* interrupts.h - Ctrl-C while code of the user's runs inside the terminal explorer.
- * The explorer reads keys, and Ctrl-C is one of them; but while a property or a pass of
- * the model runs it reads none. So for that long a thread of ours does, and makes
- * Ctrl-C the interrupt that Python knows: of this process alone, whatever else the
- * shell started beside it. Other keys that are pressed meanwhile are lost.
+/* interrupts.h - Ctrl-C while user code runs inside the terminal explorer.
+ * The explorer reads Ctrl-C as a key, but it reads no keys while a property or a pass
+ * of the model runs. During that time a helper thread reads the keys and turns Ctrl-C
+ * into SIGINT for this process only, not for its process group. Other keys pressed
+ * meanwhile are lost.
  *
  *     interrupts_begin(&interrupts);
  *     ... may raise KeyboardInterrupt ...
@@ -17,14 +17,14 @@
 #include <stdbool.h>
 
 struct interrupts {
-    bool on;              /* there is something to undo */
-    int terminal, end[2]; /* a pipe: its end is the end of the thread */
+    bool on;              /* interrupts_end() has something to undo */
+    int terminal, end[2]; /* a pipe: closing it ends the thread */
     pthread_t reader, asked_by;
     struct sigaction handler;
 };
 
-/* The explorer begins, and what SIGINT does now is what it is to do then; or it ended.
- */
+/* Call with true when the explorer begins: saves the current SIGINT handler, to install
+ * while user code runs. Call with false when it ends. */
 void interrupts_of_python(bool begins);
 
 void interrupts_begin(struct interrupts *interrupts);

@@ -1,5 +1,5 @@
-/* answers.h - runs as Python objects. A Run is frozen; its answers are plain lists and
- * dicts with the names of docs/json.md. */
+/* answers.h - runs as Python objects. A Run is immutable; its methods return plain
+ * lists and dicts with the names of docs/json.md. */
 #ifndef EXT_TYPES_ANSWERS_H
 #define EXT_TYPES_ANSWERS_H
 
@@ -9,26 +9,26 @@
 
 /* _core.Run: methods
  *   calls(name=None)    a list of dicts: all calls, or those of one module
- *   merged(name=None)   likewise: calls beyond those that are listed
+ *   merged(name=None)   likewise, for the merged calls, which calls() does not list
  *   places()            the tree of the model: name, place, parent, class, kind, calls
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
- *   keep_code(list)     once: the source of classes, as (class, file, line, text)
- *   save(path); and what views.h says
- * and members n_calls, cost (a dict: wall_ns, passes_ns, own_ns,
- * hooks_ns). */
+ *   keep_code(list)     sets the source of classes, as (class, file, line, text); call
+ *                       it once
+ *   save(path); and the methods in views.h
+ * Members: n_calls, cost (a dict: wall_ns, passes_ns, own_ns, hooks_ns). */
 extern PyType_Spec run_spec;
 
-/* A Run; takes the run, also when it fails. Others call ext_run(). */
+/* A new Run. Takes ownership of `run`, also on failure. Other files call ext_run(). */
 PyObject *answers_run(PyObject *run_type, struct run *run);
 const struct run *answers_of(PyObject *run); /* borrowed from a Run */
-/* What sessions of a Run shall ask, borrowed from it; NULL: the source of its model. */
+/* The source for sessions of a Run, borrowed from it; NULL: use its model's source. */
 struct source *answers_source(PyObject *run);
 /* _core.is_run(path), _core.open_run(path) */
 PyObject *answers_is_run(PyObject *module, PyObject *path);
 PyObject *answers_open(PyObject *module, PyObject *path);
 
-/* Statistics of a tensor of this dtype and shape as a dict. */
+/* The statistics of a tensor with this dtype and shape, as a dict. */
 PyObject *answers_stats(const struct stats *stats, enum dtype dtype,
                         const int64_t *shape, int rank);
 

@@ -1,19 +1,19 @@
-/* answers_in.h - dicts of what a run holds.
- *   answers.c        the type: which questions there are
- *   answers_dict.c   the sink that makes dicts of what export/ writes
- *   answers_code.c   the code of their classes
- *   answers_file.c   saved and opened, and their views */
+/* answers_in.h - declarations shared by the files of _core.Run.
+ *   answers.c        the type and its methods
+ *   answers_dict.c   a JSON sink that builds dicts from the output of export/
+ *   answers_code.c   the source code of a run's classes
+ *   answers_file.c   saving, opening and views */
 #ifndef EXT_TYPES_ANSWERS_IN_H
 #define EXT_TYPES_ANSWERS_IN_H
 
 #include "base/json_write.h"
 #include "ext/types/answers.h"
 
-/* Put a new reference under a key; takes it. False: an exception is set. */
+/* Stores a value under a key; steals the reference. False: an exception is set. */
 bool dict_put(PyObject *dict, const char *key, PyObject *value);
 bool dict_text(PyObject *dict, const char *key, struct str text);
 bool dict_number(PyObject *dict, const char *key, uint64_t number);
-/* Append a new reference to a list; takes it. */
+/* Appends an item to a list; steals the reference. */
 bool list_add(PyObject *list, PyObject *item);
 
 /* New references, or NULL and an exception. */
@@ -21,22 +21,23 @@ PyObject *text_object(struct str text); /* bytes that are not UTF-8 become U+FFF
 PyObject *path_object(const struct model *model, uint32_t place);
 PyObject *dims_object(const int64_t *dims, int n);
 
-/* What export/ writes to dicts.json becomes dicts and lists:
+/* Builds dicts and lists from the output of export/ to dicts.json:
  *     dicts_begin(&dicts); export_call(&dicts.json, ...); answer = dicts_end(&dicts);
- * One value in all; its depth is that of values in a document. */
+ * Takes exactly one value, at most DICTS_DEPTH levels deep. */
 #define DICTS_DEPTH 96
 struct dicts {
     struct json json;
     PyObject *answer;
-    PyObject *open[DICTS_DEPTH]; /* borrowed from what they stand in */
+    PyObject *open[DICTS_DEPTH]; /* borrowed from their containers */
     uint32_t depth;
     bool failed; /* an exception is set */
 };
 void dicts_begin(struct dicts *dicts);
 PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception */
 
-/* A source that knows the code of the model's classes from a list of tuples (class,
- * file, line, text), and else asks the model's own. NULL: an exception is set. */
+/* A source that returns the code of the model's classes from a list of tuples (class,
+ * file, line, text), and passes other requests to the model's own source. NULL: an
+ * exception is set. */
 struct source *answers_code(const struct model *model, PyObject *list);
 
 /* Methods of the type. */

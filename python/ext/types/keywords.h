@@ -16,9 +16,9 @@ PyObject *keywords_take(PyObject *kwargs, unsigned groups, void *to);
 /* The settings of `groups` that were given, as a new dict. */
 PyObject *keywords_dict(unsigned groups, const void *from);
 
-/* The value of an option in the struct at `from`, a new reference; None: not given. */
+/* The value of an option in the struct at `from`: a new reference; None: not given. */
 PyObject *keywords_value(const struct option *option, const void *from);
-/* The values of a repeatable option; None: there are none. */
+/* The values of a repeatable option; None: not given. */
 PyObject *keywords_list(const struct option_list *list);
 
 #endif

@@ -1,5 +1,5 @@
-/* model_in.h - what the parts of _core.Model share.
- *   model_type.c   the type: a live module or a file, and which questions there are
+/* model_in.h - declarations shared by the files of _core.Model.
+ *   model_type.c   the type, for a live module or a file, and its table of methods
  *   model_ask.c    one place in full, values, names */
 #ifndef EXT_TYPES_MODEL_IN_H
 #define EXT_TYPES_MODEL_IN_H
@@ -12,7 +12,7 @@
 
 struct model_type {
     PyObject_HEAD struct session *session;
-    struct live *live; /* NULL: it is a file */
+    struct live *live; /* NULL: the model is from a file */
 };
 
 static inline struct model_type *model_of(PyObject *self)

@@ -1,14 +1,14 @@
-/* types.h - what Python sees of the core.
- * The tour of the folder:
+/* types.h - the Python interface of the core.
+ * Files of this folder:
  *   types.h        functions of the module that need no header of their own
  *   model_type.h   _core.Model: a live module or a file
  *   answers.h      _core.Run: a recording
- *   views.h        the tree as text, rows, exports: for both of them
+ *   views.h        the tree as text, rows and exports, for both types
  *   explore.h      the terminal explorer in the user's process
  *   pairs.c        diff()
  *   program.c      `python -m torchoscope`
- *   numbers.c      format_count() and others
- *   peek.c         parts of the hot path, for tests */
+ *   numbers.c      format_count() and the other formatting functions
+ *   peek.c         exposes parts of the hot path to tests */
 #ifndef EXT_TYPES_TYPES_H
 #define EXT_TYPES_TYPES_H
 
@@ -16,19 +16,17 @@
 
 /* _core.diff(left, right, structure=False, rtol=0, atol=0, all=False, width=0,
  * ascii=False, colour=False): compares two models, each a _core.Model or a _core.Run.
- * The last three options are for the text. Returns a dict: equal (a bool), and the
- * texts text, json, markdown and python. Values of a recording are not compared: it has
- * none.
- */
+ * The last three options apply to the text. Returns a dict: equal (a bool), and the
+ * strings text, json, markdown and python. A recording has no values to compare. */
 PyObject *pairs_diff(PyObject *module, PyObject *args, PyObject *kwargs);
 
-/* main(*words): run the program with these words, its name first; returns the exit
- * status. For a process that does nothing else: the program takes over the signals. */
+/* main(*words): runs the program with these arguments, argv[0] first, and returns the
+ * exit status. Resets signal handlers, so the process must do nothing else. */
 PyObject *program_main(PyObject *module, PyObject *words);
-/* live(*words): None if main() is to run these words; else what they ask of a live
- * model: (command, words, options, page). `options` has those that were given; `page`
- * has view, the keywords for explore(), and how to write to standard output: json, csv,
- * ascii, colour, width. Prints usage errors and raises SystemExit(2). */
+/* live(*words): None if main() should run these arguments; else the command for a live
+ * model: (command, words, options, page). `options` has the options that were given;
+ * `page` has view, the keywords for explore(), and the style of standard output: json,
+ * csv, ascii, colour, width. Prints usage errors and raises SystemExit(2). */
 PyObject *program_live(PyObject *module, PyObject *words);
 
 /* The formats of text/number.h: format_count(int), format_bytes(int),

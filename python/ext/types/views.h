@@ -1,15 +1,14 @@
-/* views.h - what the program prints and exports, for Python: the same for live models,
+/* views.h - the program's output and exports, for Python; the same for live models,
  * files and recordings. Methods of _core.Model and _core.Run:
  *   text(**wanted)          the tree as text
- *   rows(**wanted)          its rows: a list of dicts, name and the columns as texts
- *   export(form, **wanted)  a form of export/exporters.h, as a str
- *   write(path, **wanted)   the same to a file, whole or not at all; its name tells the
- *                           form
+ *   rows(**wanted)          its rows: a list of dicts with name and columns as str
+ *   export(form, **wanted)  a format of export/exporters.h, as a str
+ *   write(path, **wanted)   the same, written to a file atomically; the extension
+ *                           selects the format
  *   json(kind)              a document of docs/json.md as a str: "tree", "info", "run"
  * wanted: columns, depth, top, sort, reverse, filter, flat, all, expand, width, ascii,
- * form (of a file that does not tell it by its name), colour, closing, totals (a
- * summary), for pages title and theme, for notebooks place (a tensor, to be shown
- * alone). */
+ * form (overrides the format that the file name implies), colour, closing, totals (a
+ * summary); for pages title and theme; for notebooks place (a tensor, shown alone). */
 #ifndef EXT_TYPES_VIEWS_H
 #define EXT_TYPES_VIEWS_H
 
