@@ -1,7 +1,8 @@
-/* recorder_in.h - what the files of a recorder share; record.h lists them.
- * One recorder is one `with record(model)`. The GIL is the lock; it is released while
- * large tensors are measured, and a tensor subclass may run Python code of the user. So
- * another thread may stop the recording meanwhile: check recorder->trace afterwards. */
+/* recorder_in.h - shared by the files of a recorder; record.h lists them.
+ * One recorder is one `with record(model)`. The GIL is the lock. It is released
+ * while large tensors are measured, and a tensor subclass may run the user's Python
+ * code. Another thread may stop the recording meanwhile, so check recorder->trace
+ * afterwards. */
 #ifndef EXT_RECORD_RECORDER_IN_H
 #define EXT_RECORD_RECORDER_IN_H
 
@@ -20,9 +21,9 @@ struct frames;     /* the calls under way on each thread (recorder_frames.c) */
 struct code_lines; /* source lines of calls (recorder_line.c) */
 
 enum recorder_about {
-    RECORDER_KEEPS = 1,        /* keep the elements that it sees */
-    RECORDER_TOLD_KEPT = 2,    /* a gap says that merged calls keep none */
-    RECORDER_TOLD_OUTSIDE = 4, /* a gap says that it calls modules outside the model */
+    RECORDER_KEEPS = 1,        /* keep the elements of its values */
+    RECORDER_TOLD_KEPT = 2,    /* a gap was added: merged calls keep no elements */
+    RECORDER_TOLD_OUTSIDE = 4, /* a gap was added: it calls modules outside the model */
 };
 
 struct recorder {
@@ -37,16 +38,16 @@ struct recorder {
     enum measure_mode mode;
     uint32_t epoch; /* of the trace, when `seen` was last cleared */
     uint64_t begin_ns, own_ns;
-    uint64_t bytes;      /* of elements that were measured */
-    uint64_t hook_calls; /* to estimate the cost of torch's hooked path */
-    uint64_t hook_ns;    /* what that costs per call */
+    uint64_t bytes;      /* measured so far */
+    uint64_t hook_calls; /* to estimate the total cost of torch's hooked path */
+    uint64_t hook_ns;    /* its cost per call */
     bool armed;          /* false: every hook returns at once */
     bool force_device;   /* for tests: treat every tensor as one on a device */
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
     uint32_t errors;     /* our own, swallowed; the 100th disarms */
     bool on_device;      /* some value was left to `device` */
     bool timed;          /* `device` has a clock */
-    uint32_t pending;    /* values that `device` has yet to report */
+    uint32_t pending;    /* values not yet reported by `device` */
     uint8_t *about;      /* by object: enum recorder_about */
     PyObject **names;    /* of arguments, by object: recorder_names() */
     size_t n_names;
@@ -68,11 +69,11 @@ struct recorder {
 /* ---- values */
 
 enum recorder_wants {
-    RECORDER_WANTS_ELEMENTS = 1, /* keep them too */
+    RECORDER_WANTS_ELEMENTS = 1, /* keep the elements too */
     RECORDER_WANTS_ANEW = 2,     /* measure now and again next time: it may change
                                     without a new version or fingerprint */
 };
-/* A value, and what shows later whether it was overwritten. */
+/* A value, and what later detects that it was overwritten. */
 struct recorder_measured {
     uint32_t value; /* RUN_NONE: unknown */
     int64_t version;
@@ -80,31 +81,31 @@ struct recorder_measured {
     bool grad;       /* it requires a gradient */
     bool inner_grad; /* likewise, inside a function transform */
 };
-/* The value of a tensor as it is now: known already, or measured and entered. Used for
- * arguments, results and gradients alike. `wants`: enum recorder_wants. Never raises.
- * */
+/* The current value of a tensor: looked up, or measured and recorded. Used for
+ * arguments, results and gradients alike. `wants`: enum recorder_wants. Never
+ * raises. */
 struct recorder_measured recorder_measure(struct recorder *recorder, PyObject *tensor,
                                           unsigned wants);
-/* Only its number. */
+/* The same, returning only the value's number. */
 uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants);
-/* Collect what the device measured. */
+/* Collects what the device measured. */
 void recorder_flush(struct recorder *recorder);
 /* The device's clock: a call begins or ends (NAME_start, NAME_end); our own work ends;
  * collect the times. */
 void recorder_mark(struct recorder *recorder, enum torch_attribute what, uint32_t call);
 void recorder_rest(struct recorder *recorder);
 void recorder_times(struct recorder *recorder);
-/* Are the elements that this call sees to be kept? Adds a gap if they are not because
- * the call is merged with others. */
+/* Whether to keep the elements of this call's values. Adds a gap if they are dropped
+ * because the call is merged with others. */
 bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call);
-/* Record the gradients of all parameters and, if asked for, the parameters. */
+/* Records the gradients of all parameters and, if `parameters`, the parameters. */
 void recorder_params(struct recorder *recorder, bool parameters);
 
 /* ---- calls under way */
 
 /* An argument of a call under way, as it was before forward. */
 struct recorder_input {
-    const void *tensor; /* only compared: it is not held */
+    const void *tensor; /* compared only, not held */
     uint32_t path, value;
     int64_t version;
     uint64_t print; /* fingerprint */
@@ -112,19 +113,19 @@ struct recorder_input {
     bool grad;      /* it requires a gradient */
 };
 
-/* A call under way. The trace has a stack of its own, for times and parents; this one
- * holds what only Python can compare. Arguments are entered into the trace when the
- * call ends, since only then is known which were overwritten. */
+/* A running call. The trace has its own stack, for times and parents; this one holds
+ * what only Python can compare. Arguments are added to the trace when the call ends,
+ * because only then it is known which were overwritten. */
 struct recorder_frame {
     const void *module, *args, *kwargs; /* only compared; kwargs may be NULL */
     const void *caller; /* torch's Python frame that makes the call, or NULL; only
                            compared: it lives as long as the call */
     uint32_t call, object;
-    uint32_t line;   /* that called it: string id, or 0 */
+    uint32_t line;   /* the line that called it: string id, or 0 */
     uint32_t inputs; /* index of the first in stack.inputs; they end where those of the
                         next frame begin */
-    uintptr_t depth; /* of the C stack when it began: a call inside it is deeper */
-    bool has_inner;  /* a call inside it was seen */
+    uintptr_t depth; /* C stack address when it began: calls inside it are deeper */
+    bool has_inner;  /* a call inside it was recorded */
     bool recomputed; /* by checkpointing: nothing of it is kept */
     bool compiled;   /* the module is what torch.compile() returned, and no call inside
                         it was seen so far */
@@ -133,7 +134,7 @@ struct recorder_frame {
 struct stack {
     unsigned long ident; /* of the thread */
     uint32_t number;
-    bool busy; /* a hook of ours runs: what it calls is not recorded */
+    bool busy; /* our hook is running: calls from it are not recorded */
     struct recorder_frame *frames;
     uint32_t n, room;
     struct recorder_input *inputs;
@@ -142,27 +143,27 @@ struct stack {
 
 struct frames *frames_new(void);
 void frames_free(struct frames *frames);
-/* The stack of this thread, which never moves; NULL without memory. */
+/* The stack of this thread, which never moves; NULL if out of memory. */
 struct stack *frames_stack(struct frames *frames);
 /* All stacks: `number` is below frames_count(). */
 uint32_t frames_count(const struct frames *frames);
 struct stack *frames_at(const struct frames *frames, uint32_t number);
-/* Begin a call; sets the copy's `inputs`. */
+/* Begins a call; sets `inputs` of the pushed copy. */
 bool stack_push(struct stack *stack, const struct recorder_frame *frame);
 bool stack_add(struct stack *stack, const struct recorder_input *input);
 /* The newest call of a module as index + 1; 0: none. */
 uint32_t stack_find(const struct stack *stack, const void *module);
-/* How many calls, from the outermost on, Python's own stack still contains. An
- * interrupt leaves forward without calling a hook, and the user may catch it. `module`
- * is the one whose call is about to begin. Slow. */
+/* How many calls, from the outermost on, are still on Python's own stack. An
+ * interrupt leaves forward without calling a hook, and the user may catch it.
+ * `module`: the one whose call is about to begin. Slow. */
 uint32_t stack_alive(const struct stack *stack, const void *module);
-/* Drop all frames from this index on. */
+/* Drops all frames from this index on. */
 void stack_cut(struct stack *stack, uint32_t index);
 
 struct code_lines *code_lines_new(void);
 void code_lines_free(struct code_lines *lines);
-/* The line that made the call, "net.py:12", as a string id of the trace; or 0. `outer`
- * is the call around it, or NULL; *ret_caller is the new frame's `caller`. */
+/* The line that made the call, "net.py:12", as a string id of the trace; or 0.
+ * `outer` is the enclosing call, or NULL; *ret_caller is the new frame's `caller`. */
 uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
                          const struct recorder_frame *outer, const void **ret_caller);
 
@@ -182,22 +183,22 @@ PyObject *recorder_raised(struct recorder *recorder, PyObject *const *args,
                           Py_ssize_t n_args);
 /* Set whether the newest call of a module runs compiled code. */
 void recorder_compiled(struct recorder *recorder, PyObject *module, bool compiled);
-/* Enter the arguments of all calls under way, at the end. */
+/* At the end: adds the arguments of all running calls to the trace. */
 void recorder_unwind(struct recorder *recorder);
 
-/* Armed, and not in a child that was forked during the recording? */
+/* Whether it is armed and this is not a child forked during the recording. */
 bool recorder_ready(struct recorder *recorder);
 unsigned recorder_forks(void); /* how many forks led to this process */
-/* Does a backward run on this thread? Then a call is a recomputation. */
+/* Whether a backward is running on this thread; a call is then a recomputation. */
 bool recorder_in_backward(struct recorder *recorder);
 /* The number of this thread's stack. */
 uint32_t recorder_thread(struct recorder *recorder);
 uint64_t recorder_clock(void); /* base/clock.h; TORCHOSCOPE_CLOCK=ticks for tests */
-/* A hook of ours begins on this thread, before any recorder is called: the next visit
- * counts its own time from here. recorder_left(): it ended. */
+/* Our hook begins on this thread, before any recorder is called: the next visit
+ * counts its own time from here. recorder_left(): the hook ended. */
 void recorder_arrived(void);
 void recorder_left(void);
-/* Swallow a Python exception of ours, if any, and count it. */
+/* Clears and counts our own Python exception, if any. */
 void recorder_failed(struct recorder *recorder);
 
 #endif

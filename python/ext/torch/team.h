@@ -1,21 +1,21 @@
-/* team.h - the threads that torch computes with, for work of ours.
- * Where torch is told to use several threads, those wait for their next task while we
- * measure what they made. They are a team of OpenMP's, which is found by name among
- * what the process has loaded (GNU's, as in torch's own builds). Where there is none,
- * or one thread is all that torch may use, the caller does everything. */
+/* team.h - uses torch's own threads to measure large tensors.
+ * If torch may use several threads, they are idle while we measure. They are an
+ * OpenMP team; the library (GNU's, as in torch's own builds) is looked up by name in
+ * the process. If it is missing, or torch may use only one thread, the caller does
+ * all the work. */
 #ifndef EXT_TORCH_TEAM_H
 #define EXT_TORCH_TEAM_H
 
 #include <stddef.h>
 
-/* How many threads torch would use for a task of the calling thread; 1: only this. */
+/* How many threads torch would use for a task of the calling thread; 1: only this
+ * one. */
 size_t team_size(void);
 
-/* work(user, i) for each i below n, in any order; it returns when all is done. `amount`
- * says how much there is to do, in any unit that is always the same. On several
- * threads, as long as that proves to be faster: where other programs want the same
- * processors, a team waits for its slowest member. Not to be called with the GIL held,
- * nor from within itself. */
+/* Calls work(user, i) for each i below n, in any order, and returns when all are
+ * done. `amount` is the size of the work, in any constant unit. Uses several threads
+ * only as long as that is faster: on a busy machine a team waits for its slowest
+ * member. Do not call with the GIL held, or recursively. */
 void team_run(void (*work)(void *user, size_t i), void *user, size_t n, double amount);
 
 #endif

@@ -1,13 +1,13 @@
-/* torch.h - torch as found at run time, by its features, never by its version.
- * There is one per process. It is looked up in sys.modules and never imported: until
+/* torch.h - torch as found at run time, by features, never by version.
+ * One instance per process. It is looked up in sys.modules and never imported: until
  * the user imports torch, nothing is a tensor.
  *
- * The tour of the folder:
- *   torch.h    torch's types, dtypes, functions and features; names of attributes
- *   tensor.h   what a tensor is and where its bytes are, in about 130 ns
+ * Files:
+ *   torch.h    torch's types, dtypes, functions and features; attribute names
+ *   tensor.h   describes a tensor and where its bytes are, in about 130 ns
  *     tensor_stats.c   its statistics, fingerprint and elements
- *   walk.h     the tensors in nested arguments, each with its path
- *   team.h     torch's threads, which help to measure large tensors */
+ *   walk.h     finds the tensors in nested arguments, each with its path
+ *   team.h     uses torch's threads to measure large tensors */
 #ifndef EXT_TORCH_TORCH_H
 #define EXT_TORCH_TORCH_H
 
@@ -30,7 +30,7 @@ struct dl_tensor {
         uint8_t code, bits;
         uint16_t lanes;
     } dtype;
-    int64_t *shape, *strides; /* of the tensor; strides in elements */
+    int64_t *shape, *strides; /* owned by the tensor; strides in elements */
     uint64_t byte_offset;
 };
 
@@ -113,7 +113,7 @@ struct torch_getter {
     descrgetfunc get;
 };
 
-/* All references are owned until the process ends. NULL: this torch lacks it. */
+/* All references are owned until the process ends. NULL: missing in this torch. */
 struct torch {
     PyObject *module, *c; /* torch, torch._C */
     PyTypeObject *tensor, *parameter;
@@ -127,7 +127,7 @@ struct torch {
     PyObject *mkldnn;              /* torch._mkldnn */
     PyObject *is_grad_enabled;     /* torch.is_grad_enabled */
     PyObject *any_autocast;        /* torch._C._is_any_autocast_enabled */
-    PyObject *autocast[2];         /* otherwise: CUDA's, the CPU's */
+    PyObject *autocast[2];         /* fallback: CUDA's, the CPU's */
     PyObject *graph_task;          /* torch._C._current_graph_task_id */
     PyObject *sequence_nr;         /* torch._C._autograd._get_sequence_nr */
     PyObject *accumulate;          /* node type that ends at a leaf */
@@ -137,36 +137,36 @@ struct torch {
     PyObject *no_function;         /* torch._C.DisableTorchFunction */
     PyObject *storage_of;          /* Tensor.untyped_storage, or if */
     bool storage_is_typed;         /* this is set: Tensor._storage */
-    PyObject *is_wrapped, *is_batched, *is_tracking, *unwrap; /* of functorch */
-    PyObject *folder; /* a str: where torch is installed, with a "/" */
+    PyObject *is_wrapped, *is_batched, *is_tracking, *unwrap; /* functorch's */
+    PyObject *folder; /* a str: torch's install directory, with a trailing "/" */
     PyObject *names[NAME_COUNT];
-    struct torch_getter version, requires_grad; /* of exact tensors */
-    /* Fills a description without allocating; 0, or -1 and an exception. Only for exact
-     * Tensor and Parameter: it is wrong for subclasses. */
+    struct torch_getter version, requires_grad; /* for exact tensors only */
+    /* Fills a description without allocating; 0, or -1 and an exception. Only for
+     * exact Tensor and Parameter: wrong for subclasses. */
     int (*describe)(void *tensor, struct dl_tensor *to);
 };
 
-/* NULL: torch is not imported. Never raises. */
+/* NULL if torch is not imported. Never raises. */
 const struct torch *torch_find(void);
 /* A new reference to an imported Python module, or NULL. Never raises. */
 PyObject *torch_imported(const char *name);
 
-/* Call without arguments; returns the truth of the result, or `otherwise` if the
- * callable is NULL or fails. Never raises. */
+/* Calls it without arguments; returns the truth value of the result, or `otherwise`
+ * if the callable is NULL or raises. Never raises. */
 bool torch_ask(PyObject *callable, bool otherwise);
-/* An attribute, or the result of a method without arguments, as a boolean or integer;
- * false or `otherwise` if there is none. Never raise. */
+/* An attribute, or the result of a method without arguments, as a boolean or
+ * integer; false or `otherwise` if it is missing. Never raise. */
 bool torch_flag(PyObject *object, enum torch_attribute name);
 int64_t torch_int(PyObject *object, enum torch_attribute name, int64_t otherwise);
 int64_t torch_call_int(PyObject *object, enum torch_attribute name, int64_t otherwise);
 bool torch_call_flag(PyObject *object, enum torch_attribute name);
 
-/* The forward that a module inherits from its class, a new reference. NULL: the
+/* The forward that a module inherits from its class, as a new reference. NULL: the
  * instance has its own, or the class computes it. Never raises. */
 PyObject *torch_class_forward(PyObject *module);
 
-/* The name of an object's class, without its module, cut to fit `text`; "" if there is
- * none. Never raises. */
+/* The name of an object's class, without its module, truncated to fit `text`; "" if
+ * it has none. Never raises. */
 #define TORCH_CLASS_NAME 128
 struct str torch_class_name(PyObject *object, char text[TORCH_CLASS_NAME]);
 
@@ -176,8 +176,9 @@ PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);
 /* The element type of a torch.dtype, by identity. */
 enum dtype torch_dtype(const struct torch *torch, PyObject *dtype);
 
-/* Between these two, the user's __torch_function__ (of modes, and with `subclass` also
- * of classes) does not run. quiet_end() takes the result of quiet_begin(), NULL too. */
+/* Between quiet_begin() and quiet_end(), the user's __torch_function__ does not run:
+ * that of modes and, with `subclass`, that of classes. quiet_end() takes the result
+ * of quiet_begin(), which may be NULL. */
 PyObject *quiet_begin(const struct torch *torch, bool subclass);
 void quiet_end(PyObject *quiet);
 
