@@ -28,7 +28,7 @@ static const struct option options_table[] = {
 
 /* ---- one model ---- */
 
-/* A second look at its files: what opening left alone. */
+/* Verify the files more thoroughly than opening them does. */
 static int look_again(struct check_run *run, const struct model *model,
                       struct arena *arena, struct check_ask *ask, struct err *err)
 {
@@ -69,8 +69,8 @@ static int measure(struct check_run *run, struct session *session, struct arena 
     return session_stats_many(session, tensors, n, &run->cli->work, err);
 }
 
-/* What can be asked of the values. Being stopped is no failure here: what was found up
- * to then is told. */
+/* Checks that read the values. Cancelling is not an error: what was found so far is
+ * reported. */
 static int look_at_bytes(struct check_run *run, struct session *session,
                          struct arena *arena, struct check_values *values,
                          struct check_ask *ask, struct err *err)
@@ -136,8 +136,8 @@ static int check_session(struct check_run *run, struct session *session,
 
 /* ---- one target ---- */
 
-/* What cannot be read is skipped if it lies in a folder and neither its name nor its
- * content is that of a model. Else it could not be judged. */
+/* An unreadable file in a folder is skipped if neither its name nor its content
+ * looks like a model. Otherwise it is reported as an error. */
 static int refuse(struct check_run *run, const struct check_target *target,
                   const struct err *why, struct err *err)
 {
@@ -175,7 +175,7 @@ static int check_target(struct check_run *run, const struct check_target *target
             return err_set(err, ERR_CANCELLED, "%s", why.text);
         return target->may_set ? 0 : refuse(run, target, &why, err);
     }
-    /* A folder may turn out to be many models, one of which was chosen. */
+    /* A folder may contain several models, and opening it chose one. */
     if (!target->may_set || check_is_sharded(session->model)) {
         status = check_session(run, session, err);
         if (status == 0)
@@ -191,7 +191,7 @@ static int list_targets(struct check_run *run, int argc, char **argv, struct err
 {
     for (int i = 0; i < argc; i++) {
         struct check_target target = {.path = argv[i]};
-        /* With an expectation, a folder is the one model that is in it. */
+        /* With --expect, a folder is one model. */
         bool folder = path_is_folder(argv[i]) && !run->options->expect;
 
         if ((folder ? check_walk(run, argv[i], err)
@@ -219,7 +219,7 @@ static int check_all(struct check_run *run, struct err *err)
     return 0;
 }
 
-/* The worst verdict decides; without a verdict to complain of, the findings do. */
+/* The worst verdict decides; if all are fine, the findings do. */
 static int final_status(const struct check_run *run)
 {
     if (!run->sum.complete || run->sum.verdict == VERDICT_INCONCLUSIVE)
@@ -252,7 +252,7 @@ static int check_paths(struct check_run *run, int argc, char **argv)
     return run->sum.status;
 }
 
-/* What makes no sense together. NULL: nothing. */
+/* Returns an error for options that cannot be combined, or NULL. */
 static const char *mistake(const struct cli *cli, const struct check_options *options,
                            int argc)
 {

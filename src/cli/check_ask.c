@@ -1,4 +1,4 @@
-/* torchoscope check: what the user allows and expects. */
+/* torchoscope check: reads --allow and --expect. */
 #include "base/base.h"
 #include "base/blob.h"
 #include "cli/check_in.h"
@@ -35,7 +35,7 @@ static int add_pattern(struct check_run *run, const char ***patterns, uint32_t *
     return 0;
 }
 
-/* One pattern on each line; what follows a # at its front is a comment. */
+/* One pattern per line; lines that begin with # are comments. */
 int check_ask_allow(struct check_run *run, struct err *err)
 {
     const struct option_list *words = &run->options->allow;

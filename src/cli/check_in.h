@@ -1,9 +1,9 @@
 /* check_in.h - the parts of torchoscope check: one run over files and folders.
  *
  *   check.c       the command; one model after the other
- *   check_ask.c   what the user allows and expects
- *   check_walk.c  which files of a folder to look at
- *   check_say.c   the answers as text, JSON and SARIF */
+ *   check_ask.c   reads --allow and --expect
+ *   check_walk.c  which files of a folder to check
+ *   check_say.c   output as text, JSON and SARIF */
 #ifndef CLI_CHECK_IN_H
 #define CLI_CHECK_IN_H
 
@@ -22,15 +22,15 @@ struct check_options {
     bool values, sarif, verbose, quiet, progress;
 };
 
-/* Something to look at. */
+/* A file or folder to check. */
 struct check_target {
     const char *path;
-    bool found;   /* in a folder: if it is no model, it may be skipped */
-    bool no_file; /* a pipe, a socket, a link that leads nowhere */
+    bool found;   /* found in a folder: skipped if it is not a model */
+    bool no_file; /* a pipe, a socket or a dangling link */
     bool may_set; /* a folder whose files may be the shards of one model */
 };
 
-/* A way to answer. */
+/* An output format. */
 struct check_run;
 struct check_writer {
     void (*begin)(struct check_run *run);
@@ -45,44 +45,45 @@ struct check_run {
     struct cli *cli;
     const struct check_options *options;
     const struct check_writer *writer;
-    struct arena arena; /* of what lives as long as the run */
+    struct arena arena; /* lives as long as the run */
     struct verdict_allow allow;
-    struct expectation expectation; /* if options->expect */
+    struct expectation expectation; /* set if options->expect */
     struct json json;
-    struct work files; /* how many targets are done; for progress */
+    struct work files; /* counts finished targets, for progress */
     struct progress progress;
 
     struct check_target *targets;
     uint32_t n_targets, targets_room;
-    struct map covered; /* hash of a path -> covered_paths: parts of a model that was
-                           looked at as a whole */
+    struct map covered; /* hash of a path -> index in covered_paths: files of models
+                         * that were checked as a whole */
     struct str *covered_paths;
     uint32_t n_covered, covered_room;
-    bool single; /* one file was given: all is said of it */
+    bool single; /* one file was given: print everything about it */
 
-    /* What came out so far. */
-    struct export_checked sum;      /* the list of what was skipped is made below */
-    uint32_t n_verdicts[4], n_safe; /* by verdict; safe ones with findings */
+    /* The results so far. */
+    struct export_checked sum;      /* its list of skipped files is filled from the
+                                     * arrays below */
+    uint32_t n_verdicts[4], n_safe; /* by verdict; n_safe: safe ones with findings */
     struct export_skipped *skipped;
-    const char **kinds; /* of what was skipped, in one word */
+    const char **kinds; /* kinds of skipped files, one word each */
     uint32_t n_skipped, skipped_room, kinds_room;
 };
 
-/* What the user allows, by words and by a file; what the user expects. */
+/* Read --allow, the allow-list file and --expect. */
 int check_ask_allow(struct check_run *run, struct err *err);
 int check_ask_expect(struct check_run *run, struct err *err);
 
 int check_add_target(struct check_run *run, struct check_target target,
                      struct err *err);
-/* Add all that is to be looked at in a folder, and below it. A folder that cannot be
- * read is told as an error of its own. */
+/* Add everything to check in a folder, recursively. An unreadable folder becomes a
+ * target that fails with its own error. */
 int check_walk(struct check_run *run, const char *folder, struct err *err);
 
-/* The files of a model that was read as a whole are not looked at again. */
+/* Mark the files of a model as checked. */
 int check_cover(struct check_run *run, const struct model *model, struct err *err);
 bool check_is_covered(const struct check_run *run, const char *path);
 
-/* Remember that something was skipped: `kind` in a word or two, `why` in a sentence. */
+/* Record a skipped file: `kind` in a word or two, `why` in a sentence. */
 int check_skip(struct check_run *run, const char *path, const char *kind,
                const char *why, struct err *err);
 

@@ -1,4 +1,4 @@
-/* torchoscope check: the answers as text, JSON and SARIF. */
+/* torchoscope check: output as text, JSON and SARIF. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void begin_line(struct check_run *run, const char *path, enum colour role
     buf_release(&line);
 }
 
-/* "  ✗ zip      two entries are called a/data.pkl": a line for each fact. */
+/* "  ✗ zip      two entries are called a/data.pkl": one line per fact. */
 static void say_facts(struct check_run *run, const struct facts *facts)
 {
     unsigned width = run->cli->columns > 2 * INDENT ? run->cli->columns : 0;
@@ -85,8 +85,8 @@ static void say_items(struct check_run *run, const struct model *model,
     facts_release(&facts);
 }
 
-/* How many findings are worse than a note, as info and the explorer count them. Items
- * that only sum them up count if there are none. */
+/* Counts findings worse than a note, like info and the explorer. Items that only
+ * summarise findings count if there are no others. */
 static uint32_t count_findings(const struct check *check)
 {
     uint32_t findings = 0, items = 0;
@@ -157,8 +157,8 @@ static void add_plural(struct buf *to, const char *kind, uint32_t n)
         buf_printf(to, "%ss", kind);
 }
 
-/* "; 3 skipped (2 text, 1 picture)". Kinds are few, and the same kind is the same
- * pointer or at least the same word. */
+/* "; 3 skipped (2 text, 1 picture)". There are few kinds; equal kinds are compared
+ * as pointers, then as text. */
 static void add_skipped(struct buf *to, const struct check_run *run)
 {
     const char *kinds[16];

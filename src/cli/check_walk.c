@@ -1,8 +1,7 @@
-/* torchoscope check: which files of a folder to look at.
- * An index is looked at before the files that it names, and so is a folder of shards
- * without an index: what belongs to such a model is not looked at again. Links to files
- * are followed, since a download cache is made of them; links to folders are not, so no
- * walk is endless. */
+/* torchoscope check: which files of a folder to check.
+ * An index, or a folder of shards without one, is checked before its files, which
+ * are then not checked again. Links to files are followed, because download caches
+ * consist of them; links to folders are not, so that the walk ends. */
 #include <errno.h>
 
 #include "base/base.h"
@@ -26,7 +25,7 @@ int check_add_target(struct check_run *run, struct check_target target, struct e
 
 /* ---- one folder ---- */
 
-/* Folders still to be looked at; the last is the next. */
+/* A stack of folders still to visit. */
 struct check_walk {
     struct check_run *run;
     const char **folders;
@@ -55,7 +54,7 @@ static int add_file(struct check_walk *walk, const char *folder,
     return target.path ? check_add_target(walk->run, target, walk->err) : -1;
 }
 
-/* Indexes first, then what may be a set of shards, then all other files. */
+/* Indexes first, then possible sets of shards, then all other files. */
 static int add_files(struct check_walk *walk, const char *path,
                      const struct folder *folder)
 {
@@ -86,8 +85,7 @@ static int add_files(struct check_walk *walk, const char *path,
     return 0;
 }
 
-/* Folders below come later; the stack gives the last first, so they go on it from the
- * last to the first. */
+/* Push subfolders in reverse, so that the stack yields them in order. */
 static int add_folders(struct check_walk *walk, const char *path,
                        const struct folder *folder)
 {
@@ -126,7 +124,7 @@ static int look_into(struct check_walk *walk, const char *path)
     if (folder_open(&folder, path, &walk->run->arena, &why) < 0) {
         struct check_target target = {.path = path};
 
-        /* Opening it once more will say why. */
+        /* Opening it again reports the error. */
         return check_add_target(walk->run, target, walk->err);
     }
     status = add_files(walk, path, &folder);
@@ -160,7 +158,7 @@ int check_walk(struct check_run *run, const char *folder, struct err *err)
 
 /* ---- what need not be looked at again ---- */
 
-/* The key of a path: that under which it stands, or a free one (then false). */
+/* Finds the key of a path. Returns false, and a free key, if it is not in the map. */
 static bool find_covered(const struct check_run *run, struct str path,
                          uint64_t *ret_key)
 {

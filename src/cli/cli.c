@@ -42,7 +42,7 @@ void command_options(struct command_options *ret, const struct command *command,
         (struct option_set){common_options, COUNT_OF(common_options), common};
 }
 
-/* --- To whom we speak */
+/* --- Output style */
 
 static bool wants_colour(const char *choice, bool terminal)
 {
@@ -72,7 +72,7 @@ static unsigned find_columns(bool terminal)
 
 /* --- Ctrl-C */
 
-static struct work *interruptible; /* a signal handler has no other way to find it */
+static struct work *interruptible; /* global, because a signal handler needs it */
 
 static void on_interrupt(int signal_number)
 {
@@ -96,7 +96,7 @@ void cli_give_interrupt_back(void)
     signal(SIGINT, SIG_DFL);
 }
 
-/* --- A command's life */
+/* --- Begin and end of a command */
 
 int cli_read(struct cli *cli, const struct command *command, void *options, int *argc,
              char **argv)
@@ -145,7 +145,7 @@ int cli_end(struct cli *cli, int status)
     return STATUS_TROUBLE;
 }
 
-/* --- Speaking */
+/* --- Messages */
 
 void cli_say(const char *format, ...)
 {

@@ -1,6 +1,6 @@
-/* command.h - one command of the program. To add one: write cli/NAME.c ending in such a
- * table, declare it below, list it in commands.c, and add the file to meson.build. Help
- * and shell completion come from the table. */
+/* command.h - one command of the program. To add one: write cli/NAME.c, which ends
+ * in such a struct, declare it below, list it in commands.c, and add the file to
+ * meson.build. Help and shell completion are made from it. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
@@ -11,23 +11,24 @@
 
 struct command {
     const char *name;
-    const char *summary; /* one line, for the list of commands */
-    const char *usage;   /* what follows the name: "FILE [NAME]" */
-    const char *details; /* for --help, below the options: whole lines; may be NULL */
-    const struct option *options; /* its own; the common ones are added */
+    const char *summary;          /* one line, for the list of commands */
+    const char *usage;            /* arguments: "FILE [NAME]" */
+    const char *details;          /* printed by --help below the options; may be NULL */
+    const struct option *options; /* its own; common options are added */
     size_t n_options;
     unsigned settings; /* groups of view settings (explorer/settings.h) that it takes;
                           its struct of options then begins with a struct settings or
                           a struct printed_wanted */
-    int (*run)(int argc, char **argv); /* argv[0] is the first word behind the name */
-    bool hidden;                       /* for shells, not for people */
-    bool live; /* takes live models too: model.py::make (cli/python.h) */
+    int (*run)(int argc, char **argv); /* argv[0] is the argument after the command's
+                                        * name */
+    bool hidden;                       /* for shells, not listed by --help */
+    bool live; /* also takes live models: model.py::make (cli/python.h) */
 };
 
 extern const struct command tree_command, show_command, stats_command, info_command,
     diff_command, check_command, export_command, explore_command, summary_command,
     record_command, complete_command, keys_command;
-/* torchoscope FILE: no command has its name. */
+/* The command of `torchoscope FILE`, which has no name. */
 extern const struct command open_command;
 
 extern const struct command *const commands[];

@@ -1,4 +1,4 @@
-/* torchoscope __complete: words that may come next, one on a line, for shells.
+/* torchoscope __complete: possible next words, one per line, for shells.
  *
  *     __complete commands             names of commands, a tab, what they do
  *     __complete options COMMAND      its options, a tab, what they do
@@ -7,7 +7,7 @@
  *     __complete FILE PREFIX          full names in a file that begin with PREFIX, up
  * to the next dot
  *
- * Whatever goes wrong, it says nothing: a shell has no use for an error here. */
+ * Errors are not printed: a shell cannot use them here. */
 #include <string.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ static void list_options(struct out *out, const struct option_set *set)
         out_printf(out, "--%s\t%s\n", set->options[i].name, set->options[i].summary);
 }
 
-/* "params|bytes|name", one on a line; columns and labels have tables of their own. */
+/* "params|bytes|name", one per line; columns and labels have their own tables. */
 static void list_values(struct out *out, const struct option *option)
 {
     struct str rest = str_of(option->value ? option->value : ""), word;
@@ -49,7 +49,7 @@ static void list_values(struct out *out, const struct option *option)
             out_printf(out, "%s\t%s\n", label_kinds[i].id, label_kinds[i].title);
 }
 
-/* A shell would break a name with such a character in two; it is left out. */
+/* Names with characters that a shell would split are omitted. */
 static bool is_plain(struct str name)
 {
     for (size_t i = 0; i < name.len; i++)
@@ -58,8 +58,8 @@ static bool is_plain(struct str name)
     return name.len > 0;
 }
 
-/* The children of a place whose names begin with `last`, behind what was typed before;
- * a dot follows those that have more below them. */
+/* Lists the children of a place whose names begin with `last`, after the text typed
+ * before it; a dot follows those that have children. */
 static void list_children(struct out *out, const struct model *model, uint32_t above,
                           struct str before, struct str last)
 {
@@ -78,7 +78,7 @@ static void list_children(struct out *out, const struct model *model, uint32_t a
     }
 }
 
-/* "layer1.0.co": the place layer1.0 is looked into. */
+/* For "layer1.0.co", lists children of layer1.0. */
 static void list_names(struct out *out, const char *file, const char *typed)
 {
     struct str text = str_of(typed);

@@ -61,7 +61,7 @@ static int write_pair(struct cli *cli, const struct pair *pair,
     return diff_text_write(&pen, &pair->diff, options->all, err);
 }
 
-/* Both files, compared as far as it went. */
+/* Opens and compares both files; the comparison may be incomplete. */
 static struct pair *compare(struct cli *cli, const struct diff_options *options,
                             char **argv, struct err *err)
 {

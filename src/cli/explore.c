@@ -24,7 +24,7 @@ struct explore_options {
 
 #define AT(member) offsetof(struct explore_options, member)
 
-/* The first are only for live models. */
+/* The first LIVE_ONLY are only for live models. */
 static const struct option options_table[] = {
     {"inputs", 'i', OPTION_LIST, "WHAT", AT(inputs), LIVE_INPUTS_SUMMARY},
     {"train", 0, OPTION_FLAG, NULL, AT(train), LIVE_TRAIN_SUMMARY},
@@ -39,9 +39,9 @@ static const struct option options_table[] = {
 #define LIVE_ONLY    4 /* inputs, train, no-warmup, mode */
 #define ALL_SETTINGS (SETTINGS_VIEW | SETTINGS_LOOK | SETTINGS_TREE)
 
-/* --- Is this for the explorer? */
+/* --- Explorer or text? */
 
-/* Only a printed tree has these. */
+/* Options that only a printed tree has. */
 static bool asks_for_text(const struct cli *cli, const struct explore_options *options)
 {
     const struct printed_wanted *tree = &options->settings.tree;
@@ -80,7 +80,7 @@ static int read_size(const char *text, const struct cli *cli, unsigned *ret_colu
     return 0;
 }
 
-/* What is to be explored, with the common options among its settings. */
+/* The explorer's settings, with the common options merged in. */
 static struct tui_wanted wanted_of(const struct cli *cli,
                                    const struct explore_options *options,
                                    const char *path)
@@ -105,7 +105,7 @@ static int print_screen(struct cli *cli, const struct tui_wanted *wanted,
     return STATUS_FINE;
 }
 
-/* Two files side by side. */
+/* Compare two files. */
 static struct pair *compare(struct cli *cli, const struct explore_options *options,
                             const char *path, struct err *err)
 {
@@ -129,7 +129,7 @@ static int explore_pair(struct cli *cli, struct explore_options *options,
 
     if (!pair)
         return cli_fail(&err);
-    err.code = ERR_NONE; /* an interrupted comparison is shown, and says so */
+    err.code = ERR_NONE; /* an interrupted comparison is shown as such */
     wanted.pair = pair;
     if (options->print)
         status = print_screen(cli, &wanted, options->print);
@@ -214,7 +214,7 @@ const struct command explore_command = {
     .live = true,
 };
 
-/* `torchoscope FILE`. Errors call it tree. */
+/* `torchoscope FILE`. Errors call it `tree`. */
 const struct command open_command = {
     .name = "tree",
     .summary = "explore a file; without a terminal, print its tree",
@@ -225,7 +225,7 @@ const struct command open_command = {
     .run = open_run,
 };
 
-/* __keys: the part of the manual page that is made from the table of keys. */
+/* __keys: the section of the manual page made from the table of keys. */
 static int keys_run(int argc, char **argv)
 {
     struct out out;

@@ -7,7 +7,7 @@
 #include "explorer/files_text.h"
 #include "text/number.h"
 
-/* All is found and judged; false: it was stopped. */
+/* Waits until every file is found and checked; false if cancelled. */
 static bool wait_for_all(struct cli *cli, struct files_view *view)
 {
     for (;;) {
@@ -22,7 +22,7 @@ static bool wait_for_all(struct cli *cli, struct files_view *view)
     }
 }
 
-/* What a printed tree and the list of the explorer are asked by the same words. */
+/* Applies the options of a printed tree to the list of files. */
 static int arrange(struct files_view *view, const struct printed_wanted *wanted,
                    struct err *err)
 {

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 #include "facts/printed.h"
 
-/* List them, with their verdicts, in the order, by the filter and as many as `wanted`
- * says; the exit status. `why` says why the folder is not one model: that is said where
- * there is nothing to list. */
+/* List them with their verdicts, sorted, filtered and limited as `wanted` says.
+ * Returns the exit status. `why` says why the folder is not one model; it is printed
+ * if there is nothing to list. */
 int folder_list(struct cli *cli, const char *folder,
                 const struct printed_wanted *wanted, const struct err *why);
 

@@ -1,4 +1,4 @@
-/* torchoscope info: what a file is; without a file: what this program is. */
+/* torchoscope info: summary of a file; without a file, of this program. */
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/info_in.h"

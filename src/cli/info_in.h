@@ -1,5 +1,4 @@
-/* info_in.h - the parts of torchoscope info: one file being told about, line by line.
- */
+/* info_in.h - the parts of torchoscope info, which prints facts line by line. */
 #ifndef CLI_INFO_IN_H
 #define CLI_INFO_IN_H
 
@@ -13,10 +12,10 @@ struct info {
     const struct session *session;
     const struct model *model;
     struct show show;
-    struct buf line; /* what the next line says */
+    struct buf line; /* scratch for the next line */
 };
 
-/* What this program is: its version, what it reads, whose libraries it uses. */
+/* This program: its version, formats and libraries. */
 void info_program(struct cli *cli);
 
 #endif

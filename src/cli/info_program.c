@@ -1,4 +1,4 @@
-/* torchoscope info without a file: what this program is. */
+/* torchoscope info without a file: facts about this program. */
 #include "base/base.h"
 #include "cli/info_in.h"
 #include "export/export.h"

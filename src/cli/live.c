@@ -1,6 +1,6 @@
-/* torchoscope summary, record: one pass of a live model. Python runs it (cli/python.h,
- * python/torchoscope/shell.py) and parses the words by these tables. Only files come
- * here; they are printed as by `tree`. */
+/* torchoscope summary, record: one forward pass of a live model. Python runs it
+ * (cli/python.h, python/torchoscope/shell.py) and parses the arguments with these
+ * tables. This code only handles files, which it prints like `tree`. */
 #include "cli/live.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ struct live_options {
 
 #define AT(member) offsetof(struct live_options, member)
 
-/* The first are only for record. */
+/* The first RECORD_ONLY are only for record. */
 static const struct option options_table[] = {
     {"output", 'o', OPTION_TEXT, "FILE", AT(to), "file to write; default CLASS.scope"},
     {"keep", 'k', OPTION_LIST, "PATTERN", AT(keep),

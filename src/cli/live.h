@@ -17,7 +17,7 @@
 #define LIVE_COLD_SUMMARY   "skip the warm-up pass"
 #define LIVE_MODE_SUMMARY   "how thoroughly to measure"
 
-/* Is it a .py file without ::FUNCTION? Then an error is printed. */
+/* Is it a .py file without ::FUNCTION? If so, prints an error. */
 bool live_is_code(const char *word);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where the program starts. Python starts it elsewhere: python/ext/types/program.c. */
+/* main() of the program. Python calls cli_main() from python/ext/types/program.c. */
 #include "cli/cli.h"
 #include "cli/python.h"
 

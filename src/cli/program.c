@@ -1,4 +1,4 @@
-/* The program: find the command and run it. `torchoscope FILE` explores it. */
+/* Finds the command and runs it. `torchoscope FILE` explores the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void write_command_help(struct out *out, const struct command *command)
         out_printf(out, "\n%s", command->details);
 }
 
-/* Help about `command`, or about all of them if it is NULL. */
+/* Prints help for `command`, or for all commands if it is NULL. */
 static int help(const struct command *command)
 {
     struct out out;
@@ -72,7 +72,7 @@ static int run(const struct command *command, int argc, char **argv)
     return command->run(argc, argv);
 }
 
-/* A word that is no command must be a file. If there is none, it may be a slip. */
+/* A word that is not a command must be a file; if it is neither, it may be a typo. */
 static bool is_file(const char *word)
 {
     struct stat facts;
@@ -98,7 +98,7 @@ static int unknown(const char *word)
     return STATUS_TROUBLE;
 }
 
-/* Nothing was said, by somebody who sits at a terminal: what is here is listed. */
+/* Without arguments on a terminal, the current folder is listed. */
 static bool may_list(void)
 {
     const char *term = getenv("TERM");

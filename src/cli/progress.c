@@ -9,7 +9,7 @@
 #include "text/progress_text.h"
 
 #define SECOND   1000000000u
-#define PATIENCE (SECOND / 4) /* before anything is said */
+#define PATIENCE (SECOND / 4) /* before the first output */
 
 static void write_line(struct buf *to, const struct progress *progress, uint64_t now_ns)
 {

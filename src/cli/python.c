@@ -12,9 +12,9 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 
-/* --- What is for Python */
+/* --- Arguments for Python */
 
-/* model.py::make, package.module::make; not a file that has such a name. */
+/* model.py::make, package.module::make; false for an existing file of that name. */
 static bool is_model(const char *word)
 {
     const char *colons = strstr(word, "::");
@@ -47,9 +47,9 @@ const struct command *python_command(int argc, char **argv, int *ret_first)
     return command;
 }
 
-/* --- Where it is */
+/* --- Finding the package */
 
-/* The folder of the program itself, behind all links. */
+/* The folder of the program, with links resolved. */
 static bool own_folder(char folder[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -65,8 +65,8 @@ static bool own_folder(char folder[PATH_MAX])
     return true;
 }
 
-/* Where the package may be, seen from there; the last ones are what pip installed, for
- * the Python beside the program. */
+/* Where the package may be, relative to that folder; the last ones are where pip
+ * installs it for the Python beside the program. */
 static const struct {
     const char *package;
     bool pip;
@@ -77,7 +77,7 @@ static const struct {
     {"../lib/python3*/dist-packages/torchoscope", true},
 };
 
-/* What Python is to run: __main__.py of the package. */
+/* Finds the script for Python: __main__.py of the package. */
 static bool find_package(const char *folder, struct buf *ret_main, bool *ret_pip)
 {
     for (size_t i = 0; i < COUNT_OF(places); i++) {
@@ -90,7 +90,7 @@ static bool find_package(const char *folder, struct buf *ret_main, bool *ret_pip
         if (there) {
             char *real = realpath(found.gl_pathv[0], NULL);
 
-            /* Without "..": by its folder Python's frames are told to be ours. */
+            /* Resolve "..": Python recognises our own frames by this folder. */
             buf_text(ret_main, real ? real : found.gl_pathv[0]);
             *ret_pip = places[i].pip;
             free(real);
@@ -121,7 +121,7 @@ static void find_python(const char *folder, bool pip, struct buf *ret_python)
     buf_text(ret_python, "python3");
 }
 
-/* --- Going there */
+/* --- Starting Python */
 
 static void become(const char *python, const char *script, int argc, char **argv)
 {

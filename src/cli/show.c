@@ -43,7 +43,7 @@ static const struct option options_table[] = {
      "also role, strides, storage and device"},
 };
 
-/* What is being shown. */
+/* State of one `show`. */
 struct showing {
     struct cli *cli;
     const struct show_options *options;
@@ -51,7 +51,7 @@ struct showing {
     struct arena arena;
     struct show show;
     uint32_t place;
-    double at[MOST_QUANTILES]; /* which quantiles */
+    double at[MOST_QUANTILES]; /* the quantiles to compute */
     uint32_t n_at;
     struct numbers numbers;
     struct slice slice;
@@ -59,7 +59,7 @@ struct showing {
     bool has_numbers, has_cells;
 };
 
-/* ---- what was asked ---- */
+/* ---- options ---- */
 
 static int read_quantiles(struct showing *s, struct err *err)
 {
@@ -138,7 +138,7 @@ static int read_cells(struct showing *s, struct err *err)
     return 0;
 }
 
-/* The histogram as a table: where each step begins, how many values, a bar. */
+/* The histogram as a table: start of the bin, count, bar. */
 static void histogram_lines(struct buf *to, const struct numbers *numbers, bool ascii)
 {
     double low = numbers->stats->min, high = numbers->stats->max;
@@ -225,7 +225,7 @@ static void write_module(struct showing *s)
     facts_release(&facts);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void write_text(struct showing *s, const char *why)
 {
@@ -260,7 +260,7 @@ static void write_json(struct showing *s)
                      s->has_cells && s->options->slice ? &values : NULL);
 }
 
-/* The whole file, if it is a recording. */
+/* The recording as a whole. */
 static void write_recording(struct showing *s)
 {
     struct json json;
@@ -269,8 +269,7 @@ static void write_recording(struct showing *s)
     export_run_json(&json, s->session);
 }
 
-/* A tensor whose values cannot be read is shown all the same, with the statistics that
- * are known of it. */
+/* A tensor with unreadable values is shown with its known statistics. */
 static int show_place(struct showing *s, struct err *err)
 {
     const struct model *model = s->session->model;

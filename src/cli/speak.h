@@ -1,4 +1,4 @@
-/* speak.h - sentences that several commands write to standard output. */
+/* speak.h - texts that several commands write to standard output. */
 #ifndef CLI_SPEAK_H
 #define CLI_SPEAK_H
 
@@ -9,23 +9,21 @@
 #include "rows/show.h"
 #include "text/colour.h"
 
-/* A text of ours, made of UTF-8 and escaped names: in colour, in ASCII or
- * with isolated right-to-left names, as standard output wants it. */
+/* Write UTF-8 text with escaped names in the style of standard output: in colour, in
+ * ASCII or with isolated right-to-left names. */
 void speak_text(struct cli *cli, const struct buf *text, enum colour role);
 
-/* "label  value", wrapped to the width of the terminal. */
+/* Write "label  value", wrapped to the width of the terminal. */
 void speak_facts(struct cli *cli, const struct facts *facts, unsigned label_cells);
 
-/* What was met in the file, one line each; "N more" after the first `most`. */
+/* Write the file's findings, one per line; "N more" after the first `most`. */
 void speak_findings(struct cli *cli, const struct model *model, uint32_t most);
 
-/* What is to be said of a recording: alarms and gaps, one line each. Nothing of other
- * files. */
+/* Write the alarms and gaps of a recording, one per line. Nothing for other files. */
 int speak_run_notes(struct cli *cli, const struct show *show, struct err *err);
 
-/* STATUS_FINDINGS if anything was met in the file that is worse than a note, if a plain
- * load of it would run something, or if what was recorded raised or has results that
- * are not finite. */
+/* STATUS_FINDINGS if the file has a finding worse than a note, if a plain load would
+ * run code, or if the recorded run raised or has non-finite results. */
 int speak_status(const struct show *show);
 
 #endif

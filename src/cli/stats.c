@@ -36,14 +36,14 @@ static const struct option options_table[] = {
      "show progress on stderr, even if it is not a terminal"},
 };
 
-/* A run of the command. */
+/* State of one `stats`. */
 struct job {
     struct cli *cli;
     const struct stats_options *options;
     struct session *session;
     struct show show;
     struct arena arena;
-    uint32_t *places; /* of the tensors chosen, as they are to be written */
+    uint32_t *places; /* of the chosen tensors, in output order */
     uint32_t n;
     bool *keep;
     bool complete;
@@ -95,7 +95,7 @@ static int choose(struct job *job, struct err *err)
 
 /* ---- measuring ---- */
 
-/* Each tensor once, however many places it has. */
+/* Each tensor once, even if it is tied. */
 static uint32_t list_tensors(struct job *job, uint32_t *tensors)
 {
     const struct model *model = job->session->model;
@@ -133,7 +133,7 @@ static int measure(struct job *job, struct err *err)
     return status;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static bool is_known(const struct job *job, uint32_t place)
 {
@@ -142,7 +142,7 @@ static bool is_known(const struct job *job, uint32_t place)
     return session_known(job->session, tensor) || session_why(job->session, tensor);
 }
 
-/* What was measured, in the order asked for, the first of them only. */
+/* Sorts the measured tensors and applies the limit. */
 static int arrange(struct job *job, struct err *err)
 {
     uint32_t n = 0, i;
@@ -170,8 +170,8 @@ static int arrange(struct job *job, struct err *err)
     return 0;
 }
 
-/* "320 tensors, 25,610,205 values: NaN 0, Inf 0": of what the table lists, tied once.
- */
+/* "320 tensors, 25,610,205 values: NaN 0, Inf 0": sums over the listed tensors, tied
+ * ones counted once. */
 static void write_sum(struct job *job)
 {
     const struct session *session = job->session;

@@ -1,4 +1,4 @@
-/* torchoscope tree: what is in a file, as a tree. */
+/* torchoscope tree: prints the content of a file as a tree. */
 #include "cli/tree.h"
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ int tree_columns(struct cli *cli)
     return STATUS_FINE;
 }
 
-/* For other programs: which places are asked for; NULL if all are. */
+/* For JSON and CSV: the chosen places; NULL if all are. */
 static int choose_places(struct printed *printed, struct export_choice *ret_choice,
                          struct err *err)
 {
@@ -66,7 +66,7 @@ static int write_tree(struct cli *cli, struct printed *printed, struct err *err)
     return 0;
 }
 
-/* The values of all tensors are read where a column tells of them. */
+/* Measures all tensors if a column needs their values. */
 static int measure(struct cli *cli, struct session *session, struct err *err)
 {
     uint32_t n = session->model->n_tensors;

@@ -1,15 +1,15 @@
-/* tree.h - what other commands take from `tree`. */
+/* tree.h - functions of `tree` that other commands use. */
 #ifndef CLI_TREE_H
 #define CLI_TREE_H
 
 #include "cli/cli.h"
 #include "facts/printed.h"
 
-/* Say what to type instead, where two files were given. */
+/* Print the right command, after two files were given. */
 void tree_two_files(const char *command, char **argv);
-/* What is in the file at `path`, as a tree on standard output. Returns the status. */
+/* Print the file at `path` as a tree. Returns the exit status. */
 int tree_file(struct cli *cli, const char *path, const struct printed_wanted *wanted);
-/* The columns that there are. */
+/* List the available columns. */
 int tree_columns(struct cli *cli);
 
 #endif

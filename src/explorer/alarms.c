@@ -1,4 +1,5 @@
-/* What `!` goes through: each alarm knows its subject; its text is made when shown. */
+/* The list that `!` steps through. Each alarm has its subject; its text is made when
+ * shown. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -39,7 +40,7 @@ static int add_findings(struct explorer *explorer)
     return 0;
 }
 
-/* What a load would run, or needs. */
+/* Globals that a load would call or needs. */
 struct uses {
     uint8_t *trusts; /* by string id of a global's name: enum trust */
     bool *listed;    /* by global: it has an alarm */
@@ -78,7 +79,8 @@ static int add_use(struct explorer *explorer, struct uses *uses, uint32_t global
                               .place = place});
 }
 
-/* The global that made the value or module here: the string id of its name, or 0. */
+/* The global that made the value or module at this place: the string id of its name,
+ * or 0. */
 static uint32_t maker_of(const struct model *model, uint32_t place)
 {
     const struct object *object;
@@ -145,7 +147,7 @@ static int add_uses(struct explorer *explorer)
     return 0;
 }
 
-/* Modules that raised or made values that are not finite, by the time of their call. */
+/* Modules that raised or made non-finite values, in order of their calls. */
 static int add_run(struct explorer *explorer)
 {
     const struct activities *all = explorer->show.activity;
@@ -167,7 +169,7 @@ static int add_run(struct explorer *explorer)
     return 0;
 }
 
-/* Tensors measured so far that have values that are not finite. */
+/* Measured tensors with non-finite values. */
 static int add_spoilt(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
@@ -218,7 +220,8 @@ static int add_place(struct explorer *explorer, uint32_t place, enum severity se
     return 0;
 }
 
-/* Where the gutter has a mark. A tied tensor has one alarm and a mark at each place. */
+/* Places with a mark in the gutter. A tied tensor has one alarm but a mark at each
+ * place. */
 static int list_places(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
@@ -261,7 +264,7 @@ int alarms_find(struct explorer *explorer, struct err *err)
 {
     struct alarms *alarms = &explorer->alarms;
 
-    /* The lists so far may be borrowed: explorer_again() does that. */
+    /* The lists may be borrowed: explorer_again() does that. */
     arena_release(&explorer->alarm_arena);
     *alarms = (struct alarms){0};
     measured_below(&alarms->measured, explorer, 0);
@@ -305,7 +308,7 @@ static void say_none(struct explorer *explorer)
     buf_release(&values);
 }
 
-/* The fact about an alarm: the same that other views show. */
+/* The fact about an alarm, the same as in other views. */
 static void alarm_fact(struct facts *to, const struct explorer *explorer,
                        const struct alarm *alarm)
 {

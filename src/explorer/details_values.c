@@ -1,4 +1,4 @@
-/* Details: what is known of the values of tensors. */
+/* Details: what is known about the values of tensors. */
 #include "explorer/details_in.h"
 #include "facts/statistics.h"
 #include "rows/run_words.h"
@@ -14,7 +14,7 @@ void details_measured(struct details *d, const struct measured *measured)
         ->target = measured->spoilt > 0 ? measured->first : NO_TARGET;
 }
 
-/* "-0.5444 … 0.4808   mean -0.01096   std 0.0888", as far as they were measured. */
+/* "-0.5444 … 0.4808   mean -0.01096   std 0.0888", as far as measured. */
 static void add_extremes(struct facts *facts, const struct stats *stats)
 {
     if (!stats_measured(stats))

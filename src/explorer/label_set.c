@@ -8,7 +8,7 @@
 #include "text/nearest.h"
 #include "text/width.h"
 
-#define ALIGNED 0 /* the first of the table: no text, but how all others stand */
+#define ALIGNED 0 /* first in the table: has no text; aligns all others in columns */
 
 void label_set_init(struct label_set *set, const struct show *show)
 {
@@ -94,7 +94,7 @@ void label_set_move(struct label_set *set, uint32_t from, uint32_t to)
     set->chosen = true;
 }
 
-/* --- As a list of words */
+/* --- As text */
 
 static int unknown(struct str word, struct err *err)
 {
@@ -110,8 +110,7 @@ static int unknown(struct str word, struct err *err)
     return err_set(err, ERR_USAGE, "there is no label %.*s", STR_ARG(word));
 }
 
-/* Rows keep their names beside whatever else is asked for: first, unless the list says
- * where. */
+/* The name is always shown: first, unless the list has a position for it. */
 static void keep_name(struct label_set *set, bool *named, uint8_t *n)
 {
     int name = label_kind_find(STR("name"));
@@ -124,8 +123,8 @@ static void keep_name(struct label_set *set, bool *named, uint8_t *n)
     ++*n;
 }
 
-/* Those that are named come first, in their order; all others but the name are off, and
- * so is that with "-name". */
+/* Labels in the list come first, in its order. All others are off, except the name,
+ * which "-name" switches off. */
 int label_set_parse(struct label_set *set, struct str list, struct err *err)
 {
     struct label_set made = {.n = (uint8_t)n_label_kinds, .chosen = true};
@@ -250,7 +249,7 @@ void label_set_more(struct lines *to, const struct label_set *set, uint32_t firs
     for (uint32_t i = first; i < set->n; i++) {
         buf_text(&text, i > first ? ", " : " ");
         add_title(&text, label_kinds[set->order[i]].title);
-        /* A name that has no room is not begun. */
+        /* Do not begin a name that does not fit. */
         if (text_width(buf_span(&text)) + (i + 1 < set->n ? 2 : 0) > width) {
             text.len = end;
             buf_text(&text, " …");

@@ -7,8 +7,8 @@
 #include "facts/statistics.h"
 #include "text/text.h"
 
-#define ODD_CELLS     37 /* of the counts behind the count, if all are small */
-#define LEAST_ROWS    3  /* of a histogram with an axis */
+#define ODD_CELLS     37 /* of the other counts after the total, if all are small */
+#define LEAST_ROWS    3  /* rows of a histogram with an axis */
 #define QUANTILE_CELL 8
 
 /* ---- numbers ---- */
@@ -28,7 +28,7 @@ static void add_count(struct lines *to, const char *name, uint64_t n, bool alarm
     buf_release(&text);
 }
 
-/* "NaN 0   +Inf 0   -Inf 0   zeros 0" stands behind the count, or below it. */
+/* "NaN 0   +Inf 0   -Inf 0   zeros 0" comes after the count, or below it. */
 static void count_line(struct lines *to, const struct stats *stats, unsigned width)
 {
     struct buf text = BUF_INIT, zeros = BUF_INIT;
@@ -95,7 +95,7 @@ static void moment_lines(struct lines *to, const struct stats *stats)
     buf_release(&text);
 }
 
-/* What the numbers are of, where that is not plain. */
+/* Says what the numbers refer to, if that is not obvious. */
 static const char *remark(const struct tensor *tensor)
 {
     switch (tensor->dtype) {
@@ -133,7 +133,7 @@ static void number_lines(struct lines *to, const struct model *model,
 
 /* ---- quantiles ---- */
 
-/* One format for all, as in a grid of values. */
+/* One format for all, like a grid of values. */
 static void quantile_text(char to[24], const struct numbers *numbers, uint32_t i)
 {
     double most = 0;
@@ -191,8 +191,8 @@ static void quantile_lines(struct lines *to, const struct numbers *numbers,
     }
 }
 
-/* The histogram has what the other parts leave: six lines at most, and one without an
- * axis where there is little room. */
+/* The histogram gets the remaining lines, at most six; with little space, one line
+ * and no axis. */
 static void spread_lines(struct lines *to, const struct numbers *numbers,
                          const struct statistics_room *room, uint32_t others)
 {

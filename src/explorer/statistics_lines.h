@@ -1,4 +1,4 @@
-/* statistics_lines.h - the numbers of one tensor as the terminal's panel has them:
+/* statistics_lines.h - the numbers of one tensor in the terminal's panel:
  *
  *     count    48,000     NaN 0   +Inf 0   -Inf 0   zeros 0
  *     min      -0.544408   at [83, 225]
@@ -10,12 +10,12 @@
 #include "text/lines.h"
 
 struct statistics_room {
-    unsigned width, height; /* where there is little, the histogram has one line */
+    unsigned width, height; /* with little space, the histogram is one line */
     bool log;
-    bool plain; /* nothing is drawn, and each fact has a line */
+    bool plain; /* draw nothing; one line per fact */
 };
 
-/* What is known; `why` says why the rest is not ("…"), or is NULL. */
+/* Shows what is known; `why` is the reason why the rest is missing ("…"), or NULL. */
 void statistics_lines(struct lines *to, const struct model *model,
                       const struct tensor *tensor, const struct numbers *numbers,
                       const char *why, const struct statistics_room *room);

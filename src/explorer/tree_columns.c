@@ -9,20 +9,19 @@
 #include "text/glyph.h"
 #include "text/width.h"
 
-#define DIFF_WIDE                                                                      \
-    100 /* cells from which on the columns of two models have fixed widths */
-#define LEAST_NAME     24 /* cells; before the name column gets narrower, columns go */
+#define DIFF_WIDE      100 /* cells; from here on a pair has fixed columns */
+#define LEAST_NAME     24  /* cells; drop columns before the name gets narrower */
 #define BAR_CELLS      10
 #define TIME_BAR_CELLS 17
-#define WIDE           110 /* from here on the bar of times has more room */
+#define WIDE           110 /* cells; from here on the bar of times is wider */
 #define WIDE_BAR_CELLS 22
-#define SMALL          78 /* 80 less a scroll bar: a low screen can be wide */
-#define MOST_CELLS     24 /* of a column that grows with what was shown */
+#define SMALL          78 /* 80 minus a scroll bar: a low screen can be wide */
+#define MOST_CELLS     24 /* of a growing column */
 #define MOST_SHAPES    72
 #define LEAST_SHAPES   8
 #define GOES_BAR       6
-#define ASKED          100 /* what a person switched on goes after all others */
-#define TIME_CELLS     9   /* one more than the widest time has */
+#define ASKED          100 /* rank of labels that the user switched on: dropped last */
+#define TIME_CELLS     9   /* one more than the widest time */
 #define WORD_CELLS     11  /* "not reached" in a column of times */
 #define SORT_CELLS     10
 #define NAN_CELLS      8
@@ -61,7 +60,7 @@ static struct tree_column *add_label(struct tree_layout *layout,
     return more;
 }
 
-/* A bar goes with the label that it stands behind. */
+/* A bar belongs to the label before it. */
 static void add_bar(struct tree_layout *layout, const char *column, unsigned cells,
                     bool asked)
 {
@@ -79,8 +78,8 @@ static bool is_one_of(uint8_t kind, const char *const *ids, size_t n)
 static const char *const times[] = {"time", "time%", "self"};
 static const char *const shares[] = {"percent", "memory%", "time%"};
 
-/* Total time, its share, own time: in columns a share stands behind its number, in
- * whichever order the labels are. */
+/* Total time, its share, own time: a column of shares follows its number, whatever
+ * the order of the labels. */
 static void order_times(uint8_t *kinds, unsigned n)
 {
     uint8_t on[COUNT_OF(times)];
@@ -109,8 +108,8 @@ static bool wanted(const struct explorer *explorer, uint8_t kind)
            (!label->run || explorer->show.activity);
 }
 
-/* As long as nobody chose, a narrow screen shows of a recording what is most asked for:
- * params, time and its bar. */
+/* Until the user chooses labels, a narrow screen shows only params, time and its bar
+ * for a recording. */
 static bool is_left_out(const struct explorer *explorer, const struct tree_room *room,
                         uint8_t kind)
 {
@@ -120,8 +119,7 @@ static bool is_left_out(const struct explorer *explorer, const struct tree_room 
            !is_small(room) && !label->run && !str_is(str_of(label->id), "params");
 }
 
-/* The order of the labels that are columns; the one that rows are ordered by is always
- * among them. */
+/* The labels that are columns, in order, always including the sort column. */
 static unsigned gather(struct tree_layout *layout, uint8_t kinds[LABELS_MOST],
                        const struct explorer *explorer, const struct tree_room *room)
 {
@@ -138,13 +136,12 @@ static unsigned gather(struct tree_layout *layout, uint8_t kinds[LABELS_MOST],
             kinds[n++] = kind;
         else if (browse_view(explorer->browse)->flat == FLAT_NO ||
                  !is_one_of(kind, shares, COUNT_OF(shares)))
-            layout->hidden++; /* a flat list has a share of its own */
+            layout->hidden++; /* a flat list has its own share */
     }
     return n;
 }
 
-/* One bar is enough: that of the times stands behind them, else that of the
- * parameters behind their share. */
+/* One bar is enough: after the times, else after the share of parameters. */
 static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned n,
                      const struct explorer *explorer, const struct tree_room *room)
 {
@@ -166,8 +163,8 @@ static void add_tree(struct tree_layout *layout, const uint8_t *kinds, unsigned 
     }
 }
 
-/* In a flat list the last column is a share of the whole: of what rows are ordered by,
- * else of the run or the parameters. */
+/* In a flat list the last column is a share of the whole: of the sort column, else
+ * of the run or the parameters. */
 static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned n,
                      const struct explorer *explorer)
 {
@@ -194,8 +191,8 @@ static void add_flat(struct tree_layout *layout, const uint8_t *kinds, unsigned 
     layout->table.at[layout->table.n - 1].cells = (unsigned)strlen(last->header);
 }
 
-/* The columns of what is not finite in a recording and of what rows are sorted by are
- * always there. */
+/* The sort column and, in a recording, the column of non-finite values are always
+ * shown. */
 static void add_labels(struct tree_layout *layout, const struct explorer *explorer,
                        const struct tree_room *room)
 {
@@ -214,8 +211,8 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
         add(layout, sort, SORT_CELLS, LAYOUT_STAYS);
 }
 
-/* Two models have all columns of their table, in its order; on a wide screen these keep
- * their places whatever the rows show. */
+/* A pair shows all columns of its table, in order; on a wide screen their positions
+ * do not depend on the rows. */
 static void add_diff(struct tree_layout *layout)
 {
     static const uint8_t least[] = {25, 12, 12, 8, 9};
@@ -230,7 +227,7 @@ static void add_diff(struct tree_layout *layout)
     }
 }
 
-/* The column that shows what rows are sorted by stays, and its header has a sign. */
+/* The sort column is never dropped, and its header has a sign. */
 static void find_sorted(struct tree_layout *layout, const struct explorer *explorer)
 {
     enum rows_sort sort = browse_view(explorer->browse)->sort;
@@ -268,7 +265,7 @@ static void make_cell(struct tree_layout *layout, struct tree_cell *cell,
         glyph_to_ascii(&layout->text, raw.at, raw.len);
     while (layout->text.len > cell->begin &&
            layout->text.at[layout->text.len - 1] == ' ')
-        layout->text.len--; /* a bar has blanks behind it */
+        layout->text.len--; /* a bar ends in blanks */
     cell->end = (uint32_t)layout->text.len;
     cell->role = (uint8_t)figure.role;
     buf_release(&raw);
@@ -287,9 +284,9 @@ struct tree_cell tree_cell(struct tree_layout *layout, const struct explorer *ex
     return *cell;
 }
 
-/* --- How wide */
+/* --- Widths */
 
-/* The widest cell that a column has shown so far. */
+/* The widest cell shown so far in a column. */
 static unsigned widest(struct tree_layout *layout, struct explorer *explorer,
                        unsigned c)
 {
@@ -311,7 +308,7 @@ static unsigned widest(struct tree_layout *layout, struct explorer *explorer,
     return *widest;
 }
 
-/* A column of times has one width, which grows for words: "not called". */
+/* Columns of times have one width, which grows for words: "not called". */
 static void measure(struct tree_layout *layout, struct explorer *explorer)
 {
     for (unsigned c = 0; c < layout->table.n; c++) {
@@ -333,7 +330,7 @@ static void measure(struct tree_layout *layout, struct explorer *explorer)
     }
 }
 
-/* Shapes of tensors are long: they take at most half of what is left. */
+/* Shapes of tensors are long: they get at most half of the remaining width. */
 static void shrink_shapes(struct tree_layout *layout)
 {
     for (unsigned c = 0; c < layout->table.n; c++) {
@@ -349,8 +346,8 @@ static void shrink_shapes(struct tree_layout *layout)
     }
 }
 
-/* Under 80×24 there is one column of numbers: the one that rows are sorted by, else
- * memory, else the first. */
+/* Below 80×24 there is one column of numbers: the sort column, else memory, else the
+ * first. */
 static void keep_one(struct tree_layout *layout)
 {
     struct layout_column *at = layout->table.at;
@@ -381,9 +378,8 @@ static void fit(struct tree_layout *layout, const struct explorer *explorer,
 
 /* --- Guides */
 
-/* Guides take at most half of the name column. Where the cursor is deeper, the upper
- * levels are left out, half a column of them at a time, so that the tree seldom moves.
- */
+/* Guides take at most half of the name column. If the cursor is deeper, upper levels
+ * are hidden, half a column at a time, so that the tree seldom moves. */
 static void fit_levels(struct tree_layout *layout, const struct explorer *explorer)
 {
     const struct rows *rows = browse_rows(explorer->browse);

@@ -1,5 +1,5 @@
-/* What comes before the columns: guides, a sign, the label with matches highlighted; or
- * all labels in one line, as rp's explorer writes them. */
+/* The part before the columns: guides, a sign, the label with matches highlighted;
+ * or all labels in one line, like rp's explorer. */
 #include <string.h>
 
 #include "explorer/tree_writer_in.h"
@@ -7,7 +7,7 @@
 #include "text/glyph.h"
 #include "text/width.h"
 
-#define LEAST_LABEL 16 /* cells of the name in the flowing form */
+#define LEAST_LABEL 16 /* cells of the name in flowing form */
 
 void tree_put(struct tree_writer *w, enum colour colour, unsigned flags,
               struct str text)
@@ -29,7 +29,7 @@ void tree_pad(struct tree_writer *w, unsigned cells)
 
 /* --- Guides */
 
-/* The levels of a row that have guides. */
+/* The number of levels with guides. */
 static unsigned row_levels(const struct tree_writer *w, const struct row *row)
 {
     unsigned depth = row->depth > w->layout.left_out ? row->depth - w->layout.left_out
@@ -98,7 +98,7 @@ static void add_hit(struct tree_writer *w, size_t begin, size_t end)
         w->hits[w->n_hits++] = (struct hit){begin, end};
 }
 
-/* In the name, if it is neither cut nor escaped. */
+/* Matches in the name, if it is neither cut nor escaped. */
 static void find_in_name(struct tree_writer *w, const struct row *row)
 {
     const struct model *model = w->explorer->show.model;
@@ -166,8 +166,8 @@ bool tree_shows_args(const struct show *show, const struct row *row)
            str_starts(place_class(show->model, row->place), STR("torch."));
 }
 
-/* What is switched off is left out; tensors and values keep what they are. A live model
- * is named for its class: once is enough. */
+/* Drops the parts that are switched off; tensors and values keep their type. A live
+ * model is named after its class, so the class is shown once. */
 static void drop_parts(struct tree_writer *w, const struct row *row)
 {
     const struct label_set *set = &w->explorer->labels;
@@ -258,8 +258,8 @@ static bool is_row_label(const struct label_kind *kind)
     return !kind->column;
 }
 
-/* The text of every label that is on, in order; the row's own label is an empty one,
- * *ret_own of them. The cells of all, with a blank behind each. */
+/* Makes the text of every label that is on, in order; the row's own label is an
+ * empty text at index *ret_own. Returns the cells of all, with a blank after each. */
 static unsigned make_texts(struct tree_writer *w, const struct row *row, int *ret_own)
 {
     const struct label_set *set = &w->explorer->labels;

@@ -9,14 +9,14 @@
 #include "text/glyph.h"
 #include "text/width.h"
 
-#define LEAST_LABEL 4    /* cells behind the guides */
-#define LARGE       4096 /* places; of more there is an index */
+#define LEAST_LABEL 4    /* cells after the guides */
+#define LARGE       4096 /* places; larger models have an index */
 
 /* --- The gutter */
 
 enum tree_lines_mark { MARK_NONE, MARK_SAME, MARK_MATCH, MARK_WARNING, MARK_ALARM };
 
-/* What was found in the file at this place, or below it if that is folded. */
+/* The mark for a finding at this place, or below it if it is folded. */
 static enum tree_lines_mark found_mark(const struct tree_writer *w,
                                        const struct row *row)
 {
@@ -35,7 +35,7 @@ static enum tree_lines_mark found_mark(const struct tree_writer *w,
                : MARK_WARNING;
 }
 
-/* What the gutter says of a row, but for the cursor: the strongest. */
+/* The strongest mark of a row, apart from the cursor. */
 static enum tree_lines_mark row_mark(const struct tree_writer *w, const struct row *row)
 {
     enum tree_lines_mark found = found_mark(w, row);
@@ -80,7 +80,7 @@ static struct str cell_text(const struct tree_writer *w, struct tree_cell cell)
     return str_span(w->layout.text.at + cell.begin, cell.end - cell.begin);
 }
 
-/* Do some of the columns that are shown say something of this row? */
+/* Does any shown column have text for this row? */
 static bool has_cells(struct tree_writer *w, uint32_t row)
 {
     bool any = false;
@@ -95,7 +95,7 @@ static bool has_cells(struct tree_writer *w, uint32_t row)
     return any;
 }
 
-/* A number that is wider than its column may take blanks on its left. */
+/* A number wider than its column may use blanks on its left. */
 static void put_cell(struct tree_writer *w, const struct layout_column *at,
                      struct str cell, enum colour colour, unsigned flags)
 {
@@ -140,7 +140,8 @@ static void put_cells(struct tree_writer *w, uint32_t row, struct tree_look look
 
 /* --- Lines */
 
-/* Does a tied tensor show what it is tied to instead of its size, for lack of room? */
+/* Does a tied tensor show what it is tied to instead of its size, because space is
+ * short? */
 static bool speaks_up(const struct tree_writer *w, const struct row *row, size_t room)
 {
     return !w->explorer->show.pair && w->label.tail.len > 0 && w->label.is_shape &&
@@ -232,7 +233,7 @@ static bool has_room(const struct tree_writer *w, unsigned c)
     return w->layout.table.at[c].shown && w->layout.table.at[c].cells > 0;
 }
 
-/* Would the last column's title be cut if so many cells were taken from it? */
+/* Would the last column's title be cut if it lost this many cells? */
 static bool is_tight(const struct tree_writer *w, unsigned last, unsigned cells)
 {
     const struct layout_column *at = &w->layout.table.at[last];
@@ -245,12 +246,12 @@ static bool is_tight(const struct tree_writer *w, unsigned last, unsigned cells)
         if (has_room(w, c))
             before = w->layout.table.at[c].end;
     if (at->column->right)
-        room = at->end - before - 1; /* it may take blanks on its left */
+        room = at->end - before - 1; /* it may use blanks on its left */
     return title + ((int)last == w->layout.sort) + cells > room;
 }
 
-/* The line ends in »3 where three have no room; if that would cut the last title, this
- * stands behind the first. */
+/* The line ends in »3 if three columns do not fit; if that would cut the last title,
+ * it follows the name instead. */
 static void put_header(struct tree_writer *w)
 {
     static const char *const signs[2][2] = {{"▾", "▴"}, {"v", "^"}};

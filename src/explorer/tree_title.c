@@ -11,23 +11,23 @@
 #include "text/width.h"
 
 #define MOST_FACTS   8
-#define MANY_ROWS    1000 /* from here on the position is told in percent too */
+#define MANY_ROWS    1000 /* from here on the position is also shown in percent */
 #define NARROW_TITLE 50
-#define NARROW_ALARM 24 /* a title so narrow has room for the verdict alone */
-#define GAP          2  /* cells between what stands left and right */
+#define NARROW_ALARM 24 /* a title this narrow shows only the verdict */
+#define GAP          2  /* cells between the left and right part */
 
-/* A line with facts on its left, the most important first, and others on its right, the
- * most important last. */
+/* A line with facts on the left, most important first, and on the right, most
+ * important last. */
 struct note {
     struct buf text;
     enum colour colour;
-    unsigned keep;  /* the lowest goes first */
-    size_t cuts[2]; /* lengths to shorten it to, one after the other; 0: none */
-    size_t prefix;  /* bytes at its front that may go */
+    unsigned keep;  /* the lowest is dropped first */
+    size_t cuts[2]; /* lengths to shorten it to, in order; 0: none */
+    size_t prefix;  /* leading bytes that may be dropped */
 };
 struct tree_title_facts {
     struct note at[MOST_FACTS];
-    unsigned first, n; /* those that are shown */
+    unsigned first, n; /* the facts shown */
 };
 
 static struct buf *fact(struct tree_title_facts *facts, enum colour colour)
@@ -41,7 +41,7 @@ static struct buf *fact(struct tree_title_facts *facts, enum colour colour)
     return &next->text;
 }
 
-/* Take back what turned out to be empty. */
+/* Removes a fact that turned out to be empty. */
 static void fact_end(struct tree_title_facts *facts)
 {
     if (facts->n > 0 && facts->at[facts->n - 1].text.len == 0)
@@ -80,7 +80,7 @@ static void put_facts(struct lines *to, const struct tree_title_facts *facts)
     }
 }
 
-/* Cut the first fact on the left, a name or a path, which keeps its end. */
+/* Cuts the first fact on the left, a name or path, and keeps its end. */
 static void cut_first(struct tree_title_facts *left,
                       const struct tree_title_facts *right, unsigned width)
 {
@@ -95,7 +95,7 @@ static void cut_first(struct tree_title_facts *left,
     buf_release(&cut);
 }
 
-/* Leave out the fact that is missed least; the first stays. */
+/* Drops the least important fact, but never the first. */
 static void drop(struct tree_title_facts *facts)
 {
     unsigned least = facts->n - 1;
@@ -107,11 +107,11 @@ static void drop(struct tree_title_facts *facts)
     note = facts->at[least];
     for (unsigned i = least; i + 1 < facts->n; i++)
         facts->at[i] = facts->at[i + 1];
-    facts->at[--facts->n] = note; /* its memory is still to be released */
+    facts->at[--facts->n] = note; /* keep it, to release its memory later */
 }
 
-/* Where there is little room, facts on the left go first, then those on the right up to
- * an alarm; the last of the right stays. */
+/* If space is short, facts on the left are dropped first, then those on the right up
+ * to an alarm; the last on the right stays. */
 static void write_line(struct lines *to, struct tree_title_facts *left,
                        struct tree_title_facts *right, unsigned width)
 {
@@ -137,8 +137,8 @@ static void write_line(struct lines *to, struct tree_title_facts *left,
 
 /* --- The title */
 
-/* "25.6M params, all trainable (30.1M untied)", "2.0M of 25.6M trainable". It may be cut
- * before the bracket, then after the number of all. */
+/* "25.6M params, all trainable (30.1M untied)", "2.0M of 25.6M trainable". May be
+ * cut before the bracket, then after the total. */
 static void add_params(struct tree_title_facts *left, const struct counts *counts)
 {
     struct buf *to = fact(left, COLOUR_NONE);
@@ -186,7 +186,7 @@ static void add_title_left(struct tree_title_facts *left,
     text_bytes(fact(left, COLOUR_NONE), counts_bytes(&show->session->places, 0));
 }
 
-/* "✗ NaN", "✗ raised": what a run met, or what was measured in tensors. */
+/* "✗ NaN", "✗ raised": from the run or from measured tensors. */
 static void add_alarm(struct tree_title_facts *right, const struct explorer *explorer)
 {
     const struct activities *activity = explorer->show.activity;
@@ -232,7 +232,7 @@ static void add_title_right(struct tree_title_facts *right,
                  summary_verdict_word(verdict));
 }
 
-/* Before the parameters are left out, they are told in fewer words. */
+/* Shortens the parameters before they are dropped. */
 static void shorten_params(struct tree_title_facts *left,
                            const struct tree_title_facts *right, unsigned width)
 {
@@ -250,7 +250,7 @@ static void shorten_params(struct tree_title_facts *left,
     }
 }
 
-/* Before facts on the left go, "forward 87.29ms" becomes 87.29ms. */
+/* Shortens "forward 87.29ms" to 87.29ms before facts on the left are dropped. */
 static void shorten_time(struct tree_title_facts *right)
 {
     struct note *time = &right->at[0];
@@ -282,7 +282,7 @@ void title_line(struct lines *to, struct explorer *explorer, unsigned width)
 
 /* --- The status */
 
-/* "transformer.h.0-11": the full name of a row; of the root that of its file. */
+/* "transformer.h.0-11": the full name of a row; for the root, its file's name. */
 static void add_path(struct buf *to, const struct label *label)
 {
     buf_str(to, buf_span(&label->name));
@@ -301,8 +301,8 @@ static void add_shapes(struct buf *to, const struct show *show, const struct row
     buf_release(&out);
 }
 
-/* What stands there: "Conv2d(64→64, 3×3)", "12 equal GPT2Block", "global posix.system".
- */
+/* What the row is: "Conv2d(64→64, 3×3)", "12 equal GPT2Block", "global
+ * posix.system". */
 static void add_what(struct tree_title_facts *left, const struct show *show,
                      const struct row *row, const struct label *label)
 {
@@ -328,7 +328,7 @@ static void add_what(struct tree_title_facts *left, const struct show *show,
     fact_end(left);
 }
 
-/* Shapes, or its share of the run where shapes are columns. */
+/* Shapes, or the share of the run if shapes are columns. */
 static void add_ran(struct tree_title_facts *left, const struct explorer *explorer,
                     const struct row *row)
 {
@@ -393,7 +393,7 @@ static void add_which(struct tree_title_facts *right, const struct browse *brows
     fact_end(right);
 }
 
-/* "1 finding, ! goes to it", where the row is about one. */
+/* "1 finding, ! goes to it", if the row has one. */
 static void add_findings(struct tree_title_facts *right,
                          const struct explorer *explorer, const struct row *row)
 {

@@ -23,7 +23,7 @@ struct tree_writer {
     } hits[MOST_HITS];
     unsigned n_hits;
     struct buf cell, cut, path;
-    size_t ends[LABELS_MOST]; /* of the texts of the flowing form, in `cell` */
+    size_t ends[LABELS_MOST]; /* ends of the texts of the flowing form in `cell` */
     unsigned used;            /* cells of the line so far */
     bool ascii, tree;         /* not a flat list */
 };
@@ -33,7 +33,7 @@ struct tree_look {
     bool cursor, same, frozen;
 };
 
-/* Does a row show its module's arguments? Those of a user's class with modules below it
+/* Does a row show its module's arguments? For a user's class with submodules they
  * are attributes, which a panel shows. */
 bool tree_shows_args(const struct show *show, const struct row *row);
 
@@ -41,12 +41,12 @@ void tree_put(struct tree_writer *w, enum colour colour, unsigned flags,
               struct str text);
 void tree_pad(struct tree_writer *w, unsigned cells);
 
-/* The guides and the sign before a row's name; the cells of the guides. */
+/* Write the guides and the sign before a row's name; the width of the guides. */
 void tree_put_guides(struct tree_writer *w, const struct row *row);
 unsigned tree_guides(const struct tree_writer *w, const struct row *row);
 void tree_put_sign(struct tree_writer *w, const struct row *row);
-/* The label that label_make() made, on at most `cells`; the same among the texts of
- * the flowing form. */
+/* Write the label that label_make() made, in at most `cells`; the same in the
+ * flowing form. */
 void tree_put_label(struct tree_writer *w, const struct row *row, struct tree_look look,
                     size_t cells);
 void tree_put_flowing(struct tree_writer *w, const struct row *row,

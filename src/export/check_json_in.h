@@ -1,5 +1,5 @@
-/* check_json_in.h - for tests of this room: a document is written to a buffer, and is
- * JSON and nothing else. */
+/* check_json_in.h - for tests in this directory: writes a document to a buffer and
+ * checks that it is valid JSON. */
 #ifndef EXPORT_CHECK_JSON_IN_H
 #define EXPORT_CHECK_JSON_IN_H
 
@@ -27,7 +27,7 @@ static inline bool has(const struct buf *text, const char *part)
     return str_find(buf_span(text), str_of(part)) >= 0;
 }
 
-/* Write a document with `call`, which writes to `json`, and read it through. */
+/* Write a document with `call`, which writes to `json`, and parse it. */
 #define DOCUMENT(text, call)                                                           \
     do {                                                                               \
         struct json json;                                                              \

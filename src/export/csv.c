@@ -23,7 +23,7 @@ static void add_field(struct csv_table *table, struct str field)
     out_str(table->out, field);
 }
 
-/* Text of the file: quoted where it must be, and never taken for a formula. */
+/* Text from the file: quoted if necessary, and never read as a formula. */
 static void add_text(struct csv_table *table, struct str text)
 {
     buf_clear(&table->field);
@@ -63,7 +63,7 @@ static void add_nothing(struct csv_table *table, int n)
         add_field(table, STR(""));
 }
 
-/* Lists have commas of their own. */
+/* Quoted, because lists contain commas. */
 static void add_list(struct csv_table *table, const int64_t *items, int n)
 {
     buf_clear(&table->field);
@@ -84,7 +84,7 @@ static void add_tie(struct csv_table *table, uint32_t place)
         add_path(table, first);
 }
 
-/* name,shape,dtype,numel,bytes: how each row of a tensor begins. */
+/* name,shape,dtype,numel,bytes: the first fields of each tensor's row. */
 static void add_tensor(struct csv_table *table, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(table->model, place);
@@ -100,7 +100,7 @@ static void add_tensor(struct csv_table *table, uint32_t place)
         add_nothing(table, 1);
 }
 
-/* Rows of tensors, and of modules where there is something to say of them. */
+/* Writers of rows for tensors and, optionally, for modules. */
 struct csv_rows {
     const char *header;
     void (*tensor)(struct csv_table *table, uint32_t place);

@@ -70,8 +70,8 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
 int export_row_json(struct buf *to, struct session *session, uint32_t place,
                     uint64_t most, struct work *work, struct err *err);
 
-/* The statistics that the session has of the chosen tensors; `complete` is false if
- * measuring was stopped. */
+/* The session's statistics of the chosen tensors; `complete` is false if measuring
+ * was cancelled. */
 void export_stats_json(struct json *json, const struct session *session,
                        struct export_choice choice, bool complete);
 
@@ -89,7 +89,7 @@ struct export_skipped {
 struct export_checked {
     enum verdict verdict; /* the worst of all */
     int status;
-    bool complete; /* false: it was stopped */
+    bool complete; /* false: cancelled */
     const struct export_skipped *skipped;
     uint32_t n_skipped;
     struct verdict_allow allow;
@@ -100,15 +100,15 @@ void export_check_model(struct json *json, const struct session *session,
 void export_check_error(struct json *json, const char *path, const char *error);
 void export_check_end(struct json *json, const struct export_checked *checked);
 
-/* The same as SARIF 2.1.0. `version` is that of the program. */
+/* The same as SARIF 2.1.0. `version` is the program's version. */
 void export_sarif_begin(struct json *json, const char *version);
 void export_sarif_model(struct json *json, const struct session *session,
                         const struct check *check);
 void export_sarif_error(struct json *json, const char *path, const char *error);
 void export_sarif_end(struct json *json, const struct export_checked *checked);
 
-/* Tables: a header line, then one row for each tensor chosen, and in the tree of a
- * recording for each module. */
+/* Tables: a header line, then one row per chosen tensor and, in the tree of a
+ * recording, per module. */
 int export_tree_csv(struct out *out, const struct session *session,
                     struct export_choice choice, struct err *err);
 void export_stats_csv(struct out *out, const struct session *session,

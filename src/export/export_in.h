@@ -17,7 +17,7 @@ struct document {
     struct buf path;       /* for full names */
     uint32_t *next_same;   /* by place: the next place of the same tensor, or NO_PLACE;
                               NULL if nothing is tied */
-    uint64_t items;        /* of plain values written so far; see json_value.c */
+    uint64_t items;        /* items of plain values written so far; see json_value.c */
     const struct run *run; /* NULL if there is none */
     struct activities activities; /* of the run; empty without one */
 };
@@ -43,7 +43,7 @@ void document_list(struct document *doc, const char *key, uint32_t n,
 
 /* "KEY": the full name of a place. */
 void document_path(struct document *doc, const char *key, uint32_t place);
-/* "name", "place"; nothing if it is no place of the model. */
+/* "name", "place"; nothing if it is not a place of the model. */
 void document_named(struct document *doc, uint32_t place);
 /* "name", "place", "parent". */
 void document_where(struct document *doc, uint32_t place);

@@ -22,7 +22,7 @@ static int export_text(struct out *out, struct session *session,
     return status;
 }
 
-/* A recording whole, or the tree of a model. */
+/* The whole recording, or the tree of a model. */
 static int export_json(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err)
 {

@@ -13,9 +13,10 @@
 struct export_wanted {
     struct printed_wanted view; /* rows and columns, for formats that have them */
     bool ascii;                 /* text only */
-    const char *title;          /* NULL: a page takes the model's, a text has none */
-    const char *theme;          /* of a page: "light", "dark"; NULL: the reader's */
-    uint32_t place;    /* of a notebook: show this tensor alone; 0: the whole */
+    const char *title;          /* NULL: a page uses the model's name, text has none */
+    const char *theme;          /* of a page: "light", "dark"; NULL: the reader's
+                                 * system */
+    uint32_t place;    /* notebook: show only this tensor; 0: the whole model */
     struct work *work; /* may be NULL */
 };
 

@@ -26,7 +26,7 @@ static void write_header(struct out *out, const struct printed *printed)
     out_char(out, '\n');
 }
 
-/* Levels are told by no-break spaces: Markdown takes others away. */
+/* Levels are indented with no-break spaces: Markdown removes others. */
 static void write_row(struct out *out, const struct printed *printed,
                       struct label *label, const struct row *row)
 {
@@ -52,7 +52,7 @@ static void write_row(struct out *out, const struct printed *printed,
     buf_release(&spare);
 }
 
-/* A line of its own, which begins a paragraph or a list. */
+/* A separate line that begins a paragraph or a list. */
 static void write_line(struct out *out, const char *before, struct str text)
 {
     struct buf line = BUF_INIT;

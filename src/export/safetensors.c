@@ -27,7 +27,7 @@ struct safetensors_writing {
     uint32_t n, room;
     struct map seen; /* hash of a key -> entry */
     uint32_t left_out;
-    struct buf told; /* names of skipped tensors, and why */
+    struct buf told; /* names of skipped tensors, with reasons */
     size_t first;    /* length of the first entry in `told` */
 };
 

@@ -178,8 +178,8 @@ struct sarif_result {
     struct str text; /* for people */
     struct str name; /* of the place or global: "fc.weight"; or empty */
     bool is_global;
-    const char *kind; /* of the name */
-    bool has_byte;    /* `byte` is one of the file */
+    const char *kind; /* what `name` is */
+    bool has_byte;    /* `byte` is an offset in the file */
     uint64_t byte;
 };
 

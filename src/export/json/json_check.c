@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "facts/check_text.h"
 
-#define USES_SHOWN 4u /* of one global */
+#define USES_SHOWN 4u /* per global */
 
 void export_check_begin(struct json *json)
 {

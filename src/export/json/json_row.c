@@ -1,4 +1,4 @@
-/* One place as JSON text, as `torchoscope show --json` has it. */
+/* One place as JSON text, like `torchoscope show --json`. */
 #include "base/base.h"
 #include "export/export.h"
 #include "facts/statistics.h"

@@ -115,7 +115,7 @@ void document_run(struct document *doc)
     json_object_end(doc->json);
 }
 
-/* ---- what a place did ---- */
+/* ---- the activity of a place ---- */
 
 static void write_shape(struct document *doc, const char *key, uint32_t call,
                         enum run_io_kind kind)
@@ -198,7 +198,7 @@ void document_calls(struct document *doc, uint32_t place)
     write_gaps(doc, object);
 }
 
-/* ---- where the time went ---- */
+/* ---- slowest calls and classes ---- */
 
 void document_slowest(struct document *doc)
 {

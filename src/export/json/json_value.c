@@ -1,9 +1,9 @@
 #include "export/export_in.h"
 
 #define MOST_LEVELS       64
-#define MOST_ITEMS        100000u  /* of one value */
-#define MOST_ITEMS_IN_ALL 1000000u /* of a document, and ... */
-#define ITEMS_PER_PLACE   64u      /* ... more for each place of the model */
+#define MOST_ITEMS        100000u  /* per value */
+#define MOST_ITEMS_IN_ALL 1000000u /* per document, plus ... */
+#define ITEMS_PER_PLACE   64u      /* ... this many per place of the model */
 #define TEXT_PER_ITEM     64
 
 /* Values share their parts, so a small file may hold a value that is huge when written
@@ -129,7 +129,7 @@ static void write_tensor_name(struct document *doc, const char *key, int64_t ten
     json_object_end(doc->json);
 }
 
-/* A call or an object: what it is of, and what it holds. */
+/* A call or an object: its name, and its arguments or attributes. */
 static void write_made(struct value_walk *walk, const char *key, uint32_t id, int level)
 {
     struct json *json = walk->doc->json;
@@ -202,8 +202,8 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
     }
 }
 
-/* A value may be cut because it is long, or because all of the document's together are:
- * a file has many places for one value. */
+/* A value is cut if it is too long, or if all values of the document together are:
+ * many places can share one value. */
 void document_value_of(struct document *doc, const char *key,
                        const struct values *values, uint32_t value)
 {

@@ -29,7 +29,7 @@ void notebook_put(struct notebook *n, size_t cells)
 
 /* --- The style */
 
-/* The colours that notebook.css uses, as variables of its own. */
+/* The colours that notebook.css uses, as CSS variables. */
 static void add_colours(struct buf *to, bool dark)
 {
     static const char *const used[] = {
@@ -51,13 +51,13 @@ static void add_colours(struct buf *to, bool dark)
     buf_text(to, "}\n");
 }
 
-/* Dark as the notebook is: JupyterLab, VS Code, Colab and pages of documentation tell
- * it of themselves; elsewhere it is as the reader's system says. */
+/* Follows the notebook's theme: JupyterLab, VS Code, Colab and documentation pages
+ * declare it; elsewhere the reader's system decides. */
 static void add_style(struct buf *to, const char *theme)
 {
     buf_text(to, "<style>\n.torchoscope");
     add_colours(to, false);
-    if (theme) { /* of this one alone, wherever it stands */
+    if (theme) { /* only for this one, whatever the notebook's theme */
         buf_printf(to, ".torchoscope.ts-%s.ts-%s", theme, theme);
         add_colours(to, strcmp(theme, "dark") == 0);
     } else {
@@ -109,7 +109,7 @@ static void write_title(struct notebook *n)
     facts_release(&facts);
 }
 
-/* A figure is left out if columns were chosen and its own is not among them. */
+/* If columns were chosen, only their figures are shown. */
 static void write_figures(struct notebook *n)
 {
     struct facts facts = {0};
@@ -150,7 +150,7 @@ static int write_notes(struct notebook *n, struct err *err)
     return status;
 }
 
-/* --- All together */
+/* --- The whole */
 
 static const char ending[] = "</div>\n";
 

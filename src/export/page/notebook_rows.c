@@ -1,5 +1,5 @@
-/* The tree of a notebook. Rows are written breadth first until the room is used; those
- * that are not written are counted below the row that they would stand under. */
+/* The tree of a notebook. Rows are written breadth first until the room is used; the
+ * others are counted below their parent. */
 #include "export/page/notebook_in.h"
 
 #include <string.h>
@@ -13,19 +13,21 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define OPEN_ROWS  32 /* shown at first */
+#define OPEN_ROWS  32 /* open at first */
 #define NAME_CELLS 80
 #define WHAT_CELLS 160
 #define CELL_CELLS 80
-#define LEAF_ROOM  16  /* bytes around the text of a row: the list's item */
-#define INNER_ROOM 160 /* the same with details, their list and a count of the rest */
+#define LEAF_ROOM  16 /* bytes around the text of a row: its list item */
+#define INNER_ROOM                                                                     \
+    160 /* the same with details, their list and the count of omitted
+                        * rows */
 
 /* --- Columns */
 
 struct notebook_column {
-    const char *id;       /* of THE TABLE (rows/columns.h) */
-    char bar;             /* its variable in the style, or 0 */
-    unsigned short width; /* in pixels, of chosen columns: else the style has them */
+    const char *id;       /* id in THE TABLE (rows/columns.h) */
+    char bar;             /* its CSS variable, or 0 */
+    unsigned short width; /* pixels, for chosen columns; the style has the defaults */
 };
 
 static const char *const model_columns[] = {"params", "memory", "shapes"};
@@ -36,18 +38,18 @@ static const struct notebook_column special_columns[] = {
     {"params", 'p', 138}, {"percent", 0, 54}, {"in", 0, 100},   {"out", 0, 100},
     {"calls", 0, 40},     {"time", 't', 138}, {"time%", 0, 54}, {"shapes", 0, 220},
 };
-#define CHOSEN_WIDTH 66  /* of the others, and without a bar */
+#define CHOSEN_WIDTH 66  /* of other columns, which have no bar */
 #define NAME_WIDTH   200 /* at least */
 #define COLUMN_GAP   14  /* as in the style */
 
-/* --- What is known of each row */
+/* --- State of each row */
 
 struct notebook_rows_piece {
-    size_t from, len; /* its text; len 0: it is not written */
-    uint32_t below;   /* rows right below it that are written */
-    uint32_t modules; /* below it that are not */
-    uint32_t tensors; /* likewise */
-    uint32_t others;  /* likewise: rows of neither */
+    size_t from, len; /* its text; len 0: not written */
+    uint32_t below;   /* children that are written */
+    uint32_t modules; /* modules below it that are not written */
+    uint32_t tensors; /* tensors below it that are not written */
+    uint32_t others;  /* other rows below it that are not written */
     bool inner, open;
 };
 
@@ -59,8 +61,8 @@ struct notebook_rows_listing {
     const struct rows *rows;
     struct notebook_rows_piece *pieces; /* by row */
     uint32_t *order;                    /* rows, breadth first */
-    uint32_t *modules;                  /* by place: how many modules stand before it */
-    uint32_t *tensors;                  /* likewise */
+    uint32_t *modules;                  /* by place: the number of modules before it */
+    uint32_t *tensors;                  /* by place: the number of tensors before it */
     struct buf texts;
     struct label label;
 };
@@ -107,7 +109,7 @@ static void find_order(struct notebook_rows_listing *l)
 
 /* --- The text of one row */
 
-/* A share of the whole as the width of a bar; what is more than nothing is seen. */
+/* A share of the whole as the width of a bar; a non-zero share is always visible. */
 static void add_bar(struct buf *to, char bar, uint64_t part, uint64_t whole)
 {
     double percent = whole > 0 ? 100 * (double)part / (double)whole : 0;
@@ -135,7 +137,7 @@ static void add_bars(struct notebook_rows_listing *l, const struct row *row)
         buf_char(to, '"');
 }
 
-/* "NaN 12": made here; or passed on; or an exception. */
+/* "NaN 12" made here, or passed on; or an exception. */
 static void add_alarm(struct notebook_rows_listing *l, const struct row *row)
 {
     const struct show *show = &l->n->printed.show;
@@ -172,7 +174,7 @@ static void add_what(struct notebook_rows_listing *l, const struct row *row)
         buf_char(what, ' ');
     buf_str(what, buf_span(&l->label.args));
     if (what->len > 0 && l->label.tail.len > 0 && l->label.times == 0)
-        buf_char(what, ','); /* the tail of a run has its own */
+        buf_char(what, ','); /* the tail of a run has its own comma */
     buf_str(what, buf_span(&l->label.tail));
     if (model->kind[row->place] == PLACE_MODULE && !(row->flags & ROW_RUN) &&
         show_is_leaf(model, row->place) && row_frozen(&l->n->printed.show, row))
@@ -197,7 +199,7 @@ static void add_name(struct notebook_rows_listing *l, const struct row *row)
     buf_release(&cut);
 }
 
-/* The style knows the usual columns by their order, others by what they are. */
+/* The style finds the default columns by position, others by class. */
 static void begin_cell(struct buf *to, const struct notebook_rows_listing *l, size_t c)
 {
     const char *kind = l->columns[c].bar == 'p'   ? "ts-p"
@@ -211,7 +213,7 @@ static void begin_cell(struct buf *to, const struct notebook_rows_listing *l, si
         buf_text(to, "<i> · </i><span>");
 }
 
-/* A shape that a module did not change is dim. */
+/* A shape that a module did not change is dimmed. */
 static void add_cells(struct notebook_rows_listing *l, const struct row *row)
 {
     struct buf before = BUF_INIT;
@@ -249,14 +251,14 @@ static void add_row(struct notebook_rows_listing *l, uint32_t r)
     add_bars(l, row);
     buf_text(&l->texts, "><span>");
     add_name(l, row);
-    add_alarm(l, row); /* first: what does not fit goes from the end */
+    add_alarm(l, row); /* first, because cells are cut from the end */
     add_what(l, row);
     buf_text(&l->texts, "</span>");
     add_cells(l, row);
     buf_text(&l->texts, inner ? "</summary>" : "</div>");
 }
 
-/* --- As many as there is room for */
+/* --- Fitting the rows into the room */
 
 static void write_pieces(struct notebook_rows_listing *l, size_t room)
 {
@@ -277,7 +279,7 @@ static void write_pieces(struct notebook_rows_listing *l, size_t room)
     }
 }
 
-/* How much stands in places [from, to) is counted at `piece`. */
+/* Adds the contents of places [from, to) to the counts of `piece`. */
 static void count_places(const struct notebook_rows_listing *l,
                          struct notebook_rows_piece *piece, uint32_t from, uint32_t to)
 {
@@ -308,7 +310,7 @@ static void count_rest(struct notebook_rows_listing *l)
     }
 }
 
-/* Breadth first, too, as long as few rows are seen; and down to where it went wrong. */
+/* Opens rows breadth first while few are visible, and the path to each problem. */
 static void choose_open(struct notebook_rows_listing *l)
 {
     const struct activities *did = l->n->printed.show.activity;
@@ -347,7 +349,7 @@ static void end_inner(struct notebook_rows_listing *l, uint32_t r)
     buf_text(&l->n->page, "</ul></details></li>");
 }
 
-/* Rows come depth first here: what is open is ended when a row beside it begins. */
+/* Rows come depth first here: close open elements when a sibling begins. */
 static void write_tree(struct notebook_rows_listing *l)
 {
     uint32_t open[NOTEBOOK_DEEPEST + 1], n_open = 0;
@@ -384,7 +386,7 @@ static void write_header(struct notebook_rows_listing *l)
     buf_text(page, "<div class=\"ts-r ts-h\"><span>module</span>");
     for (size_t c = 0; c < l->n_columns; c++) {
         begin_cell(page, l, c);
-        page->len--; /* its title belongs into the tag */
+        page->len--; /* the title goes into the tag */
         buf_printf(page, " title=\"%s\">%s</span>", l->cells[c]->about,
                    column_title(l->cells[c]));
     }
@@ -416,7 +418,7 @@ static void use_chosen(struct notebook_rows_listing *l)
         struct notebook_column *to = &l->columns[c];
 
         add_column(l, printed->columns[c]);
-        /* Without its share, a column has no bar. */
+        /* Without its column of shares, a column has no bar. */
         if (to->bar && !notebook_shows(l->n, to->bar == 'p' ? "percent" : "time%")) {
             to->bar = 0;
             to->width = CHOSEN_WIDTH;
@@ -424,7 +426,7 @@ static void use_chosen(struct notebook_rows_listing *l)
     }
 }
 
-/* The columns, and the tag of the tree, which says what the style must know of them. */
+/* Writes the columns and the tag of the tree, which describes them to the style. */
 static void begin_tree(struct notebook_rows_listing *l)
 {
     struct buf *page = &l->n->page;

@@ -15,7 +15,7 @@
 #define BINS        64u
 #define PLOT_WIDTH  384 /* units of the picture */
 #define PLOT_HEIGHT 96
-#define MOST_CELLS  400 /* of a text */
+#define MOST_CELLS  400 /* per text */
 
 /* --- Statistics */
 
@@ -115,14 +115,14 @@ static int write_values(struct notebook *n, const struct tensor *tensor,
                    err) < 0)
         return -1;
     grid_text(&n->spare, &slice, &cells, shape, 0, false);
-    buf_text(&n->page, "<pre>"); /* digits and brackets: nothing to escape */
+    buf_text(&n->page, "<pre>"); /* only digits and brackets: nothing to escape */
     buf_str(&n->page, buf_span(&n->spare));
     buf_text(&n->page, "</pre>\n");
     buf_clear(&n->spare);
     return 0;
 }
 
-/* --- All together */
+/* --- The whole */
 
 static void write_title(struct notebook *n, uint32_t place)
 {

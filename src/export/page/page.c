@@ -31,7 +31,7 @@ void page_title(struct buf *to, const struct show *show, const char *title)
         escape_terminal(to, show->file_name);
 }
 
-/* ", torch 2.13.0": a text that the recording has under `key`. */
+/* ", torch 2.13.0": the text under `key` in the recording. */
 static bool add_run_text(struct facts *to, const struct run *run, const char *before,
                          const char *key)
 {
@@ -45,7 +45,7 @@ static bool add_run_text(struct facts *to, const struct run *run, const char *be
     return true;
 }
 
-/* The input that summary() was given, or else that of the first call. */
+/* The input given to summary(), else the input of the first call. */
 static void add_input(struct facts *to, const struct run *run)
 {
     uint32_t value = run->n_calls > 0 ? activity_value(run, 0, RUN_IN) : RUN_NONE;
@@ -185,7 +185,7 @@ int page_notes(struct facts *to, const struct show *show, uint32_t most,
         fact_end_as(to, "more", NULL, COLOUR_DIM);
     }
     for (; first < to->n; first++)
-        to->at[first].label = NULL; /* the class of an item says what it is */
+        to->at[first].label = NULL; /* the CSS class of the item replaces it */
     return 0;
 }
 

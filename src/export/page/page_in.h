@@ -1,5 +1,5 @@
-/* page_in.h - what the report and the notebook share: the facts at the top of a page,
- * and how facts become HTML. */
+/* page_in.h - shared by the report and the notebook: the facts at the top of a page,
+ * and facts as HTML. */
 #ifndef EXPORT_PAGE_PAGE_IN_H
 #define EXPORT_PAGE_PAGE_IN_H
 
@@ -7,20 +7,19 @@
 #include "facts/fact.h"
 #include "rows/show.h"
 
-/* What the page is called: `title`, or the run's name, the root's class, the file's
+/* The page's title: `title`, else the run's name, the root's class or the file's
  * name. */
 void page_title(struct buf *to, const struct show *show, const char *title);
 
-/* Where it comes from: "net.pth, 97.8MB, torch zip, read without running anything in
- * it". */
+/* The origin: "net.pth, 97.8MB, torch zip, read without running anything in it". */
 void page_origin(struct facts *to, const struct show *show);
 
-/* The key figures: facts of two groups, the number and what it counts. Their ids are
- * those of columns: params, memory, time, backward; then modules or tensors. */
+/* The key figures: facts of two groups, the number and its unit. Their ids are ids
+ * of columns: params, memory, time, backward; then modules or tensors. */
 void page_figures(struct facts *to, const struct show *show);
 
-/* What went wrong: alarms and gaps of the run, then findings of the file, of which at
- * most `most` are listed and the rest counted. */
+/* Problems: alarms and gaps of the run, then findings of the file, at most `most` of
+ * them, with a count of the rest. */
 int page_notes(struct facts *to, const struct show *show, uint32_t most,
                struct err *err);
 

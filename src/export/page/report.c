@@ -11,8 +11,8 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define MOST_SHARES 5   /* parts of a bar; the last one is all the rest */
-#define DOMINATES   0.7 /* of the whole: the bar shows what is inside instead */
+#define MOST_SHARES 5   /* parts of a bar; the last one is the rest */
+#define DOMINATES   0.7 /* of the whole: such a part is replaced by its own parts */
 
 static const char logo[] =
     "<svg width=\"18\" height=\"18\" viewBox=\"0 0 16 16\" aria-hidden=\"true\">"
@@ -45,7 +45,7 @@ void report_put(struct report *r)
 
 /* --- Head and title */
 
-/* The hash by which the Content-Security-Policy allows this script and no other. */
+/* The hash that makes the Content-Security-Policy allow only this script. */
 static void write_hash(struct report *r)
 {
     struct sha256 sha;
@@ -127,7 +127,7 @@ static void write_figures(struct report *r)
     facts_release(&facts);
 }
 
-/* --- Where something is: a bar of the largest parts */
+/* --- A bar of the largest parts */
 
 struct share {
     uint32_t place; /* NO_PLACE: the rest */
@@ -136,11 +136,11 @@ struct share {
 
 struct shares {
     const struct model *model;
-    const uint64_t *amounts; /* by place; or NULL: the parameters of `counts` */
+    const uint64_t *amounts; /* by place; NULL: use the parameters in `counts` */
     const struct place_counts *counts;
     uint64_t whole;
     struct share at[MOST_SHARES];
-    uint32_t n, parts; /* parts: that there are, with those in the rest */
+    uint32_t n, parts; /* parts: their number, including the rest */
 };
 
 static uint64_t amount_at(const struct shares *s, uint32_t place)
@@ -177,7 +177,7 @@ static void add_part(struct shares *s, struct share part)
         s->at[i] = part;
 }
 
-/* The first place at or below it that has several parts; NO_PLACE: none has. */
+/* The first place at or below this one that has several parts; NO_PLACE: none. */
 static uint32_t first_with_parts(const struct shares *s, uint32_t place)
 {
     uint32_t next;
@@ -191,8 +191,8 @@ static uint32_t first_with_parts(const struct shares *s, uint32_t place)
     return NO_PLACE;
 }
 
-/* The part of `place` that has nearly everything, if it has parts itself: a bar of it
- * alone would tell nothing. NO_PLACE: there is none. */
+/* The part of `place` with nearly everything, if it has parts itself: its bar would
+ * be a single block. NO_PLACE: there is none. */
 static uint32_t dominating_part(const struct shares *s, uint32_t place)
 {
     for (uint32_t c = place_first(s->model, place); c != NO_PLACE;
@@ -203,8 +203,8 @@ static uint32_t dominating_part(const struct shares *s, uint32_t place)
     return NO_PLACE;
 }
 
-/* The parts right below the first place that has several; of one that dominates, its
- * own parts in its stead. */
+/* The parts directly below the first place that has several; a dominating part is
+ * replaced by its own parts. */
 static void find_shares(struct shares *s)
 {
     uint32_t at = first_with_parts(s, 0);
@@ -227,7 +227,7 @@ static void find_shares(struct shares *s)
         s->at[s->n++] = (struct share){NO_PLACE, s->whole - shown};
 }
 
-/* "Conv2d, " behind a name that ends in a number, which tells nothing. */
+/* "Conv2d, " after a name that ends in a number, which says nothing alone. */
 static void add_class(struct report *r, uint32_t place)
 {
     struct str name, class_name;
@@ -320,7 +320,7 @@ static int write_bars(struct report *r, struct err *err)
     return 0;
 }
 
-/* --- All together */
+/* --- The whole */
 
 static void write_foot(struct report *r)
 {

@@ -12,7 +12,9 @@
 
 #define MOST_FINDINGS 20
 #define MOST_GLOBALS  12
-#define MOST_MEASURED (512 * MIB) /* of values that are read for a report */
+#define MOST_MEASURED                                                                  \
+    (512 * MIB) /* largest total size of values to read for a
+                                   * report */
 
 int report_measure(struct report *r, struct err *err)
 {
@@ -92,7 +94,7 @@ static void add_bad(struct facts *to, const struct report *r, uint32_t bad,
     fact_named(to, "first", FIGURE_PLACE, first);
 }
 
-/* Whether the values that were measured are finite. */
+/* Are all measured values finite? */
 static void check_numbers(struct facts *to, const struct report *r)
 {
     uint64_t values = 0, nan = 0, inf = 0;
@@ -144,7 +146,7 @@ static int make_checks(struct facts *to, struct report *r, struct err *err)
     return 0;
 }
 
-/* A label is written in bold, as a heading of its sentence. */
+/* A label is written in bold, as the heading of its sentence. */
 static void write_check(struct report *r, const struct facts *facts,
                         const struct fact *fact)
 {

@@ -1,5 +1,5 @@
-/* The details of a row: facts, the statistics of its values, and pictures of kept ones.
- * Three JSON lists; the last is absent if it is empty. */
+/* The details of a row: facts, statistics of its values, and pictures of kept ones.
+ * Three JSON lists; an empty last one is omitted. */
 #include <inttypes.h>
 
 #include "base/base.h"
@@ -107,7 +107,7 @@ static void put_facts(struct report *r, const struct row *row)
     out_char(r->out, ']');
 }
 
-/* The number in `spare`, not interned: few occur twice. */
+/* The number in `spare`, not interned: few numbers repeat. */
 static void put_drawn(struct report *r)
 {
     page_minus(&r->spare, 0);
@@ -129,7 +129,7 @@ static void put_extreme(struct report *r, const struct stats *stats, bool max)
     put_drawn(r);
 }
 
-/* min, max, mean, std, zeros, not finite; or why they are unknown. */
+/* min, max, mean, std, zeros, non-finite count; or why they are unknown. */
 static void put_stats(struct report *r, const struct stats *stats, struct str why)
 {
     bool measured = stats && stats_measured(stats);
@@ -209,7 +209,7 @@ static void put_io(struct report *r, const struct run_io *io, bool *first)
     put_value(r, io->value, names[io->kind & 3], run_string(r->run, io->path), first);
 }
 
-/* A parameter or buffer, and its gradient where one was recorded. */
+/* A parameter or buffer, and its gradient if recorded. */
 static void put_tensor_and_gradient(struct report *r, uint32_t place, bool *first)
 {
     uint32_t gradient =
@@ -239,7 +239,7 @@ int report_find_gradients(struct report *r, struct err *err)
     return 0;
 }
 
-#define MOST_VALUES 64 /* of one call */
+#define MOST_VALUES 64 /* per call */
 
 /* The newest call of a place, or NULL. */
 static const struct run_call *newest_call(const struct report *r, uint32_t place)

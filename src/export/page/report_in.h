@@ -1,5 +1,5 @@
 /* report_in.h - the HTML report: one self-contained page.
- *   page_in.h         what it shares with the notebook: title, key figures, notes
+ *   page_in.h         shared with the notebook: title, key figures, notes
  *   report.c          the page: its head, key figures, bars
  *   report_checks.c   the list of checks
  *   report_rows.c     the table: the rows as JSON, and the first of them for readers
@@ -64,7 +64,7 @@ struct report {
 
 /* Text that escape_terminal() has been applied to, as HTML. */
 void report_html(struct out *out, struct str text);
-/* A text as a JSON string that no HTML parser takes for markup. */
+/* A text as a JSON string that an HTML parser cannot take for markup. */
 void report_json(struct out *out, struct str text);
 /* Write `spare`, which is HTML or JSON already, and clear it. */
 void report_put(struct report *report);

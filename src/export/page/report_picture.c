@@ -1,5 +1,5 @@
-/* Kept activations as pictures: one byte a point, base64. Larger ones are averaged
- * down; a point that covers anything not finite is marked POINT_BAD. */
+/* Kept activations as pictures: one byte per point, base64. Large ones are averaged
+ * down; a point that covers a non-finite value is POINT_BAD. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,19 +18,19 @@
 #define MOST_BYTES    (8 * MIB)
 #define GRID          8 /* rows and columns of values written as numbers */
 #define WINDOW        4096
-#define POINT_BAD     255 /* not finite; zero is 127, the greatest 254 */
+#define POINT_BAD     255 /* not finite; zero is 127, the maximum 254 */
 
-/* Which part of a value is drawn, and how small. N×C×H×W: the C planes of the first
- * item. */
+/* Which part of a value is drawn, and at what size. N×C×H×W: the C planes of the
+ * first item. */
 struct picture {
     const struct run *run;
     uint32_t kept;
     enum dtype dtype;
     uint64_t planes, rows, columns; /* of the part */
-    uint64_t shown;                 /* planes that are drawn */
+    uint64_t shown;                 /* planes drawn */
     uint32_t height, width;         /* points of one plane */
     double *points;                 /* shown × height × width: means */
-    double most;                    /* the greatest absolute one */
+    double most;                    /* the largest absolute value */
     double grid[GRID][GRID];        /* the first values of the first plane */
 };
 
@@ -56,7 +56,7 @@ static void picture_init(struct picture *p, const struct run *run, uint32_t valu
     p->width = at_most(p->columns, side);
 }
 
-/* Real numbers of whole bytes each, and all of them are kept. */
+/* Only real numbers of whole bytes, if all of them are kept. */
 static bool can_draw(const struct run *run, uint32_t value)
 {
     const struct run_value *v = &run->values[value];
@@ -109,7 +109,7 @@ static int read_row(struct picture *p, uint64_t plane, uint64_t row, struct err 
     return 0;
 }
 
-/* How many of n values fall on point i of m. */
+/* The number of n values that fall on point i of m. */
 static uint64_t share_of(uint64_t n, uint32_t m, uint32_t i)
 {
     /* x falls on i where i <= x * m / n < i + 1 */
@@ -183,7 +183,7 @@ static void add_note(struct buf *to, const struct picture *p,
     }
 }
 
-/* A value as a string; one that is not finite as a list of one string. */
+/* A value as a string; a non-finite one as a list of one string. */
 static void add_grid_value(struct buf *to, double value)
 {
     size_t from;
@@ -211,7 +211,7 @@ static void add_grid(struct buf *to, const struct picture *p)
     buf_char(to, ']');
 }
 
-/* One byte for each point, as base64. */
+/* One byte per point, as base64. */
 static void add_points(struct buf *to, const struct picture *p)
 {
     struct buf codes = BUF_INIT;

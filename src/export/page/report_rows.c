@@ -1,10 +1,10 @@
-/* The table of modules: every row there is, as JSON for the script, which makes those
- * that are open; and the first ones as plain HTML.
+/* The table of modules: all rows as JSON for the script, which creates the open
+ * ones; and the first rows as plain HTML.
  *
  * A row is [depth, flags, family, name, what, (text, number) for each column, facts,
- * values, pictures]; texts are numbers in "texts". Facts are pairs of texts, values are
- * of VALUE_CELLS texts each, where what was measured stands itself. Trailing empty
- * lists are left out. */
+ * values, pictures]; texts are indices into "texts". Facts are pairs of texts;
+ * values have VALUE_CELLS texts each, but measured numbers are not interned.
+ * Trailing empty lists are omitted. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,18 +18,18 @@
 
 #define STATIC_ROWS 200
 
-enum report_row_flag { /* as report.js knows them */
+enum report_row_flag { /* the same as in report.js */
                        REPORT_RUN =
-                           1, /* stands for several equal rows, which come below it */
+                           1, /* represents several equal rows, which follow below it */
                        REPORT_ALARM = 2,  /* something went wrong here */
-                       REPORT_WARN = 4,   /* something to be looked at */
+                       REPORT_WARN = 4,   /* worth a look */
                        REPORT_SPOILT = 8, /* NaN or Inf from elsewhere */
                        REPORT_DIM = 16,   /* not called, or frozen */
 };
 
 /* --- Cells */
 
-/* Cells that are written for every row: found once (show/labels.h). */
+/* Cells written for every row; looked up once (show/labels.h). */
 static const char *const cell_ids[REPORT_CELLS] = {
     [CELL_PARAMS] = "params",   [CELL_MEMORY] = "memory",
     [CELL_SHAPES] = "shapes",   [CELL_OUT] = "out",
@@ -53,7 +53,7 @@ void report_cell(struct buf *to, const struct report *r, enum report_cell id,
     column_figure(to, r->cells[id], &r->show, row);
 }
 
-/* --- Which rows */
+/* --- Making the rows */
 
 int report_make_rows(struct report *r, struct err *err)
 {
@@ -75,12 +75,12 @@ int report_make_rows(struct report *r, struct err *err)
     return rows_make(&r->rows, &r->show, &view, &r->arena, err);
 }
 
-/* --- The columns that are shown */
+/* --- Columns */
 
 struct report_column {
     enum report_cell cell;
     bool bar;
-    bool narrow; /* also on a phone */
+    bool narrow; /* also shown on a phone */
 };
 
 static const struct report_column file_columns[] = {
@@ -105,7 +105,7 @@ static bool is_number(const struct column *column)
            column->kind == FIGURE_TIME;
 }
 
-/* Put the cell of a row in `spare`; the number to sort by and to draw bars of. */
+/* Puts the cell of a row in `spare`. Returns the number for sorting and bars. */
 static uint64_t add_cell(struct report *r, const struct report_column *column,
                          const struct row *row)
 {
@@ -135,7 +135,7 @@ void report_text(struct report *r)
 
 /* --- Labels */
 
-/* "Conv2d 3→64, 7×7": class, arguments and what else is to be said. */
+/* "Conv2d 3→64, 7×7": class, arguments and remarks. */
 static void add_what(struct buf *to, const struct report *r, const struct label *label,
                      const struct row *row)
 {
@@ -216,11 +216,11 @@ static void put_row(struct report *r, struct label *label, const struct row *row
 
 /* --- All rows */
 
-/* How each row stands: `length` of the run that begins with it (1: none), and by how
- * much deeper the rows of runs around it put it. */
+/* By row: `length` of the run that begins with it (1: none), and how much deeper the
+ * rows of enclosing runs move it. */
 struct folds {
     uint32_t *length, *shift, *pairs;
-    uint32_t *first, *next; /* of rows: the first below it, the next beside it */
+    uint32_t *first, *next; /* by row: its first child, its next sibling */
     uint32_t *places, *members;
 };
 
@@ -249,7 +249,7 @@ static int folds_init(struct folds *f, struct report *r, struct err *err)
     return 0;
 }
 
-/* The runs among the rows right below one. Row 0 is the root: 0 means none. */
+/* Finds the runs among the children of a row. Row 0 is the root: 0 means none. */
 static void find_runs(struct folds *f, const struct report *r,
                       const struct repeats *repeats, uint32_t above)
 {
@@ -263,7 +263,7 @@ static void find_runs(struct folds *f, const struct report *r,
         uint32_t period = 1;
         uint32_t count = repeats_run(repeats, r->model, true, f->places[i], &period);
 
-        /* The other one of a pair may have no row. */
+        /* The other row of a pair may be missing. */
         if (count > n - i ||
             (count > 1 && f->places[i + 1] != r->model->end[f->places[i]]))
             count = period = 1;
@@ -305,7 +305,7 @@ static int put_rows(struct report *r, struct err *err)
     return 0;
 }
 
-/* --- The data as a whole */
+/* --- All the data */
 
 static bool is_plain(unsigned char c)
 {
@@ -371,7 +371,7 @@ int report_data(struct report *r, struct err *err)
     return 0;
 }
 
-/* --- Without a script */
+/* --- Without JavaScript */
 
 static void static_head(struct report *r)
 {

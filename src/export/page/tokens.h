@@ -1,6 +1,6 @@
-/* tokens.h - THE TABLE of colours: what pages and pictures are painted with, in light
- * and in dark. Families of operations (study/family.h) are `f-NAME`, the ramps `heat-0`
- * and on, `density-0` and on, `div-0` and on. */
+/* tokens.h - THE TABLE of colours of pages and pictures, light and dark. Families of
+ * operations (study/family.h) are `f-NAME`, the ramps `heat-0`, `density-0`, `div-0`
+ * and so on. */
 #ifndef EXPORT_PAGE_TOKENS_H
 #define EXPORT_PAGE_TOKENS_H
 
@@ -14,8 +14,9 @@ struct token {
 extern const struct token tokens[];
 extern const size_t n_tokens;
 
-/* All of them as CSS variables (--accent) of the root. Dark is for screens only, where
- * the reader's system or data-theme="dark" of the root asks for it: paper is white. */
+/* All colours as CSS variables (--accent) of the root. Dark only applies to screens,
+ * if the reader's system or data-theme="dark" of the root asks for it: paper is
+ * white. */
 void tokens_css(struct out *out);
 
 #endif
