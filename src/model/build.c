@@ -9,7 +9,7 @@
 #include "model/build_in.h"
 
 #define NUMBER_DIGITS 9
-#define NUMBERED_MAX  (STORAGE_NAME_MAX - NUMBER_DIGITS - 1) /* of what precedes it */
+#define NUMBERED_MAX  (STORAGE_NAME_MAX - NUMBER_DIGITS - 1) /* of the text before */
 
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err)
@@ -36,7 +36,7 @@ int build_init(struct build *build, const char *path, size_t limit, struct work 
     map_init(&build->by_class, &build->own);
     map_init(&build->by_tensor, &build->own);
     map_init(&build->by_global, &build->own);
-    /* The sizes of a scalar are an address in `dims` too: let there be one. */
+    /* The shape of a scalar also needs a valid address: allocate `dims`. */
     if (!copy.at ||
         arena_room(&model->arena, &model->dims, 0, &model->dims_room,
                    sizeof *model->dims) < 0 ||
@@ -77,7 +77,6 @@ void build_scratch_end(struct build *build, struct arena before)
     build->scratch = before;
 }
 
-/* A tensor often has a module of its own. */
 void build_reserve(struct build *build, size_t n)
 {
     struct model *model = build->model;
@@ -157,7 +156,7 @@ uint32_t build_file(struct build *build, struct str name, uint64_t size)
     return model->n_files++;
 }
 
-/* Nine digits fit into a number; one that begins with a zero would lose it. */
+/* Stores up to nine digits as a number. Leading zeros stay in the text. */
 int build_storage_name(struct build *build, struct storage *storage, struct str name)
 {
     size_t len = name.len;
@@ -215,7 +214,7 @@ uint16_t build_device(struct build *build, struct str name)
     for (uint32_t i = 0; i < model->n_devices; i++)
         if (model->devices[i] == id)
             return (uint16_t)i;
-    /* A file with thousands of devices is not worth a table of its own. */
+    /* Devices are searched linearly; beyond this many they become unknown. */
     if (model->n_devices >= 1024 ||
         arena_room(&model->arena, &model->devices, model->n_devices,
                    &model->devices_room, sizeof *model->devices) < 0)
@@ -251,7 +250,7 @@ void build_metadata(struct build *build, struct str key, uint32_t value)
              value);
 }
 
-/* Findings after which the model does not hold all that the file promised. */
+/* Findings that mean that parts of the file are missing from the model. */
 static bool makes_partial(enum finding_code code)
 {
     switch (code) {
@@ -318,7 +317,8 @@ uint32_t build_pickle_global(struct build *build, struct str name, uint32_t modu
         return UINT32_MAX;
     }
     if (map_find(&build->by_global, name_id, &id)) {
-        /* "a.b" + "c" and "a" + "b.c" spell alike; the second looks into more. */
+        /* "a.b" + "c" and "a" + "b.c" are the same text. Keep the shorter module: its
+         * dotted name reaches further. */
         if (module_len < log->globals[id].module_len)
             log->globals[id].module_len = module_len;
         return id;

@@ -115,8 +115,8 @@ uint32_t build_storage_part(struct build *build, struct storage *storage,
  * attribute). Returns its number, or NO_OBJECT. */
 uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
                       const int64_t *shape, const int64_t *strides, int rank);
-/* Take back the tensor that was made last, for the sake of its storage: `node`, where
- * it stands, is empty again. False: others may refer to it, and it stays. */
+/* Removes the last tensor added, but not its storage: `node` is empty again. False:
+ * others may refer to the tensor, and it stays. */
 bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor);
 /* Adds a further place of a tensor. */
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);

@@ -1,12 +1,12 @@
-/* A build becomes a model: nodes are numbered in pre-order, ties and guesses follow. */
+/* Makes a model from a build: numbers nodes in pre-order, finds ties and guesses. */
 #include <string.h>
 
 #include "base/base.h"
 #include "model/build_in.h"
 
-/* Did the nodes come in pre-order? Most files list what they hold that way. Each must
- * then stand below the one before it, or below one that is above that; and siblings
- * must be linked in the order they came. */
+/* Were the nodes added in pre-order, as in most files? Then the parent of each is the
+ * node before it or an ancestor of that, and siblings are linked in the order of
+ * adding. */
 static bool in_order(const struct build *build)
 {
     const uint32_t *parent = build->model->parent;
@@ -25,7 +25,7 @@ static bool in_order(const struct build *build)
     return true;
 }
 
-/* Number the nodes in pre-order, going down and up along the links: place_of[node]. */
+/* Numbers the nodes in pre-order, along the links: fills place_of[node]. */
 static void number_nodes(const struct build *build, uint32_t *place_of)
 {
     uint32_t node = 0, place = 0, next;
@@ -43,7 +43,7 @@ static void number_nodes(const struct build *build, uint32_t *place_of)
     }
 }
 
-/* Put a column in order, by way of one that is no longer needed. */
+/* Reorders a column; `spare` is a column that is no longer needed. */
 static void order_column(uint32_t *column, uint32_t *spare, const uint32_t *place_of,
                          uint32_t n)
 {
@@ -52,7 +52,7 @@ static void order_column(uint32_t *column, uint32_t *spare, const uint32_t *plac
     memcpy(column, spare, n * sizeof *column);
 }
 
-/* Nodes become places: what refers to them follows. */
+/* Turns nodes into places, and updates everything that refers to them. */
 static int order_nodes(struct build *build)
 {
     struct model *model = build->model;
@@ -80,7 +80,7 @@ static int order_nodes(struct build *build)
     return 0;
 }
 
-/* The columns that only a finished tree has. */
+/* Makes the columns that only a finished model has. */
 static int make_columns(struct build *build)
 {
     struct model *model = build->model;
@@ -97,7 +97,7 @@ static int make_columns(struct build *build)
 
         model->kind[place] = build->nodes[place].kind;
         model->flags[place] = build->nodes[place].flags;
-        /* Whoever has places below it was told where they end. */
+        /* Children were visited before and have set the end of their parent. */
         if (model->end[place] == 0)
             model->end[place] = place + 1;
         if (parent != NO_PLACE && model->end[parent] == 0)
@@ -127,8 +127,8 @@ static void find_first_places(struct model *model)
     }
 }
 
-/* An object whose places are all PLACE_AGAIN (in a damaged file) gets a first place; one
- * without any place gets the root. */
+/* If all places of an object are PLACE_AGAIN (in a damaged file), one becomes its first
+ * place. An object without a place gets the root. */
 static void mend_objects(struct model *model)
 {
     for (uint32_t p = 0; p < model->n_places; p++) {
@@ -157,7 +157,7 @@ static bool is_in_module(const struct model *model, uint32_t place)
     return up != NO_PLACE;
 }
 
-/* Quantised layers keep their weights packed in an object that is no parameter. */
+/* Quantised layers store packed weights in an object that is not a parameter. */
 static void find_packed_weights(struct model *model)
 {
     for (uint32_t t = 0; t < model->n_tensors; t++) {
@@ -170,8 +170,7 @@ static void find_packed_weights(struct model *model)
     }
 }
 
-/* Where memory was spent, the tree itself still gets what it needs: it is all there is
- * to show. */
+/* Raises the limit if needed: even a partial model must have its tree. */
 static void allow(struct arena *arena, size_t more)
 {
     if (arena->limit < arena->used + more)
@@ -199,7 +198,7 @@ const struct model *build_finish(struct build *build, struct err *err)
     mend_objects(model);
     find_packed_weights(model);
     build->model = NULL;
-    build_release(build); /* before guesses take as much again */
+    build_release(build); /* before guessing allocates as much again */
     if (build->guess)
         build_guess_layers(model);
     intern_seal(

@@ -4,11 +4,11 @@
 #include "base/base.h"
 #include "model/build_in.h"
 
-/* The own tensors of one module that tell what it is, by name. */
+/* The own tensors of a module that identify its layer, by name. */
 struct guess_own {
     const struct tensor *weight, *bias, *running_mean;
     const struct tensor *weight_ih, *weight_hh, *in_proj;
-    uint32_t layers; /* how many weight_ih_l* there are */
+    uint32_t layers; /* number of weight_ih_l* */
 };
 
 #define MOST_SIZES 5 /* in, out and three of the kernel */
@@ -49,8 +49,8 @@ static const char *const guess_names[GUESS_COUNT] = {
 struct guessing {
     struct model *model;
     uint32_t class_of[GUESS_COUNT]; /* class id, or NO_CLASS until needed */
-    /* Layers of one shape follow each other: the last arguments of each kind, and the
-     * sizes they were made from. */
+    /* Cache: the last arguments of each kind and the sizes they were made from. Equal
+     * layers often follow each other. */
     struct {
         int64_t sizes[MOST_SIZES];
         uint32_t args;
@@ -126,7 +126,7 @@ static int64_t size_at(const struct guessing *g, const struct tensor *tensor, in
     return tensor && i < tensor->rank ? tensor_shape(g->model, tensor)[i] : -1;
 }
 
-/* The class of a guess, made when it is first needed. */
+/* The class of a guess, added on first use. */
 static uint32_t guess_class(struct guessing *g, enum model_guess guess)
 {
     struct model *model = g->model;
@@ -160,7 +160,7 @@ static struct object *object_of(struct model *model, uint32_t place)
     return &model->objects[id];
 }
 
-/* The arguments of each kind, in order; the last one of a convolution is a tuple. */
+/* The argument names of each kind; the last one of a convolution is a tuple. */
 static const char *const arg_names[GUESS_COUNT][3] = {
     [GUESS_CONV] = {"in", "out", "kernel_size"},
     [GUESS_CONV_TRANSPOSE] = {"in", "out", "kernel_size"},
@@ -177,7 +177,7 @@ static const char *const arg_names[GUESS_COUNT][3] = {
     [GUESS_ATTENTION] = {"dim"},
 };
 
-/* The value of argument `i`, which begins at its size in `sizes`. */
+/* The value of argument `i`; a kernel takes all sizes from the third on. */
 static uint32_t arg_value(struct values *values, enum model_guess guess, int i,
                           const int64_t *sizes, int n)
 {
@@ -202,7 +202,7 @@ static uint32_t make_args(struct values *values, enum model_guess guess,
     return value_make(values, VALUE_DICT, STR(""), items, count);
 }
 
-/* The module is taken for this kind of layer with these sizes. */
+/* Sets the guessed class and its arguments. */
 static int set_guess(struct guessing *g, uint32_t place, enum model_guess guess,
                      const int64_t *sizes, int n)
 {
@@ -231,8 +231,8 @@ static int set_sizes(struct guessing *g, uint32_t place, enum model_guess guess,
     return set_guess(g, place, guess, sizes, 2);
 }
 
-/* weight: (out, in, kernel...), or (in, out, kernel...) for a transposed one, which a
- * bias of another size gives away. */
+/* weight: (out, in, kernel...); transposed (in, out, kernel...), recognised by the size
+ * of the bias. */
 static int guess_conv(struct guessing *g, uint32_t place, const struct guess_own *own)
 {
     const int64_t *shape = tensor_shape(g->model, own->weight);
@@ -249,7 +249,8 @@ static int guess_conv(struct guessing *g, uint32_t place, const struct guess_own
                      own->weight->rank);
 }
 
-/* weight: (out, in); (in, out) where the bias says so; or a table without a bias. */
+/* weight: (out, in); (in, out) if the size of the bias says so. Embeddings have no bias
+ * and are recognised by name. */
 static int guess_matrix(struct guessing *g, uint32_t place, const struct guess_own *own)
 {
     const int64_t *shape = tensor_shape(g->model, own->weight);
@@ -344,7 +345,7 @@ static int guess_module(struct guessing *g, uint32_t place)
     }
 }
 
-/* The scale of what a quantised layer gives; its zero point follows. */
+/* The output scale of a quantised layer: its zero point follows. */
 static bool is_scale(const struct model *model, uint32_t place)
 {
     uint32_t next = place_next(model, place);
@@ -353,8 +354,7 @@ static bool is_scale(const struct model *model, uint32_t place)
            str_is(place_name(model, next), "zero_point");
 }
 
-/* Only real numbers are trained: whole numbers that are no packed weight are a buffer.
- */
+/* Integers cannot be trained: unless they are a packed weight, they are a buffer. */
 static void guess_role(struct model *model, uint32_t place)
 {
     struct tensor *tensor = &model->tensors[model->object[place]];
@@ -370,8 +370,7 @@ static void guess_role(struct model *model, uint32_t place)
         tensor->role = ROLE_BUFFER;
 }
 
-/* A state_dict all of whose names begin with "module." or "_orig_mod." was saved from
- * inside a wrapper. */
+/* The state_dict of a wrapper: all names begin with "module." or "_orig_mod.". */
 static bool is_wrapper(const struct model *model, uint32_t place)
 {
     uint32_t parent = model->parent[place];

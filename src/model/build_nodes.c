@@ -7,8 +7,8 @@
 #define FIRST_SLOTS  16u /* a power of two */
 #define FEW_CHILDREN 4
 
-/* Let all columns have one length more. They have items of one size, so that they grow
- * alike. */
+/* Makes room for one more node in all columns. Their items have the same size, so that
+ * they grow alike. */
 static int more_nodes(struct build *build)
 {
     struct model *model = build->model;
@@ -75,15 +75,15 @@ static bool is_listed(const struct build *build, uint32_t id, uint32_t name,
 }
 
 /* The node `name` below `parent` that build_child() or build_leaf() made, or NO_PLACE.
- * The first few children are found along their links, so that most modules need no
- * table. */
+ * The first few children are found by following their links, so most modules need no
+ * entry in the table. */
 static uint32_t find_listed(const struct build *build, uint32_t parent, uint32_t name,
                             enum listed listed)
 {
     uint32_t mask = build->by_name_room - 1;
     uint32_t id = build->model->end[parent];
 
-    /* The one that came last is the one that is most often wanted. */
+    /* Try the last child first: it is the most likely one. */
     if (id == NO_PLACE || is_listed(build, id, name, listed))
         return id;
     id = node_first(build, parent);
@@ -111,7 +111,7 @@ static void put_in_table(struct build *build, uint32_t id)
     build->by_name[i] = id + 1;
 }
 
-/* Twice the slots. The nodes themselves say which of them belong there. */
+/* Doubles the table and inserts its nodes again. */
 static int grow_table(struct build *build)
 {
     uint32_t before = build->by_name_room;
@@ -126,7 +126,7 @@ static int grow_table(struct build *build)
     return 0;
 }
 
-/* See that one more node fits, with half of the slots free afterwards. */
+/* Makes room for one more node; half of the slots stay free. */
 static int reserve_table(struct build *build)
 {
     if (!build->by_name) {
@@ -137,7 +137,7 @@ static int reserve_table(struct build *build)
     return build->n_by_name < build->by_name_room / 2 ? 0 : grow_table(build);
 }
 
-/* Are there so few children that a further one is found along the links? */
+/* Few enough to be found by following the links? */
 static bool has_few_children(const struct build *build, uint32_t parent)
 {
     uint32_t id = node_first(build, parent);
@@ -147,7 +147,7 @@ static bool has_few_children(const struct build *build, uint32_t parent)
     return id == NO_PLACE;
 }
 
-/* A new node that find_listed() will find. */
+/* Adds a node that find_listed() will find. */
 static uint32_t add_listed(struct build *build, uint32_t parent, enum place_kind kind,
                            uint32_t name, enum listed listed)
 {
@@ -168,8 +168,8 @@ static uint32_t add_listed(struct build *build, uint32_t parent, enum place_kind
     return id;
 }
 
-/* Look for a node by a name of which `n_before` strings were known so far: one that is
- * new cannot be the name of any. */
+/* Finds a node by name. `n_before` is the number of strings before the name was
+ * interned: a new string is not yet the name of any node. */
 static uint32_t find_named(const struct build *build, uint32_t parent, uint32_t name,
                            enum listed listed, uint32_t n_before)
 {
@@ -241,7 +241,7 @@ void build_set_object(struct build *build, uint32_t node, uint32_t object)
 
 void build_path(const struct build *build, uint32_t node, struct buf *to)
 {
-    place_path(build->model, node, to); /* which needs names and parents only */
+    place_path(build->model, node, to); /* needs names and parents only */
 }
 
 uint32_t build_tensor_at(const struct build *build, uint32_t node)

@@ -14,9 +14,9 @@
 
 #define MOST_DIGITS 18
 
-/* One sibling, and what its name says. */
+/* A sibling, and the parts of its name. */
 struct sibling {
-    struct str head; /* of its name: without the number */
+    struct str head; /* the name without the number */
     uint64_t number;
     uint32_t slot; /* its index among all siblings */
     uint32_t node;
@@ -27,7 +27,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "layer_12" is "layer_" and 12; false: it does not end in a number. */
+/* Splits "layer_12" into "layer_" and 12; false: it does not end in a number. */
 static bool split_number(struct str name, struct str *ret_head, uint64_t *ret_number)
 {
     size_t digits = 0;
@@ -46,8 +46,8 @@ static struct str node_name(const struct build *build, uint32_t node)
     return intern_str(&build->model->strings, build->model->name[node]);
 }
 
-/* Do the numbers at the end of names never go down? Then there is nothing to sort.
- * *ret_n: how many siblings there are. */
+/* Are the numbers at the end of names ascending? Then there is nothing to sort. *ret_n:
+ * the number of siblings. */
 static bool is_ascending(const struct build *build, uint32_t parent, uint32_t *ret_n)
 {
     uint64_t last = 0, number;
@@ -84,7 +84,7 @@ static int by_number(const void *left, const void *right)
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-/* Is it seen that these were sorted as text? */
+/* Were these names sorted as text? */
 static bool is_sorted_as_text(const struct build *build, const struct sibling *group,
                               uint32_t n)
 {
@@ -96,7 +96,7 @@ static bool is_sorted_as_text(const struct build *build, const struct sibling *g
     return false;
 }
 
-/* Sort siblings whose names have one head, by slot so far, among their slots. */
+/* Sorts siblings with the same head by number, within the slots that they have. */
 static void sort_group(const struct build *build, struct sibling *group, uint32_t n,
                        uint32_t *order, uint32_t *slots)
 {
@@ -109,7 +109,7 @@ static void sort_group(const struct build *build, struct sibling *group, uint32_
         order[slots[i]] = group[i].node;
 }
 
-/* Let the ring of children have this order. */
+/* Links the children in this order. */
 static void link_children(struct build *build, uint32_t parent, const uint32_t *order,
                           uint32_t n)
 {

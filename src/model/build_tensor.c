@@ -4,8 +4,8 @@
 
 #define RANK_LIMIT 64
 
-/* The place in model->dims of these sizes and strides, old or new; UINT32_MAX: spent.
- */
+/* The index of these sizes and strides in model->dims, added if new; UINT32_MAX:
+ * spent. */
 static uint32_t add_dims(struct build *build, const int64_t *shape,
                          const int64_t *strides, int rank)
 {
@@ -79,7 +79,7 @@ static bool last_element(const struct tensor *tensor, const int64_t *shape,
     return last < INT64_MAX;
 }
 
-/* What is wrong with the tensor, in a few words; NULL if it is sound. */
+/* What is wrong with the tensor, in a few words; NULL if it is valid. */
 static const char *tensor_fault(const struct build *build, struct tensor *tensor,
                                 const int64_t *shape, const int64_t *strides, int rank)
 {
@@ -120,15 +120,15 @@ static uint64_t tensor_hash(const struct tensor *tensor)
     return hash_mix(hash, tensor->shape);
 }
 
-/* Could another tensor be this one? Not where there are no bytes to share. */
+/* Can it be tied to another tensor? Not without bytes to share. */
 static bool can_be_tied(const struct tensor *tensor)
 {
     return tensor->storage != NO_STORAGE && tensor->numel > 0 &&
            !(tensor->flags & TENSOR_INVALID);
 }
 
-/* Where the first tensor of a storage is noted; NULL: the arena is spent.
- * Most storages hold one tensor, so that most tensors need no look into a table. */
+/* The entry for the first tensor of a storage; NULL: the arena is spent. Most storages
+ * hold one tensor, so most tensors need no hash lookup. */
 static uint32_t *first_of_storage(struct build *build, uint32_t storage)
 {
     while (build->n_firsts <= storage) {
@@ -140,8 +140,8 @@ static uint32_t *first_of_storage(struct build *build, uint32_t storage)
     return &build->firsts[storage];
 }
 
-/* The tensor that is the same as this one, or NO_OBJECT; *ret_hash is where it belongs.
- */
+/* The existing tensor that equals this one, or NO_OBJECT; *ret_hash is then its key in
+ * the table. */
 static uint32_t find_same(const struct build *build, const struct tensor *tensor,
                           uint32_t first, uint64_t *ret_hash)
 {

@@ -1,5 +1,5 @@
-/* A model once more. Everything refers to everything by number, so that the arrays are
- * copied as they are; strings get the same numbers because they come in order. */
+/* Copies a model. All references are indexes, so arrays are copied unchanged. Strings
+ * keep their ids because they are interned in the same order. */
 #include <string.h>
 
 #include "model/model.h"
@@ -12,7 +12,7 @@ static int copy_strings(struct model *to, const struct model *from)
     return 0;
 }
 
-/* Replace the array at `at`, which is still that of the original. */
+/* Replaces the array at `at`, which still belongs to the original. */
 static int again(struct model *to, void *at, size_t n, size_t item)
 {
     const void *old;
@@ -113,7 +113,7 @@ const struct model *model_copy(const struct model *model)
     *copy = *model;
     copy->source = NULL;
     copy->arena = arena;
-    arena_init(&copy->table, 0); /* that of the original stays with it */
+    arena_init(&copy->table, 0); /* the original keeps its own */
     if (fill(copy, model) < 0) {
         model_free(copy);
         return NULL;

@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 enum dtype {
-    DTYPE_UNKNOWN, /* named by the file, not known to us: size unknown, no values */
+    DTYPE_UNKNOWN, /* named by the file but unknown: no size, no values */
     DTYPE_FLOAT64,
     DTYPE_FLOAT32,
     DTYPE_FLOAT16,
@@ -49,7 +49,7 @@ enum dtype {
 };
 
 enum dtype_kind {
-    DTYPE_KIND_NONE, /* bits, unknown: no numbers in it */
+    DTYPE_KIND_NONE, /* bits, unknown: not numbers */
     DTYPE_KIND_FLOAT,
     DTYPE_KIND_INT,
     DTYPE_KIND_UINT,
@@ -66,7 +66,7 @@ struct dtype_info {
     enum dtype_kind kind;
     uint16_t block, bytes;
     uint8_t values;
-    bool quantised; /* an integer that a scale and a zero point turn into a real */
+    bool quantised; /* integers; a scale and a zero point map them to reals */
 };
 
 const struct dtype_info *dtype_info(enum dtype dtype); /* never NULL */
@@ -81,8 +81,8 @@ enum dtype dtype_by_safetensors(struct str code);
 /* safetensors' code of a type: "F32"; NULL: it has none. */
 const char *dtype_safetensors(enum dtype dtype);
 
-/* The bytes that n elements take; false when that overflows or the size is unknown. A
- * last block that is not full counts whole. */
+/* The size of n elements in bytes; false if it overflows or the size of one is unknown.
+ * A partial last block counts as a full one. */
 bool dtype_size(enum dtype dtype, uint64_t n, uint64_t *ret_bytes);
 
 #endif

@@ -12,7 +12,7 @@ void model_free(const struct model *model)
     if (!model)
         return;
     source_close(model->source);
-    arena = model->arena; /* the model itself lies in its arena */
+    arena = model->arena; /* the model itself is in its arena */
     table = model->table;
     arena_release(&table);
     arena_release(&arena);
@@ -64,8 +64,8 @@ struct str place_name(const struct model *model, uint32_t place)
     return model_string(model, model->name[place]);
 }
 
-/* Append the names from below the root down to `place`. Written from the end, because
- * only the way up is known. */
+/* Appends the names from below the root down to `place`. Fills the text from the end,
+ * because only parents are known. */
 void place_path(const struct model *model, uint32_t place, struct buf *to)
 {
     size_t len = 0, start = to->len;
@@ -109,8 +109,7 @@ uint32_t place_depth(const struct model *model, uint32_t place)
     return depth;
 }
 
-/* How much of `path` from `done` on the name of a place takes, with the dot behind it;
- * 0 if it does not fit there. */
+/* If `path` has the name of `place` at `done`: its length with the dot. Else 0. */
 static size_t matched(const struct model *model, uint32_t place, struct str path,
                       size_t done)
 {
@@ -124,11 +123,11 @@ static size_t matched(const struct model *model, uint32_t place, struct str path
     return rest.at[name.len] == '.' ? name.len + 1 : 0;
 }
 
-/* Where a shared module stands once more, nothing is below it: the search goes on below
- * its first place, with the rest of the path. */
+/* A repeated place of a shared module has no children: the search continues below its
+ * first place, with the rest of the path. */
 struct hop {
     uint32_t place; /* or NO_PLACE */
-    size_t done;    /* of the path */
+    size_t done;    /* length of the path matched so far */
 };
 
 static void take_hop(struct hop *hop, const struct model *model, uint32_t place,
@@ -141,8 +140,8 @@ static void take_hop(struct hop *hop, const struct model *model, uint32_t place,
         *hop = (struct hop){object->place, done};
 }
 
-/* Look for `path` below `base`. Goes down only where the names fit; on the way up
- * again, what a level took of the path is known from its name. */
+/* Finds `path` below `base`. Descends only where names match; on the way up, the length
+ * matched by a level follows from its name. */
 static uint32_t find_once(const struct model *model, uint32_t base, struct str path,
                           struct hop *hop)
 {
@@ -160,7 +159,7 @@ static uint32_t find_once(const struct model *model, uint32_t base, struct str p
         }
         if (more)
             take_hop(hop, model, place, done + more);
-        /* Next sibling, or that of the nearest level above that has one. */
+        /* The next sibling, or that of the nearest ancestor that has one. */
         while (model->end[place] >= model->end[model->parent[place]]) {
             place = model->parent[place];
             if (place == base)
@@ -321,7 +320,7 @@ uint64_t tensor_bytes(const struct tensor *tensor)
     return dtype_size(tensor->dtype, tensor->numel, &bytes) ? bytes : 0;
 }
 
-/* The bytes of its storage that a strided tensor reaches into, from the front. */
+/* The bytes of its storage up to the last element of a strided tensor. */
 static uint64_t tensor_reach(const struct model *model, const struct tensor *tensor)
 {
     const int64_t *shape = tensor_shape(model, tensor);

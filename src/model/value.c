@@ -8,7 +8,7 @@ int values_init(struct values *values, struct arena *arena, struct intern *strin
     values->arena = arena;
     values->strings = strings;
     map_init(&values->by_hash, arena);
-    /* None is the first value made, so that it has number 0. */
+    /* None is made first, so that its id is 0. */
     return value_make(values, VALUE_NONE, STR(""), NULL, 0) == VALUE_ID_NONE ? 0 : -1;
 }
 
@@ -22,7 +22,7 @@ struct str value_text(const struct values *values, uint32_t id)
     return intern_str(values->strings, value_at(values, id)->text);
 }
 
-/* Of BYTES and CUT, `n` counts what is not here. */
+/* The `n` of BYTES and CUT does not count items. */
 static uint32_t item_count(const struct value *value)
 {
     return value->kind == VALUE_BYTES || value->kind == VALUE_CUT ? 0 : value->n;
@@ -68,7 +68,7 @@ static int add_items(struct values *values, const uint32_t *items, uint32_t n)
     return 0;
 }
 
-/* The number of this value, old or new. */
+/* The id of this value, added if new. */
 static uint32_t add(struct values *values, struct value *value, const uint32_t *items)
 {
     uint64_t hash = value_hash(value, items);

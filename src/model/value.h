@@ -21,7 +21,7 @@ enum value_kind {
     VALUE_BIGINT, /* text: decimal digits, or 0x… */
     VALUE_REAL,
     VALUE_STR,
-    VALUE_BYTES, /* text: the first bytes; n: how many there are in all */
+    VALUE_BYTES, /* text: the first bytes; n: the full length */
     VALUE_LIST,
     VALUE_TUPLE,
     VALUE_SET,
@@ -36,8 +36,8 @@ enum value_kind {
 struct value {
     uint8_t kind;
     uint32_t text;  /* string id: STR, BYTES, BIGINT, GLOBAL, CALL, OBJECT, CUT */
-    uint32_t items; /* where its items begin in `values.items` */
-    uint32_t n; /* how many items (a dict of 3 keys has 6); of BYTES, CUT see above */
+    uint32_t items; /* index of its first item in `values.items` */
+    uint32_t n; /* number of items (a dict of 3 keys has 6); for BYTES, CUT see above */
     union {
         int64_t integer; /* INT, BOOL, TENSOR */
         double real;     /* REAL; a NaN equals itself here */

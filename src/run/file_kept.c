@@ -1,4 +1,4 @@
-/* Kept values stay in their file: the run holds it open and reads them when asked. */
+/* Kept values stay in their file: the run keeps it open and reads them on demand. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 struct run_source {
     sqlite3 *db;
-    pthread_mutex_t lock; /* of the blob: any thread may ask */
-    sqlite3_blob *blob;   /* the part that was read last; or NULL */
+    pthread_mutex_t lock; /* protects `blob`: any thread may read */
+    sqlite3_blob *blob;   /* the part read last, or NULL */
     uint32_t *parts;      /* first part of each kept value */
 };
 
@@ -38,7 +38,7 @@ void run_source_close(struct run_source *source)
     free(source);
 }
 
-/* Copy bytes of one part. */
+/* Copies bytes of one part. */
 static int part_bytes(struct run_source *source, uint32_t part, size_t at, void *to,
                       size_t n, struct err *err)
 {
@@ -52,7 +52,7 @@ static int part_bytes(struct run_source *source, uint32_t part, size_t at, void 
         status = sqlite3_blob_read(source->blob, to, (int)n, (int)at);
     if (status == SQLITE_OK)
         return 0;
-    /* A handle that failed stays bad: the next read opens a new one. */
+    /* A blob handle stays invalid after an error: open a new one next time. */
     sqlite3_blob_close(source->blob);
     source->blob = NULL;
     return err_set(err, ERR_FORMAT,

@@ -1,5 +1,6 @@
-/* A file becomes a run. Nothing in it is believed: only tables with our columns are read,
- * no SQL of the file is run (file_sections.c), and every number is checked. */
+/* Reads a run from a file, which is not trusted: only tables with the expected columns
+ * are read, no SQL of the file is run (file_sections.c), and every number is
+ * checked. */
 #include <string.h>
 
 #include "base/base.h"
@@ -9,7 +10,7 @@
 
 #define HEAD 100 /* bytes of an SQLite header */
 
-/* ---- what kind of file ---- */
+/* ---- format detection ---- */
 
 static uint32_t big_endian(const uint8_t *at)
 {
@@ -61,7 +62,7 @@ static int head_check(struct scope_read *read, const uint8_t *head, struct err *
                    read->path, read->version, SCOPE_VERSION);
 }
 
-/* ---- reading it ---- */
+/* ---- reading ---- */
 
 static void make_careful(sqlite3 *db)
 {
@@ -96,7 +97,7 @@ static int finish_model(struct scope_read *read, struct err *err)
     return 0;
 }
 
-/* Sections that this version does not know. */
+/* Reports unknown sections. */
 static void note_others(struct scope_read *read)
 {
     uint32_t before = read->build.model->n_findings;
@@ -140,7 +141,7 @@ static int read_tables(struct scope_read *read, struct err *err)
     return scope_keep_source(read, err);
 }
 
-/* Read the database that is open; closes it. */
+/* Reads the open database, and closes it. */
 static struct run *read_database(struct scope_read *read, struct err *err)
 {
     struct run *run = NULL;
@@ -159,8 +160,7 @@ static struct run *read_database(struct scope_read *read, struct err *err)
 
 /* ---- opening ---- */
 
-/* "file:PATH?mode=ro&immutable=1", with all that could mean something else written as
- * %XX. */
+/* "file:PATH?mode=ro&immutable=1", with special characters of the path as %XX. */
 static void make_uri(const char *path, struct buf *to)
 {
     buf_text(to, "file:");
@@ -204,7 +204,7 @@ struct run *run_file_read_memory(const void *at, size_t size, const char *name,
                                  struct work *work, struct err *err)
 {
     struct scope_read read = {.path = name, .work = work, .size = size};
-    unsigned char *bytes = (unsigned char *)(uintptr_t)at; /* it is not written to */
+    unsigned char *bytes = (unsigned char *)(uintptr_t)at; /* it is only read */
 
     if (size < HEAD) {
         err_set(err, ERR_FORMAT, "%s: not a recording: it is too short", name);

@@ -1,9 +1,9 @@
-/* The model of a recording: tables become a build, every number checked. */
+/* Reads the model of a recording: from tables to a build, checking every number. */
 #include <string.h>
 
 #include "run/file_in.h"
 
-#define PLAIN_DEPTH 64 /* of values inside values; what is deeper is cut */
+#define PLAIN_DEPTH 64 /* of nested values; deeper ones are cut */
 
 static const char *no_memory = "it needs more memory than the file's size allows";
 
@@ -50,7 +50,7 @@ static bool room_for_shapes(struct scope_read *read)
     read->shape_at = arena_array(arena, n, sizeof *read->shape_at);
     read->shape_rank = arena_array(arena, n, sizeof *read->shape_rank);
     read->shape_dims = arena_array(arena, n, sizeof *read->shape_dims);
-    /* The sizes of a scalar are an address too. */
+    /* A scalar needs a valid address too. */
     return read->shape_at && read->shape_rank && read->shape_dims &&
            arena_room(arena, &read->sizes, 0, &read->sizes_room, sizeof *read->sizes) ==
                0;
@@ -65,8 +65,7 @@ static uint32_t item_at(struct str items, uint32_t k)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* The items of a value, which all have smaller numbers, and how deep it is with them.
- */
+/* Reads the items of a value, which all have smaller ids, and computes its depth. */
 static const char *take_items(struct scope_read *read, uint32_t i,
                               const struct plain_row *row)
 {
@@ -217,7 +216,7 @@ static const char *take_object(struct scope_read *read, uint32_t i, void *row)
 
 /* ---- places ---- */
 
-/* In pre-order the parent of a place is the place before it, or one around that. */
+/* In pre-order the parent of a place is the place before it, or an ancestor of that. */
 static bool parent_fits(const struct scope_read *read, uint32_t i, uint32_t parent)
 {
     uint32_t p = i - 1;

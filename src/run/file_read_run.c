@@ -1,11 +1,11 @@
-/* The run of a recording: tables become a struct run, every number checked. */
+/* Reads the run of a recording: from tables to a struct run, checking every number. */
 #include <string.h>
 
 #include "run/file_in.h"
 
 static const char *no_memory = "it needs more memory than the file's size allows";
 
-/* ---- one row each ---- */
+/* ---- rows ---- */
 
 static const char *take_meta(struct scope_read *read, uint32_t i, void *row)
 {
@@ -71,7 +71,7 @@ static const char *take_stats(struct scope_read *read, uint32_t i, void *row)
     return NULL;
 }
 
-/* Where a shape stands in run->dims, put there if it is new; RUN_NONE: spent. */
+/* The index of a shape in run->dims, added if new; RUN_NONE: spent. */
 static uint32_t dims_of(struct scope_read *read, uint32_t shape)
 {
     struct run *run = read->run;
@@ -246,7 +246,7 @@ static const char *take_kept(struct scope_read *read, uint32_t i, void *row)
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- tables ---- */
 
 static bool room(struct scope_read *read, enum scope_table table, void *at, size_t item)
 {
@@ -264,7 +264,7 @@ static bool room(struct scope_read *read, enum scope_table table, void *at, size
             table_read(read, table, take);                                             \
     } while (0)
 
-/* Where the ios of each call begin. */
+/* Computes the first io of each call. */
 static void place_ios(struct run *run)
 {
     uint32_t at = 0;
@@ -291,7 +291,7 @@ void scope_read_run(struct scope_read *read)
     READ_INTO(TABLE_RUN_FACT, run->facts, take_fact);
     READ_INTO(TABLE_DEVICE, run->devices, take_device);
     READ_INTO(TABLE_STATS, run->stats, take_stats);
-    /* The sizes of a scalar are an address too. */
+    /* The shape of a scalar needs a valid address too. */
     if (arena_room(&run->arena, &run->dims, 0, &read->dims_room, sizeof *run->dims) < 0)
         return;
     READ_INTO(TABLE_VALUE, run->values, take_value);

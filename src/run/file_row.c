@@ -1,11 +1,11 @@
-/* Rows into SQLite and out of it. */
+/* Writes rows to SQLite, and reads them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "run/file_in.h"
 
-#define LOOK_EVERY 4096u /* rows between two looks whether to stop */
+#define LOOK_EVERY 4096u /* rows between checks for cancellation */
 
 void table_sql(enum scope_table table, struct buf *to)
 {
@@ -15,7 +15,7 @@ void table_sql(enum scope_table table, struct buf *to)
     for (int i = 0; i < COLUMNS_MOST && t->columns[i].name; i++) {
         uint8_t type = t->columns[i].type;
 
-        /* A column with a type for reals would lose the sign of zero. */
+        /* A REAL column would lose the sign of zero, so it has no type. */
         buf_printf(to, ", %s%s", t->columns[i].name,
                    type == COLUMN_REAL                           ? ""
                    : type == COLUMN_BLOB                         ? " BLOB"
@@ -160,7 +160,7 @@ void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row
                   scope_tables[table].name, row, why);
 }
 
-/* An integer of the file, as the largest that the column can hold or less. */
+/* Is the number between 0 and the largest value of the column? */
 static bool fits(int64_t number, uint64_t most, uint64_t *ret)
 {
     *ret = (uint64_t)number;
@@ -192,7 +192,7 @@ static struct str get_span(sqlite3_stmt *stmt, int at, bool text)
     return str_span(bytes, bytes ? (size_t)sqlite3_column_bytes(stmt, at) : 0);
 }
 
-/* One column of a row; false: it does not fit. */
+/* Reads one column of a row; false: the value does not fit. */
 static bool get_column(struct scope_read *read, sqlite3_stmt *stmt, int at,
                        const struct file_column *column, void *row)
 {

@@ -1,6 +1,5 @@
-/* Which sections a file has, and whether their tables are those of docs/run-file.md.
- * Tables, indexes, views and triggers that are not ours are never used, so that no SQL
- * of a file is run. */
+/* Finds the sections of a file, and checks their tables against docs/run-file.md. Other
+ * tables, indexes, views and triggers are never used, so no SQL of a file is run. */
 #include <string.h>
 
 #include "run/file_in.h"
@@ -8,8 +7,8 @@
 #define NAME_MOST     32
 #define SECTIONS_MOST 64
 
-/* The newest version of each section that is read, and written; older ones are read
- * too. SECTION_FILE has the version of the file. */
+/* The newest version of each section, which is written. Older ones can be read too.
+ * SECTION_FILE has the version of the file. */
 static const struct {
     const char *name;
     uint32_t version;
@@ -28,7 +27,7 @@ void scope_get_section(void *user, uint32_t i, void *row)
 
 /* ---- the schema ---- */
 
-/* Is this ", name TYPE, name)": further columns without any expression? */
+/* Is it ", name TYPE, name)": further columns, without expressions? */
 static bool plain_columns(const char *at)
 {
     while (*at == ',') {
@@ -40,7 +39,7 @@ static bool plain_columns(const char *at)
     return strcmp(at, ")") == 0;
 }
 
-/* Is it made by our statement, but perhaps for further columns behind ours? */
+/* Is it the expected CREATE statement, perhaps with further columns at the end? */
 static bool is_ours(enum scope_table table, const char *sql)
 {
     struct buf ours = BUF_INIT;
@@ -128,7 +127,7 @@ static const char *take_section(struct scope_read *read, uint32_t i, void *row)
     return NULL;
 }
 
-/* A file needs a model and a run, of versions that we know. */
+/* A file needs a model and a run, both of known versions. */
 static int check_versions(const struct scope_read *read, struct err *err)
 {
     for (int i = SECTION_MODEL; i < SECTION_COUNT; i++) {

@@ -1,5 +1,5 @@
-/* THE TABLE of tables: docs/run-file.md in C, which says when a change here needs a new
- * version of the section. */
+/* THE TABLE of tables: docs/run-file.md in C. That document says which changes need a
+ * new version of the section. */
 #include "run/file_in.h"
 
 #include <stddef.h>

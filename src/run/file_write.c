@@ -1,4 +1,4 @@
-/* A run becomes a file: under a temporary name, in one transaction, then renamed. */
+/* Writes a run to a temporary file, in one transaction, and renames it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/whole_file.h"
 #include "run/file_in.h"
 
-/* Sizes and strides are written once, however many share them. */
+/* Equal sizes and strides are written once. */
 struct shapes {
     struct arena arena;
     struct map by_hash;
@@ -28,16 +28,16 @@ struct scope_write {
     struct buf items; /* of the plain value being written */
     const struct values *plain;
     const struct intern *strings;
-    /* The model's, with code that somebody else knows. */
+    /* Those of the model, plus code from another source. */
     const struct class_info *classes;
     const struct intern *model_strings;
-    /* Of merged shapes and kept parts: which row belongs to what. */
+    /* Rows of merged shapes and kept parts, and their owners. */
     struct merged_shape_row *merged_shapes;
     uint32_t *merged_of; /* by merged io */
     uint32_t *part_of;   /* by kept value: its first part */
     uint32_t *kept_of;   /* by part */
     uint32_t n_merged_shapes, n_parts;
-    char *part;      /* the one being copied from a file; or NULL */
+    char *part;      /* buffer for a part copied from a file; or NULL */
     struct err lost; /* why a part could not be read */
 };
 
@@ -107,7 +107,7 @@ static void get_plain(void *user, uint32_t i, void *row)
         to->integer = (uint64_t)value->integer;
 }
 
-/* Rows that are held as they are written. */
+/* Rows that are stored as they are written. */
 #define GET(name, from)                                                                \
     static void get_##name(void *user, uint32_t i, void *row)                          \
     {                                                                                  \
@@ -213,7 +213,7 @@ static void get_part(void *user, uint32_t i, void *row)
     size_t n = kept->bytes - at < SCOPE_PART ? (size_t)(kept->bytes - at) : SCOPE_PART;
     const char *from = kept->at ? (const char *)kept->at + at : w->part;
 
-    /* One that is lost ends it all, so the rest is not read. */
+    /* After the first error the file is discarded: do not read the rest. */
     if (!kept->at && (w->lost.code || run_kept_bytes(w->run, w->kept_of[i], at, w->part,
                                                      n, &w->lost) < 0))
         n = 0;
@@ -238,7 +238,7 @@ static void get_meta(void *user, uint32_t i, void *row)
 }
 #define META_ROWS 8
 
-/* ---- what belongs to what ---- */
+/* ---- owners of rows ---- */
 
 static int plan_merged(struct scope_write *w, struct arena *arena)
 {
@@ -292,7 +292,7 @@ static int plan_parts(struct scope_write *w, struct arena *arena, struct err *er
     return 0;
 }
 
-/* Add code that the model does not hold: to a copy of its classes and texts. */
+/* Adds code that the model does not hold, to a copy of its classes and strings. */
 static int plan_code(struct scope_write *w, struct source *code, struct arena *arena)
 {
     const struct model *model = w->model;
@@ -324,7 +324,7 @@ static int plan_code(struct scope_write *w, struct source *code, struct arena *a
     return arena->spent ? -1 : 0;
 }
 
-/* ---- the tables, one after the other ---- */
+/* ---- tables ---- */
 
 static int write_texts(struct scope_write *w, bool of_model, struct err *err)
 {
@@ -380,7 +380,7 @@ static int write_tables(struct scope_write *w, struct err *err)
             return -1;
     if (write_texts(w, true, err) < 0 || write_texts(w, false, err) < 0)
         return -1;
-    /* Last, because the others say which there are. */
+    /* Last: writing the other tables collects the shapes. */
     return table_write(w->db, TABLE_SHAPE, w->shapes.n, get_shape, w, w->work, err);
 }
 

@@ -13,7 +13,7 @@ void run_free(struct run *run)
         return;
     model_free(run->model);
     run_source_close(run->source);
-    arena = run->arena; /* the run itself lies in its arena */
+    arena = run->arena; /* the run itself is in its arena */
     kept = run->kept_arena;
     arena_release(&kept);
     arena_release(&arena);
@@ -60,8 +60,8 @@ uint64_t run_exclusive(const struct run_call *call)
 
 /* ---- the calls of an object ---- */
 
-/* by_object[o] is the first call of object o, next_call[c] the next after c of the same
- * object. Filled from behind, so that each is put in front of those that follow it. */
+/* by_object[o] is the first call of object o, next_call[c] the next call of the same
+ * object. Filled from the end, so that each call is prepended to the later ones. */
 int run_seal(struct run *run)
 {
     uint32_t n_objects = run->model->n_objects, i;
@@ -96,8 +96,7 @@ uint32_t run_next_call(const struct run *run, uint32_t call)
     return call < run->n_calls ? run->next_call[call] : RUN_NONE;
 }
 
-/* Merged calls stand in the order of objects: the first of an object, or where it would
- * stand. */
+/* Merged calls are sorted by object: the first of an object, or where to insert it. */
 static uint32_t first_merged(const struct run *run, uint32_t object)
 {
     uint32_t low = 0, high = run->n_merged;
@@ -165,7 +164,7 @@ uint32_t run_count_calls_at(const struct run *run, uint32_t place)
     return n;
 }
 
-/* ---- the newest ---- */
+/* ---- the newest call ---- */
 
 bool run_is_newer(const struct run *run, uint32_t a, uint32_t b)
 {
@@ -218,9 +217,9 @@ uint32_t *run_calls_at(const struct run *run, uint32_t place, bool everywhere,
     return calls;
 }
 
-/* ---- what passes took ---- */
+/* ---- time of passes ---- */
 
-/* Is the backward of a call part of that of a call around it? */
+/* Is the backward of a call part of the backward of an enclosing call? */
 static bool is_in_backward(const struct run *run, const struct run_call *call)
 {
     while (call->parent < run->n_calls) {
@@ -256,7 +255,7 @@ uint64_t run_forward_ns(const struct run *run)
     for (uint32_t i = 0; i < run->n_calls; i++)
         if (is_root(run, i) && !(run->calls[i].flags & RUN_LIGHT))
             sum += run_inclusive(&run->calls[i]);
-    /* A file without that fact: as far as the newest of them tells. */
+    /* A file without that fact: merged calls count if their newest is a pass. */
     for (uint32_t i = 0; i < run->n_merged; i++)
         if (is_root(run, run->merged[i].newest))
             sum += run->merged[i].inclusive_ns;

@@ -1,7 +1,7 @@
-/* run_file.h - the .scope file: a run, its model and what was kept, in SQLite.
+/* run_file.h - the .scope file: a run, its model and its kept values, in SQLite.
  * docs/run-file.md specifies the format. Damaged files give an error or findings, never
  * a crash. Nothing in a file is executed: SQL in it (views, triggers) is not run, and
- * only our own tables are read. */
+ * only the tables of the format are read. */
 #ifndef RUN_RUN_FILE_H
 #define RUN_RUN_FILE_H
 
@@ -9,7 +9,7 @@
 #include "base/work.h"
 #include "run/run.h"
 
-/* Is it a .scope file: SQLite with our application_id? */
+/* Is it a .scope file: SQLite with the application_id of torchoscope? */
 bool run_file_is(const char *path);
 
 /* Writes a temporary file beside it and renames it: all or nothing. It may be the file

@@ -22,11 +22,12 @@ const struct model *sample_chain(uint32_t n);
 /* A float32 value of this shape with statistics whose mean is `mean`. */
 uint32_t sample_value(struct trace *trace, int64_t rows, int64_t columns, double mean);
 
-/* A step: Net calls a, Block (at list.0 and list.1) and in it act; one gradient, one
- * parameter. Time goes on by 100 ns a look, 10 ns of them ours. */
+/* A step: Net calls a, and Block (at list.0 and list.1), which calls act; one gradient,
+ * one parameter. Each reading of the clock adds 100 ns, 10 ns of them cost of
+ * recording. */
 void sample_step(struct trace *trace, uint64_t *clock);
 
-/* A run with all that a run can have. */
+/* A run with everything that a run can have. */
 struct run *sample_run(uint32_t steps);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define DEFAULT_LIMIT GIB
 #define MOST_THREADS  65536u
-#define MOST_GAPS     1000u /* of those that are not about an object */
+#define MOST_GAPS     1000u /* plus four per object */
 
 /* ---- beginning ---- */
 
@@ -19,7 +19,7 @@ static bool is_module_place(const struct model *model, uint32_t place)
     return model->kind[place] <= PLACE_GROUP && model->object[place] < model->n_objects;
 }
 
-/* All places of each object, in pre-order, side by side. */
+/* Lists all places by object, each in pre-order. */
 static int index_places(struct trace *trace)
 {
     const struct model *model = trace->model;
@@ -75,7 +75,7 @@ struct trace *trace_new(const struct model *model, const struct trace_wanted *wa
         return NULL;
     }
     arena_init(&trace->arena, wanted->limit ? wanted->limit : DEFAULT_LIMIT);
-    /* A limit of 0 means none to an arena; here it means that nothing is kept. */
+    /* For an arena a limit of 0 means unlimited; here it means that nothing is kept. */
     arena_init(&trace->kept_arena, wanted->keep_limit ? wanted->keep_limit : 1);
     trace->model = model;
     trace->keep_calls = wanted->keep_calls ? wanted->keep_calls : RUN_KEEP_CALLS;
@@ -140,8 +140,7 @@ uint16_t trace_device(struct trace *trace, const char *name)
 
 /* ---- the place of a call ---- */
 
-/* The first place of the object inside the places from `begin` to `end`; else
- * NO_PLACE. */
+/* The first place of the object in [begin, end), or NO_PLACE. */
 static uint32_t place_between(const struct trace *trace, uint32_t object,
                               uint32_t begin, uint32_t end)
 {
@@ -160,8 +159,8 @@ static uint32_t place_between(const struct trace *trace, uint32_t object,
     return low < o->n_places && places[low] < end ? places[low] : NO_PLACE;
 }
 
-/* Is a place called by the module at `around`, as far as the tree tells? Between them
- * stand only lists of modules, which are not called. */
+/* Does the module at `around` call this place directly, judging by the tree? Only
+ * containers, which are not called, may be between them. */
 static bool is_direct(const struct model *model, uint32_t place, uint32_t around)
 {
     for (place = model->parent[place]; place != around; place = model->parent[place]) {
@@ -175,9 +174,9 @@ static bool is_direct(const struct model *model, uint32_t place, uint32_t around
     return true;
 }
 
-/* Of the places of an object below that of the call around it, the one that is called
- * there directly and was used least so far in that call, the first of these. So a
- * Sequential with one ReLU at two places uses both in turn. */
+/* Chooses among the places of an object below the parent call's place: prefers places
+ * that the parent calls directly, then the least used one in this parent call, then the
+ * first. So a Sequential with one ReLU at two places uses both in turn. */
 static uint32_t use_place(struct trace *trace, uint32_t object, uint32_t around,
                           uint64_t serial)
 {
@@ -208,9 +207,9 @@ static uint32_t use_place(struct trace *trace, uint32_t object, uint32_t around,
     return trace->places[best];
 }
 
-/* Of an object with several places, one below the place of the call around it counts.
- * Nothing stands below a place where a shared module is met again: what is inside is
- * found below its first place. */
+/* The place of a call. If the object has several, it is one below the place of the
+ * parent call. Repeated places of a shared module have no children: these are below its
+ * first place. */
 static uint32_t place_of_call(struct trace *trace, uint32_t object,
                               const struct trace_frame *frame)
 {
@@ -287,8 +286,8 @@ static uint32_t keep_call(struct trace *trace, const struct run_call *call,
     return trace->n_calls++;
 }
 
-/* What is known of a call when it begins. A recomputation belongs to the step whose
- * backward it is part of. */
+/* A call as known when it begins. A recomputation belongs to the step of its
+ * backward. */
 static struct run_call new_call(struct trace *trace, const struct trace_frame *around,
                                 uint32_t object, uint16_t flags)
 {
@@ -303,7 +302,7 @@ static struct run_call new_call(struct trace *trace, const struct trace_frame *a
     return call;
 }
 
-/* Which call does a recomputation repeat? It is known where only one waits for it. */
+/* The call that a recomputation repeats; only known if a single one is pending. */
 static struct repeated take_pending(struct trace_object *object)
 {
     struct repeated found = {.call = RUN_NONE};
@@ -315,7 +314,7 @@ static struct repeated take_pending(struct trace_object *object)
     return found;
 }
 
-/* A call has begun: count it. */
+/* Counts a call that begins. */
 static void count_call(struct trace *trace, const struct trace_stack *stack,
                        const struct trace_frame *frame)
 {
@@ -367,7 +366,7 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
         repeats = take_pending(&trace->objects[object]);
     if (call.number < trace->keep_calls)
         id = keep_call(trace, &call, parent_serial, repeats);
-    /* What cannot be kept can perhaps still be merged. */
+    /* If it cannot be kept, it may still be merged. */
     if (id == RUN_NONE)
         id = light_begin(trace, &call, parent_serial, repeats);
     if (id == RUN_NONE) {
@@ -389,7 +388,7 @@ uint32_t trace_begin(struct trace *trace, uint32_t thread, uint32_t object,
     return id;
 }
 
-/* `serial` is looked at for light calls only; NO_SERIAL: the call is under way. */
+/* `serial` matters for light calls only; NO_SERIAL: the open call. */
 static struct run_call *record_of(struct trace *trace, uint32_t call, uint64_t serial)
 {
     if (call == RUN_NONE)
@@ -399,7 +398,7 @@ static struct run_call *record_of(struct trace *trace, uint32_t call, uint64_t s
     return call < trace->n_calls ? &trace->calls[call] : NULL;
 }
 
-/* Is a call of this place under way? */
+/* Is a call of this place open? */
 static bool is_open(const struct trace_stack *stack, uint32_t place)
 {
     for (uint32_t i = stack->n; i > 0; i--)
@@ -408,7 +407,7 @@ static bool is_open(const struct trace_stack *stack, uint32_t place)
     return false;
 }
 
-/* The topmost call of a stack ends; what it took is taken off the one around it. */
+/* Ends the top call of a stack, and adds its time to its parent's children_ns. */
 static void end_top(struct trace *trace, struct trace_stack *stack, uint16_t flags,
                     uint64_t end_ns)
 {

@@ -1,6 +1,6 @@
-/* A trace becomes a run: the newest light calls take their place among the others, ios
- * are put in the order of calls, and what was not called becomes a gap. The trace is
- * only read, so that a run can also be made while recording goes on. */
+/* Makes a run from a trace: inserts the newest light calls among the others, sorts ios
+ * by call, and adds gaps for modules that were not called. The trace is not changed, so
+ * a snapshot can be made while recording continues. */
 #include "run/trace_in.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ struct finish {
     uint64_t *serials;   /* of the run's calls, ascending */
 };
 
-/* ---- what is copied as it is ---- */
+/* ---- plain copies ---- */
 
 static int copy_strings(struct finish *f)
 {
@@ -43,8 +43,7 @@ static void *copy(struct run *run, const void *from, size_t n, size_t item)
     return to;
 }
 
-/* Strings have the same numbers in both, so that plain values can be copied as they
- * are. */
+/* Strings have the same ids in both, so plain values are copied unchanged. */
 static int copy_plain(struct finish *f)
 {
     const struct values *from = &f->trace->plain;
@@ -80,8 +79,7 @@ static int copy_tables(struct finish *f)
     return 0;
 }
 
-/* Values, with their statistics side by side behind them; those of merged calls follow
- * (see add_merged). */
+/* Copies values and their statistics; those of merged calls follow (see add_merged). */
 static int copy_values(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -135,7 +133,7 @@ static int order_lights(struct finish *f)
     return 0;
 }
 
-/* The number of the call with this serial, or RUN_NONE: it was merged. */
+/* The index of the call with this serial, or RUN_NONE: it was merged. */
 static uint32_t find_serial(const struct finish *f, uint64_t serial)
 {
     uint32_t low = 0, high = f->run->n_calls;
@@ -165,7 +163,7 @@ static void resolve_parents(struct finish *f)
             find_serial(f, f->order[i]->newest.parent_serial);
 }
 
-/* Both kinds of calls, in the order in which they began. */
+/* Merges kept and light calls, in the order of their start. */
 static int merge_calls(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -197,9 +195,9 @@ static int merge_calls(struct finish *f)
     return 0;
 }
 
-/* ---- calls that are still under way ---- */
+/* ---- open calls ---- */
 
-/* How long the call in a frame has taken so far. */
+/* Time of an open call so far. */
 static uint64_t open_ns(const struct trace *trace, const struct trace_stack *stack,
                         uint32_t at)
 {
@@ -211,7 +209,7 @@ static uint64_t open_ns(const struct trace *trace, const struct trace_stack *sta
     return run_inclusive(&call);
 }
 
-/* A call under way has no end yet: while recording goes on, it ends now. */
+/* In a snapshot, open calls end now. */
 static void close_open(struct finish *f)
 {
     for (uint32_t s = 0; s < f->trace->n_stacks; s++) {
@@ -234,8 +232,8 @@ static void close_open(struct finish *f)
     }
 }
 
-/* Of merged calls it is not known one by one which had a parent: what those without
- * one took together is a fact of its own. */
+/* Merged records do not tell which of their calls were passes, so the total time of
+ * passes is stored as a fact. */
 static int tell_forward(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -256,13 +254,13 @@ static int tell_forward(struct finish *f)
     fact.value = value_int(&run->plain, (int64_t)ns);
     if (fact.key == INTERN_NONE || fact.value == VALUE_ID_FAILED)
         return -1;
-    run->facts[run->n_facts++] = fact; /* copy_tables() left room for one */
+    run->facts[run->n_facts++] = fact; /* copy_tables() reserved room for it */
     return 0;
 }
 
 /* ---- ios ---- */
 
-/* Where the ios of each call begin, by counting them. */
+/* Counts the ios of each call, and computes its first one. */
 static uint32_t count_ios(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -289,15 +287,15 @@ static void put_io(struct run *run, uint32_t call, const struct run_io *io)
     to->call = call;
 }
 
-/* A gradient, while those of a call are sorted. */
+/* For sorting the gradients of one call. */
 struct gradient {
     uint64_t key;
-    uint32_t at; /* as it came */
+    uint32_t at; /* original index */
     struct run_io io;
 };
 
-/* What is before a gradient in the list of its call: those of earlier backwards, and of
- * the same one those of earlier arguments (results). */
+/* Sort key: by backward (earlier gradients of the same path), then by the position of
+ * the argument or result. */
 static uint64_t gradient_key(const struct run_io *ios, uint32_t n, uint32_t at)
 {
     uint8_t about = ios[at].kind == RUN_GRAD_IN ? RUN_IN : RUN_OUT;
@@ -347,8 +345,8 @@ static void sort_call(struct run_io *ios, uint32_t total, struct gradient *sorte
             ios[i] = sorted[n++].io;
 }
 
-/* Gradients come as the backward meets them; they are told in the order of the
- * arguments and results that they are of. */
+/* Gradients arrive in the order of backward. Sorts them like the arguments and results
+ * they belong to. */
 static int sort_gradients(struct finish *f)
 {
     struct run *run = f->run;
@@ -395,7 +393,7 @@ static int compare_merged(const void *a, const void *b)
     return x->newest < y->newest ? -1 : x->newest > y->newest;
 }
 
-/* Sizes and strides of values, and behind them the shapes of merged ios. */
+/* Copies sizes and strides of values, followed by the shapes of merged ios. */
 static int copy_dims(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -454,7 +452,7 @@ static int add_merged(struct finish *f)
 
         *merged = f->order[i]->merged;
         merged->newest = f->newest_at[i];
-        merged->ios = i; /* whose they are, until all are in order */
+        merged->ios = i; /* temporarily the index in `order`, for sorting */
     }
     qsort(run->merged, run->n_merged, sizeof *run->merged, compare_merged);
     for (uint32_t i = 0; i < run->n_merged; i++) {
@@ -502,8 +500,8 @@ static bool was_called(const struct trace *trace, uint32_t object)
     return trace->objects[object].calls || trace->objects[object].recomputed;
 }
 
-/* The nearest module around a place about which no gap says why it was not called
- * (containers are not); or NO_OBJECT. */
+/* The nearest enclosing module that has no gap yet (containers have one); or
+ * NO_OBJECT. */
 static uint32_t module_around(const struct trace *trace, const bool *said,
                               uint32_t place)
 {
@@ -515,7 +513,7 @@ static uint32_t module_around(const struct trace *trace, const bool *said,
     return NO_OBJECT;
 }
 
-/* What the calls of the nearest module around a place that was called were. */
+/* The flags of the calls of the nearest enclosing module that was called. */
 static unsigned flags_around(const struct trace *trace, uint32_t place)
 {
     const struct model *model = trace->model;
@@ -526,7 +524,7 @@ static unsigned flags_around(const struct trace *trace, uint32_t place)
     return 0;
 }
 
-/* Why a module that was not called was not, from the calls around it. */
+/* Adds a gap that says why the module was not called, from the calls around it. */
 static void say_not_called(struct finish *f, uint32_t object, unsigned around)
 {
     if (around & RUN_FUSED)
@@ -564,7 +562,7 @@ static void find_not_called(struct finish *f, const bool *said)
     }
 }
 
-/* What was lost for want of memory, in one sentence. */
+/* Adds gaps that say what was dropped at the memory limit. */
 static void say_lost(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -612,7 +610,7 @@ static int add_gaps(struct finish *f)
     return 0;
 }
 
-/* ---- all together ---- */
+/* ---- the run ---- */
 
 static int fill(struct finish *f)
 {
@@ -627,7 +625,7 @@ static int fill(struct finish *f)
     return 0;
 }
 
-/* The run without its model and kept bytes, which still belong to the trace. */
+/* The run without its model and kept bytes, which the trace still owns. */
 static struct run *make_run(const struct trace *trace)
 {
     struct finish f = {.trace = trace, .run = run_new(0)};
@@ -647,7 +645,7 @@ struct run *trace_finish(struct trace *trace, uint64_t wall_ns, uint64_t hooks_n
 {
     struct run *run;
 
-    /* What is under way now will not be seen to end. */
+    /* The end of open calls will not be seen. */
     for (uint32_t i = 0; i < trace->n_stacks; i++)
         trace_abort(trace, i, RUN_NONE, trace->latest_ns);
     run = make_run(trace);

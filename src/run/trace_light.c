@@ -1,14 +1,14 @@
-/* Calls beyond those that are kept: merged as they come, the newest held in full. */
+/* Light calls: merged as they come; only the newest is kept in full. */
 #include "run/trace_in.h"
 
 #include <string.h>
 
-#define MOST_IOS    512u /* of one object at a place, merged */
+#define MOST_IOS    512u /* merged, per object and place */
 #define MOST_SHAPES 16u  /* of one io */
 #define MOST_WAITS  65536u
 
-/* The light calls of an object at a place, from now on: their index in trace->lights,
- * or RUN_NONE: spent. Few objects have several places. */
+/* The index in trace->lights for an object at a place, added if new; RUN_NONE: spent.
+ * The list is short: few objects have several places. */
 static uint32_t make_light(struct trace *trace, const struct run_call *call)
 {
     uint32_t object = call->object;
@@ -33,7 +33,7 @@ static uint32_t make_light(struct trace *trace, const struct run_call *call)
     return trace->n_lights - 1;
 }
 
-/* A slot that is free, old or new; RUN_NONE: spent. */
+/* A free slot, reused or new; RUN_NONE: spent. */
 static uint32_t free_slot(struct trace *trace, uint32_t index)
 {
     struct light *light = &trace->lights[index];
@@ -80,8 +80,8 @@ struct light_slot *light_slot(struct trace *trace, uint32_t call)
     return slot < trace->n_slots ? &trace->slots[slot] : NULL;
 }
 
-/* The call that a number and a serial mean: that under way, or the newest of its
- * light; or NULL: it is merged. */
+/* The light call with this number and serial, if it is open or the newest of its light;
+ * NULL: it was merged. */
 static struct light_call *call_of(struct trace *trace, uint32_t call, uint64_t serial)
 {
     struct light_slot *slot = light_slot(trace, call);
@@ -128,8 +128,8 @@ void light_end(struct trace *trace, uint32_t call, bool nested)
     merged->out_bytes += slot->now.call.out_bytes;
     merged->new_bytes += slot->now.call.new_bytes;
     slot->open = false;
-    /* It takes the place of the newest so far, whose memory serves the next call. The
-     * newest is the one that ended last: see run_is_newer(). */
+    /* Swap it with the newest so far, whose memory the next call reuses. The newest
+     * call is the one that ended last: see run_is_newer(). */
     light->newest = slot->now;
     slot->now = before;
     slot->now.n_ios = 0;
@@ -169,7 +169,7 @@ static void merge_stats(struct light_io *io, const struct stats *stats)
         io->measured = true;
         return;
     }
-    /* A path that holds integers once and reals another time is told in reals. */
+    /* If a path had integers in one call and reals in another, use reals. */
     if (io->stats.kind != more.kind)
         io->stats.kind = more.kind = STATS_REAL;
     stats_merge(&io->stats, &more, 0);
@@ -207,7 +207,7 @@ static void add_to_call(struct trace *trace, struct light_call *call,
     call->ios[call->n_ios++] = *io;
 }
 
-/* A device has yet to tell what the value holds: it is merged then. */
+/* Statistics of the value are not back from the device: merge them later. */
 static void wait_for(struct trace *trace, uint32_t light, const struct light_io *io,
                      uint32_t value)
 {

@@ -1,12 +1,12 @@
-/* Which step a call belongs to. run.h defines a step.
+/* Assigns calls to steps. run.h defines a step.
  *
- * The trace numbers steps as they come: root calls at first; from the first step() of an
- * optimizer on, the rounds in which every known optimizer stepped. An optimizer that
- * joins others shows that the steps so far were parts of one: `first` is the number of
- * that one, and becomes 0 at the end. */
+ * Steps are numbered while recording. At first each root call is a step. From the first
+ * step() of an optimizer on, a step is a round in which every known optimizer stepped.
+ * If another optimizer joins, all steps so far were parts of one step: `first` is its
+ * number, which becomes 0 at the end. */
 #include "run/trace_in.h"
 
-/* An optimizer that did not step while another did so many times is not waited for. */
+/* Drops an optimizer that did not step while another stepped this often. */
 #define PATIENCE 256u
 
 static void drop(struct trace_steps *steps, uint32_t i)
@@ -22,7 +22,7 @@ static struct trace_optimizer *find(struct trace_steps *steps, uint32_t number)
     return NULL;
 }
 
-/* A new one; NULL: there are too many to wait for. */
+/* Adds an optimizer; NULL: there are too many. */
 static struct trace_optimizer *add(struct trace_steps *steps, uint32_t number)
 {
     if (steps->n == TRACE_OPTIMIZERS)
@@ -38,7 +38,7 @@ static struct trace_optimizer *add(struct trace_steps *steps, uint32_t number)
     return &steps->optimizers[steps->n++];
 }
 
-/* Has each stepped since the last round? Then the next one begins. */
+/* If every optimizer stepped since the last round, begins the next one. */
 static void close_round(struct trace_steps *steps)
 {
     for (uint32_t i = 0; i < steps->n; i++)

@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* So many values more than were needed after the last sweep, and an eighth of those,
- * are let be before the next. */
+/* Values are swept when there are this many, plus an eighth of the live ones, more than
+ * after the last sweep. */
 #define SWEEP_AFTER 4096u
 
 /* ---- values ---- */
@@ -21,8 +21,8 @@ static struct recent_dims *recent_of(struct trace *trace, const int64_t *dims, i
     return &trace->recent[hash % RECENT_DIMS];
 }
 
-/* Where these sizes stand in trace->dims: those of a recent value, or new; RUN_NONE:
- * spent. */
+/* The index of these sizes in trace->dims: shared with a recent value, or new;
+ * RUN_NONE: spent. */
 static uint32_t add_dims(struct trace *trace, const int64_t *dims, int rank)
 {
     struct recent_dims *recent = recent_of(trace, dims, rank);
@@ -123,12 +123,12 @@ struct io_bytes trace_io_bytes(struct trace *trace, const struct run_io *io)
     if (io->value >= trace->n_values)
         return bytes;
     value = &trace->values[io->value];
-    /* A result may be an argument that was overwritten, or given back as it is. */
+    /* A result counts even if it is an argument, overwritten or returned unchanged. */
     if (io->kind == RUN_OUT)
         bytes.out = value->bytes;
     if (io->flags & RUN_IO_SAME)
         return bytes;
-    /* What an argument or an inner result was first is no new storage here. */
+    /* A storage that was seen before, as an argument or an inner result, is not new. */
     if (io->kind == RUN_OUT && (value->flags & RUN_NEW_STORAGE) &&
         !(value->flags & VALUE_SEEN))
         bytes.fresh = value->bytes;
@@ -206,7 +206,7 @@ bool trace_spoilt(const struct trace *trace)
     return false;
 }
 
-/* ---- dropping what nothing refers to ---- */
+/* ---- dropping unreferenced values ---- */
 
 static void mark(uint32_t *moved, uint32_t value)
 {
@@ -254,7 +254,7 @@ static void move_all(struct trace *trace, const uint32_t *moved)
         move(moved, &trace->kept[i].value);
 }
 
-/* Pack the values that are marked; moved[] then says where each went. */
+/* Packs the marked values; moved[] receives their new indexes. */
 static void pack_values(struct trace *trace, uint32_t *moved)
 {
     uint32_t n = 0;
@@ -269,8 +269,8 @@ static void pack_values(struct trace *trace, uint32_t *moved)
     trace->n_values = n;
 }
 
-/* Enter the sizes of the values that are left again. That takes no more room than they
- * had: what was shared between two of them is so again. */
+/* Adds the sizes of the remaining values again. They need no more room than before:
+ * sizes that were shared are shared again. */
 static void pack_dims(struct trace *trace, const int64_t *before)
 {
     trace->n_dims = 0;

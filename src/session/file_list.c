@@ -12,7 +12,7 @@
 #include "session/session.h"
 #include "study/safety/check.h"
 
-#define TELL_NS 50000000u /* how often news are told while many come */
+#define TELL_NS 50000000u /* interval of notifications while many results come */
 
 /* ---- on the threads ---- */
 
@@ -70,14 +70,14 @@ static void *walk_thread(void *argument)
     file_walk(list);
     pthread_mutex_lock(&list->lock);
     list->facts.walking = false;
-    pthread_cond_signal(&list->more); /* now the rest is judged */
+    pthread_cond_signal(&list->more); /* now the rest can be judged */
     file_list_tell(list, true);
     pthread_mutex_unlock(&list->lock);
     return NULL;
 }
 
-/* Which row is judged next: one on the screen, else the newest found so far. The lock
- * is held. */
+/* The row to judge next: one on the screen, else the most recently modified one. The
+ * lock is held. */
 static uint32_t next_to_judge(struct file_list *list)
 {
     uint32_t best = UINT32_MAX;
@@ -85,7 +85,7 @@ static uint32_t next_to_judge(struct file_list *list)
     for (uint32_t i = 0; i < list->n_wanted; i++)
         if (list->rows[list->wanted[i]].state == FILE_PENDING)
             return list->wanted[i];
-    /* The rest waits until all are found, so that walking is not held up. */
+    /* The others wait until the search is finished, so as not to slow it down. */
     for (uint32_t i = 0; i < list->n && !list->facts.walking; i++)
         if (list->rows[i].state == FILE_PENDING &&
             (best == UINT32_MAX || list->rows[i].mtime_ns > list->rows[best].mtime_ns))
@@ -93,8 +93,8 @@ static uint32_t next_to_judge(struct file_list *list)
     return best;
 }
 
-/* What `check` says of it, but for checksums: these take reading all of it. Of the row
- * only what is judged is set; `why` is the session's. */
+/* Judges like `check`, except for checksums, which need all bytes. Sets only the judged
+ * members of the row; `why` points into the session. */
 static struct file_row judge(const struct session *session)
 {
     struct file_row row = {.verdict = (uint8_t)session->verdict.verdict,
@@ -128,7 +128,7 @@ static void judge_row(struct file_list *list, uint32_t number)
     session = session_open(path, &list->work, &err);
     judged = session ? judge(session) : (struct file_row){.state = FILE_TROUBLE};
     pthread_mutex_lock(&list->lock);
-    row = &list->rows[number]; /* the list may have moved */
+    row = &list->rows[number]; /* the array may have moved */
     if (session) {
         row->state = FILE_JUDGED;
         row->verdict = judged.verdict;
@@ -140,7 +140,7 @@ static void judge_row(struct file_list *list, uint32_t number)
         row->state = FILE_TROUBLE;
         row->verdict = VERDICT_INCONCLUSIVE;
         row->findings = true;
-        /* It has the beginning of a model, and no more. */
+        /* The format was recognised, but the file cannot be parsed. */
         row->damaged = row->format[0] && err.code == ERR_FORMAT;
         row->why = arena_str(&list->arena, str_of(err.text)).at;
     }
@@ -252,7 +252,7 @@ void file_list_free(struct file_list *list)
     drop(list);
 }
 
-/* ---- of the owner ---- */
+/* ---- for the owner ---- */
 
 /* The lock is held. */
 static void take_rows(struct file_list *list)
@@ -333,7 +333,7 @@ void file_list_want(struct file_list *list, const uint32_t *numbers, uint32_t n)
 
 struct file_list_facts file_list_facts(const struct file_list *list)
 {
-    struct file_list *mine = (struct file_list *)list; /* only its lock is touched */
+    struct file_list *mine = (struct file_list *)list; /* only its lock is used */
     struct file_list_facts facts;
 
     pthread_mutex_lock(&mine->lock);

@@ -1,4 +1,4 @@
-/* The thread that looks into folders. */
+/* The thread that searches folders. */
 #include <string.h>
 
 #include "base/base.h"
@@ -12,8 +12,7 @@ struct waiting {
     uint32_t depth;
 };
 
-/* Folders still to be looked at, in the order in which they were met: those near the
- * top come first. */
+/* Folders to search, in the order of discovery: those near the top come first. */
 struct file_walk {
     struct file_list *list;
     struct arena arena; /* the queue and its paths */
@@ -78,8 +77,7 @@ static void add_folder(struct file_walk *walk, const char *folder, struct str na
     walk->queue[walk->n++] = (struct waiting){path, depth};
 }
 
-/* Shards and what says which belong together are one row: the folder's. True: there
- * are such. */
+/* Adds a set of shards and its index as one row, for the folder. False: none. */
 static bool add_set(struct file_walk *walk, const char *path,
                     const struct folder *folder)
 {
@@ -118,7 +116,7 @@ static void add_file(struct file_walk *walk, const char *path,
     if (!row.format && !file_is_model_name(entry->name)) {
         const char *kind = read_kind(file);
 
-        /* What is no model is only counted; what cannot be opened has a row. */
+        /* Other files are only counted; files that cannot be opened get a row. */
         if (kind && strcmp(kind, "model") != 0) {
             pthread_mutex_lock(&walk->list->lock);
             walk->list->facts.skipped++;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- endings ---- */
+/* ---- suffixes ---- */
 
-/* Does the full name of `place` end in `name`? Then *ret_above is the place above the
- * part that matched. Names are compared from the end, place by place. */
+/* Does the full name of `place` end in `name`? *ret_above is then the place above the
+ * matching part. Compares from the end, place by place. */
 static bool ends_in(const struct model *model, uint32_t place, struct str name,
                     uint32_t *ret_above)
 {
@@ -28,8 +28,8 @@ static bool ends_in(const struct model *model, uint32_t place, struct str name,
     return false;
 }
 
-/* The child that holds all parameters of the model, or NO_PLACE. Modules beside it that
- * hold tensors too, tied ones, speak against it. */
+/* The child that holds all parameters of the model, or NO_PLACE. Not if other modules
+ * beside it hold tensors too (tied ones). */
 static uint32_t only_child(const struct session *session, uint32_t place)
 {
     const struct model *model = session->model;
@@ -51,8 +51,8 @@ static uint32_t only_child(const struct session *session, uint32_t place)
     return found;
 }
 
-/* The deepest place that holds all parameters of the model: names are given relative to
- * it, or to anything above it. */
+/* The deepest place that holds all parameters of the model. Users may give names
+ * relative to it, or to a place above it. */
 static uint32_t common_place(const struct session *session)
 {
     uint32_t place = 0, child;
@@ -83,7 +83,7 @@ static int too_many(const struct model *model, struct str name, uint32_t first,
     return -1;
 }
 
-/* ---- nearest ---- */
+/* ---- similar names ---- */
 
 #define NEAREST 3
 #define LONGEST 200     /* longer names are not compared */
@@ -95,8 +95,8 @@ struct nearest {
     uint32_t n;
 };
 
-/* How many characters must be changed, added or removed to make `a` of `b`; more than
- * `limit` is all the same. One row of the usual table is enough. */
+/* Edit distance between `a` and `b`; if above `limit`, any number above it. Keeps only
+ * one row of the table. */
 static unsigned distance(struct str a, struct str b, unsigned limit)
 {
     unsigned row[LONGEST + 1];
@@ -126,7 +126,7 @@ static unsigned distance(struct str a, struct str b, unsigned limit)
     return row[b.len];
 }
 
-/* Keep the best, sorted; of equal ones the first. */
+/* Keeps the nearest names, sorted; among equals the first. */
 static void keep_near(struct nearest *near, uint32_t place, unsigned far)
 {
     uint32_t i;
@@ -142,7 +142,7 @@ static void keep_near(struct nearest *near, uint32_t place, unsigned far)
     near->distance[i] = far;
 }
 
-/* A full name is compared as it is and without the prefix that all share. */
+/* Compares a full name both with and without the common prefix. */
 static unsigned how_far(struct str path, struct str prefix, struct str name,
                         unsigned limit)
 {
@@ -196,7 +196,7 @@ static int not_found(const struct session *session, struct str name, struct err 
     return -1;
 }
 
-/* ---- the question ---- */
+/* ---- lookup ---- */
 
 int session_find(const struct session *session, struct str name, uint32_t *ret_place,
                  struct err *err)
@@ -215,7 +215,7 @@ int session_find(const struct session *session, struct str name, uint32_t *ret_p
     for (place = 1; place < model->n_places; place++) {
         if (!ends_in(model, place, name, &above))
             continue;
-        /* Above the match stands the common place, or one of those above it. */
+        /* The part above the match is the common place or above it. */
         if (above <= common && common < model->end[above]) {
             *ret_place = place;
             return 0;

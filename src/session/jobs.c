@@ -11,11 +11,11 @@
 #include "session/jobs_in.h"
 
 #define POLL_NS     10000000u  /* how long one poll may run errands */
-#define TELL_NS     50000000u  /* how often the long job tells what it has */
-#define QUIET_NS    500000000u /* the same where nobody asked for it */
+#define TELL_NS     50000000u  /* interval of notifications by the long job */
+#define QUIET_NS    500000000u /* the same if the job is quiet */
 #define JOBS_MEMORY GIB
 
-/* ---- on the threads; the lock is held unless something else is said ---- */
+/* ---- on the threads; the lock is held unless noted ---- */
 
 void jobs_tell(struct jobs *jobs)
 {
@@ -27,8 +27,8 @@ void jobs_tell(struct jobs *jobs)
     jobs->told = written == 1;
 }
 
-/* What is to be done next: a wish, the newest first; else a part of the long job, which
- * one thread at a time does, so that the other is free for wishes. */
+/* Takes the next task: the newest wish, else a part of the long job. Only one thread at
+ * a time runs the long job, so that the other is free for wishes. */
 static bool take_task(struct worker *worker, struct answer *answer)
 {
     struct jobs *jobs = worker->jobs;
@@ -50,7 +50,7 @@ static bool take_task(struct worker *worker, struct answer *answer)
     return true;
 }
 
-/* Without the lock. What was measured lies in a scratch arena and is copied. */
+/* Runs without the lock. Results are copied from a scratch arena into the answer. */
 static void measure(struct worker *worker, struct answer *answer)
 {
     const struct model *model = &worker->lent;
@@ -75,7 +75,7 @@ static void measure(struct worker *worker, struct answer *answer)
     arena_release(&arena);
 }
 
-/* Add a copy of the answer to those that are done. */
+/* Adds a copy of the answer to the finished ones. */
 static void give(struct jobs *jobs, const struct answer *answer)
 {
     struct answer *copy = malloc(sizeof *copy);
@@ -99,7 +99,7 @@ static void give(struct jobs *jobs, const struct answer *answer)
     jobs_tell(jobs);
 }
 
-/* Make what a slot wants: on a copy, since another may be wanted meanwhile. */
+/* Computes the result of a slot, on a copy: another one may be requested meanwhile. */
 static void make(struct worker *worker, struct slot *slot)
 {
     struct jobs *jobs = worker->jobs;
@@ -125,7 +125,7 @@ static void answer_one(struct worker *worker, struct answer *answer)
     give(jobs, answer);
 }
 
-/* Do one thing, if there is one. */
+/* Runs one task; false: there is none. */
 static bool do_something(struct worker *worker)
 {
     struct slot *slot = slot_take(worker);
@@ -158,8 +158,8 @@ static void *work_on(void *argument)
 
 /* ---- beginning and ending ---- */
 
-/* Threads are started when there is something to do for them, and only one where all
- * bytes go through their owner. The lock is held. */
+/* Threads start when there is work; only one if the owner does all reads. The lock is
+ * held. */
 void jobs_start(struct jobs *jobs)
 {
     const struct source *source = jobs->session->model->source;
@@ -266,7 +266,7 @@ void jobs_free(struct jobs *jobs)
 
 /* ---- wishes ---- */
 
-/* Nothing to ask a thread: say why at once. */
+/* Answers at once, with the reason why there are no numbers. */
 static void refuse(struct jobs *jobs, uint32_t tensor, const char *why)
 {
     struct answer *answer = calloc(1, sizeof *answer);
@@ -371,7 +371,7 @@ void jobs_forget(struct jobs *jobs)
     jobs_stop(jobs);
     for (uint32_t i = 0; i < jobs->session->model->n_tensors; i++) {
         if (jobs->state[i] != ANSWERED)
-            continue; /* what is asked for will be of the new values, or stopped */
+            continue; /* will use the new values, or was cancelled */
         free(jobs->answers[i]);
         jobs->answers[i] = NULL;
         jobs->state[i] = NOT_ASKED;
@@ -420,9 +420,9 @@ bool jobs_measuring(const struct jobs *jobs)
     return jobs->long_on;
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
-/* Keep an answer; it is ours now. */
+/* Stores an answer, and takes ownership of it. */
 static void keep(struct jobs *jobs, struct answer *answer)
 {
     uint32_t tensor = answer->tensor;
@@ -432,7 +432,7 @@ static void keep(struct jobs *jobs, struct answer *answer)
         session_learn(jobs->session, tensor, &answer->stats, NULL);
     if (!answer->brief)
         jobs->state[tensor] = answer->cancelled ? NOT_ASKED : ANSWERED;
-    /* The long job's statistics are in the session; its wishes may come later. */
+    /* The session has the long job's statistics. The rest may be requested later. */
     if (answer->cancelled || jobs->answers[tensor] || (answer->brief && learnt)) {
         free(answer);
         return;
@@ -456,7 +456,7 @@ bool jobs_poll(struct jobs *jobs)
     struct answer *done;
     bool any;
 
-    drain(jobs); /* before all else: what is told from now on is for the next time */
+    drain(jobs); /* first: later notifications are for the next poll */
     any = errands_run(jobs, POLL_NS);
     pthread_mutex_lock(&jobs->lock);
     done = jobs->done;

@@ -1,10 +1,10 @@
-/* A source that only its owner may ask, lent to a thread: the thread writes down which
- * bytes it needs and waits; the owner fetches them from within jobs_poll(). */
+/* Lends a thread a source that only its owner may use: the thread requests bytes and
+ * waits; the owner reads them in jobs_poll(). */
 #include <time.h>
 
 #include "session/jobs_in.h"
 
-/* On the thread. */
+/* Runs on the thread. */
 static int errand_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
                         size_t n, struct err *err)
 {
@@ -22,7 +22,7 @@ static int errand_bytes(struct source *source, uint32_t storage, uint64_t at, vo
                               .err = {0}};
     jobs_tell(jobs);
     pthread_cond_signal(&jobs->asked);
-    /* While it is being run, the bytes go to `to`: no giving up then. */
+    /* Once it runs, the owner writes to `to`: wait for it even when ending. */
     while (errand->state == ERRAND_ASKED && !jobs->ending)
         pthread_cond_wait(&jobs->served, &jobs->lock);
     while (errand->state == ERRAND_RUN && errand->status > 0)
@@ -50,13 +50,13 @@ void errands_begin(struct worker *worker)
     worker->lent.source = &worker->source;
 }
 
-/* The lock is held, but not while bytes are fetched. */
+/* The lock is held, except while bytes are read. */
 static void run_one(struct jobs *jobs, struct errand *errand)
 {
     int status;
 
     errand->state = ERRAND_RUN;
-    errand->status = 1; /* under way */
+    errand->status = 1; /* running */
     pthread_mutex_unlock(&jobs->lock);
     status = source_bytes(jobs->session->model->source, errand->storage, errand->at,
                           errand->to, errand->n, &errand->err);
@@ -76,7 +76,7 @@ static struct errand *next_errand(struct jobs *jobs, bool *ret_busy)
     return NULL;
 }
 
-/* Wait for the next errand until a moment of the monotonic clock. */
+/* Waits for the next errand until this time of the monotonic clock. */
 static void wait_until(struct jobs *jobs, uint64_t ns)
 {
     struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
@@ -114,7 +114,7 @@ bool errands_run(struct jobs *jobs, uint64_t most_ns)
         any |= errand != NULL;
     }
     if (next_errand(jobs, &busy))
-        jobs_tell(jobs); /* the rest is for the next time */
+        jobs_tell(jobs); /* the next poll runs the rest */
     pthread_mutex_unlock(&jobs->lock);
     return any;
 }

@@ -1,4 +1,4 @@
-/* What is made in the background besides numbers: one thing of each kind. */
+/* Background results other than numbers: one of each kind. */
 #include "base/clock.h"
 #include "session/jobs_in.h"
 
@@ -20,7 +20,7 @@ void slot_give(struct jobs *jobs, struct slot *slot, struct made *made)
 {
     struct making same = {made->make, made->question, made->size};
 
-    /* Somebody may want another one by now; a stopped one can be asked for again. */
+    /* Another one may be requested by now; a cancelled one can be requested again. */
     if (slot->state != SLOT_BEGUN || !made_answers(&slot->made, &same) ||
         made->err.code == ERR_CANCELLED) {
         if (slot->state == SLOT_BEGUN && made_answers(&slot->made, &same))
@@ -50,7 +50,7 @@ static void want(struct jobs *jobs, struct slot *slot, const struct making *maki
     }
 }
 
-/* That of this kind, or the first free one; there are as many as there are kinds. */
+/* The slot of this function, or the first free one; every function has a slot. */
 static struct slot *find_slot(struct jobs *jobs, const struct making *making)
 {
     int i = 0;
@@ -79,7 +79,7 @@ const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned m
         state = slot->state;
         pthread_mutex_unlock(&jobs->lock);
     }
-    /* What is there stays until it is asked for another: no thread looks at it. */
+    /* A finished result stays until the owner requests another: no thread uses it. */
     *ret_busy = state != SLOT_DONE;
     *ret_why = !*ret_busy && slot->made.err.code ? slot->made.err.text : NULL;
     return *ret_busy || *ret_why ? NULL : slot->made.at;

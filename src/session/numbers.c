@@ -40,7 +40,7 @@ static int count_bins(const struct model *model, const struct tensor *tensor,
     return 0;
 }
 
-/* All but the statistics, which numbers->stats points to. */
+/* Everything except the statistics, which numbers->stats points to. */
 static int add_passes(const struct model *model, const struct tensor *tensor,
                       const struct numbers_wanted *wanted, struct arena *arena,
                       struct work *work, struct numbers *numbers, struct err *err)

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* What a diff holds grows with the places of both models, which have limits already. */
+/* A diff grows with the places of both models, which are limited themselves. */
 #define PAIR_LIMIT (4 * GIB)
 
 struct pair *pair_on(struct session *left, struct session *right,

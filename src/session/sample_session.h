@@ -18,7 +18,7 @@
 /* Close it with session_close(). */
 struct session *sample_session(void);
 
-/* The place with this full name, which must be there. */
+/* The place with this full name, which must exist. */
 uint32_t sample_place(const struct session *session, const char *name);
 
 #endif

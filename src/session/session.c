@@ -7,7 +7,7 @@
 #include "read/read.h"
 #include "run/run_file.h"
 
-/* What a session keeps grows with the places of a model, which have a limit already. */
+/* A session grows with the places of its model, which are limited themselves. */
 #define SESSION_LIMIT (4 * GIB)
 
 /* ---- opening ---- */
@@ -32,8 +32,7 @@ static int prepare(struct session *session, struct err *err)
     return 0;
 }
 
-/* The parameters' statistics that the run holds; a later one takes the place of an
- * earlier. */
+/* Takes the parameters' statistics from the run; later ones replace earlier ones. */
 static int take_statistics(struct session *session, struct err *err)
 {
     const struct run *run = session->run;
@@ -50,7 +49,7 @@ static int take_statistics(struct session *session, struct err *err)
     return 0;
 }
 
-/* Open what is not owned yet. */
+/* Opens a borrowed model or run. */
 static struct session *open_on(const struct model *model, const struct run *run,
                                struct err *err)
 {
@@ -161,8 +160,7 @@ const char *session_sha256(const struct session *session, uint32_t tensor)
     return session->sha256[tensor];
 }
 
-/* The counter that a bin of the histogram adds to, as a base-2 exponent; false for the
- * bins of zeros. */
+/* The base-2 exponent of a bin of the histogram; false for the bins of zeros. */
 static bool exponent_of(uint32_t bin, int *ret_exponent)
 {
     double low, high;
@@ -174,7 +172,7 @@ static bool exponent_of(uint32_t bin, int *ret_exponent)
     return true;
 }
 
-/* Fold the histogram's bins to whole exponents, from the first to the last in use. */
+/* Sums bins by whole exponent, from the first to the last one in use. */
 static struct exponents *fold_exponents(struct arena *arena,
                                         const struct histogram *histogram)
 {
@@ -221,7 +219,7 @@ void session_forget(struct session *session)
     }
 }
 
-/* Measure and keep; `histogram` is room to count in, or NULL. */
+/* Measures a tensor and caches the result; `histogram` is a buffer, or NULL. */
 static int measure(struct session *session, uint32_t tensor,
                    struct histogram *histogram, struct work *work, struct err *err)
 {
@@ -241,7 +239,7 @@ static int measure(struct session *session, uint32_t tensor,
     return session_learn(session, tensor, &stats, err);
 }
 
-/* The same, keeping a reason where a tensor's values are not to be had. */
+/* The same, but caches the reason if values are not available. */
 static int measure_or_why(struct session *session, uint32_t tensor,
                           struct histogram *histogram, struct work *work,
                           struct err *err)
@@ -286,8 +284,8 @@ int session_stats(struct session *session, uint32_t tensor, struct work *work,
 
 /* ---- many tensors ---- */
 
-/* Digest a tensor and keep the digest. Of values that cannot be read there is none, and
- * the statistics say why. */
+/* Computes and caches the digest of a tensor. Unreadable values have none; the reason
+ * is cached with the statistics. */
 static int digest(struct session *session, uint32_t tensor, struct work *work,
                   struct err *err)
 {
@@ -308,7 +306,7 @@ static int digest(struct session *session, uint32_t tensor, struct work *work,
     return 0;
 }
 
-/* Where a tensor's bytes begin, for reading a file from front to end. */
+/* Position of a tensor in the file, for reading from start to end. */
 struct session_position {
     uint32_t tensor, file;
     uint64_t at;
@@ -344,7 +342,7 @@ void session_file_order(const struct session *session, uint32_t *tensors, uint32
     struct session_position *order = calloc((size_t)n + 1, sizeof *order);
 
     if (!order)
-        return; /* any order will do */
+        return; /* the order only matters for speed */
     for (uint32_t i = 0; i < n; i++)
         order[i] = position_of(session->model, tensors[i]);
     qsort(order, n, sizeof *order, compare_positions);
