@@ -1,13 +1,13 @@
-/* The order of siblings whose parent was made from dotted names. A dict of a state_dict
- * has the order of the modules, a safetensors file the order of its writer, often by
- * bytes: 0, 1, 10, 11, 2. So among such siblings
+/* Sorts siblings whose parent was made from dotted names. A state_dict has the order of
+ * the modules. A safetensors file has the order of its writer, often by bytes:
+ * 0, 1, 10, 11, 2. Therefore:
  *
- *   - names that are numbers are sorted by number, whatever the file says;
- *   - names that end in a number (layer_1, layer_10, layer_2) are sorted by number
- *     where they were sorted as text: a longer number before a shorter one. fc2 before
- *     fc1 is no such order, but the order of the modules, and stays;
- *   - the names of one kind share the positions that they had, so that all other
- *     siblings keep theirs: conv1, bn1, conv2, bn2 stays as it is. */
+ *   - Names that are numbers are always sorted by number.
+ *   - Names that end in a number (layer_1, layer_10, layer_2) are sorted by number if
+ *     they were sorted as text: a longer number before a shorter one. fc2 before fc1 is
+ *     the order of the modules, and stays.
+ *   - Names with the same head only trade positions with each other, so that all other
+ *     siblings keep theirs: conv1, bn1, conv2, bn2 is unchanged. */
 #include <stdlib.h>
 
 #include "model/build_in.h"

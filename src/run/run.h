@@ -171,7 +171,7 @@ enum run_gap_kind {
     RUN_GAP_GRADIENT,  /* gradients of a call could not be attached */
     RUN_GAP_KEYWORDS,  /* this torch does not pass keyword arguments to hooks */
     RUN_GAP_LIMIT,     /* the memory limit of kept values or records was reached */
-    RUN_GAP_ERROR,     /* one of our hooks failed and was removed */
+    RUN_GAP_ERROR,     /* a recording hook failed and was removed */
     RUN_GAP_OUTSIDE,   /* it called a module that is not part of the model */
     RUN_GAP_COUNT
 };

@@ -62,8 +62,8 @@ struct session *session_on(const struct model *model, struct err *err);
  * the recording are known at once. */
 struct session *session_of_run(struct run *run, struct err *err);
 /* Opens a borrowed recording, which must outlive the session. `source` (borrowed too)
- * replaces the source of the run's model, such as with that of the live model; NULL:
- * keep it. */
+ * replaces the source of the run's model, for example by the live model's; NULL: keep
+ * the run's. */
 struct session *session_on_run(const struct run *run, struct source *source,
                                struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
