@@ -156,7 +156,7 @@ int check_walk(struct check_run *run, const char *folder, struct err *err)
     return 0;
 }
 
-/* ---- what need not be looked at again ---- */
+/* ---- files already checked ---- */
 
 /* Finds the key of a path. Returns false, and a free key, if it is not in the map. */
 static bool find_covered(const struct check_run *run, struct str path,

@@ -58,10 +58,8 @@ struct cli {
     const char *color; /* the argument of --color, or NULL */
     bool terminal;     /* standard output is a terminal */
     bool isolate;      /* a UTF-8 terminal: isolate right-to-left names */
-    unsigned
-        columns; /* its width in cells; of something else: COLUMNS, or 0: no limit */
-    struct work
-        work; /* Ctrl-C sets its cancel flag; a second Ctrl-C ends the program */
+    unsigned columns;  /* width of the terminal; otherwise COLUMNS, or 0: no limit */
+    struct work work;  /* Ctrl-C cancels it; a second Ctrl-C ends the program */
 };
 
 /* The first half of cli_begin(): only parses, and leaves signals and standard output

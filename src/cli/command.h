@@ -37,7 +37,7 @@ extern const size_t n_commands;
 /* The command with this name, or NULL. */
 const struct command *command_find(const char *name);
 
-/* All options of a command: its own, then view settings, which both fill `options`, then
+/* All options of a command: its own and view settings, which fill `options`, then
  * the common ones, which fill `common`. */
 #define COMMAND_SETS 3
 struct command_options {

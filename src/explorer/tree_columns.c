@@ -108,8 +108,8 @@ static bool wanted(const struct explorer *explorer, uint8_t kind)
            (!label->run || explorer->show.activity);
 }
 
-/* Until the user chooses labels, a narrow screen shows only params, time and its bar
- * for a recording. */
+/* Until the user chooses labels, a narrow screen shows only params and labels of
+ * the run for a recording. */
 static bool is_left_out(const struct explorer *explorer, const struct tree_room *room,
                         uint8_t kind)
 {

@@ -1,8 +1,9 @@
 /* export.h - sessions written as JSON, CSV, SARIF, pages and other files.
- * docs/json.md describes the JSON. Only this room writes it; the page, the tests and
- * the Python package read it. Documents are written through struct json, to any sink.
+ * docs/json.md describes the JSON. Only this directory writes it; the page, the tests
+ * and the Python package read it. Documents are written through struct json, to any
+ * sink.
  *
- * The tour of the room:
+ * Files:
  *   json/         one file for each document: tree, info, show, stats, run, diff, check
  *     json_place.c, json_call.c, json_fact.c, json_value.c   their parts: places,
  *                 calls and values of a run, facts, plain values

@@ -2,7 +2,7 @@
  * <div class="torchoscope">, of at most NOTEBOOK_MOST bytes.
  *   page_in.h          what it shares with the report: title, key figures, notes
  *   notebook.c         the style and the whole
- *   notebook_rows.c    the tree: nested <details>, as far as there is room
+ *   notebook_rows.c    the tree: nested <details>, as many as fit
  *   notebook_tensor.c  one tensor: statistics, histogram, first values
  *   notebook.css       embedded in the program (tools/embed.py)
  * Viewers that remove the style (GitHub) show plain nested lists: every sign has its

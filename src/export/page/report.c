@@ -140,7 +140,7 @@ struct shares {
     const struct place_counts *counts;
     uint64_t whole;
     struct share at[MOST_SHARES];
-    uint32_t n, parts; /* parts: their number, including the rest */
+    uint32_t n, parts; /* parts: the total, including those merged into the rest */
 };
 
 static uint64_t amount_at(const struct shares *s, uint32_t place)

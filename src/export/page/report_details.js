@@ -123,7 +123,7 @@ function detailElement(row) {
     return wideElement('detail', parts);
 }
 
-/** Paper is white: pictures are drawn once more in light, and back. */
+/** Redraw pictures in light colours for printing, and back. */
 function lightPictures(printing) {
     const theme = document.documentElement.dataset.theme;
     if (printing) {

@@ -20,7 +20,7 @@ function below(row) {
     return list;
 }
 
-/** Level by level, as far as a first look can take; then down to what went wrong. */
+/** Open level by level while few rows are visible, and the first alarms. */
 function openFirst() {
     const queue = [0];
     let count = 1;
@@ -56,7 +56,7 @@ function ordered(row) {
     return orders.get(row);
 }
 
-/** The biggest first, the smallest first, as the model has it; names the other way. */
+/** Each click: descending, ascending, model order; names ascending first. */
 function sortBy(head) {
     const column = Number(head.dataset.sort), number = head.classList.contains('num');
     const first = !sorted || sorted.column !== column;
@@ -72,7 +72,7 @@ function sortBy(head) {
 
 /* --- Search */
 
-/** Rows whose name or class has the words; with a dot in it, whose full name has. */
+/** Rows whose name or class contains the text; with a dot, the full name. */
 function search() {
     const wanted = field.value.trim().toLowerCase();
     limit = AT_ONCE;
@@ -110,7 +110,7 @@ function mark(wanted) {
 
 /* --- Rows */
 
-/** The rows that are open, in order. */
+/** The visible rows, in order. */
 function visible() {
     const list = [], stack = [0];
     while (stack.length) {
@@ -175,7 +175,7 @@ function rowElement(row) {
     return line;
 }
 
-/** A line that is no row of the tree. */
+/** A line that is not a row of the tree. */
 function wideElement(className, content) {
     const line = make('tr', className), cell = make('td');
     cell.colSpan = columnCount();
@@ -210,7 +210,7 @@ function render() {
     document.body.dataset.ready = shown.length;
 }
 
-/** How many columns are seen: a telephone has fewer. */
+/** The number of visible columns: phones show fewer. */
 function columnCount() {
     return [...table.tHead.rows[0].cells].filter((cell) => cell.offsetWidth > 0).length;
 }
