@@ -2,11 +2,11 @@
 
 #include <pthread.h>
 
-/* Whose turn it is. Taken without Python's lock only, so that nobody waits for one
- * while holding the other. */
+/* Serialises LONG_WORK_TURNS. Taken only without the GIL, so that no thread waits for
+ * this mutex while it holds the GIL. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* In a forked child whoever had it is not there any more. */
+/* In a forked child the thread that held the mutex no longer exists. */
 static void renew_turn(void)
 {
     pthread_mutex_init(&turn, NULL);
@@ -25,7 +25,7 @@ static void take_turn(void)
     pthread_mutex_lock(&turn);
 }
 
-/* From within the work, at most every 50 ms. */
+/* Progress callback, called at most every 50 ms. */
 static void look_for_interrupt(struct work *work)
 {
     struct long_work *self = work->user;
@@ -59,7 +59,7 @@ bool long_work_end(struct long_work *self)
     self->thread = NULL;
     if (!atomic_load(&self->work.cancel))
         return true;
-    /* Python's own handler decides what becomes of it. */
+    /* Run Python's SIGINT handler. */
     PyErr_SetInterrupt();
     if (PyErr_CheckSignals() == 0)
         PyErr_SetNone(PyExc_KeyboardInterrupt);

@@ -1,4 +1,4 @@
-/* The module torchoscope._core: its tables. */
+/* module.c - the module torchoscope._core: types, functions and exceptions. */
 #include "ext/ext.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ int ext_swallow(void)
     return 1;
 }
 
-/* torchoscope.Error; if there is none yet, what it is made from. A new reference. */
+/* torchoscope.Error, or its base class if it is not defined yet. A new reference. */
 static PyObject *own_error(void)
 {
     PyObject *module = PyImport_ImportModule("torchoscope._core");

@@ -1,5 +1,5 @@
-/* live.c - the door: a live object becomes a model, and which object of the model is
- * which Python object. */
+/* live.c - entry points: builds a model from a live object, and maps Python objects to
+ * objects of the model and back. */
 #include "ext/live/live_in.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- making ---- */
 
-/* What functions are made of: a module, an import and a look at three names. */
+/* The types of methods, functions and built-in functions, from the types module. */
 static PyObject *find_function_types(void)
 {
     PyObject *types = PyImport_ImportModule("types"), *found = NULL;
@@ -75,7 +75,7 @@ static int walk_init(struct live_walk *walk, const char *name, struct err *err)
     walk->live = live_new();
     walk->source = live_source_new();
     if (walk->source)
-        walk->build.model->source = &walk->source->source; /* the model's from now */
+        walk->build.model->source = &walk->source->source; /* now owned by the model */
     walk->held = PyList_New(0);
     walk->function_types = find_function_types();
     walk->parameter_class =
@@ -93,7 +93,7 @@ static void walk_release(struct live_walk *walk)
     Py_XDECREF(walk->function_types);
 }
 
-/* By number, where an object stands in `known`; NULL: spent. */
+/* Maps numbers to index + 1 in `known`; NULL: out of memory. */
 static uint32_t *numbered(struct live *live, const struct live_known *known, uint32_t n,
                           uint32_t n_numbers)
 {
@@ -105,7 +105,7 @@ static uint32_t *numbered(struct live *live, const struct live_known *known, uin
     return of;
 }
 
-/* The modules that stand below no other. */
+/* Finds the modules that are not inside another module. */
 static int find_roots(struct live *live, const struct model *model)
 {
     for (uint32_t p = 0; p < model->n_places;) {
@@ -153,8 +153,8 @@ const struct model *live_model(PyObject *object, const char *name,
     const struct model *model = NULL;
     struct err local = {0};
     PyObject *quiet = NULL;
-    /* We make as many weak references as there are modules and no cycles: Python would
-     * look through the whole model for some again and again. */
+    /* The build makes one weak reference per module and no cycles. These allocations
+     * would make Python's garbage collector scan the whole model repeatedly. */
     int collecting = PyGC_Disable();
 
     if (walk_init(&walk, name, &local) == 0) {
@@ -192,7 +192,7 @@ const struct model *live_model(PyObject *object, const char *name,
 
 /* ---- looking up ---- */
 
-/* What a weak reference leads to: borrowed, or NULL if it is gone. */
+/* The target of a weak reference: borrowed, or NULL if deleted. */
 static PyObject *referent(PyObject *weak)
 {
     PyObject *object = weak ? PyWeakref_GetObject(weak) : NULL;
@@ -200,7 +200,7 @@ static PyObject *referent(PyObject *weak)
     return object == Py_None ? NULL : object;
 }
 
-/* A value of an object's __dict__, borrowed; NULL: it has none. */
+/* A value of an object's __dict__, borrowed; NULL: missing. */
 static PyObject *own_attribute(PyObject *object, const char *name)
 {
     PyObject *state = PyObject_GenericGetDict(object, NULL), *value = NULL;
@@ -212,7 +212,7 @@ static PyObject *own_attribute(PyObject *object, const char *name)
     return value;
 }
 
-/* A replica is a copy with another address, but shares the dict of hooks. */
+/* A replica is a copy at another address, but shares its original's dict of hooks. */
 static uint32_t original_of(const struct live *live, PyObject *replica)
 {
     PyObject *hooks, *original;
@@ -273,7 +273,8 @@ PyObject *live_module(const struct live *live, uint32_t object)
     return Py_XNewRef(module);
 }
 
-/* Several Python tensors may be one of the model's: any that lives will do. */
+/* Several Python tensors may map to one tensor of the model: returns the first that
+ * still exists. */
 PyObject *live_tensor_of(const struct live *live, uint32_t tensor)
 {
     uint32_t index = tensor < live->n_tensor_of ? live->tensor_of[tensor] : 0;

@@ -1,7 +1,7 @@
-/* live_attributes.c - the attributes of live objects, asked for one level at a time.
- * Listing runs none of the user's code: what objects and classes keep in their dicts is
- * looked at, never asked for. A property is run when somebody unfolds it, and what it
- * raises is its answer. */
+/* live_attributes.c - lists the attributes of live objects, one level at a time.
+ * Listing runs no user code: it reads the dicts of objects and classes directly. A
+ * property runs only when the user unfolds it; if it raises, the exception is shown as
+ * its value. */
 #include "ext/live/live_in.h"
 
 #include <stdlib.h>
@@ -10,26 +10,26 @@
 #include "base/buf.h"
 #include "ext/interrupts.h"
 
-#define MOST 200 /* attributes of one answer; the rest stands below the last */
+#define MOST 200 /* attributes per listing; the last one unfolds to the rest */
 
-/* What a handle stands for. */
+/* The target of a handle. */
 struct live_handle {
     PyObject *object; /* owned */
-    PyObject *name;   /* owned; of a property; None: its repr(); NULL: what is below */
-    uint32_t first;   /* of those below: how many stand elsewhere */
+    PyObject *name;   /* owned; a property; None: repr(); NULL: list the attributes */
+    uint32_t first;   /* how many attributes to skip */
 };
 
-/* An answer under way. */
+/* A listing being built. */
 struct listing {
     struct live_source *source;
     const struct torch *torch;
-    PyObject *object; /* whose it is */
+    PyObject *object; /* owner of the attributes */
     struct arena *arena;
     struct attribute *at;
     uint32_t n, room;
-    uint32_t first, met; /* how many to leave out, and how many came by */
+    uint32_t first, met; /* how many to skip, and how many were visited */
     struct buf text;     /* scratch */
-    PyObject *seen;      /* a set: names that hide those of classes further up */
+    PyObject *seen;      /* a set: names that hide those of base classes */
 };
 
 /* ---- handles ---- */
@@ -51,7 +51,7 @@ void live_forget(struct source *source)
     struct live_handle *handles = self->handles;
     uint32_t n = self->n_handles;
 
-    /* Letting go may run the user's code, which may ask again. */
+    /* Py_DECREF may run user code, which may list attributes again. */
     self->handles = NULL;
     self->n_handles = self->handles_room = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ void live_forget(struct source *source)
 
 /* ---- one attribute ---- */
 
-/* Where an object stands in the tree, or NO_PLACE. */
+/* The place of an object in the tree, or NO_PLACE. */
 static uint32_t place_of(const struct live_source *source, PyObject *object)
 {
     uint32_t number;
@@ -79,7 +79,7 @@ static uint32_t place_of(const struct live_source *source, PyObject *object)
     return NO_PLACE;
 }
 
-/* Room for one more; NULL: it is left out, for now or for want of memory. */
+/* Appends an empty attribute. NULL: skipped, the listing is full, or no memory. */
 static struct attribute *next(struct listing *list)
 {
     if (list->met++ < list->first || list->n >= MOST ||
@@ -111,7 +111,7 @@ static void put(struct listing *list, struct str name, PyObject *value, unsigned
     one->place = place_of(list->source, value);
 }
 
-/* The same with a name that is a Python object: a key of a dict. */
+/* The same, with a Python object as name: a key of a dict. */
 static void put_named(struct listing *list, PyObject *key, PyObject *value,
                       unsigned flags)
 {
@@ -125,7 +125,7 @@ static void put_named(struct listing *list, PyObject *key, PyObject *value,
     buf_release(&name);
 }
 
-/* What is only asked for when it is unfolded. `name` is None for repr(). */
+/* Adds a property, which runs only when unfolded. `name` is None for repr(). */
 static void put_property(struct listing *list, PyObject *name)
 {
     struct attribute *one = next(list);
@@ -143,7 +143,7 @@ static void put_property(struct listing *list, PyObject *name)
     one->handle = add_handle(list->source, list->object, name, 0);
 }
 
-/* The exception that is set, as an attribute. */
+/* Adds the current exception as an attribute, and clears it. */
 static void put_raised(struct listing *list)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL, *text, *name;
@@ -151,7 +151,7 @@ static void put_raised(struct listing *list)
 
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    text = value ? PyObject_Str(value) : NULL; /* may run the user's code, as asked */
+    text = value ? PyObject_Str(value) : NULL; /* may run user code */
     PyErr_Clear();
     name = type ? PyType_GetName((PyTypeObject *)type) : NULL;
     buf_clear(&list->text);
@@ -196,7 +196,7 @@ static void list_dict(struct listing *list, PyObject *dict)
     }
 }
 
-/* The names of a named tuple's items: a tuple, or NULL. A new reference. */
+/* The field names of a named tuple: a new reference to a tuple, or NULL. */
 static PyObject *field_names(PyObject *tuple)
 {
     PyObject *own = live_type_attribute(Py_TYPE(tuple), "__dict__"), *names = NULL;
@@ -221,7 +221,7 @@ static void list_items(struct listing *list, PyObject *items)
         PyObject *item =
             PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
 
-        if (!item) { /* it was made shorter meanwhile */
+        if (!item) { /* the list shrank meanwhile */
             ext_swallow();
             break;
         }
@@ -238,7 +238,7 @@ static void list_items(struct listing *list, PyObject *items)
     Py_XDECREF(names);
 }
 
-/* By what sets themselves iterate with, whatever a class made of one says. */
+/* Iterates with the built-in set iterator, so a subclass's __iter__() does not run. */
 static void list_set(struct listing *list, PyObject *set)
 {
     PyTypeObject *type = PySet_Check(set) ? &PySet_Type : &PyFrozenSet_Type;
@@ -253,11 +253,11 @@ static void list_set(struct listing *list, PyObject *set)
     Py_XDECREF(iterator);
 }
 
-/* ---- what classes have ---- */
+/* ---- class members ---- */
 
 enum member { MEMBER_NONE, MEMBER_VALUE, MEMBER_SLOT, MEMBER_PROPERTY };
 
-/* Which of them are listed: those of the user come first, properties last. */
+/* Which members to list: public ones come first, properties last. */
 enum live_attributes_listed { LISTED_PUBLIC, LISTED_PRIVATE, LISTED_PROPERTIES };
 
 static enum member member_kind(PyObject *value)
@@ -287,7 +287,7 @@ static enum member member_kind(PyObject *value)
     return kind;
 }
 
-/* Names that are Python's or the machinery's, not the user's. */
+/* Is the name internal to Python or to its abc and typing modules? */
 static bool is_machinery(PyObject *name)
 {
     Py_ssize_t len = 0;
@@ -299,7 +299,7 @@ static bool is_machinery(PyObject *name)
            str_is(text, "_is_protocol") || str_is(text, "_is_runtime_protocol");
 }
 
-/* Is the name new? From now on it is not. */
+/* Was the name not seen yet? Marks it as seen. */
 static bool is_new(struct listing *list, PyObject *name)
 {
     int known = PySet_Contains(list->seen, name);
@@ -359,7 +359,7 @@ static void list_class(struct listing *list, PyTypeObject *type,
     Py_XDECREF(own);
 }
 
-/* Where torch's own and Python's begin: what is further up is of no interest. */
+/* Is this a base class of torch or Python, where listing stops? */
 static bool is_end(const struct listing *list, PyObject *type)
 {
     return type == (PyObject *)&PyBaseObject_Type ||
@@ -368,7 +368,7 @@ static bool is_end(const struct listing *list, PyObject *type)
                             type == (PyObject *)list->torch->parameter));
 }
 
-/* What its classes hold, as far as its own attributes do not stand in front of it. */
+/* Lists class members, except those hidden by the object's own attributes. */
 static void list_classes(struct listing *list, PyObject *state,
                          enum live_attributes_listed listed)
 {
@@ -396,15 +396,15 @@ static void list_classes(struct listing *list, PyObject *state,
 
 /* ---- objects ---- */
 
-/* Of a module: what torch keeps for itself and has no use for now. */
+/* Is this a private attribute of a module that is unset or empty? */
 static bool is_idle(PyObject *name, PyObject *value)
 {
     return is_private(name) &&
            (value == Py_None || value == Py_False || live_length(value) == 0);
 }
 
-/* Its own attributes: of a module, those of the user (`wanted` 0), then training (1),
- * then private ones (2). */
+/* Lists the object's own attributes. For a module, `wanted` selects public ones (0),
+ * training (1) or private ones (2); -1 selects all. */
 static void list_own(struct listing *list, PyObject *state, int wanted)
 {
     PyObject *key, *value;
@@ -429,7 +429,7 @@ static void list_own(struct listing *list, PyObject *state, int wanted)
     }
 }
 
-/* What recordings tell of a module: ours, and no attribute of its own. */
+/* Adds torchoscope's forward_stats of a module, unless it has such an attribute. */
 static void list_stats(struct listing *list, PyObject *state)
 {
     PyObject *module = torch_imported("torchoscope.forward_stats"), *stats = NULL;
@@ -492,9 +492,10 @@ static void list_tensor(struct listing *list)
     quiet_end(quiet);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-/* All below an object. What does not fit stands below one more. */
+/* Lists everything below an object. If it does not fit, adds a last attribute that
+ * unfolds to the rest. */
 static void list_below(struct listing *list)
 {
     PyObject *object = list->object;
@@ -521,7 +522,7 @@ static void list_below(struct listing *list)
     list->n++;
 }
 
-/* Run a property, or repr(); its answer is one attribute without a name. */
+/* Runs a property or repr(); adds the result as an attribute without a name. */
 static void list_answer(struct listing *list, PyObject *name)
 {
     struct interrupts interrupts;
@@ -540,7 +541,7 @@ static void list_answer(struct listing *list, PyObject *name)
     Py_XDECREF(value);
 }
 
-/* What stands under a name in something that holds places; a new reference, or NULL. */
+/* The child of a container or object by name or index; a new reference, or NULL. */
 static PyObject *child_of(PyObject *holder, struct str name)
 {
     PyObject *key = PyUnicode_DecodeUTF8(name.at, (Py_ssize_t)name.len, "replace");
@@ -564,8 +565,8 @@ static PyObject *child_of(PyObject *holder, struct str name)
     return child;
 }
 
-/* The object at a place: a new reference, or NULL if it is gone. Lists and dicts cannot
- * be watched: they are looked up in what holds them. */
+/* The object at a place: a new reference, or NULL if deleted. Lists and dicts have no
+ * weak references, so they are looked up from the nearest object above that has one. */
 static PyObject *object_at(const struct live_source *source, uint32_t place)
 {
     const struct model *model = source->model;
@@ -582,7 +583,7 @@ static PyObject *object_at(const struct live_source *source, uint32_t place)
         above = model->parent[above];
         depth++;
     }
-    /* From there down again: the place `d` levels above `place`, for each d. */
+    /* Go down again, one level at a time, to `place`. */
     while (object && depth > 0) {
         uint32_t at = place;
 

@@ -1,8 +1,8 @@
-/* live_bytes.c - the source of a live model: bytes where they lie.
- * A tensor may be gone, moved or resized by the time somebody asks; so at each question
- * it is looked up by its weak reference, and its storage held against what it was when
- * the model was built. Whoever asks holds the GIL; but a run borrows the source of its
- * model while it is explored, and may be read by another thread: so it is asked for. */
+/* live_bytes.c - the source of a live model: reads the bytes of tensors in place.
+ * A tensor may be deleted, moved or resized after the model was built. So each request
+ * looks it up by its weak reference and compares its storage with the one seen at build
+ * time. Callers normally hold the GIL; but an explored run borrows the source of its
+ * model, and another thread may read it, so find_bytes() acquires the GIL. */
 #include "ext/live/live_in.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-/* Is it a tensor of torch's own class, which runs no code of the user's when asked? */
+/* Is it exactly a torch tensor or parameter, so that reading it runs no user code? */
 static bool is_exact(const struct torch *torch, const struct live_storage *storage)
 {
     PyObject *at = storage->weak ? PyWeakref_GetObject(storage->weak) : NULL;
@@ -19,7 +19,7 @@ static bool is_exact(const struct torch *torch, const struct live_storage *stora
            (Py_TYPE(at) == torch->tensor || Py_TYPE(at) == torch->parameter);
 }
 
-/* The tensor that lies in a storage: a new reference, or NULL if it is gone. */
+/* The tensor in a storage: a new reference, or NULL if deleted. */
 static PyObject *find_tensor(const struct live_storage *storage)
 {
     PyObject *at = storage->weak ? PyWeakref_GetObject(storage->weak) : NULL;
@@ -38,7 +38,8 @@ static PyObject *find_tensor(const struct live_storage *storage)
     return at;
 }
 
-/* Where the storage's bytes lie, if they still do; else NULL and the reason. */
+/* The address of the storage's bytes; NULL and an error if they cannot be read or have
+ * changed. */
 static const void *find_bytes(const struct live_storage *storage, struct err *err)
 {
     const struct torch *torch = torch_find();

@@ -11,8 +11,8 @@ static struct str copy(struct arena *arena, PyObject *text)
     return at ? arena_str(arena, str_span(at, (size_t)len)) : STR("");
 }
 
-/* The tuple of so many that a function of class_code.py gives for a type, a new
- * reference; NULL, no exception: unknown. */
+/* Calls a function of class_code.py with a type. Returns its result, a tuple of `n`
+ * items, as a new reference; NULL, without an exception: unknown. */
 static PyObject *find(PyObject *type, const char *function, Py_ssize_t n)
 {
     PyObject *module = PyImport_ImportModule("torchoscope.class_code");

@@ -1,11 +1,11 @@
-/* live_parts.c - tensors made of tensors, or of none: meta, fake, lazy, quantised,
- * sparse, nested and wrapped ones. What they are made of becomes places below them, by
- * the names that files have for it. */
+/* live_parts.c - tensors that are not plain: meta, fake, lazy, quantised, sparse,
+ * nested and wrapped ones. Their inner tensors become places below them, with the same
+ * names as in files. */
 #include "ext/live/live_in.h"
 
 #include "base/base.h"
 
-#define PARTS_DEPTH 4 /* wrappers in wrappers */
+#define PARTS_DEPTH 4 /* nested wrappers */
 #define MOST_PARTS  32
 
 static void note_extra(struct live_walk *walk, struct live_spec *spec, const char *key,
@@ -45,7 +45,8 @@ static void note_answer(struct live_walk *walk, struct live_spec *spec, const ch
     Py_XDECREF(name);
 }
 
-/* The names that lead from the owner to a part; a new reference, or NULL. */
+/* `names` with `name` appended: the path from the owner to a part. A new reference, or
+ * NULL. */
 static PyObject *names_with(PyObject *names, PyObject *name)
 {
     PyObject *one = PyTuple_Pack(1, name), *both;
@@ -57,8 +58,8 @@ static PyObject *names_with(PyObject *names, PyObject *name)
     return both;
 }
 
-/* One part, found by an attribute or method of the tensor. What is no tensor is left
- * out. */
+/* Adds one part, found by an attribute or method of the tensor. Skips values that are
+ * not tensors. */
 static void add_part(struct live_walk *walk, struct live_spec *spec, const char *shown,
                      PyObject *name)
 {
@@ -120,7 +121,7 @@ static bool has_base(const struct live_walk *walk, PyObject *object, const char 
     return false;
 }
 
-/* A lazy module's parameter, which gets its shape when the module first runs. */
+/* A lazy module's parameter: it gets its shape when the module first runs. */
 static void look_lazy(struct live_walk *walk, struct live_spec *spec)
 {
     spec->rank = 1;
@@ -212,13 +213,14 @@ static void add_flattened(struct live_walk *walk, struct live_spec *spec)
         if (text)
             add_part(walk, spec, text, name);
     }
-    if (!names) /* a DTensor of a torch that cannot flatten it yet */
+    if (!names) /* a DTensor in a torch version without __tensor_flatten__ */
         add_named_part(walk, spec, "_local_tensor", "_local_tensor");
     Py_XDECREF(names);
     Py_XDECREF(parts);
 }
 
-/* A list of tensors of several sizes: as a whole it has a number of them, no more. */
+/* A nested tensor: a list of tensors with different sizes. Its only known dimension is
+ * their count. */
 static void look_nested(struct live_walk *walk, struct live_spec *spec)
 {
     PyObject *n = PyObject_CallMethod(spec->object, "size", "i", 0);
@@ -242,7 +244,7 @@ static void look_nested(struct live_walk *walk, struct live_spec *spec)
     add_named_part(walk, spec, "offsets", "_nested_tensor_storage_offsets");
 }
 
-/* A subclass that answers operators itself has no bytes of its own. */
+/* A subclass with its own __torch_dispatch__ is a wrapper, without bytes of its own. */
 static bool is_wrapper(const struct live_walk *walk, PyObject *object)
 {
     PyObject *own, *plain;
@@ -261,7 +263,7 @@ static bool is_wrapper(const struct live_walk *walk, PyObject *object)
     return differs;
 }
 
-/* How a DTensor is spread over a mesh of devices, as torch prints it. */
+/* Records the placements of a DTensor on its device mesh, as torch prints them. */
 static void note_placements(struct live_walk *walk, struct live_spec *spec)
 {
     PyObject *placements = PyObject_GetAttrString(spec->object, "placements");
@@ -298,7 +300,7 @@ PyObject *live_script_parts(struct live_walk *walk, PyObject *object,
 {
     PyObject *state = PyObject_CallMethod(object, "__getstate__", NULL), *parts = NULL;
 
-    ext_swallow(); /* not all can be saved */
+    ext_swallow(); /* some cannot be pickled */
     if (state && PyTuple_Check(state) && PyTuple_Size(state) == 2 &&
         PyTuple_Check(PyTuple_GetItem(state, 0)) && live_hold(walk, state)) {
         parts = Py_NewRef(PyTuple_GetItem(state, 0));

@@ -1,11 +1,10 @@
-/* live_state.c - state_dicts and checkpoints in memory: what torch.load() gives.
- * A dict of tensors by dotted names becomes the tree that these spell, by the rules of
- * read/torch/torch_checkpoint.c: a file and what was loaded from it are the same
- * model. */
+/* live_state.c - state_dicts and checkpoints in memory, as torch.load() returns them.
+ * A dict of tensors with dotted names becomes a tree, by the same rules as in
+ * read/torch/torch_checkpoint.c: a file and the loaded object give the same model. */
 #include "ext/live/live_in.h"
 
-#define SAMPLE     1000 /* entries that tell what a dict is */
-#define DEPTH_MOST 64   /* dots in a name that becomes a tree; others are kept whole */
+#define SAMPLE     1000 /* entries checked to classify a dict */
+#define DEPTH_MOST 64   /* dots in a name; names with more are not split */
 
 /* {'state': {0: {...}}, 'param_groups': [...]} */
 static bool is_optimizer(PyObject *dict)
@@ -16,8 +15,8 @@ static bool is_optimizer(PyObject *dict)
     return state && groups && PyDict_Check(state) && PyList_Check(groups);
 }
 
-/* Texts for keys and tensors for values: all of them, or most if names are dotted. One
- * tensor alone, somewhere below, is more often a score than a model. */
+/* All keys are str, and all values tensors, or at least half if some names are dotted.
+ * A nested dict with a single tensor is usually a score, not a model. */
 static bool is_state_dict(struct live_walk *walk, const struct live_task *task)
 {
     Py_ssize_t at = 0, n = 0, tensors = 0;

@@ -1,11 +1,11 @@
-/* live_tensor.c - one tensor into the build, with its storage.
- * All is asked by attributes, with the user's __torch_function__ switched off; a
- * question that fails has a plain answer. */
+/* live_tensor.c - adds one tensor and its storage to the build.
+ * Reads everything through attributes, with the user's __torch_function__ disabled. An
+ * attribute that raises gets a default value. */
 #include "ext/live/live_in.h"
 
 #include "base/base.h"
 
-/* A tuple of integers, or of what can be taken for integers; -1: it is none. */
+/* Reads a tuple of sizes and returns its length; -1: not a tuple of sizes. */
 static int read_sizes(PyObject *sizes, int64_t to[LIVE_MOST_SIZES])
 {
     Py_ssize_t n = sizes && PyTuple_Check(sizes) ? PyTuple_Size(sizes) : -1;
@@ -16,7 +16,7 @@ static int read_sizes(PyObject *sizes, int64_t to[LIVE_MOST_SIZES])
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_GetItem(sizes, i);
 
-        /* The size of a batch that differs from row to row is a symbol. */
+        /* A ragged dimension has a symbolic size (SymInt). */
         to[i] = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
         if (ext_swallow() || to[i] < 0)
             return -1;
@@ -69,7 +69,7 @@ static void look_flags(const struct live_walk *walk, struct live_spec *spec)
     bool grad = torch_flag(spec->object, NAME_requires_grad);
     unsigned flags = grad ? TENSOR_GRAD_KNOWN | TENSOR_GRAD : TENSOR_GRAD_KNOWN;
 
-    /* A state_dict detaches: what it holds may well be trained. */
+    /* state_dict() detaches its tensors, so requires_grad is unknown. */
     if (walk->role_is_guessed && !grad && Py_TYPE(spec->object) == walk->torch->tensor)
         flags = 0;
     if (walk->role_is_guessed)
@@ -110,7 +110,7 @@ int live_look_storage(PyObject *tensor, uint64_t *ret_identity, uint64_t *ret_at
     PyObject *storage;
     int64_t identity, bytes;
 
-    /* torch 1.13 has it under another name. */
+    /* torch 1.13 uses another name. */
     storage =
         PyObject_CallMethodObjArgs(tensor, torch->names[NAME_untyped_storage], NULL);
     if (!storage) {
@@ -129,7 +129,7 @@ int live_look_storage(PyObject *tensor, uint64_t *ret_identity, uint64_t *ret_at
     return identity != 0 && bytes >= 0 ? 0 : -1;
 }
 
-/* The bytes that the tensor's elements reach over, from the front of its storage. */
+/* The bytes from the start of the storage to the end of the tensor's last element. */
 static uint64_t reach(const struct live_spec *spec)
 {
     uint64_t last = spec->tensor.offset, step = 1, bytes;
@@ -146,7 +146,7 @@ static uint64_t reach(const struct live_spec *spec)
     return dtype_size(spec->tensor.dtype, last + 1, &bytes) ? bytes : 0;
 }
 
-/* Enter a storage; its number, or NO_STORAGE. */
+/* Adds a storage; returns its number, or NO_STORAGE. */
 static uint32_t enter_storage(struct live_walk *walk, const struct live_spec *spec,
                               struct live_storage known)
 {
@@ -164,7 +164,7 @@ static uint32_t enter_storage(struct live_walk *walk, const struct live_spec *sp
     ext_swallow();
     Py_XINCREF(spec->way.names);
     known.names = spec->way.names;
-    source->storages[source->n_storages++] = known; /* the model's number, too */
+    source->storages[source->n_storages++] = known; /* same index as in the model */
     return number;
 }
 
@@ -183,7 +183,7 @@ static void look_bytes(struct live_walk *walk, struct live_spec *spec)
         spec->tensor.offset = 0;
         known.bytes = reach(spec);
     } else if (reach(spec) > known.bytes) {
-        /* Whoever trains in shards frees storages and fills them again later. */
+        /* Sharded training (FSDP) frees storages and refills them later. */
         known.identity = 0;
         known.why = "its storage has been freed";
         known.bytes = reach(spec);
@@ -210,7 +210,7 @@ static void look(struct live_walk *walk, struct live_spec *spec)
     live_look_special(walk, spec);
     if (spec->rank < 0)
         look_shape(torch, spec);
-    if (spec->rank < 0) { /* no shape that can be told: listed all the same */
+    if (spec->rank < 0) { /* unknown shape: still listed */
         spec->rank = 1;
         spec->shape[0] = 0;
         spec->has_strides = false;
@@ -221,7 +221,7 @@ static void look(struct live_walk *walk, struct live_spec *spec)
         look_bytes(walk, spec);
 }
 
-/* Which number a Python tensor has, from now on. */
+/* Records the number of a Python tensor. */
 static void enter_tensor(struct live_walk *walk, PyObject *tensor, uint32_t number)
 {
     struct live *live = walk->live;

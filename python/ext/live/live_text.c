@@ -1,6 +1,5 @@
-/* live_text.c - any Python object in one line, running none of the user's code.
- * Built-in things are written as Python writes them, where they are short; of what is
- * the user's own, the name of its class is told. */
+/* live_text.c - describes any Python object in one line, without running user code.
+ * Short built-in values appear as in Python; other objects by their class name. */
 #include "ext/live/live_in.h"
 
 #include <math.h>
@@ -12,11 +11,11 @@
 #include "measure/elements.h"
 #include "text/number.h"
 
-#define TEXT_MOST   160 /* characters of a str that are shown */
+#define TEXT_MOST   160 /* shown characters of a str */
 #define BYTES_MOST  24
-#define VALUES_MOST 6    /* of a tensor */
-#define COPY_MOST   4096 /* bytes of a tensor that is not in C order */
-#define INLINE_MOST 8    /* items of a list that is shown whole: (3, 3) */
+#define VALUES_MOST 6    /* shown values of a tensor */
+#define COPY_MOST   4096 /* bytes of a tensor not in C order, to copy */
+#define INLINE_MOST 8    /* items of a list shown in full: (3, 3) */
 
 /* ---- names of classes ---- */
 
@@ -44,7 +43,7 @@ static void add_object_text(struct buf *to, PyObject *text)
     ext_swallow();
     if (!text || !PyUnicode_Check(text))
         return;
-    /* Half a surrogate pair has no UTF-8: it is spelt out. */
+    /* A lone surrogate has no UTF-8 form: escape it. */
     bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
     if (bytes)
         buf_add(to, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
@@ -99,7 +98,7 @@ static void add_repr(struct buf *to, PyObject *exact)
     Py_DECREF(text);
 }
 
-/* 0.1, 1e-05, 1.0: as Python writes them, but for the digits beyond the sixth. */
+/* 0.1, 1e-05, 1.0: as in Python, but with at most six digits. */
 static void add_float(struct buf *to, double value)
 {
     size_t from = to->len;
@@ -149,7 +148,7 @@ static void add_bytes(struct buf *to, PyObject *bytes)
     Py_XDECREF(head);
 }
 
-/* A plain value; false: it is none. */
+/* Appends a plain value; false: `object` is not one. */
 static bool add_plain(struct buf *to, PyObject *object)
 {
     if (object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
@@ -210,7 +209,7 @@ static void add_items(struct buf *to, PyObject *items, Py_ssize_t n)
     buf_char(to, list ? ']' : ')');
 }
 
-/* "dict with 8 keys". Our own kinds of dict are dicts. */
+/* "dict with 8 keys". torchoscope's ForwardStats is shown as a dict. */
 static void add_count(struct buf *to, PyObject *object, Py_ssize_t n)
 {
     bool dict = PyDict_Check(object);
@@ -237,7 +236,7 @@ static void add_shape(struct buf *to, PyObject *size)
         text_shape(to, dims, (int)n);
 }
 
-/* A list, tuple, dict or set. False: there is more in it than the text tells. */
+/* Appends a list, tuple, dict or set. False: the text does not show everything. */
 static bool add_container(struct buf *to, PyObject *object)
 {
     Py_ssize_t n = live_length(object);
@@ -259,9 +258,9 @@ static bool add_container(struct buf *to, PyObject *object)
     return n == 0;
 }
 
-/* ---- torch's, classes and functions, all else ---- */
+/* ---- torch objects, classes, functions and the rest ---- */
 
-/* "  [1, 2.5, …]": its first values, where they can be read at once. */
+/* "  [1, 2.5, …]": the first values, if they can be read cheaply. */
 static void add_values(struct buf *to, const struct live_tensor *tensor)
 {
     const struct dtype_info *info = dtype_info((enum dtype)tensor->dtype);
@@ -307,7 +306,7 @@ static void add_tensor(struct buf *to, PyObject *tensor)
     add_values(to, &look);
 }
 
-/* torch.float32, device(type='cpu') as cpu: types of torch's own, in C. */
+/* torch.float32; device(type='cpu') as cpu. These types are implemented in C. */
 static bool add_torch_constant(struct buf *to, const struct torch *torch,
                                PyObject *object)
 {
@@ -331,7 +330,7 @@ static bool add_torch_constant(struct buf *to, const struct torch *torch,
     return false;
 }
 
-/* An object's own attribute, a str; else NULL. A new reference. */
+/* A str in an object's __dict__: a new reference, or NULL. */
 static PyObject *own_text(PyObject *object, const char *name)
 {
     PyObject *state = PyObject_GenericGetDict(object, NULL), *value = NULL;
@@ -397,7 +396,7 @@ static PyObject *plain_attribute(PyObject *object, const char *name)
     return value;
 }
 
-/* What has nothing below it that a person would look for; false: it has. */
+/* Appends an object that is not worth unfolding; false: `object` is. */
 static bool add_leaf(struct buf *to, const struct torch *torch, PyObject *object)
 {
     if (add_plain(to, object))

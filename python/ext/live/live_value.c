@@ -1,6 +1,6 @@
-/* live_value.c - plain Python values as values of the model, and names of classes.
- * None of the user's code runs: built-in types are looked into, and of other objects
- * the dict in which Python keeps their attributes. */
+/* live_value.c - converts plain Python values to values of the model; names classes.
+ * Runs no user code: it reads built-in types directly, and the __dict__ of other
+ * objects. */
 #include "ext/live/live_in.h"
 
 #include "base/base.h"
@@ -8,8 +8,8 @@
 #define VALUE_DEPTH  16
 #define VALUE_ITEMS  10000
 #define BYTES_KEPT   64
-#define VALUE_NODES  50000 /* of one attribute */
-#define OBJECT_NODES 2000  /* of one that is an object: it may know half the world */
+#define VALUE_NODES  50000 /* per attribute */
+#define OBJECT_NODES 2000  /* per object attribute: it may refer to many others */
 
 static uint32_t any(struct live_walk *walk, PyObject *object, int depth);
 
@@ -57,7 +57,7 @@ bool live_is_function(const struct live_walk *walk, PyObject *object)
     return false;
 }
 
-/* The attribute of an object that only stands for another one; NULL: it does not. */
+/* The function inside a partial or a torch hook wrapper; NULL: neither. */
 static PyObject *wrapped_function(PyObject *object)
 {
     struct str type = STR("");
@@ -67,7 +67,7 @@ static PyObject *wrapped_function(PyObject *object)
         type = str_of(PyUnicode_AsUTF8AndSize(name, NULL));
     if (str_is(type, "partial"))
         inner = PyObject_GetAttrString(object, "func");
-    else if (str_is(type, "_WrappedHook")) /* torch's own, around a hook */
+    else if (str_is(type, "_WrappedHook")) /* torch's wrapper of a hook */
         inner = PyObject_GetAttrString(object, "hook");
     ext_swallow();
     Py_XDECREF(name);
@@ -84,7 +84,7 @@ struct str live_global_name(struct live_walk *walk, PyObject *object)
     if (inner && live_hold(walk, inner))
         object = inner;
     Py_XDECREF(inner);
-    /* As in files: of a method its name, since it belongs to an object. */
+    /* As in files: a method has only its name, since it belongs to an object. */
     if ((PyObject *)Py_TYPE(object) == PyTuple_GetItem(walk->function_types, 0))
         name = text_attribute(walk, object, "__name__");
     else if (PyType_Check(object) || live_is_function(walk, object))
@@ -96,8 +96,8 @@ struct str live_global_name(struct live_walk *walk, PyObject *object)
 
 /* ---- classes ---- */
 
-/* Classes that torch makes on the fly stand for the one that they are made from: the
- * names are Parametrized + its name, FSDP + its name. Borrowed. */
+/* The original of a class that torch generates at run time, named "Parametrized" or
+ * "FSDP" + the original name. Borrowed. */
 static PyObject *original_class(struct live_walk *walk, PyObject *type)
 {
     static const struct {
@@ -133,7 +133,7 @@ static PyObject *original_class(struct live_walk *walk, PyObject *type)
     return type;
 }
 
-/* A GraphModule has a class of its own, named as it pleases: files say it this way. */
+/* Each GraphModule has its own generated class; names it as files do. */
 static struct str class_name(struct live_walk *walk, PyObject *type)
 {
     struct str name = qualified(walk, type), given;
@@ -149,7 +149,7 @@ static struct str class_name(struct live_walk *walk, PyObject *type)
     return full ? str_of(full) : name;
 }
 
-/* The names of all classes above it but object, as Python looks them up. */
+/* The names of all base classes except object, in method resolution order. */
 static uint32_t bases_of(struct live_walk *walk, PyObject *type)
 {
     PyObject *order = PyObject_GetAttrString(type, "__mro__");
@@ -172,7 +172,7 @@ static uint32_t bases_of(struct live_walk *walk, PyObject *type)
     return value == VALUE_ID_FAILED ? VALUE_ID_NONE : value;
 }
 
-/* Remember which Python class a class of the model is. */
+/* Records the Python class of a class id. */
 static void keep_class(struct live_walk *walk, uint32_t id, PyObject *type)
 {
     struct live *live = walk->live;
@@ -245,8 +245,8 @@ static uint32_t bytes_value(struct live_walk *walk, PyObject *object)
     return value_bytes(build_values(&walk->build), str_head(all, BYTES_KEPT), all.len);
 }
 
-/* The values of a container are collected here until they are all there; one array
- * serves all levels. */
+/* Collects a value of the container being read. All levels share one array, as a
+ * stack. */
 static int collect(struct live_walk *walk, uint32_t value)
 {
     struct live_pairs *list = &walk->collected;
@@ -258,7 +258,7 @@ static int collect(struct live_walk *walk, uint32_t value)
     return 0;
 }
 
-/* Make a value of all that was collected since `from`, and let go of it. */
+/* Makes a value from everything collected since `from`, and pops it. */
 static uint32_t make_collected(struct live_walk *walk, enum value_kind kind,
                                struct str text, uint32_t from, int status)
 {
@@ -308,7 +308,7 @@ static int collect_items(struct live_walk *walk, PyObject *items, int depth)
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = tuple ? PyTuple_GetItem(items, i) : PyList_GetItem(items, i);
 
-        if (!item) { /* it was made shorter meanwhile */
+        if (!item) { /* the list shrank meanwhile */
             ext_swallow();
             break;
         }
@@ -320,7 +320,7 @@ static int collect_items(struct live_walk *walk, PyObject *items, int depth)
     return 0;
 }
 
-/* A list, a tuple, or what was made a list of: a set. */
+/* A list or tuple, or a set converted to a list. */
 static uint32_t items_value(struct live_walk *walk, PyObject *items, int depth,
                             enum value_kind kind)
 {
@@ -342,8 +342,8 @@ static uint32_t set_value(struct live_walk *walk, PyObject *set, int depth)
     return value;
 }
 
-/* Whether a file would hold its attributes: it is pickled as objects are, and neither
- * stands elsewhere in the model nor is a module of Python's. */
+/* Would a file hold its attributes? True if it uses the default pickling and is not an
+ * nn.Module, a tensor or a Python module. */
 static bool has_plain_state(struct live_walk *walk, PyObject *object)
 {
     static const char *const ways[] = {"__reduce_ex__", "__reduce__"};
@@ -363,8 +363,8 @@ static bool has_plain_state(struct live_walk *walk, PyObject *object)
     return plain;
 }
 
-/* A configuration and the like: its class and its attributes. One that stands inside
- * itself, or deep inside others, is named only. */
+/* An object such as a configuration: its class and attributes. An object inside itself,
+ * or nested too deep, gets only its class name. */
 static uint32_t inner_object(struct live_walk *walk, PyObject *object, int depth)
 {
     struct str name = live_global_name(walk, object);
@@ -387,7 +387,7 @@ static uint32_t inner_object(struct live_walk *walk, PyObject *object, int depth
     return make_collected(walk, VALUE_OBJECT, name, from, status);
 }
 
-/* All modules of a network may have the same one: it is looked into once. */
+/* Modules often share one object, such as a configuration: reads it only once. */
 static uint32_t object_value(struct live_walk *walk, PyObject *object, int depth)
 {
     uint32_t value;
@@ -404,7 +404,7 @@ static uint32_t object_value(struct live_walk *walk, PyObject *object, int depth
     return value;
 }
 
-/* torch.float32, torch.device('cpu'), a function, a class; any object by its class. */
+/* torch.float32, torch.device('cpu'), a function, a class, or any other object. */
 static uint32_t other_value(struct live_walk *walk, PyObject *object, int depth)
 {
     struct values *values = build_values(&walk->build);

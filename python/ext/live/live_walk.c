@@ -1,17 +1,17 @@
-/* live_walk.c - modules, and what holds them, from the root down.
- * An unfolder makes the nodes of all children in order, settles those that are leaves
- * (tensors, plain values) at once and pushes the others; the walk takes them from the
- * stack in pre-order. What stands in the tree already is not unfolded twice. Below a
- * module stand, as a file has them (read/torch/torch_module.c): its parameters, its
- * buffers, its child modules, and attributes that hold tensors or modules without being
- * registered. */
+/* live_walk.c - walks modules and their containers, from the root down.
+ * Unfolding an object makes the nodes of all its children in order, finishes leaves
+ * (tensors, plain values) at once and pushes the others on a stack; the walk pops them
+ * in pre-order. An object that is already in the tree is not unfolded again. The
+ * children of a module are, as in a file (read/torch/torch_module.c): its parameters,
+ * buffers and child modules, then unregistered attributes that hold tensors or
+ * modules. */
 #include "ext/live/live_in.h"
 
 #include "base/base.h"
 
-#define NEST_DEPTH 8     /* lists in lists that are looked into for modules */
-#define NEST_LOOKS 10000 /* items of one attribute that are looked at */
-#define FEW        1000  /* tensors in a list: an RNN has no more */
+#define NEST_DEPTH 8     /* nested lists searched for modules */
+#define NEST_LOOKS 10000 /* items searched per attribute */
+#define FEW        1000  /* tensors in a list: enough for any RNN */
 #define HOOK_NAMES 16
 
 static const struct {
@@ -75,7 +75,7 @@ struct str live_text(struct live_walk *walk, PyObject *text)
     ext_swallow();
     if (!PyUnicode_Check(text))
         return copy;
-    /* Half a surrogate pair has no UTF-8: it is spelt out. */
+    /* A lone surrogate has no UTF-8 form: escape it. */
     bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
     if (bytes && live_hold(walk, bytes))
         copy = str_head(str_span(PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes)),
@@ -101,8 +101,8 @@ static enum live_key_kind kind_of_key(struct str name)
     return KEY_HOOKS;
 }
 
-/* Python has the name of an attribute once, whatever has such an attribute: its address
- * tells all. NULL: it is no text, or memory is spent. */
+/* Looks up an attribute name by address, which works because Python interns attribute
+ * names. NULL: not a str, or out of memory. */
 static const struct live_key *find_key(struct live_walk *walk, PyObject *key)
 {
     struct live_key made;
@@ -124,7 +124,7 @@ static const struct live_key *find_key(struct live_walk *walk, PyObject *key)
     return &walk->keys[walk->n_keys++];
 }
 
-/* ---- what holds what ---- */
+/* ---- containers ---- */
 
 static bool is_nest(PyObject *object)
 {
@@ -173,7 +173,7 @@ static bool holds(const struct live_walk *walk, PyObject *object, int depth, int
     return items_hold(walk, object, depth + 1, looks);
 }
 
-/* A list of tensors that all stand in the tree already, as an RNN keeps its weights. */
+/* A list of tensors that are all in the tree already, such as an RNN's weights. */
 static bool is_known_list(const struct live_walk *walk, PyObject *list)
 {
     Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
@@ -238,11 +238,11 @@ void live_add(struct live_walk *walk, const struct live_task *task, struct str n
         put_value(walk, node, object);
 }
 
-/* ---- the pairs of a dict, or of what TorchScript has in its stead ---- */
+/* ---- the pairs of a dict, or of TorchScript's replacement for one ---- */
 
 struct pairs {
-    PyObject *dict, *items; /* one of them; items is owned, a list of pairs */
-    PyObject *key, *value;  /* borrowed: good until the next call */
+    PyObject *dict, *items; /* either one; items is owned, a list of pairs */
+    PyObject *key, *value;  /* borrowed, valid until the next call */
     Py_ssize_t at;
 };
 
@@ -283,7 +283,7 @@ static void pairs_end(struct pairs *pairs)
 
 /* ---- one module ---- */
 
-/* What the walk over a module's attributes meets first and needs later. */
+/* The special attributes of a module, found first and used later. */
 struct module_dicts {
     PyObject *parameters, *buffers, *modules, *temporary; /* borrowed, held */
     PyObject *training, *forward_hooks, *code;
@@ -358,7 +358,7 @@ static void note(struct live_walk *walk, struct live_pairs *list, struct str key
     list->at[list->n++] = value == VALUE_ID_FAILED ? 0 : value;
 }
 
-/* What was noted, as a DICT, and the list empty again. */
+/* Makes a DICT of the collected pairs and empties the list. */
 static uint32_t noted(struct live_walk *walk, struct live_pairs *list)
 {
     uint32_t value = VALUE_ID_NONE;
@@ -370,7 +370,7 @@ static uint32_t noted(struct live_walk *walk, struct live_pairs *list)
     return value == VALUE_ID_FAILED ? VALUE_ID_NONE : value;
 }
 
-/* _forward_pre_hooks: {1: WeightNorm(...)} gives forward_pre_hooks: [names]. */
+/* _forward_pre_hooks: {1: WeightNorm(...)} becomes forward_pre_hooks: [names]. */
 static void note_hooks(struct live_walk *walk, struct str key, PyObject *dict)
 {
     struct values *values = build_values(&walk->build);
@@ -390,7 +390,7 @@ static void note_hooks(struct live_walk *walk, struct str key, PyObject *dict)
          value_make(values, VALUE_LIST, STR(""), names, n));
 }
 
-/* One attribute: a node if it holds tensors, else an argument. */
+/* Adds an attribute: as a node if it holds tensors, else as an argument. */
 static void add_attribute(struct live_walk *walk, const struct live_task *task,
                           enum live_key_kind kind, struct str name, PyObject *value)
 {
@@ -401,7 +401,8 @@ static void add_attribute(struct live_walk *walk, const struct live_task *task,
              live_value(walk, value));
 }
 
-/* Sort the attributes of a module; those that are registered come first in the tree. */
+/* Finds a module's special attributes; registered tensors and modules come first in the
+ * tree. */
 static void find_dicts(struct live_walk *walk, PyObject *state,
                        struct module_dicts *dicts)
 {
@@ -448,7 +449,7 @@ static void add_attributes(struct live_walk *walk, const struct live_task *task,
 
         if (!found)
             continue;
-        key = *found; /* the table may move */
+        key = *found; /* copied: the table may be reallocated */
         name = model_string(walk->build.model, key.name);
         if (key.kind == KEY_HOOKS || key.kind == KEY_FORWARD_HOOKS)
             note_hooks(walk, name, pairs.value);
@@ -475,7 +476,7 @@ static void set_object(struct live_walk *walk, uint32_t node, uint32_t class_id,
         object->training = training == Py_True;
 }
 
-/* An fx.GraphModule carries the code of its forward(): its class has no file. */
+/* An fx.GraphModule holds the code of its forward(), since its class has no file. */
 static void set_code(struct live_walk *walk, uint32_t class_id, PyObject *code)
 {
     struct model *model = walk->build.model;
@@ -493,8 +494,8 @@ static void set_code(struct live_walk *walk, uint32_t class_id, PyObject *code)
         model->classes[class_id].source = source;
 }
 
-/* TorchScript has one class for all modules: what one was made from tells more than the
- * methods that it has in place of a forward. */
+/* TorchScript uses one class for all modules: shows the original class name instead of
+ * the collected arguments. */
 static void note_original(struct live_walk *walk, PyObject *module)
 {
     PyObject *name = PyObject_GetAttrString(module, "original_name");
@@ -577,7 +578,8 @@ static void unfold_items(struct live_walk *walk, const struct live_task *task)
     }
 }
 
-/* An object that holds modules, such as a pipeline: those, and its plain attributes. */
+/* Unfolds an object that holds modules, such as a pipeline: its modules and its plain
+ * attributes. */
 static void unfold_object(struct live_walk *walk, const struct live_task *task)
 {
     PyObject *state = PyObject_GenericGetDict(task->object, NULL);
@@ -588,8 +590,8 @@ static void unfold_object(struct live_walk *walk, const struct live_task *task)
     Py_XDECREF(state);
 }
 
-/* Weights that were packed for a kernel: what they were packed from, which torch makes
- * anew for each who asks. */
+/* Unfolds weights packed for a kernel into the tensors they were packed from. torch
+ * makes new copies of these on every request. */
 static uint32_t unfold_packed(struct live_walk *walk, const struct live_task *task)
 {
     struct str name = STR("");
@@ -617,7 +619,8 @@ static uint32_t unfold_packed(struct live_walk *walk, const struct live_task *ta
     return name.len > 0 ? build_class(&walk->build, name) : NO_CLASS;
 }
 
-/* Give the thing a number; its index in live->modules, or UINT32_MAX: spent. */
+/* Gives the object a number; returns its index in live->modules, or UINT32_MAX: out of
+ * memory. */
 static uint32_t enter(struct live_walk *walk, const struct live_task *task, bool module)
 {
     struct live *live = walk->live;
@@ -670,7 +673,7 @@ static void unfold_nest(struct live_walk *walk, const struct live_task *task)
     }
 }
 
-/* Unfold one thing below its node, unless it stands elsewhere already. */
+/* Unfolds one object below its node, unless it is already in the tree. */
 static void unfold(struct live_walk *walk, const struct live_task *task)
 {
     const struct live *live = walk->live;
@@ -690,7 +693,7 @@ static void unfold(struct live_walk *walk, const struct live_task *task)
         unfold_module(walk, task, index);
     else
         unfold_nest(walk, task);
-    /* What came first is to be unfolded first. */
+    /* Reverse the new tasks: the first child must be popped first. */
     for (uint32_t a = pushed, b = walk->n_tasks; b > a + 1; a++) {
         struct live_task swap = walk->tasks[a];
 

@@ -1,4 +1,4 @@
-/* Run: which questions there are about a recorded execution. */
+/* answers.c - the type _core.Run: methods to query a recorded execution. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 struct run_object {
     PyObject_HEAD struct run *run;
-    struct source *code; /* of its classes; NULL: not known */
+    struct source *code; /* of its classes; NULL: unknown */
 };
 
 const struct run *answers_of(PyObject *self)
@@ -59,8 +59,8 @@ static void run_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* The place that a name means, as on the command line; an exception names the nearest.
- */
+/* Finds a place by name, as on the command line. The exception for an unknown name
+ * suggests the nearest one. */
 static uint32_t place_named(const struct run *run, struct str name)
 {
     uint32_t place = name.len == 0 ? 0 : place_find(run->model, name);
@@ -78,8 +78,7 @@ static uint32_t place_named(const struct run *run, struct str name)
     return place;
 }
 
-/* The place of the module that a name or a place's number stands for; NO_PLACE and an
- * exception if there is none. */
+/* Finds the place of a module by name or number; NO_PLACE: an exception is set. */
 static uint32_t module_called(const struct run *run, PyObject *name)
 {
     const struct model *model = run->model;
@@ -178,7 +177,7 @@ static PyObject *places(PyObject *self, PyObject *unused)
     return list;
 }
 
-/* All of one kind, each written by its number. */
+/* A list of `n` parts of a run; `write` writes each by its index. */
 static PyObject *list_parts(const struct run *run, uint32_t n,
                             void (*write)(struct json *json, const struct run *run,
                                           uint32_t i))
@@ -309,8 +308,8 @@ static PyObject *get_cost(PyObject *self, void *unused)
                          isnan(share) ? Py_NewRef(Py_None) : PyFloat_FromDouble(share));
 }
 
-/* ended(own_ns, wall_ns): what leaving took, and the whole recording. The recorder
- * calls it before anybody else sees the run. */
+/* ended(own_ns, wall_ns): adds the overhead of finishing, and sets the duration of the
+ * whole recording. The recorder calls it before it publishes the run. */
 static PyObject *ended(PyObject *self, PyObject *args)
 {
     struct run *run = ((struct run_object *)self)->run;

@@ -1,7 +1,7 @@
-/* The source code of a run's classes. A recording does not read it: that would take
- * long. Python finds it when somebody wants to see or save it, and it is kept beside
- * the run, which is frozen: as a source that answers about code, and passes all other
- * questions on to the source of the run's model. */
+/* answers_code.c - the source code of a run's classes. Recording does not read it: that
+ * would be slow. Python looks it up when the run is shown or saved. The run is
+ * immutable, so the code is kept in a separate source, which passes all other requests
+ * to the source of the run's model. */
 #include <stdlib.h>
 
 #include "ext/types/answers_in.h"
@@ -61,7 +61,7 @@ static void code_close(struct source *source)
     free(self);
 }
 
-/* For a model without a source, and for one with. */
+/* For a model without and with a source of its own. */
 static const struct source_ops code_only = {.code = code_code, .close = code_close};
 static const struct source_ops code_and_next = {.bytes = code_bytes,
                                                 .changed = code_changed,
@@ -89,7 +89,7 @@ static struct code_source *code_new(const struct model *model)
     return NULL;
 }
 
-/* Keep one (class, file, line, text). False: an exception is set. */
+/* Stores one (class, file, line, text). False: an exception is set. */
 static bool keep_one(struct code_source *self, const struct model *model,
                      PyObject *found)
 {

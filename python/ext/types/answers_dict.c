@@ -1,4 +1,5 @@
-/* Dicts and lists: a few helpers, and a sink that makes them of what export/ writes. */
+/* answers_dict.c - helpers for dicts and lists, and a JSON sink that builds them from
+ * the output of export/. */
 #include "ext/types/answers_in.h"
 
 #include "export/export.h"
@@ -59,7 +60,8 @@ PyObject *dims_object(const int64_t *dims, int n)
 
 /* --- the sink */
 
-/* Put a new reference into the innermost dict or list, or keep it as the answer. */
+/* Stores a value in the innermost open dict or list, or as the answer; steals the
+ * reference. */
 static void put(struct json *json, const char *key, PyObject *value)
 {
     struct dicts *dicts = json->user;
@@ -76,7 +78,7 @@ static void put(struct json *json, const char *key, PyObject *value)
     } else if (name.at) {
         text = text_object(name);
         if (text)
-            PyUnicode_InternInPlace(&text); /* many dicts have the same few keys */
+            PyUnicode_InternInPlace(&text); /* many dicts share the same few keys */
         failed = text ? PyDict_SetItem(into, text, value) : -1;
     } else {
         failed = PyList_Append(into, value);
@@ -86,7 +88,7 @@ static void put(struct json *json, const char *key, PyObject *value)
     Py_XDECREF(value);
 }
 
-/* What is open belongs to what it stands in. */
+/* Opens a dict or list. Its container owns it. */
 static void put_open(struct json *json, const char *key, char kind)
 {
     struct dicts *dicts = json->user;

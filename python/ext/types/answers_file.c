@@ -1,4 +1,4 @@
-/* Runs saved and opened, and their views. */
+/* answers_file.c - saves and opens runs, and makes their views. */
 #include "ext/types/answers_in.h"
 
 #include "base/err.h"
@@ -52,7 +52,7 @@ PyObject *answers_open(PyObject *module, PyObject *path)
     return run ? ext_run(module, run) : NULL;
 }
 
-/* A view of the run's session, made for it. */
+/* Makes a view of the run with a temporary session. */
 static PyObject *view(PyObject *self, PyObject *args, PyObject *kwargs,
                       PyObject *(*make)(struct session *session, PyObject *args,
                                         PyObject *kwargs))

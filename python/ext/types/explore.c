@@ -15,12 +15,12 @@
 /* One exploration. */
 struct exploration {
     struct ext_state *state;
-    PyThreadState *thread; /* while a key is awaited; else NULL */
-    PyObject *record;      /* borrowed; NULL: nothing can be run */
-    PyObject *held;        /* a list: all that is explored lives until the end */
+    PyThreadState *thread; /* while waiting for a key; else NULL */
+    PyObject *record;      /* borrowed; NULL: :record is unavailable */
+    PyObject *held;        /* a list: keeps everything explored alive until the end */
 };
 
-/* ---- a run, and the live model that it is one of ---- */
+/* ---- a run and its live model ---- */
 
 /* Do both number the same places, tensors and classes? */
 static bool is_alike(const struct model *a, const struct model *b)
@@ -46,8 +46,8 @@ static bool is_alike(const struct model *a, const struct model *b)
     return true;
 }
 
-/* What answers about a Run's model: the live model that it is a run of, if that has not
- * changed since; else what the Run itself knows. */
+/* The source for a Run's model: that of the recorded live model if it has not changed
+ * since; else the Run's own. */
 static struct source *source_for(PyObject *run, PyObject *live)
 {
     const struct model *alive = NULL;
@@ -58,7 +58,7 @@ static struct source *source_for(PyObject *run, PyObject *live)
                                                             : answers_source(run);
 }
 
-/* A session of a Model or a Run, which stay with Python; NULL: an exception is set. */
+/* A session of a Model or a Run, which Python still owns; NULL: an exception is set. */
 static struct session *session_for(struct exploration *self, PyObject *thing,
                                    PyObject *live)
 {
@@ -80,7 +80,7 @@ static struct session *session_for(struct exploration *self, PyObject *thing,
     return session;
 }
 
-/* Let go of all objects that attributes led to. An exception that is set stays. */
+/* Releases all objects held by attribute handles. Keeps the current exception. */
 static void let_go(struct exploration *self)
 {
     PyObject *type, *value, *trace;
@@ -96,7 +96,7 @@ static void let_go(struct exploration *self)
     PyErr_Restore(type, value, trace);
 }
 
-/* ---- what the explorer calls ---- */
+/* ---- callbacks of the explorer ---- */
 
 static void wait_begin(void *user)
 {
@@ -113,7 +113,7 @@ static void wait_end(void *user)
     self->thread = NULL;
 }
 
-/* Signals of the user's program are handled while it waits here; what a handler raises
+/* Runs pending signal handlers of the user's program. An exception raised by a handler
  * ends the explorer. */
 static bool stop(void *user)
 {
@@ -121,7 +121,7 @@ static bool stop(void *user)
     return PyErr_Occurred() || PyErr_CheckSignals() < 0;
 }
 
-/* The exception that is set, as an err. */
+/* Converts the current exception to an err, and clears it. */
 static void take_exception(struct err *err)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL, *text = NULL, *name = NULL;
@@ -167,15 +167,15 @@ static struct session *record(void *user, struct err *err)
 
 static atomic_flag running = ATOMIC_FLAG_INIT;
 
-/* What explore() was given. */
+/* The arguments of explore(). */
 struct words {
     PyObject *thing, *live, *record, *beside; /* borrowed */
     int structure;                            /* a boolean */
-    unsigned columns, rows;                   /* 0: on the terminal; else one screen */
+    unsigned columns, rows; /* 0: use the terminal; else print one screen */
     struct tolerance tolerance;
 };
 
-/* Two sessions side by side; NULL: an exception is set. */
+/* Compares two sessions; NULL: an exception is set. */
 static struct pair *compare(struct session *left, struct session *right,
                             const struct words *words)
 {
@@ -199,7 +199,7 @@ static struct pair *compare(struct session *left, struct session *right,
     return NULL;
 }
 
-/* One screen of so many cells, as text. */
+/* One screen of the given size, as text. */
 static PyObject *print(const struct tui_wanted *wanted, const struct words *words)
 {
     struct buf text = BUF_INIT;
@@ -260,7 +260,7 @@ static PyObject *run_explorer(struct exploration *self, const struct words *word
 
 /* ---- keyword arguments ---- */
 
-/* The arguments of explore(), borrowed. */
+/* Parses the arguments of explore(), borrowed. */
 static bool take_words(PyObject *args, PyObject *kwargs, struct tui_wanted *wanted,
                        struct words *words)
 {
@@ -299,8 +299,8 @@ PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs)
     if (words.live != Py_None &&
         !PyObject_TypeCheck(words.live, (PyTypeObject *)self.state->model_type))
         return PyErr_Format(PyExc_TypeError, "%R is not a Model", words.live);
-    /* There is one terminal: this may be called by a property or a signal handler while
-     * another explorer runs. */
+    /* Only one explorer can use the terminal: a property or a signal handler may call
+     * this while another one runs. */
     if (atomic_flag_test_and_set(&running))
         Py_RETURN_FALSE;
     self.record = words.record == Py_None ? NULL : words.record;

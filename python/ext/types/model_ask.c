@@ -1,4 +1,4 @@
-/* One place of a model in full, its values, and the names of all. */
+/* model_ask.c - methods of _core.Model: one place in full, values, names. */
 #include "ext/types/model_in.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define MOST_QUANTILES 64
 #define MOST_BINS      10000u
 
-/* The place that a name or a number stands for; NO_PLACE: an exception is set. */
+/* Finds a place by name or number; NO_PLACE: an exception is set. */
 static uint32_t find_place(const struct session *session, PyObject *name)
 {
     struct err err = {0};
@@ -91,7 +91,7 @@ PyObject *model_stats(PyObject *self, PyObject *args)
 
 /* ---- one place in full ---- */
 
-/* What is asked about the values of a tensor, and the answers. */
+/* The requested measurements of a tensor's values, and the results. */
 struct model_asked {
     struct numbers_wanted wanted;
     double at[MOST_QUANTILES];
@@ -128,8 +128,8 @@ static bool take_quantiles(struct model_asked *asked, PyObject *quantiles)
     return true;
 }
 
-/* Measure what is asked for. The session learns the statistics, since the document
- * takes them from there. */
+/* Makes the requested measurements. Stores the statistics in the session, from which
+ * the document reads them. */
 static bool measure(struct session *session, uint32_t place, struct model_asked *asked)
 {
     const struct model *model = session->model;

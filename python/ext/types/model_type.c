@@ -84,7 +84,7 @@ static PyObject *model_rows(PyObject *self, PyObject *args, PyObject *kwargs)
     return views_rows(of(self)->session, args, kwargs);
 }
 
-/* The session; what it knows of values is not what a live model holds by now. */
+/* The session. For a live model, drops cached values: they may be out of date. */
 static struct session *session_now(PyObject *self)
 {
     if (of(self)->live)
@@ -119,7 +119,7 @@ static PyObject *object_or_none(PyObject *object)
     return object ? object : Py_NewRef(Py_None);
 }
 
-/* ---- which Python object is which; of a file there are none ---- */
+/* ---- Python objects and their numbers; a file has none ---- */
 
 static PyObject *model_number(PyObject *self, PyObject *module)
 {

@@ -5,7 +5,7 @@
 #include "ext/types/answers_in.h"
 #include "text/number.h"
 
-/* What was written to `text`, which is released. */
+/* Converts `text` to a str and releases it. */
 static PyObject *take_text(struct buf *text)
 {
     PyObject *answer = text->bad ? PyErr_NoMemory() : text_object(buf_span(text));
@@ -34,7 +34,7 @@ static PyObject *format_count(PyObject *module, PyObject *number)
 static PyObject *format_bytes(PyObject *module, PyObject *number)
 {
     (void)module;
-    return with_integer(number, text_bytes_rp); /* only compat asks */
+    return with_integer(number, text_bytes_rp); /* only compat uses it */
 }
 
 static PyObject *format_time(PyObject *module, PyObject *seconds)
@@ -57,7 +57,7 @@ static PyObject *format_percent(PyObject *module, PyObject *percent)
     (void)module;
     if (PyErr_Occurred())
         return NULL;
-    text_percent(&text, floor(value), 100); /* as rp has it; we round */
+    text_percent(&text, floor(value), 100); /* rp rounds down, text_percent() rounds */
     return take_text(&text);
 }
 
@@ -87,7 +87,7 @@ static PyObject *format_shape(PyObject *module, PyObject *dimensions)
     return take_text(&text);
 }
 
-/* The names of a tuple, borrowed from it; NULL: an exception is set. */
+/* The strings of a tuple, borrowed from it; NULL: an exception is set. */
 static struct str *names_of(PyObject *tuple, size_t n)
 {
     struct str *names = PyMem_Calloc(n + 1, sizeof(*names));

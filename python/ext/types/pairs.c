@@ -8,11 +8,11 @@
 
 struct question {
     PyObject *sides[2];          /* borrowed */
-    struct session *sessions[2]; /* of a Model: its own; of a Run: made for this */
+    struct session *sessions[2]; /* a Model's own; temporary for a Run */
     bool made[2];
     struct diff_wanted wanted;
     unsigned width;
-    int all, ascii, colour; /* truths */
+    int all, ascii, colour; /* booleans */
 };
 
 static bool find_session(struct question *question, PyObject *module, int side)
@@ -36,7 +36,7 @@ static bool find_session(struct question *question, PyObject *module, int side)
     return question->sessions[side] != NULL;
 }
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
 static int write_text(struct buf *to, const struct pair *pair,
                       const struct question *question, struct err *err)
@@ -114,7 +114,7 @@ static PyObject *answer_of(const struct pair *pair, const struct question *quest
     return NULL;
 }
 
-/* ---- the question ---- */
+/* ---- the call ---- */
 
 static PyObject *compare(const struct question *question)
 {

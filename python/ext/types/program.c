@@ -7,8 +7,8 @@
 #include "cli/python.h"
 #include "ext/types/keywords.h"
 
-/* Each word as the bytes that the shell gave, in a new list; NULL and an exception if
- * a word is no text. */
+/* Converts each argument to the original bytes from the shell, in a new list; NULL and
+ * an exception if an argument cannot be converted. */
 static PyObject *words_as_bytes(PyObject *words)
 {
     PyObject *list = PyList_New(0);
@@ -25,15 +25,14 @@ static PyObject *words_as_bytes(PyObject *words)
     return list;
 }
 
-/* Python catches Ctrl-C and ignores a pipe whose reader left; the program lives by what
- * is usual for programs. */
+/* Python catches SIGINT and ignores SIGPIPE; the program expects the defaults. */
 static void give_signals_back(void)
 {
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
 }
 
-/* The words as main() gets them, in *ret_list, which owns them. NULL: an exception. */
+/* Converts the arguments to an argv, owned by *ret_list. NULL: an exception is set. */
 static char **take_words(PyObject *words, PyObject **ret_list)
 {
     Py_ssize_t n = PyTuple_Size(words);
@@ -73,9 +72,9 @@ PyObject *program_main(PyObject *module, PyObject *words)
     return PyLong_FromLong(status);
 }
 
-/* --- Words about live models */
+/* --- Commands for live models */
 
-/* Zeroed memory for the options of any command, where nothing is given yet. */
+/* Zeroed memory for the options of any command: none given. */
 static void *options_blank(const struct command_options *all)
 {
     size_t size = sizeof(struct settings);
@@ -98,7 +97,7 @@ static void *options_blank(const struct command_options *all)
     return to;
 }
 
-/* The options that were given, but not the common ones. */
+/* The options that were given, except the common ones. */
 static PyObject *options_dict(const struct command_options *all, const void *from)
 {
     PyObject *dict = PyDict_New();

@@ -8,10 +8,10 @@
 #include "ext/types/answers_in.h"
 #include "ext/types/keywords.h"
 
-/* What a caller asks for, by keywords; texts are borrowed from them. */
+/* The keyword arguments of a view; strings are borrowed from them. */
 struct views_wanted {
     struct export_wanted export;
-    const char *form; /* of a file; NULL: its name tells */
+    const char *form; /* format of a file; NULL: detect it from the name */
     int colour, closing;
 };
 
@@ -45,7 +45,7 @@ static bool take_wanted(struct views_wanted *wanted, PyObject *args, PyObject *k
     return good;
 }
 
-/* What was written to `text`, which is released; `whole`: it was not interrupted. */
+/* Converts `text` to a str and releases it; `whole`: the work was not interrupted. */
 static PyObject *take_text(struct buf *text, bool whole, int status,
                            const struct err *err)
 {
@@ -145,7 +145,7 @@ PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs)
     return list;
 }
 
-/* What stands behind the first of `args`, a new reference to each. */
+/* Splits `args` into its first item and the rest; new references. */
 static bool split_first(PyObject *args, PyObject **ret_first, PyObject **ret_rest)
 {
     Py_ssize_t n = PyTuple_Size(args);
