@@ -10,8 +10,8 @@
  * rows: return one screen of this size as text; no terminal is touched.
  *
  * Other threads run while it waits for a key. Call it from the main thread only: live
- * objects are asked from the calling thread. Returns True, or False if there is no
- * terminal. It raises what a signal handler raised. The terminal is always restored. */
+ * objects are read on the calling thread. Returns True, or False if there is no
+ * terminal. Re-raises exceptions of signal handlers. The terminal is always restored. */
 #ifndef EXT_TYPES_EXPLORE_H
 #define EXT_TYPES_EXPLORE_H
 
