@@ -1,4 +1,5 @@
-/* Budget: run/budget.h for the package, which knows when a pass begins. */
+/* The Python type Budget, a wrapper of run/budget.h. The package tells it when a
+ * pass begins. */
 #include "ext/record/record.h"
 
 #include <string.h>

@@ -1,26 +1,26 @@
-/* Around a call: which edges its arguments have before forward and its results after
- * it. They are marked, and grads_search.c finds the gradients when a backward begins.
- * Special cases:
- * - A leaf has an edge as well, to the node that accumulates its gradient.
- * - A result that the call did not make (Identity, Dropout in eval mode, an argument
- *   that is handed on) has the edge that its tensor had before. The graph does not tell
- *   who uses the result and who the tensor that the caller still has:
- * torchoscope.handed looks whether the caller can use it, and where it can there is a
- * gap.
+/* Finds the edges of a call's arguments before forward and of its results after it, and
+ * marks them. grads_search.c finds the gradients when a backward begins. Special cases:
+ * - A leaf has an edge too, to the node that accumulates its gradient.
+ * - A result that the call did not create (Identity, Dropout in eval mode, an argument
+ *   returned unchanged) keeps the edge of the original tensor. The graph does not show
+ *   whether a node uses the result or the original, which the caller may still have.
+ *   torchoscope.handed checks whether the caller can use the original; if so, a gap is
+ *   recorded.
  * - Arguments with the same edge (q = k = v) share one gradient: RUN_IO_SUMMED.
- * - An argument that is a view and was written in place: its old edge is dead, the
- *   gradient flows through its base. Then the edges of the base count, and of its
- *   gradient the window that the view shows.
- * - A recomputation in a backward makes nodes that gradients do not pass, if the first
- *   call had nodes: then these have the marks.
+ * - If an argument is a view that was written in place, its old edge is dead and the
+ *   gradient flows through its base. The edges of the base then count, and the gradient
+ *   is cut to the window that the view shows.
+ * - A recomputation in a backward creates nodes that no gradient passes if the first
+ *   call had nodes. Then only the nodes of the first call are marked.
  *
- * An old torch does not number its nodes, and numbers of several threads mean nothing
- * to each other. There the nodes of a call are found when it ends, by walking from its
- * results, and hooked at once:
- * - The gradient of a result is what a hook sees before the node that made it runs,
- *   if the call does not use that result itself; else there is a gap.
- * - Where keywords are not shown before forward their edges are those after it. One
- *   that is a result as well may have been overwritten, and is left out. */
+ * An old torch does not number its nodes, and the numbers of different threads cannot
+ * be compared. In these cases the nodes of a call are found when it ends, by walking
+ * from its results, and hooked at once:
+ * - The gradient of a result is what a hook sees before the node that created it runs,
+ *   if the call does not use that result itself; else a gap is recorded.
+ * - If torch does not pass keyword arguments before forward, their edges are taken
+ *   after it. An argument that is also a result may have been overwritten and is
+ *   skipped. */
 #include "ext/record/grads_in.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@
 
 #define THREADS 4096
 
-/* --- made and freed */
+/* --- creation and destruction */
 
 struct grads *grads_new(struct recorder *recorder)
 {
@@ -73,7 +73,7 @@ static void drop_result(struct result *result)
     window_drop(result->window);
 }
 
-/* What is needed only until hooks are put on. */
+/* Frees what is needed only until hooks are put on. */
 static void clear_scratch(struct thread *thread)
 {
     while (thread->n_results > 0) {
@@ -179,7 +179,8 @@ static struct thread *thread_of(struct grads *grads, uint32_t number)
     return NULL;
 }
 
-/* Nothing is freed under whoever is inside, though the recording may end. */
+/* The recording may end while a function of this file runs; `inside` delays the
+ * freeing. */
 static void go_in(struct grads *grads)
 {
     grads->users++;
@@ -235,7 +236,7 @@ void grads_argument(struct grads_visit *visit, PyObject *tensor, uint32_t path)
     thread->arguments[thread->n++] = argument;
 }
 
-/* The passage of the call that begins; NULL without memory, or if the recording ended
+/* Creates the passage of a call; NULL if out of memory, or if the recording ended
  * meanwhile. */
 static struct passage *new_passage(struct grads_visit *visit, uint32_t call)
 {
@@ -278,7 +279,7 @@ void grads_called(struct grads_visit *visit, uint32_t call, bool keywords)
     go_out(visit->grads);
 }
 
-/* Is it the newest call under way on the thread? */
+/* Whether it is the newest running call on the thread. */
 static bool is_newest(const struct thread *thread, uint32_t call)
 {
     return thread && thread->n_calls &&
@@ -297,7 +298,7 @@ void grads_drop(struct grads *grads, uint32_t number, uint32_t call)
     go_out(grads);
 }
 
-/* --- after it */
+/* --- after forward */
 
 struct grads_visit *grads_return(struct grads *grads, uint32_t number, uint32_t call)
 {
@@ -321,7 +322,7 @@ static struct argument *argument_of(const struct grads_visit *visit, const void 
     return NULL;
 }
 
-/* A view that was written in place: from now on its base stands for it. */
+/* If a view was written in place, replaces its edge by that of its base. */
 void grads_recheck(struct grads_visit *visit, PyObject *tensor)
 {
     struct argument *argument = argument_of(visit, tensor);
@@ -340,7 +341,7 @@ void grads_recheck(struct grads_visit *visit, PyObject *tensor)
     edge_drop(&base);
 }
 
-/* Set how the arguments with an edge are handed on; false: there are none. */
+/* Sets `handed` of the arguments with this edge; false: there are none. */
 static bool set_handed(const struct grads_visit *visit, const struct edge *edge,
                        enum handed handed)
 {
@@ -354,7 +355,7 @@ static bool set_handed(const struct grads_visit *visit, const struct edge *edge,
     return found;
 }
 
-/* Is a result one that the call did not make? */
+/* Whether the call returned an existing tensor instead of creating one. */
 static bool is_handed(const struct grads_visit *visit, const struct edge *edge)
 {
     return set_handed(visit, edge, HANDED_UNKNOWN) ||
@@ -379,13 +380,14 @@ static void keep_result(struct grads_visit *visit, struct result *result)
         drop_result(result);
 }
 
-/* Has somebody beside the caller a reference to a result? A bare one is held by torch
- * and by us: so often as one that nobody keeps, and none is held less. */
+/* Whether anyone except the caller holds a reference to a result. A bare result is
+ * always held by torch and by us, so the lowest count seen so far means that nobody
+ * else holds it. */
 static bool is_kept(struct grads *grads, PyObject *tensor, struct str path)
 {
     Py_ssize_t n = Py_REFCNT(tensor);
 
-    /* Where C++ holds it as well, that counts as one. */
+    /* If C++ holds it too, that counts as one reference. */
     n -= torch_call_int(tensor, NAME__use_count, 1) > 1;
     if (path.len > 0)
         return path.at[0] == '[' && path.at[path.len - 1] == ']' && n > 1;
@@ -394,14 +396,14 @@ static bool is_kept(struct grads *grads, PyObject *tensor, struct str path)
     return n > grads->references;
 }
 
-/* Do the numbers of nodes tell which of them are the call's? */
+/* Whether node numbers identify the nodes of the call. */
 static bool is_numbered(const struct grads_visit *visit)
 {
     return visit->outline.number && visit->grads->ended == visit->thread->ended;
 }
 
-/* If a view is written in place after the call, its edge is dead and its gradient
- * flows through the base. */
+/* Notes the base of a view: if the view is written in place after the call, its edge
+ * is dead and its gradient flows through the base. */
 static void see_view(struct grads_visit *visit, struct result *result)
 {
     const struct thread *thread = visit->thread;
@@ -427,8 +429,8 @@ static void see_view(struct grads_visit *visit, struct result *result)
             thread->results[i].view.shared = view->shared = true;
 }
 
-/* Has the module hooks of the user's, which may keep what they are shown? They run
- * after ours. */
+/* Whether the user registered hooks on the module. They run after ours and may keep
+ * their arguments. */
 static bool has_hooks(struct grads *grads, uint32_t object)
 {
     PyObject *module = live_module(grads->recorder->live, object);
@@ -444,7 +446,8 @@ static bool has_hooks(struct grads *grads, uint32_t object)
     return some;
 }
 
-/* Asked once a result requires a gradient, not for each call: both run Python. */
+/* Runs only when a result requires a gradient, not for each call: both checks run
+ * Python. */
 static void ask_about_results(struct grads_visit *visit)
 {
     struct grads *grads = visit->grads;
@@ -494,7 +497,7 @@ void grads_result(struct grads_visit *visit, PyObject *tensor, struct str path,
 
 /* --- the end of a call */
 
-/* Say why gradients of an object are missing, once for each reason. */
+/* Adds a gap for missing gradients of an object, once per reason. */
 static void tell_once(struct grads *grads, uint32_t object, enum object_flag told,
                       const char *why)
 {
@@ -526,8 +529,8 @@ void grads_tell_transformed(struct grads *grads, uint32_t object)
               "of torch.func (grad, vmap).");
 }
 
-/* Who uses a tensor that the call gave back as it was? The code of the call around it
- * tells, and who else holds it. */
+/* Determines who uses a tensor that the call returned unchanged: from the code of
+ * the enclosing call, and from the other references to it. */
 static enum handed ask_handed(const struct grads_visit *visit,
                               const struct result *result)
 {
@@ -568,7 +571,7 @@ static void find_handed(struct grads_visit *visit)
     }
 }
 
-/* A keyword that was not shown before forward. */
+/* Adds a keyword argument that torch did not pass before forward. */
 static int add_late(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct grads_visit *visit = user;
@@ -580,7 +583,7 @@ static int add_late(void *user, PyObject *tensor, const char *path, size_t len)
     return 0;
 }
 
-/* Mark or hook the edges of the arguments and results that were met. */
+/* Marks or hooks the edges of the collected arguments and results. */
 static void put_edges(struct grads_visit *visit, PyObject *kwargs)
 {
     struct grads *grads = visit->grads;

@@ -1,17 +1,17 @@
-/* A backward under way: the engine tells us of its end, until which sums wait for their
- * parts and calls for their last node. */
+/* A running backward. The engine notifies us of its end; until then sums wait for
+ * their parts and calls for their last node. */
 #include "ext/record/grads_in.h"
 
 #include <stdlib.h>
 
 #include "ext/torch/torch.h"
 
-/* Lives as long as the function that the engine will call. */
+/* Freed with the function that the engine will call. */
 struct backward {
     struct grads *grads;
-    int64_t task;    /* torch's number; of the thread where it gives none */
-    uint32_t maker;  /* the thread that made the nodes met first */
-    bool met, mixed; /* some were met; nodes of several threads */
+    int64_t task;    /* torch's number, or the thread's if torch has none */
+    uint32_t maker;  /* the thread that created the first nodes reached */
+    bool met, mixed; /* a node was reached; several threads created them */
     struct backward *next;
 };
 
@@ -55,7 +55,7 @@ static void unlink_sum(struct grads *grads, struct sum *sum)
     sum->waits = false;
 }
 
-/* All parts of this backward are there. */
+/* All parts have arrived: records the total. */
 static void sum_done(struct grads *grads, struct recorder *recorder, struct sum *sum)
 {
     PyObject *total = sum->total;
@@ -111,7 +111,7 @@ void sum_add(struct grads *grads, struct recorder *recorder,
         sum_done(grads, recorder, sum);
 }
 
-/* Parts that a backward does not reach are zero: at its end the rest is all. */
+/* Completes the sums of a backward at its end: parts that did not arrive are zero. */
 static void end_sums(struct grads *grads, struct recorder *recorder, int64_t task)
 {
     struct sum *sum = grads->waiting;
@@ -121,7 +121,7 @@ static void end_sums(struct grads *grads, struct recorder *recorder, int64_t tas
 
         if (sum->task == task) {
             sum_done(grads, recorder, sum);
-            next = grads->waiting; /* others may have run */
+            next = grads->waiting; /* other threads may have run */
         }
         sum = next;
     }
@@ -161,7 +161,7 @@ static void tell(struct grads *grads, const struct passage *passage, uint64_t ns
                        flags);
 }
 
-/* The backward has left the call; *at is where it stands among those that are open. */
+/* The backward has left the call. *at: its link in the list of open passages. */
 static void close_passage(struct grads *grads, struct passage **at, bool gap)
 {
     struct passage *passage = *at;
@@ -215,7 +215,7 @@ void backward_meets(struct grads *grads, struct backward *backward,
     close_passage(grads, at, backward->mixed || passage->thread != thread);
 }
 
-/* A call of which the last node was not reached ended where gradients left it. */
+/* If the last node of a call was not reached, its end is when gradients left it. */
 static void end_passages(struct grads *grads, const struct backward *backward)
 {
     struct passage **at = &grads->open;
@@ -245,7 +245,8 @@ static struct backward *backward_of(PyObject *capsule)
     return backward;
 }
 
-/* Also where the backward raised: then the queue that held the function is dropped. */
+/* Also runs if the backward raised: the engine then drops its queue, which held the
+ * function. */
 static void free_backward(PyObject *capsule)
 {
     struct backward *backward = backward_of(capsule);
@@ -293,7 +294,7 @@ static PyObject *find_engine(void)
     return engine;
 }
 
-/* Which backward is under way; where torch does not tell, each thread has its own. */
+/* The running backward; if torch does not tell, each thread has its own number. */
 static int64_t current_task(void)
 {
     PyObject *task = torch_find()->graph_task;
@@ -306,7 +307,7 @@ static int64_t current_task(void)
     return number;
 }
 
-/* Have the engine tell us when the backward that is under way ends. */
+/* Makes the engine notify us when the running backward ends. */
 static struct backward *follow(struct grads *grads, int64_t task)
 {
     struct backward *backward = calloc(1, sizeof *backward);
@@ -315,7 +316,7 @@ static struct backward *follow(struct grads *grads, int64_t task)
         backward ? hook_bind(&at_end, backward, name, free_backward) : NULL;
 
     if (bound) {
-        /* From here on the function frees it. */
+        /* From here on the function owns it. */
         *backward =
             (struct backward){.grads = grads, .task = task, .next = grads->backwards};
         grads->backwards = backward;

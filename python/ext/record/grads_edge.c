@@ -1,4 +1,4 @@
-/* The edges of tensors in autograd's graph, and windows on what they are views of. */
+/* Edges of tensors in autograd's graph, and windows on the bases of views. */
 #include "ext/record/grads_in.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static PyObject *get(PyObject *object, enum torch_attribute name)
     return value;
 }
 
-/* A leaf has no node until something is computed from it: a view of it leads to one. */
+/* A leaf has no node until something is computed from it, so this makes a view of
+ * it, which leads to the node. */
 static PyObject *leaf_node(PyObject *leaf)
 {
     PyObject *view = NULL, *node, *next, *pair = NULL, *found = NULL;
@@ -65,7 +66,7 @@ struct edge edge_of_base(PyObject *tensor)
     return edge;
 }
 
-/* The only edge of a node leads to this one. A new reference, or NULL. */
+/* The edge that a node has, if it has exactly one; else an edge without a node. */
 static struct edge next_edge(PyObject *node)
 {
     struct edge edge = {NULL, 0};
@@ -101,7 +102,7 @@ bool base_is_kept(PyObject *view)
     PyObject *base = get(view, NAME__base);
     Py_ssize_t n = base ? Py_REFCNT(base) : 1;
 
-    /* The view holds it in C++, which may count as a reference, too. */
+    /* The view holds it in C++, which may count as a reference too. */
     if (base)
         n -= torch_call_int(base, NAME__use_count, 1) > 1;
     Py_XDECREF(base);

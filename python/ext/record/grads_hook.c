@@ -1,11 +1,12 @@
-/* Hooks on nodes. A hook is a function in C, bound to numbers: were it to hold a tensor
- * or a module, node, hook and tensor would hold each other through C++, where Python's
- * collector does not see it. It never raises and never changes a gradient.
+/* Hooks on nodes. A hook is a C function bound to numbers. If it held a tensor or a
+ * module, then node, hook and tensor would hold each other through C++, where Python's
+ * garbage collector cannot see the cycle. A hook never raises and never changes a
+ * gradient.
  *
- * A node has at most two of ours for each recording, one before it runs and one after:
- * what is the result of one call is an argument of the next and a result of the calls
- * around it. They are found again in the dict that a node carries for whoever wants to
- * say something about it; it lives and dies with the node. */
+ * A node has at most two of our hooks per recording, one before it runs and one
+ * after, shared by all calls: a result of one call is an argument of the next and a
+ * result of the enclosing calls. They are found again in the node's metadata dict,
+ * which lives and dies with the node. */
 #include "ext/record/grads_in.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 static const char name[] = "torchoscope.hook";
 
-/* --- holding */
+/* --- the recorder */
 
 struct recorder *hook_hold(struct grads *grads)
 {
@@ -52,12 +53,12 @@ PyObject *hook_bind(PyMethodDef *method, void *user, const char *called,
     return bound;
 }
 
-/* --- entering */
+/* --- recording a gradient */
 
 void hook_enter(struct recorder *recorder, const struct passage *passage,
                 struct grads_spot *spot, PyObject *gradient)
 {
-    /* Others may run while it is measured, and move what is pointed to. */
+    /* Other threads may run during the measurement and move the originals. */
     const struct passage call = *passage;
     struct grads_spot here = *spot;
     uint32_t value;
@@ -75,7 +76,7 @@ void hook_enter(struct recorder *recorder, const struct passage *passage,
                        (enum run_io_kind)here.kind, here.path, value, here.flags);
 }
 
-/* Borrowed; NULL: there is none. */
+/* A borrowed reference; NULL: none. */
 static PyObject *gradient_in(PyObject *gradients, uint32_t nr)
 {
     PyObject *gradient = NULL;
@@ -85,7 +86,7 @@ static PyObject *gradient_in(PyObject *gradients, uint32_t nr)
     return gradient && tensor_is(gradient) ? gradient : NULL;
 }
 
-/* Parts may be added by others while we measure, so they are looked up each time. */
+/* Looks up the part each time: other threads may add parts while we measure. */
 static void take(struct hook *hook, struct grads_side *side, uint32_t i,
                  struct recorder *recorder, const struct backward *backward,
                  PyObject *gradients)
@@ -108,8 +109,8 @@ static void take(struct hook *hook, struct grads_side *side, uint32_t i,
     Py_XDECREF(cut);
 }
 
-/* Where nodes have no numbers: the gradient of a view is known when that of its base
- * is, which comes later. A view that was written in place has none, or another. */
+/* Without node numbers: the gradient of a view is only known once that of its base
+ * arrives. A view that was written in place has none, or a different one. */
 static void take_base(struct hook *hook, struct grads_side *side, uint32_t i,
                       struct recorder *recorder, PyObject *gradients)
 {
@@ -128,7 +129,7 @@ static void take_base(struct hook *hook, struct grads_side *side, uint32_t i,
     Py_XDECREF(own);
 }
 
-/* --- what torch calls */
+/* --- called by torch */
 
 static struct hook *hook_of(PyObject *capsule)
 {
@@ -233,9 +234,9 @@ static PyObject *come_after(PyObject *capsule, PyObject *const *args, Py_ssize_t
 static PyMethodDef on_before = {"torchoscope_before", FAST(come_before), NULL};
 static PyMethodDef on_after = {"torchoscope_after", FAST(come_after), NULL};
 
-/* --- putting */
+/* --- adding hooks */
 
-/* The capsule of the hook that we have on a node; a new reference, or NULL. */
+/* The capsule of our hook on a node; a new reference, or NULL. */
 static PyObject *find_capsule(struct grads *grads, PyObject *node)
 {
     PyObject *known = PyObject_GetAttr(node, torch_find()->names[NAME_metadata]);
@@ -264,7 +265,7 @@ bool hook_of_other(struct grads *grads, PyObject *node, uint32_t thread)
     return hook && hook->maker != thread;
 }
 
-/* A hook without parts, known to the node. A new reference, or NULL. */
+/* Creates an empty hook and stores it on the node. A new reference, or NULL. */
 static PyObject *new_capsule(struct grads *grads, PyObject *node, uint32_t maker)
 {
     struct hook *hook = calloc(1, sizeof *hook);
@@ -303,7 +304,7 @@ struct hook *hook_need(struct grads *grads, PyObject *node, uint32_t maker)
     return hook;
 }
 
-/* Have torch call us on this side. */
+/* Makes torch call us on this side. */
 static bool listen(PyObject *node, PyObject *capsule, bool before)
 {
     bool *listens = &hook_of(capsule)->listens[before];
@@ -323,7 +324,7 @@ static bool listen(PyObject *node, PyObject *capsule, bool before)
     return handle;
 }
 
-/* Room for one more. Most hooks have one or two parts. */
+/* Makes room for one more. Most hooks have one or two parts. */
 static bool grow(struct grads_side *side)
 {
     uint32_t room = side->room ? 2 * side->room : 2;

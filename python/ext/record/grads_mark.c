@@ -1,13 +1,13 @@
-/* Marks on nodes. A mark says that an edge of the node is a result or an argument of a
- * call. Marks cost little; when a backward begins, grads_search.c puts hooks where its
- * gradients will cross the borders of calls. */
+/* Marks on nodes. A mark means that an edge of the node is a result or an argument
+ * of a call. Marks are cheap; when a backward begins, grads_search.c puts hooks
+ * where its gradients will cross the borders of calls. */
 #include "ext/record/grads_in.h"
 
 #include <stdlib.h>
 
 #include "ext/torch/torch.h"
 
-#define MARKS_LEAF 256 /* of one node, before those of dead graphs are removed */
+#define MARKS_LEAF 256 /* marks on one node before those of dead graphs are removed */
 
 static bool is_made(const struct mark *mark)
 {
@@ -45,8 +45,8 @@ void marks_free(struct hook *hook)
     free(hook->marks);
 }
 
-/* The node of a leaf may live for as long as its tensor: calls whose results are gone
- * have no use for their marks. */
+/* A leaf's node may live as long as its tensor. Drops the marks of calls whose
+ * results are gone. */
 static void drop_dead(struct hook *hook)
 {
     uint32_t left = 0;

@@ -1,4 +1,4 @@
-/* A call has ended: its edges get marks, or hooks where nodes have no numbers. */
+/* When a call ends: puts marks on its edges, or hooks if nodes have no numbers. */
 #include "ext/record/grads_in.h"
 
 #include "ext/torch/torch.h"
@@ -11,7 +11,7 @@ static void put_mark(struct grads_visit *visit, PyObject *node, const struct mar
         recorder_failed(visit->grads->recorder);
 }
 
-/* A leaf that the call gave back: see struct thread. */
+/* Holds the node of a leaf that the call returned: see struct thread. */
 static void hold_leaf(struct grads_visit *visit, const struct passage *passage,
                       const struct result *result)
 {
@@ -27,7 +27,7 @@ static void hold_leaf(struct grads_visit *visit, const struct passage *passage,
         thread->leaves[thread->n_leaves++] = Py_NewRef(result->edge.node);
 }
 
-/* A result that is a view has a second mark, at its base. */
+/* A result that is a view gets a second mark, on its base. */
 static void put_base(struct grads_visit *visit, const struct result *result,
                      const struct mark *mark)
 {
@@ -76,7 +76,7 @@ void grads_mark_call(struct grads_visit *visit)
     }
 }
 
-/* --- hooks put on */
+/* --- hooks */
 
 static void put(struct grads_visit *visit, PyObject *node, const struct part *part)
 {
@@ -84,8 +84,8 @@ static void put(struct grads_visit *visit, PyObject *node, const struct part *pa
         recorder_failed(visit->grads->recorder);
 }
 
-/* A view may be written in place after the call. If only the view was made from its
- * base, the gradients of both are equal unless it was. */
+/* A view may be written in place after the call. If nothing but the view was
+ * computed from its base, both gradients are equal unless that happened. */
 static void hook_view(struct grads_visit *visit, struct result *result,
                       struct part part, bool walked)
 {
@@ -102,8 +102,8 @@ static void hook_view(struct grads_visit *visit, struct result *result,
     put(visit, view->base.node, &part);
 }
 
-/* What reaches a result that the call did not make, or that it uses itself, is more
- * than its gradient. */
+/* If the call did not create a result, or uses it itself, the gradient at its node
+ * includes other gradients: recorded as unknown. */
 static void hook_results(struct grads_visit *visit, struct passage *passage,
                          bool walked)
 {

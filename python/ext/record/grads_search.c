@@ -1,15 +1,16 @@
-/* A backward begins: find who will send gradients across the borders of calls.
+/* When a backward begins: finds the nodes that will send gradients across the borders
+ * of calls.
  *
- * The gradient of a result, as torch's full backward hooks tell it, is what those send
- * who use it after the call; what the call itself computes from it is no part. The
- * gradient of an argument is what the nodes of the call send to it. Nodes of one thread
- * are numbered in the order in which they are made, and a call knows the numbers of
- * those that it made: so the numbers tell who is inside.
+ * The gradient of a result, as defined by torch's full backward hooks, is the sum of
+ * what its users after the call send; what the call itself computes from it is
+ * excluded. The gradient of an argument is the sum of what the nodes of the call send
+ * to it. Each thread numbers its nodes in order of creation, and a call knows the range
+ * of its own numbers, so the numbers show which nodes are inside.
  *
- * The search walks the whole graph of the backward once. Where all that reaches a
- * result comes from outside, one hook before its node sees the sum; elsewhere hooks
- * after the senders see the parts. They stay until the next search meets their node.
- * Nodes are held during the search and no longer. */
+ * The search walks the whole graph of the backward once. If all gradients of a
+ * result come from outside, one hook before its node sees the sum; otherwise hooks
+ * after the senders see the parts. Hooks stay until the next search visits their
+ * node. Nodes are held only during the search. */
 #include "ext/record/grads_in.h"
 
 #include <stdlib.h>
@@ -17,20 +18,20 @@
 #include "ext/torch/torch.h"
 
 #define SEARCH_MOST (1u << 20) /* nodes */
-#define ROOT        UINT32_MAX /* as the sender: the backward begins with this edge */
+#define ROOT        UINT32_MAX /* as a sender: the backward begins with this edge */
 
-/* A node that was met. */
+/* A visited node. */
 struct met {
     PyObject *node; /* held */
     struct hook *hook;
     uint64_t number;
-    bool trivial; /* not worth a hook to tell when it ran */
-    bool writes;  /* in place, through a view */
+    bool trivial; /* too cheap to be worth a hook for its time */
+    bool writes;  /* writes in place, through a view */
 };
 
-/* An edge by which gradients cross the border of a call. */
+/* An edge on which gradients cross the border of a call. */
 struct grads_search_crossing {
-    uint32_t from, slot; /* the sender, and which of its edges */
+    uint32_t from, slot; /* the sender, and the index of its edge */
     struct hook *hook;
     uint32_t mark;
     bool inside; /* the sender is a node of the call */
@@ -38,7 +39,7 @@ struct grads_search_crossing {
 
 struct grads_search {
     struct grads *grads;
-    PyObject *gradients; /* of the roots: a tuple, borrowed */
+    PyObject *gradients; /* gradients of the roots: a tuple, borrowed */
     uint32_t walk;
     struct met *nodes;
     uint32_t n, room;
@@ -46,9 +47,9 @@ struct grads_search {
     uint32_t mask;
     struct grads_search_crossing *crossings;
     uint32_t n_crossings, crossings_room;
-    uint32_t *order; /* nodes that are not trivial, by number */
+    uint32_t *order; /* non-trivial nodes, sorted by number */
     uint32_t n_order;
-    bool views; /* a view that a call returned was written after it */
+    bool views; /* a view returned by a call was written after it */
 };
 
 /* --- nodes */
@@ -78,13 +79,13 @@ static bool grow_table(struct grads_search *search)
     return true;
 }
 
-/* Every Linear transposes its weight: a node of t() that leads to a leaf. */
+/* A t() node that leads to a leaf: every Linear transposes its weight. */
 static bool is_trivial(PyObject *node)
 {
     return (PyObject *)Py_TYPE(node) == torch_find()->transpose;
 }
 
-/* The index of a node, which is met now or was before; false without memory. */
+/* The index of a node, added if new; false if out of memory. */
 static bool meet(struct grads_search *search, PyObject *node, uint32_t *ret_index)
 {
     uint32_t *slot = slot_of(search, node);
@@ -117,7 +118,7 @@ static bool meet(struct grads_search *search, PyObject *node, uint32_t *ret_inde
 
 /* --- edges */
 
-/* What an edge is to a mark at its end. */
+/* How an edge relates to a mark at its end. */
 enum crossing_kind { CROSSES, OTHER, DOUBT };
 
 static const struct mark *result_of(const struct hook *hook, uint32_t nr,
@@ -130,8 +131,9 @@ static const struct mark *result_of(const struct hook *hook, uint32_t nr,
     return NULL;
 }
 
-/* A node that was made after the call uses the tensor. By way of the result? The code
- * around the call has the result, and what is around that only if it is returned. */
+/* A node created after the call uses the tensor. Decides whether it does so through
+ * the result: the code of the enclosing call has the result, the calls further out
+ * only if it is returned to them. */
 static enum crossing_kind kind_after(const struct hook *hook, const struct mark *mark,
                                      uint64_t number)
 {
@@ -152,8 +154,8 @@ static enum crossing_kind kind_after(const struct hook *hook, const struct mark 
     return handed == HANDED_DROPPED ? OTHER : DOUBT;
 }
 
-/* Likewise, of an argument that the call does not return. A hook of the module is given
- * it as the call had it. */
+/* Likewise, for an argument that the call does not return. A hook on the module gets
+ * the argument itself. */
 static enum crossing_kind argument_after(const struct mark *mark, uint64_t number)
 {
     const struct passage *around = mark->passage->parent;
@@ -164,7 +166,7 @@ static enum crossing_kind argument_after(const struct mark *mark, uint64_t numbe
 }
 
 /* An edge to the base of a view that the call returned. Nodes that write in place
- * through a view send the gradient of the base as it was before. */
+ * through a view send the gradient of the base before the write. */
 static enum crossing_kind kind_at_base(struct grads_search *search,
                                        const struct mark *mark, uint64_t number,
                                        bool writes)
@@ -208,7 +210,8 @@ static bool add_crossing(struct grads_search *search,
     return true;
 }
 
-/* An edge from a node (or from where the backward begins) to edge `nr` of another. */
+/* Handles an edge from a node (or from the start of the backward) to output `nr` of
+ * another. */
 static bool see_edge(struct grads_search *search, uint32_t from, uint32_t slot,
                      uint32_t to, uint32_t nr)
 {
@@ -269,7 +272,7 @@ static bool see_node(struct grads_search *search, uint32_t index)
     return ok;
 }
 
-/* A root: a tensor, or a named tuple of a node and which of its edges. */
+/* Handles a root: a tensor, or a named tuple of a node and an output index. */
 static bool see_root(struct grads_search *search, PyObject *root, uint32_t index)
 {
     struct edge edge = {NULL, 0};
@@ -308,8 +311,8 @@ static bool is_written(const struct grads_search *search, const struct window *v
     return view && view->written == search->walk;
 }
 
-/* A view that was used before it was written as well: what its own node sends to the
- * base is a part of its gradient, if nothing else is in there. */
+/* A view may be used both before and after it was written. What its own node sends
+ * to the base is then part of its gradient, if that contains nothing else. */
 static void compare_view(const struct grads_search *search, const struct mark *mark)
 {
     if (mark->walk != search->walk)
@@ -332,7 +335,7 @@ static void compare_views(struct grads_search *search)
     }
 }
 
-/* Of the two marks of a view one counts: that of its base if it was written. */
+/* Only one of a view's two marks counts: that of its base if the view was written. */
 static bool counts(const struct grads_search *search, const struct mark *mark)
 {
     return mark->walk == search->walk && (mark->base ? is_written(search, mark->window)
@@ -375,7 +378,7 @@ static struct part part_of(const struct mark *mark, bool inside)
     return part;
 }
 
-/* The gradient with which the backward begins, as a part. */
+/* Records the gradient that the backward begins with, as a part. */
 static void enter_root(struct grads_search *search, uint32_t index,
                        const struct part *part)
 {
@@ -418,7 +421,7 @@ static void put_crossing(struct grads_search *search,
         put(search, crossing->from, &part);
 }
 
-/* The node of the call that was made first is the last to run. */
+/* Hooks the node that the call created first, which is the last to run. */
 static void put_last(struct grads_search *search, struct passage *passage)
 {
     uint32_t low = 0, high = search->n_order;
@@ -487,7 +490,7 @@ static bool sort_nodes(struct grads_search *search)
     for (uint32_t i = 0; i < search->n; i++)
         if (!search->nodes[i].trivial) {
             sorted[n] = search->nodes[i];
-            sorted[n++].node = (PyObject *)(uintptr_t)i; /* its index comes along */
+            sorted[n++].node = (PyObject *)(uintptr_t)i; /* stores its index */
         }
     qsort(sorted, n, sizeof *sorted, compare);
     for (uint32_t i = 0; i < n; i++)

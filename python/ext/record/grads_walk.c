@@ -1,14 +1,14 @@
-/* The walk from a call's results to the edges of its arguments, where nodes have no
- * numbers or several threads made them: see grads.c. */
+/* Walks from a call's results to the edges of its arguments, if nodes have no
+ * numbers or several threads created them: see grads.c. */
 #include "ext/record/grads_in.h"
 
 #include "ext/torch/torch.h"
 
-/* True: it was not met before in this walk. */
+/* True if it was not visited before in this walk. */
 static bool meet_node(struct thread *thread, const void *node)
 {
     uint64_t hash = (uintptr_t)node * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t)(hash >> 50); /* of NODES_TABLE slots */
+    uint32_t at = (uint32_t)(hash >> 50); /* index into NODES_TABLE slots */
 
     while (thread->table[at].walk == thread->walk) {
         if (thread->table[at].node == node)
@@ -19,7 +19,7 @@ static bool meet_node(struct thread *thread, const void *node)
     return true;
 }
 
-/* torch counts from 0, which stands for "not known" here. */
+/* Adds 1: torch counts from 0, which means "unknown" here. */
 static uint64_t number_in(PyObject *answer)
 {
     uint64_t number = answer ? PyLong_AsUnsignedLongLong(answer) : 0;
@@ -45,8 +45,8 @@ uint64_t number_next(void)
     return number_in(ask ? PyObject_CallNoArgs(ask) : NULL);
 }
 
-/* Was it made before the call? Then the walk ends here: what a module kept of earlier
- * calls is none of this one. The numbers of other threads tell nothing. */
+/* Whether the node was created before the call. If so, the walk ends here: a module
+ * may keep tensors of earlier calls. Numbers of other threads cannot be compared. */
 static bool is_older(struct grads_visit *visit, PyObject *node)
 {
     const struct grads_outline *outline = &visit->outline;
@@ -61,9 +61,9 @@ static bool is_older(struct grads_visit *visit, PyObject *node)
     return number_of(node) < outline->number;
 }
 
-/* A node that leads on; *ret_inside: it is one of the call's that may count as its
- * last, see note_end(). Only nodes that are held from then on may be marked as met:
- * addresses of others are given out again. */
+/* Adds a node to walk from; *ret_inside: it belongs to the call and may be its last,
+ * see note_end(). Only nodes held from then on may be marked as visited: the
+ * addresses of others are reused. */
 static bool push_node(struct grads_visit *visit, PyObject *node, bool *ret_inside)
 {
     struct thread *thread = visit->thread;
@@ -78,9 +78,9 @@ static bool push_node(struct grads_visit *visit, PyObject *node, bool *ret_insid
     return true;
 }
 
-/* From this node no edge leads to another of the call. The one of these that was made
- * first is the last to run in a backward. A parameter that is transposed (every Linear
- * does that) takes no time, and is not worth a hook. */
+/* Notes a node without edges to other nodes of the call. The first created of these
+ * runs last in a backward. Transposing a parameter (as every Linear does) takes no
+ * time and is not worth a hook. */
 static void note_end(struct grads_visit *visit, PyObject *node, bool arguments)
 {
     uint64_t number;
@@ -113,8 +113,8 @@ static bool add_way(struct grads_visit *visit, PyObject *node, uint32_t nr,
     return true;
 }
 
-/* Gradients that leave along an edge are those of all arguments with it: more than one
- * only where views of one base were written. *ret_found if there are any. */
+/* Adds the arguments with this edge: gradients on it are theirs. Several have the
+ * same edge only if views of one base were written. *ret_found: there are any. */
 static bool add_ways(struct grads_visit *visit, PyObject *node, uint32_t nr,
                      const struct edge *edge, bool *ret_found)
 {
@@ -130,7 +130,7 @@ static bool add_ways(struct grads_visit *visit, PyObject *node, uint32_t nr,
     return ok;
 }
 
-/* Is what a result is a view of used for the view alone? */
+/* Sets `shared` if the base of a result is used for more than the view. */
 static void note_view(struct grads_view *view, const void *node,
                       const struct edge *edge)
 {
@@ -143,7 +143,7 @@ static void note_view(struct grads_view *view, const void *node,
     }
 }
 
-/* The call uses a tensor that is one of its results, too, or what one is a view of. */
+/* Notes that the call uses one of its own results, or the base of one. */
 static void note_use(struct thread *thread, const void *node, const struct edge *edge)
 {
     for (uint32_t i = 0; i < thread->n_results; i++) {
@@ -154,7 +154,7 @@ static void note_use(struct thread *thread, const void *node, const struct edge 
     }
 }
 
-/* One node: its edges end at arguments, or lead on. */
+/* Walks one node: its edges end at arguments, or lead to further nodes. */
 static bool walk_node(struct grads_visit *visit, PyObject *node)
 {
     PyObject *next = PyObject_GetAttr(node, torch_find()->names[NAME_next_functions]);
@@ -220,7 +220,7 @@ bool find_ways(struct grads_visit *visit)
 {
     bool ok = walk(visit);
 
-    /* Where it met nodes of other threads it may have ended too early. */
+    /* If it met nodes of other threads, it may have ended too early. */
     if (visit->mixed) {
         forget_walk(visit);
         ok = walk(visit);

@@ -8,9 +8,9 @@
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 
-#define HAS_KEYWORDS 8 /* of co_flags: it takes **rest */
+#define HAS_KEYWORDS 8 /* in co_flags: the function takes **rest */
 
-/* What a hub holds; the first five are given to it. */
+/* References that a hub holds; the first five are constructor arguments. */
 enum held {
     FIND_KEYWORDS,
     RARE_BEFORE,
@@ -20,7 +20,7 @@ enum held {
     BEFORE,
     AFTER,
     BACKWARDS,
-    FORWARDS,    /* a dict: forward of a class -> arguments it has, or -1 */
+    FORWARDS,    /* a dict: a class's forward -> its argument count, or -1 */
     NO_KEYWORDS, /* {} */
     FX_FLAG,     /* names */
     DYNAMO,
@@ -30,7 +30,7 @@ enum held {
 struct hub {
     PyObject_HEAD PyObject *held[N_HELD];
     char rare, watched, paused;
-    bool traced; /* a call was */
+    bool traced; /* a call was traced */
 };
 
 static struct hub *hub_of(PyObject *self)
@@ -95,7 +95,7 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return self;
 }
 
-/* --- what is asked at each call */
+/* --- checks at each call */
 
 static bool is_rare(const struct hub *hub)
 {
@@ -117,8 +117,8 @@ static bool is_traced(const struct hub *hub)
     return traced;
 }
 
-/* How many arguments, without self, the forward of a class takes if it takes no others;
- * -1: there may be others. */
+/* How many arguments (without self) the forward of a class takes; -1 if it may also
+ * take keyword-only arguments. */
 static PyObject *count_arguments(PyObject *forward)
 {
     PyObject *code = PyObject_GetAttr(forward, torch_find()->names[NAME___code__]);
@@ -132,7 +132,7 @@ static PyObject *count_arguments(PyObject *forward)
     return PyLong_FromLongLong(n);
 }
 
-/* Were all arguments of its forward given by their place? */
+/* Whether all arguments of forward were passed by position. */
 static bool has_no_keywords(const struct hub *hub, PyObject *module, PyObject *args)
 {
     PyObject *forward = torch_class_forward(module), *n = NULL;
@@ -153,9 +153,9 @@ static bool has_no_keywords(const struct hub *hub, PyObject *module, PyObject *a
     return none;
 }
 
-/* --- telling */
+/* --- calling listeners */
 
-/* Forget what was raised, but not what is for the user: KeyboardInterrupt. */
+/* Clears an exception, unless it is a KeyboardInterrupt, which is for the user. */
 static bool is_interrupted(void)
 {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
@@ -164,14 +164,14 @@ static bool is_interrupted(void)
     return false;
 }
 
-/* NULL: interrupted. */
+/* Calls the listeners. NULL: interrupted. */
 static PyObject *tell(PyObject *listeners, PyObject *module, PyObject *args,
                       PyObject *third, PyObject *fourth)
 {
     Py_ssize_t n = PyTuple_Size(listeners);
     PyObject *answer;
 
-    Py_INCREF(listeners); /* others may take its place */
+    Py_INCREF(listeners); /* a listener may replace it */
     for (Py_ssize_t i = 0; i < n; i++) {
         answer = PyObject_CallFunctionObjArgs(PyTuple_GetItem(listeners, i), module,
                                               args, third, fourth, NULL);
@@ -183,7 +183,7 @@ static PyObject *tell(PyObject *listeners, PyObject *module, PyObject *args,
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-/* A new reference; Py_None: they are not known; NULL: interrupted. */
+/* A new reference; Py_None: unknown; NULL: interrupted. */
 static PyObject *find_keywords(const struct hub *hub, PyObject *module, PyObject *args)
 {
     PyObject *found;
@@ -219,8 +219,8 @@ static PyObject *do_before(PyObject *self, PyObject *const *args, Py_ssize_t n_a
     return told;
 }
 
-/* There are three arguments where torch does not show keywords, and when forward
- * raised, the result being None. */
+/* torch passes three arguments if it does not show keywords, and when forward
+ * raised; the result is then None. */
 static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
@@ -232,7 +232,7 @@ static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
         return PyObject_CallFunctionObjArgs(hub->held[RARE_AFTER], args[0], args[1],
                                             args[2], n_args == 4 ? args[3] : NULL,
                                             NULL);
-    if (hub->traced && is_traced(hub)) /* asking takes long */
+    if (hub->traced && is_traced(hub)) /* is_traced() is slow */
         Py_RETURN_NONE;
     kwargs = n_args == 4 ? Py_NewRef(args[2]) : find_keywords(hub, args[0], args[1]);
     if (!kwargs)
@@ -242,8 +242,8 @@ static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
     return told;
 }
 
-/* Stands for the method of torch's engine; its first argument is that method. No frame
- * of Python is added to what the user sees when a backward raises. */
+/* Replaces the method of torch's engine, which is passed as first argument. Adds no
+ * Python frame to the traceback when a backward raises. */
 static PyObject *run_backward(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args);

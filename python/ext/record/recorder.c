@@ -1,4 +1,4 @@
-/* The type that Python sees: made, asked, stopped. */
+/* The Python type Recorder. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 
-/* Nanoseconds that torch's hooked path adds to a call, unless it is measured. */
+/* Default cost of torch's hooked path per call, in nanoseconds. */
 #define HOOK_NS 1500
 
 struct recorder_object {
@@ -26,9 +26,9 @@ static struct recorder *recorder_of(PyObject *self)
     return &((struct recorder_object *)self)->recorder;
 }
 
-/* --- made and freed */
+/* --- creation and destruction */
 
-/* What was asked for, as Python gives it. */
+/* The constructor's arguments. */
 struct wishes {
     PyObject *model, *keep, *device;
     const char *name, *mode;
@@ -76,7 +76,8 @@ static PyObject *unless_none(PyObject *object)
     return object && object != Py_None ? Py_NewRef(object) : NULL;
 }
 
-/* Ask of each module, by all of its names, if what it sees is to be kept. */
+/* Calls `keep` for each module, by all of its names, to decide whether its elements
+ * are kept. */
 static bool choose_kept(struct recorder *recorder, PyObject *keep)
 {
     const struct model *model = recorder->model;
@@ -205,7 +206,7 @@ static int recorder_clear(PyObject *self)
     return 0;
 }
 
-/* What is only needed while recording goes on. */
+/* Frees what is only needed while recording. */
 static void release_recording(struct recorder *recorder)
 {
     struct grads *grads = recorder->grads;
@@ -253,7 +254,7 @@ static PyObject *raised(PyObject *self, PyObject *const *args, Py_ssize_t n_args
     return recorder_raised(recorder_of(self), args, n_args);
 }
 
-/* Record parameters outside of a call, our own time taken off. */
+/* Records parameters outside of a call; counts the time as our own. */
 static PyObject *see_params(PyObject *self, bool parameters)
 {
     struct recorder *recorder = recorder_of(self);
@@ -278,7 +279,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     return see_params(self, true);
 }
 
-/* The number of an optimizer; false: an exception is set, or nothing is recorded. */
+/* Parses an optimizer's number; false: an exception is set, or nothing is recorded. */
 static bool optimizer_number(struct recorder *recorder, PyObject *number,
                              uint32_t *ret_number)
 {
@@ -375,7 +376,7 @@ static PyObject *fact(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* The object at a place; NO_OBJECT: there is none. */
+/* The object of this name; NO_OBJECT: none. */
 static uint32_t object_at(const struct model *model, const char *name)
 {
     uint32_t place = name ? place_find(model, str_of(name)) : NO_PLACE;
@@ -428,7 +429,7 @@ static PyObject *compiled(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* renew(model, name): lazy modules got their parameters; tell of them as they are. */
+/* renew(model, name): lazy modules got their parameters; updates the model. */
 static PyObject *renew(PyObject *self, PyObject *args)
 {
     struct recorder *recorder = recorder_of(self);
@@ -445,7 +446,7 @@ static PyObject *renew(PyObject *self, PyObject *args)
     model = live_model(object, name, &live, &err);
     if (!model)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
-    /* Modules and parameters are still the same objects: the old `live` knows them. */
+    /* Modules and parameters are the same objects, so the old `live` stays valid. */
     live_free(live);
     if (recorder->trace && trace_renew(recorder->trace, model)) {
         recorder->model = model;
@@ -455,8 +456,8 @@ static PyObject *renew(PyObject *self, PyObject *args)
     Py_RETURN_FALSE;
 }
 
-/* spend(since_ns[, cost_ns]): what went by since then is our own time, but for what was
- * counted since `cost_ns`. */
+/* spend(since_ns[, cost_ns]): counts the time since then as our own, except for what
+ * was counted since `cost_ns` was read. */
 static PyObject *spend(PyObject *self, PyObject *args)
 {
     struct recorder *recorder = recorder_of(self);
@@ -469,7 +470,8 @@ static PyObject *spend(PyObject *self, PyObject *args)
     counted = recorder->own_ns - before;
     if (recorder->trace && took > counted) {
         recorder->own_ns += took - counted;
-        /* When it begins no thread has made a call: they are numbered by that. */
+        /* Threads get their number at their first call, so at the beginning there is
+         * none. */
         trace_own(recorder->trace,
                   frames_count(recorder->frames) ? recorder_thread(recorder)
                                                  : UINT32_MAX,

@@ -1,20 +1,20 @@
-/* Which calls are still under way, by Python's own stack: torch tells hooks of
- * exceptions, but not of interrupts (BaseException), so calls may be left without a
- * word. Only asked when a call can not be what its stack says. */
+/* Finds the calls that are still running, from Python's own stack. torch notifies
+ * hooks of exceptions but not of interrupts (BaseException), so a call may end
+ * without a hook. Used only if a call contradicts its stack. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 
-/* The modules whose calls Python's stack holds, the innermost first. */
+/* The modules with calls on Python's stack, innermost first. */
 struct under_way {
     const void **modules; /* only compared */
     uint32_t n, room;
 };
 
-/* In which variable a function that calls forward holds its module; or NULL: it is
- * another function. */
+/* The variable in which a function that calls forward holds its module; NULL for
+ * other functions. */
 static const char *variable_of(PyObject *code)
 {
     PyObject *name = PyObject_GetAttrString(code, "co_name");
@@ -22,9 +22,9 @@ static const char *variable_of(PyObject *code)
     const char *variable = NULL;
 
     if (text && strcmp(text, "_call_impl") == 0)
-        variable = "self"; /* torch's */
+        variable = "self"; /* torch's function */
     else if (text && strcmp(text, "compiled_call") == 0)
-        variable = "module"; /* ours: torchoscope/hooks.py */
+        variable = "module"; /* our function in torchoscope/hooks.py */
     ext_swallow();
     Py_XDECREF(name);
     return variable;
@@ -69,8 +69,8 @@ uint32_t stack_alive(const struct stack *stack, const void *module)
     uint32_t alive = 0;
 
     look_at_stack(&found);
-    /* The innermost is the call that is about to begin. If it is not there, somebody
-     * calls in another way, of which nothing is known. */
+    /* The innermost is the call that is about to begin. If it is missing, it was
+     * called in an unknown way: assume that all calls are alive. */
     if (found.n == 0 || found.modules[0] != module)
         alive = stack->n;
     for (uint32_t i = found.n; i > 1 && alive < stack->n; i--)

@@ -3,9 +3,9 @@
 #include "ext/record/recorder_in.h"
 
 struct frames {
-    struct stack **stacks; /* each by itself: they stay where they are */
+    struct stack **stacks; /* allocated one by one, so that they never move */
     uint32_t n, room;
-    struct stack *last; /* that was asked for */
+    struct stack *last; /* the last one returned */
 };
 
 struct frames *frames_new(void)

@@ -1,7 +1,7 @@
-/* Before and after forward: the hot path. What is looked at is borrowed and never kept.
- * The GIL is our lock; it is released while large tensors are measured, and Python code
- * of the user may run where a tensor has a class of its own, so after each measuring
- * the trace may be gone (stop() on another thread): it is looked at again. */
+/* Before and after forward: the hot path. References are borrowed and never kept.
+ * The GIL is our lock. It is released while large tensors are measured, and a tensor
+ * subclass may run the user's Python code. stop() on another thread may free the
+ * trace meanwhile, so it is checked after each measurement. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ uint64_t recorder_clock(void)
     return clock_ns();
 }
 
-/* When the hook under way on this thread began; 0: somebody counted from there. */
+/* When the running hook of this thread began; 0: already counted. */
 static _Thread_local uint64_t arrived_ns;
 
 void recorder_arrived(void)
@@ -76,24 +76,24 @@ bool recorder_ready(struct recorder *recorder)
     return recorder->armed;
 }
 
-/* One hook under way. */
+/* One running hook. */
 struct visit {
     struct recorder *recorder;
     struct stack *stack;
     struct recorder_frame frame; /* a copy: the stack may move */
     PyObject *quiet;
     uint64_t began_ns;
-    uintptr_t depth; /* before forward: where the C stack stands */
-    uint32_t next;   /* the argument that is expected next, among those seen before */
+    uintptr_t depth; /* before forward: address in the C stack */
+    uint32_t next;   /* index of the expected argument among those seen before */
     uint32_t index;  /* of the frame */
     unsigned wants;  /* enum recorder_wants */
     struct grads_visit *grads; /* NULL: gradients are not recorded */
     bool inner;    /* some result inside a function transform requires a gradient */
-    bool same;     /* after forward: these are the arguments that were seen before it */
-    bool compiled; /* the module is what torch.compile() made of one of the model */
+    bool same;     /* after forward: same arguments as before it */
+    bool compiled; /* the module is torch.compile()'s wrapper of one in the model */
 };
 
-/* False: nothing to be done. */
+/* False: nothing to do. */
 static bool visit_begin(struct visit *visit, struct recorder *recorder)
 {
     if (!torch_find())
@@ -131,7 +131,7 @@ static struct str class_of(const struct model *model, uint32_t object)
     return class_short(place_class(model, model->objects[object].place));
 }
 
-/* Is it what torch.compile() gave, as a part of the model? */
+/* Whether the object is a result of torch.compile() inside the model. */
 static bool is_compiled_class(const struct model *model, uint32_t object)
 {
     return str_is(class_of(model, object), "OptimizedModule");
@@ -178,7 +178,7 @@ static uint16_t call_flags(struct recorder *recorder, PyObject *module, uint32_t
     return flags;
 }
 
-/* Other threads' calls have no parent on this one. Those of replicas belong to the
+/* Calls on other threads have no parent on this one. Calls of replicas belong to the
  * wrapper that waits for them, if it is recorded too. */
 static void find_parent(struct recorder *recorder, const struct stack *stack,
                         PyObject *module, uint32_t object)
@@ -204,7 +204,7 @@ static void find_parent(struct recorder *recorder, const struct stack *stack,
                     "calls of replicas have no parent: record the wrapper");
 }
 
-/* Was this object an argument of the call before, as far as was entered? */
+/* The recorded argument that is this very object, or NULL. */
 static const struct recorder_input *same_input(const struct visit *visit,
                                                PyObject *tensor)
 {
@@ -243,7 +243,7 @@ static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
     return recorder->trace ? 0 : -1;
 }
 
-/* Not everything could be looked at. */
+/* Adds a gap: a limit left some tensors out. */
 static void say_cut(struct recorder *recorder, uint32_t object, const char *what)
 {
     if (recorder->trace)
@@ -253,7 +253,7 @@ static void say_cut(struct recorder *recorder, uint32_t object, const char *what
                   what, WALK_MOST, WALK_DEPTH);
 }
 
-/* What to do with the tensors of the call, enum recorder_wants. */
+/* How to record the tensors of the call: enum recorder_wants. */
 static unsigned wants_of(const struct visit *visit)
 {
     const struct recorder_frame *frame = &visit->frame;
@@ -315,7 +315,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     recorder_mark(recorder, NAME_start, call);
 }
 
-/* Enter a call's arguments into the trace. */
+/* Adds a call's arguments to the trace. */
 static void enter_inputs(struct recorder *recorder, const struct stack *stack,
                          uint32_t index)
 {
@@ -332,7 +332,7 @@ static void enter_inputs(struct recorder *recorder, const struct stack *stack,
     }
 }
 
-/* The object of a module, or of the one that it stands for. */
+/* The object of a module, or of the module that it wraps or replicates. */
 static uint32_t object_of(const struct recorder *recorder, PyObject *module,
                           bool *ret_compiled)
 {
@@ -346,7 +346,7 @@ static uint32_t object_of(const struct recorder *recorder, PyObject *module,
     return object;
 }
 
-/* Calls from this one on never came back. */
+/* Drops the calls from this one on, which did not return. */
 static void drop_from(struct recorder *recorder, struct stack *stack, uint32_t index)
 {
     for (uint32_t i = stack->n; i > index; i--) {
@@ -357,8 +357,9 @@ static void drop_from(struct recorder *recorder, struct stack *stack, uint32_t i
     stack_cut(stack, index);
 }
 
-/* A call usually begins inside one whose module holds its own, and deeper in the stack.
- * If it does not, those around it may be over, without a word: see stack_alive(). */
+/* A call usually begins inside a call of an enclosing module, and deeper in the C
+ * stack. If not, the enclosing calls may have ended without a hook: see
+ * stack_alive(). */
 static void drop_dead(struct visit *visit, const void *module, uint32_t object)
 {
     struct recorder *recorder = visit->recorder;
@@ -377,9 +378,9 @@ static void drop_dead(struct visit *visit, const void *module, uint32_t object)
                 alive ? stack->frames[alive - 1].call : RUN_NONE, visit->began_ns);
 }
 
-/* Where what torch.compile() gave runs as plain Python after all (a stance, a limit),
- * the module inside it is heard too. Of a wrapper that is no part of the model that is
- * the same call: true. */
+/* If a compiled module runs as plain Python after all (a stance, a limit), hooks
+ * also run for the module inside it. If the wrapper is not part of the model, that
+ * is the same call: true. */
 static bool is_begun(const struct model *model, struct stack *stack, uint32_t object)
 {
     struct recorder_frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
@@ -396,8 +397,9 @@ static bool is_begun(const struct model *model, struct stack *stack, uint32_t ob
     return false;
 }
 
-/* A module that is not of the model is called inside one that is: it is new, or made
- * for this call alone (nn.Softmax(-1)(x)). Said once of the module around it. */
+/* A module outside the model is called inside one of the model: it is new, or
+ * created for this call only (nn.Softmax(-1)(x)). Adds a gap once per enclosing
+ * module. */
 static void say_outside(struct recorder *recorder, PyObject *module)
 {
     struct stack *stack = frames_stack(recorder->frames);
@@ -443,8 +445,8 @@ PyObject *recorder_pre(struct recorder *recorder, PyObject *const *args,
 
 /* --- after */
 
-/* Compares the version and, since .data, NumPy and inference mode leave that alone, the
- * fingerprint. */
+/* Compares the version, and the fingerprint because .data, NumPy and inference mode
+ * do not change the version. */
 static bool is_overwritten(const struct recorder_input *input, PyObject *tensor)
 {
     struct live_tensor look;
@@ -460,7 +462,7 @@ static bool is_overwritten(const struct recorder_input *input, PyObject *tensor)
     return print && print != input->print;
 }
 
-/* An argument after forward: was it overwritten? */
+/* Checks after forward whether an argument was overwritten. */
 static void recheck(struct visit *visit, uint32_t index, PyObject *tensor)
 {
     if (is_overwritten(&visit->stack->inputs[index], tensor))
@@ -469,9 +471,9 @@ static void recheck(struct visit *visit, uint32_t index, PyObject *tensor)
         grads_recheck(visit->grads, tensor);
 }
 
-/* A tensor that is met for the first time after forward (a keyword of an old torch, or
- * what another hook put in) is measured now. But what forward itself put into a list or
- * cache that it was given is not an argument. */
+/* Measures a tensor that is first seen after forward: a keyword argument with an old
+ * torch, or one that another hook inserted. Tensors that forward itself put into a
+ * list or cache argument are not arguments. */
 static int check_input(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct visit *visit = user;
@@ -490,8 +492,8 @@ static int check_input(void *user, PyObject *tensor, const char *path, size_t le
     return 0;
 }
 
-/* Are all arguments that were seen before forward themselves items of `args` or
- * `kwargs`? Then both still hold them, and there is nothing else to look for. */
+/* Whether all arguments seen before forward are direct items of `args` or `kwargs`.
+ * Then both still hold them, and nothing else needs a check. */
 static bool are_held(const struct visit *visit, PyObject *args, PyObject *kwargs)
 {
     const struct recorder_input *inputs = visit->stack->inputs;
@@ -510,8 +512,8 @@ static bool are_held(const struct visit *visit, PyObject *args, PyObject *kwargs
     return next == n;
 }
 
-/* The arguments after forward. Only a container can hold others than before: without
- * one they are not walked a second time. */
+/* Checks the arguments after forward. Only containers can have changed their items:
+ * without any, the arguments are not walked again. */
 static void check_inputs(struct visit *visit, PyObject *module, PyObject *args,
                          PyObject *kwargs)
 {
@@ -572,7 +574,7 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
         grads_returned(visit->grads, kwargs);
 }
 
-/* Begin the end of a module's newest call on this thread; false: there is none. */
+/* Finds a module's newest call on this thread, to end it; false: none. */
 static bool find_call(struct visit *visit, struct recorder *recorder, PyObject *module)
 {
     uint32_t found;
@@ -615,7 +617,7 @@ static void end_call(struct visit *visit, uint16_t flags)
     visit_end(visit);
 }
 
-/* In eval mode torch's encoder layer has a kernel that does all at once. */
+/* In eval mode torch's encoder layer may run one fused kernel for everything. */
 static bool is_fused(const struct recorder_frame *frame, PyObject *module)
 {
     const struct torch *torch = torch_find();
@@ -648,7 +650,7 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
     Py_RETURN_NONE;
 }
 
-/* "ValueError: too few" of an exception, or of the one being handled. */
+/* The text ("ValueError: too few") of an exception, or of the one being handled. */
 static uint32_t error_text(struct trace *trace, PyObject *exception)
 {
     PyObject *handled = NULL, *text;
@@ -672,7 +674,7 @@ static uint32_t error_text(struct trace *trace, PyObject *exception)
     return trace_string(trace, line, (size_t)len);
 }
 
-/* Is it the exception by which checkpointing leaves a recomputation early? */
+/* Whether checkpointing raised this exception to end a recomputation early. */
 static bool ends_recomputation(PyObject *exception)
 {
     char name[TORCH_CLASS_NAME];

@@ -1,9 +1,11 @@
-/* Which line called a module: the first frame above the hook that is neither torch's
- * nor ours. Frames are objects made on demand, so this costs more than anything else
- * that is not measuring. So what was found out about a piece of code is remembered; the
- * frames of torch between the hook and whoever called, which are the same for all
- * calls, are passed over; and where none but torch's stand between two calls, one in
- * the other, both have the same line. */
+/* Finds the line that called a module: the first frame above the hook that is neither
+ * torch's nor ours. Python creates frame objects on demand, so this is the most
+ * expensive step after measuring. To save time:
+ * - Facts about code objects are cached.
+ * - The torch frames between the hook and the caller, which are the same for all calls,
+ *   are skipped.
+ * - If only torch's frames are between a call and its enclosing call, both have the
+ *   same line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,11 @@
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 
-#define DEEPEST 64    /* frames looked at */
-#define CODES   65536 /* pieces of code remembered */
+#define DEEPEST 64    /* frames searched */
+#define CODES   65536 /* code objects cached */
 
 struct recorder_line_code {
-    PyObject *object; /* held, so that its address stays its own */
+    PyObject *object; /* held, so that its address is not reused */
     bool skip;        /* torch's or ours */
 };
 
@@ -26,11 +28,10 @@ struct code_lines {
     struct map by_place;   /* index and place in it -> string id */
     struct recorder_line_code *codes;
     uint32_t n, room;
-    PyObject *folder;    /* ours, with a "/"; or NULL */
-    PyObject *getframe;  /* sys._getframe; NULL: frames are not passed over */
+    PyObject *folder;    /* our package's directory, with a trailing "/"; or NULL */
+    PyObject *getframe;  /* sys._getframe; NULL: torch's frames are not skipped */
     PyObject *depth;     /* HOOK_DEPTH as an int */
-    PyObject *outermost; /* the code of torch's that stands so deep: it calls what calls
-                            what calls the hook */
+    PyObject *outermost; /* torch's code object at that depth, see find_depth() */
 };
 
 #define HOOK_DEPTH 3
@@ -50,8 +51,8 @@ static PyObject *our_folder(void)
     return folder;
 }
 
-/* torch 2: Module._wrapped_call_impl calls _call_impl, that a function of its own, and
- * that the hook. */
+/* In torch 2 Module._wrapped_call_impl calls _call_impl, which calls an inner
+ * function, which calls the hook. */
 static void find_depth(struct code_lines *lines)
 {
     PyObject *call =
@@ -102,7 +103,7 @@ static bool stands_in(const char *file, PyObject *folder)
     return text && strncmp(file, text, (size_t)len) == 0;
 }
 
-/* The file of a code object; good while that lives. NULL if there is none. */
+/* The file of a code object; valid while that lives. NULL if it has none. */
 static const char *file_of(PyObject *code)
 {
     PyObject *file = PyObject_GetAttr(code, torch_find()->names[NAME_co_filename]);
@@ -113,7 +114,7 @@ static const char *file_of(PyObject *code)
     return text;
 }
 
-/* The index of a piece of code, or UINT32_MAX. */
+/* The index of a code object, or UINT32_MAX. */
 static uint32_t code_index(struct code_lines *lines, PyObject *code)
 {
     uint32_t index;
@@ -163,8 +164,8 @@ static PyObject *frame_back(PyObject *frame)
     return PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
 }
 
-/* The frame of torch that stands HOOK_DEPTH above the hook, a new reference; NULL: what
- * stands there is something else. Those between are not made into objects. */
+/* torch's frame HOOK_DEPTH above the hook, as a new reference; NULL if another frame
+ * is there. Creates no objects for the frames between. */
 static PyObject *outermost_frame(const struct code_lines *lines)
 {
     PyObject *frame = NULL, *code = NULL;

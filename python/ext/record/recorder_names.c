@@ -1,12 +1,12 @@
-/* What forward calls its arguments: torch shows hooks a tuple, but the function knows
- * the names. They are looked up when an object is first called. */
+/* The names of forward's arguments. torch passes hooks a tuple, so the names come
+ * from the function, when an object is first called. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ext/record/recorder_in.h"
 
 #define MOST_WRAPPERS 16
-#define HAS_REST      4 /* of co_flags: it takes *rest */
+#define HAS_REST      4 /* in co_flags: the function takes *rest */
 
 static PyObject *attribute(PyObject *object, enum torch_attribute name)
 {
@@ -16,9 +16,9 @@ static PyObject *attribute(PyObject *object, enum torch_attribute name)
     return found;
 }
 
-/* The function behind methods and decorators (as inspect.signature() has it), and
- * whether its first parameter is the module. Where that is not known, as of what
- * decorates a plain function, NULL. */
+/* The function behind methods and decorators (as inspect.signature() finds it), and
+ * whether its first parameter is the module. NULL if that is unknown, as with a
+ * decorated plain function. */
 static PyObject *function_of(PyObject *module, bool *ret_has_self)
 {
     PyObject *at = attribute(module, NAME_forward), *inner;
@@ -43,7 +43,7 @@ static PyObject *function_of(PyObject *module, bool *ret_has_self)
     return at;
 }
 
-/* The positional ones, then *rest or None; NULL: they are not known. */
+/* The names of positional arguments, then of *rest or None; NULL: unknown. */
 static PyObject *names_of(PyObject *code, int64_t first)
 {
     PyObject *all = attribute(code, NAME_co_varnames), *names = NULL;
@@ -66,8 +66,8 @@ static PyObject *names_of(PyObject *code, int64_t first)
     return names;
 }
 
-/* What torch.compile() gave has a forward that takes anything: that of the module
- * inside it tells. Others are not asked: they may have a __getattr__ of their own. */
+/* A compiled module's forward takes anything, so the names come from the module
+ * inside it. Other classes are not asked: they may define __getattr__. */
 static PyObject *module_inside(PyObject *module)
 {
     char name[TORCH_CLASS_NAME];
@@ -77,7 +77,7 @@ static PyObject *module_inside(PyObject *module)
                : NULL;
 }
 
-/* Py_None: they are not known. */
+/* Py_None: unknown. */
 static PyObject *find_names(PyObject *module)
 {
     bool has_self;
@@ -90,7 +90,7 @@ static PyObject *find_names(PyObject *module)
     return names ? names : Py_NewRef(Py_None);
 }
 
-/* As find_names(), but modules that share a forward share its names. */
+/* Like find_names(), but cached per forward function. */
 static PyObject *shared_names(struct recorder *recorder, PyObject *module)
 {
     PyObject *forward = torch_class_forward(module), *names = NULL, *inside;
@@ -118,7 +118,7 @@ PyObject *recorder_names(struct recorder *recorder, PyObject *module, uint32_t o
         return NULL;
     if (!recorder->names[object]) {
         names = shared_names(recorder, module);
-        if (recorder->names[object]) /* another thread was here meanwhile */
+        if (recorder->names[object]) /* another thread set it meanwhile */
             Py_DECREF(names);
         else
             recorder->names[object] = names;

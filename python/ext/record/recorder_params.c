@@ -1,6 +1,6 @@
-/* Parameters and their gradients, as they are at one moment. They are measured each
- * time: a fused optimizer writes parameters, and an all-reduce gradients, without
- * raising their version, and perhaps only a few rows of them. */
+/* Records the current parameters and their gradients. They are measured each time:
+ * fused optimizers write parameters, and all-reduce writes gradients, without
+ * raising the version, and perhaps only in a few rows. */
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 

@@ -1,5 +1,5 @@
-/* A tensor becomes a value: measured once, kept if wanted, left to its device if only
- * that can read it. */
+/* Turns a tensor into a value: measures it once, keeps its elements if wanted, and
+ * leaves it to its device if only that can read it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +212,7 @@ static uint8_t value_flags(struct recorder *recorder, PyObject *tensor,
     return (uint8_t)flags;
 }
 
-/* Enter a value of which the statistics are known, or why there are none. */
+/* Adds a value with its statistics, or with the reason why there are none. */
 static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
                             const struct live_tensor *look, const struct stats *stats)
 {
@@ -246,7 +246,7 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
                        stats);
 }
 
-/* What only a device can read, copied here; a new reference, or NULL. */
+/* Copies a tensor from its device to the host; a new reference, or NULL. */
 static PyObject *on_host(PyObject *tensor)
 {
     PyObject *plain =
@@ -294,7 +294,7 @@ static void keep_value(struct recorder *recorder, PyObject *tensor,
     Py_XDECREF(host);
 }
 
-/* Numbers of values have another meaning once the trace dropped some. */
+/* Clears `seen` if the trace dropped values, because value numbers changed. */
 static void follow_epoch(struct recorder *recorder)
 {
     uint32_t epoch = trace_epoch(recorder->trace);
@@ -305,8 +305,7 @@ static void follow_epoch(struct recorder *recorder)
     seen_clear(recorder->seen);
 }
 
-/* Measure a tensor, unless its device does, and enter it; RUN_NONE if it could not be.
- */
+/* Measures a tensor, unless its device does, and adds it; RUN_NONE on failure. */
 static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
                           struct live_tensor *look)
 {
@@ -317,7 +316,7 @@ static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
     to_device =
         recorder->device && (recorder->force_device || look->flags & LIVE_DEVICE);
     if (!to_device) {
-        /* Others may run here; the tensor is held by whoever called us. */
+        /* Other threads may run here; the caller holds the tensor. */
         measured = tensor_stats(look, recorder->mode, &stats);
         if (measured)
             recorder->bytes +=

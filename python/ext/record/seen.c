@@ -6,12 +6,12 @@
 #include "base/str.h"
 
 #define FIRST_ROOM 1024u
-#define MOST_ROOM  (1u << 20) /* beyond it we forget and begin anew */
+#define MOST_ROOM  (1u << 20) /* beyond it the table is cleared */
 
-/* What is known: of a tensor's value, or (the second table) of a storage. */
+/* An entry for a tensor's value or, in the second table, for a storage. */
 struct seen_entry {
     uint64_t key;   /* 0: free */
-    PyObject *weak; /* dead: the entry means nothing any more */
+    PyObject *weak; /* dead: the entry is invalid */
     const void *at;
     int64_t version;
     uint64_t print;
@@ -61,7 +61,7 @@ static PyObject *alive(PyObject *weak)
     return object == Py_None ? NULL : object;
 }
 
-/* The entry of a key, or the free one where it would stand. */
+/* The entry of a key, or the free slot for it. */
 static struct seen_entry *slot_of(const struct seen_table *table, uint64_t key)
 {
     uint32_t i = (uint32_t)key & table->mask;
@@ -71,7 +71,7 @@ static struct seen_entry *slot_of(const struct seen_table *table, uint64_t key)
     return &table->entries[i];
 }
 
-/* Drop what is dead; grow where that leaves too little room. */
+/* Drops dead entries; grows the table if too little room remains. */
 static void table_renew(struct seen_table *table)
 {
     struct seen_table old = *table;
@@ -101,7 +101,7 @@ static void table_renew(struct seen_table *table)
     free(old.entries);
 }
 
-/* Put an entry, in place of one with the same key. */
+/* Adds an entry, replacing one with the same key. */
 static struct seen_entry *table_put(struct seen_table *table, uint64_t key,
                                     PyObject *object)
 {
@@ -112,8 +112,8 @@ static struct seen_entry *table_put(struct seen_table *table, uint64_t key,
         ext_swallow();
         return NULL;
     }
-    /* It refers to nothing that the collector could follow, and there are many: the
-     * collector need not look at them. */
+    /* There are many of these and they refer to nothing that the garbage collector
+     * could follow, so it need not visit them. */
     PyObject_GC_UnTrack(weak);
     if (table->n >= (table->mask + 1) / 2)
         table_renew(table);
@@ -154,8 +154,8 @@ void seen_clear(struct seen *seen)
     table_clear(&seen->values);
 }
 
-/* 64 bits of all that tells one view from another. The hash has a random seed, so that
- * two views that differ and meet here are a matter of 1 in 2^64. */
+/* A 64-bit hash of all that distinguishes views. Its seed is random, so two
+ * different views collide with a probability of 1 in 2^64. */
 static uint64_t key_of(const struct live_tensor *tensor)
 {
     uint64_t key = hash_mix((uint64_t)(uintptr_t)tensor->at, (uint64_t)tensor->version);
@@ -168,8 +168,8 @@ static uint64_t key_of(const struct live_tensor *tensor)
     return key ? key : 1;
 }
 
-/* A tensor without a version may have been written since: it is never known. Nor is
- * one without elements in memory. */
+/* A tensor without a version may have been written since, so it is never looked up;
+ * nor is one without elements in memory. */
 static bool can_be_known(const struct live_tensor *tensor)
 {
     return tensor->version >= 0 && tensor->at && tensor->layout == LAYOUT_STRIDED;
@@ -184,8 +184,8 @@ uint32_t seen_find(struct seen *seen, const struct live_tensor *tensor, uint64_t
         return RUN_NONE;
     entry = slot_of(&seen->values, key_of(tensor));
     object = entry->key ? alive(entry->weak) : NULL;
-    /* Whoever made the entry may since have been given other memory (set_(), .data),
-     * and its old memory to this tensor. */
+    /* The tensor that made the entry may have got other memory since (set_(),
+     * .data), and its old memory may now belong to this tensor. */
     if (!object || entry->at != tensor->at || entry->version != tensor->version ||
         entry->print != print || tensor_at(object) != entry->at)
         return RUN_NONE;

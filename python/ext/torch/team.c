@@ -13,14 +13,14 @@ typedef int threads_fn(void);
 
 static parallel_fn *parallel;
 static threads_fn *most_threads;
-static atomic_bool is_child; /* of a fork: the threads of a team are not there */
+static atomic_bool is_child; /* forked: the team's threads do not exist here */
 
 static void remember_fork(void)
 {
     atomic_store(&is_child, true);
 }
 
-/* A function's address, of what dlsym() gives as that of an object. */
+/* Stores the address from dlsym(), an object pointer, as a function pointer. */
 static void find(const char *name, void *to)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
@@ -54,7 +54,7 @@ struct task {
     atomic_size_t next;
 };
 
-/* Each member takes what is next, so that one who comes late holds up nobody. */
+/* Each member takes the next item, so a late member delays nobody. */
 static void take_part(void *data)
 {
     struct task *task = data;
@@ -66,11 +66,11 @@ static void take_part(void *data)
 
 enum way { TOGETHER, ALONE, WAYS };
 
-#define LATEST 0.25 /* the weight of the latest run in what is expected */
-#define AGAIN  32   /* after so many runs the slower way is tried once more */
+#define LATEST 0.25 /* weight of the latest run in the moving average */
+#define AGAIN  32   /* retry the slower way every 32 runs */
 
-/* What each way took for an amount of 1; 0: not known yet. Of each thread its own, so
- * that none waits for another. */
+/* Expected time per unit of `amount` for each way; 0: unknown. Per thread, to avoid
+ * locks. */
 static _Thread_local double expected[WAYS];
 static _Thread_local unsigned runs;
 

@@ -5,10 +5,10 @@
 #include "ext/torch/torch.h"
 
 #define DL_CPU  1
-#define DL_HOST 3 /* pinned: lies in memory like any other */
+#define DL_HOST 3 /* pinned memory, readable like any other */
 
-/* Tensors that the exchange table refuses cost a C++ exception each, and so do those
- * without a version. Once one was met, the next so many are asked first. */
+/* Tensors that the exchange table refuses, or that have no version, cost a C++
+ * exception each. After such a tensor, the next 256 are checked first. */
 #define CAREFUL 256
 static int careful_describe, careful_version;
 
@@ -84,7 +84,7 @@ static uint8_t dtype_of_dl(const struct dl_tensor *from)
     case BOOL:
         return bits == 8 ? DTYPE_BOOL : DTYPE_UNKNOWN;
     default:
-        return DTYPE_UNKNOWN; /* its own dtype is asked: it is the more exact one */
+        return DTYPE_UNKNOWN; /* the caller uses its torch dtype: more exact */
     }
 }
 
@@ -117,7 +117,7 @@ static void own_device(const struct torch *torch, PyObject *tensor,
     Py_XDECREF(device);
 }
 
-/* Copy sizes and strides; false if this is no tensor in C order. */
+/* Copies sizes and strides; false if the tensor is not in C order. */
 static bool copy_dims(const struct dl_tensor *from, struct live_tensor *to)
 {
     int64_t stride = 1;
@@ -137,9 +137,9 @@ static bool copy_dims(const struct dl_tensor *from, struct live_tensor *to)
     return in_order;
 }
 
-/* Bits that the exchange table leaves out, asked only where they can be set: only a
- * complex tensor is conjugated, and a negated one comes from the imaginary part of a
- * conjugated one: its elements do not lie side by side. */
+/* Reads the bits that the exchange table omits, only if they can be set. Only
+ * complex tensors are conjugated. A negated tensor is the imaginary part of a
+ * conjugated one, so its elements are not contiguous. */
 static void look_at_bits(PyObject *tensor, bool in_order, struct live_tensor *to)
 {
     if (dtype_info((enum dtype)to->dtype)->kind == DTYPE_KIND_COMPLEX &&
@@ -155,7 +155,7 @@ static void look_at_graph(const struct torch *torch, PyObject *tensor,
     PyObject *grad = torch_get(&torch->requires_grad, tensor);
 
     ext_swallow();
-    Py_XDECREF(grad); /* True and False never die */
+    Py_XDECREF(grad); /* True and False are never freed */
     if (grad == Py_True) {
         to->flags |= LIVE_GRAD;
         if (Py_TYPE(tensor) == torch->parameter || torch_flag(tensor, NAME_is_leaf))
@@ -169,7 +169,7 @@ static void look_at_graph(const struct torch *torch, PyObject *tensor,
 static const char *odd_kind(const struct torch *torch, PyObject *tensor,
                             struct live_tensor *to);
 
-/* Look by the exchange table; false: it does not know this tensor. */
+/* Describes a tensor by the exchange table; false: the table does not support it. */
 static bool look_fast(const struct torch *torch, PyObject *tensor,
                       struct live_tensor *to)
 {
@@ -216,11 +216,11 @@ static bool look_fast(const struct torch *torch, PyObject *tensor,
 
 /* --- the slow way */
 
-/* Told apart by address. */
+/* Compared by address. */
 static const char no_data_meta[] = "no data (meta)";
 static const char no_data_fake[] = "no data (fake)";
 
-#define TRANSFORMS 8 /* inside each other */
+#define TRANSFORMS 8 /* nested transforms */
 
 static bool call_with(PyObject *callable, PyObject *tensor)
 {
@@ -256,7 +256,8 @@ static const char *odd_layout(const struct torch *torch, PyObject *tensor,
     return why;
 }
 
-/* Of a tensor inside transforms: does it, or what it stands for, require a gradient? */
+/* Whether a tensor inside transforms, or a tensor that it wraps, requires a
+ * gradient. */
 static bool inner_requires_grad(const struct torch *torch, PyObject *tensor)
 {
     PyObject *at = Py_NewRef(tensor);
@@ -276,7 +277,7 @@ static bool inner_requires_grad(const struct torch *torch, PyObject *tensor)
     return grad;
 }
 
-/* Why a tensor's memory cannot be read, or NULL; sets the layout. Asks nothing that
+/* Why a tensor's memory cannot be read, or NULL; sets the layout. Uses nothing that
  * raises in C++. */
 static const char *odd_kind(const struct torch *torch, PyObject *tensor,
                             struct live_tensor *to)
@@ -300,7 +301,7 @@ static const char *odd_kind(const struct torch *torch, PyObject *tensor,
     return NULL;
 }
 
-/* Integers of a sequence, -1 for what is none; how many, or -1. */
+/* Copies a sequence of integers, with -1 for other items; returns the count, or -1. */
 static int integers_of(PyObject *sequence, int64_t to[LIVE_RANK])
 {
     Py_ssize_t n = sequence ? PySequence_Size(sequence) : -1;
@@ -319,7 +320,7 @@ static int integers_of(PyObject *sequence, int64_t to[LIVE_RANK])
     return (int)n;
 }
 
-/* The sizes of a nested tensor that are one number; its shape raises. */
+/* The sizes of a nested tensor, whose `shape` raises; -1 where they vary. */
 static int nested_sizes(const struct torch *torch, PyObject *tensor, int64_t *to)
 {
     int64_t rank = torch_call_int(tensor, NAME_dim, -1);
@@ -351,7 +352,7 @@ static bool look_at_shape(const struct torch *torch, PyObject *tensor,
             integers_of(PyObject_GetAttr(tensor, torch->names[NAME_shape]), to->shape);
     else
         rank = nested_sizes(torch, tensor, to->shape);
-    if (rank < 0) { /* a parameter that a lazy module has yet to make */
+    if (rank < 0) { /* an uninitialised parameter of a lazy module */
         to->why = "has no shape yet";
         to->flags &= ~(unsigned)LIVE_READABLE;
         rank = 0;
@@ -368,9 +369,9 @@ static bool look_at_shape(const struct torch *torch, PyObject *tensor,
     return true;
 }
 
-/* Has a subclass no memory that is its own? Fake tensors and other wrappers answer
- * data_ptr() with 0, some of them with a warning: those that show what they wrap are
- * not asked. */
+/* Why a subclass has no memory of its own, or NULL. Fake tensors and other wrappers
+ * return 0 from data_ptr(), some with a warning, so it is not called on classes that
+ * expose what they wrap. */
 static const char *odd_class(PyObject *tensor)
 {
     const struct torch *torch = torch_find();
@@ -446,7 +447,7 @@ static void look_slow(const struct torch *torch, PyObject *tensor,
     look_at_graph(torch, tensor, to);
 }
 
-/* A DTensor is looked at through the part of it that lies here. */
+/* The local part of a DTensor, which is described in its place. */
 static PyObject *local_part(const struct torch *torch, PyObject *tensor)
 {
     PyObject *local = NULL;
@@ -490,7 +491,7 @@ bool tensor_look(PyObject *tensor, struct live_tensor *to)
     return true;
 }
 
-/* --- where it lies */
+/* --- address and storage */
 
 const void *tensor_at(PyObject *tensor)
 {
@@ -519,7 +520,7 @@ uint64_t tensor_storage(PyObject *tensor, PyObject **ret_object)
         number = (uint64_t)torch_int(storage, NAME__cdata, 0);
     ext_swallow();
     if (ret_object) {
-        /* An earlier torch makes another object each time: the tensor stands in. */
+        /* An older torch returns a new object each time, so use the tensor instead. */
         *ret_object =
             !storage ? NULL : Py_NewRef(torch->storage_is_typed ? tensor : storage);
     }

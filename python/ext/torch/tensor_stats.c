@@ -1,4 +1,4 @@
-/* The elements of a tensor: measured, copied, fingerprinted. */
+/* Measures, copies and fingerprints the elements of a tensor. */
 #include <string.h>
 
 #include "ext/torch/team.h"
@@ -8,11 +8,11 @@
 #include "measure/elements.h"
 #include "measure/memory.h"
 
-/* From so many elements on, others may run while we measure. */
+/* From this size on, the GIL is released while measuring. */
 #define LARGE 65536
 
-/* A tensor is shared out in parts of at least so many elements, for a part has to be
- * worth more than waking a thread. Samples begin anew with each part. */
+/* Minimum elements per part when threads share a tensor: a part must be worth waking
+ * a thread. Sampling restarts with each part. */
 #define PART  131072u
 #define PARTS 64
 
@@ -41,11 +41,11 @@ static struct memory memory_of(const struct live_tensor *tensor)
     };
 }
 
-/* A tensor in C order that several threads measure. */
+/* A tensor in C order, measured by several threads. */
 struct sharing {
     const struct live_tensor *tensor;
     enum measure_mode mode;
-    uint64_t part; /* elements of each but the last, which has the rest as well */
+    uint64_t part; /* elements per part; the last one also has the remainder */
     size_t n;
     struct stats stats[PARTS];
     int failed[PARTS];
@@ -71,17 +71,17 @@ static void measure_part(void *user, size_t i)
         stats_memory(&memory, sharing->mode, NULL, &sharing->stats[i], NULL);
 }
 
-/* Is it worth it, and are there others to share with? */
+/* Whether sharing is worth it and torch has other threads. */
 static bool can_share(const struct live_tensor *tensor, enum measure_mode mode)
 {
-    /* One block of eight is hardly worth it. */
+    /* Sampling reads one block in eight, too little to share. */
     return mode != MEASURE_SAMPLED && tensor->numel >= 2 * PART &&
            dtype_info((enum dtype)tensor->dtype)->block == 1 &&
            tensor_in_c_order(tensor) && team_size() > 1;
 }
 
-/* The parts are the same whoever measures them, and joined in their order: so are the
- * numbers. */
+/* The parts do not depend on the number of threads and are merged in order, so the
+ * statistics do not either. */
 static int share(const struct live_tensor *tensor, enum measure_mode mode,
                  struct stats *ret_stats)
 {
@@ -134,7 +134,7 @@ bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size)
 
 /* --- fingerprints */
 
-#define WORDS 64u /* that are looked at */
+#define WORDS 64u /* words sampled */
 
 static uint64_t add_bytes(uint64_t print, const char *at, size_t n)
 {
@@ -156,7 +156,7 @@ static uint64_t print_dense(const char *at, size_t size)
     return add_bytes(print, at + size - last, last);
 }
 
-/* Where an element lies, in elements, by its index in C order. */
+/* The offset of an element, in elements, by its index in C order. */
 static int64_t offset_of(const struct live_tensor *tensor, uint64_t index)
 {
     int64_t offset = 0;

@@ -97,8 +97,7 @@ static void find_functions(struct torch *torch)
     Py_XDECREF(functorch);
 }
 
-/* The exchange table is found on the type; a later version keeps the earlier ones
- * behind it. */
+/* Finds the exchange table on the type; a newer version links to the older ones. */
 static void find_exchange(struct torch *torch)
 {
     PyObject *capsule =
@@ -141,7 +140,7 @@ static bool intern_names(struct torch *torch)
     return true;
 }
 
-/* Its name is looked up on the type once, and not for each tensor. */
+/* Looks the name up on the type once, instead of for each tensor. */
 static void find_getter(struct torch *torch, struct torch_getter *one, const char *name)
 {
     one->descriptor = attribute((PyObject *)torch->tensor, name);
@@ -151,11 +150,11 @@ static void find_getter(struct torch *torch, struct torch_getter *one, const cha
     ext_swallow();
 }
 
-/* Types of Python that have no name in its C interface. */
+/* Python types without a name in the C API. */
 static void find_types(struct torch *torch)
 {
     PyObject *module = PyImport_ImportModule("collections");
-    PyObject *space = PySys_GetObject("implementation"); /* it is one; borrowed */
+    PyObject *space = PySys_GetObject("implementation"); /* a namespace; borrowed */
 
     torch->deque = attribute(module, "deque");
     if (space)
@@ -178,7 +177,7 @@ static bool find(struct torch *torch)
     Py_XDECREF(encoder);
     torch->script_object = attribute(torch->c, "ScriptObject");
     Py_XDECREF(nn);
-    /* Half-way through its own import torch is not there yet. */
+    /* torch is still being imported. */
     if (!torch->c || !torch->tensor || !torch->parameter || !torch->module_type ||
         !PyType_Check((PyObject *)torch->tensor) || !intern_names(torch)) {
         ext_swallow();
@@ -205,7 +204,7 @@ const struct torch *torch_find(void)
     return is_found ? &found : NULL;
 }
 
-/* The truth of a new reference, which is dropped. */
+/* The truth value of a reference, which it drops. */
 static bool truth_of(PyObject *answer, bool otherwise)
 {
     int truth = answer ? PyObject_IsTrue(answer) : -1;

@@ -16,9 +16,9 @@ struct tensor_walk {
     size_t tensors, items;
     bool cut, stop;
     int depth;
-    int objects;                   /* of them, objects whose attributes were entered */
-    const void *above[WALK_DEPTH]; /* containers that we stand in */
-    bool cache;                    /* among them is one called ...Cache */
+    int objects; /* nested objects whose attributes are being walked */
+    const void *above[WALK_DEPTH]; /* the enclosing containers */
+    bool cache;                    /* one of them is a class named ...Cache */
     size_t len;
     char path[PATH_MAX_LEN];
 };
@@ -33,8 +33,8 @@ static void add(struct tensor_walk *walk, const char *text, size_t len)
     walk->len += len;
 }
 
-/* Digits by hand: this runs for every argument of every call, and snprintf() took a
- * tenth of all our time there. */
+/* Formats the digits by hand: this runs for every argument of every call, and
+ * snprintf() took a tenth of our time. */
 static void visit_at(struct tensor_walk *walk, PyObject *item, size_t index)
 {
     char text[24], *at = text + sizeof text;
@@ -98,8 +98,8 @@ static bool is_plain_key(PyObject *key)
     return n <= 4;
 }
 
-/* By a key of a dict. Only of plain keys the text is asked for: that of others would be
- * made by the user's code; they are called by their number. */
+/* Visits an item of a dict. Only plain keys are shown as text, since repr() of
+ * others would run the user's code; those are shown by index. */
 static void visit_key(struct tensor_walk *walk, PyObject *key, PyObject *item,
                       size_t index)
 {
@@ -175,7 +175,7 @@ static void visit_tuple(struct tensor_walk *walk, PyObject *tuple)
     Py_XDECREF(names);
 }
 
-/* In its own order: of a class made from one, no method runs. */
+/* Iterates with the base type's method: no method of a subclass runs. */
 static void visit_deque(struct tensor_walk *walk, PyObject *deque)
 {
     PyTypeObject *type = (PyTypeObject *)walk->torch->deque;
@@ -192,7 +192,7 @@ static void visit_deque(struct tensor_walk *walk, PyObject *deque)
     }
 }
 
-/* A list may change under us while somebody else runs: look anew each time. */
+/* Another thread may change the list, so its size is read again each time. */
 static void visit_list(struct tensor_walk *walk, PyObject *list)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(list) && !walk->stop; i++) {
@@ -203,8 +203,8 @@ static void visit_list(struct tensor_walk *walk, PyObject *list)
     }
 }
 
-/* In the order of the set itself, as "{0}": of a class made from one, no method runs.
- */
+/* In the set's own order, as "{0}". Iterates with the base type's method: no method
+ * of a subclass runs. */
 static void visit_set(struct tensor_walk *walk, PyObject *set)
 {
     PyTypeObject *type = PySet_Check(set) ? &PySet_Type : &PyFrozenSet_Type;
@@ -221,11 +221,11 @@ static void visit_set(struct tensor_walk *walk, PyObject *set)
         Py_DECREF(item);
         item = walk->stop ? NULL : PyIter_Next(items);
     }
-    ext_swallow(); /* somebody else changed it */
+    ext_swallow(); /* it changed while we iterated */
     Py_XDECREF(items);
 }
 
-/* What is not a slot is a property or worse, and left alone. */
+/* Visits a slot. Skips other descriptors, such as properties. */
 static void visit_slot(struct tensor_walk *walk, PyObject *object, PyObject *name)
 {
     PyObject *slot = PyUnicode_Check(name)
@@ -242,8 +242,8 @@ static void visit_slot(struct tensor_walk *walk, PyObject *object, PyObject *nam
     Py_XDECREF(value);
 }
 
-/* The __slots__ that one class of an object adds: a name, or a tuple or list of them.
- */
+/* Visits the __slots__ of one class of an object: a name, or a tuple or list of
+ * names. */
 static void visit_slots_of(struct tensor_walk *walk, PyObject *object, PyObject *type)
 {
     PyObject *dict = PyObject_GetAttrString(type, "__dict__");
@@ -272,7 +272,7 @@ static void visit_slots(struct tensor_walk *walk, PyObject *object)
     Py_ssize_t n = types && PyTuple_Check(types) ? PyTuple_Size(types) : 0;
 
     ext_swallow();
-    while (n-- > 0 && !walk->stop) /* the base first */
+    while (n-- > 0 && !walk->stop) /* base class first */
         visit_slots_of(walk, object, PyTuple_GetItem(types, n));
     Py_XDECREF(types);
 }
@@ -292,9 +292,10 @@ static bool is_mapping(PyObject *object)
            PyObject_HasAttrString(type, "__getitem__");
 }
 
-/* Objects of a class written in Python: their dict, or their slots, are looked at, no
- * code is run. Those in caches are entered once more, for they hold an object for each
- * layer; and so is a mapping, in which a graph of torch_geometric has its tensors. */
+/* Visits an object of a Python class through its dict or slots, without running
+ * code. Objects in caches are walked one level deeper, because caches hold an object
+ * per layer. So are mappings, because a torch_geometric graph holds its tensors in
+ * one. */
 static void visit_object(struct tensor_walk *walk, PyObject *object)
 {
     PyObject *fields = PyObject_GetAttr((PyObject *)Py_TYPE(object),
@@ -312,7 +313,7 @@ static void visit_object(struct tensor_walk *walk, PyObject *object)
     walk->objects += !fields;
     data = dict ? PyDict_GetItemString(dict, "data") : NULL;
     if (data && PyDict_Check(data) && PyObject_HasAttrString(object, "__getitem__"))
-        visit_dict(walk, data); /* a UserDict is its data */
+        visit_dict(walk, data); /* a UserDict */
     else if (dict)
         visit_dict(walk, dict);
     else if (enters)
@@ -394,7 +395,8 @@ static bool begin(struct tensor_walk *walk, walk_fn *fn, void *user)
     return walk->torch;
 }
 
-/* By what forward calls it: "x", and "rest[1]" of those that *rest takes. */
+/* Visits an argument under the name that forward gives it: "x", or "rest[1]" for
+ * *rest. */
 static void visit_argument(struct tensor_walk *walk, PyObject *names, PyObject *item,
                            Py_ssize_t index)
 {
