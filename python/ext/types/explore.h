@@ -11,7 +11,7 @@
  *
  * Other threads run while it waits for a key. Call it from the main thread only: live
  * objects are read on the calling thread. Returns True, or False if there is no
- * terminal. Re-raises exceptions of signal handlers. The terminal is always restored. */
+ * terminal. Re-raises errors of signal handlers. The terminal is always restored. */
 #ifndef EXT_TYPES_EXPLORE_H
 #define EXT_TYPES_EXPLORE_H
 
