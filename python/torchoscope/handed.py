@@ -1,11 +1,10 @@
-"""Who uses a tensor that a module gave back as it was?
+"""Finds out who uses a tensor that a module returned unchanged.
 
-Identity, Dropout in eval mode and modules that hand an argument on return a tensor that
-the caller still has. Autograd's graph does not tell `x + drop(x)`, where only one
-operand came through the module, from `drop(x) + drop(x)`. The code of the callers does:
-where none of them can reach the tensor but by the result, and nobody else holds it
-(held.py), whoever uses it after the call uses the result. What cannot be shown is not
-known.
+Identity, Dropout in eval mode and similar modules return a tensor that the caller still
+has. The autograd graph cannot distinguish `x + drop(x)`, where only one operand came
+through the module, from `drop(x) + drop(x)`. The code of the callers can: if they reach
+the tensor only through the result, and nothing else holds it (held.py), then every
+later use is a use of the result. If this cannot be proved, the answer is UNKNOWN.
 """
 
 import bisect
@@ -22,15 +21,15 @@ from torchoscope import held, probes
 NOT, ALONE, DROPPED, UNKNOWN = range(4)  # enum handed of python/ext/record/grads_in.h
 
 _TORCHS, _OURS, _USERS = 1, 2, 3
-_whose = {}  # file -> whose code it has
-_NEWLOCALS = 2  # of co_flags: a function, not a module or a class
+_whose = {}  # file -> owner of its code
+_NEWLOCALS = 2  # bit of co_flags: a function, not a module or a class
 _known = weakref.WeakKeyDictionary()  # code -> _Code
 
 
 def verdict(tensor, around, references, in_graph):
-    """Asked in a hook after a call. `around`: the module whose forward made it, or None;
-    `references`: to the tensor, when the hook began; `in_graph`: nodes or views hold it
-    as well."""
+    """Called in a hook after a call. `around`: the module whose forward made the call,
+    or None. `references`: the tensor's reference count when the hook began. `in_graph`:
+    whether autograd nodes or views also hold the tensor."""
     references -= in_graph and held.graph_counts
     try:
         return _verdict(sys._getframe(0), tensor, around, references)
@@ -68,8 +67,8 @@ def _verdict(frame, tensor, around, references):
 
 
 def _callers(frame):
-    """The frames outwards, but our own and those of torch's way to call a module. With
-    each a held.Group if it called a module."""
+    """The user's frames, innermost first, without torchoscope's and those of
+    torch.nn.Module. Each comes with a held.Group if it called a module, else None."""
     group = None
     while frame is not None:
         file = frame.f_code.co_filename
@@ -113,7 +112,7 @@ _COMPUTES = ("BINARY_OP", "UNARY_", "COMPARE_OP")
 
 
 class _Code:
-    """What happens in a function after a call that it makes."""
+    """Bytecode analysis: what a function does after one of its calls."""
 
     def __init__(self, code):
         self._list = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
@@ -124,20 +123,19 @@ class _Code:
         self.is_free = functools.lru_cache(64)(self.is_free)
 
     def find(self, offset):
-        """The number of the instruction at an offset, or of the one whose cache is
-        there."""
+        """The index of the instruction at an offset (or whose cache is there)."""
         return bisect.bisect_right(self._offsets, offset) - 1
 
     def how(self, call):
-        """How it is called: f(x) or f(*x), and may that be a method of a module which
-        torch calls otherwise? None: by no call."""
+        """(the form of the call: f(x) or f(*x), whether it may call __call__ or a
+        similar method directly); None if the instruction is not a call."""
         name = self._list[call].opname
         if not name.startswith("CALL"):
             return None
         return "EX" if name == "CALL_FUNCTION_EX" else "CALL", self._direct
 
     def _next(self, i):
-        """Instructions that may follow."""
+        """(index, whether by a jump) of each instruction that may follow."""
         one = self._list[i]
         if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs:
             yield self.find(one.argval), True
@@ -146,7 +144,7 @@ class _Code:
 
     @functools.cached_property
     def _depths(self):
-        """Of the stack before each instruction, where it is known."""
+        """The stack depth before each instruction, where known."""
         depths, todo = {0: 0}, [0]
         while todo:
             i = todo.pop()
@@ -162,7 +160,7 @@ class _Code:
         return depths
 
     def spread(self, call):
-        """The variable x of a call f(*x) or f(*x, **y); or None."""
+        """The name x in a call f(*x) or f(*x, **y), or None."""
         if self._list[call].opname != "CALL_FUNCTION_EX":
             return None
         before = self._list[max(0, call - 8) : call]
@@ -177,18 +175,18 @@ class _Code:
         return after == ["POP_TOP"]
 
     def is_free(self, call, names):
-        """Is what `names` hold not used after this call?"""
+        """Are the values of `names` unused after this call?"""
         if names & self._shared or (names and not self._optimized):
             return False
         return self._stack_is_free(call, names) and not self._uses(call, names)
 
     def _stack_is_free(self, call, names):
-        """Does the stack below the result of the call hold none of it?"""
+        """Is no value of `names` on the stack below the result of the call?"""
         after = min(self._depths[j] for j, _ in self._next(call))
         return all(self._is_free_at(n, call, names) for n in range(after - 1))
 
     def _is_free_at(self, place, call, names):
-        """The same of one place of the stack. What an operator gives is new."""
+        """The same for one stack slot. The result of an operator is a new object."""
         begin = last = None
         for i in range(call):
             depth, then = self._depths.get(i), self._depths.get(i + 1)
@@ -209,7 +207,7 @@ class _Code:
         return not used & names
 
     def _uses(self, call, names):
-        """Is one of the names read after the call, before it is set anew?"""
+        """Is one of the names read after the call, before it is assigned again?"""
         todo = [(j, names) for j, _ in self._next(call)]
         met = set()
         while todo:
@@ -232,11 +230,11 @@ def _names(one):
 
 
 def _loads(one):
-    """Names of locals that an instruction reads before it sets any."""
+    """The locals that an instruction reads before it writes any."""
     name = one.opname
     if name == "STORE_FAST_LOAD_FAST":
         return _names(one)[1:] if _names(one)[0] != _names(one)[1] else ()
-    if name == "LOAD_FAST_AND_CLEAR":  # a comprehension keeps it aside
+    if name == "LOAD_FAST_AND_CLEAR":  # a comprehension saves it
         return _names(one)
     return _names(one) if name.startswith("LOAD_FAST") else ()
 

@@ -1,10 +1,10 @@
-"""Who holds a tensor? All its references are counted, so that none can hide.
+"""Finds out who holds a tensor, by accounting for all of its references.
 
-A tensor that a module returns as it got it may be held by anything: a cache, a closure,
-an object of some class. Its reference count tells how many there are. Those of the
-functions that are running are found in their frames; those of torch's way to call a
-module are the same for every call of one form, and are learnt from modules of our own.
-If that is all, nobody else holds the tensor.
+A tensor that a module returns unchanged may also be held by a cache, a closure or any
+other object. Its reference count gives the total. References from running functions are
+found in their frames. The number of references from torch's own call path is the same
+for every call of one form, and is learnt by calling test modules (probes.py). If these
+add up to the total, nothing else holds the tensor.
 """
 
 import contextlib
@@ -13,24 +13,25 @@ import sys
 import torch
 from torch.nn.modules import module as torch_module
 
-_OPTIMIZED = 1  # of co_flags: f_locals is a copy
-_MOST = 1000  # entries of a container that are looked at
+_OPTIMIZED = 1  # bit of co_flags: f_locals is a copy
+_MOST = 1000  # larger containers are not searched
 
-_known = {}  # form of a call -> how many references to an argument it has; see Group
+_known = {}  # form of a call -> its references to an argument; see Group
 _tries = 0
-_learning = None  # a list of (forms, references that are left): see learn()
+_learning = None  # a list of (forms, unexplained references): see learn()
 
 
 def locals_of(frame):
-    """A new dict. Python keeps a copy of the variables with the frame, which would hold
-    them until the function ends: it is emptied, unless somebody else has it."""
+    """The local variables, as a new dict. Python caches a dict of them in the frame,
+    which would keep them alive until the function returns. It is cleared here, unless
+    something else refers to it."""
     there = frame.f_locals
     found = dict(there)
     if type(there) is dict and frame.f_code.co_flags & _OPTIMIZED:
         if sys.getrefcount(there) == _copy_references:
             there.clear()
         else:
-            found[""] = there  # locals(): it holds all of them
+            found[""] = there  # the result of locals() also holds them all
     return found
 
 
@@ -44,7 +45,7 @@ _copy_references = _count_copy()
 
 
 class Group:
-    """Torch's frames of one call of a module, and the form of the call."""
+    """Torch's frames in one call of a module, and the form of the call."""
 
     def __init__(self):
         self.module = self.form = None
@@ -61,7 +62,7 @@ class Group:
             self._result = found.get("result")
 
     def find_form(self, how, tensor, first):
-        """Sets `form`: None: the tensor is no argument; False: not known."""
+        """Sets `form`: None if the tensor is not an argument, False if unknown."""
         args = sum(arg is tensor for arg in self._args or ())
         kwargs = sum(arg is tensor for arg in (self._kwargs or {}).values())
         if args + kwargs == 0 and not first:
@@ -74,7 +75,7 @@ class Group:
             self.form = known and (*how, kwargs, result)
 
     def _is_hooked(self):
-        """Hooks are given the arguments, and may keep them."""
+        """Are there other hooks? They get the arguments and may keep them."""
         there = self.module.__dict__
         return (
             there["_forward_pre_hooks"]
@@ -99,13 +100,13 @@ def _how_returned(result, tensor):
 
 
 class Holders:
-    """Who holds a tensor, from the caller of a module outwards: how many of the
-    references to it are not found yet?"""
+    """Walks from the caller of a module outwards; `left` is the number of references to
+    the tensor that are not yet accounted for."""
 
     def __init__(self, tensor, references):
         self._tensor, self.left = tensor, references
         self.forms, self.unknown = [], False
-        self._slot = None  # is the tensor among args, among kwargs of a __call__?
+        self._slot = None  # is the tensor in (args, kwargs) of a user's __call__?
 
     def are_all(self):
         return self.left == 0 and not self.unknown
@@ -121,8 +122,8 @@ class Holders:
             self.left -= _known.get(form, 0)
 
     def see_frame(self, frame, spread=None):
-        """The names of variables by which the tensor can be reached. `spread`: the one
-        whose elements are the arguments of the call, f(*args)."""
+        """The names of the variables that hold the tensor, directly or in a container.
+        `spread`: the name of args in a call f(*args)."""
         found, names = locals_of(frame), []
         code = frame.f_code
         self._calls_slot(code, found)
@@ -131,14 +132,14 @@ class Holders:
             n = 1 if value is self._tensor else self._count(value, name == spread)
             if n:
                 names.append(name)
-            # Cells, globals and locals() may be used by others.
+            # Other code may use cells, globals and locals().
             if name and name not in shared and code.co_flags & _OPTIMIZED:
                 self.left -= n
         return frozenset(names)
 
     def _calls_slot(self, code, found):
-        """Is it the __call__ of a class of the user's? Then whoever called it did so
-        as torch's would be called."""
+        """Sets `_slot` if this frame is a __call__ in a user's class. Its caller calls
+        it the way torch's __call__ is called."""
         self._slot = None
         if code.co_name == "__call__" and isinstance(found.get("self"), torch.nn.Module):
             names = code.co_varnames[code.co_argcount :][:2]
@@ -150,12 +151,12 @@ class Holders:
             )
 
     def see_slot(self, how):
-        """The next frame outwards, if it called no module of torch's."""
+        """The next outer frame, if torch's own __call__ was not called there."""
         if self._slot is not None and any(self._slot) and not (how and how[1]):
             self._add(how is not None and (*how, self._slot[1], "slot"))
 
     def _count(self, value, is_spread):
-        """References by a container. It counts if nobody else has the container."""
+        """References from a container; unknown if others share the container."""
         if type(value) in (tuple, list) and len(value) <= _MOST:
             n = sum(one is self._tensor for one in value)
         elif type(value) is dict and len(value) <= _MOST:
@@ -170,7 +171,7 @@ class Holders:
         return n
 
 
-_containers = set()  # (is spread, references to a container that one variable holds)
+_containers = set()  # (is spread, reference count of a container in one variable)
 
 
 # --- learning
@@ -186,7 +187,7 @@ def is_known():
     return bool(_known)
 
 
-graph_counts = 0  # references to a tensor that nodes or views hold: depends on torch
+graph_counts = 0  # references from autograd nodes or views: depends on torch
 
 
 def is_learning():
@@ -194,12 +195,12 @@ def is_learning():
 
 
 def is_wanted():
-    """Is there something to learn? Not every time anew where that fails."""
+    """Should learn() run? At most three times if it fails."""
     return not _known and _tries < 3 and hasattr(torch._C._autograd, "_get_sequence_nr")
 
 
 def can_tell():
-    """A debugger's trace function holds variables, too."""
+    """Can references be counted? Not under a debugger: it also holds variables."""
     return sys.gettrace() is None and (_known or _learning is not None)
 
 
@@ -210,8 +211,8 @@ def note(holders):
 
 @contextlib.contextmanager
 def learn(graph):
-    """In the block a recording asks about calls of each form, of tensors that nobody
-    else holds. `graph`: see graph_counts."""
+    """Learns the reference counts of each form of call. The block must record such
+    calls with tensors that nothing else holds. `graph`: see graph_counts."""
     global _learning, _tries, graph_counts
     graph_counts = graph
     _learning, _tries = [], _tries + 1

@@ -1,14 +1,13 @@
-"""One pair of torch's global forward hooks serves all recordings under way.
+"""One pair of torch's global forward hooks serves all active recordings.
 
-Global hooks come and go in O(1), are no part of any module, and so do not follow a deep
-copy, are not pickled and do not trouble scripting (tests/python/hooks_test.py). While
-torch.compile works they are taken off, so that its code does not depend on them; where
-it can not be watched, the functions that torch calls return at once and are traced into
-nothing. Either way compiled graphs stay whole.
+Global hooks are added and removed in O(1). They are not part of a module, so they are
+not deep-copied or pickled and do not disturb scripting (tests/python/hooks_test.py).
+They are removed while torch.compile works, so that its code does not depend on them. If
+the compiler cannot be watched, the hooks return at once and trace to nothing. Either
+way there are no graph breaks.
 
-A module on which Module.compile() was called does not look at hooks. For the time of a
-recording its compiled call is wrapped; torch leaves that attribute out when it pickles
-or copies a module.
+A module compiled with Module.compile() does not call hooks. During a recording its
+compiled call is wrapped; torch omits that attribute when it pickles or copies a module.
 """
 
 import contextlib
@@ -24,10 +23,10 @@ import weakref
 import torch
 from torch.nn.modules import module as torch_module
 
-from torchoscope import _core, handed  # noqa: F401 (handed is asked by the core)
+from torchoscope import _core, handed  # noqa: F401 (the core calls handed)
 
-# What is called, as tuples that are replaced, never changed: a hook that runs on
-# another thread sees the old ones or the new ones.
+# The listeners' functions. These tuples are replaced, never modified: a hook on another
+# thread sees either the old or the new one.
 _before = ()
 _after = ()
 _raised = ()
@@ -36,13 +35,13 @@ _lock = threading.RLock()
 _listeners = []
 _handles = []
 _wrapped = {}  # id of a module -> _Wrapped
-_watches = []  # functions that end a watch_calls()
+_watches = []  # functions returned by watch_calls()
 _compiling = False
 _local = threading.local()
 
 _options = inspect.signature(torch_module.register_module_forward_hook).parameters
 _call = torch.nn.Module._call_impl.__code__
-_shown_keywords = "with_kwargs" in _options  # to hooks after the call
+_shown_keywords = "with_kwargs" in _options  # to forward hooks
 SEES_KEYWORDS = _shown_keywords or "kwargs" in _call.co_varnames + _call.co_cellvars
 SEES_EXCEPTIONS = "always_call" in _options
 
@@ -56,18 +55,22 @@ if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
 else:
     _is_compiling = _never
 _is_jit_tracing = torch._C._get_tracing_state
-# A flag that is read where it lies: asking for it by its function writes to the log.
+# Read the flag directly: torch's function for it writes to the log.
 _fx = sys.modules.get("torch.fx._symbolic_trace") or types.SimpleNamespace()
 if not hasattr(_fx, "_is_fx_tracing_flag"):
     _fx = types.SimpleNamespace(_is_fx_tracing_flag=False)
 
 
 class Listener:
-    """Who wants to hear of calls: before(module, args), with kwargs as well where
-    they are known; after(module, args, kwargs or None, result); raised(module, args,
-    exception); compiled(module, True): the call that just began is that of a module
-    compiled in place, False: but it runs as plain Python; backward(roots, gradients):
-    a backward begins."""
+    """Callbacks of a recording:
+
+    before(module, args[, kwargs])      kwargs if known
+    after(module, args, kwargs or None, result)
+    raised(module, args, exception)
+    compiled(module, is_compiled)       True: the call that just began is of a module
+                                        compiled in place; False: but it runs as Python
+    backward(roots, gradients)          a backward begins
+    """
 
     __slots__ = ("before", "after", "raised", "compiled", "backward")
 
@@ -86,7 +89,7 @@ def add(listener):
 
 
 def remove(listener):
-    """Take a listener off; one that is not there is no mistake."""
+    """Remove a listener, if present."""
     with _lock:
         if listener not in _listeners:
             return
@@ -103,14 +106,14 @@ def is_used():
 
 
 def changed():
-    """A listener wants other functions called."""
+    """Call this after a listener's functions change."""
     with _lock:
         _publish()
 
 
 @contextlib.contextmanager
 def without():
-    """No hook of ours is there meanwhile; for measuring, so briefly."""
+    """Removes the hooks during the block. For short measurements."""
     with _lock:
         was = bool(_handles)
         _take_off()
@@ -123,7 +126,7 @@ def without():
 
 @contextlib.contextmanager
 def doing_nothing():
-    """Our hooks are there, but tell nobody."""
+    """Keeps the hooks installed but calls no listeners."""
     with _lock:
         _hub.paused = True
         try:
@@ -141,9 +144,9 @@ def _publish():
 
 
 class _Engine:
-    """torch says nowhere that a backward begins. All of them, Tensor.backward() and
-    torch.autograd.grad() alike, ask Variable for its engine: for the time of recordings
-    that is one which tells us and does the same."""
+    """Detects the start of a backward, for which torch has no hook. Tensor.backward()
+    and torch.autograd.grad() both get their engine from Variable. During recordings,
+    this is a subclass that also notifies the hub."""
 
     def __init__(self):
         self._real = self._ours = None
@@ -179,9 +182,8 @@ def _install():
 
 
 class _Silence:
-    """torch warns whenever a compiled module meets global hooks, that they are called
-    for it as well as for the module inside. That is known here, and no news for users.
-    """
+    """Suppresses torch's warning that global hooks are called both for a compiled
+    module and for the module inside it. torchoscope handles that."""
 
     def __init__(self):
         text = r"Using `torch\.compile\(module\)` when there are global hooks"
@@ -189,7 +191,7 @@ class _Silence:
         self._filter = warnings.filters[0]
 
     def remove(self):
-        # Others may have replaced the list in the meantime.
+        # Other code may have replaced the list.
         with contextlib.suppress(ValueError, AttributeError):
             warnings.filters.remove(self._filter)
             warnings._filters_mutated()
@@ -200,7 +202,7 @@ def _take_off():
         while _handles:
             handle = _handles.pop()
             handle.remove()
-            # torch 2.13 forgets to forget this one, and then warns for ever.
+            # torch 2.13 does not remove this entry and would keep warning.
             keywords = getattr(torch_module, "_global_forward_hooks_with_kwargs", {})
             keywords.pop(getattr(handle, "id", None), None)
 
@@ -227,7 +229,7 @@ _watching = False
 
 
 def _watch_compiler():
-    """Once torch's compiler is there, have it say when it begins and ends."""
+    """Register callbacks for the start and end of compilation."""
     global _watching
     handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
     with _lock, contextlib.suppress(Exception):
@@ -243,7 +245,7 @@ def _unwatch_compiler():
         return
     _watching = _compiling = _hub.watched = False
     handler = getattr(sys.modules["torch._dynamo"], "callback_handler", None)
-    with contextlib.suppress(Exception):  # torch._dynamo.reset() forgets them itself
+    with contextlib.suppress(Exception):  # torch._dynamo.reset() removes them
         handler.remove_start_callback(_compiler_begins)
     with contextlib.suppress(Exception):
         handler.remove_end_callback(_compiler_ends)
@@ -251,8 +253,8 @@ def _unwatch_compiler():
 
 # --- what torch calls
 
-# Python between torch and the hub costs, for a call of a real layer leaves nothing of it
-# in the processor's caches. But torch's compiler has to see that nothing happens here.
+# Keep the Python code between torch and the hub short: a real layer evicts it from the
+# CPU caches. Some is needed: torch's compiler must see that nothing happens here.
 
 
 def _hook_before(module, args):
@@ -277,9 +279,9 @@ def _rare_before(module, args):
 
 
 def _keywords():
-    """The keyword arguments of a call, which torch does not show to global hooks before
-    it, and old ones to none: they stand in its frame. Looking there takes a microsecond,
-    so it is done only where there may be some. None: not known."""
+    """The keyword arguments of a call, from torch's frame; None if unknown. torch does
+    not pass them to global pre-hooks, and old versions pass them to no hook. This takes
+    a microsecond, so call it only if there may be some."""
     frame = sys._getframe(0)
     here = frame.f_code.co_filename
     while frame is not None and frame.f_code.co_filename == here:
@@ -291,8 +293,8 @@ def _keywords():
 
 
 def _rare_after(module, args, *rest):
-    # (module, args, kwargs, result), or (module, args, result) where torch does not show
-    # keywords, and when forward raised, the result being None.
+    # torch passes (module, args, kwargs, result), or (module, args, result) if it does
+    # not pass keywords, or (module, args, None) if forward raised.
     if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
         return
     if _wrapped and _told_by_wrapper(module, True):
@@ -306,8 +308,8 @@ def _rare_after(module, args, *rest):
 
 
 def _error_of(frame):
-    """The exception that `frame` has just caught, or None: a module may well return
-    None while its caller handles an exception of its own."""
+    """The exception that `frame` has just caught, or None. A module may also return
+    None while its caller is handling an exception."""
     error = sys.exc_info()[1]
     trace = error.__traceback__ if error is not None else None
     return error if trace is not None and trace.tb_frame is frame else None
@@ -317,7 +319,7 @@ def _tell_before(*call):
     for before in _before:
         try:
             before(*call)
-        except Exception:  # never into the user's forward
+        except Exception:  # must not reach the user's forward
             pass
 
 
@@ -355,7 +357,7 @@ class _Wrapped:
 
 
 def wrap_compiled(modules):
-    """Wrap the compiled calls among these modules. Give what this returns to
+    """Wrap the compiled calls of these modules. Pass the result to
     unwrap_compiled()."""
     done = []
     with _lock:
@@ -391,7 +393,7 @@ def unwrap_compiled(entries):
             for key in [key for key, one in _wrapped.items() if one is entry]:
                 del _wrapped[key]
             _hub.rare = bool(_wrapped)
-            # Somebody may have compiled it anew: that stays.
+            # If it was compiled again, keep the new call.
             here = {} if module is None else module.__dict__
             if here.get("_compiled_call_impl") is entry.call:
                 here["_compiled_call_impl"] = entry.inner
@@ -428,11 +430,11 @@ def is_ours(call):
 
 
 def watch_calls(modules, begins, ends, lost):
-    """Call begins(module) and ends(module) around calls of these modules, with no hook
-    in torch, so that all others cost nothing. Gives a function that ends it, or None if
-    it can not be done: this torch has no place for it, or compiled code looks there
-    (dynamo's guards) and would be compiled again. When torch begins to compile, the
-    watch ends by itself: lost()."""
+    """Call begins(module) and ends(module) around calls of these modules, without
+    hooks, so that other calls cost nothing. Returns a function that ends the watch.
+    Returns None if this torch lacks the attribute, or if compiled code has guards on it
+    and would be recompiled. When torch starts to compile, the watch ends and calls
+    lost()."""
     if not hasattr(torch.nn.Module, "_compiled_call_impl") or _has_compiled(modules):
         return None
     done = [(module, *_watch(module, begins, ends)) for module in modules]
@@ -460,7 +462,7 @@ def watch_calls(modules, begins, ends, lost):
 
 
 def _has_compiled(modules):
-    """Has torch compiled code of which these modules may be part, or is it about to?"""
+    """Has torch compiled code that may include these modules, or will it?"""
     dynamo = sys.modules.get("torch._dynamo.eval_frame")
     entries = getattr(dynamo, "_debug_get_cache_entry_list", None)
     if entries is None:
@@ -504,8 +506,8 @@ def _frames():
 
 
 def _told_by_wrapper(module, after):
-    """Where torch does not compile after all (a stance, a limit), the hooks of a
-    wrapped module run too; the wrapper has told already."""
+    """Has the wrapper already reported this call? If torch does not compile after all
+    (a stance, a limit), the hooks of a wrapped module run too."""
     frames = _frames()
     if not frames or frames[-1][0] is not module or frames[-1][1] is not after:
         return False

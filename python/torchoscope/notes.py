@@ -1,5 +1,5 @@
-"""Two lines for the user's own traceback: which module got which shape and what its
-weight wants, and where the shape last changed."""
+"""Adds two notes to the user's exception: which module got which shape and what its
+weight expects, and where the shape last changed."""
 
 import re
 
@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 MARK = "torchoscope: "
-_MOST = 8  # notes of one recording: an exception may be part of somebody's plan
-# Words of errors for which it matters where the shape came from.
+_MOST = 8  # per recording: the user's code may raise on purpose
+# Matches errors about shapes.
 _ABOUT_SHAPES = re.compile(r"shape|size|dimension|channel|[1-9]D\b|element|dims?\b", re.I)
 
 
 def is_worth_a_note(error):
-    """Not for interrupts, nor for the exception by which checkpointing ends early."""
+    """False for interrupts, and for the exception that ends a checkpoint early."""
     if not isinstance(error, Exception) or not hasattr(error, "add_note"):
         return False
     if isinstance(error, StopIteration) or "StopRecomputation" in type(error).__name__:
@@ -22,9 +22,9 @@ def is_worth_a_note(error):
 
 
 def add_notes(error, name, module, args, calls):
-    """`calls` gives the Calls so far; it is asked last, because it may be slow."""
+    """`calls` returns the Calls so far. It may be slow, so it is called last."""
     tensors = tensors_of(args)
-    if not tensors:  # keywords are not told of when forward raised
+    if not tensors:  # torch does not pass keywords if forward raised
         return
     error.add_note(MARK + what_it_got(name, module, tensors))
     if not _ABOUT_SHAPES.search(str(error)):
@@ -51,7 +51,7 @@ class Notes:
         add_notes(error, name, module, args, self._calls)
 
     def left_the_block(self, error):
-        """For a torch that does not tell when forward raised: its frames do."""
+        """Finds the module in the traceback, for a torch without hooks for errors."""
         trace, last = error.__traceback__, None
         while trace is not None:
             code = trace.tb_frame.f_code
@@ -67,7 +67,7 @@ class Notes:
 
 
 def what_it_got(name, module, tensors):
-    """What is said of the weight is why it does not fit, as far as the class tells."""
+    """The first note. Says why the weight does not fit, if the class is known."""
     got = ", ".join(in_brackets(shape_of(x)) for x in tensors)
     text = f"{title(name, type(module).__name__)} got {got}"
     if isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
@@ -87,7 +87,7 @@ def what_it_got(name, module, tensors):
 
 
 def about_indices(module, indices):
-    """Of an embedding."""
+    """The note for an embedding."""
     text, last = "", module.num_embeddings - 1
     if indices.is_floating_point():
         text = f" of {indices.dtype}".replace("torch.", "")
@@ -98,7 +98,7 @@ def about_indices(module, indices):
 
 
 def weight_of(module):
-    """Only of torch's own classes is known what it is for."""
+    """The weight of one of torch's own classes, whose use of it is known; else None."""
     weight = module._parameters.get("weight")
     if weight is None or torch.nn.parameter.is_lazy(weight):
         return None
@@ -111,8 +111,7 @@ _KNOWN = (nn.Linear, _CONV, _NORM, nn.GroupNorm, nn.LayerNorm)
 
 
 def what_it_wants(module, shape):
-    """The shape of the first argument, as far as the class says; None where it fits or
-    nothing is known."""
+    """The expected shape of the first argument; None if it fits or is unknown."""
     last = None
     if isinstance(module, nn.Linear):
         last = [module.in_features]
@@ -140,8 +139,8 @@ def what_it_wants(module, shape):
 
 
 def where_it_changed(calls, shape):
-    """The last call that came back with this shape, made of another; else the last that
-    came back with another shape than it was given."""
+    """The last call that returned this shape from a different one; else the last call
+    that changed the shape."""
     fallback = None
     for call in reversed(calls):
         if call.error or not call.outputs:

@@ -1,6 +1,5 @@
-"""Calls of modules that return their argument, in all forms that held.py learns: of a
-tensor that nobody holds but the code that is seen here. Not part of the package for
-handed.py, but code like that of a user."""
+"""Calls of modules that return their argument, in all forms that held.py learns. Only
+the code in this file holds the tensors. handed.py treats this file as user code."""
 
 import contextlib
 import sys
@@ -66,7 +65,7 @@ def call_directly(module, x):
 
 
 def count_graph():
-    """References to a tensor because a view holds it."""
+    """The number of references that a view adds to its tensor."""
     tensor = -torch.zeros((), device="cpu", requires_grad=True)
     before = sys.getrefcount(tensor)
     view = tensor.view(())
@@ -77,8 +76,8 @@ def count_graph():
 
 @contextlib.contextmanager
 def alone():
-    """Autograd is at work, whatever is the case around, and the user's modes do not see
-    what happens."""
+    """Enables autograd, whatever the surrounding mode, and hides the block from the
+    user's torch modes."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch._C.DisableTorchFunction())
         with contextlib.suppress(ImportError):
