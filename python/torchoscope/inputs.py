@@ -1,8 +1,8 @@
-"""What a model is run with: tensors as they are, shapes made into tensors, and what the
-model brings along if nothing is given. See docs/python.md, "Inputs".
+"""Inputs for a model: tensors, shapes turned into tensors, or the model's own example
+inputs by default. See docs/python.md, "Inputs".
 
-Random values come from a generator of their own with the seed 0: twice the same, and
-the user's random state is not touched.
+Random values come from a separate generator with seed 0: they are reproducible and do
+not change the user's random state.
 """
 
 import copy
@@ -26,16 +26,16 @@ _EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 
 class Inputs:
-    """Arguments for one call of a model. `told` names them for people; it is None if
-    there is nothing that the model could be called with."""
+    """Arguments for calls of a model. `is_empty`: there are none to call it with.
+    `told` describes them for the user; make() sets it."""
 
     def __init__(self, model, args=(), kwargs=None):
         self._model = model
         self._dtype, self._device = _kind_of(model)
         self._generator = torch.Generator().manual_seed(0)
         self._made = []  # (Shape, tensor)
-        self.source = None  # where they come from, if nobody gave them
-        self._others = iter(())  # that could be tried in their stead
+        self.source = None  # the origin of default inputs
+        self._others = iter(())  # more default inputs to try
         args, kwargs = _understood(model, tuple(args), dict(kwargs or {}))
         self.is_empty = not args and not kwargs
         if not self.is_empty:
@@ -45,16 +45,16 @@ class Inputs:
         self.is_empty = not self.try_others()
 
     def try_others(self):
-        """Nobody gave any, and those that were tried do not fit: take the next ones that
-        may. False: there are none."""
+        """Switch to the next default inputs, after the current ones did not fit.
+        Returns False if there are none."""
         found = next(self._others, None)
         if found is not None:
             self._args, self._kwargs, self.source = found
         return found is not None
 
     def can_repeat(self):
-        """Can a model be called with these more than once? Not if one is an object that
-        a call may change and Python cannot copy: generators, files."""
+        """Can a model be called with these more than once? Not if one of them is
+        mutable and cannot be copied: a generator, a file."""
         try:
             for one in _objects([*self._args, *self._kwargs.values()]):
                 copy.deepcopy(one)
@@ -63,8 +63,8 @@ class Inputs:
         return True
 
     def make(self, with_copies=False):
-        """(args, kwargs) for a call: the model may write into their tensors, and into
-        other objects if it gets copies of these, too."""
+        """(args, kwargs) for a call. The model may write to their tensors, and with
+        `with_copies` to all other objects too."""
         self._made = []
         self._with_copies = with_copies
         self._generator.manual_seed(0)
@@ -75,8 +75,8 @@ class Inputs:
         return args, kwargs
 
     def fits_after(self, error):
-        """A call raised: was an embedding given floats that were made here? Then they
-        are integers from now on, and another call may fit."""
+        """Call this after a call raised. If an embedding got random floats made here,
+        make integers from now on and return True: another call may succeed."""
         given = _given_to_embedding(error)
         floats = [one for one in self._made if one[0].dtype is None]
         if given is None or not floats:
@@ -89,8 +89,8 @@ class Inputs:
         return True
 
     def _tensor(self, given, memo):
-        """The same structure with all tensors made or copied; what is given twice stays
-        the same object."""
+        """The same structure with all tensors created or copied. An object that occurs
+        twice stays one object."""
         if id(given) in memo:
             return memo[id(given)]
         if isinstance(given, Shape):
@@ -116,7 +116,7 @@ class Inputs:
         elif shape.value is not None:
             made = torch.full(shape.sizes, shape.value, dtype=dtype)
         elif dtype.is_floating_point or dtype.is_complex:
-            # Not every torch draws halves on the processor.
+            # Some versions of torch have no half-precision randn() on the CPU.
             made = torch.randn(shape.sizes, generator=generator, dtype=torch.float32)
         else:
             most = 2 if dtype == torch.bool else torch.iinfo(dtype).max
@@ -152,14 +152,14 @@ class Inputs:
 
 
 def vocabulary(model):
-    """Indices below it fit every embedding of the model; 0: it has none."""
+    """The size of the smallest embedding of the model; 0 if there is none."""
     modules = (one for root in roots_of(model).values() for one in root.modules())
     sizes = (one.num_embeddings for one in modules if isinstance(one, _EMBEDDINGS))
     return min(sizes, default=0)
 
 
 def parse_shape(text):
-    """The Shape of "1x3x224x224" or "8x128:int64"; None: it is another text."""
+    """The Shape of "1x3x224x224" or "8x128:int64"; None for any other text."""
     found = _TEXT.fullmatch(text)
     if not found:
         return None
@@ -169,7 +169,7 @@ def parse_shape(text):
     return Shape(map(int, re.split(r"\s*[x×]\s*", found[1])), dtype)
 
 
-# --- what is meant
+# --- interpreting arguments
 
 
 def _understood(model, args, kwargs):
@@ -181,13 +181,13 @@ def _understood(model, args, kwargs):
     if several and all(isinstance(_shapes(one), Shape) for one in args[0]):
         args = tuple(args[0])
     args = tuple(_shapes(one) for one in args)
-    # A keyword may be a list that the model wants as it is.
+    # A list given by keyword is passed as it is.
     kwargs = {k: v if type(v) is list else _shapes(v) for k, v in kwargs.items()}
     return args, kwargs
 
 
 def _shapes(given):
-    """The same structure with Shapes in place of shapes."""
+    """The same structure with tuples, lists and strings of sizes replaced by Shapes."""
     if isinstance(given, str):
         return parse_shape(given) or given
     if isinstance(given, (tuple, list)) and given:
@@ -201,7 +201,7 @@ def _shapes(given):
 
 
 def _parameters(model):
-    """Of the call, by name, without self; {} if nobody knows."""
+    """The parameters of forward by name, without self; {} if unknown."""
     call = model.forward if isinstance(model, torch.nn.Module) else model
     try:
         return inspect.signature(call).parameters
@@ -217,7 +217,7 @@ def _takes_keywords(model, names):
 
 
 def _typed(model, args, kwargs):
-    """Transformers say by name what is a token and what a mask."""
+    """For transformers, sets the dtype of token ids and masks by argument name."""
     if not hasattr(model, "main_input_name"):
         return args, kwargs
     names = list(_parameters(model))
@@ -229,18 +229,18 @@ def _typed(model, args, kwargs):
     return args, kwargs
 
 
-# --- what a model brings along
+# --- default inputs
 
 
 DEFAULT = "default inputs"
 
 
 def _brought_along(model, device):
-    """(args, kwargs, source) to try, the likeliest first."""
+    """(args, kwargs, source) to try, most likely first."""
     for source in ("dummy_inputs", "example_input_array"):
         try:
             given = getattr(model, source, None)
-        except Exception:  # a property that does not work for this model
+        except Exception:  # a property that fails for this model
             continue
         main = getattr(model, "main_input_name", None)
         if given is None or (isinstance(given, Mapping) and main and main not in given):
@@ -252,7 +252,7 @@ def _brought_along(model, device):
             yield (given if isinstance(given, tuple) else (given,)), {}, source
     try:
         known = list(candidates(model))
-    except Exception:  # a configuration that is not as we know them
+    except Exception:  # an unexpected configuration
         known = []
     for args, kwargs in known:
         yield args, kwargs, DEFAULT
@@ -268,12 +268,12 @@ def _on(given, device):
     return given
 
 
-# --- small parts
+# --- helpers
 
 
 def _kind_of(model):
-    """dtype and device of what the model computes with: of its first parameter or
-    buffer that is no integer; packed ones of one byte do not count."""
+    """The dtype and device that the model computes with: those of its first parameter
+    or buffer of real or complex numbers wider than one byte."""
     first = None
     for root in roots_of(model).values():
         for one in (*root.parameters(), *root.buffers()):
@@ -287,12 +287,12 @@ def _kind_of(model):
 
 
 def _copy(tensor):
-    """The model may write into it, and what made it is none of our business. It is no
-    leaf: that torch would not let anybody write into."""
+    """A copy that the model may write to, without the original's graph. It is not a
+    leaf: torch forbids in-place writes to leaves."""
     try:
         with torch.enable_grad():
             return tensor.detach().requires_grad_(tensor.requires_grad).clone()
-    except Exception:  # a subclass that can not be copied
+    except Exception:  # a subclass that cannot be copied
         return tensor
 
 
@@ -308,7 +308,7 @@ def _tensors(given):
 
 
 def _objects(given):
-    """What is neither a tensor or a shape nor a plain value."""
+    """All objects in it except tensors, Shapes and immutable values."""
     if type(given) in (list, tuple):
         for one in given:
             yield from _objects(one)

@@ -129,7 +129,7 @@ class LiveRecording(Recording):
         self._core = None
         self._ending = None  # an ExitStack: what to undo when the recording ends
         self._steps = 0
-        self._numbers = []  # of optimizers: each says when it was freed
+        self._numbers = []  # finalizers of the model's optimizers
         self._seen = None  # (when, the newest snapshot)
         self._stats = None, {}  # (when, name -> list)
         self._lock = threading.RLock()
@@ -208,8 +208,8 @@ class LiveRecording(Recording):
             self._run.ended(max(0, now - began - counted), now - self._began)
 
     def _looks_at_parameters(self, core):
-        """At the end, if no optimizer stepped. A summary, which should be quick, does so
-        only if some value is not finite."""
+        """Record parameters at the end? Only if no optimizer stepped; in a summary,
+        which should be quick, only if some value is not finite."""
         wanted = self._options["parameters"]
         if wanted == "if spoilt":
             return core.spoilt()
@@ -289,7 +289,7 @@ class LiveRecording(Recording):
 
     def _follow_optimizers(self, stack):
         """Count the steps of the model's optimizers, and look at the parameters before
-        each if they are wanted. A torch without such hooks tells of no steps."""
+        each if requested. Without optimizer hooks in torch, no steps are counted."""
         module = importlib.import_module("torch.optim.optimizer")
         before = getattr(module, "register_optimizer_step_pre_hook", None)
         after = getattr(module, "register_optimizer_step_post_hook", None)
@@ -305,8 +305,8 @@ class LiveRecording(Recording):
             if found is None:
                 self._look_at_parameters(optimizer)
                 return None
-            # The gradients are computed inside step(): they and the weights that they
-            # are of are there when the closure returns for the first time.
+            # step() computes the gradients in the closure: gradients and weights match
+            # when the closure first returns.
             closure = _then(found, functools.partial(self._look_at_parameters, optimizer))
             if "closure" in kwargs:
                 return args, {**kwargs, "closure": closure}
@@ -315,7 +315,7 @@ class LiveRecording(Recording):
         stack.callback(before(before_step).remove)
 
     def _stepped(self, optimizer, args, kwargs):
-        """An optimizer returned from step(): one of the model's ends a step."""
+        """An optimizer returned from step(). If it is the model's, a step ends."""
         core = self._core
         with contextlib.suppress(Exception):
             began, counted = _core.clock_ns(), core.cost_ns
@@ -327,8 +327,8 @@ class LiveRecording(Recording):
             core.spend(began, counted)
 
     def _watch_optimizer(self, optimizer):
-        """A number for an optimizer of the model, and what says that it was freed; None
-        for one of another model."""
+        """Assigns a number to an optimizer of the model, as a tuple, and tells the core
+        when it is freed. None for an optimizer of another model."""
         own = {id(p) for _, module in self._modules for p in module.parameters(False)}
         groups = [group["params"] for group in optimizer.param_groups]
         if own.isdisjoint(id(p) for group in groups for p in group):
@@ -377,7 +377,7 @@ class LiveRecording(Recording):
                 codes.append((f"{kind.__module__}.{kind.__qualname__}", *found))
         self._now().keep_code(codes)
 
-    # --- answers while it goes on
+    # --- access during the recording
 
     def _now(self):
         with self._lock:
@@ -449,15 +449,15 @@ SKIP = "not recorded"
 
 
 class Budget:
-    """Limits our share of the user's time. The core decides how to record each pass: as
-    requested, sampled, only counted, or not at all."""
+    """Limits the share of time that recording takes. The core decides how to record
+    each pass: as requested, sampled, only counted, or not at all."""
 
     def __init__(self, share):
         self.share = share
         self.passes = dict.fromkeys(("full", "sampled", "guard", SKIP), 0)
         self._rule = _core.Budget(share)
-        self._idle_calls = 0  # hooks that ran while nothing was recorded
-        self._outer = None  # id of the root whose call is under way
+        self._idle_calls = 0  # hook calls while nothing was recorded
+        self._outer = None  # id of the root being called
 
     def begin(self, core, listener, stack):
         self._core, self._listener = core, listener
@@ -486,7 +486,7 @@ class Budget:
         return core.cost_ns + calls * core.hook_ns
 
     def _begins(self, module):
-        # The outermost root again: the last pass was interrupted.
+        # If the outermost root is called again, the last pass was interrupted.
         if self._outer in (None, id(module)):
             self._outer = id(module)
             self._decide()
@@ -505,7 +505,7 @@ class Budget:
     # Used if calls cannot be watched without hooks.
 
     def _before(self, module, *rest):
-        # The result of torch.compile() stands for the module inside it.
+        # Treat the result of torch.compile() as the module inside it.
         inner = module._modules.get("_orig_mod", module)
         if id(module) in self._roots or id(inner) in self._roots:
             self._begins(module)
@@ -563,7 +563,7 @@ _learning = threading.Lock()
 
 
 def _learn_holders():
-    """Record modules of our own, once per process: see held.py."""
+    """Record the test modules of probes.py, once per process: see held.py."""
     if not held.is_wanted() or hooks.is_used() or not _learning.acquire(blocking=False):
         return
     try:
@@ -593,9 +593,9 @@ def _ignore(*_):
 
 
 def _set_hook_cost(core):
-    """Sets the cost of torch's hooked path per call, measured once: an empty module with
-    hooks that do nothing, and without hooks. What our hooks do is measured as it
-    happens."""
+    """Sets the cost of torch's hooked path per call, measured once: an empty module
+    with hooks that do nothing, and without hooks. The work of the hooks is measured
+    separately, as it happens."""
     global _hook_ns
     if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":
         core.hook_ns = 0
@@ -607,8 +607,8 @@ def _set_hook_cost(core):
 
 def _measure_hooks(module, pairs=12):
     """The middle half of the differences between calls with and without hooks. Before
-    each call, more memory is copied than the caches hold, since the layers of a real
-    model evict our code from them too."""
+    each call, copies more memory than the caches hold: the layers of a real model also
+    evict the hooks' code."""
     work, more = bytearray(8 << 20), []
     for _ in range(pairs):
         with hooks.without():

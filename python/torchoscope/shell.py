@@ -1,5 +1,5 @@
-"""Live models from the command line: explore, summary, record, diff and export of
-model.py::make. The words were understood by src/cli; see docs/python.md, "The shell"."""
+"""Live models on the command line: explore, summary, record, diff and export of
+model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
 
 import contextlib
 import inspect
@@ -24,10 +24,10 @@ FINE, FINDINGS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run(command, words, options, page, by_program=False):
-    """Do what the words ask for, and return the exit status."""
+    """Run a command and return the exit status."""
     try:
         _import_torch(by_program)
-        # As for a script of its own, which got no words.
+        # The user's file sees argv of a script without arguments.
         sys.argv[:] = [words[0].partition("::")[0]] if words else [""]
         status = _COMMANDS[command](words or [], options, page)
         sys.stdout.flush()
@@ -40,7 +40,7 @@ def run(command, words, options, page, by_program=False):
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads any more. Python would complain once more when it ends.
+        # The reader is gone. Avoid a second error when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return TROUBLE
 
@@ -74,7 +74,8 @@ def _summary(words, options, page):
 
 
 def _explore(words, options, page):
-    """On a terminal the explorer; else, and for programs, what summary() prints."""
+    """The explorer on a terminal; otherwise, or with --json or --csv, the output of
+    summary."""
     if "diff" in options:
         if len(words) != 1:
             raise Trouble("usage: torchoscope explore LEFT --diff RIGHT")
@@ -130,7 +131,7 @@ def _look_of(options, page):
 
 
 def _size(text):
-    """ "120x36", or "" for the usual one."""
+    """Parses "120x36", or "" for the default."""
     found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text or "80x24")
     size = tuple(map(int, found.groups())) if found else (0, 0)
     if not all(0 < n <= 2000 for n in size):
@@ -185,7 +186,7 @@ def _diff(words, options, page):
     wanted = {name: options[name] for name in names if name in options}
     wanted |= {name: page[name] for name in ("width", "ascii", "colour")}
     with _quiet_if(form != "text" or options.get("quiet")):
-        things = [_thing(word) for word in words]  # held: a _core.Model does not
+        things = [_thing(word) for word in words]  # keeps them alive
     left, right = (_side(thing, word) for thing, word in zip(things, words))
     found = _core.diff(left, right, **wanted)
     if not options.get("quiet"):
@@ -211,7 +212,7 @@ def _side(thing, word):
 
 
 def _check_form(form, path):
-    """Before a model runs for a minute."""
+    """Check the format before the model runs, which may take minutes."""
     import torch
 
     if not form:
@@ -241,7 +242,7 @@ def _one(words, *names):
 
 
 def _look(target, options, quiet):
-    """(model, Summary of one pass of it, what the pass raised)"""
+    """(model, Summary of one pass, exception of the pass or None)"""
     from torchoscope.restore import roots_of
 
     with quiet:
@@ -255,7 +256,7 @@ def _look(target, options, quiet):
 
 
 def _pass(model, target, options):
-    """(Summary, what the pass raised)"""
+    """(Summary, exception of the pass or None)"""
     from torchoscope.summaries import look
 
     args, kwargs = _inputs(options.get("inputs", ()))
@@ -317,7 +318,7 @@ def _inputs(words):
     return args, kwargs
 
 
-# --- what is said
+# --- output
 
 
 def _as_text(found, options, page):
@@ -333,7 +334,8 @@ def _as_text(found, options, page):
 
 
 def _tell(target, model, found, error):
-    """The exit status. What was seen stands above, also of a pass that failed."""
+    """Report errors of the pass and return the exit status. The output has already been
+    written, even if the pass failed."""
     if error is not None:
         notes = [f"{note}\n" for note in getattr(error, "__notes__", ())]
         text = f"{first_line(error)}{_where(error)}; {_wants(model)}"
@@ -351,7 +353,7 @@ def _not_run(model):
 
 
 def _where(error):
-    """' (net.py:12)': the last line of the user's own."""
+    """' (net.py:12)': the innermost line of the user's code."""
     import torch
 
     others = (OURS, os.path.dirname(torch.__file__), "<")
@@ -368,7 +370,7 @@ def _write(text):
 
 
 def _quiet_if(data):
-    """What the user's code prints goes to standard error if a program reads ours."""
+    """Redirects prints of the user's code to stderr if stdout carries data."""
     return contextlib.redirect_stdout(sys.stderr) if data else contextlib.nullcontext()
 
 

@@ -1,7 +1,7 @@
-"""What a word on the command line stands for: model.py::make, package.module::make(3).
+"""Loads targets of the command line: model.py::make, package.module::make(3).
 
-Only names, attributes and one call with plain values are understood; nothing is
-evaluated. What the user's code raises is told as if we had not been there.
+A target consists of names, attributes and at most one call with literal arguments;
+nothing is evaluated. Tracebacks of the user's code omit torchoscope's frames.
 """
 
 import ast
@@ -19,7 +19,7 @@ OURS = os.path.dirname(os.path.abspath(__file__))
 
 
 class Trouble(Exception):
-    """One sentence for the user, and lines that come before it."""
+    """An error message for the user, and lines to print before it."""
 
     def __init__(self, sentence, lines=()):
         super().__init__(sentence)
@@ -27,7 +27,7 @@ class Trouble(Exception):
 
 
 def load(target):
-    """What the target stands for: what its function gives, or the object itself."""
+    """The object that the target names, or the result if it is a function."""
     place, _, expression = target.partition("::")
     names, arguments = _parsed(target, expression)
     module = _module(target, place)
@@ -45,20 +45,20 @@ def load(target):
 def _is_called(found):
     import torch
 
-    # A model is callable as well.
+    # Models are callable too, but are not called here.
     ready = isinstance(found, (torch.nn.Module, torch.Tensor))
     return callable(found) and not ready
 
 
 def _no_arguments(found):
-    """transformers: a class of models is made from the usual configuration."""
+    """Default arguments: for a model class of transformers, its default config."""
     kind = getattr(found, "config_class", None)
     if inspect.isclass(found) and inspect.isclass(kind):
         return (kind(),), {}
     return (), {}
 
 
-# --- words
+# --- parsing
 
 
 def _parsed(target, expression):
@@ -128,7 +128,7 @@ def _of_file(target, path):
 
 
 def _free_name(stem):
-    """random.py may be looked at without being taken for Python's own."""
+    """A module name that is not in use: a file random.py must not replace Python's."""
     name = "".join(c if c.isalnum() else "_" for c in stem)
     while name in sys.modules or name in sys.stdlib_module_names:
         name += "_"
@@ -136,7 +136,7 @@ def _free_name(stem):
 
 
 def _search_first(folder):
-    """As Python does for a script in this folder."""
+    """Put a folder first in sys.path, as Python does for a script in it."""
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
@@ -189,7 +189,7 @@ def shown_signature(signature):
 
 @contextlib.contextmanager
 def user_code(target, but=()):
-    """What goes wrong in here is told as the user's."""
+    """Reports exceptions of the block as errors in the user's code."""
     try:
         yield
     except (KeyboardInterrupt, Trouble):
@@ -208,7 +208,7 @@ def _told(target, error):
 
 
 def _own(trace):
-    """Without the frames that lead from us to the user's code."""
+    """The traceback without the frames that lead to the user's code."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not name.startswith((OURS + os.sep, "<frozen importlib")):

@@ -1,4 +1,4 @@
-"""The terminal explorer in the user's process: where it can be shown, and how."""
+"""Runs the terminal explorer in the user's process, if there is a terminal."""
 
 import collections
 import contextlib
@@ -10,13 +10,13 @@ import threading
 
 from torchoscope import _core
 
-_KEPT = 1 << 20  # characters that are printed meanwhile and kept for afterwards
+_KEPT = 1 << 20  # limit of characters kept while the explorer runs
 
 
 def show(core, live=None, record=None, **look):
-    """Explore a _core.Model or _core.Run on the terminal until the user leaves. False:
-    there is none, or it is not ours to take. With columns and rows: the text of one
-    screen. See python/ext/types/explore.h."""
+    """Explore a _core.Model or _core.Run on the terminal until the user leaves. Returns
+    False if can_show() does. With columns and rows, returns the text of one screen.
+    See python/ext/types/explore.h."""
     look = {key: value for key, value in look.items() if value is not None}
     if "columns" in look:
         return _core.explore(core, live, record, **look)
@@ -27,14 +27,14 @@ def show(core, live=None, record=None, **look):
 
 
 def can_show():
-    """Only the main thread of the program that has the terminal may take it. Who
-    catches what is printed, as tests do, wants it printed."""
+    """Can the explorer use the terminal? Only in the main thread of the foreground
+    process, and not if stdout is captured, as in tests."""
     out = sys.stdout
     if out is not sys.__stdout__ and not _is_terminal(out):
         return False
     if threading.current_thread() is not threading.main_thread():
         return False
-    # One of several processes that do the same: not all of them can have it.
+    # Only one of several worker processes can use the terminal.
     if multiprocessing.parent_process() or os.environ.get("LOCAL_RANK", "0") != "0":
         return False
     return _in_foreground()
@@ -48,7 +48,7 @@ def _is_terminal(stream):
 
 
 def _in_foreground():
-    """In the background it would be stopped for touching the terminal."""
+    """A background process would be stopped when it uses the terminal."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -62,8 +62,8 @@ def _in_foreground():
 
 
 class _Later(io.TextIOBase):
-    """In the place of a terminal that shows something else: what is written to it comes
-    when that is over."""
+    """Replaces stdout or stderr while the explorer uses the terminal, and keeps what is
+    written until give_back()."""
 
     def __init__(self, stream):
         self._stream = stream
@@ -97,7 +97,7 @@ class _Later(io.TextIOBase):
         return self._stream.errors
 
     def give_back(self):
-        """A terminal that is gone takes nothing, and that is nobody's fault."""
+        """Write the kept text. Ignores errors: the terminal may have hung up."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.write("".join(self._texts))
             self._stream.flush()
@@ -105,7 +105,8 @@ class _Later(io.TextIOBase):
 
 @contextlib.contextmanager
 def _prints_later():
-    """What the program prints meanwhile, in other threads too, would spoil the screen."""
+    """Delays output of the program, including its other threads, which would corrupt
+    the screen."""
     held = {}
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -1,7 +1,7 @@
-"""Why a module was not heard: what can be found out without hooks.
+"""Finds out, without hooks, why no call of a module was recorded.
 
-A module whose forward() is called directly, or whose weights are used by others, is
-never called as far as torch tells. Its gradients, and the code around it, know better.
+If forward() is called directly, or another module uses the weights, torch calls no
+hooks. The gradients and the code of the parent module show that the module was used.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ INSIDE_COMPILED = (
 
 
 class Unseen:
-    """For one recording, of [(name, module), ...]."""
+    """The check for one recording of [(name, module), ...]."""
 
     def __init__(self, modules):
         self._modules = modules
-        self._before = {}  # id of a parameter -> what tells its gradient from others
+        self._before = {}  # id of a parameter -> _gradient() at the start
         for _, module in modules:
             for parameter in _parameters(module):
                 mark = _gradient(parameter)
@@ -36,7 +36,7 @@ class Unseen:
                     self._before[id(parameter)] = mark
 
     def tell(self, core):
-        """What is to be said of the modules that were not called, if it stays so."""
+        """Report to the core why modules were not called, for those that stay so."""
         silent = [one for one in self._modules if not core.calls(one[1])]
         if not silent:
             return
@@ -65,7 +65,7 @@ class Unseen:
                     core.direct(name, text)
 
     def _that_got_gradients(self, module):
-        """The ids of its parameters that got gradients in this block."""
+        """The ids of its parameters that got gradients during the recording."""
         return {
             id(one)
             for one in _parameters(module)
@@ -74,7 +74,7 @@ class Unseen:
 
 
 def _something_is_compiled():
-    """Has torch.compile compiled a function that is still there?"""
+    """Has torch.compile compiled a function that still exists?"""
     frames = sys.modules.get("torch._dynamo.convert_frame")
     seen = getattr(getattr(frames, "input_codes", None), "seen", ())
     return any(code() is not None for code in seen)
@@ -83,12 +83,12 @@ def _something_is_compiled():
 def _parameters(module):
     try:
         return [one for one in module._parameters.values() if one is not None]
-    except Exception:  # TorchScript has them elsewhere
+    except Exception:  # TorchScript stores them elsewhere
         return []
 
 
 def _gradient(parameter):
-    """What changes when a gradient is added to; None: there is none."""
+    """A value that changes when the gradient does; None if there is no gradient."""
     try:
         gradient = parameter.grad if parameter.is_leaf else None
         return None if gradient is None else (id(gradient), gradient._version)
@@ -97,7 +97,7 @@ def _gradient(parameter):
 
 
 def _own_call(module):
-    """A class may have its own way to be called."""
+    """The message for a class that overrides __call__, or None."""
     call = type(module).__call__
     if call is torch.nn.Module.__call__ or call.__module__.startswith("torch."):
         return None
@@ -106,7 +106,7 @@ def _own_call(module):
 
 
 def _from_code(module, parents, quiet):
-    """What the code of the nearest module around it that was called says; or None."""
+    """The message found in the code of the nearest called ancestor, or None."""
     found, steps = parents.get(id(module)), 1
     while found is not None and id(found[1]) in quiet:
         found, steps = parents.get(id(found[1])), steps + 1
@@ -124,12 +124,12 @@ def _from_code(module, parents, quiet):
 
 
 class _Caller:
-    """A function that says something.forward: of what, by its bytecode."""
+    """A function that uses X.forward; its bytecode shows what X is."""
 
     def __init__(self, function):
         self.name = function.__name__
         self._names = set()  # x of self.x.forward
-        self._is_item = False  # of a local variable or an item of something
+        self._is_item = False  # is some X a local variable or an item of a container?
         self._all_names = function.__code__.co_names
         before = None
         for step in dis.get_instructions(function):
@@ -141,20 +141,19 @@ class _Caller:
             before = step
 
     def calls_forward_of(self, name, is_inside):
-        """Does it say NAME.forward, or where the module is inside that which has the
-        name (a list of them), NAME and something.forward? That of self and super() is
-        another."""
+        """Does it use NAME.forward? If the module is inside the container NAME: does it
+        use NAME and X.forward, where X is not self or super()?"""
         if is_inside:
             return self._is_item and name in self._all_names
         return name in self._names
 
 
-_known = weakref.WeakKeyDictionary()  # a class -> (its functions, _Caller of some)
+_known = weakref.WeakKeyDictionary()  # a class -> (its code objects, [_Caller, ...])
 
 
 def _callers(kind):
-    """The functions of a class that say something.forward. Disassembling takes long: it
-    is done once for each class, and again if its functions were replaced."""
+    """The functions of a class that use X.forward. Cached, since disassembling is slow;
+    computed again if the functions of the class were replaced."""
     functions = [one for one in vars(kind).values() if type(one) is types.FunctionType]
     codes = [one.__code__ for one in functions]
     known = _known.get(kind)

@@ -1,4 +1,4 @@
-"""What rp tells of a module: how many parameters, how large, how long it ran."""
+"""rp's facts about modules: parameter counts, sizes and times."""
 
 import asyncio
 import dataclasses
@@ -13,23 +13,23 @@ import torch
 from torchoscope import _core, forward_stats
 from torchoscope.restore import modules_of, roots_of
 
-_TURN_S = 0.01  # so long an asynchronous analysis keeps the loop for itself
+_TURN_S = 0.01  # seconds that an asynchronous analysis runs before it yields
 
 
 @dataclasses.dataclass
 class ModuleInfo:
-    """What is known of a module. Its str() is what rp shows of one: counts and shapes,
-    and what was recorded of it."""
+    """Facts about a module. str() is what rp shows: counts, shapes and recorded
+    data."""
 
     name: str
     module_type: str
     parameter_count: int
     shapes: Dict[str, Tuple[int, ...]]
-    timing_stats: Optional[Dict[str, float]] = None  # calls, and seconds of them all
+    timing_stats: Optional[Dict[str, float]] = None  # calls, and total seconds
     memory_usage: Optional[int] = None  # bytes of the parameters
     input_shape: Optional[Tuple[int, ...]] = None
     output_shape: Optional[Tuple[int, ...]] = None
-    gradient: Optional[bool] = None  # has any parameter one now?
+    gradient: Optional[bool] = None  # has any parameter a gradient now?
 
     def __str__(self):
         times = self.timing_stats or {}
@@ -63,7 +63,7 @@ class ModuleInfo:
 
 
 def checked(model):
-    """The model itself if it is a module or holds some; TypeError if not."""
+    """The model, if it is a module or contains modules; else raises TypeError."""
     if not roots_of(model):
         raise TypeError(f"{type(model).__name__} is no nn.Module and holds none")
     return model
@@ -80,7 +80,7 @@ def parameters_of(model):
 
 
 def _numel(parameter):
-    """A lazy one has no elements yet."""
+    """The number of elements; 0 for a lazy parameter."""
     return 0 if torch.nn.parameter.is_lazy(parameter) else parameter.numel()
 
 
@@ -89,7 +89,8 @@ def _size(parameter):
 
 
 def get_parameter_statistics(model):
-    """How many parameters, trainable and not, and their bytes; tied ones once."""
+    """Counts of all, trainable and frozen parameters, and their bytes. Tied parameters
+    count once."""
     parameters = [parameter for _, parameter in parameters_of(model)]
     total = sum(map(_numel, parameters))
     trainable = sum(_numel(p) for p in parameters if p.requires_grad)
@@ -107,11 +108,11 @@ def analyze_memory_usage(model):
 
 
 def get_module_by_path(model, path):
-    """The module at "layer1.0.conv1", or "layer1[0].conv1"; that of "" is the model."""
+    """The module at "layer1.0.conv1" or "layer1[0].conv1"; "" is the model itself."""
     modules = dict(_all_modules(checked(model)))
     plain = re.sub(r"\[(\w+)\]", r".\1", path).strip(".")
     if plain not in modules and plain.partition(".")[0] == "model":
-        plain = plain.partition(".")[2]  # so rp calls the root
+        plain = plain.partition(".")[2]  # rp's name of the root
     if plain in modules:
         return modules[plain]
     near = difflib.get_close_matches(plain, modules, 1)
@@ -120,7 +121,7 @@ def get_module_by_path(model, path):
 
 
 def _all_modules(model):
-    """(name, module) by every name that a module has."""
+    """(name, module) for every name of every module."""
     for prefix, root in roots_of(model).items():
         yield from root.named_modules(prefix=prefix, remove_duplicate=False)
     if not isinstance(model, torch.nn.Module):
@@ -128,7 +129,7 @@ def _all_modules(model):
 
 
 def analyze_module(name, module):
-    """A ModuleInfo of its parameters; shapes are those of its own."""
+    """A ModuleInfo of its parameters; the shapes are of its direct parameters only."""
     parameters = [parameter for _, parameter in parameters_of(module)]
     own = getattr(module, "_parameters", {})
     return ModuleInfo(
@@ -146,14 +147,14 @@ def analyze_module(name, module):
 
 
 def analyze_module_detailed(module):
-    """A ModuleInfo with what was recorded of it, too."""
+    """A ModuleInfo that includes recorded data."""
     found = forward_stats.recorded(module)
     info = analyze_module(found[1] if found else "", module)
     return _with_recorded(info, module, {})
 
 
 def _with_recorded(info, module, known):
-    """Add what was recorded; `known` keeps what recordings tell, from call to call."""
+    """Add recorded data. `known` caches the rows of recordings between calls."""
     found = forward_stats.recorded(module)
     if not found:
         return info
@@ -165,7 +166,7 @@ def _with_recorded(info, module, known):
     if row.get("calls"):
         info.timing_stats = {"calls": row["calls"], "forward": row["time_ns"] / 1e9}
         info.timing_stats["self"] = row["self_ns"] / 1e9
-        if row.get("backward_ns"):  # 0 where torch does not tell
+        if row.get("backward_ns"):  # 0: unknown
             info.timing_stats["backward"] = row["backward_ns"] / 1e9
         info.input_shape = _shape(row.get("in_shape"))
         info.output_shape = _shape(row.get("out_shape"))
@@ -177,7 +178,7 @@ def _shape(dimensions):
 
 
 def analyze_all(model, max_depth=None):
-    """ModuleInfos of all modules with what was recorded, in the order of the model."""
+    """ModuleInfos of all modules, with recorded data, in model order."""
     known = {}
     for name, module in modules_of(checked(model)):
         if max_depth is None or len(name.split(".")) * bool(name) <= max_depth:
@@ -185,8 +186,8 @@ def analyze_all(model, max_depth=None):
 
 
 async def analyze_model_async(model):
-    """{name: ModuleInfo} of all modules. Other tasks run in between, and it can be
-    cancelled like any task."""
+    """{name: ModuleInfo} of all modules. Yields to other tasks regularly, and can be
+    cancelled."""
     infos, began = {}, time.monotonic()
     for info in analyze_all(model):
         infos[info.name] = info
@@ -198,7 +199,7 @@ async def analyze_model_async(model):
 
 
 def lazy_parameter_analysis(model):
-    """A function from a path to a ModuleInfo, which looks when it is asked."""
+    """A function that takes a path and analyzes that module when called."""
 
     def get_module_info(module_path):
         module = get_module_by_path(model, module_path)
@@ -208,7 +209,7 @@ def lazy_parameter_analysis(model):
 
 
 def get_forward_stats(model):
-    """{name: its forward_stats} of all modules that were recorded and called."""
+    """{name: forward_stats} of all modules with recorded calls."""
     found = {}
     for name, module in modules_of(checked(model)):
         stats = getattr(module, forward_stats.NAME, None)
@@ -218,7 +219,7 @@ def get_forward_stats(model):
 
 
 def build_parent_map(model):
-    """{module: the module that it stands in}; of a shared one the last."""
+    """{module: its parent}; for a shared module, the last parent."""
     return {
         child: module
         for _, module in modules_of(checked(model))

@@ -1,4 +1,4 @@
-"""What rp shows and exports of a model, made by torchoscope."""
+"""rp's displays and exports of a model, implemented with torchoscope."""
 
 import dataclasses
 import html
@@ -15,14 +15,14 @@ from torchoscope.explorer import abilities, in_notebook, live_core
 from torchoscope.restore import modules_of
 from torchoscope.shown import terminal_width
 
-# color_scheme, what CSS calls it, and the theme of what is shown (None: the reader's).
+# color_scheme -> (the CSS color-scheme, the theme; None: the reader's preference).
 _SCHEMES = {
     "dark": ("dark", "dark"),
     "light": ("light", "light"),
     "auto": ("light dark", None),
     "none": ("light", "light"),
 }
-# Which facts of a JSON summary a field of the configuration is about.
+# Field of the configuration -> the keys of a JSON summary that it controls.
 _FACTS = {
     "show_parameter_counts": "parameter_count total_params trainable_params "
     "non_trainable_params",
@@ -36,9 +36,9 @@ _BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
 
 @dataclasses.dataclass
 class ExplorerConfig:
-    """What is shown and exported. compact_view folds equal blocks, leaves out shares,
-    own times and the lines below the tree, and writes JSON in one line. color_scheme is
-    that of a page; "none" also keeps a terminal without colours. max_depth counts
+    """What to show and export. compact_view folds equal blocks, omits percentages, self
+    times and the lines below the tree, and writes JSON on one line. color_scheme
+    applies to HTML; "none" also turns off colours on a terminal. max_depth counts
     levels below the model."""
 
     show_parameter_counts: bool = True
@@ -72,19 +72,19 @@ class ExplorerConfig:
         return ",".join(name for name, shown in wanted.items() if shown)
 
     def _view(self, recorded, path):
-        """The keywords of python/ext/types/views.h, for what stands at `path`."""
+        """Keywords of python/ext/types/views.h, for the module at `path`."""
         deep = self.max_depth is not None
         return {
             "columns": self._columns(recorded),
             "depth": self.max_depth + len(path) if deep else None,
-            # A regular expression with a dot looks at full names.
+            # A regular expression with a dot matches full names.
             "filter": f"/^{re.escape('.'.join(path))}$/" if path else None,
             "expand": not self.compact_view,
             "closing": not self.compact_view,
         }
 
     def _look(self, recorded, path):
-        """The same for the terminal explorer: keywords of python/ext/types/explore.h."""
+        """Keywords of python/ext/types/explore.h, for the terminal explorer."""
         all_shown = all(getattr(self, field) for field in _FACTS)
         labels = None if all_shown else f"name,type,args,{self._columns(recorded)}"
         return {
@@ -97,7 +97,7 @@ class ExplorerConfig:
 
 
 def explore_module(obj, config=None):
-    """Show a module, or an object that holds some, with what was recorded of it: in the
+    """Show a module, or an object that contains modules, with recorded data: in the
     terminal explorer; in a notebook as HTML; else as text on standard output."""
     config = config or ExplorerConfig()
     if in_notebook():
@@ -151,7 +151,7 @@ def _without(hidden, facts):
 
 
 def generate_html_summary(model, config=None):
-    """The tree of a model as one page of HTML that needs nothing else."""
+    """The tree of a model as a self-contained HTML page."""
     config = config or ExplorerConfig()
     model = _model_of(model)
     scheme = _SCHEMES[config.color_scheme][0]
@@ -163,7 +163,7 @@ def generate_html_summary(model, config=None):
 
 
 def _html(model, config):
-    """What a notebook shows, by the configuration."""
+    """The HTML for a notebook."""
     theme = _SCHEMES[config.color_scheme][1]
     return "".join(
         core.export("notebook", theme=theme, **config._view(recorded, path))
@@ -172,7 +172,7 @@ def _html(model, config):
 
 
 def display_timing_in_explorer(timing_data):
-    """Print what get_forward_stats() gave: calls, time and shapes of each module."""
+    """Print the result of get_forward_stats(): calls, time and shapes per module."""
     width = max(map(len, timing_data), default=0)
     for name, stats in timing_data.items():
         took = _core.format_time(sum(call["runtime"] for call in stats))
@@ -185,9 +185,9 @@ def display_timing_in_explorer(timing_data):
 
 
 def _sources(model):
-    """What tells of a model: [(a _core object, is it a recording?, the path of the
-    model in it)]. A recording of all of it tells all. Else the model as it is comes
-    first, and recordings of its parts follow."""
+    """Data about a model: [(a _core object, is it a recording?, the path of the model
+    in it)]. A recording of the whole model is enough. Otherwise the live model comes
+    first, then recordings of its parts."""
     found, whole = {}, True
     for name, module in modules_of(model):
         recording, recorded = forward_stats.recorded(module) or (None, "")
@@ -202,8 +202,8 @@ def _sources(model):
 
 
 def _model_of(thing):
-    """A module, or what holds some; of a state_dict or a checkpoint, which torch.load
-    gives, modules made for its names."""
+    """The module or object that contains modules. A state_dict or checkpoint from
+    torch.load becomes modules created from its names."""
     if not isinstance(thing, dict):
         return analysis.checked(thing)
     root = torch.nn.Module()
@@ -213,7 +213,7 @@ def _model_of(thing):
 
 
 def _fill(module, named):
-    """Put the tensors of a dict where their names say; were there any?"""
+    """Add the tensors of a dict to `module` by name. Returns whether there are any."""
     filled = False
     for name, value in named.items():
         at, parts = module, str(name).split(".")

@@ -2,8 +2,8 @@
 
     import torchoscope.compat.rp as rp
 
-Every example of its documentation runs with that line changed; docs/python.md says what
-is different."""
+Every example in rp's documentation runs with this import. docs/python.md lists the
+differences."""
 
 import builtins
 import contextlib
@@ -100,8 +100,8 @@ def export_model_summary(model, format="text", config=None):
 
 
 def explore_torch_module_with_stats(obj, *args, **kwargs):
-    """Call a model, or the first module of an object that can not be called, record it,
-    and show it. Buffers, gradients and the random state are afterwards as before."""
+    """Call a model, or the first module of an object that is not callable, record it
+    and show it. Restores buffers, gradients and the random state."""
     call = obj if callable(obj) else next(iter(roots_of(obj).values()), None)
     if call is None:
         raise TypeError(f"{type(obj).__name__} is no nn.Module and holds none")
@@ -111,8 +111,8 @@ def explore_torch_module_with_stats(obj, *args, **kwargs):
 
 
 class _Command:
-    """rp's command EMA, for a prompt: shows the last result, if that is or holds a
-    module, else what was recorded last."""
+    """rp's prompt command EMA: shows the last result if it is or contains a module,
+    else the object recorded last."""
 
     def __repr__(self):
         shown = getattr(builtins, "_", None)
@@ -127,7 +127,7 @@ EMA = _Command()
 
 
 def extract_model_graph(model):
-    """Not there yet."""
+    """Not implemented."""
     raise NotImplementedError("torchoscope does not draw the graph of a model yet")
 
 
@@ -140,15 +140,15 @@ def _nothing():
     return None
 
 
-_last = _nothing  # a weak reference to what was recorded last
+_last = _nothing  # a weak reference to the object recorded last
 
 
 @contextlib.contextmanager
 def stats_collection(obj):
-    """Record each call of each module of a model, or of an object that holds some;
-    afterwards module.forward_stats tells. Gives the Recording."""
+    """Record every call of every module of a model, or of an object that contains
+    modules, into module.forward_stats. `as` gives the Recording."""
     global _last
-    with contextlib.suppress(TypeError):  # not everything can be referred to weakly
+    with contextlib.suppress(TypeError):  # no support for weak references
         _last = weakref.ref(obj)
     with record(obj, calls="all") as recording:
         yield recording
@@ -168,17 +168,17 @@ class _Handle:
 
 
 def add_forward_hooks(module):
-    """As stats_collection(), until remove() is called on what the list holds."""
+    """Like stats_collection(), until remove() is called on the handle in the list."""
     return [_Handle(module)]
 
 
 def find_modules_in_object(obj):
-    """{attribute: module}; of a module itself {"": module}."""
+    """{attribute: module}; {"": module} for a module itself."""
     return dict(roots_of(obj))
 
 
 def extract_tensor(obj):
-    """The first tensor of what a module took or gave, or None."""
+    """The first tensor in an argument or result of a module, or None."""
     if isinstance(obj, torch.Tensor):
         return obj
     found = dict(_core._walk(obj)) or getattr(obj, "__dict__", {})
@@ -188,9 +188,9 @@ def extract_tensor(obj):
 
 
 def calculate_tensor_memory(tensor):
-    """Bytes of its elements and of its gradient's."""
+    """Bytes of its elements and of its gradient."""
     held = [tensor]
-    if tensor.is_leaf and tensor.grad is not None:  # another has none, and would warn
+    if tensor.is_leaf and tensor.grad is not None:  # .grad of a non-leaf warns
         held.append(tensor.grad)
     return sum(one.nelement() * one.element_size() for one in held)
 
@@ -199,7 +199,7 @@ def calculate_tensor_memory(tensor):
 
 
 def format_shape(shape):
-    """(3, 224, 224) is 3×224×224."""
+    """3×224×224 for (3, 224, 224)."""
     return _core.format_shape(shape or ())
 
 
@@ -214,7 +214,7 @@ def format_time(seconds):
 
 
 def format_percentage(percentage):
-    """Of 0 to 100, whole: " 9%", "100%"."""
+    """A percentage (0 to 100) without decimals: " 9%", "100%"."""
     return _core.format_percent(percentage)
 
 
@@ -224,15 +224,15 @@ def human_readable_file_size(size):
 
 
 def format_devices(devices):
-    """{cuda:0, cuda:1, cpu} is cpu/cuda:0,1."""
+    """cpu/cuda:0,1 for {cuda:0, cuda:1, cpu}."""
     return _core.format_devices(map(str, devices))
 
 
-# --- what rp's examples use besides
+# --- other functions that rp's examples use
 
 
 def select_torch_device():
-    """The accelerator that there is, else the processor."""
+    """The available accelerator, else the CPU."""
     if torch.cuda.is_available():
         return torch.device("cuda")
     mps = getattr(torch.backends, "mps", None)
@@ -240,7 +240,7 @@ def select_torch_device():
 
 
 def save_text_file(text, path):
-    """Write a text, as UTF-8."""
+    """Write a text file as UTF-8."""
     Path(path).write_text(text, encoding="utf-8")
 
 
@@ -248,8 +248,8 @@ _MODEL_FILES = "pt pth ckpt bin safetensors scope"
 
 
 def input_select_file(folder=".", extension_filter=None):
-    """Ask at the terminal for one of the model files below a folder; its path.
-    `extension_filter`: "pth", or several: "pt pth"."""
+    """Ask on the terminal for a model file in a folder or below; returns its path.
+    `extension_filter`: one extension or several: "pth", "pt pth"."""
     endings = (extension_filter or _MODEL_FILES).replace(",", " ").split()
     endings = tuple("." + ending.strip().lstrip("*.").lower() for ending in endings)
     files = sorted(
