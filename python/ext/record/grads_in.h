@@ -1,12 +1,12 @@
-/* grads_in.h - what the files of gradients share.
- *   grads.c           around a call: its edges, marked or hooked
- *   grads_put.c       a call ends: its edges get marks, or hooks
- *   grads_mark.c      marks on nodes: these edges are results and arguments of calls
- *   grads_search.c    a backward begins: who sends gradients across the marked edges
- *   grads_walk.c      without numbered nodes: the nodes of a call, when it ends
- *   grads_edge.c      the edges of tensors in autograd's graph
- *   grads_hook.c      hooks on nodes: gradients are entered
- *   grads_backward.c  a backward under way: its sums, and what each call took */
+/* grads_in.h - shared by the files that record gradients.
+ *   grads.c           collects the edges of a call's arguments and results
+ *   grads_put.c       puts marks or hooks on these edges when the call ends
+ *   grads_mark.c      marks on nodes: edges that are results or arguments of calls
+ *   grads_search.c    at the start of a backward: finds the nodes to hook
+ *   grads_walk.c      without node numbers: finds the nodes of a call when it ends
+ *   grads_edge.c      edges of tensors in autograd's graph
+ *   grads_hook.c      hooks on nodes, which record gradients
+ *   grads_backward.c  a running backward: sums of gradients, and times of calls */
 #ifndef EXT_RECORD_GRADS_IN_H
 #define EXT_RECORD_GRADS_IN_H
 

@@ -1,5 +1,5 @@
-/* record.h - recordings: torch's hooks become a run.
- * The header lists the three types that Python sees. The tour of the folder:
+/* record.h - records a run through torch's hooks.
+ * Declares the three types that Python sees. Files:
  *   hub.c            torch's global hooks; calls the listeners of all recordings
  *   recorder_in.h    one recording: hooks, frames, lines, values
  *     recorder.c         the type Recorder

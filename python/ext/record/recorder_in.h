@@ -60,7 +60,7 @@ struct recorder {
      * squared distances from the mean; min to m2 are of the finite elements, NaN
      * without any. If device.timed is true, it has a clock: device.start(call, serial)
      * is called just before forward, device.end(call, serial) just after it,
-     * device.rest() when a hook after forward has started work of ours, and
+     * device.rest() when a hook after forward has started our own work, and
      * device.times(), which may wait, when the outermost call ends. It returns a list
      * of (call, serial, ns, bytes or None). */
     PyObject *device;
