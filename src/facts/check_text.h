@@ -6,9 +6,9 @@
 #include "model/model.h"
 #include "study/safety/check.h"
 
-/* One item: its label is its topic, its role its mark. A dangerous global has a second
- * fact, where it is called. Long arguments are cut so that a line has about `cells`
- * cells (0: no limit, but never endless). */
+/* Append one item: its label is the topic, its role the mark. A dangerous global has a
+ * second fact: where it is called. Long arguments are cut so that a line has about
+ * `cells` cells (0: no limit, but still bounded). */
 void check_facts(struct facts *to, const struct model *model, const struct check *check,
                  const struct check_item *item, size_t cells);
 
@@ -16,11 +16,12 @@ void check_facts(struct facts *to, const struct model *model, const struct check
 void check_arguments(struct buf *to, const struct model *model, uint32_t args,
                      size_t most);
 
-/* "122 tensors, torch zip, 97.8MB": what was checked. */
+/* The checked file: "122 tensors, torch zip, 97.8MB". */
 void check_subject(struct buf *to, const struct model *model,
                    const struct check *check);
 
-/* How often a global is used: called, made or given a state; else how often named. */
+/* Number of uses of a global: calls, constructions, states set; if none, how often it
+ * is named. */
 uint64_t check_uses(const struct pickle_global *global);
 
 #endif

@@ -1,4 +1,4 @@
-/* details.h - the facts about one place: what `show` prints and the Details panel shows.
+/* details.h - the facts about one place, for `show` and the Details panel.
  *
  *     strides    [1, 120]  offset 0  storage data/4, 3.0KB
  *     tied       also lm_head.weight */
@@ -8,25 +8,25 @@
 #include "facts/fact.h"
 #include "rows/show.h"
 
-#define DETAILS_LABEL 11 /* cells that the labels need */
+#define DETAILS_LABEL 11 /* width of the labels in cells */
 
-/* How a tensor lies in memory, ties, quantisers, parts: what is out of the ordinary, or
- * `all` of it. */
+/* Memory layout, ties, quantisers and parts of a tensor: only unusual ones, or `all`.
+ */
 void details_tensor(struct facts *to, const struct show *show, uint32_t place,
                     bool all);
 
-/* A module or group: what it is, with its name if asked for, its class, arguments, hooks
- * and counts. */
+/* A module or group: its kind, class, arguments, hooks and counts; its name if `named`.
+ */
 void details_module(struct facts *to, const struct show *show, uint32_t place,
                     bool named);
-/* At most so many of its children, each on a line that leads to it: `indent` blanks and
- * at most so many cells (0: no limit). The rest is counted. */
+/* List at most `most` children, one per line with a link to it, indented by `indent`
+ * blanks and at most `cells` wide (0: no limit). The last line counts the rest. */
 void details_children(struct lines *to, const struct show *show, uint32_t place,
                       uint32_t most, unsigned indent, unsigned cells);
-/* The source text of its class, where the file has it. */
+/* The source code of its class, if the file contains it. */
 void details_source(struct lines *to, const struct show *show, uint32_t place);
 
-/* A plain value, whole. */
+/* A plain value, not cut. */
 void details_value(struct facts *to, const struct show *show, uint32_t place);
 
 #endif

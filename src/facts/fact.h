@@ -1,7 +1,7 @@
-/* fact.h - what is known about a subject, fact by fact: an id for machines, a label and
- * a value for people, the numbers behind the value, its role and where it leads. A
- * subject has one producer and every view renders the same facts: two views cannot
- * disagree, and none reads text back.
+/* fact.h - facts about a subject: each has an id for machines, a label and a value for
+ * people, the numbers behind the value, a role and a link target. One producer per
+ * subject makes the facts and every view renders them, so views cannot disagree and
+ * none parses text.
  *
  *     strides    [1, 120]  offset 0  storage data/4, 3.0KB
  *     tied       also lm_head.weight
@@ -12,8 +12,8 @@
  *     buf_text(&facts->text, " stored = unique");
  *     fact_end(facts, "params", COLOUR_NONE);
  *
- * Text gives "params    25,557,032 stored = unique", JSON {"params": {"stored": 25557032}}.
- */
+ * As text: "params    25,557,032 stored = unique"
+ * As JSON: {"params": {"stored": 25557032}} */
 #ifndef FACTS_FACT_H
 #define FACTS_FACT_H
 
@@ -29,43 +29,43 @@ struct show;
 struct fact_part {
     uint32_t at, len; /* in facts->text: UTF-8, escaped, one line */
     enum colour role;
-    bool joined;      /* follows the part before it without a gap or a line break */
-    const char *name; /* of the value, for machines: "stored"; NULL: only text */
-    enum figure_kind kind; /* and the value, as in struct figure */
+    bool joined;           /* joined to the previous part without a gap or line break */
+    const char *name;      /* key of the value: "stored"; NULL: text only */
+    enum figure_kind kind; /* the value, as in struct figure */
     uint64_t n;
     double real;
     const int64_t *dims;
 };
 
 struct fact {
-    const char *id;    /* static, for machines: "params"; facts of a list share one */
-    const char *label; /* static; "" continues the fact above; NULL: a sentence, which
-                           begins where labels do */
+    const char *id;    /* static key: "params"; facts of a list share one */
+    const char *label; /* static; "" continues the previous fact; NULL: a sentence
+                          that starts at the label column */
     uint32_t first, n; /* its parts */
-    uint32_t target;   /* the place it leads to, or NO_TARGET */
+    uint32_t target;   /* the linked place, or NO_TARGET */
     enum colour role;  /* good, warning, alarm, dim */
-    double share;      /* of a whole, 0 to 1: drawn as a bar */
+    double share;      /* 0 to 1, drawn as a bar */
 };
 
 struct facts {
-    struct buf text; /* a producer appends here, then ends the part or the fact */
+    struct buf text; /* producers append here, then end the part or fact */
     struct fact_part *parts;
     uint32_t n_parts, parts_room;
     struct fact *at;
     uint32_t n, room;
-    uint32_t part_begun, fact_begun; /* private: what is being written */
-    bool joined;                     /* private: the next part continues the last */
-    bool bad;                        /* out of memory: some of it is missing */
+    uint32_t part_begun, fact_begun; /* private: start of the current part and fact */
+    bool joined;                     /* private: join the next part to the last */
+    bool bad;                        /* out of memory: facts are incomplete */
 };
 
 void facts_release(struct facts *facts);
 void facts_clear(struct facts *facts); /* keeps its memory */
 
-/* A typed value in the text: write it with a figure_...() of rows/figure.h, then end it.
- * The text around it belongs to the same part. */
+/* Write a typed value: fill the figure with a figure_...() of rows/figure.h, then end
+ * it with fact_value(). The surrounding text belongs to the same part. */
 struct figure fact_figure(struct facts *facts);
 void fact_value(struct facts *facts, const char *name, const struct figure *figure);
-/* The usual ones in one call. */
+/* Shortcuts for common kinds. */
 void fact_count(struct facts *facts, const char *name, uint64_t n); /* 25,557,032 */
 void fact_plural(struct facts *facts, const char *name, uint64_t n, const char *one,
                  const char *many);                                 /* 1 tensor */
@@ -80,49 +80,50 @@ void fact_tensor_shape(struct facts *facts, const char *name, const struct model
                        uint32_t place);
 void fact_run_shape(struct facts *facts, const char *name, const struct run *run,
                     uint32_t value);
-void fact_dtype(struct facts *facts, enum dtype dtype); /* its name is "dtype" */
+void fact_dtype(struct facts *facts, enum dtype dtype); /* its key is "dtype" */
 void fact_place(struct facts *facts, const char *name, const struct show *show,
-                uint32_t place); /* its full name; of the root its class */
-/* What was appended since the last value, part or fact is the name of a thing: a place,
- * a call, a source line, a byte offset, a dtype. */
+                uint32_t place); /* its full name; for the root, its class */
+/* Mark the text appended since the last value, part or fact as the name of a thing: a
+ * place, a call, a source line, a byte offset, a dtype. */
 void fact_named(struct facts *facts, const char *name, enum figure_kind kind,
                 uint64_t n);
 
-/* End a part: what was appended since the last one, without the blanks at its end. */
+/* End a part: the text appended since the last one, without trailing blanks. */
 void fact_part(struct facts *facts, enum colour role);
-/* End the part that is being written and the fact; one without parts is not added. Its
- * id is its label, or that of the fact above if it continues it. It leads to the first
- * place among its values. Returns the fact, to set a target or a share, or a dummy. */
+/* End the current part and the fact; a fact without parts is not added. Its id is its
+ * label or, if it continues a fact, the id of that fact. It links to the first place
+ * among its values. Returns the fact, to set a target or a share; on failure a dummy.
+ */
 struct fact *fact_end(struct facts *facts, const char *label, enum colour role);
-/* The same where the label is no id. */
+/* The same with an id that differs from the label. */
 struct fact *fact_end_as(struct facts *facts, const char *id, const char *label,
                          enum colour role);
-/* Has nothing been appended to this fact yet? */
+/* Is the current fact still empty? */
 bool fact_is_empty(const struct facts *facts);
 
-/* How wide the parts of a fact are side by side. */
+/* The width of the parts of a fact side by side. */
 size_t fact_cells(const struct facts *facts, const struct fact *fact);
 struct str fact_part_text(const struct facts *facts, const struct fact_part *part);
-/* Part i of the fact with the ones joined to it: how many they are, and their text. */
+/* Part i and the parts joined to it: their number and their text. */
 uint32_t fact_group_length(const struct facts *facts, const struct fact *fact,
                            uint32_t i);
 struct str fact_group_text(const struct facts *facts, const struct fact *fact,
                            uint32_t i);
 
-/* How facts become lines: "label  value". */
+/* How to format facts as lines: "label  value". */
 struct facts_look {
     unsigned width;  /* of a line; 0: no limit */
     unsigned indent; /* cells before a value */
-    bool panel;      /* a margin, grey labels, and words that are too long are cut */
+    bool panel;      /* add a margin, dim the labels, cut overlong words */
 };
 void facts_lines(struct lines *to, const struct facts *facts,
                  const struct facts_look *look);
-/* The same without limit or colour, each line with its newline. */
+/* The same without limit or colour, each line ending in a newline. */
 void facts_text(struct buf *to, const struct facts *facts, unsigned indent);
-/* Their values as one text. */
+/* Append all values, joined by `between`. */
 void facts_join(struct buf *to, const struct facts *facts, const char *between);
-/* The parts of one fact side by side from where the line ends now, as many on a line as
- * fit; further lines begin with `indent` blanks. The last line is left open. */
+/* Append the parts of one fact to the current line, as many per line as fit; further
+ * lines start with `indent` blanks. Leaves the last line open. */
 void fact_pack(struct lines *to, const struct facts *facts, const struct fact *fact,
                unsigned width, unsigned indent);
 

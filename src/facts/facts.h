@@ -1,5 +1,5 @@
-/* facts.h - what a file or a recording is, fact by fact: `info` prints them, the
- * Details panel of the root shows them, so that the two cannot disagree.
+/* facts.h - facts about a file or a recording. `info` prints them and the Details panel
+ * of the root shows them, so the two cannot disagree.
  *
  *     format    torch zip (326 entries, data.pkl protocol 2), little-endian, 97.8MB
  *     holds     a state_dict: 320 tensors, float32 and int64, 151 modules, from cpu
@@ -11,7 +11,7 @@
  *   notes.h       findings, alarms and gaps        check_text.h  results of a check
  *   run_text.h    passes and cost of a run         performance.h where its time went
  *   statistics.h  statistics of one tensor         stats_table.h the same of many
- *   flow.h        who gave what to whom            printed.h     a whole tree as text
+ *   flow.h        how values flow between calls    printed.h     a whole tree as text
  *   histogram_lines.h, value_grid.h, heatmap.h, sheet.h   values in pictures
  *   totals.h      the closing lines of a tree */
 #ifndef FACTS_FACTS_H
@@ -24,15 +24,15 @@
 struct file_facts {
     const struct show *show;
     struct facts *to;
-    const char *all; /* where the rest of a long list can be seen: "--json" */
-    bool brief;      /* a panel: what few ask for is left out */
-    unsigned cells;  /* a line has behind its label; 0: no limit */
+    const char *all; /* option that shows the rest of a long list: "--json" */
+    bool brief;      /* for a panel: omit minor facts */
+    unsigned cells;  /* width of a line after its label; 0: no limit */
 };
 
-/* What `info` says first: format, contents, counts, the run, the verdict. */
+/* The first facts of `info`: format, contents, counts, the run, the verdict. */
 int facts_file(struct file_facts *facts, struct err *err);
 
-/* Each adds the facts of one kind, or none where nothing is known. */
+/* Each appends the facts of one kind; nothing if unknown. */
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);
 void facts_params(struct file_facts *facts);
@@ -40,12 +40,15 @@ void facts_memory(struct file_facts *facts);
 void facts_trained(struct file_facts *facts);
 void facts_buffers(struct file_facts *facts);
 void facts_safety(struct file_facts *facts);
-void facts_meaning(struct file_facts *facts); /* appends what the verdict rests on */
-void facts_verdict(struct file_facts *facts); /* the same as a heading */
-void facts_calls(struct file_facts *facts);   /* what a load would run, and where */
-void facts_globals(struct file_facts *facts); /* every one with its uses */
+void facts_meaning(struct file_facts *facts); /* appends the reason for the verdict */
+void facts_verdict(struct file_facts *facts); /* the verdict and its reason as a
+                                                 heading */
+void facts_calls(struct file_facts *facts);   /* calls that a load would run, and
+                                                 where */
+void facts_globals(struct file_facts *facts); /* every global with its uses */
 void facts_metadata(struct file_facts *facts);
-/* When and by what a recording was made, how long it took, where its time went. */
+/* When and by which software a recording was made, how long it took, where its time
+ * went. */
 int facts_run(struct file_facts *facts, struct err *err);
 
 #endif

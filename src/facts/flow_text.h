@@ -1,10 +1,10 @@
-/* flow_text.h - a flow as lines: what panel 6 shows.
+/* flow_text.h - a flow as lines, for panel 6.
  *      ●     [0]                                1×64×56×56
  *      ├─╮   conv1  Conv2d                      1×64×56×56   306.22μs
  *      │ ●   bn1  BatchNorm2d                   1×64×56×56   124.24μs
  *        ●   relu  ReLU  producer not recorded 1×256×56×56    69.11μs
  *      → layer1.1                              1×256×56×56
- * The cells of all rows are made once, so that moving through ten thousand is quick. */
+ * The cells of all rows are made once, so scrolling through ten thousand is fast. */
 #ifndef FACTS_FLOW_TEXT_H
 #define FACTS_FLOW_TEXT_H
 
@@ -17,7 +17,7 @@ struct flow_cells {
     uint16_t label_cells; /* of name, type and note, with blanks between */
     uint16_t shape_cells; /* of the shape */
     uint8_t time_cells;
-    bool alarm; /* it raised, or made what is not finite */
+    bool alarm; /* it raised, or produced NaN or Inf */
 };
 
 struct flow_text {
@@ -26,19 +26,20 @@ struct flow_text {
     unsigned shape_cells, time_cells; /* the widest */
 };
 
-/* Of one call of a run, that of the show's session. All of it lies in the arena. */
+/* Make the text of one call of the session's run. Allocates in the arena. */
 int flow_text_make(struct flow_text *ret_text, const struct show *show, uint32_t call,
                    struct arena *arena, struct err *err);
 
-/* A line for each row, its target is the row; then what has to be said of all. */
+/* A line for each row, with the row as its target; then remarks about the whole flow.
+ */
 void flow_text_lines(struct lines *to, const struct flow_text *text, unsigned width);
-/* One row in full, in at most `most` lines: what it is, in, out, from whom, used by
- * whom, called where. */
+/* One row in full, in at most `most` lines: type, inputs, outputs, producers, users,
+ * call site. */
 void flow_text_row(struct lines *to, const struct show *show,
                    const struct flow_text *text, uint32_t row, unsigned width,
                    unsigned most);
 
-/* "layer1.0 Bottleneck", escaped; and " call 2 of 5" where there are several. */
+/* "layer1.0 Bottleneck", escaped; plus " call 2 of 5" if there are several. */
 void flow_text_subject(struct buf *to, const struct show *show, uint32_t call);
 
 #endif

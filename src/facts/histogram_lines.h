@@ -1,4 +1,4 @@
-/* histogram_lines.h - how the values of a tensor are spread, drawn in lines:
+/* histogram_lines.h - draws the distribution of the values of a tensor:
  *
  *      6185 ┤                       ▆█▆▁
  *           │                     ▂██████▁
@@ -13,9 +13,9 @@
 
 #define HISTOGRAM_ROWS 6
 
-/* numbers->bins in `rows` lines and two for the axis. Where there is too little room,
- * neighbours are taken together. Without bins, which are still being counted then, the
- * axes alone. `log`: heights are logarithms of counts. */
+/* Draw numbers->bins in `rows` lines, plus two for the axis. If space is short,
+ * adjacent bins are merged. Without bins, which are then still being counted, draws the
+ * axes only. `log`: heights are logarithms of counts. */
 void histogram_lines(struct lines *to, const struct numbers *numbers, unsigned width,
                      unsigned rows, bool log);
 

@@ -1,4 +1,4 @@
-/* printed.h - a tree as requested, and as text: the output of `torchoscope tree`, of
+/* printed.h - prints a tree as requested: the output of `torchoscope tree`, of
  * str(model) in Python and of an exported .txt. */
 #ifndef FACTS_PRINTED_H
 #define FACTS_PRINTED_H
@@ -37,8 +37,8 @@ struct printed {
     bool totals;      /* the user asked for a summary */
 };
 
-/* Check and apply a request. ERR_USAGE: unknown column or order, or one that this session
- * cannot have. Call printed_end() even if it fails. */
+/* Check and apply a request. ERR_USAGE: unknown column or order, or one that this
+ * session cannot have. Call printed_end() even if it fails. */
 int printed_begin(struct printed *printed, const struct session *session,
                   const struct printed_wanted *wanted, struct err *err);
 void printed_end(struct printed *printed);
@@ -49,8 +49,8 @@ bool printed_wants_values(const struct printed *printed);
 /* Make the rows, unless they exist. */
 int printed_rows(struct printed *printed, struct err *err);
 
-/* Write the tree; with `closing` also the findings, the counts, the verdict, and the notes
- * of a recording. */
+/* Write the tree; with `closing` also the findings, the counts, the verdict, and the
+ * notes of a recording. */
 int printed_write(struct printed *printed, const struct pen *pen, bool closing,
                   struct err *err);
 

@@ -1,4 +1,4 @@
-/* run_text.h - what ran and what recording it cost. For sessions with a run. */
+/* run_text.h - what ran, and the overhead of recording it. For sessions with a run. */
 #ifndef FACTS_RUN_TEXT_H
 #define FACTS_RUN_TEXT_H
 
@@ -9,7 +9,7 @@
 /* A fact: "ResNet: 1 pass, forward 87.29ms, backward 160.10ms; recording added 2.10ms,
  * 0% of 250.00ms". */
 void run_ran(struct facts *to, const struct show *show);
-/* Its parts, appended to the fact that is being written. */
+/* Append its parts to the current fact. */
 void run_passes(struct facts *to, const struct show *show);
 void run_cost(struct facts *to, const struct run *run);
 

@@ -1,41 +1,41 @@
-/* statistics.h - the numbers of one tensor, as facts and as the text of `show`. */
+/* statistics.h - the statistics of one tensor, as facts and as the text of `show`. */
 #ifndef FACTS_STATISTICS_H
 #define FACTS_STATISTICS_H
 
 #include "facts/fact.h"
 #include "session/numbers.h"
 
-/* The columns of the histogram on one line. */
+/* Number of columns of the one-line histogram. */
 #define STATISTICS_COLUMNS 40u
 
 /* One fact of three groups: "120×400 float32", "48,000 values", "187.5KB". */
 void statistics_subject(struct facts *to, const struct session *session,
                         uint32_t place);
-/* A fact for each number: NaN, infinities and zeros where there are any, mean, std,
- * min, quantiles, max, L2. */
+/* A fact for each number: NaN, infinities and zeros if there are any, mean, std, min,
+ * quantiles, max, L2. */
 void statistics_facts(struct facts *to, const struct model *model,
                       const struct tensor *tensor, const struct numbers *numbers);
 
 /* The name and the subject: "fc1.weight  120×400 float32  48,000 values  187.5KB". */
 void statistics_title(struct buf *to, const struct session *session, uint32_t place);
 
-/* Counts, min, max, mean, std, L2; quantiles; the histogram on one line. Parts that
- * were not asked for are left out. */
+/* Counts, min, max, mean, std, L2; quantiles; the one-line histogram. Omits parts that
+ * were not requested. */
 void statistics_text(struct buf *to, const struct model *model,
                      const struct tensor *tensor, const struct numbers *numbers,
                      bool ascii);
 
-/* One line of columns whose heights are the shares of the fullest; what is not zero is
- * at least a line high. */
+/* A one-line bar chart relative to the largest bin; non-empty bins have at least the
+ * lowest height. */
 void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool ascii);
 
-/* min or max as its type has it: an integer, or %.6g. */
+/* min or max: an integer for integer types, else %.6g. */
 void statistics_extreme(struct buf *to, const struct stats *stats, bool max);
 /* The index of min or max: "[3, 17]". */
 void statistics_position(struct buf *to, const struct model *model,
                          const struct tensor *tensor, const struct stats *stats,
                          bool max);
-/* The same as values named "min" and "max". */
+/* min and max as values named "min" and "max". */
 void statistics_min(struct facts *to, const struct stats *stats);
 void statistics_max(struct facts *to, const struct stats *stats);
 /* A number with six digits. */

@@ -1,4 +1,4 @@
-/* totals.h - the totals of a model and its run, in a few lines: the end of a summary. */
+/* totals.h - the totals of a model and its run in a few lines, the end of a summary. */
 #ifndef FACTS_TOTALS_H
 #define FACTS_TOTALS_H
 
@@ -11,8 +11,8 @@
  * ran        1 pass, forward 87.29ms; recording added 2.10ms, 2% of 90.00ms */
 void totals_write(const struct pen *pen, const struct show *show);
 
-/* Bytes of all storages that calls of a run returned for the first time: the memory of a
- * pass that frees nothing on the way. */
+/* Bytes of all storages that calls of a run returned for the first time: the memory of
+ * a pass that frees nothing. */
 uint64_t totals_activations(const struct run *run);
 /* False: the storage of some result is unknown (sparse, nested, wrappers), so the sum
  * above is a lower bound. */

@@ -4,8 +4,8 @@
  *        0  │ -0.0413 -0.0039 -0.0560 →
  *        1  │  0.1060 -0.0584 -0.0717 →
  *
- * The last dimension of a slice that is not a single index runs across, the one before
- * it down; of any others the first index is shown. */
+ * The last dimension of the slice that is not a single index runs across, the one
+ * before it down. Of other dimensions only the first index is shown. */
 #ifndef FACTS_VALUE_GRID_H
 #define FACTS_VALUE_GRID_H
 
@@ -19,17 +19,17 @@ struct value_grid {
     const struct model *model;
     const struct tensor *tensor;
     struct str slice;   /* as typed; empty: everything */
-    uint64_t left;      /* columns that were passed by */
+    uint64_t left;      /* columns scrolled past */
     unsigned width;     /* in cells */
-    uint32_t most_rows; /* shown */
+    uint32_t most_rows; /* maximum rows shown */
 
-    /* What came of it. */
+    /* Results. */
     uint64_t columns; /* shown */
-    bool more;        /* there are others to the right of them */
+    bool more;        /* more columns follow to the right */
 };
 
-/* Write the lines, and what stands in the title: "values [0:5, 0:6] of 120×400". False:
- * there are none, and the only line says why. */
+/* Write the lines and the title: "values [0:5, 0:6] of 120×400". False: there are no
+ * values, and the only line explains why. */
 bool value_grid_lines(struct lines *to, struct buf *title, struct value_grid *grid);
 
 #endif

@@ -1,5 +1,5 @@
 /* columns.h - THE TABLE of columns beside a tree. Text, terminal, Markdown, pages and
- * Python take their cells from it; columns.c says how to add one. */
+ * Python all take their cells from it. columns.c explains how to add a column. */
 #ifndef ROWS_COLUMNS_H
 #define ROWS_COLUMNS_H
 
@@ -12,13 +12,13 @@
 struct column {
     const char *id;     /* for --columns */
     const char *header; /* above the column */
-    const char *title;  /* the same on a page, where there is room; NULL: the header */
+    const char *title;  /* longer header for pages; NULL: use the header */
     const char *about;  /* what it shows, in one line */
-    uint8_t kind;       /* enum figure_kind: what its cells are, and how they are cut */
+    uint8_t kind;       /* enum figure_kind: type of its cells, and how to cut them */
     bool right;         /* aligned to the right, header too */
-    uint8_t rank;       /* columns without room go, the lowest rank first */
-    uint8_t sort;       /* enum rows_sort: the order of rows by it; 0: none */
-    /* Fill in the cell of a row; no text: does not apply. */
+    uint8_t rank;       /* if space is short, the lowest rank is dropped first */
+    uint8_t sort;       /* enum rows_sort: sorts rows by this column; 0: none */
+    /* Fill the cell of a row. Empty text: not applicable. */
     void (*cell)(struct figure *to, const struct show *show, const struct row *row);
 };
 
@@ -26,29 +26,29 @@ extern const struct column column_table[];
 extern const size_t n_column_table;
 
 const struct column *column_find(struct str id); /* or NULL */
-/* The column that shows what rows are sorted by; NULL: none does. */
+/* The column that shows the sort key; NULL: none. */
 const struct column *column_sorted(const struct show *show, enum rows_sort sort);
 const char *column_title(const struct column *column);
 
-/* The cell of a row; its text is appended to `to`. A bar has its usual width, or in
- * column_bar() so many cells. */
+/* Make the cell of a row and append its text to `to`. Bars have the default width;
+ * column_bar() makes them `cells` wide. */
 struct figure column_figure(struct buf *to, const struct column *column,
                             const struct show *show, const struct row *row);
 struct figure column_bar(struct buf *to, const struct column *column,
                          const struct show *show, const struct row *row,
                          unsigned cells);
 
-/* The same on a page, where no cell is empty: "–" does not apply, "<1μs". */
+/* The same for a page, which has no empty cells: "–" if not applicable, "<1μs". */
 struct figure column_on_page(struct buf *to, const struct column *column,
                              const struct show *show, const struct row *row);
 
-/* Is everything trainable at and below it frozen? */
+/* Does the row have frozen parameters and no trainable ones? */
 bool row_frozen(const struct show *show, const struct row *row);
 
-/* The row's parameters and bytes; tied ones count at their first place only. */
+/* The row's parameters and bytes. Tied tensors count at their first place only. */
 uint64_t row_params(const struct show *show, const struct row *row);
 uint64_t row_bytes(const struct show *show, const struct row *row);
-/* Without those of modules below it. */
+/* The same, without modules below the row. */
 uint64_t row_own_params(const struct show *show, const struct row *row);
 uint64_t row_own_bytes(const struct show *show, const struct row *row);
 

@@ -1,6 +1,6 @@
-/* figure.h - a cell of a table, or a part of a fact: its text, the number behind the text,
- * what kind of value that is, and its role. Renderers take colour, bars and cutting from
- * here; nothing reads the text back. */
+/* figure.h - a table cell or a part of a fact: its text, the number behind the text,
+ * the kind of value and its role. Renderers use these for colour, bars and cutting; no
+ * renderer parses the text. */
 #ifndef ROWS_FIGURE_H
 #define ROWS_FIGURE_H
 
@@ -20,7 +20,7 @@ enum figure_kind {
     FIGURE_TIME,       /* n, in nanoseconds */
     FIGURE_SHARE,      /* real, 0 to 1 */
     FIGURE_REAL,       /* real */
-    FIGURE_BAR,        /* real, 0 to 1, of which `solid` is solid; it is never cut */
+    FIGURE_BAR,        /* real, 0 to 1, with `solid` drawn solid; never cut */
     FIGURE_NOT_FINITE, /* "NaN 12 Inf 3" */
     FIGURE_SHAPE,      /* dims, n of them */
     FIGURE_DTYPE,      /* n, an enum dtype */
@@ -31,9 +31,9 @@ enum figure_kind {
 };
 
 struct figure {
-    struct buf *text; /* appended to; nothing: does not apply */
+    struct buf *text; /* appended to; empty: not applicable */
     enum figure_kind kind;
-    enum colour role; /* zeros are dim, what is not finite is an alarm */
+    enum colour role; /* zeros are dim, NaN and Inf are alarms */
     bool tied;        /* counted elsewhere; the text is in brackets */
     uint64_t n;       /* the number behind the text, exact */
     double real, solid;
@@ -52,9 +52,9 @@ void figure_shape(struct figure *to, const int64_t *dims, int rank); /* 64×3×7
 
 /* Draw a bar: solid up to `solid`, light from there to `real`. */
 void figure_bar(struct buf *to, const struct figure *figure, unsigned cells);
-/* Append a text of this kind, cut to at most `cells`: a name loses its front, a shape
- * whole dimensions, shapes whole members, "NaN 12 Inf 3" whole words, others their end.
- */
+/* Append a text of this kind, cut to at most `cells`: a name loses its beginning, a
+ * shape whole dimensions, shapes whole members, "NaN 12 Inf 3" whole words, all others
+ * their end. */
 void figure_cut(struct buf *to, enum figure_kind kind, struct str text, size_t cells,
                 bool ascii);
 

@@ -1,9 +1,9 @@
-/* files_view.h - the model files below a folder as a person looks at them: in an order,
- * filtered, some of them marked. The list of the terminal and the printed one are this.
+/* files_view.h - a sorted, filtered view of the model files below a folder, with marks.
+ * Both the terminal's list and the printed list use it.
  *
- * A filter is what `/` takes in a tree (search.h), held against names below the folder;
- * the words of files_kinds alone are about verdicts: "unsafe", "!safe",
- * "unsafe|damaged". Used by one thread. */
+ * A filter has the syntax of `/` in a tree (search.h) and matches names relative to the
+ * folder. The words of files_kinds match verdicts instead: "unsafe", "!safe",
+ * "unsafe|damaged". Not thread-safe. */
 #ifndef ROWS_FILES_VIEW_H
 #define ROWS_FILES_VIEW_H
 
@@ -14,11 +14,11 @@ enum files_sort {
     FILES_SIZE,
     FILES_PARAMS,
     FILES_VERDICT,
-    FILES_CHANGED, /* as it comes: newest first */
+    FILES_CHANGED, /* the default: newest first */
     FILES_SORT_COUNT
 };
 
-/* What a menu offers: an order, or a verdict to filter by. */
+/* A menu entry: a sort order, or a verdict to filter by. */
 struct files_choice {
     char key;
     const char *word;  /* for :sort, --sort, :filter, --filter */
@@ -30,46 +30,47 @@ extern const size_t n_files_kinds;
 
 struct files_view;
 
-/* Begin to look; NULL: as file_list_new(). */
+/* Start scanning a folder. NULL on failure, as file_list_new(). */
 struct files_view *files_view_new(const char *folder, struct err *err);
 void files_view_free(struct files_view *view); /* NULL is allowed */
-/* Take what was found since; true: the rows are others now. */
+/* Take new results from the scan. True: the rows changed. */
 bool files_view_poll(struct files_view *view);
 int files_view_fd(const struct files_view *view); /* as file_list_fd() */
-/* All is found and judged. */
+/* The scan is complete and every file has a verdict. */
 bool files_view_ready(const struct files_view *view);
 
-/* The rows that are shown, in order; good until the next change. */
+/* The visible rows, in order; valid until the next change. */
 uint32_t files_view_n(const struct files_view *view);
 const struct file_row *files_view_at(const struct files_view *view, uint32_t row);
-/* Which row has this number now; UINT32_MAX: none. */
+/* The current row of a file number; UINT32_MAX: not visible. */
 uint32_t files_view_row(const struct files_view *view, uint32_t number);
-/* These rows are on the screen: judge them first. */
+/* Judge these rows first: they are on the screen. */
 void files_view_want(struct files_view *view, uint32_t first, uint32_t n);
 
 struct file_list_facts files_view_facts(const struct files_view *view);
-/* Of the rows that are shown. */
+/* Counts of the visible rows. */
 struct file_counts files_view_counts(const struct files_view *view);
-/* How many files are not judged yet, shown or not, while the order or the filter needs
+/* Number of files without a verdict, visible or not, if the order or the filter needs
  * verdicts; else 0. */
 uint32_t files_view_unknown(const struct files_view *view);
-/* How wide the widest name is that is shown and has at most `most` cells; 0: none. */
+/* Width of the widest visible name of at most `most` cells; 0: none. */
 size_t files_view_widest(const struct files_view *view, size_t most);
 
-/* "": all. ERR_USAGE: it is a bad pattern; the filter stays what it was. */
+/* Set the filter; "" shows all files. ERR_USAGE: bad pattern; the filter is unchanged.
+ */
 int files_view_filter(struct files_view *view, struct str text, struct err *err);
 struct str files_view_filtered(const struct files_view *view);
 
 void files_view_sort(struct files_view *view, enum files_sort sort, bool reverse);
 enum files_sort files_view_sorted(const struct files_view *view, bool *ret_reverse);
-/* "size", "size reverse"; what --sort takes in a tree means the same here. */
+/* Parse "size" or "size reverse"; also accepts the words of --sort for trees. */
 int files_sort_by_word(struct str word, enum files_sort *ret_sort, struct err *err);
 
-/* At most two rows are marked. Marking one that is marked takes the mark away. False:
- * two others are. */
+/* Toggle the mark of a row. At most two rows can be marked; false: two others already
+ * are. */
 bool files_view_mark(struct files_view *view, uint32_t row);
 bool files_view_marked(const struct files_view *view, uint32_t row);
-/* The marked files, in the order in which they were marked. */
+/* The marked files, in the order of marking. */
 uint32_t files_view_n_marks(const struct files_view *view);
 const struct file_row *files_view_mark_at(const struct files_view *view, uint32_t mark);
 void files_view_unmark(struct files_view *view); /* all */

@@ -11,21 +11,21 @@
 #include "base/buf.h"
 #include "rows/slice.h"
 
-/* The most values that are written as text. */
+/* Maximum number of values written as text. */
 #define GRID_CELLS 10000u
 
-/* The first values of a tensor, as `show` prints them unasked: 2 rows of 5. */
+/* The first values of a tensor, as `show` prints them by default: 2 rows of 5. */
 int grid_first(struct slice *slice, const int64_t *shape, int rank, struct err *err);
 
-/* The format that all cells share, and one of them in it. */
+/* The shared format of all cells, and one cell in that format. */
 #define GRID_CELL 72 /* two reals of any size, and a sign between them */
 const char *grid_format(const struct cells *cells);
 void grid_cell(char to[GRID_CELL], const struct cells *cells, uint64_t i,
                const char *format);
 
-/* Append the lines. `whole` is the tensor's shape: rows that go on beyond the slice end
- * in an ellipsis. `columns` is the width in cells, 0 for no limit: longer rows go on on
- * further lines. */
+/* Append the lines. `whole` is the tensor's shape: rows that extend beyond the slice
+ * end in an ellipsis. `columns` is the width in cells, 0 for no limit: longer rows
+ * wrap. */
 void grid_text(struct buf *to, const struct slice *slice, const struct cells *cells,
                const int64_t *whole, unsigned columns, bool ascii);
 

@@ -1,4 +1,4 @@
-/* labels.h - the label of a row, and the labels that a person switches on and off.
+/* labels.h - the label of a row, and the labels that the user switches on and off.
  *
  * A label has parts, so that a narrow view can drop the less important ones first:
  *     ⇄ lm_head: Linear(768→50257)  tied to transformer.wte
@@ -33,22 +33,22 @@ struct label {
     bool ascii;      /* set by the caller before label_make(): ASCII only */
     bool keep_tail;  /* cut the rest before the tail */
     struct buf tail; /* "  tied to transformer.wte.weight" */
-    uint32_t times; /* rows that a run of equal rows stands for, never cut; 0: no run */
+    uint32_t times;  /* number of rows merged into a run, never cut; 0: not a run */
 };
 
-enum label_name { LABEL_NAME, LABEL_PATH }; /* in a tree, in a flat list */
+enum label_name { LABEL_NAME, LABEL_PATH }; /* for a tree; for a flat list */
 
 void label_release(struct label *label);
-/* Fill the label of a row. The root is named for its file. */
+/* Fill the label of a row. The root is named after its file. */
 void label_make(struct label *label, const struct show *show, const struct row *row,
                 enum label_name name);
-/* Append the label, at most `cells` wide (0: no limit): arguments go first, from the
+/* Append the label, at most `cells` wide (0: no limit). Drops arguments first, from the
  * right, then the type, then the middle of the name or the front of a path. */
 void label_write(struct buf *to, const struct label *label, size_t cells);
-/* How wide it is if nothing is cut. */
+/* The width of the uncut label. */
 size_t label_width(const struct label *label);
 
-/* A label put away until all labels are measured. */
+/* A label stored until all labels are measured. */
 struct label_kept {
     uint32_t ends[5]; /* of sign, name, type, args and tail among the texts */
     uint32_t begin, times;
@@ -58,10 +58,10 @@ struct label_kept {
     bool keep_tail : 1, ascii : 1;
 };
 void label_keep(struct label_kept *to, struct buf *texts, const struct label *label);
-/* The label again. It borrows the texts: do not release it. */
+/* Restore the label. It borrows the texts: do not release it. */
 struct label label_again(const struct label_kept *kept, const struct buf *texts);
 
-/* The same in its parts, for renderers that style each of them. */
+/* The label split into parts, for renderers that style each part. */
 enum label_part {
     PART_SIGN,
     PART_NAME,
@@ -83,18 +83,19 @@ struct str label_part(const struct label_parts *parts, enum label_part part);
 /* The role of a part; a name has none. */
 enum colour label_part_colour(const struct label *label, enum label_part part);
 
-/* --- Labels: what a person switches on and off in the terminal (L, --labels) */
+/* --- Labels that the user switches on and off in the terminal (L, --labels) */
 
 struct label_kind {
     const char *id;     /* for --labels */
     const char *title;  /* in the label panel */
-    char key;           /* of the group that it is switched with; 0: no group */
+    char key;           /* toggles its group; 0: no group */
     bool first;         /* on by default */
-    const char *column; /* its column: an id of THE TABLE; NULL: it is a part of the
-                           row's label */
+    const char *column; /* its column: an id in THE TABLE; NULL: part of the row's
+                           label */
     uint8_t cells;      /* width of that column; 0: as wide as the widest cell shown */
-    uint8_t goes;       /* columns without room go, the lowest first */
-    /* Its text in the flowing form, as rp's explorer writes it; NULL: the cell. */
+    uint8_t goes;       /* if space is short, the lowest is dropped first */
+    /* Writes its text in the flowing form, as rp's explorer does; NULL: uses the cell.
+     */
     void (*flow)(struct buf *to, const struct show *show, const struct row *row);
     bool run; /* for recordings only */
 };
@@ -103,7 +104,7 @@ extern const struct label_kind label_kinds[];
 extern const size_t n_label_kinds;
 
 int label_kind_find(struct str id); /* an index in the table, or -1 */
-/* The text of a label in the flowing form; nothing if it does not apply. */
+/* Append the text of a label in the flowing form; nothing if not applicable. */
 void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
                 const struct row *row);
 

@@ -1,5 +1,5 @@
-/* repeats.h - which siblings are equal: the same classes, configuration and shapes, all
- * the way down; their own names and their values may differ. */
+/* repeats.h - finds equal siblings: modules with the same classes, configuration and
+ * shapes all the way down. Their own names and their values may differ. */
 #ifndef ROWS_REPEATS_H
 #define ROWS_REPEATS_H
 
@@ -9,19 +9,18 @@
 /* Fewer equal siblings than this are shown one by one. */
 #define REPEATS_LEAST 8
 
-/* Two bits for each place of a model: is it equal to its next sibling, and to the one
- * after that? Both are modules then: the values in groups differ, and people want to
- * see them. */
+/* Two bits for each place: is it equal to its next sibling, and to the one after that?
+ * Only modules repeat: values in groups differ, and users want to see them. */
 struct repeats {
     const uint8_t *next, *second;
 };
 
-/* Find them, in one backward scan; the bits are in the arena. -1: it is spent. */
+/* Find them in one backward scan; allocates the bits in the arena. -1: it is full. */
 int repeats_find(struct repeats *repeats, const struct show *show, struct arena *arena);
 
-/* How many siblings are one run from `place` on: equal places, or (period 2) equal
- * pairs, which count as two each. 1 if there is no run of REPEATS_LEAST, or with
- * `blocks` no two equal modules that have modules below them. */
+/* Number of siblings in the run that starts at `place`: equal places, or (period 2)
+ * equal pairs, which count as two each. 1: no run. A run has at least REPEATS_LEAST
+ * siblings; with `blocks`, two equal modules that contain modules are enough. */
 uint32_t repeats_run(const struct repeats *repeats, const struct model *model,
                      bool blocks, uint32_t place, uint32_t *ret_period);
 

@@ -1,14 +1,14 @@
 /* rows.h - which places are rows, and in which order.
  *
- * The tour of the room, which is a tree or list as a table, with no toolkit:
+ * The tour of the room, which turns a tree or list into a table, without a UI toolkit:
  *   show.h        one open session as seen by the views
  *   rows.h        which places are rows, in which order   sort.h     orders siblings
- *   outline.h     the bare tree: of places, or of two models' nodes
+ *   outline.h     the tree: places of a model, or nodes of two models
  *   repeats.h     which siblings are equal                search.h   which rows match
  *   columns.h     THE TABLE of columns                    layout.h   how wide they are
  *   labels.h      the label of a row and how it shrinks
  *   figure.h      a cell: its text, the number behind it, kind and role
- *   below.h       what stands below a place, put together
+ *   below.h       totals of everything below a place
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
  *   value_text.h  plain values as Python would write them
  *   run_words.h   times, shapes and places of a run
@@ -16,9 +16,9 @@
  *   grid.h        values of a tensor             slice.h       [83, 220:230]
  *   files_view.h  the files of a folder: order, filter, marks
  *
- * A view says what is open, what is kept by a filter, how siblings are ordered;
- * rows_make() turns that into a list, in time linear in what is shown (n log n when
- * sorted). The same view always gives the same rows; nothing here remembers anything.
+ * A view describes what is open, what a filter keeps and how siblings are sorted.
+ * rows_make() turns it into a list, in time linear in the rows shown (n log n if
+ * sorted). The same view always gives the same rows: there is no hidden state.
  */
 #ifndef ROWS_ROWS_H
 #define ROWS_ROWS_H
@@ -33,23 +33,23 @@
 
 enum row_flag {
     ROW_LAST = 1,   /* the last of its siblings */
-    ROW_OPEN = 2,   /* there are rows below it */
-    ROW_CLOSED = 4, /* something stands below it that is not shown */
-    ROW_RUN = 8,    /* stands for `count` equal siblings, from `place` on */
+    ROW_OPEN = 2,   /* rows below it are shown */
+    ROW_CLOSED = 4, /* it has hidden contents */
+    ROW_RUN = 8,    /* represents `count` equal siblings, from `place` on */
     ROW_PAIRS = 16, /* a run of equal pairs; `count` counts both */
-    ROW_MORE = 32,  /* stands for `count` siblings that were left out, as `top` says */
+    ROW_MORE = 32,  /* represents `count` siblings omitted because of `top` */
     ROW_MATCH = 64, /* found by a search */
 };
 
 struct row {
-    uint32_t place; /* of a pair (show->pair): a node of its diff */
-    uint32_t count; /* of siblings it stands for; 1 but for runs and ROW_MORE */
+    uint32_t place; /* for a pair (show->pair): a node of its diff */
+    uint32_t count; /* siblings it represents; 1 except for runs and ROW_MORE */
     uint32_t above; /* its parent's row; NO_ROW for the first, and in flat lists */
     uint32_t depth;
     unsigned flags;
 };
 
-/* Many rows, twelve bytes each; get one by rows_at(). */
+/* A packed row of twelve bytes; rows_at() unpacks it. */
 struct row_cell {
     uint32_t place, above;
     uint32_t depth : 24, flags : 8;
@@ -57,7 +57,7 @@ struct row_cell {
 struct rows {
     struct row_cell *cells;
     uint32_t n, room;
-    struct row_count { /* of those few that stand for several, in order */
+    struct row_count { /* of rows that represent several siblings, in order */
         uint32_t row, count;
     } * counts;
     uint32_t n_counts, counts_room;
@@ -73,7 +73,7 @@ enum rows_sort {
     SORT_BYTES,
     SORT_TIME, /* this and the next two need a recording */
     SORT_SELF,
-    SORT_CALLS, /* the last one that a printed tree can have */
+    SORT_CALLS, /* the last order available in a printed tree */
     SORT_GRAD,  /* norm of the newest gradients in a recording */
     SORT_ZEROS, /* share of zeros in recorded results, else in measured tensors */
     SORT_NAN,   /* count of NaN and Inf, likewise */
@@ -87,30 +87,30 @@ struct rows_order {
 };
 extern const struct rows_order rows_orders[SORT_COUNT];
 
-/* The order of this word; "bytes" is another word for "memory". SORT_COUNT: none. */
+/* Find an order by its word; "bytes" is an alias of "memory". SORT_COUNT: unknown. */
 enum rows_sort rows_order_find(struct str word);
 
 enum rows_flat { FLAT_NO, FLAT_LEAVES, FLAT_TENSORS };
 
 struct view {
-    const uint8_t *open;   /* a bit for each place: its children are shown; NULL: as a
-                              printed tree has it, where all but long and minor things are
-                              open */
-    const uint8_t *single; /* a bit for each place: a run that begins here is shown one
+    const uint8_t *open;   /* a bit for each place: its children are shown; NULL: as
+                              in a printed tree, where everything but long and minor
+                              things is open */
+    const uint8_t *single; /* a bit for each place: show the run that starts here one
                               by one; may be NULL */
     const uint8_t *keep;   /* a bit for each place: passes the filter; NULL: all do */
     const uint8_t *match;  /* a bit for each place: found by a search; may be NULL */
     uint32_t depth;        /* rows below this depth are not shown; ALL_ROWS: no limit */
-    uint32_t top;          /* siblings shown of each parent (flat: of all); ALL_ROWS */
+    uint32_t top;          /* maximum siblings per parent (flat: in total); ALL_ROWS */
     enum rows_sort sort;
     enum rows_flat flat;
     bool reverse;
     bool all;     /* tensors of leaf modules, attributes and values have rows too */
     bool no_runs; /* equal siblings are shown one by one */
-    bool blocks;  /* of modules with modules below, two equal siblings are a run */
-    bool fold;    /* as a person folds them, with `open`: the tensors of leaf modules
-                     have rows, attributes have none, runs stay closed */
-    bool changed; /* of a pair: only what differs */
+    bool blocks;  /* two equal siblings that contain modules form a run */
+    bool fold;    /* fold as in the explorer, with `open`: the tensors of leaf
+                     modules have rows, attributes have none, runs stay closed */
+    bool changed; /* for a pair: only differences */
 };
 
 #define VIEW_INIT                                                                      \
@@ -128,14 +128,14 @@ static inline void bit_set(uint8_t *bits, uint32_t i, bool on)
     bits[i / 8] = (uint8_t)((bits[i / 8] & ~(1u << (i % 8))) | (unsigned)on << (i % 8));
 }
 
-/* The bytes that so many bits take. */
+/* The size in bytes of a set of `n` bits. */
 static inline uint32_t bit_bytes(uint32_t n)
 {
     return n / 8 + 1;
 }
 
-/* The rows of a view, in the arena. A run is formed in the model's order first and then
- * sorted as one, by its sum. */
+/* Make the rows of a view, in the arena. Runs are formed in the model's order first,
+ * then sorted as a unit by their sum. */
 int rows_make(struct rows *rows, const struct show *show, const struct view *view,
               struct arena *arena, struct err *err);
 

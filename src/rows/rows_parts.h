@@ -6,12 +6,12 @@
 #include "rows/repeats.h"
 #include "rows/rows.h"
 
-/* What rows are made from; prepare it once, then make rows as often as needed. */
+/* The input of making rows; prepare it once, then make rows as often as needed. */
 struct rows_of {
     struct outline outline;
     struct repeats repeats; /* all NULL: no runs are formed */
-    /* A bit for each place, as a person folds them (view.fold): does it have a row; are
-     * there rows below it; is one of those a module, a group or a plain value? */
+    /* A bit for each place, folded as in the explorer (view.fold): does it have a row;
+     * are there rows below it; is one of those a module, a group or a plain value? */
     const uint8_t *has, *below, *inner;
 };
 
@@ -19,7 +19,8 @@ struct rows_of {
 int rows_prepare(struct rows_of *of, const struct show *show, struct arena *arena,
                  struct err *err);
 
-/* Make `rows` again, reusing their memory in `arena`. `scratch` is only for this call. */
+/* Make `rows` again, reusing their memory in `arena`. `scratch` is only for this call.
+ */
 int rows_fill(struct rows *rows, const struct rows_of *of, const struct view *view,
               struct arena *arena, struct arena *scratch, struct err *err);
 

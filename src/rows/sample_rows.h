@@ -8,7 +8,7 @@
 
 struct sample {
     struct build build;
-    const struct model *model; /* once finished; the session's */
+    const struct model *model; /* set by sample_finish(); owned by the session */
     struct session *session;
     struct show show;
     struct arena arena;
@@ -18,7 +18,7 @@ struct sample {
 
 void sample_begin(struct sample *sample, const char *path);
 void sample_finish(struct sample *sample);
-/* What build_finish() froze, for a test that pretends it is something else. */
+/* The model that build_finish() froze, writable, for tests that modify it. */
 static inline struct model *sample_change(const struct sample *sample)
 {
     return (struct model *)(uintptr_t)sample->model;
@@ -29,8 +29,8 @@ void sample_release(struct sample *sample);
  */
 uint32_t sample_module(struct sample *sample, uint32_t parent, const char *name,
                        const char *class_name, const char *args);
-/* A float32 parameter of this shape: "6×3×5×5" is "6 3 5 5"; a storage of its own.
- * Returns the tensor. */
+/* A float32 parameter with its own storage. The shape 6×3×5×5 is "6 3 5 5". Returns the
+ * tensor. */
 uint32_t sample_tensor(struct sample *sample, uint32_t parent, const char *name,
                        const char *shape);
 /* A tensor by its dotted name, as in a state_dict. */
@@ -39,7 +39,7 @@ void sample_dotted(struct sample *sample, const char *name, const char *shape);
 void sample_plain(struct sample *sample, uint32_t parent, const char *name,
                   uint32_t value);
 
-/* The printed tree (columns "" for the usual ones, which have no header). Good until
+/* The printed tree (columns "" for the default ones, which have no header). Valid until
  * the next call. */
 const char *sample_tree(struct sample *sample, const struct view *view, unsigned width);
 

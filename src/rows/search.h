@@ -1,17 +1,17 @@
-/* search.h - which rows a person means by a few letters.
+/* search.h - finds rows by a short search text.
  *
- *   conv2              names that contain it, whatever their case; also modules whose
- *                      type is exactly that; if there are none, types that contain it
+ *   conv2              names that contain it, ignoring case; also modules whose type
+ *                      equals it; if there are none, types that contain it
  *   Conv2d, 7×7        with a capital, ( = or ×: also types, arguments, shapes; a
- *                      capital makes case count
- *   conv1|bn1          either, each by the same rules
- *   layer1.0           with a dot: full names
- *   conv*, *.bias      with * or ?: whole names, or whole full names
+ *                      capital makes the search case-sensitive
+ *   conv1|bn1          either one, by the same rules
+ *   layer1.0           with a dot: matches full names
+ *   conv*, *.bias      with * or ?: matches whole names, or whole full names
  *   /re/               a Perl-compatible regular expression, by the same rules
- *   trainable, frozen  parameters that the file marks so
+ *   trainable, frozen  parameters that the file marks as such
  *   !text              rows that do not match and are not below a match
  *
- * A match must touch the row's own name: one in its parent's part does not count. */
+ * A match must overlap the row's own name, not only the names of its parents. */
 #ifndef ROWS_SEARCH_H
 #define ROWS_SEARCH_H
 
@@ -22,36 +22,36 @@
 
 struct search;
 
-/* Understand what was typed. NULL if a regular expression is wrong (ERR_USAGE) or
- * memory is spent. */
+/* Parse a search text. NULL: invalid regular expression (ERR_USAGE) or out of memory.
+ */
 struct search *search_new(struct str text, struct err *err);
 void search_free(struct search *search); /* NULL is allowed */
 
-/* The version of pcre2, which understands regular expressions: "10.42". */
+/* The version of pcre2, the regular expression library: "10.42". */
 void search_library(struct buf *to);
 
-/* Is all that `search` finds among what `before`, to which letters were added, found?
- */
+/* Are the matches of `search` a subset of those of `before`, the same text with fewer
+ * letters? */
 bool search_narrows(const struct search *search, const struct search *before);
 
-/* Which places or nodes match: a bit for each, and how many; a `!` is not looked at.
- * The root never does. `among`: only these may, or NULL. A regular expression that
- * takes too long ends it with ERR_LIMIT. */
+/* Set a bit for each place or node that matches, and count them. Ignores a leading `!`.
+ * The root never matches. `among`: restricts the search to these; NULL: all. ERR_LIMIT:
+ * a regular expression took too long. */
 int search_find(struct search *search, const struct outline *outline,
                 const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
                 struct err *err);
 
-/* Where a row matches, for letters that are to stand out: the next match from `from` on
- * in its own name, which ends its full name `path` and is `own` long; in what its type
- * and arguments say. False: nowhere (further). */
+/* Find the next match from `from` on, for highlighting: in the row's own name (the last
+ * `own` bytes of its full name `path`), or in the text of its type and arguments.
+ * False: no further match. */
 bool search_in_name(struct search *search, struct str path, size_t own, size_t from,
                     size_t *ret_begin, size_t *ret_end);
 bool search_in_type(struct search *search, struct str about, size_t from,
                     size_t *ret_begin, size_t *ret_end);
 
-/* Look at all places of a model: the bits of `match` say what matches, those of `keep`
- * what a filtered view shows: matches, what stands below them, and what leads to them.
- * How many match. A regular expression that takes too long ends it with ERR_LIMIT. */
+/* Search all places of a model. Sets the bits of `match` for matches and those of
+ * `keep` for the rows of a filtered view: matches, their descendants and their
+ * ancestors. Counts the matches. ERR_LIMIT: a regular expression took too long. */
 int search_all(struct search *search, const struct show *show, uint8_t *match,
                uint8_t *keep, uint32_t *ret_matches, struct err *err);
 

@@ -1,4 +1,4 @@
-/* show.h - one open session, as views see it. */
+/* show.h - an open session, as the views see it. */
 #ifndef ROWS_SHOW_H
 #define ROWS_SHOW_H
 
@@ -13,35 +13,35 @@ struct row;
 
 struct show {
     const struct session *session; /* borrowed */
-    const struct model *model;     /* the session's */
-    const struct pair *pair; /* two models side by side: rows are nodes of its diff, and
-                                the session is the right one's. NULL: one model */
+    const struct model *model;     /* owned by the session */
+    const struct pair *pair; /* two models side by side: rows are nodes of its diff,
+                                and the session is the right model's. NULL: one model */
     void (*pair_label)(struct label *label, const struct show *show,
-                       const struct row *row); /* of a pair: see diff_show() */
-    /* By place: parameters and bytes at and below it that are counted at an earlier place
-     * because they are tied. NULL: nothing is tied. */
+                       const struct row *row); /* for a pair: see diff_show() */
+    /* By place: tied parameters and bytes at and below it that are counted at an
+     * earlier place. NULL: nothing is tied. */
     uint64_t *tied_params, *tied_bytes;
-    struct map globals;   /* string id of a pickle's global to its index in the log */
+    struct map globals;   /* maps the string id of a pickle's global to its index in
+                             the log */
     struct str file_name; /* the last part of the model's path */
-    const struct activities *activity; /* of a recording; else NULL */
-    struct below_index *index;         /* of below.h; NULL: none was made */
-    bool gaps_in_out; /* there is no `time` column to say why a module has no calls:
-                         `out` says it */
+    const struct activities *activity; /* for a recording; else NULL */
+    struct below_index *index;         /* see below.h; NULL: no index */
+    bool gaps_in_out; /* no `time` column: `out` shows why a module has no calls */
 };
 
-/* Look at a session; what it computes is in the arena. */
+/* Initialise from a session; allocates in the arena. */
 int show_init(struct show *show, const struct session *session, struct arena *arena,
               struct err *err);
 
-/* How a call of this name, a value's text, is judged; TRUST_KNOWN if no pickle has it.
- */
+/* The trust of a call to this name, the text of a value; TRUST_KNOWN if no pickle
+ * contains it. */
 enum trust show_trust(const struct show *show, uint32_t name);
 
-/* A leaf has no module or group below it; its tensors are part of its row. */
+/* A leaf has no module or group below it; its row includes its tensors. */
 bool show_is_leaf(const struct model *model, uint32_t place);
 
-/* What a group is that only stands for the one thing in it, because a file holds that
- * thing bare: "a tensor", "an array", "a storage", "a value". NULL: any other place. */
+/* For a group that only wraps the single object of a file: "a tensor", "an array", "a
+ * storage", "a value". NULL: any other place. */
 const char *show_bare(const struct model *model, uint32_t place);
 
 #endif

@@ -1,7 +1,7 @@
-/* slice.h - which elements of a tensor: "[83, 220:230]", as numpy reads it.
- * Integers, negative ones from the end; start:stop:step with any part left out and
- * negative steps; one "..." for all dimensions in between. What is left out at the end
- * is taken whole. Brackets and blanks may be left out. */
+/* slice.h - selects elements of a tensor in numpy syntax: "[83, 220:230]". Supports
+ * integers, negative ones from the end; start:stop:step with any part omitted and
+ * negative steps; one "..." for all dimensions in between. Omitted trailing dimensions
+ * are taken whole. Brackets and blanks are optional. */
 #ifndef ROWS_SLICE_H
 #define ROWS_SLICE_H
 
@@ -17,24 +17,23 @@
 #define SLICE_RANK 64
 
 struct slice_dim {
-    int64_t start, step; /* of the elements taken, in the tensor's own index */
-    uint64_t n;          /* how many */
-    bool single;         /* an integer: the dimension goes away in the result */
+    int64_t start, step; /* first index and step, in the tensor's own indices */
+    uint64_t n;          /* number of elements */
+    bool single;         /* an integer: the result does not have this dimension */
 };
 
 struct slice {
     struct slice_dim dims[SLICE_RANK];
     int rank;
-    uint64_t n; /* elements in all */
+    uint64_t n; /* total number of elements */
 };
 
-/* Fails with ERR_USAGE: a word that is no slice, an index that is out of range, more
- * dimensions than there are. */
+/* ERR_USAGE: syntax error, index out of range, too many dimensions. */
 int slice_parse(struct slice *slice, struct str text, const int64_t *shape, int rank,
                 struct err *err);
-/* Everything. */
+/* Select all elements. */
 int slice_all(struct slice *slice, const int64_t *shape, int rank, struct err *err);
-/* At most `n` along a dimension. */
+/* Keep at most `n` elements along a dimension. */
 void slice_cut(struct slice *slice, int dim, uint64_t n);
 /* The sizes of the result; returns its rank. */
 int slice_shape(const struct slice *slice, int64_t shape[SLICE_RANK]);
@@ -48,7 +47,7 @@ struct cells {
     int64_t *integers; /* CELL_INT, CELL_UINT (cast), CELL_BOOL */
 };
 
-/* Read them into the arena, which bounds their number. */
+/* Read the elements into the arena, which limits their number. */
 int cells_read(const struct model *model, const struct tensor *tensor,
                const struct slice *slice, struct arena *arena, struct work *work,
                struct cells *ret_cells, struct err *err);

@@ -1,4 +1,4 @@
-/* sort.h - a stable order of numbers by what they stand for. */
+/* sort.h - stable sort of ids by a comparison function. */
 #ifndef ROWS_SORT_H
 #define ROWS_SORT_H
 
@@ -6,14 +6,14 @@
 
 #include "base/str.h"
 
-/* Below zero if `a` comes first, above if `b` does, zero if their order stays. */
+/* Negative if `a` comes first, positive if `b` does, zero to keep their order. */
 typedef int sort_compare(const void *about, uint32_t a, uint32_t b);
 
-/* Sort ids[0 .. n), in n log n; `scratch` has room for n more. */
+/* Sort ids[0 .. n) in O(n log n); `scratch` has room for n more. */
 void sort_ids(uint32_t *ids, uint32_t n, uint32_t *scratch, sort_compare *compare,
               const void *about);
 
-/* Names as people count: "layer2" before "layer10". */
+/* Natural order of names: "layer2" before "layer10". */
 int sort_names(struct str a, struct str b);
 
 #endif

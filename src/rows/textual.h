@@ -1,4 +1,4 @@
-/* textual.h - rows as aligned lines of text, for a pipe or a terminal. */
+/* textual.h - writes rows as aligned lines of text, for a pipe or a terminal. */
 #ifndef ROWS_TEXTUAL_H
 #define ROWS_TEXTUAL_H
 
@@ -13,16 +13,16 @@ struct textual {
     const struct rows *rows;
     const struct column *const *columns;
     size_t n_columns;
-    unsigned width; /* in cells; 0: nothing is cut */
+    unsigned width; /* in cells; 0: no limit */
     enum label_name name;
-    bool header; /* a line of column names comes first */
+    bool header; /* write a line of column names first */
     bool ascii, colour;
     bool isolate; /* isolate right-to-left names: terminals would reorder the line */
 };
 
 /* Aligned columns:
  *     ├── conv1: ~conv 5×5, 3→6       456   0%   1.8KB | weight: 6×3×5×5, bias: 6
- * If they do not fit, labels shrink to 24 cells, then columns go, the lowest rank first.
+ * If space is short, labels shrink to 24 cells, then the lowest rank is dropped first.
  */
 int textual_wide(struct out *out, const struct textual *what, struct err *err);
 
