@@ -4,7 +4,7 @@
 #include "facts/statistics.h"
 #include "text/text.h"
 
-#define PATH_CELLS  10 /* at least; wider for names, up to */
+#define PATH_CELLS  10 /* minimum; grows for names up to PATH_MOST */
 #define PATH_MOST   28
 #define MOST_SHAPES 3 /* of merged calls */
 #define SHAPE_CELLS 16
@@ -31,7 +31,7 @@ static void add_stats(struct facts *to, const struct stats *stats)
     }
 }
 
-/* What is out of the ordinary about a value. */
+/* Append unusual properties of a value. */
 static void add_remarks(struct buf *to, const struct run *run, const struct run_io *io,
                         const struct run_value *value)
 {
@@ -67,7 +67,7 @@ static void end_value(struct facts *to, unsigned kind, enum colour role)
     fact_end_as(to, ids[kind & 3], labels[kind & 3], role);
 }
 
-/* Blanks until what was appended from byte `begin` on is `cells` wide. */
+/* Pad with blanks until the text from byte `begin` on is `cells` wide. */
 static void pad_from(struct facts *to, size_t begin, size_t cells)
 {
     size_t width = text_width(str_span(to->text.at + begin, to->text.len - begin));
@@ -155,9 +155,9 @@ static void add_flags(struct buf *to, unsigned flags)
             buf_printf(to, "  %s", names[i].name);
 }
 
-#define MOST_BEFORE 64 /* ios that are looked at; more have their numbers repeated */
+#define MOST_BEFORE 64 /* number of ios compared; beyond it, statistics may repeat */
 
-/* Does a line above show the same value? Lines are in the order of kinds. */
+/* Does an earlier line show the same value? Lines are in the order of kinds. */
 static bool shown_before(const struct run *run, const struct run_call *call, uint32_t i)
 {
     uint32_t end = call->n_ios < MOST_BEFORE ? call->n_ios : MOST_BEFORE;
@@ -170,7 +170,7 @@ static bool shown_before(const struct run *run, const struct run_call *call, uin
     return false;
 }
 
-/* So that shapes stand below each other. */
+/* The width of the name column, so that shapes line up. */
 static size_t path_cells(const struct run *run, const struct run_call *call)
 {
     size_t most = PATH_CELLS;

@@ -4,7 +4,7 @@
 #include "rows/value_text.h"
 #include "text/text.h"
 
-#define ARGUMENTS_SHOWN 200u /* bytes of them, where there is no limit */
+#define ARGUMENTS_SHOWN 200u /* bytes of arguments, if there is no limit */
 #define GLOBALS_SHOWN   40u
 
 uint64_t check_uses(const struct pickle_global *global)
@@ -79,7 +79,7 @@ static void global_facts(struct facts *to, const struct model *model, uint32_t i
     fact_end(to, "", COLOUR_ALARM);
 }
 
-/* "__main__.CifarCNN 1 use, …": all that are unknown, from `first` on. */
+/* "__main__.CifarCNN 1 use, …": all unknown globals, from `first` on. */
 static void add_unknown(struct facts *to, const struct model *model,
                         const struct check *check, uint32_t first)
 {

@@ -4,9 +4,9 @@
 #include "rows/value_text.h"
 #include "text/text.h"
 
-#define VALUE_BYTES_SHOWN 4000u    /* of a value among others */
-#define MOST_TIES         100u     /* other places of a tensor */
-#define VALUE_WHOLE       1000000u /* of a value by itself */
+#define VALUE_BYTES_SHOWN 4000u    /* bytes of a value among other facts */
+#define MOST_TIES         100u     /* maximum other places of a tensor listed */
+#define VALUE_WHOLE       1000000u /* bytes of a value shown alone */
 
 static void add_path(struct facts *to, const struct model *model, uint32_t place)
 {
@@ -65,7 +65,7 @@ static void memory_fact(struct facts *to, const struct model *model,
     fact_end(to, "strides", COLOUR_NONE);
 }
 
-/* The first place of a tensor is where it is counted, so the others are tied to it. */
+/* A tensor counts at its first place, so the others are tied to that place. */
 static void ties_facts(struct facts *to, const struct model *model, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(model, place);
@@ -123,7 +123,8 @@ static void device_fact(struct facts *to, const char *label, struct str device)
     fact_end_as(to, "device", label, COLOUR_NONE);
 }
 
-/* Views that torch only marks: what is stored is not what is meant. */
+/* Lazy views, which torch only flags: the stored data differs from the logical values.
+ */
 static const char *lazy_name(const struct tensor *tensor)
 {
     switch (tensor->flags & (TENSOR_CONJ | TENSOR_NEG)) {
@@ -184,7 +185,7 @@ static void title_label(struct buf *to, const struct show *show, uint32_t place,
 
     label_make(&label, show, &row, LABEL_PATH);
     buf_clear(&label.sign);
-    buf_clear(&label.tail); /* is a fact of its own */
+    buf_clear(&label.tail); /* has its own fact */
     if (!named)
         buf_clear(&label.name);
     label.joint = named ? "  " : "";
@@ -193,8 +194,8 @@ static void title_label(struct buf *to, const struct show *show, uint32_t place,
     label_release(&label);
 }
 
-/* "25,557,032 params  97.7MB". In brackets is what is counted elsewhere; what can
- * have no numbers has none. */
+/* "25,557,032 params  97.7MB". Numbers counted elsewhere are in brackets; nothing for
+ * places without numbers. */
 static void title_numbers(struct facts *facts, const struct show *show, uint32_t place)
 {
     const struct place_counts *places = &show->session->places;
@@ -223,7 +224,7 @@ static void title_numbers(struct facts *facts, const struct show *show, uint32_t
     }
 }
 
-/* A class that the title tells in full: dict, list. */
+/* Is it a class that the title already names in full: dict, list? */
 static bool is_builtin(struct str class_name)
 {
     return str_find_char(class_name, '.') < 0;
@@ -284,7 +285,7 @@ static void object_facts(struct facts *to, const struct show *show, uint32_t pla
     }
 }
 
-/* How much of what is below is trained, where that is known. */
+/* The trainable part of everything below, if known. */
 static void trained_fact(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
@@ -318,8 +319,8 @@ static void trained_fact(struct facts *to, const struct show *show, uint32_t pla
     fact_end(to, "trained", COLOUR_NONE);
 }
 
-/* Elements of a tensor, parameters of what holds some, and the bytes of both, as the
- * tree has them; in brackets what is counted elsewhere. */
+/* Elements of a tensor or parameters of a container, and their bytes, as in the tree;
+ * in brackets if counted elsewhere. */
 static void child_numbers(struct buf *to, const struct show *show, uint32_t child)
 {
     struct row row = {.place = child, .count = 1, .above = NO_ROW};
@@ -339,7 +340,7 @@ static void child_numbers(struct buf *to, const struct show *show, uint32_t chil
         to->len--;
 }
 
-/* Gives whether it is tied to something. */
+/* Append the label of a child; true if it is tied. */
 static bool child_label(struct buf *to, const struct show *show, uint32_t child,
                         size_t cells)
 {
@@ -358,7 +359,7 @@ static bool child_label(struct buf *to, const struct show *show, uint32_t child,
 #define LEAST_CELLS  12
 #define LABEL_CELLS  60 /* wider labels push their numbers to the right */
 
-/* The widest label that is not too wide to be followed by numbers. */
+/* The width of the widest label that still leaves room for numbers. */
 static size_t labels_width(const struct show *show, uint32_t place, uint32_t most)
 {
     const struct model *model = show->model;
@@ -431,7 +432,7 @@ void details_children(struct lines *to, const struct show *show, uint32_t place,
     buf_release(&text);
 }
 
-/* Line by line, so that nothing in it reaches the terminal. */
+/* Escape line by line, so that no control character reaches the terminal. */
 void details_source(struct lines *to, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;

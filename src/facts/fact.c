@@ -27,7 +27,7 @@ void facts_clear(struct facts *facts)
 
 /* --- Writing */
 
-/* End what was appended since the last part; `blanks` at its end stay. */
+/* End the text appended since the last part; `blanks`: keep trailing blanks. */
 static struct fact_part *add_part(struct facts *facts, bool blanks)
 {
     size_t begin = facts->part_begun, end = facts->text.len;
@@ -182,7 +182,7 @@ void fact_part(struct facts *facts, enum colour role)
             facts->parts[i].role = role;
 }
 
-/* The first place among the values of the fact that is being written. */
+/* The first place among the values of the current fact. */
 static uint32_t first_place(const struct facts *facts)
 {
     for (uint32_t i = facts->fact_begun; i < facts->n_parts; i++)

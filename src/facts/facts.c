@@ -12,14 +12,14 @@
 
 /* --- The container */
 
-/* Is this the name of things that are counted: "entries", "storages"? */
+/* Is the key a plural of countable things: "entries", "storages"? */
 static bool is_counted(const struct model *model, const struct model_fact *fact)
 {
     return value_at(&model->values, fact->value)->kind == VALUE_INT &&
            str_ends(model_string(model, fact->key), STR("s"));
 }
 
-/* "entries"; one of them is an "entry". */
+/* "entries", or "entry" if there is one. */
 static void add_counted(struct buf *to, struct str many, bool one)
 {
     if (one && str_ends(many, STR("ies"))) {
@@ -33,7 +33,7 @@ static void add_counted(struct buf *to, struct str many, bool one)
     }
 }
 
-/* What few ask for: the folder inside a zip, the version of its layout. */
+/* Is it a minor fact: the folder inside a zip, its layout version? */
 static bool is_minor(const struct model *model, const struct model_fact *fact)
 {
     struct str key = model_string(model, fact->key);
@@ -54,7 +54,7 @@ static void add_fact(struct file_facts *facts, const struct model_fact *fact)
         add_counted(&facts->to->text, key, value->integer == 1);
         return;
     }
-    /* Of the pickle that says what a zip holds. */
+    /* The protocol of the main pickle of the zip. */
     if (str_is(key, "protocol") && strcmp(model->format, "torch zip") == 0)
         buf_text(&facts->to->text, "data.pkl ");
     escape_terminal(&facts->to->text, key);
@@ -94,7 +94,7 @@ void facts_format(struct file_facts *facts)
     fact_end(facts->to, "format", COLOUR_NONE);
 }
 
-/* ", float32 and int64": a name in a list of `all`, the i-th of them. */
+/* ", float32 and int64": append name `i` of a list of `all`. */
 static void add_listed(struct buf *to, const char *name, int i, int all)
 {
     buf_text(to, i == 0 || i + 1 < all ? ", " : " and ");
@@ -115,7 +115,7 @@ static void add_dtypes(struct file_facts *facts)
             add_listed(&facts->to->text, dtype_name((enum dtype)dtype), n++, all);
 }
 
-/* ", from cpu/cuda:0,1"; what ran was on them. */
+/* ", from cpu/cuda:0,1"; a recording ran on them. */
 static void add_devices(struct file_facts *facts, const struct row *root)
 {
     size_t begin = facts->to->text.len, named;
@@ -127,8 +127,8 @@ static void add_devices(struct file_facts *facts, const struct row *root)
         facts->to->text.len = begin;
 }
 
-/* "a " or "an ", as the word is spoken: "an LSTM" and "an N" by the name of the letter,
- * "a LeNet" by its sound. */
+/* "a " or "an ", by pronunciation: "an LSTM" and "an N" by the letter, "a LeNet" by its
+ * sound. */
 static const char *article(const char *word)
 {
     bool is_spelt = word[0] >= 'A' && word[0] <= 'Z' && !(word[1] >= 'a');

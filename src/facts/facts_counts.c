@@ -1,10 +1,10 @@
-/* How much there is. */
+/* Counts of parameters, bytes and buffers. */
 #include "facts/facts.h"
 #include "facts/summary.h"
 #include "text/escape.h"
 #include "text/number.h"
 
-/* "25,557,032 stored = unique = logical", or what differs. */
+/* "25,557,032 stored = unique = logical", or each count if they differ. */
 void facts_params(struct file_facts *facts)
 {
     const struct counts *total = &facts->show->session->total;
@@ -85,7 +85,7 @@ void facts_trained(struct file_facts *facts)
     }
 }
 
-/* ", guessed by name (running_mean, running_var, …)": the first two of them. */
+/* ", guessed by name (running_mean, running_var, …)": names the first two. */
 static void add_guessed_buffers(struct file_facts *facts)
 {
     const struct model *model = facts->show->model;

@@ -1,4 +1,4 @@
-/* What a pickle names: every global with its uses, and those a load would run. */
+/* The globals of a pickle with their uses, and the calls that a load would run. */
 #include "base/base.h"
 #include "facts/check_text.h"
 #include "facts/facts.h"
@@ -7,12 +7,12 @@
 #include "text/text.h"
 
 #define MOST_CALLS  4   /* dangerous globals with their arguments and offsets */
-#define MOST_EVENTS 6   /* offsets of one of them */
+#define MOST_EVENTS 6   /* offsets listed for one of them */
 #define MOST_KNOWN  40  /* globals of a safe file */
 #define MOST_LISTED 200 /* globals of any other */
 #define ARGUMENTS   400 /* bytes of arguments shown */
-#define WIDE_NAME   64  /* cells; longer names stick out */
-#define NARROW_NAME 44  /* the same where there is a limit */
+#define WIDE_NAME   64  /* cells; longer names exceed the column */
+#define NARROW_NAME 44  /* the same if the width is limited */
 
 static enum trust trust_of(const struct file_facts *facts, uint32_t index,
                            const char **ret_about)
@@ -30,7 +30,7 @@ static struct str name_of(const struct file_facts *facts, uint32_t index)
 
 /* --- The list */
 
-/* Cells of its columns: names, counts, what each global is good for. */
+/* Column widths of the list: names, counts, purpose of each global. */
 struct global_columns {
     size_t name, count;
     bool about; /* there is room for it */
@@ -52,8 +52,8 @@ static size_t name_cells(const struct file_facts *facts)
     return most;
 }
 
-/* Where there is little room, first the gap shrinks; then the last column goes, then
- * long names lose their front. */
+/* If space is short, shrinks the gap, then drops the last column, then cuts long names
+ * at the front. */
 static struct global_columns fit_columns(const struct file_facts *facts)
 {
     struct global_columns columns = {name_cells(facts), COUNT_CELLS, true};
@@ -139,8 +139,8 @@ static void dtypes_fact(struct file_facts *facts, const struct global_columns *c
     buf_release(&names);
 }
 
-/* The dangerous ones first. In a panel the list stands apart from the verdict, so it
- * has a label there, and the names of dtypes share a line. */
+/* Lists dangerous globals first. In a panel the list is apart from the verdict, so it
+ * has a label there, and the dtypes share a line. */
 void facts_globals(struct file_facts *facts)
 {
     static const enum trust order[] = {TRUST_DANGER, TRUST_UNKNOWN, TRUST_KNOWN};
@@ -203,7 +203,7 @@ static void where_fact(struct file_facts *facts, const struct pickle_global *glo
     fact_end_as(to, "where", "  where", COLOUR_NONE);
 }
 
-/* The first event that is more than naming it, or the first. */
+/* The first event that does more than name the global, or the first event. */
 static const struct pickle_event *worst_event(const struct pickle_log *log,
                                               const struct pickle_global *global)
 {

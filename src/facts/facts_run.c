@@ -1,11 +1,11 @@
-/* What a recording is. */
+/* Facts about a recording. */
 #include "facts/facts.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 
 #define MOST_SLOW 5
 
-/* "torch 2.13.0": a text that the recording has under this key. */
+/* "torch 2.13.0": the text stored in the recording under this key. */
 static void add_text(struct file_facts *facts, const char *name, const char *key)
 {
     struct str text = STR("");

@@ -1,9 +1,9 @@
-/* Would it be safe to load the file? */
+/* Facts about the safety of loading the file. */
 #include "base/base.h"
 #include "facts/facts.h"
 #include "facts/summary.h"
 
-/* "; they build tensors, dicts": what most of them are good for. */
+/* "; they build tensors, dicts": the purpose of most globals. */
 static void add_built(struct file_facts *facts)
 {
     static const struct {

@@ -2,25 +2,25 @@
 
 #include "base/map.h"
 
-/* Who gave out a value in a storage, if that is certain for all that lies in it. */
+/* The row that produced the values of a storage, if that is certain. */
 struct holder {
-    uint32_t row; /* NO_FLOW: several did */
+    uint32_t row; /* NO_FLOW: several rows did */
     uint32_t value;
 };
 
-/* Who gave out what, as far as the walk through time has come. */
+/* The producers known so far while walking through the calls in order of time. */
 struct flow_walk {
     struct flow *flow;
     const struct run *run;
     struct arena *arena;
-    struct map values;      /* value -> the row that gave it out last */
+    struct map values;      /* value -> the row that returned it last */
     struct map storages;    /* storage -> its holder */
-    struct holder *holders; /* in an arena of its own, as the maps are */
+    struct holder *holders; /* in a separate arena, like the maps */
     uint32_t n_holders, holders_room;
-    struct map unknown; /* values of which no row is known -> the call before that had
+    struct map unknown; /* values without a row -> the earlier call that returned
                            them, or RUN_NONE */
-    uint32_t *row_of;   /* by call, from the first inside on: the row it belongs to */
-    uint32_t n_inside;  /* how many calls from there on are looked at */
+    uint32_t *row_of;   /* by call, from the first inside on: its row */
+    uint32_t n_inside;  /* number of calls inspected from there on */
 };
 
 static struct flow_row *add_row(struct flow_walk *walk, enum flow_kind kind,
@@ -36,8 +36,8 @@ static struct flow_row *add_row(struct flow_walk *walk, enum flow_kind kind,
     return &flow->rows[flow->n++];
 }
 
-/* An io of this kind with a tensor. An argument that is the same object as one before
- * it says nothing new; a result that is one of the arguments may hold another value. */
+/* Is it an io of this kind with a tensor? Skips an argument that is the same object as
+ * an earlier one. A result that is one of the arguments may hold a new value. */
 static bool counts(const struct run_io *io, enum run_io_kind kind)
 {
     return io->kind == kind && io->value != RUN_NONE &&
@@ -46,8 +46,8 @@ static bool counts(const struct run_io *io, enum run_io_kind kind)
 
 /* --- Who gives out */
 
-/* Did the call of this row overwrite, in place, something in the storage of `value`
- * that is as large? Then all who look there later see what it made. */
+/* Did the call of this row overwrite, in place, a value of equal size in the storage of
+ * `value`? Then later readers of the storage see its result. */
 static bool overwrote(const struct flow_walk *walk, uint32_t row, uint32_t value)
 {
     const struct run *run = walk->run;
@@ -67,10 +67,9 @@ static bool overwrote(const struct flow_walk *walk, uint32_t row, uint32_t value
     return false;
 }
 
-/* A storage is held by the one row that gave out something in it, or by the one that
- * overwrote it. Where a second row gave out another view of it, nobody can tell from
- * which of the two a third view was made. A parameter's storage joins nobody: all who
- * use it only read it. */
+/* A storage is held by the single row that returned a value in it, or by the row that
+ * overwrote it. If a second row returned another view, the origin of a third view is
+ * ambiguous. The storage of a parameter has no holder: its users only read it. */
 static int hold(struct flow_walk *walk, uint32_t value, uint32_t row)
 {
     const struct run_value *v = &walk->run->values[value];
@@ -99,7 +98,7 @@ static int give(struct flow_walk *walk, uint32_t value, uint32_t row)
     return map_put(&walk->values, value, row) < 0 ? -1 : hold(walk, value, row);
 }
 
-/* The row that holds a storage for certain, or NO_FLOW. */
+/* The row known to hold a storage, or NO_FLOW. */
 static uint32_t holder_of(const struct flow_walk *walk, uint32_t storage)
 {
     uint32_t at;
@@ -109,8 +108,8 @@ static uint32_t holder_of(const struct flow_walk *walk, uint32_t storage)
     return walk->holders[at].row;
 }
 
-/* What comes out of a call belongs to its row. Of one further inside only what was not
- * known before: a value that it merely passed on did not come from there. */
+/* Assign the results of a call to its row. For a nested call, only new values: it did
+ * not produce a value that it merely passed on. */
 static int give_results(struct flow_walk *walk, uint32_t call, uint32_t row,
                         bool direct)
 {
@@ -131,8 +130,8 @@ static int give_results(struct flow_walk *walk, uint32_t call, uint32_t row,
 
 /* --- Who takes in */
 
-/* Two calls on two threads may overlap: what one gives out at its end did not go into
- * the other at its beginning. */
+/* Calls on two threads may overlap: a value returned at the end of one cannot be an
+ * input at the start of the other. */
 static bool is_over(const struct flow_walk *walk, uint32_t row, uint32_t user)
 {
     const struct flow_row *maker = &walk->flow->rows[row];
@@ -171,7 +170,7 @@ static int add_edge(struct flow_walk *walk, uint32_t i, uint32_t user)
     return 0;
 }
 
-/* Its arguments; of the last row the results of the module. */
+/* Add the arguments of a row; for the last row, the results of the module. */
 static int take(struct flow_walk *walk, uint32_t user, enum run_io_kind kind)
 {
     const struct run_call *c = &walk->run->calls[walk->flow->rows[user].call];
@@ -203,8 +202,8 @@ static int add_inputs(struct flow_walk *walk)
     return 0;
 }
 
-/* The row that a call inside the module belongs to; NO_FLOW: it is not inside. A call
- * directly inside it begins one. -1 in *ret_failed: no memory. */
+/* The row of a call inside the module; NO_FLOW: not inside. A call directly inside
+ * starts a new row. *ret_failed is set if out of memory. */
 static uint32_t row_of(struct flow_walk *walk, uint32_t call, bool *ret_failed)
 {
     const struct flow *flow = walk->flow;
@@ -219,9 +218,9 @@ static uint32_t row_of(struct flow_walk *walk, uint32_t call, bool *ret_failed)
     return walk->row_of[parent - flow->call - 1];
 }
 
-/* Calls are in the order in which they began, so whatever a call takes in was given out
- * by those before it. What it gives out is entered at once: only those inside it come
- * before its end, and they take nothing that counts. */
+/* Calls are sorted by start, so earlier calls returned all inputs of a call. Results
+ * are entered at the start of their call: only calls nested in it start before it ends,
+ * and their inputs do not count. */
 static int add_calls(struct flow_walk *walk)
 {
     const struct flow *flow = walk->flow;
@@ -254,7 +253,7 @@ static uint32_t count_inside(const struct run *run, uint32_t call)
 
 /* --- What is outside */
 
-/* What no row gave out may have come out of a call before: the newest such call. */
+/* For values without a row, find the newest earlier call that returned them. */
 static int look_before(struct flow_walk *walk)
 {
     const struct run *run = walk->run;
@@ -265,7 +264,7 @@ static int look_before(struct flow_walk *walk)
         const struct run_call *c = &run->calls[call];
 
         if (c->end_ns > run->calls[flow->call].start_ns)
-            continue; /* around it: what comes out of it comes later */
+            continue; /* enclosing call: it returns later */
         for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++) {
             uint32_t before;
 
@@ -288,7 +287,7 @@ static int look_before(struct flow_walk *walk)
     return 0;
 }
 
-/* Does the call have a value of `results` among its ios of this kind? */
+/* Is one of `results` among the ios of this kind? */
 static bool has_any(const struct run *run, uint32_t call, enum run_io_kind kind,
                     const struct map *results)
 {
@@ -301,8 +300,8 @@ static bool has_any(const struct run *run, uint32_t call, enum run_io_kind kind,
     return false;
 }
 
-/* The first call after it that takes a result of it in, before the call around it ends;
- * else it may be that one's result. */
+/* Find the first later call that uses one of its results, before the enclosing call
+ * ends; else the result may be that of the enclosing call. */
 static int find_next(struct flow_walk *walk)
 {
     const struct run *run = walk->run;
@@ -336,7 +335,7 @@ static int find_next(struct flow_walk *walk)
 
 /* --- All of it */
 
-/* Who uses what a row gives out: the edges, the other way round, each pair once. */
+/* The users of each row's results: the reversed edges, without duplicates. */
 static int turn_edges(struct flow *flow, struct arena *arena)
 {
     uint32_t *newest = arena_array(arena, flow->n + 1, sizeof *newest), at = 0;
@@ -370,8 +369,7 @@ static int turn_edges(struct flow *flow, struct arena *arena)
     return 0;
 }
 
-/* Calls inside that were merged with others have no row; the time of all calls inside
- * is known. */
+/* Merged calls inside have no row, but the total time of all calls inside is known. */
 static uint64_t missing_ns(const struct flow *flow)
 {
     uint64_t sum = 0, all = flow->run->calls[flow->call].children_ns;

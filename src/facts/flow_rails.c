@@ -1,6 +1,6 @@
-/* The rails of a flow. A row that gives something out which is used below has a rail
- * from there to the last who uses it. A row takes over the leftmost rail that ends at
- * it; one that ends none begins a rail of its own. */
+/* The rails of a flow. A row whose result is used below has a rail from there to its
+ * last user. A row takes over the leftmost rail that ends at it; if none ends there, it
+ * starts a new rail. */
 #include "facts/flow_in.h"
 
 #include <string.h>
@@ -12,18 +12,19 @@
 struct rails {
     struct flow *flow;
     uint32_t owner[FLOW_RAILS]; /* the row whose rail it is, or NO_RAIL */
-    uint32_t ended[FLOW_RAILS]; /* the row at which the column was last given up */
+    uint32_t ended[FLOW_RAILS]; /* the row at which the column was last freed */
     uint32_t others;            /* rails that have no column */
 };
 
-/* What one row does to the rails. */
+/* The effect of one row on the rails. */
 struct crossing {
-    unsigned ends, stays;   /* bits: rails of its makers that end here, that go on */
-    uint32_t other_makers;  /* makers among the rails that are not drawn */
+    unsigned ends, stays;   /* bits: rails of its producers that end here, that
+                               continue */
+    uint32_t other_makers;  /* producers among the rails not drawn */
     uint32_t other_endings; /* of those, how many end here */
 };
 
-/* The last row that uses what a row gives out; NO_FLOW: none. Users are in order. */
+/* The last user of a row's result; NO_FLOW: none. Users are in order. */
 static uint32_t last_use(const struct flow *flow, uint32_t row)
 {
     const struct flow_row *r = &flow->rows[row];
@@ -58,8 +59,8 @@ static struct crossing look(const struct rails *rails, uint32_t row, uint32_t *n
     return c;
 }
 
-/* A free column, right of those that it comes from. What has nothing to come from is
- * not put below a rail that has just ended: it would look as if it went on. */
+/* A free column, right of its producers. A row without producers does not go below a
+ * rail that has just ended: it would look like a continuation. */
 static unsigned free_column(const struct rails *rails, const struct crossing *c,
                             uint32_t row, bool dot)
 {
@@ -85,8 +86,8 @@ static unsigned own_column(const struct rails *rails, const struct crossing *c,
     return free_column(rails, c, row, !begins || !c->stays);
 }
 
-/* The line across, from the leftmost of all that meet in this row to the rightmost. A
- * rail that has no part in it is not touched. */
+/* Draw the horizontal line from the leftmost to the rightmost rail that meets in this
+ * row. Other rails are not touched. */
 static void draw_across(uint8_t *ways, unsigned parts)
 {
     unsigned left = 0, right = FLOW_RAILS;
@@ -120,7 +121,7 @@ static void draw(const struct rails *rails, struct flow_row *row,
     draw_across(ways, parts);
     if (own == FLOW_RAILS)
         return;
-    /* A point where the row would else be told from a rail by nothing. */
+    /* Draw a point if nothing else distinguishes the row from a rail. */
     if (!(ways[own] & (WAY_LEFT | WAY_RIGHT)) || !begins ||
         (ways[own] & WAY_UP && c->stays))
         ways[own] |= WAY_NODE;
@@ -215,7 +216,7 @@ void flow_rails(struct buf *to, const struct flow *flow, uint32_t row)
             buf_char(to, '?');
         else
             buf_text(to, ways[i] & WAY_NODE ? "●" : signs[ways[i] & 15]);
-        /* A rail that the line passes behind has no part in it. */
+        /* The line passes behind this rail without connecting. */
         if (ways[i] & (WAY_LEFT | WAY_RIGHT) || !across)
             across = ways[i] & WAY_RIGHT;
     }

@@ -4,15 +4,15 @@
 #include "rows/args.h"
 #include "text/text.h"
 
-#define LEAST_LABEL 12 /* cells of a name; below that, times and shapes go */
+#define LEAST_LABEL 12 /* cells; with less room, times and shapes are dropped */
 #define MOST_SHAPE  24
 #define FACT_CELLS  6 /* "code  " */
-#define MOST_INPUTS 2 /* that are told one by one */
+#define MOST_INPUTS 2 /* listed individually */
 #define MOST_USERS  4
 
 /* --- Names */
 
-/* A place as seen from the module whose flow it is: "attn.c_attn". */
+/* The name of a place relative to the module of the flow: "attn.c_attn". */
 static void add_name(struct buf *to, const struct show *show, uint32_t block,
                      uint32_t place)
 {
@@ -38,7 +38,7 @@ static uint32_t block_of(const struct flow *flow)
     return flow->run->calls[flow->call].place;
 }
 
-/* "conv1", "x" of an input, "the result" */
+/* "conv1", "x" for an input, "the result" */
 static void add_row_name(struct buf *to, const struct show *show,
                          const struct flow *flow, uint32_t row)
 {
@@ -55,7 +55,7 @@ static void add_row_name(struct buf *to, const struct show *show,
     }
 }
 
-/* "→ transformer.h.1": who uses the result next. */
+/* "→ transformer.h.1": the next user of the result. */
 static void add_next(struct buf *to, const struct show *show, const struct flow *flow)
 {
     buf_text(to, "→ ");
@@ -78,8 +78,8 @@ static void add_next(struct buf *to, const struct show *show, const struct flow 
 
 /* --- Cells */
 
-/* What the rails cannot show: "after an operation" on a value that a row gave out,
- * "from encoder.norm" outside, "producer not recorded". */
+/* Notes that the rails cannot show: "after an operation" on the value of a row, "from
+ * encoder.norm" outside, "producer not recorded". */
 static void add_note(struct buf *to, const struct show *show, const struct flow *flow,
                      const struct flow_row *row)
 {
@@ -110,7 +110,7 @@ static void add_note(struct buf *to, const struct show *show, const struct flow 
     }
 }
 
-/* "1×64×56×56", "3 × 1×128×768", "1×128×768 +2" of results that differ. */
+/* "1×64×56×56", "3 × 1×128×768", "1×128×768 +2" if results differ. */
 static void add_shapes(struct buf *to, const struct run *run, uint32_t call,
                        enum run_io_kind kind)
 {
@@ -245,9 +245,9 @@ static void add_blanks(struct lines *to, size_t n)
                   str_span(blanks, n < sizeof blanks - 1 ? n : sizeof blanks - 1));
 }
 
-/* Where it does not fit, the type goes if that leaves room for the note; else the note
- * is cut first, then the type, then the name in its middle. The parts that a label has
- * are joined by two blanks. */
+/* If space is short, drops the type if that leaves room for the note; else cuts the
+ * note, then the type, then the middle of the name. Parts are separated by two blanks.
+ */
 static size_t add_label(struct lines *to, const struct flow_cells *cells, size_t room)
 {
     const struct {
@@ -421,8 +421,8 @@ static void in_lines(struct lines *to, const struct show *show, const struct flo
     buf_release(&text);
 }
 
-/* "used by attn, mlp; operations are not recorded": module calls that take it. Who else
- * does is not known. */
+/* "used by attn, mlp; operations are not recorded": module calls that use it. Other
+ * users are unknown. */
 static void add_users(struct buf *to, const struct show *show, const struct flow *flow,
                       const struct flow_row *row)
 {

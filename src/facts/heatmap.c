@@ -14,7 +14,7 @@ void heat_scale_of(struct heat_scale *scale, double least, double most, bool has
     if (!isfinite(range))
         return;
     if (range <= 0) {
-        /* All alike: the lightest shade, whatever it is. */
+        /* All values are equal: use the lightest shade. */
         scale->base = least;
         scale->step = least != 0 ? fabs(least) : 1;
         return;
@@ -34,11 +34,11 @@ void heat_scale(struct heat_scale *scale, const struct blocks *blocks)
         heat_scale_of(scale, blocks->least, blocks->most, false);
 }
 
-/* Which of HEAT_STEPS. */
+/* The step of a value, out of HEAT_STEPS. */
 static int step_of(const struct heat_scale *scale, double value)
 {
     double size = scale->has_sign ? fabs(value) : value;
-    /* A value on an edge is not to fall below it by rounding. */
+    /* Rounding must not move a value on an edge below it. */
     double at = (size - scale->base) / scale->step * HEAT_STEPS / SHADES + 1e-9;
 
     return at < 0 ? 0 : at >= HEAT_STEPS ? HEAT_STEPS - 1 : (int)at;
@@ -54,7 +54,7 @@ static enum colour colour_of(const struct heat_scale *scale, double value)
     return (enum colour)((value < 0 ? COLOUR_COLD : COLOUR_WARM) + step);
 }
 
-/* Neighbours of one colour are one span. */
+/* Adjacent blocks of one colour form one span. */
 void heat_row(struct lines *to, const struct blocks *blocks, uint32_t row,
               const struct heat_scale *scale)
 {

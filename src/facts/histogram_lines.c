@@ -10,7 +10,7 @@
 #define HISTOGRAM_MARGIN 8 /* cells left of the first column */
 #define HISTOGRAM_TIGHT  6
 
-/* What is drawn: counts that fit. */
+/* The columns to draw, merged to fit. */
 struct columns {
     uint64_t at[MOST_BINS];
     uint32_t n;
@@ -21,7 +21,7 @@ struct columns {
     bool log;
 };
 
-/* Take as many neighbours together as it needs. */
+/* Merge as many adjacent bins as needed. */
 static void fit(struct columns *columns, const struct numbers *numbers, unsigned room,
                 bool log)
 {
@@ -39,7 +39,7 @@ static void fit(struct columns *columns, const struct numbers *numbers, unsigned
         columns->most = columns->at[i] > columns->most ? columns->at[i] : columns->most;
 }
 
-/* Its height in eighths of a cell: what is not nothing is at least one. */
+/* Column height in eighths of a cell; at least one if not empty. */
 static int height_of(const struct columns *columns, uint32_t i, unsigned rows)
 {
     double part = (double)columns->at[i], whole = (double)columns->most;
@@ -55,7 +55,7 @@ static int height_of(const struct columns *columns, uint32_t i, unsigned rows)
     return height < 1 ? 1 : (int)height;
 }
 
-/* The greatest count: "6185", or as short as there is room for. */
+/* The largest count: "6185", or shorter if space is short. */
 static void most_text(struct buf *to, const struct columns *columns)
 {
     unsigned long long most = columns->most;
@@ -112,7 +112,7 @@ static void row_of_columns(struct lines *to, const struct columns *columns,
     buf_release(&text);
 }
 
-/* The column in which zero lies, or n: none of its own. */
+/* The inner column that contains zero; n: none. */
 static uint32_t zero_column(const struct columns *columns)
 {
     uint32_t at;
@@ -137,7 +137,7 @@ static void axis(struct lines *to, const struct columns *columns)
     buf_release(&text);
 }
 
-/* A label from this cell on, if there is a blank before it. */
+/* Write a label at this cell, if there is a blank before it. */
 static void label(struct lines *to, struct str text, size_t cell)
 {
     if (lines_width(to) > 0 && lines_width(to) >= cell)
@@ -169,7 +169,7 @@ static void labels(struct lines *to, const struct columns *columns)
 void histogram_lines(struct lines *to, const struct numbers *numbers, unsigned width,
                      unsigned rows, bool log)
 {
-    /* Two cells less at the left are better than half of the columns. */
+    /* A margin narrower by two cells is better than half as many columns. */
     bool tight = width < HISTOGRAM_MARGIN + numbers->n_bins &&
                  width >= HISTOGRAM_TIGHT + numbers->n_bins;
     unsigned left = tight ? HISTOGRAM_TIGHT : HISTOGRAM_MARGIN;

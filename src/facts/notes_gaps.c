@@ -1,21 +1,21 @@
-/* What a run did not see, one fact for each reason. */
+/* The gaps of a recording, one fact per reason. */
 #include "base/base.h"
 #include "facts/notes.h"
 #include "rows/run_words.h"
 #include "text/escape.h"
 
-#define MOST_NAMES  6  /* of modules in one fact */
-#define MOST_GROUPS 32 /* of gaps with texts of their own */
+#define MOST_NAMES  6  /* module names in one fact */
+#define MOST_GROUPS 32 /* distinct gap texts */
 
 struct gaps {
     const struct show *show;
     const struct run *run;
     struct facts *to;
     const bool *ran; /* by place: something below it was called */
-    bool any;        /* one was written */
+    bool any;        /* a gap was written */
 };
 
-/* The fact is complete; only the first has a label. */
+/* End the fact of a gap; only the first has a label. */
 static void end_gap(struct gaps *g, const char *id, enum colour role)
 {
     fact_end_as(g->to, id, g->any ? "" : "notes", role);
@@ -43,7 +43,7 @@ static const bool *find_ran(const struct show *show, struct arena *arena)
     return ran;
 }
 
-/* The first few; what is inside a module of which nothing ran goes without saying. */
+/* Names the first few modules, but none inside a module that did not run at all. */
 static void add_names(struct gaps *g, enum run_absent why)
 {
     const struct model *model = g->show->model;
@@ -120,7 +120,7 @@ static void group_fact(struct gaps *g, const struct gap_group *group)
     end_gap(g, "gap", bad ? COLOUR_WARNING : COLOUR_DIM);
 }
 
-/* Does the gap say more than why a module has no calls? */
+/* Is the gap more than the reason why a module has no calls? */
 static bool is_other(const struct gaps *g, const struct run_gap *gap)
 {
     uint32_t place = gap_place(g, gap);

@@ -1,4 +1,4 @@
-/* What raised in a run, and what made values that are not finite. */
+/* Exceptions in a run, and the origin of NaN and Inf. */
 #include "base/base.h"
 #include "facts/notes.h"
 #include "rows/run_words.h"
@@ -22,7 +22,7 @@ static uint32_t weight_of(const struct model *model, uint32_t place)
     return NO_PLACE;
 }
 
-/* ", call 3 (net.py:12)": which of several, and where it was made. */
+/* ", call 3 (net.py:12)": the call index, if there are several, and the call site. */
 static void add_which(struct facts *to, const struct show *show, uint32_t c)
 {
     const struct run *run = show->session->run;
@@ -81,7 +81,7 @@ static void raised_fact(struct facts *to, const struct show *show)
     fact_end_as(to, "raised", "✗ alarm", COLOUR_ALARM);
 }
 
-/* "wants …×2048": the dimension that its weight meets in the input. */
+/* "wants …×2048": the input dimension that its weight requires. */
 static void add_wants(struct buf *to, const struct model *model, uint32_t place,
                       const struct tensor *weight)
 {
@@ -153,7 +153,7 @@ static const struct stats *bad_result(const struct run *run,
     return NULL;
 }
 
-/* What was not finite before this call: a parameter, or else an input. */
+/* The earlier NaN or Inf: in a parameter, else in an input. */
 static void add_earlier(struct facts *to, const struct show *show,
                         const struct run_call *call)
 {

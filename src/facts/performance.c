@@ -10,7 +10,7 @@
 
 /* ---- one module ---- */
 
-/* The shape of its weight, or of another parameter of its own. */
+/* Its weight, or another parameter of its own. */
 static uint32_t weight_of(const struct model *model, uint32_t place)
 {
     uint32_t found = NO_PLACE;
@@ -107,7 +107,7 @@ static void backward_fact(struct facts *to, const struct show *show, uint32_t pl
         share_of(ns, both_ns);
 }
 
-/* "36,864 × 4 bytes"; of parameters of several sizes their number only. */
+/* "36,864 × 4 bytes"; only the count if element sizes differ. */
 static void parameters_part(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
@@ -165,7 +165,7 @@ void performance_place(struct facts *to, const struct show *show, uint32_t place
     memory_fact(to, show, place);
 }
 
-/* "├─ forward()     1.52ms    ████▉             ": what was measured, and its bar. */
+/* "├─ forward()     1.52ms    ████▉             ": the measurement and its bar. */
 static void row_head(struct buf *to, const struct facts *facts, const struct fact *fact,
                      bool last)
 {
@@ -175,7 +175,7 @@ static void row_head(struct buf *to, const struct facts *facts, const struct fac
     glyph_bar(to, fact->share, BAR_CELLS, false);
 }
 
-/* A row: the parts behind its bar go below it where they do not fit. */
+/* A row; parts that do not fit after the bar go below it. */
 static void row_lines(struct lines *to, const struct facts *facts, struct fact fact,
                       unsigned width, unsigned indent, bool last)
 {
@@ -224,7 +224,7 @@ void performance_lines(struct lines *to, const struct facts *facts, unsigned wid
 
 /* ---- the run ---- */
 
-/* " 8.19ms, 9% of run"; behind the first of a list only the share. */
+/* " 8.19ms, 9% of run"; after the first of a list only the share. */
 static void add_own_time(struct facts *to, const struct show *show, uint64_t ns,
                          bool first)
 {
@@ -237,7 +237,7 @@ static void add_own_time(struct facts *to, const struct show *show, uint64_t ns,
     buf_text(&to->text, first ? " of run" : "");
 }
 
-/* One fact, or with `listed` one for each. */
+/* One fact, or with `listed` one per entry. */
 static void slow_facts(struct facts *to, const struct show *show,
                        const struct slow_list *list, bool classes, uint32_t most,
                        bool listed)

@@ -16,8 +16,8 @@
 #include "text/escape.h"
 #include "text/nearest.h"
 
-#define FEW_COLUMNS   100 /* cells; a recording has fewer columns below */
-#define MOST_FINDINGS 20  /* lines; JSON has them all */
+#define FEW_COLUMNS   100 /* cells; narrower recordings have fewer columns */
+#define MOST_FINDINGS 20  /* lines; JSON lists all */
 
 /* --- The request */
 
@@ -54,7 +54,7 @@ static const char *usual_run_columns(const struct printed *printed, unsigned wid
                   : "params,in,out,calls,time,time%,self,timebar";
 }
 
-/* Of a summary, with or without a run. */
+/* The default columns of a summary, with or without a run. */
 static const char *usual_summary_columns(const struct printed *printed, unsigned width)
 {
     const struct counts *total = &printed->session->total;
@@ -76,7 +76,7 @@ static const char *usual_summary_columns(const struct printed *printed, unsigned
                   : "params,percent,bar,in,out,calls,time";
 }
 
-/* The default columns. If tensors have rows of their own, their labels have the shapes. */
+/* The default columns. If tensors have their own rows, their labels have the shapes. */
 static const char *usual_columns(const struct printed *printed, unsigned width)
 {
     if (printed->totals)
@@ -110,7 +110,7 @@ static int choose_columns(struct printed *printed, const struct printed_wanted *
         const struct column *column = column_find(str_trim(id));
 
         if (str_is(str_trim(id), "name") || str_trim(id).len == 0)
-            continue; /* the name is always there */
+            continue; /* the name is always shown */
         if (!column)
             return unknown_column(id, err);
         if (printed->n_columns == PRINTED_COLUMNS)

@@ -25,7 +25,7 @@ void run_cost(struct facts *to, const struct run *run)
     }
 }
 
-/* Times are the host's: on a device, what it took to ask for the work. */
+/* Times are host times: on a device, the time to launch the work. */
 static void add_device(struct facts *to, const struct show *show)
 {
     struct str times = {0};
@@ -39,7 +39,7 @@ static void add_device(struct facts *to, const struct show *show)
     }
 }
 
-/* Whether the model ran once before, unrecorded, if the run knows. */
+/* Whether the model ran once before without recording, if known. */
 static void add_warm_up(struct facts *to, const struct run *run)
 {
     uint64_t ns = run_fact(run, "warm_up_ns", NULL);

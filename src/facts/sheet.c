@@ -51,7 +51,7 @@ uint32_t sheet_across(const struct sheet *sheet, unsigned width)
     return n > 0 ? n : 1;
 }
 
-/* A line for the numbers above each row; one below all is the legend's. */
+/* Each row of pictures has a line of numbers above it; the legend takes one line. */
 uint32_t sheet_down(const struct sheet *sheet, unsigned height)
 {
     uint32_t n = height > 1 ? (height - 1) / (sheet->high + 1) : 1;

@@ -22,7 +22,7 @@ void statistics_subject(struct facts *to, const struct session *session, uint32_
     fact_part(to, COLOUR_NONE);
     fact_plural(to, "values", values, "value", "values");
     fact_part(to, COLOUR_NONE);
-    /* What is not strided has its bytes in its parts. */
+    /* The bytes of a tensor that is not strided are in its parts. */
     fact_bytes(to, "bytes",
                strided ? tensor_bytes(tensor) : counts_bytes(&session->places, place));
     fact_end(to, "tensor", COLOUR_NONE);
@@ -194,7 +194,7 @@ void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool a
     }
 }
 
-/* Room for a sign, so that numbers below each other line up. */
+/* Leave room for a sign, so that numbers line up. */
 static void add_sign_room(struct buf *to, bool negative)
 {
     buf_text(to, negative ? "" : " ");
@@ -244,7 +244,7 @@ static void extreme_line(struct buf *to, const struct model *model,
     add_signed_extreme(&other, stats, !max);
     buf_text(to, max ? "max   " : "min   ");
     if (tensor->rank > 0) {
-        /* The positions of both begin in one column. */
+        /* The positions of min and max start in the same column. */
         text_pad(to, buf_span(&number),
                  number.len > other.len ? number.len : other.len);
         buf_text(to, "  at ");

@@ -9,7 +9,7 @@
 #include "rows/layout.h"
 #include "text/text.h"
 
-#define LEAST_NAME 24 /* cells; columns go before names get narrower */
+#define LEAST_NAME 24 /* cells; columns are dropped before names get narrower */
 
 /* ---- columns ---- */
 
@@ -25,12 +25,13 @@ enum stats_column {
     INFS,
     ZEROS,
     SHOWN,
-    NUMEL = SHOWN, /* this and the next are only sorted by */
+    NUMEL = SHOWN, /* this and the next are sort keys only */
     BYTES,
     COLUMNS
 };
 
-/* Behind the name. The ranks say what goes first: L2, zeros, dtype, shape, std, mean. */
+/* The columns after the name. Ranks give the order of dropping: L2, zeros, dtype,
+ * shape, std, mean. */
 static const struct column stats_columns[COLUMNS] = {
     [SHAPE] = {.id = "shape", .header = "shape", .right = true, .rank = 4},
     [DTYPE] = {.id = "dtype", .header = "dtype", .rank = 3},
@@ -78,7 +79,7 @@ static double number_of(enum stats_column column, const struct tensor *tensor,
 
 /* ---- cells ---- */
 
-/* The table while it is written. Cells are made once, one behind the other. */
+/* The table being written. Cells are made once and stored one after the other. */
 struct stats_lines {
     const struct stats_table *table;
     struct table_layout layout;
@@ -174,7 +175,8 @@ static void make_rows(struct stats_lines *lines)
         lines->layout.least_label = lines->layout.label;
     layout_fit(&lines->layout);
     if (lines->layout.label < lines->layout.least_label)
-        lines->layout.label = lines->layout.least_label; /* wider than there is room */
+        lines->layout.label = lines->layout.least_label; /* wider than the space
+                                                            available */
 }
 
 /* ---- lines ---- */
@@ -189,8 +191,8 @@ static void add_exponents(struct buf *to, const struct exponents *exponents, boo
     buf_printf(to, " 2^%d", exponents->first + (int)exponents->n);
 }
 
-/* What follows the columns: why a tensor was not measured, its exponents and digest, what
- * it is tied to. */
+/* The text after the columns: why a tensor was not measured, its exponents and digest,
+ * its ties. */
 static void add_rest(struct buf *line, const struct stats_table *table, uint32_t place)
 {
     const struct session *session = table->show->session;

@@ -16,7 +16,7 @@ uint64_t totals_activations(const struct run *run)
         if (merged->newest != RUN_NONE &&
             run->calls[merged->newest].flags & RUN_RECOMPUTED)
             continue;
-        sum += merged->new_bytes; /* the newest of them is among the calls, too */
+        sum += merged->new_bytes; /* the newest one is also among the calls */
         if (merged->newest != RUN_NONE)
             sum -= run->calls[merged->newest].new_bytes;
     }
@@ -59,7 +59,7 @@ static void write_params(struct buf *to, const struct counts *total)
     buf_text(to, " more are tied to these and not counted again");
 }
 
-/* The part, and how much memory there is with it. */
+/* Append a part and add its bytes to the sum. */
 static void add_memory(struct buf *to, uint64_t *sum, uint64_t bytes, const char *what)
 {
     if (bytes == 0)
@@ -70,7 +70,7 @@ static void add_memory(struct buf *to, uint64_t *sum, uint64_t bytes, const char
     *sum += bytes;
 }
 
-/* " + 96B of activations"; false: not all of them are known. */
+/* " + 96B of activations"; false: some are unknown. */
 static bool add_activations(struct buf *to, uint64_t *sum, const struct run *run)
 {
     uint64_t bytes = totals_activations(run);

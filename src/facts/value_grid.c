@@ -10,15 +10,15 @@
 #define LEAST_CELL  8
 #define GRID_MEMORY (16u << 20)
 
-/* What is shown of a slice. */
+/* The visible part of a slice. */
 struct value_grid_window {
     struct slice slice;
     int down, across;             /* dimensions, or -1 */
     uint64_t rows, columns;       /* shown */
-    bool more_rows, more_columns; /* than there are */
+    bool more_rows, more_columns; /* more than shown */
 };
 
-/* The dimension before `dim` that is no single index, or -1. */
+/* The last dimension before `dim` that is not a single index, or -1. */
 static int dim_before(const struct slice *slice, int dim)
 {
     while (--dim >= 0 && slice->dims[dim].single)
@@ -33,7 +33,7 @@ static void pass_by(struct slice_dim *dim, uint64_t n)
     dim->n -= n;
 }
 
-/* Choose the two dimensions that are shown, and how much of them at most. */
+/* Choose the two dimensions to show, and their maximum sizes. */
 static int choose(struct value_grid_window *window, const struct value_grid *grid,
                   struct err *err)
 {
@@ -77,8 +77,8 @@ static int64_t index_at(const struct value_grid_window *window, int dim, uint64_
     return at->start + (int64_t)i * at->step;
 }
 
-/* The index that stands before a row: along `down`, else that of the dimension before
- * the one that runs across. */
+/* The index before a row: along `down`, else that of the dimension before the one that
+ * runs across. */
 static void row_label(struct buf *to, const struct value_grid_window *window,
                       uint64_t row)
 {
@@ -95,11 +95,12 @@ struct value_grid_drawing {
     const struct value_grid_window *window;
     const struct cells *cells;
     const char *format;
-    uint64_t length; /* cells of a row that were read */
-    size_t cell;     /* cells of the screen, with the blank before it */
+    uint64_t length; /* values read per row */
+    size_t cell;     /* screen cells per value, including the blank before it */
 };
 
-/* The widest value or index decides for all; what then does not fit is not shown. */
+/* The widest value or index sets the width of all columns; columns that do not fit are
+ * hidden. */
 static void measure(struct value_grid_drawing *d, struct value_grid_window *window,
                     unsigned width)
 {

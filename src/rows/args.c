@@ -7,17 +7,17 @@
 #include "rows/value_text.h"
 #include "text/escape.h"
 
-#define MOST_TEXT  32 /* bytes of the arguments of a class that we do not know */
+#define MOST_TEXT  32 /* bytes of all arguments of an unknown class */
 #define MOST_OTHER 24 /* of one value among them */
 #define MOST_BYTES 48 /* of one value */
 
-/* How the arguments of a class are written. `first` lists those that always stand,
- * bare: "a>b" becomes 3→64, "a" becomes its value, sizes with ×. `then` lists those
- * that are named and left out when they have the value behind the "=": "stride=1". A
- * value of "same" is the padding that keeps the size, "kernel" the kernel size; both
- * are what nearly every network uses. */
+/* How to write the arguments of a class. `first` lists arguments that are always
+ * written, without a name: "a>b" becomes 3→64, "a" its value, sizes with ×. `then`
+ * lists named arguments, omitted if they have the value after the "=": "stride=1". The
+ * value "same" means the padding that keeps the size, "kernel" the kernel size; nearly
+ * every network uses these. */
 struct form {
-    const char *classes; /* short names, each with a blank behind it */
+    const char *classes; /* short names, each followed by a blank */
     const char *first, *then;
 };
 
@@ -81,7 +81,7 @@ static const struct form forms[] = {
      "", ""},
 };
 
-/* The guesses of read/guess.c; all their arguments are numbers that matter. */
+/* Classes guessed by read/guess.c; all their arguments are numbers that matter. */
 static const struct form guesses[] = {
     {"conv convtranspose ", "kernel_size in>out", ""},
     {"linear ", "in>out", ""},
@@ -91,7 +91,7 @@ static const struct form guesses[] = {
     {"attention ", "dim", ""},
 };
 
-/* Is the name one of those in a list of names with a blank behind each? */
+/* Is the name in the list? Each name in the list is followed by a blank. */
 static bool is_listed(const char *list, struct str name)
 {
     for (const char *at = list; *at; at = strchr(at, ' ') + 1)
@@ -114,7 +114,7 @@ static const struct form *find_form(struct str class_name, bool guessed)
     return NULL;
 }
 
-/* Only torch's own classes are sure to mean by a name what the table thinks. */
+/* In classes of other libraries, an argument may not mean what the table says. */
 static bool is_torch(struct str qualified)
 {
     return str_starts(qualified, STR("torch.")) ||
@@ -153,7 +153,7 @@ static void add_comma(struct writer *w)
     w->some = true;
 }
 
-/* How many dimensions a window of this class has: 2 of a MaxPool2d. */
+/* The number of dimensions of the class's window: 2 for MaxPool2d. */
 static uint32_t window_rank(struct str class_name)
 {
     char digit = class_name.len > 1 ? class_name.at[class_name.len - 2] : '1';
@@ -163,7 +163,7 @@ static uint32_t window_rank(struct str class_name)
                : 1;
 }
 
-/* A size; one number for all dimensions of a window is told for each: 3×3. */
+/* A size; a single number is repeated for each dimension of the window: 3×3. */
 static void add_size(struct writer *w, struct str item, uint32_t value)
 {
     bool window = str_is(item, "kernel_size") || str_is(item, "output_size");
@@ -234,7 +234,7 @@ static bool is_same_padding(const struct writer *w, uint32_t padding)
     return true;
 }
 
-/* Is every number of the size (1, 1) this one? */
+/* Do all numbers of a size such as (1, 1) equal `expected`? */
 static bool is_all(const struct model *model, uint32_t value, int64_t expected)
 {
     const struct value *v = value_at(&model->values, value);
@@ -279,7 +279,7 @@ static bool is_usual(const struct writer *w, uint32_t value, struct str usual)
     return same;
 }
 
-/* "stride=1": named, unless it is 1. */
+/* "stride=1": written with its name unless the value is 1. */
 static void add_named(struct writer *w, struct str item)
 {
     ptrdiff_t equals = str_find_char(item, '=');
@@ -298,8 +298,8 @@ static void add_named(struct writer *w, struct str item)
         value_show(w->to, w->model, value, MOST_BYTES);
 }
 
-/* Is a value worth its room in a row? A configuration is too large, None and "" say
- * nothing; Details has them. */
+/* Is a value worth showing in a row? Configurations are too large, None and "" carry no
+ * information; Details shows them. */
 static bool is_telling(const struct values *values, uint32_t id)
 {
     switch ((enum value_kind)value_at(values, id)->kind) {
@@ -362,7 +362,7 @@ void args_show(struct buf *to, const struct model *model, const struct object *o
 
 void args_repr(struct buf *to, const struct model *model, const struct object *object)
 {
-    /* What extra_repr() gives without its name. */
+    /* Arguments that extra_repr() writes without a name. */
     static const char bare[] = "in_channels out_channels num_features num_embeddings "
                                "embedding_dim num_groups num_channels "
                                "normalized_shape input_size hidden_size ";

@@ -2,20 +2,21 @@
 
 #include "base/base.h"
 
-#define BLOCK 256           /* places that are added up once */
-#define SUPER (BLOCK * 256) /* and blocks of them */
-#define FEW   256           /* siblings that are counted anew every time */
-#define MEMO  512           /* answers that are remembered; a power of two */
+#define BLOCK 256           /* places per block sum */
+#define SUPER (BLOCK * 256) /* places per sum of blocks */
+#define FEW   256           /* results for more siblings than this are cached */
+#define MEMO  512           /* cached answers; a power of two */
 
 struct below_answer {
     uint64_t key, value; /* key 0: none */
 };
 
-/* Sums are made when they are first asked for. */
+/* Sums are computed on first use. */
 struct below_index {
     struct below *blocks, *supers;
     bool *block_made, *super_made;
-    float *gradients; /* by tensor: the norm of its newest; below 0: none. Or NULL */
+    float *gradients; /* by tensor: norm of its newest gradient, negative: none; or
+                         NULL */
     struct below_answer memo[MEMO];
 };
 

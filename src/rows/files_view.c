@@ -15,18 +15,18 @@
 
 struct files_view {
     struct file_list *list;
-    uint32_t *order;   /* numbers of all rows, sorted; n_known of them */
+    uint32_t *order;   /* ids of all n_known rows, sorted */
     uint32_t *scratch; /* as many, for sorting */
-    uint32_t *shown;   /* those that pass the filter, in the same order */
-    uint32_t *cells;   /* by number: how wide its name is */
+    uint32_t *shown;   /* ids that pass the filter, in the same order */
+    uint32_t *cells;   /* by id: width of the name */
     uint32_t n_known, n_shown, room;
-    uint32_t pending; /* not judged yet, among all */
+    uint32_t pending; /* rows without a verdict */
 
     enum files_sort sort;
     bool reverse;
     struct buf filter;
-    struct search *search; /* what it means; NULL: all are shown */
-    bool by_verdict;       /* a part of it is a word of files_kinds */
+    struct search *search; /* the parsed filter; NULL: show all */
+    bool by_verdict;       /* the filter has a word of files_kinds */
 
     uint32_t marks[MARKS_MOST], n_marks; /* numbers */
 };
@@ -164,7 +164,7 @@ struct str files_view_filtered(const struct files_view *view)
 
 /* --- Sorting */
 
-/* As the column of verdicts reads: what is worst comes first. */
+/* In the order of the verdict column: worst first. */
 static int rank(const struct file_row *row)
 {
     static const int ranks[] = {[VERDICT_UNSAFE] = 0,
@@ -205,8 +205,7 @@ static int compare_by(enum files_sort sort, const struct file_row *a,
     return sort_names(a->name, b->name);
 }
 
-/* What is not known yet comes last in either direction; equals are in order of their
- * names. */
+/* Unknown values come last in either direction; ties are sorted by name. */
 static int compare_rows(const void *about, uint32_t left, uint32_t right)
 {
     const struct files_view *view = about;
@@ -311,7 +310,7 @@ bool files_view_poll(struct files_view *view)
         return false;
     n = file_list_n(view->list);
     if (!make_room(view, n))
-        n = view->n_known; /* no memory: the rest is not shown */
+        n = view->n_known; /* out of memory: omit the new rows */
     for (; view->n_known < n; view->n_known++) {
         view->order[view->n_known] = view->n_known;
         view->cells[view->n_known] =

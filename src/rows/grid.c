@@ -28,7 +28,7 @@ int grid_first(struct slice *slice, const int64_t *shape, int rank, struct err *
 
 /* ---- one format for all ---- */
 
-/* Four decimals say nothing of values below a hundredth, and too much of large ones. */
+/* Four decimals are too few for values below 0.01 and too many for large ones. */
 const char *grid_format(const struct cells *cells)
 {
     bool two = cells->kind == CELL_COMPLEX || cells->kind == CELL_PAIR;
@@ -91,7 +91,7 @@ void grid_cell(char to[GRID_CELL], const struct cells *cells, uint64_t i,
 
 /* ---- lines ---- */
 
-/* The dimension that runs along a line: the last that is not a single index, or -1. */
+/* The dimension along a line: the last that is not a single index, or -1. */
 static int line_dim(const struct slice *slice)
 {
     int dim = slice->rank - 1;
@@ -114,7 +114,7 @@ static void range_text(struct buf *to, const struct slice_dim *dim, uint64_t fir
         buf_printf(to, ":%lld", (long long)dim->step);
 }
 
-/* [83, 220:225] for `n` elements of line number `line` from the first on. */
+/* "[83, 220:225]" for `n` elements of line `line`, starting at `first`. */
 static void line_label(struct buf *to, const struct slice *slice, int along,
                        uint64_t line, uint64_t first, uint64_t n)
 {
@@ -149,11 +149,11 @@ struct rows_grid {
     const char *format;
     int along;          /* the dimension along a line, or -1 */
     uint64_t length;    /* cells of a whole line */
-    uint64_t chunk;     /* cells of it on one line of text */
+    uint64_t chunk;     /* cells per line of text */
     size_t label, cell; /* widths */
 };
 
-/* Walk over all lines of text: measure their labels, or write them. */
+/* Iterate over all lines of text: measure their labels, or write them. */
 static void each_line(struct rows_grid *grid, struct buf *to, const char *more)
 {
     uint64_t lines = grid->length ? grid->cells->n / grid->length : 0;

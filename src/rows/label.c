@@ -9,7 +9,7 @@
 #include "text/number.h"
 
 #define MOST_VALUE 72  /* bytes of a plain value in a row */
-#define MOST_CALL  240 /* of a call, which is worth reading */
+#define MOST_CALL  240 /* bytes of a call */
 
 void label_release(struct label *label)
 {
@@ -46,7 +46,7 @@ static void add_path(struct buf *to, const struct model *model, uint32_t place)
 
 /* --- Groups */
 
-/* Does the class hold its members by number? */
+/* Does the class index its members by number? */
 static bool is_list(struct str class_name)
 {
     return str_is(class_name, "list") || str_is(class_name, "tuple") ||
@@ -113,7 +113,7 @@ static void make_again(struct label *label, const struct show *show, uint32_t pl
         add_path(&label->tail, show->model, object->place);
 }
 
-/* Who leaves such a prefix in the names of a state_dict. */
+/* The wrapper that adds this prefix to the names of a state_dict. */
 static const char *wrapper_of(struct str name)
 {
     if (str_is(name, "module"))
@@ -121,7 +121,7 @@ static const char *wrapper_of(struct str name)
     return str_is(name, "_orig_mod") ? "(torch.compile)" : "(wrapper)";
 }
 
-/* Are its arguments known? A traced module has none to tell. */
+/* Are its arguments known? A traced module has none. */
 static bool has_args(const struct model *model, const struct object *object)
 {
     const struct value *args = value_at(&model->values, object->args);
@@ -158,7 +158,7 @@ static const char *const layout_names[] = {
     [LAYOUT_NESTED] = " nested",  [LAYOUT_WRAPPED] = " wrapped",
 };
 
-/* The class of a tensor, where it is not what everybody has. */
+/* The class of a tensor, unless it is an ordinary one. */
 static void add_tensor_class(struct buf *to, const struct model *model,
                              const struct tensor *tensor)
 {
@@ -197,7 +197,7 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     } else {
         buf_text(&label->sign, tensor->role == ROLE_PARAMETER ? "▪ " : "▫ ");
     }
-    /* What holds for all of the file is not said in every row. */
+    /* Do not repeat a reason that applies to the whole file. */
     if (!tensor_readable(model, tensor, &why) && why && why != model->no_values &&
         !(tensor->flags & TENSOR_SHAPE_ONLY))
         buf_printf(&label->tail, "  %s", why);
@@ -205,8 +205,7 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
 
 /* --- Values */
 
-/* What a call would do is shown, and that it was not done, unless it is known to be
- * harmless. */
+/* Shows a call and that it was not run, unless it is known to be harmless. */
 static void make_value(struct label *label, const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
@@ -252,8 +251,8 @@ static size_t digits(struct str s)
     return n;
 }
 
-/* "-11": the last name of a run behind its first. Of names that differ in one number,
- * such as encoder_layer_0 and encoder_layer_11, that number alone. */
+/* "-11": the last name of a run, after its first. If the names differ in one number
+ * only, such as encoder_layer_0 and encoder_layer_11, just that number. */
 static void add_last(struct buf *to, struct str first, struct str last)
 {
     size_t same = 0, a, b;
@@ -341,7 +340,7 @@ static void make_name(struct label *label, const struct show *show,
     label->is_path = name == LABEL_PATH && row->place != 0;
 }
 
-/* Turned into ASCII, a text may get wider; so this comes before anything is cut. */
+/* ASCII text may be wider, so convert before cutting. */
 static void make_ascii(struct label *label)
 {
     struct buf *const parts[] = {&label->sign, &label->name, &label->type, &label->args,
@@ -357,8 +356,8 @@ static void make_ascii(struct label *label)
     buf_release(&ascii);
 }
 
-/* In a recording: what raised or made the first value that is not finite, and what
- * leads to it. Of equal rows that are one, all are alike in this. */
+/* For a recording: mark the module that raised or made the first NaN or Inf, and the
+ * rows that contain it. All rows merged into a run share this state. */
 static void add_alarm(struct label *label, const struct show *show,
                       const struct row *row)
 {

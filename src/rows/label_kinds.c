@@ -10,7 +10,7 @@
 #include "rows/run_words.h"
 #include "text/number.h"
 
-/* The cell of a column after a word; nothing if the cell is empty. */
+/* Append a word and the cell of a column; nothing if the cell is empty. */
 static void flow_cell(struct buf *to, const char *word, const char *column,
                       const struct show *show, const struct row *row)
 {
@@ -19,7 +19,7 @@ static void flow_cell(struct buf *to, const char *word, const char *column,
     column_figure(&cell, column_find(str_of(column)), show, row);
     if (cell.len > 0) {
         buf_text(to, word);
-        buf_str(to, str_trim(buf_span(&cell))); /* a share is three wide */
+        buf_str(to, str_trim(buf_span(&cell))); /* shares are padded to three cells */
     }
     buf_release(&cell);
 }
@@ -80,7 +80,7 @@ static void average_self_flow(struct buf *to, const struct show *show,
     flow_cell(to, "avg=", "avg_self", show, row);
 }
 
-/* "self=36.9K 100%": its own amount and the share of its total. */
+/* "self=36.9K 100%": its own amount and its share of the total. */
 static void add_own(struct buf *to, uint64_t own, uint64_t all,
                     void (*write)(struct buf *to, uint64_t n))
 {

@@ -7,12 +7,12 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define LEAST_TYPE  4  /* cells; a type with less room goes */
-#define LEAST_RUN   10 /* cells; a run's type with less room is its count alone */
-#define LEAST_LABEL 12 /* cells; where there are fewer before it, any tail goes */
+#define LEAST_TYPE  4  /* cells; a type with less room is dropped */
+#define LEAST_RUN   10 /* cells; with less room, a run's type is only its count */
+#define LEAST_LABEL 12 /* cells; with less room before it, the tail is dropped */
 
-/* Where the last argument of args[0 .. len) begins, with the comma before it; 0 if
- * there is only one. Commas inside brackets and quotes belong to a value. */
+/* The position of the last argument of args[0 .. len), including the comma before it; 0
+ * if there is only one. Commas inside brackets and quotes belong to a value. */
 static size_t last_comma(struct str args)
 {
     size_t found = 0;
@@ -34,7 +34,7 @@ static size_t last_comma(struct str args)
     return found;
 }
 
-/* Guesses are quiet, classes have a colour, plain values none. */
+/* Guesses are dim, classes have a colour, plain values none. */
 enum colour label_part_colour(const struct label *label, enum label_part part)
 {
     if (part == PART_SIGN)
@@ -59,7 +59,7 @@ static void clear(struct label_parts *parts)
     memset(parts->ends, 0, sizeof(parts->ends));
 }
 
-/* What was added since the part before it is this part. */
+/* End a part: the text appended since the previous part. */
 static void end_part(struct label_parts *parts, enum label_part part)
 {
     for (size_t i = part; i < PART_COUNT; i++)
@@ -79,7 +79,7 @@ struct str label_part(const struct label_parts *parts, enum label_part part)
     return str_span(parts->text.at + begin, parts->ends[part] - begin);
 }
 
-/* How much of a label is written. */
+/* How much of a label to write. */
 struct label_write_extent {
     struct str args;
     bool cut; /* some arguments are left out */
@@ -134,7 +134,7 @@ static void fit_name(struct label_parts *to, const struct label *label, size_t c
     end_part(to, PART_NAME);
 }
 
-/* "encoder_l…r_0-11: 12 ×": how many there are stays, whatever the room. */
+/* "encoder_l…r_0-11: 12 ×": the count is never dropped. */
 static bool fit_run(struct label_parts *to, const struct label *label, size_t cells)
 {
     struct buf count = BUF_INIT, name = BUF_INIT;
@@ -163,7 +163,7 @@ static bool fit_run(struct label_parts *to, const struct label *label, size_t ce
     return true;
 }
 
-/* Name and type, with a … for what is missing. */
+/* Name and type, with a … for omitted text. */
 static void fit_short(struct label_parts *to, const struct label *label, size_t cells)
 {
     size_t before = text_width(buf_span(&label->sign)) +

@@ -44,7 +44,7 @@ unsigned layout_hidden(const struct table_layout *layout)
     return hidden;
 }
 
-/* The cells by which a column may shrink. */
+/* The number of cells by which a column can shrink. */
 static unsigned slack(const struct layout_column *column)
 {
     return has_room(column) && column->cells > column->least
@@ -52,8 +52,8 @@ static unsigned slack(const struct layout_column *column)
                : 0;
 }
 
-/* Take so many cells from columns that can shrink, the one with most slack first; false:
- * they have fewer. */
+/* Take `cells` cells from columns that can shrink, the one with the most slack first;
+ * false: not enough slack. */
 static bool shrink(struct table_layout *layout, unsigned cells)
 {
     unsigned sum = 0;
@@ -76,7 +76,8 @@ static bool shrink(struct table_layout *layout, unsigned cells)
     return true;
 }
 
-/* Leave out the column with the lowest rank, of equals the last; false: none may go. */
+/* Drop the column with the lowest rank, the last one if tied; false: none can be
+ * dropped. */
 static bool drop(struct table_layout *layout)
 {
     struct layout_column *lowest = NULL;
@@ -90,7 +91,8 @@ static bool drop(struct table_layout *layout)
     return lowest != NULL;
 }
 
-/* The last column yields to the labels: it shrinks, or goes if it has the lowest rank. */
+/* Shrink the last column in favour of the labels, or drop it if it has the lowest rank.
+ */
 static void yield(struct table_layout *layout)
 {
     struct layout_column *last = &layout->at[layout->n - 1];
@@ -104,7 +106,7 @@ static void yield(struct table_layout *layout)
         last->shown = false;
 }
 
-/* Make room for labels of so many cells. */
+/* Make room for labels of `label` cells. */
 static void make_room(struct table_layout *layout, unsigned label)
 {
     while (layout_width(layout) + label > layout->width) {

@@ -1,4 +1,4 @@
-/* Cells about the model: what a row counts, its types, shapes and storage. */
+/* Cells about the model: counts, types, shapes and storage of a row. */
 #include "rows/cells_in.h"
 
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define MOST_SHAPES   8 /* of a leaf's own tensors in one cell */
+#define MOST_SHAPES   8 /* of a leaf's own tensors per cell */
 #define MOST_DTYPES   3
-#define MOST_MEASURED 65536 /* places that one cell may add up */
+#define MOST_MEASURED 65536 /* maximum places summed for one cell */
 
 /* --- What a row counts */
 
@@ -37,8 +37,8 @@ uint64_t row_bytes(const struct show *show, const struct row *row)
     return bytes * row->count;
 }
 
-/* Is this a place whose parameters can be counted: not a plain value, not a group of
- * them, not a buffer? */
+/* Can the place's parameters be counted? Not for a plain value, a group of them, or a
+ * buffer. */
 static bool has_params(const struct show *show, const struct row *row)
 {
     const struct model *model = show->model;
@@ -68,14 +68,14 @@ static bool has_bytes(const struct show *show, const struct row *row)
            show->model->kind[row->place] == PLACE_TENSOR;
 }
 
-/* Numbers that are counted elsewhere stand in brackets: 0 if there are none, or if the
- * place has some of its own. */
+/* The number to write in brackets because it is counted elsewhere: 0 if there is none,
+ * or if the place has its own. */
 static uint64_t elsewhere(const struct row *row, uint64_t own, const uint64_t *tied)
 {
     return own == 0 && tied ? tied[row->place] * row->count : 0;
 }
 
-/* The parent whose share a row is: the place above it, or in a flat list the whole. */
+/* The place that a row is a share of: its parent, or in a flat list the root. */
 static uint32_t whole_of(const struct show *show, const struct row *row)
 {
     uint32_t parent = show->model->parent[row->place];
@@ -85,7 +85,7 @@ static uint32_t whole_of(const struct show *show, const struct row *row)
 
 /* --- Cells */
 
-/* What is counted here; else, in brackets, what is tied and counted elsewhere. */
+/* The count of this place; else, in brackets, the tied count of another place. */
 static void count_or_tied(struct figure *to, uint64_t own, uint64_t tied,
                           void (*write)(struct figure *to, uint64_t n))
 {
@@ -141,8 +141,8 @@ void cell_memory(struct figure *to, const struct show *show, const struct row *r
         count_or_tied(to, own, elsewhere(row, own, show->tied_bytes), figure_bytes);
 }
 
-/* What a module has itself, not in modules below it. Of a million tensors below one
- * place that is asked once. */
+/* The module's own amount, without modules below it. Computed once even for a million
+ * tensors below one place. */
 static uint64_t own_amount(const struct show *show, const struct row *row,
                            enum below_kind kind,
                            uint64_t (*count)(const struct place_counts *, uint32_t))
@@ -268,7 +268,7 @@ static const struct tensor *row_tensor(const struct show *show, const struct row
     return place_tensor(show->model, row->place);
 }
 
-/* "weight: 6×3×5×5": one of a leaf's own tensors, and what it is tied to. */
+/* "weight: 6×3×5×5": one of a leaf's own tensors, and its tie. */
 static void add_own_tensor(struct buf *to, const struct model *model, uint32_t place)
 {
     const struct tensor *tensor = place_tensor(model, place);
@@ -358,7 +358,7 @@ bool row_frozen(const struct show *show, const struct row *row)
     return below.frozen > 0 && below.trainable + below.tied == 0;
 }
 
-/* "trainable", "frozen", "0.8M trainable"; nothing where the file does not tell. */
+/* "trainable", "frozen", "0.8M trainable"; nothing if the file does not record it. */
 void cell_trainable(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
@@ -376,8 +376,8 @@ void cell_trainable(struct figure *to, const struct show *show, const struct row
     }
 }
 
-/* What is known of the values at and below a row, added up: zeros and what is not
- * finite; false: nothing. */
+/* Sum the known statistics at and below a row: zeros, NaN and Inf; false: none known.
+ */
 static bool add_up(const struct show *show, const struct row *row, struct stats *sum)
 {
     const struct model *model = show->model;
@@ -413,7 +413,7 @@ void cell_zeros(struct figure *to, const struct show *show, const struct row *ro
         figure_count(to, sum.zeros);
 }
 
-/* Of results where there is a recording, else of the tensors themselves. */
+/* Counts in results if there is a recording, else in the tensors themselves. */
 void cell_not_finite(struct figure *to, const struct show *show, const struct row *row)
 {
     struct stats sum;

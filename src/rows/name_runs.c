@@ -3,14 +3,14 @@
 #include "base/map.h"
 #include "text/escape.h"
 
-#define MOST_NUMBERS 16 /* in a tuple; one with more is not folded */
+#define MOST_NUMBERS 16 /* numbers in a tuple; tuples with more are not folded */
 
 const struct names_style names_in_prose = {", ", " and ", 6};
 const struct names_style names_in_column = {" ", " ", 4};
 
 /* ---- numbers in names ---- */
 
-/* A component that is a number as people count: "0", "11", never "01". */
+/* A component that is a plain number: "0", "11", but not "01". */
 static bool is_number(struct str part, uint64_t *ret_number)
 {
     if (part.len == 0 || part.len > 18 || (part.at[0] == '0' && part.len > 1))
@@ -21,7 +21,7 @@ static bool is_number(struct str part, uint64_t *ret_number)
     return str_to_u64(part, ret_number);
 }
 
-/* A hash of all that a run must have in common. */
+/* A hash of everything that must be equal within a run. */
 static uint64_t pattern_of(const struct name_tuple *tuple)
 {
     uint64_t hash = hash_mix(tuple->tag, tuple->n), number;
@@ -52,8 +52,8 @@ static uint32_t count_numbers(const struct name_tuple *tuple)
 
 /* ---- folding ---- */
 
-/* How one tuple follows another: the step of the number that counts, 0 if they are no
- * neighbours. With `varies` not NULL it is filled in (`learn`) or held against. */
+/* The step of the running number between two tuples; 0 if they are not neighbours. If
+ * `varies` is not NULL, it is filled (`learn`) or compared. */
 static uint64_t step_between(const struct name_tuple *a, const struct name_tuple *b,
                              bool *varies, bool learn)
 {
@@ -86,7 +86,7 @@ static uint64_t step_between(const struct name_tuple *a, const struct name_tuple
     return step;
 }
 
-/* The first number of a tuple that counts. */
+/* The first running number of a tuple. */
 static uint64_t first_counting(const struct name_tuple *tuple, const bool *varies)
 {
     uint64_t number;
@@ -102,7 +102,7 @@ static uint64_t first_counting(const struct name_tuple *tuple, const bool *varie
     return 0;
 }
 
-/* Add tuple t to a run if it goes on there. */
+/* Append tuple t to a run if it continues the run. */
 static bool goes_on(struct name_run *run, const struct name_tuple *tuples, uint32_t t)
 {
     const struct name_tuple *last = &tuples[run->last];
@@ -159,7 +159,7 @@ bool name_run_piece(const struct name_run *run, const struct name_tuple *tuple,
         while (str_split(&rest, '.', &part))
             k += is_number(part, &number);
     }
-    /* From the component at *at on, up to the next number that counts. */
+    /* From the component at *at up to the next running number. */
     for (rest = name; str_split(&rest, '.', &part); pos += part.len + 1) {
         bool counts = is_number(part, &number) && run->n > 1 && run->varies[k++];
 
@@ -183,7 +183,7 @@ bool name_run_piece(const struct name_run *run, const struct name_tuple *tuple,
 
 /* ---- lists of names ---- */
 
-/* "layer12" is "layer" and 12. */
+/* Split "layer12" into "layer" and 12. */
 static bool split_tail(struct str name, struct str *ret_head, uint64_t *ret_number)
 {
     size_t digits = 0;

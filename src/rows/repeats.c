@@ -15,8 +15,8 @@ static uint64_t tensor_hash(const struct model *model, const struct tensor *tens
     return hash_mix(hash, tensor->flags & TENSOR_GRAD);
 }
 
-/* Is the argument only the index of the block? Blocks of transformers have one, and are
- * equal all the same. */
+/* Is the argument just the index of the block? Blocks of transformers have one but are
+ * otherwise equal. */
 static bool is_own_number(const struct values *values, uint32_t key, uint32_t value)
 {
     static const char *const names[] = {"layer_idx", "layer_id", "layer_index",
@@ -44,20 +44,20 @@ static uint64_t args_hash(const struct values *values, uint32_t args)
     return hash;
 }
 
-/* What stands at the place itself. */
+/* A hash of the place itself, without its children. */
 static uint64_t own_hash(const struct show *show, uint32_t place)
 {
     const struct model *model = show->model;
     uint64_t hash = hash_mix(model->kind[place], model->flags[place]);
     const struct object *object;
 
-    /* Of blocks that share weights, the first has them. */
+    /* Blocks may share weights; only the first one owns them. */
     if (model->kind[place] == PLACE_TENSOR)
         return hash_mix(hash_mix(hash, tensor_hash(model, place_tensor(model, place))),
                         counts_here(model, place));
     if (model->kind[place] == PLACE_VALUE)
         return hash; /* values may differ */
-    /* What was called otherwise, or went wrong, is not hidden among others. */
+    /* Keep modules visible that were called differently or failed. */
     if (show->activity) {
         const struct activity *at = &show->activity->at[place];
 
@@ -82,7 +82,7 @@ static bool may_repeat(const struct model *model, uint32_t place)
     return model->kind[place] == PLACE_MODULE;
 }
 
-/* Is `place` equal to the sibling that is `steps` further on? */
+/* Is `place` equal to the sibling `steps` further on? */
 static bool equal_to(const struct model *model, const uint64_t *shapes, uint32_t place,
                      int steps)
 {
@@ -97,9 +97,9 @@ static bool equal_to(const struct model *model, const uint64_t *shapes, uint32_t
     return may_repeat(model, place) && shapes[place] == shapes[other];
 }
 
-/* Is the order of what stands below a place only that of a file? So it is with modules
- * that names alone tell of: where one shard ends and the next begins, a layer has its
- * parts in another order than its equals. */
+/* Is the order below a place only the order of the file? True for modules known only by
+ * name: at a shard boundary, a layer may list its parts in a different order than its
+ * equals. */
 static bool is_unordered(const struct model *model, uint32_t place)
 {
     const struct object *object;
@@ -110,7 +110,7 @@ static bool is_unordered(const struct model *model, uint32_t place)
     return !object || object->class_id == NO_CLASS || object->guessed;
 }
 
-/* A number for each place: equal subtrees have equal numbers. */
+/* Compute a hash for each place; equal subtrees have equal hashes. */
 static void find_shapes(const struct show *show, uint64_t *shapes)
 {
     const struct model *model = show->model;
@@ -153,7 +153,7 @@ int repeats_find(struct repeats *repeats, const struct show *show, struct arena 
     return shapes ? 0 : -1;
 }
 
-/* How many siblings follow each other with the given period. */
+/* The number of siblings that repeat with the given period. */
 static uint32_t run_length(const struct repeats *repeats, const struct model *model,
                            uint32_t place, uint32_t period)
 {

@@ -2,20 +2,20 @@
 
 #include "rows/rows_parts.h"
 
-/* A group without tensors that has more than this many members is closed in a printed
- * tree: nobody wants ten thousand losses between two modules. */
+/* A printed tree closes groups without tensors that have more members than this: ten
+ * thousand losses between two modules are not useful. */
 #define LONG_GROUP 24
-#define DEEPEST    0xffffffu /* what fits into a row */
+#define DEEPEST    0xffffffu /* maximum depth of a packed row */
 
-/* The siblings that are being listed. In the model's order they are found one by one,
- * else they lie sorted in maker.units. */
+/* The siblings being listed. In the model's order they are found one by one; otherwise
+ * they are in maker.units, sorted. */
 struct rows_frame {
     uint32_t above;     /* their parent's row */
     uint32_t next, end; /* places; or indices in maker.units, from `first` on */
     uint32_t first;
-    uint32_t shown; /* so far */
-    uint32_t last;  /* the row of the latest of them */
-    bool pair;      /* the two that a run of pairs repeats */
+    uint32_t shown; /* listed so far */
+    uint32_t last;  /* the row of the latest sibling */
+    bool pair;      /* the repeated pair of a run of pairs */
     bool leaf;      /* their parent has no module below it */
 };
 
@@ -28,8 +28,8 @@ struct maker {
     struct rows *rows;
     bool runs;          /* are equal siblings one row? */
     bool listed;        /* are siblings sorted? */
-    bool *inner;        /* flat lists: has a module or group right below it */
-    bool *called_below; /* likewise, of a recording */
+    bool *inner;        /* flat lists: has a module or group as a child */
+    bool *called_below; /* flat lists of a recording: something below it was called */
     struct order order;
     struct unit *units;
     uint32_t n_units, units_room;
@@ -59,23 +59,23 @@ struct row rows_at(const struct rows *rows, uint32_t row)
 
 /* --- Which places have rows */
 
-/* A module of which only the name is known, and that has nothing: an activation that a
- * state_dict's _metadata mentions. A printed tree does without. */
+/* A module with a known name and no contents: an activation that a state_dict's
+ * _metadata mentions. Printed trees omit it. */
 static bool is_bare(const struct model *model, uint32_t place)
 {
     return model->end[place] == place + 1 && !(model->flags[place] & PLACE_AGAIN) &&
            place_class(model, place).len == 0;
 }
 
-/* Does a group in a module, or what stands in one, deserve a row? Only where there are
+/* Does a group in a module, or something in such a group, get a row? Only if it has
  * tensors. */
 static bool group_in_module(const struct show *show, uint32_t place)
 {
     return counts_tensors(&show->session->places, place) > 0;
 }
 
-/* In a printed tree: is a child of `parent` a row of its own? `leaf`: the parent has no
- * module below it, so that its tensors are part of its own row. */
+/* In a printed tree: does a child of `parent` get its own row? `leaf`: the parent has
+ * no module below it, so its row includes its tensors. */
 static bool printed_has(const struct maker *m, uint32_t parent, uint32_t child,
                         bool leaf)
 {
@@ -118,14 +118,14 @@ static bool may_have_row(const struct outline *outline, uint32_t at)
     }
 }
 
-/* Bits for all places, from behind: what stands below a place is known then. */
+/* Set the bits of all places, in reverse order so that children come before parents. */
 static void find_rows(const struct outline *outline, uint8_t *has, uint8_t *below,
                       uint8_t *inner)
 {
     for (uint32_t p = outline->n; p-- > 0;) {
         uint32_t parent = outline->parent[p];
 
-        /* Of a pair: a module all of whose tensors are the same has nothing to show. */
+        /* For a pair: a module with only identical tensors has nothing to show. */
         if (outline->diff && p > 0 && !bit_get(inner, p) &&
             !outline_differs(outline, p))
             bit_set(below, p, false);
@@ -174,7 +174,7 @@ static bool has_row(const struct maker *m, uint32_t child, bool leaf)
     return printed_has(m, m->model->parent[child], child, leaf);
 }
 
-/* In a printed tree: is what stands below this place worth its rows? */
+/* In a printed tree: show the rows below this place? */
 static bool open_in_print(const struct maker *m, uint32_t place)
 {
     const struct model *model = m->model;
@@ -208,7 +208,7 @@ static bool is_open(const struct maker *m, const struct row *row)
 
 /* --- Siblings */
 
-/* The row for what begins at a place: the place alone, or a run of equal ones. */
+/* The row that starts at a place: the place alone, or a run of equal ones. */
 static struct unit unit_at(const struct maker *m, const struct rows_frame *frame,
                            uint32_t place)
 {
@@ -222,13 +222,13 @@ static struct unit unit_at(const struct maker *m, const struct rows_frame *frame
     unit.count =
         repeats_run(&m->of->repeats, m->model, m->view->blocks, place, &period);
     unit.pairs = period == 2;
-    /* The other one of a pair may have no row. */
+    /* The second member of a pair may have no row. */
     if (unit.pairs && !has_row(m, m->model->end[place], frame->leaf))
         return (struct unit){.place = place, .count = 1};
     return unit;
 }
 
-/* The next of the siblings, as they lie in the tree. */
+/* Find the next sibling, in tree order. */
 static bool find_unit(const struct maker *m, struct rows_frame *frame,
                       struct unit *ret_unit)
 {
@@ -257,7 +257,7 @@ static int add_unit(struct maker *m, struct unit unit)
     return 0;
 }
 
-/* List what `frame` runs through, in order. */
+/* List the siblings of `frame`, in order. */
 static int list_units(struct maker *m, struct rows_frame *frame)
 {
     struct unit unit;
@@ -281,7 +281,7 @@ static bool next_unit(struct maker *m, struct rows_frame *frame, struct unit *re
     return true;
 }
 
-/* All that are left, from `unit` on, as one row. */
+/* All remaining siblings, from `unit` on, as one row. */
 static struct row rest_row(struct maker *m, struct rows_frame *frame, struct unit unit)
 {
     struct row row = {.place = unit.place, .count = unit.count, .flags = ROW_MORE};
@@ -329,8 +329,8 @@ static bool any_below(const struct maker *m, const struct row *row, bool leaf)
     return false;
 }
 
-/* What stands below a row. Below a run stand the rows of its first member; below a run
- * of pairs the first pair. */
+/* Begin the rows below a row. Below a run, these are the rows of its first member;
+ * below a run of pairs, the first pair. */
 static int unfold(struct maker *m, uint32_t at, const struct row *row)
 {
     const uint32_t *end = m->outline->end;
@@ -420,14 +420,14 @@ static bool in_flat(const struct maker *m, uint32_t at)
     if (kind == PLACE_MODULE)
         return !m->inner[at] &&
                (m->view->open || m->outline->diff || !is_bare(m->model, at));
-    /* A tensor that is no leaf's own would be missed otherwise. */
+    /* Tensors that do not belong to a leaf would be lost otherwise. */
     return kind == PLACE_TENSOR &&
            (outline_kind(m->outline, parent) == PLACE_GROUP ||
             (outline_kind(m->outline, parent) == PLACE_MODULE && m->inner[parent]));
 }
 
-/* In a recording also that is a leaf which was called and nothing below it was: a fused
- * kernel, compiled code. From behind, what stands below is known. */
+/* In a recording, a module is also a leaf if it was called and nothing below it was: a
+ * fused kernel, compiled code. Scans in reverse, children before parents. */
 static void find_called(struct maker *m)
 {
     const struct activities *all = m->outline->show->activity;
@@ -441,7 +441,7 @@ static void find_called(struct maker *m)
     }
 }
 
-/* Which places have a module or group right below them. */
+/* Find the places that have a module or group as a child. */
 static int find_inner(struct maker *m)
 {
     const struct outline *outline = m->outline;

@@ -9,7 +9,7 @@
 #include "rows/sort.h"
 #include "session/pair.h"
 
-#define UNKNOWN UINT64_MAX /* sorts behind all others */
+#define UNKNOWN UINT64_MAX /* sorts after all others */
 #define FEW     48         /* up to this many are sorted by insertion */
 
 const struct rows_order rows_orders[SORT_COUNT] = {
@@ -69,8 +69,8 @@ static void add_up(double *column, const struct outline *outline)
     }
 }
 
-/* What is not a finite number: among the results of a module that was called, else
- * among its values that were measured. */
+/* The count of NaN and Inf: in the results of a module that was called, else in its
+ * measured values. */
 static void find_bad(double *column, const struct outline *outline)
 {
     const struct session *session = outline->show->session;
@@ -105,8 +105,7 @@ static double zeros_of_result(const struct show *show, uint32_t place)
     return stats_measured(stats) ? (double)stats->zeros / (double)stats->count : NAN;
 }
 
-/* The share of zeros: in the results of a module, else in its values that were
- * measured. */
+/* The share of zeros: in the results of a module, else in its measured values. */
 static int find_zeros(double *column, const struct outline *outline,
                       struct arena *scratch)
 {
@@ -195,12 +194,12 @@ int order_begin(struct order *order, const struct outline *outline,
 
 /* --- One number for each */
 
-/* The first bytes of a name, so written that their order is that of sort_names():
- * before the digits of a number stands how many there are. */
+/* The first bytes of a name, encoded so that their byte order is that of sort_names():
+ * the digits of a number follow their count. */
 struct name_key {
     uint64_t bytes;
     unsigned n;
-    bool whole; /* it tells all of the name */
+    bool whole; /* the key encodes the whole name */
 };
 
 static void key_byte(struct name_key *key, unsigned char byte)
@@ -212,7 +211,7 @@ static void key_byte(struct name_key *key, unsigned char byte)
     key->n++;
 }
 
-/* The number at the front of `s`; what is behind it. */
+/* Encode the number at the start of `s`; returns the rest. */
 static struct str key_number(struct name_key *key, struct str s)
 {
     size_t n = 0;
@@ -224,7 +223,7 @@ static struct str key_number(struct name_key *key, struct str s)
     while (n < s.len && s.at[n] >= '0' && s.at[n] <= '9')
         n++;
     key_byte(key, (unsigned char)('0' + (n < 9 ? n : 9)));
-    if (n > 9) { /* behind all shorter ones; which is the greater is told otherwise */
+    if (n > 9) { /* after all shorter ones; a full comparison orders them */
         key_byte(key, 0xff);
         key->n = 8;
         key->whole = false;
@@ -259,7 +258,7 @@ static struct row row_of(const struct unit *unit)
     return row;
 }
 
-/* Of a pair: the side that has it. */
+/* For a pair: use the side that has the node. */
 static uint64_t node_amount(const struct order *order, uint32_t node)
 {
     const struct pair *pair = order->outline->show->pair;
@@ -286,7 +285,8 @@ static uint64_t column_amount(const struct order *order, const struct unit *unit
         sum += order->column[place];
     if (isnan(sum))
         return UNKNOWN;
-    memcpy(&bits, &sum, sizeof(bits)); /* none is negative: ordered as integers are */
+    memcpy(&bits, &sum, sizeof(bits)); /* not negative, so the bits sort like
+                                          integers */
     return bits;
 }
 

@@ -1,5 +1,5 @@
-/* What a row did in a run: its shapes, calls and times. A row of several equal modules
- * has the sums of all, and the shapes of the first. */
+/* Cells about a run: shapes, calls and times of a row. A row of several equal modules
+ * has the sums of all and the shapes of the first. */
 #include "rows/cells_in.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "rows/run_words.h"
 #include "text/number.h"
 
-#define MANY 256 /* siblings whose sum is remembered */
+#define MANY 256 /* sums over more siblings than this are cached */
 
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what)
 {
@@ -106,7 +106,7 @@ void cell_out(struct figure *to, const struct show *show, const struct row *row)
         figure_text(to, gap_of(show, row));
 }
 
-/* All inputs count, one that is there twice once. */
+/* Counts all values; a value listed twice counts once. */
 static void add_memory(struct figure *to, const struct show *show,
                        const struct row *row, enum run_io_kind kind)
 {
@@ -188,7 +188,7 @@ void cell_out_dtype(struct figure *to, const struct show *show, const struct row
     add_dtype(to, show, row, RUN_OUT);
 }
 
-/* Of all parameters at and below it, put together. */
+/* The combined gradient norm of all parameters at and below the row. */
 void cell_gradient(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
@@ -216,8 +216,8 @@ void cell_time(struct figure *to, const struct show *show, const struct row *row
         figure_text(to, gap_of(show, row));
 }
 
-/* The share of what called it: the nearest module above it that was called, as lists of
- * modules are not. In a flat list it is the share of the run. */
+/* The share of its caller's time: the nearest module above it that was called, since
+ * lists of modules are not. In a flat list, the share of the run. */
 void cell_time_percent(struct figure *to, const struct show *show,
                        const struct row *row)
 {
@@ -268,7 +268,7 @@ void cell_device_time(struct figure *to, const struct show *show, const struct r
         figure_time(to, ns);
 }
 
-/* Solid: own time; light: the time of what it called. */
+/* Solid: own time; light: time of the modules it called. */
 void cell_time_bar(struct figure *to, const struct show *show, const struct row *row)
 {
     double whole;

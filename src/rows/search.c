@@ -5,7 +5,7 @@
 
 #include "rows/search_in.h"
 
-/* A pattern that needs more steps than this on one name is not worth waiting for. */
+/* Give up on a pattern that needs more steps than this for one name. */
 #define REGEX_STEPS 100000
 #define REGEX_STACK ((size_t)256 * 1024)
 
@@ -41,8 +41,7 @@ static int compile(struct search *search, struct err *err)
         return err_set(err, ERR_LIMIT, "no memory for a regular expression");
     pcre2_set_match_limit(search->limits, REGEX_STEPS);
     pcre2_set_heap_limit(search->limits, 4096);
-    /* Without a compiler for this machine it is interpreted, which only takes longer.
-     */
+    /* Without JIT support the pattern is interpreted, which is only slower. */
     if (pcre2_jit_compile(search->regex, PCRE2_JIT_COMPLETE) == 0) {
         search->stack = pcre2_jit_stack_create(32 * 1024, REGEX_STACK, NULL);
         pcre2_jit_stack_assign(search->limits, NULL, search->stack);
@@ -50,7 +49,7 @@ static int compile(struct search *search, struct err *err)
     return 0;
 }
 
-/* What is looked at follows from the letters that were typed. */
+/* Choose what to match from the letters typed. */
 static void look_where(struct search *search, bool regex)
 {
     struct str text = search->text;
@@ -71,7 +70,7 @@ static bool is_regex(struct str text)
     return text.len > 2 && text.at[0] == '/' && text.at[text.len - 1] == '/';
 }
 
-/* One choice: what was typed, or a part of it between bars. */
+/* One alternative: the text, or a part of it between bars. */
 static struct search *new_choice(struct str text, bool inverse, struct err *err)
 {
     struct search *search = calloc(1, sizeof(*search));
@@ -101,7 +100,7 @@ static struct search *new_choice(struct str text, bool inverse, struct err *err)
     return search;
 }
 
-/* "conv1|bn1". A choice that is empty, as while it is not typed yet, is none. */
+/* "conv1|bn1". Ignores empty alternatives, such as one not typed yet. */
 static struct search *new_choices(struct str text, bool inverse, struct err *err)
 {
     struct search *first = NULL, **next = &first;
@@ -141,10 +140,10 @@ bool search_narrows(const struct search *search, const struct search *before)
         search->paths != before->paths || search->types != before->types ||
         search->exact != before->exact || search->other || before->other)
         return false;
-    /* A type that is just the text was no match while a letter was missing. */
+    /* A type equal to the text did not match with a letter missing. */
     if (search->whole || before->by_type)
         return false;
-    /* "layer1." does not touch the name of layer1.0, but "layer1.0" does. */
+    /* "layer1." does not overlap the name of layer1.0, but "layer1.0" does. */
     return old.len > 0 && str_starts(search->text, old) &&
            !(search->paths && old.at[old.len - 1] == '.');
 }
@@ -194,7 +193,7 @@ static bool contains(const struct search *search, struct str s, size_t own)
     return false;
 }
 
-/* The whole text against * and ?; where a * took too little, it takes one more. */
+/* Match the whole text against * and ?; backtracks by extending the last *. */
 static bool matches_glob(const struct search *search, struct str s)
 {
     struct str glob = search->text;
@@ -225,7 +224,7 @@ static int match_once(struct search *search, struct str s, size_t from)
 {
     PCRE2_SPTR at = (PCRE2_SPTR)(s.at ? s.at : "");
 
-    /* Straight into what was compiled, which needs no look at the text before. */
+    /* Call the JIT code directly, skipping the checks of the subject text. */
     if (search->stack)
         return pcre2_jit_match(search->regex, at, s.len, from, 0, search->found,
                                search->limits);
@@ -249,7 +248,7 @@ static bool matches_regex(struct search *search, struct str s, size_t own)
         span = pcre2_get_ovector_pointer(search->found);
         if (span[1] > own || own == 0)
             return true;
-        from = span[0] + 1; /* that one lies in a parent's part: look further on */
+        from = span[0] + 1; /* match in a parent's name: continue */
     }
     return false;
 }

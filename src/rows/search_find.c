@@ -1,5 +1,5 @@
-/* A search over all rows of a tree. A million rows have few names and few types: what
- * was looked at once is remembered by its number. */
+/* Searches all rows of a tree. A million rows have few distinct names and types, so
+ * results are cached by id. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "rows/search_in.h"
 #include "text/number.h"
 
-#define LONG_PATH  1024 /* of longer full names, the end is looked at */
-#define SOME_TYPES 8192 /* so many are remembered; a power of two */
+#define LONG_PATH  1024 /* longer full names are matched by their end */
+#define SOME_TYPES 8192 /* cached types; a power of two */
 
-/* What is known of a name. */
+/* Cached result for a name. */
 enum search_known {
     KNOWN = 1,
     KNOWN_MATCHES = 2,
@@ -23,8 +23,8 @@ struct type_known {
     bool matches;
 };
 
-/* The full name of place after place, in order: what a place has in common with the one
- * before is kept. */
+/* Builds the full names of places in order, reusing the prefix shared with the previous
+ * place. */
 struct search_walk {
     struct buf path;
     uint32_t *ends; /* of the path, by depth */
@@ -38,10 +38,10 @@ struct search_finder {
     struct search *search;
     const struct outline *outline;
     struct arena arena;
-    uint8_t *names; /* by string: enum search_known; NULL: names have no numbers */
+    uint8_t *names; /* by string id: enum search_known; NULL: names have no ids */
     struct type_known *types; /* SOME_TYPES of them */
-    struct path_search *path; /* looks at full names; NULL: `walk` says them */
-    bool odd;                 /* it met a name that it can not look at */
+    struct path_search *path; /* matches full names; NULL: use `walk` */
+    bool odd;                 /* `path` met an unsupported name */
     struct search_walk walk;
 };
 
@@ -61,7 +61,7 @@ static bool matches_word(const struct search *search, const struct model *model,
            trained == (search->word == WORD_TRAINABLE);
 }
 
-/* "Conv2d(64→64, 3×3)" of a module, "64×64×3×3 float32" of a tensor. */
+/* "Conv2d(64→64, 3×3)" for a module, "64×64×3×3 float32" for a tensor. */
 static struct str about(struct search *search, const struct model *model,
                         uint32_t place)
 {
@@ -86,7 +86,7 @@ static struct str about(struct search *search, const struct model *model,
     return buf_span(to);
 }
 
-/* Is its class what was typed, or has it that? */
+/* Does its class equal or contain the text? */
 static bool class_matches(struct search *search, const struct model *model,
                           uint32_t place)
 {
@@ -95,7 +95,7 @@ static bool class_matches(struct search *search, const struct model *model,
     return search_class(search, class_short(place_class(model, place)));
 }
 
-/* What decides about such a text, as a number; 0: none. */
+/* A cache key for the text of about(); 0: none. */
 static uint64_t about_key(const struct model *model, uint32_t place)
 {
     const struct tensor *tensor;
@@ -134,7 +134,7 @@ static bool type_matches(struct search_finder *f, const struct model *model,
 
 /* --- Names */
 
-/* The full name of the place that comes next. */
+/* Build the full name of the next place. */
 static int walk_to(struct search_walk *walk, const struct outline *outline,
                    uint32_t place)
 {
@@ -173,7 +173,7 @@ static bool name_matches(struct search_finder *f, uint32_t at)
     return *known & KNOWN_MATCHES;
 }
 
-/* Of the place that `walk` is at. */
+/* Matches the full name of the current place of `walk`. */
 static bool path_matches(struct search_finder *f, uint32_t at)
 {
     struct str name = outline_name(f->outline, at), path = buf_span(&f->walk.path);
@@ -229,7 +229,7 @@ static void finder_end(struct search_finder *f)
     arena_release(&f->arena);
 }
 
-/* Look at one; -1: no memory for its full name. */
+/* Check one place; -1: out of memory for its full name. */
 static int look(struct search_finder *f, uint32_t at, bool asked, uint8_t *match,
                 uint32_t *count)
 {
@@ -247,7 +247,7 @@ static int look(struct search_finder *f, uint32_t at, bool asked, uint8_t *match
     return 0;
 }
 
-/* All of them, or all among those. */
+/* Check all places, or those in `among`. */
 static int look_at_all(struct search_finder *f, const uint8_t *among, uint8_t *match,
                        uint32_t *ret_count)
 {
@@ -291,7 +291,7 @@ static int find_choice(struct search *search, const struct outline *outline,
     return status;
 }
 
-/* One of several choices; types, if no name has it. */
+/* Match any alternative; fall back to types if no name matches. */
 static int find_either(struct search *search, const struct outline *outline,
                        const uint8_t *among, uint8_t *match, uint32_t *ret_matches,
                        struct err *err)
@@ -339,7 +339,7 @@ int search_find(struct search *search, const struct outline *outline,
     return status;
 }
 
-/* Keep what matches, what stands below it, and what leads to it. */
+/* Keep matches, their descendants and their ancestors. */
 static void keep_matches(const struct model *model, const uint8_t *match, uint8_t *keep)
 {
     uint32_t below = 0;
@@ -354,7 +354,7 @@ static void keep_matches(const struct model *model, const uint8_t *match, uint8_
             bit_set(keep, model->parent[p], true);
 }
 
-/* Drop what matches, and what stands below it. */
+/* Drop matches and their descendants. */
 static void keep_others(const struct model *model, const uint8_t *match, uint8_t *keep)
 {
     bit_set(keep, 0, true);

@@ -1,29 +1,28 @@
-/* Full names, a letter at a time. A pattern of letters, classes of letters, groups,
- * either-or and repeats has some atoms, each of which takes one letter; after some
- * letters of a name it is known which atoms may be next: a bit for each. That is kept
- * for each parent, so that of a place only its own name is looked at, and only once
- * after what came to the same. */
+/* Matches full names with a bit-parallel automaton. A pattern of letters, character
+ * classes, groups, alternatives and repeats has atoms that take one letter each. The
+ * state is a bit for each atom that may come next. Each parent's state is kept, so only
+ * a place's own name is scanned, and only once per name and state. */
 #include <string.h>
 
 #include "base/base.h"
 #include "rows/search_in.h"
 
 #define MOST_ATOMS  63
-#define SOME_STEPS  4096 /* so many names are remembered; a power of two */
-#define MOST_GROUPS 16   /* one in the other */
+#define SOME_STEPS  4096 /* cached steps; a power of two */
+#define MOST_GROUPS 16   /* maximum nesting */
 
-/* Instead of an atom: the pattern may end here. */
+/* Not an atom: the pattern may end here. */
 #define ALL_THERE ((uint64_t)1 << MOST_ATOMS)
 
 struct path_step {
     uint64_t from, to;
-    uint32_t name; /* 0: none; the empty name needs no remembering */
+    uint32_t name; /* 0: empty slot; the empty name is not cached */
     bool hit;
 };
 
 struct path_level {
-    uint64_t next; /* for the children of a place */
-    uint32_t stop; /* end[] of it */
+    uint64_t next; /* state for the children of a place */
+    uint32_t stop; /* end[] of the place */
     bool named;    /* the full name so far is not empty */
 };
 
@@ -31,15 +30,15 @@ struct path_search {
     const struct outline *outline;
     struct arena *arena;
     uint64_t takes[256];         /* by byte: atoms that take it */
-    uint64_t behind[MOST_ATOMS]; /* atoms that may be next behind each */
+    uint64_t behind[MOST_ATOMS]; /* atoms that may follow each atom */
     unsigned n_atoms;
     uint64_t begin;   /* atoms that may be the first */
-    bool at_begin;    /* it matches from the first letter on */
-    bool at_end;      /* it matches up to the last letter */
-    bool plain_names; /* it can only be held against printable ASCII */
+    bool at_begin;    /* anchored at the start */
+    bool at_end;      /* anchored at the end */
+    bool plain_names; /* supports printable ASCII only */
     struct path_level *levels;
     uint32_t depth, room;
-    struct path_step *steps; /* NULL: few names come again */
+    struct path_step *steps; /* NULL: few names repeat */
 };
 
 /* --- Making one */
@@ -55,7 +54,7 @@ struct piece {
     bool may_miss;
 };
 
-/* What is left of a regular expression. */
+/* The rest of a regular expression while parsing. */
 struct search_path_reader {
     struct path_search *path;
     struct str rest;
@@ -78,7 +77,7 @@ static bool add_atom(struct path_search *path, const struct atom *atom,
     return true;
 }
 
-/* All that is behind some atoms. */
+/* The atoms that may follow any of `atoms`. */
 static uint64_t behind(const struct path_search *path, uint64_t atoms)
 {
     uint64_t all = 0;
@@ -123,7 +122,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* What stands behind a backslash. */
+/* Parse the character after a backslash. */
 static bool take_escape(struct atom *atom, char c)
 {
     switch (c) {
@@ -143,7 +142,7 @@ static bool take_escape(struct atom *atom, char c)
     }
 }
 
-/* "[a-z_]", behind its bracket. */
+/* Parse "[a-z_]", after its opening bracket. */
 static bool take_class(struct atom *atom, struct str *rest, bool any_case)
 {
     bool inverse = rest->len > 0 && rest->at[0] == '^';
@@ -191,7 +190,7 @@ static void skip(struct search_path_reader *in, size_t n)
     in->rest = str_from(in->rest, n);
 }
 
-/* Behind its bracket. */
+/* Parse a group, after its opening bracket. */
 static bool read_group(struct search_path_reader *in, struct piece *ret_piece)
 {
     if (str_starts(in->rest, STR("?:")))
@@ -206,7 +205,7 @@ static bool read_group(struct search_path_reader *in, struct piece *ret_piece)
     return true;
 }
 
-/* A letter, a class, a group; false: it is more than we can say. */
+/* Parse a letter, a class or a group; false: unsupported. */
 static bool read_one(struct search_path_reader *in, struct piece *ret_piece)
 {
     char c = next_char(in);
@@ -236,7 +235,7 @@ static bool read_one(struct search_path_reader *in, struct piece *ret_piece)
     return add_atom(in->path, &atom, ret_piece);
 }
 
-/* One of those and how often it comes. */
+/* Parse one of those and its repeat count. */
 static bool read_repeated(struct search_path_reader *in, struct piece *ret_piece)
 {
     char c;
@@ -248,14 +247,14 @@ static bool read_repeated(struct search_path_reader *in, struct piece *ret_piece
         return c != '{';
     skip(in, 1);
     if (next_char(in) == '?' || next_char(in) == '+')
-        return false; /* as few as possible, or never less */
+        return false; /* lazy or possessive */
     if (c != '?')
         put_behind(in->path, ret_piece->last, ret_piece->first);
     ret_piece->may_miss = ret_piece->may_miss || c != '+';
     return true;
 }
 
-/* Up to the end of the expression or group, or to the next `|`. */
+/* Parse up to the end of the expression or group, or to the next `|`. */
 static bool read_row(struct search_path_reader *in, struct piece *ret_piece)
 {
     *ret_piece = (struct piece){.may_miss = true};
@@ -287,7 +286,7 @@ static bool read_either(struct search_path_reader *in, struct piece *ret_piece)
         ret_piece->first |= other.first;
         ret_piece->last |= other.last;
         ret_piece->may_miss = ret_piece->may_miss || other.may_miss;
-        /* ^ and $ are of one side only. */
+        /* ^ and $ apply to one alternative only: unsupported. */
         if (in->groups == 0 && (in->path->at_begin || in->path->at_end))
             return false;
     }
@@ -306,7 +305,7 @@ static bool read_regex(struct path_search *path, const struct search *search,
     return read_either(&in, ret_piece) && in.rest.len == 0;
 }
 
-/* Letters; of a glob * and ? too, and the whole name. */
+/* Parse plain letters; for a glob also * and ?, matching the whole name. */
 static bool read_letters(struct path_search *path, const struct search *search,
                          struct piece *ret_piece)
 {
@@ -359,7 +358,7 @@ static uint64_t after(const struct path_search *path, uint64_t atoms, char c)
            (path->at_begin ? 0 : path->begin);
 }
 
-/* After a name; -1: no regular expression of ours is to look at it. */
+/* The state after a name; -1: the name is not supported. */
 static int after_name(const struct path_search *path, struct str name,
                       struct path_step *step)
 {
@@ -380,7 +379,7 @@ static int after_name(const struct path_search *path, struct str name,
     return 0;
 }
 
-/* The same, remembered. */
+/* The same, cached. */
 static int find_step(struct path_search *path, uint32_t at, struct path_step *step)
 {
     const struct outline *outline = path->outline;
@@ -415,7 +414,7 @@ enum path_found path_search_next(struct path_search *path, uint32_t at)
     if (at > 0) { /* the root has no name */
         if (find_step(path, at, &step) < 0)
             return PATH_ODD;
-        /* Nothing at all may be what is looked for. */
+        /* The pattern may match the empty text. */
         step.hit =
             step.hit || (!above.named && !path->at_end && above.next & ALL_THERE);
     }

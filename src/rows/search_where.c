@@ -1,4 +1,4 @@
-/* Where in a text a search matches: for letters that are to stand out. */
+/* Finds where a search matches in a text, for highlighting. */
 #include "rows/search_in.h"
 
 static bool find_plain(const struct search *search, struct str s, size_t from,
@@ -52,7 +52,7 @@ static bool in_name(struct search *search, struct str path, size_t own, size_t f
 
     if (!search->paths)
         return find_text(search, str_from(path, before), from, ret_begin, ret_end);
-    /* What began in a parent's part may end in the name. */
+    /* A match that starts in a parent's name may end in the row's own name. */
     for (size_t look = from == 0 ? 0 : at;
          find_text(search, path, look, ret_begin, ret_end); look = *ret_begin + 1) {
         if (*ret_end <= at)
@@ -91,7 +91,7 @@ static bool in_type_of(struct search *search, struct str about, size_t own, size
     return in_type(search, about, from, ret_begin, ret_end);
 }
 
-/* The first of what all choices find. */
+/* The first match of all alternatives. */
 static bool first_of(find_in *find, struct search *search, struct str s, size_t own,
                      size_t from, size_t *ret_begin, size_t *ret_end)
 {

@@ -3,8 +3,8 @@
 #include "base/base.h"
 #include "base/folder.h"
 
-/* A place whose numbers are counted elsewhere: a further place of a tensor, or a module
- * that stands in full somewhere else. */
+/* Are the numbers of a place counted elsewhere: a repeated place of a tensor, or a
+ * module that appears in full elsewhere? */
 static bool counted_elsewhere(const struct model *model, uint32_t place)
 {
     if (model->kind[place] == PLACE_TENSOR)
@@ -51,8 +51,8 @@ enum trust show_trust(const struct show *show, uint32_t name)
     return verdict_judge(show->model, &show->session->verdict, index, NULL);
 }
 
-/* Children come behind their parents, so one backward scan adds everything up. Most
- * models have nothing tied and need no columns for it. */
+/* Children follow their parents, so one backward scan computes all sums. Most models
+ * have nothing tied and need no columns for it. */
 static int add_up_tied(struct show *show, struct arena *arena, struct err *err)
 {
     const struct model *model = show->model;
@@ -71,7 +71,7 @@ static int add_up_tied(struct show *show, struct arena *arena, struct err *err)
             continue;
         if (elsewhere)
             add_tied(show, p);
-        /* The parts of a tied tensor are told by the tensor itself. */
+        /* The tensor itself accounts for its parts. */
         if (p > 0 && model->kind[model->parent[p]] != PLACE_TENSOR) {
             show->tied_params[model->parent[p]] += show->tied_params[p];
             show->tied_bytes[model->parent[p]] += show->tied_bytes[p];

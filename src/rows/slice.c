@@ -34,7 +34,7 @@ static int take_index(struct slice_dim *dim, struct str part, int64_t size, int 
     return 0;
 }
 
-/* One bound of a range, from the end if it is negative, held to [low, high]. */
+/* One bound of a range, counted from the end if negative, clamped to [low, high]. */
 static int take_bound(struct str text, int64_t size, int64_t otherwise, int64_t low,
                       int64_t high, int64_t *ret_bound, struct err *err)
 {
@@ -53,7 +53,7 @@ static int take_bound(struct str text, int64_t size, int64_t otherwise, int64_t 
     return 0;
 }
 
-/* start:stop:step. With a negative step a range begins at the last element. */
+/* start:stop:step. With a negative step, a range starts at the last element. */
 static int take_range(struct slice_dim *dim, struct str part, int64_t size,
                       struct err *err)
 {
@@ -92,7 +92,7 @@ static struct str inside(struct str text)
     return text;
 }
 
-/* Parts that take a dimension each: all but "...". */
+/* Count the parts that select a dimension: all but "...". */
 static int count_parts(struct str text, bool *ret_dots)
 {
     struct str part;
@@ -203,8 +203,7 @@ static enum cell_kind kind_of(enum dtype dtype)
     }
 }
 
-/* A run along the last dimension, from the least to the greatest index that is wanted.
- */
+/* A run along the last dimension, from the lowest to the highest index selected. */
 struct slice_run {
     const struct model *model;
     const struct tensor *tensor;
@@ -212,7 +211,7 @@ struct slice_run {
     struct work *work;
 };
 
-/* Packed integers share a byte: all up to the one wanted are decoded. */
+/* Packed integers share a byte: decode all elements up to the requested one. */
 static bool decode_packed(enum dtype dtype, const void *at, size_t i,
                           int64_t *ret_value)
 {
@@ -297,8 +296,7 @@ static int make_cells(enum dtype dtype, uint64_t n, struct arena *arena,
     return 0;
 }
 
-/* The index in C order at which run number `row` begins, along all but the last
- * dimension. */
+/* The index in C order of the start of run `row`, from all but the last dimension. */
 static uint64_t row_base(const struct slice *slice, const int64_t *shape, uint64_t row)
 {
     uint64_t base = 0, weight = slice->rank > 0 ? (uint64_t)shape[slice->rank - 1] : 1;

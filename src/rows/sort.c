@@ -34,7 +34,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The digits at the front of `s`, without leading zeros. */
+/* The digits at the start of `s`, without leading zeros. */
 static struct str number_at(struct str s)
 {
     size_t n = 0;

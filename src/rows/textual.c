@@ -9,34 +9,34 @@
 #include "text/number.h"
 #include "text/width.h"
 
-#define LEAST_LABEL 24 /* cells; columns go before labels get narrower */
+#define LEAST_LABEL 24 /* cells; columns are dropped before labels get narrower */
 #define LEAST_NAME  4  /* cells after the guides */
-#define LEAST_TEXT  12 /* cells; a column of text does not get narrower */
+#define LEAST_TEXT  12 /* cells; minimum width of a text column */
 #define MOST_GUIDES 64 /* levels; deeper rows show their depth as a number */
 #define FEW_GUIDES  3  /* on the narrowest line */
 #define GUIDE_CELLS 4
 
-/* All cells and labels are made before the first line is written, so that columns can be
- * aligned. Texts of cells lie one behind the other, row by row. */
+/* All cells and labels are made before the first line is written, so that columns can
+ * be aligned. Texts of cells are stored one after the other, row by row. */
 struct textual_table {
     const struct textual *what;
     struct arena arena;
     struct table_layout layout;
     struct buf text, cell, label_text;
-    struct label label; /* being made */
+    struct label label; /* the current label */
     struct label_parts parts;
     struct label_kept *labels;
-    uint32_t *cells; /* width of each label, with its guides */
-    uint32_t *ends;  /* of each cell's text */
-    uint8_t *roles;  /* of each cell: enum colour */
-    bool *last;      /* by depth: is the branch above us the last of its siblings? */
+    uint32_t *cells;      /* width of each label, with its guides */
+    uint32_t *ends;       /* of each cell's text */
+    uint8_t *roles;       /* of each cell: enum colour */
+    bool *last;           /* by depth: is the ancestor the last of its siblings? */
     uint32_t most_guides; /* cells of the widest guides before a label */
 };
 
 /* --- Guides */
 
-/* The levels that have guides. With the number of a deeper level they take at most half
- * the line. */
+/* The number of levels with guides. Together with the depth number of deeper rows, they
+ * take at most half the line. */
 static uint32_t most_guides(const struct textual *what)
 {
     uint32_t half = what->width / 2 / GUIDE_CELLS;
@@ -90,7 +90,7 @@ static void make_label(struct textual_table *table, uint32_t r, const struct row
     table->cells[r] = (uint32_t)label_width(&table->label) + guide_width(what, row);
 }
 
-/* The cells of a row, in ASCII if need be; true: some say something. */
+/* Make the cells of a row, in ASCII if requested; true: some are not empty. */
 static bool make_cells(struct textual_table *table, uint32_t r, const struct row *row)
 {
     const struct textual *what = table->what;
@@ -123,7 +123,7 @@ static void fill(struct textual_table *table)
         uint32_t guides = guide_width(what, &row);
 
         make_label(table, r, &row);
-        /* A label with nothing beside it needs no room in its column. */
+        /* A label without cells needs no room in its column. */
         if (!make_cells(table, r, &row))
             continue;
         if (table->cells[r] > table->layout.label)
@@ -192,7 +192,7 @@ static int measure(struct textual_table *table, struct err *err)
 
 /* --- Lines */
 
-/* The cells that a row's label may take: its column, or the line if it stands alone. */
+/* The width available to a row's label: its column, or the line if it has no cells. */
 static uint32_t label_room(const struct textual_table *table, uint32_t r)
 {
     size_t first = r * table->what->n_columns, n = table->what->n_columns;
@@ -203,7 +203,7 @@ static uint32_t label_room(const struct textual_table *table, uint32_t r)
     return table->what->width ? table->what->width : UINT32_MAX;
 }
 
-/* The label of a row, shortened if it is wider than its column; its width. */
+/* Append the label of a row, cut to its column; returns its width. */
 static uint32_t add_label(struct buf *to, struct textual_table *table, uint32_t r,
                           uint32_t guides)
 {

@@ -8,8 +8,8 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define DEEPEST      12 /* brackets within brackets; nobody reads on from there */
-#define LEAST_QUOTED 12 /* bytes of a text that are worth showing */
+#define DEEPEST      12 /* maximum nesting of brackets */
+#define LEAST_QUOTED 12 /* bytes of a text shown even if space is short */
 
 struct value_text_writer {
     struct buf *to;
@@ -40,7 +40,7 @@ static void add_real(struct buf *to, double value)
     }
 }
 
-/* A text in quotes; a long one loses its end. */
+/* A quoted text; long ones are cut at the end. */
 static void add_quoted(struct value_text_writer *w, struct str text)
 {
     size_t left = is_full(w) ? 0 : w->end - w->to->len;
@@ -53,7 +53,7 @@ static void add_quoted(struct value_text_writer *w, struct str text)
         return;
     }
     while (left > 0 && ((unsigned char)text.at[left] & 0xc0) == 0x80)
-        left--; /* not inside a character */
+        left--; /* do not split a UTF-8 character */
     escape_quoted(w->to, str_head(text, left));
     w->to->len--;
     buf_text(w->to, "…\"");
@@ -178,7 +178,7 @@ void value_show(struct buf *to, const struct model *model, uint32_t value, size_
     add_value(&w, value, 0);
 }
 
-/* A list or tuple of a few whole numbers, as sizes are. */
+/* Is it a list or tuple of a few integers, like a size? */
 static bool is_size(const struct values *values, uint32_t id)
 {
     const struct value *value = value_at(values, id);
