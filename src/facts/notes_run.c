@@ -11,7 +11,7 @@ bool notes_alarmed(const struct activities *activity)
     return activity->spoilt_call != RUN_NONE || activity->raising_call != RUN_NONE;
 }
 
-/* --- What raised */
+/* --- Exceptions */
 
 static uint32_t weight_of(const struct model *model, uint32_t place)
 {
@@ -141,7 +141,7 @@ static void place_raised(struct facts *to, const struct show *show, uint32_t pla
     }
 }
 
-/* --- What is not finite */
+/* --- NaN and Inf */
 
 /* The statistics of its first result that is not finite. */
 static const struct stats *bad_result(const struct run *run,
@@ -227,7 +227,7 @@ static void place_not_finite(struct facts *to, const struct show *show, uint32_t
     }
 }
 
-/* --- All of it */
+/* --- All alarms */
 
 /* "log made the first NaN", "fc raised an exception" */
 static void add_module(struct facts *to, const struct show *show, uint32_t place)

@@ -302,7 +302,7 @@ static void numbers_lines(struct buf *to, const struct model *model,
     }
 }
 
-/* ---- quantiles: three columns, the first of which begins with the title ---- */
+/* ---- quantiles: three columns, the title in the first ---- */
 
 #define QUANTILE_COLUMNS 3u
 

@@ -264,7 +264,7 @@ int files_sort_by_word(struct str word, enum files_sort *ret_sort, struct err *e
                    nearest ? "?" : ";");
 }
 
-/* --- Taking what was found */
+/* --- Results of the scan */
 
 /* One block holds the four lists of numbers. */
 static bool make_room(struct files_view *view, uint32_t n)

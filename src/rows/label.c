@@ -227,7 +227,7 @@ static void make_value(struct label *label, const struct show *show, uint32_t pl
     label->keep_tail = true;
 }
 
-/* --- Rows that stand for several places */
+/* --- Rows that represent several places */
 
 static void add_class(struct buf *to, const struct model *model, uint32_t place)
 {

@@ -187,9 +187,9 @@ static void args_flow(struct buf *to, const struct show *show, const struct row 
 #define RUN   true
 #define ANY   false
 
-/* The number before the text says what goes where there is little room, the lowest
- * first: averages, own values, dtype, device, (bars), shares, calls, in, out,
- * memory, params. */
+/* The number before the text is the order of dropping if space is short, the lowest
+ * first: averages, own values, dtype, device, (bars), shares, calls, in, out, memory,
+ * params. */
 /* clang-format off */
 const struct label_kind label_kinds[] = {
     {"aligned",    "Alignment",             'A', ON,  NULL,         0,  0,  NULL, ANY},

@@ -259,7 +259,7 @@ size_t label_width(const struct label *label)
     return width + (has_args ? (label->brackets ? 2 : 1) : 0);
 }
 
-/* --- Labels put away */
+/* --- Stored labels */
 
 void label_keep(struct label_kept *to, struct buf *texts, const struct label *label)
 {

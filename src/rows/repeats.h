@@ -20,7 +20,7 @@ int repeats_find(struct repeats *repeats, const struct show *show, struct arena 
 
 /* Number of siblings in the run that starts at `place`: equal places, or (period 2)
  * equal pairs, which count as two each. 1: no run. A run has at least REPEATS_LEAST
- * siblings; with `blocks`, two equal modules that contain modules are enough. */
+ * places or pairs; with `blocks`, two equal modules that contain modules are enough. */
 uint32_t repeats_run(const struct repeats *repeats, const struct model *model,
                      bool blocks, uint32_t place, uint32_t *ret_period);
 

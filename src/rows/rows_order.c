@@ -37,7 +37,7 @@ enum rows_sort rows_order_find(struct str word)
     return (enum rows_sort)sort;
 }
 
-/* --- Values that are computed for every place at once */
+/* --- Values computed for all places at once */
 
 /* The squares of a tensor's newest gradient. */
 static void find_gradients(double *column, const struct outline *outline)
@@ -192,7 +192,7 @@ int order_begin(struct order *order, const struct outline *outline,
     return find_column(column, order);
 }
 
-/* --- One number for each */
+/* --- Sort keys */
 
 /* The first bytes of a name, encoded so that their byte order is that of sort_names():
  * the digits of a number follow their count. */

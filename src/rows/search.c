@@ -9,7 +9,7 @@
 #define REGEX_STEPS 100000
 #define REGEX_STACK ((size_t)256 * 1024)
 
-/* --- Understanding */
+/* --- Parsing */
 
 static bool has_capital(struct str text)
 {
@@ -164,7 +164,7 @@ void search_free(struct search *search)
     }
 }
 
-/* --- Matching one text; it must end behind `own`, where the row's own name begins */
+/* --- Matching one text; a match must end after `own`, the start of the own name */
 
 static char lower(char c)
 {

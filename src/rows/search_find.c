@@ -203,7 +203,7 @@ static bool matches(struct search_finder *f, uint32_t at, bool hit)
                                class_matches(search, model, place);
 }
 
-/* --- All of them */
+/* --- All places */
 
 static int finder_begin(struct search_finder *f)
 {

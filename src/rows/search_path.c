@@ -41,7 +41,7 @@ struct path_search {
     struct path_step *steps; /* NULL: few names repeat */
 };
 
-/* --- Making one */
+/* --- Parsing a pattern */
 
 /* Letters that one atom takes. */
 struct atom {
@@ -350,7 +350,7 @@ struct path_search *path_search_new(const struct search *search,
     return path;
 }
 
-/* --- Looking */
+/* --- Matching */
 
 static uint64_t after(const struct path_search *path, uint64_t atoms, char c)
 {
