@@ -207,7 +207,7 @@ static void write_module(struct showing *s)
     struct facts facts = {0};
     struct lines lines = {0};
 
-    details_module(&facts, &s->show, s->place, true);
+    details_module(&facts, &s->show, s->place, DETAILS_NAME);
     facts_lines(&lines, &facts, &look);
     details_children(&lines, &s->show, s->place, UINT32_MAX, 2, 0);
     details_source(&lines, &s->show, s->place);

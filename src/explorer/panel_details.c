@@ -45,7 +45,7 @@ static void module_facts(struct details *d, uint32_t place)
     /* The root of a file shows this line elsewhere. */
     if (place > 0 ? measured.spoilt > 0 : model->live && !d->show->session->run)
         details_measured(d, &measured);
-    details_module(&d->facts, d->show, place, false);
+    details_module(&d->facts, d->show, place, DETAILS_KIND);
     if (d->show->activity && model->kind[place] == PLACE_MODULE)
         calls_facts(&d->facts, d->show, place, MOST_CALLS);
     children_lines(d, place);

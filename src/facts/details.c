@@ -459,14 +459,16 @@ void details_source(struct lines *to, const struct show *show, uint32_t place)
 }
 
 void details_module(struct facts *to, const struct show *show, uint32_t place,
-                    bool named)
+                    enum details_title title)
 {
     const struct object *object = place_object(show->model, place);
     uint64_t tensors = counts_tensors(&show->session->places, place);
 
-    title_label(&to->text, show, place, named);
-    title_numbers(to, show, place);
-    fact_end_as(to, "title", NULL, COLOUR_NONE);
+    if (title != DETAILS_UNTITLED) {
+        title_label(&to->text, show, place, title == DETAILS_NAME);
+        title_numbers(to, show, place);
+        fact_end_as(to, "title", NULL, COLOUR_NONE);
+    }
     if (object)
         object_facts(to, show, place, object);
     if (tensors > 0) {

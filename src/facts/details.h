@@ -15,10 +15,12 @@
 void details_tensor(struct facts *to, const struct show *show, uint32_t place,
                     bool all);
 
-/* A module or group: its kind, class, arguments, hooks and counts; its name if `named`.
- */
+/* How the facts of a module begin: not at all, with its kind and counts, or with its
+ * name as well. */
+enum details_title { DETAILS_UNTITLED, DETAILS_KIND, DETAILS_NAME };
+/* A module or group: class, arguments, hooks and what it holds. */
 void details_module(struct facts *to, const struct show *show, uint32_t place,
-                    bool named);
+                    enum details_title title);
 /* List at most `most` children, one per line with a link to it, indented by `indent`
  * blanks and at most `cells` wide (0: no limit). The last line counts the rest. */
 void details_children(struct lines *to, const struct show *show, uint32_t place,

@@ -217,7 +217,7 @@ TEST(every_fact_of_a_run_has_an_id_for_machines)
         if (s.show.model->kind[p] == PLACE_TENSOR)
             details_tensor(&facts, &s.show, p, true);
         else
-            details_module(&facts, &s.show, p, true);
+            details_module(&facts, &s.show, p, DETAILS_NAME);
     }
     for (uint32_t i = 0; i < facts.n; i++) {
         const char *id = facts.at[i].id;

@@ -158,7 +158,7 @@ static void details(const char *name, bool module, const char *expected)
     arena_init(&arena, 0);
     CHECK(show_init(&show, session, &arena, NULL) == 0);
     if (module) {
-        details_module(&facts, &show, sample_place(session, name), true);
+        details_module(&facts, &show, sample_place(session, name), DETAILS_NAME);
         facts_text(&got, &facts, DETAILS_LABEL);
         details_children(&lines, &show, sample_place(session, name), UINT32_MAX, 2, 0);
     } else if (session->model->kind[sample_place(session, name)] == PLACE_TENSOR) {

@@ -171,7 +171,7 @@ static void write_details(struct document *doc, uint32_t place,
             statistics_facts(&facts, doc->model, place_tensor(doc->model, place),
                              numbers);
     } else {
-        details_module(&facts, &show, place, true);
+        details_module(&facts, &show, place, DETAILS_NAME);
     }
     document_details(doc, &facts);
     facts_release(&facts);

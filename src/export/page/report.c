@@ -370,6 +370,7 @@ int export_report(struct out *out, struct session *session,
         status = write_page(&r, err);
     facts_release(&r.facts);
     buf_release(&r.spare);
+    buf_release(&r.other);
     buf_release(&r.pictures);
     arena_release(&r.arena);
     return status;

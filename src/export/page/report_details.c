@@ -17,20 +17,21 @@ static void put_words(struct report *r, const char *words)
     report_text(r);
 }
 
+/* The fact in `spare`. Names repeat: each is interned as its number is written. */
 static void put_fact(struct report *r, const char *name, bool *first)
 {
     struct buf value = r->spare;
 
     if (value.len == 0)
         return;
-    r->spare = (struct buf)BUF_INIT;
+    r->spare = r->other;
     out_text(r->out, *first ? "" : ",");
     *first = false;
     put_words(r, name);
     out_char(r->out, ',');
-    buf_str(&r->spare, buf_span(&value));
+    r->other = r->spare;
+    r->spare = value;
     report_text(r);
-    buf_release(&value);
 }
 
 static void put_column(struct report *r, const char *name, enum report_cell id,
@@ -66,14 +67,14 @@ static void put_run_facts(struct report *r, const struct row *row, bool *first)
     }
 }
 
-/* The facts that `show` prints; those without a label are its title. */
+/* The facts that `show` prints. */
 static void put_details(struct report *r, uint32_t place, bool *first)
 {
     facts_clear(&r->facts);
     if (r->model->kind[place] == PLACE_TENSOR)
         details_tensor(&r->facts, &r->show, place, false);
     else if (r->model->kind[place] != PLACE_VALUE)
-        details_module(&r->facts, &r->show, place, false);
+        details_module(&r->facts, &r->show, place, DETAILS_UNTITLED);
     for (uint32_t i = 0; i < r->facts.n; i++) {
         const struct fact *fact = &r->facts.at[i];
 

@@ -60,6 +60,7 @@ struct report {
     uint32_t n_pictures, left_out;
     struct facts facts; /* scratch for the details of a row */
     struct buf spare;   /* scratch for one text; empty between uses */
+    struct buf other;   /* the same for a second text */
 };
 
 /* Text that escape_terminal() has been applied to, as HTML. */
