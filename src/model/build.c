@@ -99,10 +99,9 @@ struct values *build_values(struct build *build)
     return &build->model->values;
 }
 
-struct object *build_object(struct build *build, uint32_t node)
+struct object *build_object_at(struct model *model, uint32_t place)
 {
-    struct model *model = build->model;
-    uint32_t id = model->object[node];
+    uint32_t id = model->object[place];
 
     if (id != NO_OBJECT)
         return &model->objects[id];
@@ -110,10 +109,15 @@ struct object *build_object(struct build *build, uint32_t node)
                    &model->objects_room, sizeof *model->objects) < 0)
         return NULL;
     id = model->n_objects++;
-    model->object[node] = id;
+    model->object[place] = id;
     model->objects[id] =
-        (struct object){.class_id = NO_CLASS, .place = node, .training = -1};
+        (struct object){.class_id = NO_CLASS, .place = place, .training = -1};
     return &model->objects[id];
+}
+
+struct object *build_object(struct build *build, uint32_t node)
+{
+    return build_object_at(build->model, node);
 }
 
 int build_same(struct build *build, uint32_t node, uint32_t first)

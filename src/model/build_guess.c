@@ -144,22 +144,6 @@ static uint32_t guess_class(struct guessing *g, enum model_guess guess)
     return g->class_of[guess];
 }
 
-static struct object *object_of(struct model *model, uint32_t place)
-{
-    uint32_t id = model->object[place];
-
-    if (id != NO_OBJECT)
-        return &model->objects[id];
-    if (arena_room(&model->arena, &model->objects, model->n_objects,
-                   &model->objects_room, sizeof *model->objects) < 0)
-        return NULL;
-    id = model->n_objects++;
-    model->object[place] = id;
-    model->objects[id] =
-        (struct object){.class_id = NO_CLASS, .place = place, .training = -1};
-    return &model->objects[id];
-}
-
 /* The argument names of each kind; the last one of a convolution is a tuple. */
 static const char *const arg_names[GUESS_COUNT][3] = {
     [GUESS_CONV] = {"in", "out", "kernel_size"},
@@ -206,7 +190,7 @@ static uint32_t make_args(struct values *values, enum model_guess guess,
 static int set_guess(struct guessing *g, uint32_t place, enum model_guess guess,
                      const int64_t *sizes, int n)
 {
-    struct object *object = object_of(g->model, place);
+    struct object *object = build_object_at(g->model, place);
     int64_t all[MOST_SIZES] = {0};
 
     if (!object)

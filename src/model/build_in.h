@@ -25,6 +25,9 @@ struct build_node {
 /* Which function added the node by name: none, build_child(), build_leaf(). */
 enum listed { LISTED_NOT, LISTED_CHILD, LISTED_LEAF };
 
+/* The object of a place, made if it has none; NULL: out of memory. */
+struct object *build_object_at(struct model *model, uint32_t place);
+
 /* Guess layers, roles and wrappers of a model whose places are numbered. If memory runs
  * out, the model keeps the guesses made so far. */
 void build_guess_layers(struct model *model);

@@ -585,7 +585,8 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
 static PyMemberDef members[] = {
     {"cost_ns", T_ULONGLONG, MEMBER(own_ns), READONLY, "our own time so far"},
     {"bytes", T_ULONGLONG, MEMBER(bytes), READONLY, "measured so far"},
-    {"errors", T_UINT, MEMBER(errors), READONLY, "errors of ours, swallowed"},
+    {"errors", T_UINT, MEMBER(errors), READONLY,
+     "how many errors of the recorder were swallowed"},
     {"armed", T_BOOL, MEMBER(armed), READONLY, "false: hooks do nothing"},
     {"hook_calls", T_ULONGLONG, MEMBER(hook_calls), READONLY, "hooks that did work"},
     {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},

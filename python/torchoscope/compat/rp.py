@@ -127,7 +127,7 @@ EMA = _Command()
 
 
 def extract_model_graph(model):
-    """Not implemented."""
+    """Raises NotImplementedError: torchoscope does not draw graphs yet."""
     raise NotImplementedError("torchoscope does not draw the graph of a model yet")
 
 
