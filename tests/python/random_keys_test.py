@@ -106,6 +106,8 @@ class Explorer:
         return seen
 
     def press(self, text):
+        """Write keys; returns what the explorer wrote meanwhile."""
+        seen = b""
         data = text.encode("latin1" if text == "\xff" else "utf8")
         limit = time.monotonic() + scope.PATIENCE
         while data:
@@ -116,7 +118,16 @@ class Explorer:
                 limit = time.monotonic() + scope.PATIENCE
             elif time.monotonic() > limit:
                 raise AssertionError("it reads no keys any more")
-            self.drain()
+            seen += self.drain()
+        return seen
+
+    def answers(self, keys, wanted):
+        """Press keys, and wait until the explorer has written `wanted`."""
+        seen = self.press(keys)
+        limit = time.monotonic() + scope.PATIENCE
+        while wanted not in seen and time.monotonic() < limit:
+            seen += self.drain(0.1)
+        return wanted in seen
 
     def end(self, seconds=scope.PATIENCE):
         """Ask it to go until it goes; its status."""
@@ -215,10 +226,10 @@ class RandomKeys(unittest.TestCase):
             explorer = Explorer([folder], folder)
             try:
                 explorer.drain(0.5)
-                explorer.press(":set theme light\r")
-                self.assertIn(b"theme: light", explorer.drain(1))
-                explorer.press(":set remember no\r")
-                self.assertIn(b"views are not kept", explorer.drain(1))
+                keys, words = ":set theme light\r", b"theme: light"
+                self.assertTrue(explorer.answers(keys, words))
+                keys, words = ":set remember no\r", b"views are not kept"
+                self.assertTrue(explorer.answers(keys, words))
                 self.assertIn(explorer.end(), (0, 1, -signal.SIGINT))
                 self.check_complaints(explorer, "settings")
             finally:
