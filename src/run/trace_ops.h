@@ -1,0 +1,78 @@
+/* trace_ops.h - records the operations of a run as they happen. Part of a trace
+ * (trace.h): the same rules hold; nothing here fails its caller.
+ *
+ * The recorder knows tensors; this file knows numbers. The recorder gives each storage
+ * that it meets a number (trace_op_storage) and says when it is freed; it gives each
+ * kind and type a number; and once an operation has run it says what went in and came
+ * out (trace_op). Values, their producers and sources are found here. */
+#ifndef RUN_TRACE_OPS_H
+#define RUN_TRACE_OPS_H
+
+#include "run/ops.h"
+#include "run/trace.h"
+
+/* Operations kept one by one by default; later ones only enter the totals. */
+#define TRACE_OPS_MOST (1u << 18)
+
+/* Begins to record operations; `most`: how many are kept, 0: TRACE_OPS_MOST. False if
+ * out of memory. */
+bool trace_ops_begin(struct trace *trace, uint32_t most);
+
+/* The number of a kind, made anew on each call: the recorder remembers it. */
+uint32_t trace_op_kind(struct trace *trace, const char *name, const char *overload,
+                       const char *const *args, uint32_t n_args, uint8_t flags);
+/* The number of a type. `like` has all but shape, strides, numel and bytes; strides may
+ * be NULL. RUN_NONE: out of memory. */
+uint32_t trace_op_type(struct trace *trace, const struct run_op_type *like,
+                       const int64_t *sizes, const int64_t *strides);
+/* A storage that was not met before. It belongs to the operation that returns it next;
+ * if it is met as an argument first, it existed before. */
+uint32_t trace_op_storage(struct trace *trace, uint64_t bytes, uint16_t device,
+                          uint32_t tensor, enum op_storage_role role);
+void trace_op_died(struct trace *trace, uint32_t storage);
+void trace_op_role(struct trace *trace, uint32_t storage, enum op_storage_role role,
+                   uint32_t tensor);
+/* Something that is not an operation wrote to the storage: its values are new. */
+void trace_op_touched(struct trace *trace, uint32_t storage);
+
+/* A tensor that an operation got or returned. */
+struct trace_op_tensor {
+    uint32_t type, storage; /* storage may be RUN_NONE */
+    uint64_t offset;
+    uint16_t arg, item;
+    uint8_t kind;  /* enum op_io_kind; OP_WRITTEN: the argument that was written to, as
+                     it is after the operation */
+    uint8_t flags; /* OP_VALUE_GRAD or OP_VALUE_NO_GRAD of an argument; of a result 0 */
+};
+
+struct trace_op_given {
+    uint32_t kind, attributes;
+    uint8_t phase, flags;
+    uint32_t thread, line;
+    uint32_t call, place; /* call: of the trace, with its serial; or RUN_NONE */
+    uint64_t serial;
+    uint32_t cause, gradient;
+    uint64_t start_ns, ns;
+    int64_t flops; /* by a formula of the user; OP_NO_FLOPS: ask the table */
+    const struct trace_op_tensor *tensors; /* arguments, then results, then written */
+    uint32_t n_tensors;
+};
+/* Records an operation. ret_values (may be NULL) gets the value of each tensor. Returns
+ * its number; RUN_NONE: beyond the limit. */
+uint32_t trace_op(struct trace *trace, const struct trace_op_given *op,
+                  uint32_t *ret_values);
+/* The number of the next operation. */
+uint32_t trace_op_next(const struct trace *trace);
+
+/* The current value of a tensor that is not part of an operation: an argument or result
+ * of a module. RUN_NONE: unknown. */
+uint32_t trace_op_value(struct trace *trace, uint32_t type, uint32_t storage,
+                        uint64_t offset);
+/* The statistics of a value. */
+void trace_op_stats(struct trace *trace, uint32_t value, const struct stats *stats);
+
+/* The call that is open on this thread, its serial and its place; RUN_NONE: none. */
+uint32_t trace_open_call(const struct trace *trace, uint32_t thread,
+                         uint64_t *ret_serial, uint32_t *ret_place);
+
+#endif
