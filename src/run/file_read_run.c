@@ -110,6 +110,7 @@ static const char *take_value(struct scope_read *read, uint32_t i, void *row)
     if (value->shape == RUN_NONE)
         return no_memory;
     value->kept = RUN_NONE;
+    value->op_value = RUN_NONE;
     read->run->values[i] = *value;
     read->run->n_values++;
     return NULL;

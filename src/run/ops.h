@@ -27,14 +27,16 @@ struct run;
 enum op_phase { OP_FORWARD, OP_BACKWARD, OP_RECOMPUTE, OP_OPTIMIZER, OP_PHASES };
 
 enum op_kind_flag {
-    OP_VIEW = 1,    /* its results share the storage of an argument; nothing is
+    OP_VIEW = 1,       /* its results share the storage of an argument; nothing is
                          computed */
-    OP_WRITES = 2,  /* it writes to some of its arguments */
-    OP_RANDOM = 4,  /* it draws random numbers */
-    OP_MAKES = 8,   /* empty*: its result has no content yet */
-    OP_REGION = 16, /* not one operation but a region whose inside was not seen:
+    OP_WRITES = 2,     /* it writes to some of its arguments */
+    OP_RANDOM = 4,     /* it draws random numbers */
+    OP_MAKES = 8,      /* empty*: its result has no content yet */
+    OP_REGION = 16,    /* not one operation but a region whose inside was not seen:
                          compiled, scripted, fused, a higher-order operation */
-    OP_CUSTOM = 32, /* registered by torch.library, not torch's own */
+    OP_CUSTOM = 32,    /* registered by torch.library, not torch's own */
+    OP_COUNTED = 64,   /* there is a formula for its FLOPs */
+    OP_DETACHES = 128, /* its result is the argument without its gradient */
 };
 
 /* One overload of an operation, by its schema. */
@@ -106,6 +108,7 @@ struct run_op_io {
     uint16_t arg;  /* position among the arguments (of OP_OUT: the results) */
     uint16_t item; /* position in a list; OP_NO_ITEM: not a list */
     uint8_t kind;  /* enum op_io_kind */
+    uint8_t flags; /* of OP_IN: OP_VALUE_GRAD or OP_VALUE_NO_GRAD, as it was read */
 };
 #define OP_NO_ITEM UINT16_MAX
 

@@ -3,7 +3,10 @@
  *
  * The tour of the room:
  *   run.h        calls, values, gradients, gaps; reading them
+ *   ops.h        operations, their values and storages
+ *   op_table.h   THE TABLE of operations: families and FLOPs
  *   trace.h      recording a run: used by python/ext
+ *   trace_ops.h  recording its operations
  *   run_file.h   the .scope file (docs/run-file.md): a run and its model, in SQLite;
  *                behind it file_in.h, with THE TABLE of tables in file_tables.c
  *   kept.h       a kept activation as a tensor
@@ -34,6 +37,7 @@
 #include "measure/histogram.h"
 #include "measure/stats.h"
 #include "model/model.h"
+#include "run/ops.h"
 
 #define RUN_NONE UINT32_MAX
 
@@ -61,6 +65,8 @@ struct run_value {
     uint32_t stats;              /* index in run->stats, or RUN_NONE */
     uint32_t why;                /* string id: why it has none: "no data (meta)" */
     uint32_t kept;               /* index in run->kept, or RUN_NONE */
+    uint32_t op_value;           /* the same among the values of operations: index in
+                                    run->ops->values; or RUN_NONE */
     uint64_t numel, bytes;
 };
 
@@ -214,6 +220,7 @@ struct run {
     uint32_t n_gaps;
     struct run_kept *kept;
     uint32_t n_kept;
+    const struct run_ops *ops; /* NULL: operations were not recorded */
     int64_t *dims;
     uint32_t n_dims;
     uint32_t *devices; /* string ids */

@@ -11,7 +11,7 @@
 #ifndef RUN_SAMPLE_RUN_H
 #define RUN_SAMPLE_RUN_H
 
-#include "run/trace.h"
+#include "run/trace_ops.h"
 
 enum { SAMPLE_NET, SAMPLE_A, SAMPLE_LIST, SAMPLE_BLOCK, SAMPLE_ACT, SAMPLE_TAIL };
 
@@ -29,5 +29,30 @@ void sample_step(struct trace *trace, uint64_t *clock);
 
 /* A run with everything that a run can have. */
 struct run *sample_run(uint32_t steps);
+
+/* A training step with its operations. x is a 2x3 input that existed before.
+ *
+ *   0 aten::t           a         (3,2) view of a.weight     net.py:5
+ *   1 aten::addmm       a         y = (2,2), 24 FLOPs        net.py:5
+ *   2 aten::relu        list.0.act   r                        net.py:9
+ *   3 aten::add_        (root)    r += y, a residual         net.py:12
+ *   4 aten::detach      (root)    d, used by nobody          net.py:13
+ *   5 aten::sum         outside   the loss                   train.py:3
+ *   6 aten::threshold_backward  list.0.act  backward of 2
+ *   7 aten::mm          a         backward of 1: the gradient of a.weight
+ *   8 aten::add_        optimizer a.weight += its gradient   train.py:5 */
+struct run *sample_ops(void);
+/* An operation of n tensors, for those who write their own. */
+struct sample_tensor {
+    uint32_t storage;
+    uint8_t kind; /* enum op_io_kind */
+    uint16_t arg;
+    int64_t rows, columns;
+    uint64_t offset;
+    int64_t stride; /* of rows; 0: dense */
+    uint8_t flags;
+};
+uint32_t sample_op(struct trace *trace, uint32_t kind,
+                   const struct sample_tensor *tensors, uint32_t n, uint32_t *values);
 
 #endif

@@ -1,5 +1,5 @@
 /* Stacks, times and calls. */
-#include "run/trace_in.h"
+#include "run/trace_ops_in.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,6 +91,9 @@ void trace_free(struct trace *trace)
     if (!trace)
         return;
     model_free(trace->model);
+    if (trace->ops)
+        arena_release(&trace->ops->arena);
+    free(trace->ops);
     arena_release(&trace->arena);
     arena_release(&trace->kept_arena);
     free(trace);
@@ -634,4 +637,19 @@ void trace_fact(struct trace *trace, const char *key, uint32_t value)
 void trace_fact_text(struct trace *trace, const char *key, const char *text)
 {
     trace_fact(trace, key, value_str(&trace->plain, str_of(text)));
+}
+
+uint32_t trace_open_call(const struct trace *trace, uint32_t thread,
+                         uint64_t *ret_serial, uint32_t *ret_place)
+{
+    const struct trace_stack *stack =
+        thread < trace->n_stacks ? &trace->stacks[thread] : NULL;
+    const struct trace_frame *top;
+
+    if (!stack || stack->n == 0)
+        return RUN_NONE;
+    top = &stack->frames[stack->n - 1];
+    *ret_serial = top->serial;
+    *ret_place = top->place;
+    return top->call;
 }

@@ -1,7 +1,7 @@
 /* Makes a run from a trace: inserts the newest light calls among the others, sorts ios
  * by call, and adds gaps for modules that were not called. The trace is not changed, so
  * a snapshot can be made while recording continues. */
-#include "run/trace_in.h"
+#include "run/trace_ops_in.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,6 +147,11 @@ static uint32_t find_serial(const struct finish *f, uint64_t serial)
             high = middle;
     }
     return low < f->run->n_calls && f->serials[low] == serial ? low : RUN_NONE;
+}
+
+static uint32_t call_of(const void *user, uint64_t serial)
+{
+    return find_serial(user, serial);
 }
 
 static void resolve_parents(struct finish *f)
@@ -575,6 +580,13 @@ static void say_lost(struct finish *f)
                  trace->lost_calls, trace->lost_values, trace->lost_ios);
         add_gap(f->run, RUN_GAP_LIMIT, NO_OBJECT, text);
     }
+    if (trace->ops && trace->ops->lost) {
+        snprintf(text, sizeof text,
+                 "only the first %" PRIu32 " operations are kept one by one; %" PRIu64
+                 " more are in the totals",
+                 trace->ops->n_ops, trace->ops->lost);
+        add_gap(f->run, RUN_GAP_LIMIT, NO_OBJECT, text);
+    }
     if (trace->lost_kept) {
         snprintf(text, sizeof text,
                  "the memory for kept values is spent: %" PRIu64 " were not kept",
@@ -592,7 +604,7 @@ static int add_gaps(struct finish *f)
 {
     const struct trace *trace = f->trace;
     uint32_t n_objects = trace->model->n_objects;
-    size_t most = (size_t)trace->n_gaps + trace->model->n_places + 4;
+    size_t most = (size_t)trace->n_gaps + trace->model->n_places + 5;
     bool *said = arena_array(&f->scratch, (size_t)n_objects + 1, sizeof *said);
     struct run *run = f->run;
 
@@ -620,6 +632,8 @@ static int fill(struct finish *f)
     close_open(f);
     if (tell_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
         copy_dims(f) < 0 || add_merged(f) < 0 || add_gaps(f) < 0)
+        return -1;
+    if (trace_ops_finish(f->trace, f->run, call_of, f) < 0)
         return -1;
     trace_number_steps(&f->trace->steps, f->run);
     return 0;

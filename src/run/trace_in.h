@@ -140,8 +140,10 @@ void trace_root_begins(struct trace_steps *steps);
 /* The final numbers of steps, once a run has its calls and parameters. */
 void trace_number_steps(const struct trace_steps *steps, struct run *run);
 
+struct trace_ops; /* trace_ops_in.h */
+
 struct trace {
-    struct arena arena; /* of all but kept bytes */
+    struct arena arena; /* of all but kept bytes and operations */
     struct arena kept_arena;
     struct intern strings;
     struct values plain; /* of facts */
@@ -193,6 +195,8 @@ struct trace {
     uint32_t n_devices, devices_room;
     struct model_fact *facts;
     uint32_t n_facts, facts_room;
+
+    struct trace_ops *ops; /* NULL: operations are not recorded */
 
     /* Dropped at the memory limit. */
     uint64_t lost_calls, lost_values, lost_ios, lost_gaps, lost_kept;

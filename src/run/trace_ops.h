@@ -57,10 +57,10 @@ struct trace_op_given {
     const struct trace_op_tensor *tensors; /* arguments, then results, then written */
     uint32_t n_tensors;
 };
-/* Records an operation. ret_values (may be NULL) gets the value of each tensor. Returns
- * its number; RUN_NONE: beyond the limit. */
+/* Records an operation. values[0..n_tensors) gets the value of each tensor. Returns its
+ * number; RUN_NONE: beyond the limit, and `values` is unchanged. */
 uint32_t trace_op(struct trace *trace, const struct trace_op_given *op,
-                  uint32_t *ret_values);
+                  uint32_t *values);
 /* The number of the next operation. */
 uint32_t trace_op_next(const struct trace *trace);
 

@@ -92,4 +92,6 @@ void trace_number_steps(const struct trace_steps *steps, struct run *run)
         run->calls[i].step = final_step(steps, run->calls[i].step);
     for (uint32_t i = 0; i < run->n_params; i++)
         run->params[i].step = final_step(steps, run->params[i].step);
+    for (uint32_t i = 0; run->ops && i < run->ops->n_ops; i++)
+        run->ops->ops[i].step = final_step(steps, run->ops->ops[i].step);
 }

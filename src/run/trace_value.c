@@ -1,5 +1,5 @@
 /* Values, ios, parameters and kept bytes. */
-#include "run/trace_in.h"
+#include "run/trace_ops_in.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static struct recent_dims *recent_of(struct trace *trace, const int64_t *dims, i
 
 /* The index of these sizes in trace->dims: shared with a recent value, or new;
  * RUN_NONE: spent. */
-static uint32_t add_dims(struct trace *trace, const int64_t *dims, int rank)
+uint32_t trace_dims(struct trace *trace, const int64_t *dims, int rank)
 {
     struct recent_dims *recent = recent_of(trace, dims, rank);
     uint32_t at = trace->n_dims;
@@ -51,10 +51,10 @@ uint32_t trace_value(struct trace *trace, const struct run_value *value,
     uint32_t n = trace->n_values;
     struct run_value copy = *value;
 
-    copy.shape = add_dims(trace, sizes, value->rank);
+    copy.shape = trace_dims(trace, sizes, value->rank);
     copy.strides = RUN_NONE;
     if (strides && copy.shape != RUN_NONE)
-        copy.strides = add_dims(trace, strides, value->rank);
+        copy.strides = trace_dims(trace, strides, value->rank);
     copy.flags &= (uint8_t)~VALUE_SEEN;
     copy.kept = RUN_NONE;
     copy.stats = RUN_NONE;
@@ -278,9 +278,9 @@ static void pack_dims(struct trace *trace, const int64_t *before)
     for (uint32_t i = 0; i < trace->n_values; i++) {
         struct run_value *value = &trace->values[i];
 
-        value->shape = add_dims(trace, before + value->shape, value->rank);
+        value->shape = trace_dims(trace, before + value->shape, value->rank);
         if (value->strides != RUN_NONE)
-            value->strides = add_dims(trace, before + value->strides, value->rank);
+            value->strides = trace_dims(trace, before + value->strides, value->rank);
     }
 }
 

@@ -225,6 +225,7 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
         .device = trace_device(trace, look->device),
         .stats = RUN_NONE,
         .kept = RUN_NONE,
+        .op_value = RUN_NONE,
         .storage = RUN_NONE,
         .numel = look->numel,
     };

@@ -1,0 +1,97 @@
+/* Reading operations. */
+#include "run/ops.h"
+
+#include <string.h>
+
+#include "run/run.h"
+
+const char *op_phase_name(enum op_phase phase)
+{
+    static const char *const names[OP_PHASES] = {"forward", "backward", "recompute",
+                                                 "optimizer"};
+
+    return phase < OP_PHASES ? names[phase] : "";
+}
+
+struct str op_name(const struct run *run, const struct run_op *op)
+{
+    return run_string(run, run->ops->kinds[op->kind].name);
+}
+
+const struct run_op_io *op_next(const struct run *run, const struct run_op *op,
+                                enum op_io_kind kind, uint32_t *at)
+{
+    while (*at < op->n_ios) {
+        const struct run_op_io *io = &run->ops->ios[op->ios + (*at)++];
+
+        if (io->kind == kind)
+            return io;
+    }
+    return NULL;
+}
+
+/* The position of an argument in the schema, or UINT32_MAX. */
+static uint32_t argument(const struct run *run, const struct run_op *op,
+                         const char *name)
+{
+    const struct run_op_kind *kind = &run->ops->kinds[op->kind];
+
+    for (uint32_t i = 0; i < kind->n_args; i++)
+        if (str_is(run_string(run, run->ops->args[kind->args + i]), name))
+            return i;
+    return UINT32_MAX;
+}
+
+const struct run_op_value *op_input(const struct run *run, const struct run_op *op,
+                                    const char *name)
+{
+    uint32_t arg = argument(run, op, name), at = 0;
+    const struct run_op_io *io;
+
+    while ((io = op_next(run, op, OP_IN, &at)))
+        if (io->arg == arg && io->item == OP_NO_ITEM)
+            return &run->ops->values[io->value];
+    return NULL;
+}
+
+uint32_t op_attribute(const struct run *run, const struct run_op *op, const char *name)
+{
+    uint32_t value;
+
+    return value_get(&run->plain, op->attributes, name, &value) ? value : VALUE_ID_NONE;
+}
+
+static bool is_listed(const uint32_t *list, uint32_t n, uint32_t one)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i] == one)
+            return true;
+    return false;
+}
+
+/* A source may itself consist of others (it is older, so this ends), at most a few
+ * levels deep in practice; deeper ones are followed one by one without recursion. */
+uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
+                      uint32_t most)
+{
+    uint32_t stack[512], n_stack = 0, n = 0;
+
+    if (value >= ops->n_values)
+        return 0;
+    stack[n_stack++] = value;
+    while (n_stack > 0) {
+        const struct run_op_value *one = &ops->values[stack[--n_stack]];
+
+        if (one->producer != RUN_NONE) {
+            if (!is_listed(to, n < most ? n : most, one->producer)) {
+                if (n < most)
+                    to[n] = one->producer;
+                n++;
+            }
+            continue;
+        }
+        for (uint32_t i = one->n_sources; i > 0 && n_stack < 512; i--)
+            stack[n_stack++] = ops->sources[one->sources + i - 1];
+    }
+    return n;
+}
