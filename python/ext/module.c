@@ -152,6 +152,7 @@ static PyObject *tell_time(PyObject *module, PyObject *unused)
 static PyMethodDef functions[] = {
     {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
+    {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},
     {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
     {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},
     {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},

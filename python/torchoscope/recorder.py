@@ -14,11 +14,12 @@ import weakref
 
 import torch
 
-from torchoscope import _core, forward_stats, held, hooks, probes
+from torchoscope import _core, forward_stats, held, hooks, op_kinds, probes
 from torchoscope.clock import clock_of
 from torchoscope.device import Device
 from torchoscope.notes import Notes
 from torchoscope.recording import Recording
+from torchoscope.replay import Replay
 from torchoscope.restore import modules_of
 from torchoscope.unseen import Unseen
 
@@ -40,6 +41,7 @@ def record(
     lines=True,
     inside=False,
     eager=False,
+    ops=False,
     name=None,
 ):
     """Record what `model` does in a with block; `as` gives a Recording.
@@ -55,6 +57,8 @@ def record(
     lines       record the source line of each call
     inside      turn off torch's fused encoder layer
     eager       run compiled code as plain Python
+    ops         also record operations: True; "stats" measures their results too;
+                "replay" keeps what recording.replay() needs
     name        a name for the model
 
     docs/python.md has the details.
@@ -65,6 +69,8 @@ def record(
         raise ValueError(f"calls must be 1 or more, or 'all', not {calls!r}")
     if budget is not None and not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
+    if ops not in (False, None, True, "stats", "replay"):
+        raise ValueError(f"ops must be True, False, 'stats' or 'replay', not {ops!r}")
     began = _core.clock_ns()
     modules = list(modules_of(model))
     if not modules:
@@ -78,7 +84,7 @@ def record(
         "lines": bool(lines),
     }
     name = type(model).__name__ if name is None else str(name)
-    options = {"parameters": parameters, "inside": inside, "eager": eager}
+    options = {"parameters": parameters, "inside": inside, "eager": eager, "ops": ops}
     recording = LiveRecording(model, modules, name, wanted, budget, options)
     recording._made_in = _core.clock_ns() - began
     return recording
@@ -135,6 +141,7 @@ class LiveRecording(Recording):
         self._lock = threading.RLock()
         self._made_in = self._began = 0  # nanoseconds
         self._lazy = ()  # modules without parameters yet
+        self._replay = None
 
     # --- beginning and end
 
@@ -145,8 +152,10 @@ class LiveRecording(Recording):
         clock = clock_of(self._modules)
         device = self._device = Device(self._wanted["mode"], clock)
         force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
+        ops = self._operations()
         core = _core.Recorder(
-            self._model, self._name, device=device, force_device=force, **self._wanted
+            *(self._model, self._name),
+            **{"device": device, "force_device": force, "ops": ops, **self._wanted},
         )
         unmatched = getattr(self._wanted["keep"], "unmatched", None)
         if unmatched:
@@ -157,6 +166,9 @@ class LiveRecording(Recording):
         with contextlib.ExitStack() as stack:
             self._begin(stack)
             self._ending = stack.pop_all()
+            if ops is not None:  # last: what we do here is not the user's
+                ops.mode = core.ops_mode
+                op_kinds.enter_mode(self._ending, core.ops_mode())
         core.begin_ns = began
         core.spend(began)
         if self._budget:
@@ -256,6 +268,17 @@ class LiveRecording(Recording):
 
     # --- options
 
+    def _operations(self):
+        """How to record operations, or None."""
+        ops = self._options["ops"]
+        if not ops:
+            return None
+        why = op_kinds.why_not()
+        if why is not None:
+            raise RuntimeError(why)
+        self._replay = Replay() if ops == "replay" else None
+        return op_kinds.Wanted(stats=ops == "stats", replay=self._replay)
+
     def _say_compiled(self):
         """After Module.compile() in the block, a module calls no hooks."""
         inside = ()
@@ -297,6 +320,10 @@ class LiveRecording(Recording):
             self._optimizers = weakref.WeakKeyDictionary()
             stack.callback(self._forget_optimizers)
             stack.callback(after(self._stepped).remove)
+        if self._options["ops"] and before is not None and after is not None:
+            core = self._core
+            stack.callback(before(lambda *_: core.optimizer(True)).remove)
+            stack.callback(after(lambda *_: core.optimizer(False)).remove)
         if before is None or self._options["parameters"] in (False, "if spoilt"):
             return
 

@@ -52,6 +52,7 @@ struct trace_op_given {
     uint32_t call, place; /* call: of the trace, with its serial; or RUN_NONE */
     uint64_t serial;
     uint32_t cause, gradient;
+    uint64_t sequence; /* the recorder's own */
     uint64_t start_ns, ns;
     int64_t flops; /* by a formula of the user; OP_NO_FLOPS: ask the table */
     const struct trace_op_tensor *tensors; /* arguments, then results, then written */

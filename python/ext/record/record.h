@@ -12,6 +12,7 @@
  *     recorder_params.c  parameters and their gradients
  *   seen.h           recognises values that were measured already
  *   grads.h          gradients, by hooks on autograd's nodes (grads_in.h: its files)
+ *   ops.h            operations, by a dispatch mode (ops_in.h: its files)
  *   budget_type.c    the type Budget: run/budget.h for Python
  *
  * Why global forward hooks (tests/python/hooks_test.py compares the kinds): adding and
@@ -26,8 +27,13 @@
 
 #include "ext/ext.h"
 
+/* _core.empty_mode(): a mode that only passes operations on, to measure what torch's
+ * modes cost by themselves. */
+PyObject *record_empty_mode(PyObject *module, PyObject *unused);
+
 /* _core.Recorder(model, name="", *, mode="full", gradients=False, keep=None, limit=0,
- * keep_limit=0, calls=64, lines=True, device=None, force_device=False)
+ * keep_limit=0, calls=64, lines=True, device=None, force_device=False, ops=None)
+ * ops: see ops_new().
  * mode: "full", "exact", "sampled" or "guard". calls: how many calls of each module are
  * kept separately; 0: all.
  *
@@ -52,6 +58,9 @@
  *   stop() -> Run           disarms for good; RuntimeError the second time
  *   snapshot() -> Run       what was recorded so far
  *   arm(), disarm()         start and pause recording
+ *   ops_mode()              a dispatch mode that records operations into this; for the
+ *                           calling thread
+ *   optimizer(begins)       an optimizer's step() begins or ends on this thread
  *
  * Members: cost_ns, bytes (measured), errors, armed, hook_calls, roots (a list); and
  * these can be set: hook_ns (cost of torch's hooked path per call), begin_ns, mode.

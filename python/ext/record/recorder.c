@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #include "ext/record/grads.h"
+#include "ext/record/ops.h"
 #include "ext/record/record.h"
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
@@ -30,7 +31,7 @@ static struct recorder *recorder_of(PyObject *self)
 
 /* The constructor's arguments. */
 struct wishes {
-    PyObject *model, *keep, *device;
+    PyObject *model, *keep, *device, *ops;
     const char *name, *mode;
     unsigned long long limit, keep_limit, calls;
     int gradients, lines, force_device;
@@ -38,9 +39,9 @@ struct wishes {
 
 static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs)
 {
-    static char words[][16] = {"model", "name",   "mode",        "gradients",
-                               "keep",  "limit",  "keep_limit",  "calls",
-                               "lines", "device", "force_device"};
+    static char words[][16] = {"model", "name",   "mode",         "gradients",
+                               "keep",  "limit",  "keep_limit",   "calls",
+                               "lines", "device", "force_device", "ops"};
     char *names[sizeof words / sizeof *words + 1] = {NULL};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -48,10 +49,10 @@ static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs
     *wishes = (struct wishes){
         .name = "", .mode = "full", .calls = RUN_KEEP_CALLS, .lines = 1};
     return PyArg_ParseTupleAndKeywords(
-        args, kwargs, "O|s$spOKKKpOp:Recorder", names, &wishes->model, &wishes->name,
+        args, kwargs, "O|s$spOKKKpOpO:Recorder", names, &wishes->model, &wishes->name,
         &wishes->mode, &wishes->gradients, &wishes->keep, &wishes->limit,
         &wishes->keep_limit, &wishes->calls, &wishes->lines, &wishes->device,
-        &wishes->force_device);
+        &wishes->force_device, &wishes->ops);
 }
 
 static const char *const mode_names[] = {[MEASURE_FULL] = "full",
@@ -157,6 +158,10 @@ static bool fill(struct recorder *recorder, const struct wishes *wishes)
         recorder->lines = code_lines_new();
     if (wishes->gradients)
         recorder->grads = grads_new(recorder);
+    if (wishes->ops && wishes->ops != Py_None)
+        recorder->ops = ops_new(recorder, wishes->ops);
+    if (PyErr_Occurred())
+        return false;
     if (!recorder->seen || !recorder->frames ||
         (wishes->gradients && !recorder->grads)) {
         if (!PyErr_Occurred())
@@ -227,6 +232,7 @@ static void recorder_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     recorder_clear(self);
     release_recording(recorder);
+    ops_free(recorder->ops);
     seen_free(recorder->seen);
     frames_free(recorder->frames);
     code_lines_free(recorder->lines);
@@ -509,6 +515,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     recorder_unwind(recorder);
     if (recorder->grads)
         grads_end(recorder->grads);
+    ops_stop(recorder->ops);
     trace = recorder->trace;
     recorder->trace = NULL;
     recorder->model = NULL;
@@ -532,6 +539,25 @@ static PyObject *snapshot(PyObject *self, PyObject *unused)
     if (!run)
         return PyErr_NoMemory();
     return ext_run((PyObject *)Py_TYPE(self), run);
+}
+
+static PyObject *mode_for_ops(PyObject *self, PyObject *unused)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    (void)unused;
+    if (!recorder->ops || !recorder->trace)
+        return stopped();
+    return ops_mode(self, recorder->ops);
+}
+
+static PyObject *optimizer(PyObject *self, PyObject *begins)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    if (recorder->ops && recorder_ready(recorder))
+        ops_optimizer(recorder->ops, begins == Py_True);
+    Py_RETURN_NONE;
 }
 
 static PyObject *arm(PyObject *self, PyObject *unused)
@@ -619,6 +645,8 @@ static PyMethodDef methods[] = {
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},
+    {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
+    {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
     {"arm", arm, METH_NOARGS, "Record from now on."},
     {"disarm", disarm, METH_NOARGS, "Do nothing until arm()."},
     {"__reduce__", reduce, METH_NOARGS, NULL},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext/record/grads.h"
+#include "ext/record/ops.h"
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 #include "ext/torch/walk.h"
@@ -292,6 +293,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
                                            .call = call,
                                            .object = object,
                                            .line = line,
+                                           .start_ns = visit->began_ns,
                                            .recomputed = flags & RUN_RECOMPUTED,
                                            .depth = visit->depth};
     if (!stack_push(visit->stack, &visit->frame)) {
@@ -313,6 +315,8 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     if (visit->grads)
         grads_called(visit->grads, call, kwargs != NULL);
     recorder_mark(recorder, NAME_start, call);
+    if (recorder->ops && recorder->trace && visit->stack->n == 1)
+        ops_root_begins(recorder->ops, visit->stack->number);
 }
 
 /* Adds a call's arguments to the trace. */
@@ -614,6 +618,8 @@ static void end_call(struct visit *visit, uint16_t flags)
                   visit->frame.compiled ? flags | RUN_COMPILED : flags,
                   visit->began_ns);
     stack_cut(stack, visit->index);
+    if (recorder->ops && visit->index == 0)
+        ops_root_ends(recorder->ops, stack->number);
     visit_end(visit);
 }
 
@@ -644,6 +650,9 @@ PyObject *recorder_post(struct recorder *recorder, PyObject *const *args,
         object_of(recorder, args[0], &visit.compiled) == NO_OBJECT ||
         !find_call(&visit, recorder, args[0]))
         Py_RETURN_NONE;
+    if (recorder->ops && recorder->trace && visit.frame.compiled)
+        ops_region(recorder->ops, "compiled::region", args[1], kwargs, args[n_args - 1],
+                   visit.frame.start_ns, visit.began_ns - visit.frame.start_ns);
     if (visit.frame.call != RUN_NONE)
         see_results(&visit, args[0], args[1], kwargs, args[n_args - 1]);
     end_call(&visit, is_fused(&visit.frame, args[0]) ? RUN_FUSED : 0);

@@ -17,8 +17,9 @@
 #include "run/trace.h"
 
 struct grads;
-struct frames;     /* the calls under way on each thread (recorder_frames.c) */
-struct code_lines; /* source lines of calls (recorder_line.c) */
+struct recorder_ops; /* operations (ops.h) */
+struct frames;       /* the calls under way on each thread (recorder_frames.c) */
+struct code_lines;   /* source lines of calls (recorder_line.c) */
 
 enum recorder_about {
     RECORDER_KEEPS = 1,        /* keep the elements of its values */
@@ -32,7 +33,8 @@ struct recorder {
     const struct model *model; /* of the trace */
     struct trace *trace;       /* NULL once stopped */
     struct seen *seen;
-    struct grads *grads; /* NULL: gradients are not recorded */
+    struct grads *grads;      /* NULL: gradients are not recorded */
+    struct recorder_ops *ops; /* NULL: operations are not recorded */
     struct frames *frames;
     struct code_lines *lines; /* NULL: lines are not recorded */
     enum measure_mode mode;
@@ -121,6 +123,7 @@ struct recorder_frame {
     const void *caller; /* torch's Python frame that makes the call, or NULL; only
                            compared: it lives as long as the call */
     uint32_t call, object;
+    uint64_t start_ns;
     uint32_t line;   /* the line that called it: string id, or 0 */
     uint32_t inputs; /* index of the first in stack.inputs; they end where those of the
                         next frame begin */
@@ -166,6 +169,10 @@ void code_lines_free(struct code_lines *lines);
  * `outer` is the enclosing call, or NULL; *ret_caller is the new frame's `caller`. */
 uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
                          const struct recorder_frame *outer, const void **ret_caller);
+
+/* The line that runs now, of the user's code: that of an operation. */
+uint32_t code_lines_here(struct code_lines *lines, struct trace *trace,
+                         const struct recorder_frame *outer);
 
 /* The names of a module's forward arguments, as walk_arguments() takes them; borrowed
  * and cached by object. NULL: unknown (TorchScript). */

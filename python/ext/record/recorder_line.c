@@ -181,15 +181,13 @@ static PyObject *outermost_frame(const struct code_lines *lines)
     return frame;
 }
 
-uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
-                         const struct recorder_frame *outer, const void **ret_caller)
+/* The line of the first frame from this one on that is neither torch's nor ours. Takes
+ * the frame. */
+static uint32_t line_from(struct code_lines *lines, struct trace *trace,
+                          const struct recorder_frame *outer, PyObject *frame)
 {
-    PyObject *caller = outermost_frame(lines);
-    PyObject *frame =
-        caller ? frame_back(caller) : Py_XNewRef((PyObject *)PyEval_GetFrame());
     uint32_t line = 0;
 
-    *ret_caller = caller;
     for (int i = 0; i < DEEPEST && frame && frame != Py_None; i++) {
         PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
         uint32_t index = code_index(lines, code);
@@ -210,6 +208,24 @@ uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
     }
     ext_swallow();
     Py_XDECREF(frame);
+    return line;
+}
+
+uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
+                         const struct recorder_frame *outer, const void **ret_caller)
+{
+    PyObject *caller = outermost_frame(lines);
+    PyObject *frame =
+        caller ? frame_back(caller) : Py_XNewRef((PyObject *)PyEval_GetFrame());
+    uint32_t line = line_from(lines, trace, outer, frame);
+
+    *ret_caller = caller;
     Py_XDECREF(caller); /* the interpreter holds it while it runs */
     return line;
+}
+
+uint32_t code_lines_here(struct code_lines *lines, struct trace *trace,
+                         const struct recorder_frame *outer)
+{
+    return line_from(lines, trace, outer, Py_XNewRef((PyObject *)PyEval_GetFrame()));
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/record/ops.h"
 #include "ext/record/recorder_in.h"
 #include "ext/torch/torch.h"
 
@@ -225,7 +226,7 @@ static uint32_t enter_value(struct recorder *recorder, PyObject *tensor,
         .device = trace_device(trace, look->device),
         .stats = RUN_NONE,
         .kept = RUN_NONE,
-        .op_value = RUN_NONE,
+        .op_value = recorder->ops ? ops_value(recorder->ops, tensor) : RUN_NONE,
         .storage = RUN_NONE,
         .numel = look->numel,
     };

@@ -491,6 +491,54 @@ bool tensor_look(PyObject *tensor, struct live_tensor *to)
     return true;
 }
 
+/* Whether the exchange table describes it; false: ask tensor_look(). */
+static bool outline_fast(const struct torch *torch, PyObject *tensor,
+                         struct live_tensor *to)
+{
+    struct dl_tensor from;
+    PyObject *grad;
+
+    if (!torch->describe || careful_describe > 0 ||
+        (Py_TYPE(tensor) != torch->tensor && Py_TYPE(tensor) != torch->parameter))
+        return false;
+    if (torch->describe(tensor, &from) != 0 || from.ndim > LIVE_RANK) {
+        ext_swallow();
+        careful_describe = CAREFUL;
+        return false;
+    }
+    if (from.device.type != DL_CPU)
+        return false;
+    to->flags = LIVE_EXACT | LIVE_CPU | LIVE_READABLE;
+    to->layout = LAYOUT_STRIDED;
+    to->why = NULL;
+    to->rank = (uint8_t)from.ndim;
+    copy_dims(&from, to);
+    to->at = (char *)from.data + from.byte_offset;
+    to->dtype = dtype_of_dl(&from);
+    if (to->dtype == DTYPE_UNKNOWN)
+        to->dtype = own_dtype(torch, tensor);
+    grad = torch_get(&torch->requires_grad, tensor);
+    if (grad == Py_True)
+        to->flags |= LIVE_GRAD;
+    Py_XDECREF(grad);
+    return true;
+}
+
+bool tensor_outline(PyObject *tensor, struct live_tensor *to)
+{
+    const struct torch *torch = torch_find();
+
+    if (!torch)
+        return false;
+    if (outline_fast(torch, tensor, to))
+        return true;
+    if (!tensor_look(tensor, to))
+        return false;
+    if (strcmp(to->device, "cpu") == 0)
+        to->flags |= LIVE_CPU;
+    return true;
+}
+
 /* --- address and storage */
 
 const void *tensor_at(PyObject *tensor)

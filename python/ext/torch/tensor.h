@@ -26,6 +26,7 @@ enum live_flag {
     LIVE_EXACT = 128,   /* a plain Tensor or Parameter, no subclass */
     LIVE_LOCAL = 256,   /* the local part of a DTensor */
     LIVE_NO_DATA = 512, /* has a storage without data: meta and fake tensors */
+    LIVE_CPU = 2048,
     LIVE_INNER_GRAD =
         1024, /* inside a function transform: the wrapped tensor requires a gradient */
 };
@@ -47,6 +48,9 @@ struct live_tensor {
 bool tensor_is(PyObject *object);
 /* Describes a tensor. Never raises; false if it cannot be described at all. */
 bool tensor_look(PyObject *tensor, struct live_tensor *to);
+/* The same without version, leaf and the bits for conjugated and negated tensors, which
+ * cost more than the rest. Sets LIVE_CPU. */
+bool tensor_outline(PyObject *tensor, struct live_tensor *to);
 /* Statistics of a readable tensor. Releases the GIL for large ones, which torch's
  * threads (ext/torch/team.h) measure together. False: unavailable, and `why` says
  * why. */

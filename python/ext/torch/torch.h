@@ -130,6 +130,7 @@ struct torch {
     PyObject *autocast[2];         /* fallback: CUDA's, the CPU's */
     PyObject *graph_task;          /* torch._C._current_graph_task_id */
     PyObject *sequence_nr;         /* torch._C._autograd._get_sequence_nr */
+    PyObject *current_node;        /* torch._C._current_autograd_node */
     PyObject *accumulate;          /* node type that ends at a leaf */
     PyObject *transpose;           /* node type of t() */
     PyObject *copy_slices;         /* node type of a write through a view */

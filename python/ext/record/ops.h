@@ -1,0 +1,59 @@
+/* ops.h - records operations, through a dispatch mode of torch's.
+ *
+ * A mode is a Python object on a stack that torch keeps for each thread; torch calls its
+ * __torch_dispatch__ for every aten operation, below autograd, so also for those of
+ * backward and of optimizers. Ours is a heap type in C that derives from
+ * TorchDispatchMode: the time that remains is torch's.
+ *
+ * What an operation is called, which arguments it writes to and what it is given by
+ * default is asked once for each kind, of torchoscope/op_kinds.py.
+ *
+ *   ops_mode.c    the type, and one operation from its beginning to its end
+ *   ops_kinds.c   kinds, and the arguments that are not tensors
+ *   ops_memory.c  which storage a tensor is in, and when that is freed
+ *   ops_cause.c   the phase of an operation, its module, line and forward operation */
+#ifndef EXT_RECORD_OPS_H
+#define EXT_RECORD_OPS_H
+
+#include "ext/ext.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct recorder;
+struct recorder_ops;
+
+/* Begins to record operations. `wanted` is an object with these attributes
+ * (torchoscope/op_kinds.py):
+ *   limit          operations kept one by one; 0: the default
+ *   stats          whether to measure the results of operations
+ *   describe(func)     what is known of a kind
+ *   run(func, args, kwargs)   runs a higher-order operation, with modes disabled
+ *   enter()        enters a mode on this thread, and returns a function that leaves it
+ *   replay         None, or an object with storage(number, storage), before(func) and
+ *                  op(number, func, args, kwargs, values): keeps what a replay needs
+ * NULL and an exception on failure. */
+struct recorder_ops *ops_new(struct recorder *recorder, PyObject *wanted);
+void ops_free(struct recorder_ops *ops);
+/* No more operations will come: stops watching storages. */
+void ops_stop(struct recorder_ops *ops);
+
+/* A new mode that records into this recorder; without one (NULL) it only passes
+ * operations on: torch's own floor, for measuring. */
+PyObject *ops_mode(PyObject *recorder, struct recorder_ops *ops);
+
+/* The number of the value that a tensor holds now, or RUN_NONE. */
+uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor);
+/* The optimizer's step() begins or ends on this thread. */
+void ops_optimizer(struct recorder_ops *ops, bool begins);
+/* A root call begins on this thread: enters a mode if it has none. When it ends, leaves
+ * it. */
+void ops_root_begins(struct recorder_ops *ops, uint32_t thread);
+void ops_root_ends(struct recorder_ops *ops, uint32_t thread);
+/* A call that runs compiled code ended: enters it as a region with its tensors. */
+void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
+                PyObject *kwargs, PyObject *result, uint64_t start_ns, uint64_t ns);
+/* How many operations were seen. */
+uint64_t ops_count(const struct recorder_ops *ops);
+
+#endif

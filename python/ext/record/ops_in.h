@@ -1,0 +1,125 @@
+/* ops_in.h - shared by ops_*.c; ops.h lists them. The GIL is the lock. */
+#ifndef EXT_RECORD_OPS_IN_H
+#define EXT_RECORD_OPS_IN_H
+
+#include "ext/record/ops.h"
+#include "ext/record/recorder_in.h"
+
+#include "base/map.h"
+#include "run/trace_ops.h"
+
+/* What is known of a kind of operation. */
+struct ops_kind {
+    PyObject *func;    /* the OpOverload or higher-order operation, held */
+    PyObject *call;    /* what to call for it; NULL: a higher-order operation */
+    PyObject *names;   /* a tuple of str: its arguments */
+    PyObject *formula; /* the user's, for FLOPs; or NULL */
+    uint32_t number;
+    uint8_t flags; /* enum op_kind_flag */
+    uint32_t n_args;
+    uint64_t writes;    /* bit i: it writes to argument i */
+    int training;       /* writes only if this argument is true; -1: always */
+    uint32_t *defaults; /* value ids by argument; VALUE_ID_FAILED: none */
+};
+
+/* A table of pointers. An entry is valid while its storage is not dead; invalid ones are
+ * dropped when the table grows. */
+struct ops_table_entry {
+    uintptr_t key; /* 0: free */
+    uint32_t index;
+};
+struct ops_table {
+    struct ops_table_entry *entries;
+    uint32_t n, mask;
+};
+
+/* A storage, known by a weak reference to its Python object, which lives exactly as long
+ * as the storage. */
+struct ops_storage {
+    PyObject *ref;
+    uintptr_t base; /* the address of its first byte; 0: it has none */
+    uint64_t bytes;
+    uint32_t number; /* of the trace */
+    bool dead;
+};
+
+/* A forward operation that made a node of autograd: what its backward belongs to. */
+struct ops_origin {
+    uint64_t sequence; /* the sequence number after it */
+    uint64_t serial;
+    uint32_t op, call, place, line;
+};
+
+struct ops_thread {
+    struct ops_origin *origins; /* ascending by sequence */
+    uint32_t n, room;
+    uint32_t optimizing; /* step() calls under way */
+    PyObject *leave;     /* leaves the mode that we entered here; or NULL */
+    bool has_mode;       /* operations were seen on this thread */
+};
+
+/* An operation under way. Tensors are those of the trace. */
+struct ops_tensors {
+    struct trace_op_tensor *at;
+    uint32_t *values;
+    uint32_t n, room;
+};
+
+struct recorder_ops {
+    struct recorder *recorder;
+    PyObject *describe, *run, *enter, *replay, *watch; /* watch: the weak callback */
+    bool stats;
+    uint64_t count;
+    bool reading; /* arguments are looked at, not results */
+    bool full;    /* the limit is reached: values are no longer followed */
+    struct ops_kind **kinds;
+    uint32_t n_kinds, kinds_room;
+    struct ops_table by_func; /* to kinds */
+    struct ops_storage *storages;
+    uint32_t n_storages, storages_room;
+    struct ops_table by_object, by_address, by_ref; /* to storages */
+    struct ops_thread *threads;                     /* by number */
+    uint32_t n_threads, threads_room;
+    struct arena arena;
+    struct map attributes; /* hash of encoded arguments -> value id */
+    struct buf encoded;
+    struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
+    uint32_t n_spare, spare_room;
+    uint32_t region; /* the kind of compiled regions, or RUN_NONE */
+    uint16_t cpu;    /* device number */
+};
+
+/* ---- ops_kinds.c ---- */
+struct ops_kind *ops_kind(struct recorder_ops *ops, PyObject *func);
+void ops_kinds_free(struct recorder_ops *ops);
+/* The arguments that are not tensors, as a dict of the trace. Never raises. */
+uint32_t ops_attributes(struct recorder_ops *ops, const struct ops_kind *kind,
+                        PyObject *args, PyObject *kwargs);
+/* The position of a keyword argument, or UINT32_MAX. */
+uint32_t ops_position(const struct ops_kind *kind, PyObject *name);
+/* Does it hold tensors? If so, it is no attribute. */
+bool ops_has_tensors(PyObject *object);
+/* FLOPs by the user's formula; OP_NO_FLOPS: none, or it failed. */
+int64_t ops_formula(const struct ops_kind *kind, PyObject *args, PyObject *kwargs,
+                    PyObject *result);
+
+/* ---- ops_memory.c ---- */
+bool ops_table_find(const struct ops_table *table, const void *key,
+                    uint32_t *ret_index);
+void ops_table_put(struct ops_table *table, const struct recorder_ops *ops,
+                   const void *key, uint32_t index);
+bool ops_memory_begin(struct recorder_ops *ops);
+void ops_memory_end(struct recorder_ops *ops);
+/* Describes a tensor for the trace: type, storage, offset. False: unknown. */
+bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor *to);
+
+/* ---- ops_cause.c ---- */
+struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number);
+/* Fills phase, flags, thread, call, place, line, cause and gradient. */
+void ops_cause(struct recorder_ops *ops, struct stack *stack,
+               struct trace_op_given *given);
+/* The operation ran and has this number: remember what its backward belongs to. */
+void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
+                uint32_t op);
+
+#endif

@@ -1,0 +1,665 @@
+/* The mode, and one operation from its beginning to its end: the hot path.
+ * torch takes a mode off its stack while it calls it, so operations inside an operation
+ * (a custom one written in Python) are not seen: they are part of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/record/ops_in.h"
+#include "ext/record/record.h"
+#include "ext/torch/torch.h"
+#include "ext/torch/walk.h"
+
+/* ---- tensors of an operation ---- */
+
+/* Operations may nest (a higher-order one, another thread): each takes a list. */
+static struct ops_tensors take_tensors(struct recorder_ops *ops)
+{
+    struct ops_tensors tensors = {0};
+
+    if (ops->n_spare > 0)
+        tensors = ops->spare[--ops->n_spare];
+    tensors.n = 0;
+    return tensors;
+}
+
+static void return_tensors(struct recorder_ops *ops, struct ops_tensors tensors)
+{
+    if (buf_grow_array(&ops->spare, ops->n_spare, &ops->spare_room,
+                       sizeof *ops->spare)) {
+        ops->spare[ops->n_spare++] = tensors;
+        return;
+    }
+    free(tensors.at);
+    free(tensors.values);
+}
+
+static bool grow(struct ops_tensors *tensors)
+{
+    uint32_t room = tensors->room;
+
+    if (tensors->n < room)
+        return true;
+    if (!buf_grow_array(&tensors->at, tensors->n, &tensors->room, sizeof *tensors->at))
+        return false;
+    return buf_grow_array(&tensors->values, tensors->n, &room, sizeof *tensors->values);
+}
+
+static void add_tensor(struct recorder_ops *ops, struct ops_tensors *tensors,
+                       PyObject *tensor, struct trace_op_tensor as)
+{
+    if (!grow(tensors))
+        return;
+    if (!ops_look(ops, tensor, &as))
+        return;
+    if (as.kind != OP_IN)
+        as.flags = 0;
+    else if (!(as.flags & OP_VALUE_GRAD))
+        as.flags = OP_VALUE_NO_GRAD;
+    tensors->values[tensors->n] = RUN_NONE;
+    tensors->at[tensors->n++] = as;
+}
+
+/* Adds a tensor, or the tensors of a list. */
+static void add_tensors(struct recorder_ops *ops, struct ops_tensors *tensors,
+                        PyObject *object, struct trace_op_tensor as)
+{
+    bool is_list = PyList_Check(object);
+    Py_ssize_t n;
+
+    as.item = OP_NO_ITEM;
+    if (tensor_is(object)) {
+        add_tensor(ops, tensors, object, as);
+        return;
+    }
+    if (!is_list && !PyTuple_Check(object))
+        return;
+    n = is_list ? PyList_Size(object) : PyTuple_Size(object);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one =
+            is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
+
+        as.item = i < OP_NO_ITEM ? (uint16_t)i : OP_NO_ITEM - 1;
+        if (tensor_is(one))
+            add_tensor(ops, tensors, one, as);
+    }
+}
+
+/* Whether an operation of this kind writes to the argument. */
+static bool writes(const struct ops_kind *kind, uint32_t arg)
+{
+    return arg < 64 && kind->writes >> arg & 1;
+}
+
+/* Its arguments; `written`: those that it wrote to, after it. */
+static void add_arguments(struct recorder_ops *ops, const struct ops_kind *kind,
+                          PyObject *args, PyObject *kwargs, bool written,
+                          struct ops_tensors *tensors)
+{
+    struct trace_op_tensor as = {.kind = written ? OP_WRITTEN : OP_IN};
+    Py_ssize_t n = PyTuple_Size(args), at = 0;
+    PyObject *key, *value;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        as.arg = (uint16_t)i;
+        if (!written || writes(kind, (uint32_t)i))
+            add_tensors(ops, tensors, PyTuple_GetItem(args, i), as);
+    }
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+        uint32_t position = ops_position(kind, key);
+
+        as.arg = position < UINT16_MAX ? (uint16_t)position : UINT16_MAX;
+        if (!written || writes(kind, position))
+            add_tensors(ops, tensors, value, as);
+    }
+}
+
+/* A tuple has a result in each place; a list is one result. */
+static void add_results(struct recorder_ops *ops, PyObject *result,
+                        struct ops_tensors *tensors)
+{
+    struct trace_op_tensor as = {.kind = OP_OUT};
+    Py_ssize_t n;
+
+    if (!PyTuple_Check(result)) {
+        add_tensors(ops, tensors, result, as);
+        return;
+    }
+    n = PyTuple_Size(result);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        as.arg = (uint16_t)i;
+        add_tensors(ops, tensors, PyTuple_GetItem(result, i), as);
+    }
+}
+
+/* ---- regions ---- */
+
+struct region_walk {
+    struct recorder_ops *ops;
+    struct ops_tensors *tensors;
+    struct trace_op_tensor as;
+};
+
+static int add_found(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct region_walk *walk = user;
+
+    (void)path;
+    (void)len;
+    add_tensor(walk->ops, walk->tensors, tensor, walk->as);
+    if (walk->as.item < OP_NO_ITEM - 1)
+        walk->as.item++;
+    return 0;
+}
+
+/* The tensors of a region are nested in any way: they are numbered as they come. */
+static void walk_region(struct recorder_ops *ops, struct ops_tensors *tensors,
+                        PyObject *args, PyObject *kwargs, PyObject *result)
+{
+    struct region_walk walk = {.ops = ops, .tensors = tensors};
+
+    walk.as.kind = result ? OP_OUT : OP_IN;
+    if (result)
+        walk_result(result, add_found, &walk, NULL);
+    else
+        walk_arguments(args, kwargs, NULL, add_found, &walk, NULL);
+}
+
+void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
+                PyObject *kwargs, PyObject *result, uint64_t start_ns, uint64_t ns)
+{
+    struct trace *trace = ops->recorder->trace;
+    struct stack *stack = frames_stack(ops->recorder->frames);
+    struct ops_tensors tensors = take_tensors(ops);
+    struct trace_op_given given = {
+        .start_ns = start_ns, .ns = ns, .flops = OP_NO_FLOPS};
+
+    if (ops->region == RUN_NONE)
+        ops->region = trace_op_kind(trace, name, "", NULL, 0, OP_REGION);
+    if (stack && ops->region != RUN_NONE) {
+        given.kind = ops->region;
+        ops_cause(ops, stack, &given);
+        walk_region(ops, &tensors, args, kwargs, NULL);
+        walk_region(ops, &tensors, NULL, NULL, result);
+        given.tensors = tensors.at;
+        given.n_tensors = tensors.n;
+        ops_origin(ops, &given, trace_op(trace, &given, tensors.values));
+        ops->count++;
+    }
+    return_tensors(ops, tensors);
+}
+
+/* ---- one operation ---- */
+
+struct op_visit {
+    struct recorder_ops *ops;
+    struct stack *stack;
+    struct ops_kind *kind;
+    PyObject *func, *args, *kwargs;
+    struct trace_op_given given;
+    struct ops_tensors tensors;
+    uint64_t began_ns, own_ns;
+};
+
+/* Statistics of the results, if they are wanted. */
+static void measure_results(struct op_visit *visit, PyObject *result)
+{
+    struct recorder_ops *ops = visit->ops;
+    PyObject *single[1] = {result};
+    Py_ssize_t n = PyTuple_Check(result) ? PyTuple_Size(result) : 1;
+
+    if (visit->kind->flags & (OP_VIEW | OP_MAKES))
+        return;
+    for (Py_ssize_t i = 0; i < n && ops->recorder->trace; i++) {
+        PyObject *one = PyTuple_Check(result) ? PyTuple_GetItem(result, i) : single[0];
+        struct live_tensor look;
+        struct stats stats;
+
+        for (uint32_t k = 0; k < visit->tensors.n; k++) {
+            const struct trace_op_tensor *tensor = &visit->tensors.at[k];
+
+            if (tensor->kind != OP_OUT || tensor->arg != i ||
+                tensor->item != OP_NO_ITEM || !tensor_is(one) ||
+                !tensor_look(one, &look) || !(look.flags & LIVE_READABLE))
+                continue;
+            if (tensor_stats(&look, ops->recorder->mode, &stats) &&
+                ops->recorder->trace)
+                trace_op_stats(ops->recorder->trace, visit->tensors.values[k], &stats);
+        }
+    }
+}
+
+static void tell_replay(struct op_visit *visit, uint32_t op)
+{
+    PyObject *values = PyList_New((Py_ssize_t)visit->tensors.n), *done = NULL;
+
+    for (uint32_t i = 0; values && i < visit->tensors.n; i++)
+        PyList_SetItem(values, (Py_ssize_t)i,
+                       PyLong_FromUnsignedLong(visit->tensors.values[i]));
+    if (values)
+        done = PyObject_CallMethod(visit->ops->replay, "op", "IOOOO", (unsigned)op,
+                                   visit->func, visit->args,
+                                   visit->kwargs ? visit->kwargs : Py_None, values);
+    Py_XDECREF(values);
+    Py_XDECREF(done);
+    if (!done)
+        recorder_failed(visit->ops->recorder);
+}
+
+static bool visit_begin(struct op_visit *visit)
+{
+    struct recorder_ops *ops = visit->ops;
+    struct recorder *recorder = ops->recorder;
+    const struct recorder_frame *top;
+
+    visit->stack = frames_stack(recorder->frames);
+    if (!visit->stack || visit->stack->busy)
+        return false;
+    top = visit->stack->n ? &visit->stack->frames[visit->stack->n - 1] : NULL;
+    if (top && top->compiled)
+        return false; /* a kernel of compiled code: see ops_region() */
+    visit->stack->busy = true;
+    visit->kind = ops_kind(ops, visit->func);
+    if (!visit->kind || !recorder->trace) {
+        visit->stack->busy = false;
+        return false;
+    }
+    visit->tensors = take_tensors(ops);
+    visit->given.kind = visit->kind->number;
+    ops_cause(ops, visit->stack, &visit->given);
+    ops->reading = true;
+    if (visit->kind->flags & OP_REGION)
+        walk_region(ops, &visit->tensors, visit->args, visit->kwargs, NULL);
+    else
+        add_arguments(ops, visit->kind, visit->args, visit->kwargs, false,
+                      &visit->tensors);
+    ops->reading = false;
+    if (!(visit->kind->flags & OP_REGION))
+        visit->given.attributes =
+            ops_attributes(ops, visit->kind, visit->args, visit->kwargs);
+    if (ops->replay && visit->kind->flags & OP_RANDOM) {
+        PyObject *done = PyObject_CallMethod(ops->replay, "before", "O", visit->func);
+
+        Py_XDECREF(done);
+    }
+    if (PyErr_Occurred())
+        recorder_failed(recorder);
+    visit->stack->busy = false;
+    return true;
+}
+
+/* Whether the operation wrote to arguments: batch_norm does so only in training. */
+static bool has_written(const struct op_visit *visit)
+{
+    PyObject *training;
+
+    if (visit->kind->writes == 0 || visit->kind->training < 0)
+        return visit->kind->writes != 0;
+    if (visit->kind->training >= PyTuple_Size(visit->args))
+        return false;
+    training = PyTuple_GetItem(visit->args, visit->kind->training);
+    return training == Py_True;
+}
+
+static void visit_end(struct op_visit *visit, PyObject *result)
+{
+    struct recorder_ops *ops = visit->ops;
+    struct recorder *recorder = ops->recorder;
+    uint32_t op;
+
+    visit->stack->busy = true;
+    if (result && visit->kind->flags & OP_REGION)
+        walk_region(ops, &visit->tensors, NULL, NULL, result);
+    else if (result)
+        add_results(ops, result, &visit->tensors);
+    else
+        visit->given.flags |= OP_RAISED;
+    if (result && has_written(visit))
+        add_arguments(ops, visit->kind, visit->args, visit->kwargs, true,
+                      &visit->tensors);
+    visit->given.flops =
+        result ? ops_formula(visit->kind, visit->args, visit->kwargs, result)
+               : OP_NO_FLOPS;
+    visit->given.tensors = visit->tensors.at;
+    visit->given.n_tensors = visit->tensors.n;
+    op = trace_op(recorder->trace, &visit->given, visit->tensors.values);
+    ops->full = op == RUN_NONE;
+    ops_origin(ops, &visit->given, op);
+    if (result && ops->stats && op != RUN_NONE)
+        measure_results(visit, result);
+    if (ops->replay && op != RUN_NONE)
+        tell_replay(visit, op);
+    ops->count++;
+    visit->stack->busy = false;
+}
+
+static PyObject *call(const struct op_visit *visit)
+{
+    if (visit->kind && !visit->kind->call)
+        return PyObject_CallFunctionObjArgs(visit->ops->run, visit->func, visit->args,
+                                            visit->kwargs ? visit->kwargs : Py_None,
+                                            NULL);
+    return PyObject_Call(visit->kind ? visit->kind->call : visit->func, visit->args,
+                         visit->kwargs);
+}
+
+/* Our own cost is that of this call, less the operation's. */
+static void settle(struct op_visit *visit, uint64_t took)
+{
+    struct recorder *recorder = visit->ops->recorder;
+    uint64_t own = recorder_clock() - visit->began_ns - took;
+
+    recorder->own_ns += own;
+    if (recorder->trace)
+        trace_own(recorder->trace, visit->stack->number, own);
+}
+
+static PyObject *record_op(struct op_visit *visit)
+{
+    PyObject *kind = NULL, *value = NULL, *trace = NULL, *result;
+    struct recorder *recorder = visit->ops->recorder;
+    uint64_t start, end;
+
+    visit->began_ns = recorder_clock();
+    if (!visit_begin(visit)) {
+        visit->kind = NULL;
+        return PyObject_Call(visit->func, visit->args, visit->kwargs);
+    }
+    start = recorder_clock();
+    result = call(visit);
+    end = recorder_clock();
+    visit->given.start_ns = start;
+    visit->given.ns = end - start;
+    if (!result)
+        PyErr_Fetch(&kind, &value, &trace);
+    if (recorder_ready(recorder) && recorder->trace)
+        visit_end(visit, result);
+    if (PyErr_Occurred())
+        recorder_failed(recorder);
+    return_tensors(visit->ops, visit->tensors);
+    settle(visit, end - start);
+    if (!result)
+        PyErr_Restore(kind, value, trace);
+    return result;
+}
+
+/* ---- the type ---- */
+
+/* The state of a mode stands behind that of its base class. */
+struct mode_state {
+    struct recorder_ops *ops;
+    PyObject *recorder; /* the instance's dict holds it */
+};
+
+static size_t state_at; /* the size of the base class */
+
+static struct mode_state *state_of(PyObject *self)
+{
+    return (struct mode_state *)((char *)self + state_at);
+}
+
+/* __torch_dispatch__(self, func, types, args=(), kwargs=None) */
+static PyObject *dispatch(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                          PyObject *names)
+{
+    struct op_visit visit = {.ops = state_of(self)->ops,
+                             .func = n > 0 ? args[0] : NULL};
+    PyObject *empty = NULL, *result;
+
+    if (n < 2 || (names && PyTuple_Size(names) > 0))
+        return PyErr_Format(PyExc_TypeError,
+                            "__torch_dispatch__ takes func, types, args and kwargs");
+    visit.args = n > 2 ? args[2] : (empty = PyTuple_New(0));
+    visit.kwargs = n > 3 && args[3] != Py_None ? args[3] : NULL;
+    if (visit.kwargs && PyDict_Size(visit.kwargs) == 0)
+        visit.kwargs = NULL;
+    if (!visit.args)
+        return NULL;
+    if (!visit.ops || !visit.ops->recorder || !recorder_ready(visit.ops->recorder))
+        result = PyObject_Call(visit.func, visit.args, visit.kwargs);
+    else
+        result = record_op(&visit);
+    Py_XDECREF(empty);
+    return result;
+}
+
+static PyObject *yes(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    Py_RETURN_TRUE;
+}
+
+static PyMethodDef mode_methods[] = {
+    {"__torch_dispatch__", (PyCFunction)(void (*)(void))dispatch,
+     METH_FASTCALL | METH_KEYWORDS, NULL},
+    /* Compiled code stays compiled: without this it would run as plain Python. */
+    {"ignore_compile_internals", yes, METH_NOARGS | METH_STATIC, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot mode_slots[] = {
+    {Py_tp_methods, mode_methods},
+    {0, NULL},
+};
+
+static PyObject *make_type(void)
+{
+    PyType_Spec spec = {.name = "torchoscope._core.OpsMode",
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                        .slots = mode_slots};
+    PyObject *module = PyImport_ImportModule("torch.utils._python_dispatch");
+    PyObject *base =
+        module ? PyObject_GetAttrString(module, "TorchDispatchMode") : NULL;
+    PyObject *size = base ? PyObject_GetAttrString(base, "__basicsize__") : NULL;
+    PyObject *bases = base ? PyTuple_Pack(1, base) : NULL, *type = NULL;
+
+    if (size && bases) {
+        state_at = PyLong_AsSize_t(size);
+        spec.basicsize = (int)(state_at + sizeof(struct mode_state));
+        type = PyType_FromSpecWithBases(&spec, bases);
+    }
+    if (type &&
+        PyObject_SetAttrString(type, "supports_higher_order_operators", Py_True) < 0)
+        Py_CLEAR(type);
+    Py_XDECREF(bases);
+    Py_XDECREF(size);
+    Py_XDECREF(base);
+    Py_XDECREF(module);
+    return type;
+}
+
+/* The type is made when torch is there; torch keeps it, by an attribute of its module of
+ * modes. */
+static PyObject *mode_type(void)
+{
+    PyObject *module = PyImport_ImportModule("torchoscope._core");
+    PyObject *type = module ? PyObject_GetAttrString(module, "_ops_mode_type") : NULL;
+
+    if (!type && module) {
+        PyErr_Clear();
+        type = make_type();
+        if (type && PyObject_SetAttrString(module, "_ops_mode_type", type) < 0)
+            Py_CLEAR(type);
+    }
+    Py_XDECREF(module);
+    return type;
+}
+
+PyObject *ops_mode(PyObject *recorder, struct recorder_ops *ops)
+{
+    PyObject *type = mode_type(), *mode = type ? PyObject_CallNoArgs(type) : NULL;
+
+    Py_XDECREF(type);
+    if (!mode)
+        return NULL;
+    *state_of(mode) = (struct mode_state){.ops = ops, .recorder = recorder};
+    if (recorder && PyObject_SetAttrString(mode, "_recorder", recorder) < 0)
+        Py_CLEAR(mode);
+    if (mode && ops) {
+        struct stack *stack = frames_stack(ops->recorder->frames);
+        struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
+
+        if (thread)
+            thread->has_mode = true;
+    }
+    return mode;
+}
+
+PyObject *record_empty_mode(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return ops_mode(NULL, NULL);
+}
+
+/* ---- beginning and end ---- */
+
+static bool take(PyObject *wanted, const char *name, PyObject **to)
+{
+    *to = PyObject_GetAttrString(wanted, name);
+    if (*to == Py_None)
+        Py_CLEAR(*to);
+    return !PyErr_Occurred();
+}
+
+static bool fill(struct recorder_ops *ops, PyObject *wanted)
+{
+    PyObject *limit = NULL, *stats = NULL;
+    unsigned long most;
+    bool good;
+
+    good = take(wanted, "describe", &ops->describe) && take(wanted, "run", &ops->run) &&
+           take(wanted, "enter", &ops->enter) && take(wanted, "replay", &ops->replay) &&
+           take(wanted, "limit", &limit) && take(wanted, "stats", &stats) &&
+           ops_memory_begin(ops);
+    most = good && limit ? PyLong_AsUnsignedLong(limit) : 0;
+    ops->stats = stats == Py_True;
+    Py_XDECREF(limit);
+    Py_XDECREF(stats);
+    if (!good || PyErr_Occurred())
+        return false;
+    if (!trace_ops_begin(ops->recorder->trace, (uint32_t)most)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    ops->cpu = trace_device(ops->recorder->trace, "cpu");
+    return true;
+}
+
+struct recorder_ops *ops_new(struct recorder *recorder, PyObject *wanted)
+{
+    struct recorder_ops *ops = calloc(1, sizeof *ops);
+
+    if (!ops) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    ops->recorder = recorder;
+    ops->region = RUN_NONE;
+    arena_init(&ops->arena, 256u << 20);
+    map_init(&ops->attributes, &ops->arena);
+    if (!fill(ops, wanted)) {
+        ops_free(ops);
+        return NULL;
+    }
+    return ops;
+}
+
+void ops_stop(struct recorder_ops *ops)
+{
+    if (!ops)
+        return;
+    ops_memory_end(ops);
+    /* They may refer to the recorder. */
+    Py_CLEAR(ops->describe);
+    Py_CLEAR(ops->run);
+    Py_CLEAR(ops->enter);
+    Py_CLEAR(ops->replay);
+}
+
+void ops_free(struct recorder_ops *ops)
+{
+    if (!ops)
+        return;
+    ops_memory_end(ops);
+    ops_kinds_free(ops);
+    for (uint32_t i = 0; i < ops->n_spare; i++) {
+        free(ops->spare[i].at);
+        free(ops->spare[i].values);
+    }
+    for (uint32_t i = 0; i < ops->n_threads; i++) {
+        Py_XDECREF(ops->threads[i].leave);
+        free(ops->threads[i].origins);
+    }
+    Py_XDECREF(ops->describe);
+    Py_XDECREF(ops->run);
+    Py_XDECREF(ops->enter);
+    Py_XDECREF(ops->replay);
+    free(ops->spare);
+    free(ops->threads);
+    free(ops->storages);
+    buf_release(&ops->encoded);
+    arena_release(&ops->arena);
+    free(ops);
+}
+
+uint64_t ops_count(const struct recorder_ops *ops)
+{
+    return ops->count;
+}
+
+uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor)
+{
+    struct trace_op_tensor as = {0};
+
+    if (ops->full || !ops_look(ops, tensor, &as))
+        return RUN_NONE;
+    return trace_op_value(ops->recorder->trace, as.type, as.storage, as.offset);
+}
+
+void ops_optimizer(struct recorder_ops *ops, bool begins)
+{
+    struct stack *stack = frames_stack(ops->recorder->frames);
+    struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
+
+    if (!thread)
+        return;
+    if (begins)
+        thread->optimizing++;
+    else if (thread->optimizing > 0)
+        thread->optimizing--;
+}
+
+void ops_root_begins(struct recorder_ops *ops, uint32_t number)
+{
+    struct ops_thread *thread = ops_thread(ops, number);
+    PyObject *leave;
+
+    if (!thread || thread->has_mode || !ops->enter)
+        return;
+    leave = PyObject_CallNoArgs(ops->enter);
+    if (!leave) {
+        recorder_failed(ops->recorder);
+        return;
+    }
+    thread = ops_thread(ops, number); /* Python ran: it may have moved */
+    Py_XDECREF(thread->leave);
+    thread->leave = leave;
+    thread->has_mode = true;
+}
+
+void ops_root_ends(struct recorder_ops *ops, uint32_t number)
+{
+    struct ops_thread *thread = ops_thread(ops, number);
+    PyObject *leave = thread ? thread->leave : NULL, *done;
+
+    if (!leave)
+        return;
+    thread->leave = NULL;
+    thread->has_mode = false;
+    done = PyObject_CallNoArgs(leave);
+    if (!done)
+        recorder_failed(ops->recorder);
+    Py_XDECREF(done);
+    Py_DECREF(leave);
+}

@@ -1,0 +1,122 @@
+"""What the recorder in C asks about operations, once for each kind: names, defaults,
+which arguments are written to. ops.h of the extension describes the interface."""
+
+import contextlib
+
+import torch
+
+from torchoscope import _core
+
+# As in src/run/ops.h.
+VIEW, WRITES, RANDOM, MAKES, REGION, CUSTOM, DETACHES = 1, 2, 4, 8, 16, 32, 128
+
+# Operations that write to arguments without saying so in their schema, and the argument
+# that must be true for it: running statistics.
+_UNANNOUNCED = {
+    "aten::native_batch_norm": ((3, 4), 5),
+    "aten::cudnn_batch_norm": ((3, 4), 5),
+    "aten::miopen_batch_norm": ((3, 4), 5),
+}
+_OF_TORCH = frozenset(
+    "aten prim prims quantized _quantized mkldnn onednn mkldnn_prepacked xnnpack sparse"
+    " c10d _c10d_functional _dtensor rngprims inductor profiler symm_mem fsdp dataset"
+    " torchvision torchaudio".split()
+)
+
+
+def why_not():
+    """Why operations cannot be recorded with this torch, as a sentence; or None."""
+    tensor = torch.zeros(1)
+    if not hasattr(tensor, "untyped_storage") or not hasattr(
+        torch._C, "_current_autograd_node"
+    ):
+        return f"torch {torch.__version__} cannot record operations: use torch 2.1 or later"
+    if tensor.untyped_storage() is not tensor.untyped_storage():
+        return f"torch {torch.__version__} does not let storages be followed"
+    return None
+
+
+class Wanted:
+    """How to record operations; given to the recorder."""
+
+    def __init__(self, stats=False, replay=None, limit=0, formulas=None):
+        self.stats, self.replay, self.limit = stats, replay, limit
+        self._formulas = formulas or {}
+        self.mode = None  # makes a mode for the calling thread
+
+    def describe(self, func):
+        """(name, overload, names of arguments, defaults or ..., bits of arguments that
+        it writes to, argument that must be true for that or -1, flags, what to call, the
+        user's formula for FLOPs)"""
+        schema = getattr(func, "_schema", None)
+        if schema is None:  # a higher-order operation
+            name = getattr(func, "name", None)
+            name = name() if callable(name) else type(func).__name__
+            return (f"higher_order::{name}", "", (), (), 0, -1, REGION, None, None)
+        arguments = schema.arguments
+        names = tuple(one.name for one in arguments)
+        defaults = tuple(
+            one.default_value if one.has_default_value() else ... for one in arguments
+        )
+        writes, training = 0, -1
+        for i, one in enumerate(arguments):
+            writes |= (one.alias_info is not None and one.alias_info.is_write) << i
+        if schema.name in _UNANNOUNCED:
+            written, training = _UNANNOUNCED[schema.name]
+            writes |= sum(1 << i for i in written)
+        flags = _flags(func, schema, writes)
+        call = getattr(func, "_op", func)
+        formula = self._formulas.get(func) or self._formulas.get(schema.name)
+        overload = schema.overload_name
+        return (
+            *(schema.name, overload, names, defaults, writes & (2**64 - 1), training),
+            *(flags, call, formula),
+        )
+
+    def run(self, func, args, kwargs):
+        """Run a higher-order operation. Its inside is not seen: with a mode under way
+        torch would refuse to run it."""
+        dispatch = torch.utils._python_dispatch
+        with dispatch._disable_current_modes():
+            return func(*args, **(kwargs or {}))
+
+    def enter(self):
+        """Enter a mode on this thread; a function that leaves it."""
+        stack = contextlib.ExitStack()
+        enter_mode(stack, self.mode())
+        return stack.close
+
+
+def enter_mode(stack, mode):
+    """Enter a mode until the stack closes. If another mode was entered later and not
+    left, ours stays where it is: a recorder that was stopped passes everything on."""
+    mode.__enter__()
+
+    def leave():
+        at = torch._C._len_torch_dispatch_stack() - 1
+        if at >= 0 and torch._C._get_dispatch_stack_at(at) is mode:
+            mode.__exit__(None, None, None)
+
+    stack.callback(leave)
+
+
+def empty_mode():
+    """A mode that only passes operations on: what torch's modes cost by themselves."""
+    return _core.empty_mode()
+
+
+def _flags(func, schema, writes):
+    flags = WRITES if writes else 0
+    returned = [one.alias_info for one in schema.returns]
+    if not writes and any(one is not None for one in returned):
+        flags |= VIEW
+    if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+        flags |= RANDOM
+    space, _, name = schema.name.partition("::")
+    if name.startswith(("empty", "new_empty")) and space == "aten":
+        flags |= MAKES
+    if schema.name == "aten::detach":
+        flags |= DETACHES
+    if space not in _OF_TORCH:
+        flags |= CUSTOM
+    return flags
