@@ -157,6 +157,8 @@ static PyMethodDef functions[] = {
     {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},
     {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
     {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},
+    {"op_family", ops_family, METH_VARARGS, "op_family(name): what kind of operation"},
+    {"op_flops", ops_flops, METH_VARARGS, "op_flops(name, ...): the FLOPs of one"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
     {NULL, NULL, 0, NULL},
 };

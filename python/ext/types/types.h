@@ -8,6 +8,7 @@
  *   pairs.c        diff()
  *   program.c      `python -m torchoscope`
  *   numbers.c      format_count() and the other formatting functions
+ *   ops.c          op_flops() and op_family(), the table of operations
  *   peek.c         exposes parts of the hot path to tests */
 #ifndef EXT_TYPES_TYPES_H
 #define EXT_TYPES_TYPES_H
@@ -33,6 +34,14 @@ PyObject *program_live(PyObject *module, PyObject *words);
  * format_time(seconds), format_percent(percent), format_shape(sizes),
  * format_devices(names) -> str */
 extern PyMethodDef numbers_functions[];
+
+/* op_flops(name, arguments, results, attributes) -> int or None: the FLOPs of an
+ * operation by the table (run/op_table.h); None: not known. `arguments` and `results` are
+ * tuples with an item for each position: a tuple of sizes for a tensor, a list of those,
+ * or None. `attributes` is a dict of the other arguments. */
+PyObject *ops_flops(PyObject *module, PyObject *args);
+/* op_family(name) -> (family, is it matrix work?, is there a formula?) */
+PyObject *ops_family(PyObject *module, PyObject *args);
 
 /* For tests and benchmarks. _look(tensor, mode="full") -> dict: what tensor_look() and
  * tensor_stats() return; None if it is not a tensor. _look_ns(tensor, n) -> float:
