@@ -9,6 +9,8 @@
  *   trace_ops.h  recording its operations
  *   run_file.h   the .scope file (docs/run-file.md): a run and its model, in SQLite;
  *                behind it file_in.h, with THE TABLE of tables in file_tables.c
+ *   op_table.h   THE TABLE of operations: families (op_families.c), how to count FLOPs
+ *                (op_formulas.c)
  *   kept.h       a kept activation as a tensor
  *   budget.h     keeps the cost of recording below a share of the user's time
  *

@@ -27,11 +27,13 @@ static int add_tensor(struct op_question *question, PyObject *shape,
                       struct op_tensor *tensors, uint32_t *n, uint32_t arg,
                       uint32_t item)
 {
-    Py_ssize_t rank = PyTuple_Size(shape);
+    Py_ssize_t rank = PyTuple_Check(shape) ? PyTuple_Size(shape) : -1;
     int64_t *sizes;
 
-    if (rank < 0)
+    if (rank < 0) {
+        PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of integers");
         return -1;
+    }
     sizes = arena_array(&question->arena, (size_t)rank + 1, sizeof(*sizes));
     if (rank > UINT8_MAX || !sizes || *n == MOST_TENSORS || arg > UINT16_MAX)
         return spent();
