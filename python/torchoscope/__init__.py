@@ -10,6 +10,7 @@ if "t" in sys.abiflags:
 from torchoscope import _core
 from torchoscope._core import Error
 from torchoscope.differences import Diff, diff
+from torchoscope.flops import flops_formula, register_flops
 from torchoscope.model import Finding, Model, Module, Tensor, open
 from torchoscope.recording import Call, Gap, Recording, Value
 
@@ -28,8 +29,10 @@ __all__ = [
     "Value",
     "diff",
     "explore",
+    "flops_formula",
     "open",
     "record",
+    "register_flops",
     "state_guard",
     "summary",
 ]

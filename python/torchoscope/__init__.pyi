@@ -25,8 +25,10 @@ __all__ = [
     "Value",
     "diff",
     "explore",
+    "flops_formula",
     "open",
     "record",
+    "register_flops",
     "state_guard",
     "summary",
 ]
@@ -34,6 +36,7 @@ __all__ = [
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Mode = Literal["full", "exact", "sampled", "guard"]
 _T = TypeVar("_T")
+_Formula = TypeVar("_Formula", bound=Callable[..., int])
 
 # --- common to models and recordings
 
@@ -279,6 +282,8 @@ def record(
     eager: bool = False,
     name: str | None = None,
 ) -> _LiveRecording: ...
+def register_flops(op: object, formula: Callable[..., int] | None) -> None: ...
+def flops_formula(op: object) -> Callable[[_Formula], _Formula]: ...
 def state_guard(model: _T) -> AbstractContextManager[_T]: ...
 
 # --- one pass
