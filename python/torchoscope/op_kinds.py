@@ -5,7 +5,7 @@ import contextlib
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, flops
 
 # As in src/run/ops.h.
 VIEW, WRITES, RANDOM, MAKES, REGION, CUSTOM, DETACHES = 1, 2, 4, 8, 16, 32, 128
@@ -39,9 +39,8 @@ def why_not():
 class Wanted:
     """How to record operations; given to the recorder."""
 
-    def __init__(self, stats=False, replay=None, limit=0, formulas=None):
+    def __init__(self, stats=False, replay=None, limit=0):
         self.stats, self.replay, self.limit = stats, replay, limit
-        self._formulas = formulas or {}
         self.mode = None  # makes a mode for the calling thread
 
     def describe(self, func):
@@ -66,7 +65,7 @@ class Wanted:
             writes |= sum(1 << i for i in written)
         flags = _flags(func, schema, writes)
         call = getattr(func, "_op", func)
-        formula = self._formulas.get(func) or self._formulas.get(schema.name)
+        formula = flops.counter_of(func)
         overload = schema.overload_name
         return (
             *(schema.name, overload, names, defaults, writes & (2**64 - 1), training),

@@ -29,6 +29,7 @@ static bool describe(struct trace *trace, const struct trace_op_given *given,
             ops->tensors[n++] = (struct op_tensor){.sizes = trace->dims + type->shape,
                                                    .rank = type->rank,
                                                    .dtype = type->dtype,
+                                                   .layout = type->layout,
                                                    .arg = tensor->arg,
                                                    .item = tensor->item};
         }

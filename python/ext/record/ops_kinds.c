@@ -406,13 +406,15 @@ uint32_t ops_attributes(struct recorder_ops *ops, const struct ops_kind *kind,
 int64_t ops_formula(const struct ops_kind *kind, PyObject *args, PyObject *kwargs,
                     PyObject *result)
 {
-    PyObject *answer;
+    PyObject *answer, *none;
     long long number = OP_NO_FLOPS;
 
     if (!kind->formula)
         return OP_NO_FLOPS;
-    answer = PyObject_CallFunctionObjArgs(kind->formula, args,
-                                          kwargs ? kwargs : Py_None, result, NULL);
+    none = kwargs ? NULL : PyDict_New();
+    answer = PyObject_CallFunctionObjArgs(kind->formula, args, kwargs ? kwargs : none,
+                                          result, NULL);
+    Py_XDECREF(none);
     if (answer && PyLong_Check(answer))
         number = PyLong_AsLongLong(answer);
     ext_swallow();
