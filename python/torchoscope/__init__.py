@@ -35,11 +35,13 @@ __all__ = [
     "register_flops",
     "state_guard",
     "summary",
+    "trace",
 ]
 
 # Imported on first use: these need torch, which takes seconds to import.
 _LATER = {"record": "recorder", "state_guard": "restore"}
-_LATER |= {"summary": "summaries", "Summary": "summaries", "explore": "explorer"}
+_LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}
+_LATER |= {"explore": "explorer"}
 
 
 def __getattr__(name):

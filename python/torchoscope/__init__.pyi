@@ -307,8 +307,24 @@ def summary(
     columns: str | None = None,
     width: int | None = None,
     warmup: bool | None = None,
-    **kwargs: object,
+    kwargs: Mapping[str, object] | None = None,
+    **more: object,
 ) -> Summary: ...
+def trace(
+    model: object,
+    *inputs: object,
+    kwargs: Mapping[str, object] | None = None,
+    backward: bool = True,
+    loss: Callable[[Any], Any] | None = None,
+    mode: _Mode = "full",
+    ops: bool | Literal["stats", "replay"] = True,
+    keep: str | Iterable[str] | Callable[[str], bool] | None = None,
+    **more: object,
+) -> Recording: ...
 def explore(
-    thing: object, *inputs: object, warmup: bool | None = None, **kwargs: object
+    thing: object,
+    *inputs: object,
+    warmup: bool | None = None,
+    kwargs: Mapping[str, object] | None = None,
+    **more: object,
 ) -> None: ...

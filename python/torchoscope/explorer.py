@@ -9,7 +9,7 @@ from torchoscope.differences import Diff
 from torchoscope.shown import Shown, terminal_width
 
 
-def explore(thing, *inputs, warmup=None, **kwargs):
+def explore(thing, *inputs, warmup=None, kwargs=None, **more):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
     summary, a diff, a state_dict or a file: in the terminal explorer, until the user
     leaves it; in a notebook as HTML; without a terminal as text on standard output."""
@@ -17,11 +17,14 @@ def explore(thing, *inputs, warmup=None, **kwargs):
     if isinstance(thing, (str, os.PathLike, dict, list, tuple)):
         thing = open_file(thing)
     if not _shows_itself(thing):
+        from torchoscope.inputs import forward_keywords
         from torchoscope.summaries import look
 
-        live, again = thing, _recorder(thing, inputs, kwargs, warmup)
-        thing, error = look(thing, inputs, kwargs, warmup=warmup)
-    elif inputs or kwargs:
+        options = {"warmup": warmup}
+        keywords = forward_keywords(explore, thing, kwargs, more, options)
+        live, again = thing, _recorder(thing, inputs, keywords, warmup)
+        thing, error = look(thing, inputs, keywords, warmup=warmup)
+    elif inputs or kwargs or more:
         raise TypeError(f"{type(thing).__name__} is not run: it takes no inputs")
     if in_notebook():
         _display(thing)

@@ -151,6 +151,30 @@ class Inputs:
         return f"{word} {', '.join(texts)}{end}"
 
 
+def forward_keywords(function, model, kwargs, more, options):
+    """The keyword arguments of forward: those in `kwargs`, and those in `more` that are no
+    options of `function`. `options` are the options with the values that they have.
+
+    A keyword that could be meant for both is refused, unless `kwargs` is given."""
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        kind = type(kwargs).__name__
+        raise TypeError(f"kwargs must be a dict of forward's arguments, not {kind}")
+    if kwargs is None:
+        known = _parameters(model)
+        defaults = inspect.signature(function).parameters
+        for name, value in options.items():
+            if name in known and value is not defaults[name].default:
+                raise TypeError(
+                    f"{name} is an option of {function.__name__}() and an argument of "
+                    f"{type(model).__name__}.forward(): pass kwargs={{{name!r}: ...}} for "
+                    f"forward, or kwargs={{}} if the option is meant"
+                )
+    twice = (kwargs or {}).keys() & more.keys()
+    if twice:
+        raise TypeError(f"{sorted(twice)[0]} is given twice: in kwargs and as a keyword")
+    return {**(kwargs or {}), **more}
+
+
 def vocabulary(model):
     """The size of the smallest embedding of the model; 0 if there is none."""
     modules = (one for root in roots_of(model).values() for one in root.modules())

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import torch
 
 from torchoscope import _core
-from torchoscope.inputs import Inputs
+from torchoscope.inputs import Inputs, forward_keywords
 from torchoscope.recorder import record
 from torchoscope.recording import Recording
 from torchoscope.restore import Attributes, modules_of, state_guard
 from torchoscope.shown import Shown, terminal_width
+from torchoscope.traces import differentiable
 
 OUTSIDE_A_TERMINAL = 120  # cells
 WARM_UP_BELOW = 1.0  # seconds: a model that takes longer runs once
@@ -27,7 +28,8 @@ def summary(
     columns=None,
     width=None,
     warmup=None,
-    **kwargs,
+    kwargs=None,
+    **more,
 ):
     """Run `model` once and return a Summary; the model is left as it was.
 
@@ -37,11 +39,14 @@ def summary(
     backward  also run a backward and record gradients
     depth, columns, width   of the table
     warmup    run a pass first that is not shown; None: if it takes under a second
-    kwargs    keyword arguments of the model
+    kwargs    keyword arguments of forward; other keywords go to forward too, unless they
+              are options of summary()
 
     docs/python.md has the details."""
     view = {"depth": depth, "columns": columns, "width": width}
-    found, error = look(model, inputs, kwargs, mode, backward, view, warmup=warmup)
+    options = {**view, "mode": mode, "backward": backward, "warmup": warmup}
+    keywords = forward_keywords(summary, model, kwargs, more, options)
+    found, error = look(model, inputs, keywords, mode, backward, view, warmup=warmup)
     if error is None:
         return found
     try:
@@ -220,23 +225,10 @@ def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
 def _backward(result):
     """From the result's loss if it has one, else from the sum of its tensors."""
     loss = getattr(result, "loss", None)
-    found = [loss] if isinstance(loss, torch.Tensor) else list(_differentiable(result))
+    found = [loss] if isinstance(loss, torch.Tensor) else list(differentiable(result))
     if not found:
         raise ValueError("backward: nothing in the result requires a gradient")
     sum(one.sum() for one in found).backward()
-
-
-def _differentiable(result):
-    if isinstance(result, torch.Tensor):
-        if result.requires_grad:
-            # A loss must be real: add up both parts of complex numbers.
-            yield torch.view_as_real(result) if result.is_complex() else result
-    elif isinstance(result, dict):
-        for one in result.values():
-            yield from _differentiable(one)
-    elif isinstance(result, (list, tuple)):
-        for one in result:
-            yield from _differentiable(one)
 
 
 def _unlazy(model, given):
