@@ -4,9 +4,10 @@
  * sink.
  *
  * Files:
- *   json/         one file for each document: tree, info, show, stats, run, diff, check
- *     json_place.c, json_call.c, json_fact.c, json_value.c   their parts: places,
- *                 calls and values of a run, facts, plain values
+ *   json/         one file for each document: tree, info, show, stats, run, graph,
+ *                 diff, check
+ *     json_place.c, json_call.c, json_op.c, json_fact.c, json_value.c   their parts:
+ *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
  *   exporters.h   THE TABLE of export formats
  *   csv.c, markdown.c, sarif.c, safetensors.c, diff_file.c   other formats
@@ -21,6 +22,7 @@
 #include "session/numbers.h"
 #include "session/pair.h"
 #include "session/session.h"
+#include "study/op_graph.h"
 #include "study/safety/check.h"
 
 /* Which places a document lists: those with keep[place] set; NULL: all. */
@@ -38,6 +40,12 @@ void export_merged(struct json *json, const struct run *run, uint32_t merged);
 void export_param(struct json *json, const struct run *run, uint32_t param);
 void export_gap(struct json *json, const struct run *run, uint32_t gap);
 void export_facts(struct json *json, const struct run *run);
+/* An operation; without its tensors, and its tensors only. */
+void export_op(struct json *json, const struct run *run, uint32_t op);
+void export_op_values(struct json *json, const struct run *run, uint32_t op);
+/* The graph of a run, made by op_graph_make(). */
+void export_graph(struct json *json, const struct run *run,
+                  const struct op_graph *graph);
 /* Statistics as an object, of a tensor of this dtype and shape. */
 void export_numbers(struct json *json, const struct stats *stats, enum dtype dtype,
                     const int64_t *shape, int rank);

@@ -100,6 +100,11 @@ void document_merged(struct document *doc, uint32_t merged);
 void document_gap(struct document *doc, uint32_t gap);
 void document_param(struct document *doc, uint32_t param, enum run_values how);
 
+/* ---- operations, by index: json_op.c ---- */
+
+void document_op(struct document *doc, uint32_t op);        /* all but its tensors */
+void document_op_values(struct document *doc, uint32_t op); /* "inputs", ... */
+
 const char *export_role_name(uint8_t role);
 const char *export_layout_name(uint8_t layout);
 

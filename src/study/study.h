@@ -4,6 +4,7 @@
  *   family.h             what kind of work a module does: convolution, norm, activation
  *   activity.h           what each place did in a run: its calls added up
  *   slowest.h            where the time of a run went, by place and by class
+ *   op_graph.h           operations or calls, and the values between them
  *   safety/verdict.h     is it safe to load: an allow-list over the pickle log
  *   safety/check.h       is it safe, complete and as expected
  *   diff/diff.h          how two models differ; rename rules */

@@ -273,6 +273,16 @@ void export_gap(struct json *json, const struct run *run, uint32_t gap)
     write_part(json, run, gap, document_gap);
 }
 
+void export_op(struct json *json, const struct run *run, uint32_t op)
+{
+    write_part(json, run, op, document_op);
+}
+
+void export_op_values(struct json *json, const struct run *run, uint32_t op)
+{
+    write_part(json, run, op, document_op_values);
+}
+
 void export_facts(struct json *json, const struct run *run)
 {
     struct document doc = {.json = json, .model = run->model, .run = run};
