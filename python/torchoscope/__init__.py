@@ -11,18 +11,26 @@ from torchoscope import _core
 from torchoscope._core import Error
 from torchoscope.differences import Diff, diff
 from torchoscope.flops import flops_formula, register_flops
+from torchoscope.graph import Edge, Graph, Node
 from torchoscope.model import Finding, Model, Module, Tensor, open
+from torchoscope.ops import Op, Ops, OpValue
 from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
 __all__ = [
     "Call",
     "Diff",
+    "Edge",
     "Error",
     "Finding",
     "Gap",
+    "Graph",
     "Model",
     "Module",
+    "Node",
+    "Op",
+    "OpValue",
+    "Ops",
     "Recording",
     "Summary",
     "Tensor",

@@ -14,11 +14,17 @@ __version__: str
 __all__ = [
     "Call",
     "Diff",
+    "Edge",
     "Error",
     "Finding",
     "Gap",
+    "Graph",
     "Model",
     "Module",
+    "Node",
+    "Op",
+    "OpValue",
+    "Ops",
     "Recording",
     "Summary",
     "Tensor",
@@ -34,6 +40,7 @@ __all__ = [
 ]
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+_Phase = Literal["forward", "backward", "recompute", "optimizer"]
 _Mode = Literal["full", "exact", "sampled", "guard"]
 _T = TypeVar("_T")
 _Formula = TypeVar("_Formula", bound=Callable[..., int])
@@ -237,6 +244,134 @@ class Gap(_Row):
     name: str | None
     text: str
 
+# --- operations and graphs
+
+class OpValue(_Row):
+    arg: str | int
+    item: int | None
+    value: int
+    dtype: str
+    device: str | None
+    layout: str
+    numel: int
+    bytes: int
+    storage: int | None
+    offset: int
+    write: int
+    tensor: str | None
+    requires_grad: bool | None
+    stats: dict[str, Any] | None
+    unseen: bool | None
+    def __init__(self, row: dict[str, Any], run: Any) -> None: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...] | None: ...
+    @property
+    def producer(self) -> Op | None: ...
+    @property
+    def producers(self) -> list[Op]: ...
+
+class Op(_Row):
+    id: int
+    name: str
+    overload: str
+    family: str
+    phase: _Phase
+    module: str | None
+    call: int | None
+    step: int
+    thread: int
+    line: str | None
+    gradient: str | None
+    attributes: dict[str, Any]
+    flags: list[str]
+    start_ns: int
+    ns: int
+    new_bytes: int
+    flops: int | None
+    def __init__(self, run: Any, number: int) -> None: ...
+    @property
+    def cause(self) -> Op | None: ...
+    @property
+    def inputs(self) -> list[OpValue]: ...
+    @property
+    def outputs(self) -> list[OpValue]: ...
+    @property
+    def written(self) -> list[OpValue]: ...
+    @property
+    def json(self) -> dict[str, Any]: ...
+    def __hash__(self) -> int: ...
+
+class Ops(Sequence[Op]):
+    def __init__(self, run: Any, ids: Any = None) -> None: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, at: int) -> Op: ...
+    @overload
+    def __getitem__(self, at: slice) -> Ops: ...
+    def __contains__(self, op: object) -> bool: ...
+    def __iter__(self) -> Iterator[Op]: ...
+    def filter(
+        self,
+        module: str | int | None = None,
+        name: str | Iterable[str] | None = None,
+        phase: _Phase | None = None,
+    ) -> Ops: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def json(self) -> list[dict[str, Any]]: ...
+    def to_pandas(self) -> Any: ...
+
+class Node(_Row):
+    id: int
+    kind: str
+    name: str
+    op: int | None
+    call: int | None
+    module: str | None
+    number: int | None
+    phase: _Phase | None
+    family: str | None
+    line: str | None
+    step: int | None
+    ns: int | None
+    flops: int | None
+    ops: int | None
+    dtype: str | None
+    @property
+    def class_name(self) -> str | None: ...
+    @property
+    def shape(self) -> tuple[int, ...] | None: ...
+
+class Edge(_Row):
+    source: int
+    target: int
+    value: int
+    dtype: str
+    loose: bool | None
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+class Graph:
+    json: dict[str, Any]
+    nodes: list[Node]
+    edges: list[Edge]
+    def __init__(self, document: dict[str, Any]) -> None: ...
+    @property
+    def level(self) -> Literal["ops", "modules"]: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def why(self) -> str | None: ...
+    @property
+    def inputs(self) -> list[Node]: ...
+    @property
+    def outputs(self) -> list[Node]: ...
+    def to_networkx(self) -> Any: ...
+    def to_pandas(self, table: Literal["edges", "nodes"] = "edges") -> Any: ...
+
 class _ForwardStats(dict[str, Any]):
     def __getattr__(self, name: str) -> Any: ...
 
@@ -248,6 +383,15 @@ class Recording(_Shown):
     ) -> tuple[torch.Tensor, ...]: ...
     def parameters(self) -> list[dict[str, Any]]: ...
     def modules(self) -> list[dict[str, Any]]: ...
+    def ops(
+        self,
+        module: str | int | None = None,
+        name: str | Iterable[str] | None = None,
+        phase: _Phase | None = None,
+    ) -> Ops: ...
+    def graph(
+        self, level: Literal["ops", "modules"] = "modules", phase: _Phase | None = None
+    ) -> Graph: ...
     def forward_stats(self, name: str) -> list[_ForwardStats]: ...
     @property
     def gaps(self) -> list[Gap]: ...

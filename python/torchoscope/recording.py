@@ -189,6 +189,21 @@ class Recording(Shown):
         """The modules of the model, in order: a list of dicts."""
         return [row for row in self._now().places() if row["kind"] == "module"]
 
+    def ops(self, module=None, name=None, phase=None):
+        """The operations that torch executed, in order: a sequence of Op. Of one module
+        and those below it, of one name or pattern ("conv*", with or without "aten::"),
+        of one phase: "forward", "backward", "recompute" or "optimizer"."""
+        from torchoscope.ops import ops_of
+
+        return ops_of(self._now(), module, name, phase)
+
+    def graph(self, level="modules", phase=None):
+        """The Graph of operations (level="ops"; of one phase) or of calls of modules and
+        the operations between them (level="modules")."""
+        from torchoscope.graph import Graph
+
+        return Graph(self._now().graph(level, phase))
+
     def forward_stats(self, name):
         """The same as module.forward_stats, by module name."""
         return self._stats_of(self._now().calls(name))

@@ -7,13 +7,17 @@ def frame(core, table, tables):
     """The DataFrame of a table of a _core.Model or _core.Run."""
     if table not in tables:
         raise ValueError(f"table must be one of {', '.join(tables)}, not {table!r}")
+    return data_frame(_ROWS[table](core))
+
+
+def data_frame(rows):
+    """A DataFrame of dicts. Columns are in the order in which they first occur."""
     try:
         import pandas
     except ImportError as error:
         text = "to_pandas() needs pandas, which is not installed: pip install pandas"
         raise ImportError(text, name="pandas") from error
-    rows = _ROWS[table](core)
-    # Columns in the order in which they first occur.
+    rows = list(rows)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     return pandas.DataFrame(rows, columns=columns)
 

@@ -78,8 +78,7 @@ static uint32_t place_named(const struct run *run, struct str name)
     return place;
 }
 
-/* Finds the place of a module by name or number; NO_PLACE: an exception is set. */
-static uint32_t module_called(const struct run *run, PyObject *name)
+uint32_t answers_module(const struct run *run, PyObject *name)
 {
     const struct model *model = run->model;
     uint32_t place = NO_PLACE;
@@ -109,7 +108,7 @@ static PyObject *calls(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     const struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
     bool everywhere = n_args > 1 && PyObject_IsTrue(args[1]) == 1;
-    uint32_t place = all ? NO_PLACE : module_called(run, args[0]), n = run->n_calls;
+    uint32_t place = all ? NO_PLACE : answers_module(run, args[0]), n = run->n_calls;
     uint32_t *calls = NULL;
     struct arena arena;
     struct dicts dicts;
@@ -229,7 +228,7 @@ static PyObject *merged(PyObject *self, PyObject *const *args, Py_ssize_t n_args
 {
     const struct run *run = answers_of(self);
     bool all = n_args < 1 || args[0] == Py_None;
-    uint32_t place = all ? NO_PLACE : module_called(run, args[0]);
+    uint32_t place = all ? NO_PLACE : answers_module(run, args[0]);
     uint32_t object = place == NO_PLACE ? NO_OBJECT : run->model->object[place];
     struct dicts dicts;
 
@@ -278,7 +277,7 @@ static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Isz:kept", names, &name, &number,
                                      &kind, &path))
         return NULL;
-    place = module_called(run, name);
+    place = answers_module(run, name);
     if (place == NO_PLACE)
         return NULL;
     call = run_first_call(run, run->model->object[place]);
@@ -342,6 +341,12 @@ static PyMethodDef methods[] = {
     {"rows", KEYWORDS(answers_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
     {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
+    {"op", answers_op, METH_O, "op(number): an operation, without its tensors"},
+    {"op_values", answers_op_values, METH_O, "op_values(number): its tensors"},
+    {"op_kinds", answers_op_kinds, METH_NOARGS, "The name of each kind of operation."},
+    {"find_ops", answers_find_ops, METH_VARARGS,
+     "find_ops(module=None, kinds=None, phase=None): numbers, as bytes"},
+    {"graph", answers_graph, METH_VARARGS, "graph(level, phase=None): a dict"},
     {"save", answers_save, METH_O, "save(path): as a .scope file"},
     {"keep_code", keep_code, METH_O, "keep_code(list): the source of its classes"},
     {"json", answers_json, METH_VARARGS, "json(kind): a document as text"},
@@ -351,6 +356,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getters[] = {
     {"cost", get_cost, NULL, "wall_ns, passes_ns, own_ns, hooks_ns, share", NULL},
     {"n_calls", get_n_calls, NULL, "calls that are listed", NULL},
+    {"n_ops", answers_n_ops, NULL, "operations; None: not recorded", NULL},
+    {"lost_ops", answers_lost_ops, NULL, "operations beyond the limit", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -15,8 +15,15 @@
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
  *   keep_code(list)     sets the source of classes, as (class, file, line, text); call
  *                       it once
+ *   op(number), op_values(number)   dicts: an operation, its tensors
+ *   op_kinds()          the name of each kind of operation, a list
+ *   find_ops(module=None, kinds=None, phase=None)   the numbers of operations of a
+ *                       module and below, of kinds whose byte in `kinds` is not 0, and
+ *                       of a phase: bytes of native 32-bit integers
+ *   graph(level, phase=None)   the document `graph`, as a dict; level "ops" or "modules"
  *   save(path); and the methods in views.h
- * Members: n_calls, cost (a dict: wall_ns, passes_ns, own_ns, hooks_ns). */
+ * Members: n_calls, n_ops (None: operations were not recorded), lost_ops (beyond the
+ * limit), cost (a dict: wall_ns, passes_ns, own_ns, hooks_ns). */
 extern PyType_Spec run_spec;
 
 /* A new Run. Takes ownership of `run`, also on failure. Other files call ext_run(). */

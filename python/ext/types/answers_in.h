@@ -2,7 +2,8 @@
  *   answers.c        the type and its methods
  *   answers_dict.c   a JSON sink that builds dicts from the output of export/
  *   answers_code.c   the source code of a run's classes
- *   answers_file.c   saving, opening and views */
+ *   answers_file.c   saving, opening and views
+ *   answers_ops.c    operations, and the graph */
 #ifndef EXT_TYPES_ANSWERS_IN_H
 #define EXT_TYPES_ANSWERS_IN_H
 
@@ -40,6 +41,9 @@ PyObject *dicts_end(struct dicts *dicts); /* a new reference; NULL: an exception
  * exception is set. */
 struct source *answers_code(const struct model *model, PyObject *list);
 
+/* Finds the place of a module by name or number; NO_PLACE: an exception is set. */
+uint32_t answers_module(const struct run *run, PyObject *name);
+
 /* Methods of the type. */
 PyObject *answers_save(PyObject *self, PyObject *path);
 PyObject *answers_json(PyObject *self, PyObject *args);
@@ -47,5 +51,12 @@ PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *answers_op(PyObject *self, PyObject *number);
+PyObject *answers_op_values(PyObject *self, PyObject *number);
+PyObject *answers_op_kinds(PyObject *self, PyObject *unused);
+PyObject *answers_find_ops(PyObject *self, PyObject *args);
+PyObject *answers_graph(PyObject *self, PyObject *args);
+PyObject *answers_n_ops(PyObject *self, void *unused);
+PyObject *answers_lost_ops(PyObject *self, void *unused);
 
 #endif
