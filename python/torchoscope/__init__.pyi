@@ -424,6 +424,7 @@ def record(
     lines: bool = True,
     inside: bool = False,
     eager: bool = False,
+    ops: bool | Literal["stats", "replay"] = False,
     name: str | None = None,
 ) -> _LiveRecording: ...
 def register_flops(op: object, formula: Callable[..., int] | None) -> None: ...

@@ -46,12 +46,14 @@ class Wanted:
     def describe(self, func):
         """(name, overload, names of arguments, defaults or ..., bits of arguments that
         it writes to, argument that must be true for that or -1, flags, what to call, the
-        user's formula for FLOPs)"""
+        user's formula for FLOPs); None if it is not recorded: a mark for profilers."""
         schema = getattr(func, "_schema", None)
         if schema is None:  # a higher-order operation
             name = getattr(func, "name", None)
             name = name() if callable(name) else type(func).__name__
             return (f"higher_order::{name}", "", (), (), 0, -1, REGION, None, None)
+        if schema.name.startswith("profiler::"):
+            return None
         arguments = schema.arguments
         names = tuple(one.name for one in arguments)
         defaults = tuple(

@@ -30,8 +30,9 @@ struct recorder_ops;
  *   describe(func)     what is known of a kind
  *   run(func, args, kwargs)   runs a higher-order operation, with modes disabled
  *   enter()        enters a mode on this thread, and returns a function that leaves it
- *   replay         None, or an object with storage(number, storage), before(func) and
- *                  op(number, func, args, kwargs, values): keeps what a replay needs
+ *   replay         None, or an object that keeps what a replay needs, with the methods
+ *                  storage(number, storage), before(args, kwargs) and
+ *                  op(number, func, args, kwargs, result, values)
  * NULL and an exception on failure. */
 struct recorder_ops *ops_new(struct recorder *recorder, PyObject *wanted);
 void ops_free(struct recorder_ops *ops);

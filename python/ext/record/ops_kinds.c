@@ -157,6 +157,9 @@ static bool fill_kind(struct recorder_ops *ops, struct ops_kind *kind, PyObject 
     unsigned long long writes;
     unsigned flags;
 
+    kind->number = RUN_NONE;
+    if (about == Py_None)
+        return true;
     if (!PyTuple_Check(about) ||
         !PyArg_ParseTuple(about, "ssO!O!KiIOO", &name, &overload, &PyTuple_Type,
                           &kind->names, &PyTuple_Type, &defaults, &writes,

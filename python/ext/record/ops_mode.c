@@ -228,7 +228,7 @@ static void measure_results(struct op_visit *visit, PyObject *result)
     }
 }
 
-static void tell_replay(struct op_visit *visit, uint32_t op)
+static void tell_replay(struct op_visit *visit, uint32_t op, PyObject *result)
 {
     PyObject *values = PyList_New((Py_ssize_t)visit->tensors.n), *done = NULL;
 
@@ -236,9 +236,10 @@ static void tell_replay(struct op_visit *visit, uint32_t op)
         PyList_SetItem(values, (Py_ssize_t)i,
                        PyLong_FromUnsignedLong(visit->tensors.values[i]));
     if (values)
-        done = PyObject_CallMethod(visit->ops->replay, "op", "IOOOO", (unsigned)op,
+        done = PyObject_CallMethod(visit->ops->replay, "op", "IOOOOO", (unsigned)op,
                                    visit->func, visit->args,
-                                   visit->kwargs ? visit->kwargs : Py_None, values);
+                                   visit->kwargs ? visit->kwargs : Py_None,
+                                   result ? result : Py_None, values);
     Py_XDECREF(values);
     Py_XDECREF(done);
     if (!done)
@@ -259,7 +260,7 @@ static bool visit_begin(struct op_visit *visit)
         return false; /* a kernel of compiled code: see ops_region() */
     visit->stack->busy = true;
     visit->kind = ops_kind(ops, visit->func);
-    if (!visit->kind || !recorder->trace) {
+    if (!visit->kind || visit->kind->number == RUN_NONE || !recorder->trace) {
         visit->stack->busy = false;
         return false;
     }
@@ -277,7 +278,9 @@ static bool visit_begin(struct op_visit *visit)
         visit->given.attributes =
             ops_attributes(ops, visit->kind, visit->args, visit->kwargs);
     if (ops->replay && visit->kind->flags & OP_RANDOM) {
-        PyObject *done = PyObject_CallMethod(ops->replay, "before", "O", visit->func);
+        PyObject *done =
+            PyObject_CallMethod(ops->replay, "before", "OO", visit->args,
+                                visit->kwargs ? visit->kwargs : Py_None);
 
         Py_XDECREF(done);
     }
@@ -327,7 +330,7 @@ static void visit_end(struct op_visit *visit, PyObject *result)
     if (result && ops->stats && op != RUN_NONE)
         measure_results(visit, result);
     if (ops->replay && op != RUN_NONE)
-        tell_replay(visit, op);
+        tell_replay(visit, op, result);
     ops->count++;
     visit->stack->busy = false;
 }
