@@ -5,6 +5,7 @@
  *   activity.h           what each place did in a run: its calls added up
  *   slowest.h            where the time of a run went, by place and by class
  *   op_graph.h           operations or calls, and the values between them
+ *   op_use.h             the operations that a run used: by name, by module, by phase
  *   safety/verdict.h     is it safe to load: an allow-list over the pickle log
  *   safety/check.h       is it safe, complete and as expected
  *   diff/diff.h          how two models differ; rename rules */
