@@ -6,16 +6,19 @@
  *   file_tables.c      THE TABLE of tables
  *   file_row.c         writes and reads rows
  *   file_write.c       writes a run
+ *   file_write_ops.c   ... its operations
  *   file_read.c        reads a run
  *   file_sections.c    ... checks its sections and their tables
  *   file_read_run.c    ... reads the tables of the run
  *   file_read_model.c  ... reads the tables of the model
+ *   file_read_ops.c    ... reads the tables of operations
  *   file_kept.c        reads kept values on demand */
 #ifndef RUN_FILE_IN_H
 #define RUN_FILE_IN_H
 
 #include <sqlite3.h>
 
+#include "base/map.h"
 #include "base/work.h"
 #include "model/build.h"
 #include "run/run_file.h"
@@ -32,9 +35,9 @@ enum scope_section {
     SECTION_FILE, /* of the file itself: `section` and `meta` */
     SECTION_MODEL,
     SECTION_RUN,
+    SECTION_OPS, /* optional: if it is damaged or too new, the rest is shown */
     SECTION_COUNT
 };
-#define SECTIONS_WRITTEN (SECTION_COUNT - SECTION_MODEL)
 
 enum scope_table {
     TABLE_SECTION,
@@ -65,6 +68,15 @@ enum scope_table {
     TABLE_GAP,
     TABLE_KEPT,
     TABLE_KEPT_PART,
+    TABLE_OP_KIND,
+    TABLE_OP_ARG,
+    TABLE_OP_TYPE,
+    TABLE_OP_STORAGE,
+    TABLE_OP_VALUE,
+    TABLE_OP_SOURCE,
+    TABLE_OP,
+    TABLE_OP_IO,
+    TABLE_OP_TOTAL,
     TABLE_COUNT
 };
 #define REFERS_NOT TABLE_COUNT
@@ -74,6 +86,7 @@ enum column_type {
     COLUMN_U16,
     COLUMN_U32, /* UINT32_MAX is NULL */
     COLUMN_U64,
+    COLUMN_FLOPS, /* int64_t; OP_NO_FLOPS is NULL */
     COLUMN_I8,
     COLUMN_BOOL,
     COLUMN_REAL,  /* NaN is NULL */
@@ -95,6 +108,7 @@ struct file_table {
     enum scope_section section;
     size_t row; /* its size */
     struct file_column columns[COLUMNS_MOST];
+    int added; /* how many of the last columns a file may lack: NULL */
 };
 
 extern const struct file_table scope_tables[TABLE_COUNT];
@@ -152,6 +166,24 @@ struct kept_row {
     struct run_kept kept;
     uint32_t part;
 };
+struct op_kind_row {
+    struct run_op_kind kind;
+    struct str family;
+};
+struct op_arg_row {
+    uint32_t kind, name;
+};
+struct op_type_row {
+    struct run_op_type type;
+    uint32_t shape, strides;
+};
+struct op_source_row {
+    uint32_t value, source;
+};
+struct op_io_row {
+    struct run_op_io io;
+    uint32_t op, item; /* item: UINT32_MAX instead of OP_NO_ITEM */
+};
 
 /* Room for any row. */
 union any_row {
@@ -164,12 +196,19 @@ union any_row {
     struct run_call call;
     struct stats stats;
     struct run_merged merged;
+    struct op_kind_row op_kind;
+    struct op_type_row op_type;
+    struct run_op_value op_value;
+    struct run_op op;
+    struct run_op_total op_total;
 };
 
 /* ---- file_row.c ---- */
 
-/* The CREATE TABLE statement of a table, as in the file. */
-void table_sql(enum scope_table table, struct buf *to);
+/* How many columns a table has, without its id. */
+int table_columns(enum scope_table table);
+/* The CREATE TABLE statement of a table with its first `columns` columns. */
+void table_sql(enum scope_table table, int columns, struct buf *to);
 
 /* The value of an absent reference: 0 for texts and plain values. */
 uint32_t table_none(unsigned refers);
@@ -192,6 +231,7 @@ struct scope_read {
     uint32_t sections[SECTION_COUNT]; /* the version of each; 0: absent */
     struct buf others;                /* "ops (version 1)": unknown sections */
     uint8_t schema[TABLE_COUNT];      /* enum schema_state */
+    uint8_t columns[TABLE_COUNT];     /* how many of them the file has */
     struct build build;
     struct run *run;
     uint32_t rows[TABLE_COUNT]; /* declared */
@@ -212,6 +252,10 @@ struct scope_read {
     uint32_t last_merged, last_io;
     uint32_t *parts; /* first part of each kept value */
     char *no_rows;   /* of tables that are not stored as arrays */
+    struct run_ops *ops;
+    uint64_t ops_lost;
+    uint32_t last_owner; /* of the rows of a table that belong to those of another */
+    bool ops_bad;        /* the operations are left out, and a finding says so */
 };
 
 /* The declared number of rows of a table; 0 if impossible. */
@@ -229,16 +273,47 @@ void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row
 
 /* Finds the sections, and checks the tables of the known ones. */
 int scope_check_sections(struct scope_read *read, struct err *err);
-/* For table_write(): the sections of a new file. */
+/* Leaves the operations out, with a finding. */
+void scope_drop_ops(struct scope_read *read, const char *why);
+/* For table_write(): the sections of a new file, `user` is not used. A file has those
+ * before SECTION_OPS, or all. */
 get_row scope_get_section;
+
+/* ---- file_write_ops.c ---- */
+
+/* Equal sizes and strides are written once. */
+struct shapes {
+    struct arena arena;
+    struct map by_hash;
+    struct str *texts;
+    uint32_t n, room;
+    bool bad;
+};
+uint32_t shapes_add(struct shapes *shapes, const int64_t *sizes, int rank);
+/* Writes the tables of operations. */
+int scope_write_ops(sqlite3 *db, const struct run *run, struct shapes *shapes,
+                    struct work *work, struct err *err);
 
 /* ---- file_kept.c ---- */
 
 /* Passes the database to the run, for kept values. */
 int scope_keep_source(struct scope_read *read, struct err *err);
 
-/* ---- file_read_run.c, file_read_model.c ---- */
+/* ---- file_read_run.c ---- */
 void scope_read_run(struct scope_read *read);
+/* The index of a shape in run->dims, added if new; RUN_NONE: out of memory. */
+uint32_t scope_dims(struct scope_read *read, uint32_t shape);
+/* Space for the declared rows of a table, in the run's arena; false, with a finding, if
+ * there is none. `at` is the address of the array's pointer. */
+bool scope_room(struct scope_read *read, enum scope_table table, void *at, size_t item);
+extern const char *const scope_no_memory;
+
+/* ---- file_read_ops.c ---- */
+
+/* Fills run->ops, if the file has operations. After scope_read_run(). */
+void scope_read_ops(struct scope_read *read);
+
+/* ---- file_read_model.c ---- */
 void scope_read_model(struct scope_read *read);
 /* Reads plain values one by one, into the model's or the run's. */
 bool scope_room_for_plain(struct scope_read *read, enum scope_table table);

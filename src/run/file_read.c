@@ -127,6 +127,7 @@ static int read_tables(struct scope_read *read, struct err *err)
             read->rows[i] = table_rows(read, i);
     scope_read_model(read);
     scope_read_run(read);
+    scope_read_ops(read);
     build_file(&read->build, str_of(read->path), read->size);
     if (read->cancelled)
         return err_set(err, ERR_CANCELLED, "stopped");

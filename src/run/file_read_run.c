@@ -3,7 +3,7 @@
 
 #include "run/file_in.h"
 
-static const char *no_memory = "it needs more memory than the file's size allows";
+const char *const scope_no_memory = "it needs more memory than the file's size allows";
 
 /* ---- rows ---- */
 
@@ -23,13 +23,15 @@ static const char *take_meta(struct scope_read *read, uint32_t i, void *row)
         run->hooks_ns = number;
     else if (str_is(meta->key, "passes") && number <= UINT32_MAX)
         run->passes = (uint32_t)number;
+    else if (str_is(meta->key, "ops_lost"))
+        read->ops_lost = number;
     else if (str_is(meta->key, "partial") && number)
         read->build.model->partial = true;
     if (!str_is(meta->key, "name"))
         return NULL;
     name = arena_str(&run->arena, meta->text);
     if (!name.at)
-        return no_memory;
+        return scope_no_memory;
     run->name = name.at;
     return NULL;
 }
@@ -71,8 +73,7 @@ static const char *take_stats(struct scope_read *read, uint32_t i, void *row)
     return NULL;
 }
 
-/* The index of a shape in run->dims, added if new; RUN_NONE: spent. */
-static uint32_t dims_of(struct scope_read *read, uint32_t shape)
+uint32_t scope_dims(struct scope_read *read, uint32_t shape)
 {
     struct run *run = read->run;
     const int64_t *sizes = read->sizes + read->shape_at[shape];
@@ -103,14 +104,13 @@ static const char *take_value(struct scope_read *read, uint32_t i, void *row)
         return "layout";
     if (value->device > 0 && value->device >= read->run->n_devices)
         return "device";
-    value->shape = dims_of(read, from->shape);
+    value->shape = scope_dims(read, from->shape);
     value->strides = RUN_NONE;
     if (from->strides != UINT32_MAX && value->shape != RUN_NONE)
-        value->strides = dims_of(read, from->strides);
+        value->strides = scope_dims(read, from->strides);
     if (value->shape == RUN_NONE)
-        return no_memory;
+        return scope_no_memory;
     value->kept = RUN_NONE;
-    value->op_value = RUN_NONE;
     read->run->values[i] = *value;
     read->run->n_values++;
     return NULL;
@@ -196,7 +196,7 @@ static const char *take_merged_shape(struct scope_read *read, uint32_t i, void *
     for (int k = -1; k < rank; k++) {
         if (arena_room(&run->arena, &run->dims, run->n_dims, &read->dims_room,
                        sizeof *run->dims) < 0)
-            return no_memory;
+            return scope_no_memory;
         run->dims[run->n_dims++] =
             k < 0 ? rank : read->sizes[read->shape_at[from->shape] + (uint32_t)k];
     }
@@ -249,19 +249,19 @@ static const char *take_kept(struct scope_read *read, uint32_t i, void *row)
 
 /* ---- tables ---- */
 
-static bool room(struct scope_read *read, enum scope_table table, void *at, size_t item)
+bool scope_room(struct scope_read *read, enum scope_table table, void *at, size_t item)
 {
     void *array = arena_array(&read->run->arena, (size_t)read->rows[table] + 1, item);
 
     memcpy(at, &array, sizeof array);
     if (!array)
-        scope_damaged(read, table, 0, no_memory);
+        scope_damaged(read, table, 0, scope_no_memory);
     return array != NULL;
 }
 
 #define READ_INTO(table, array, take)                                                  \
     do {                                                                               \
-        if (room(read, table, &(array), sizeof *(array)))                              \
+        if (scope_room(read, table, &(array), sizeof *(array)))                        \
             table_read(read, table, take);                                             \
     } while (0)
 
@@ -303,7 +303,7 @@ void scope_read_run(struct scope_read *read)
     READ_INTO(TABLE_MERGED_SHAPE, read->no_rows, take_merged_shape);
     READ_INTO(TABLE_PARAM, run->params, take_param);
     READ_INTO(TABLE_GAP, run->gaps, take_gap);
-    if (room(read, TABLE_KEPT, &read->parts, sizeof *read->parts))
+    if (scope_room(read, TABLE_KEPT, &read->parts, sizeof *read->parts))
         READ_INTO(TABLE_KEPT, run->kept, take_kept);
     place_ios(run);
 }

@@ -7,12 +7,21 @@
 
 #define LOOK_EVERY 4096u /* rows between checks for cancellation */
 
-void table_sql(enum scope_table table, struct buf *to)
+int table_columns(enum scope_table table)
+{
+    int n = 0;
+
+    while (n < COLUMNS_MOST && scope_tables[table].columns[n].name)
+        n++;
+    return n;
+}
+
+void table_sql(enum scope_table table, int columns, struct buf *to)
 {
     const struct file_table *t = &scope_tables[table];
 
     buf_printf(to, "CREATE TABLE %s(id INTEGER PRIMARY KEY", t->name);
-    for (int i = 0; i < COLUMNS_MOST && t->columns[i].name; i++) {
+    for (int i = 0; i < columns; i++) {
         uint8_t type = t->columns[i].type;
 
         /* A REAL column would lose the sign of zero, so it has no type. */
@@ -81,6 +90,11 @@ static int bind(sqlite3_stmt *stmt, int at, const struct file_column *column,
         return sqlite3_bind_int64(stmt, at, u32);
     case COLUMN_U64:
         memcpy(&i64, from, sizeof i64);
+        return sqlite3_bind_int64(stmt, at, i64);
+    case COLUMN_FLOPS:
+        memcpy(&i64, from, sizeof i64);
+        if (i64 == OP_NO_FLOPS)
+            return sqlite3_bind_null(stmt, at);
         return sqlite3_bind_int64(stmt, at, i64);
     case COLUMN_REAL:
         memcpy(&real, from, sizeof real);
@@ -155,9 +169,29 @@ int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
 void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row,
                    const char *why)
 {
-    build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                  "table %s, row %u: %s; what follows in it is left out",
-                  scope_tables[table].name, row, why);
+    char text[200];
+
+    if (scope_tables[table].section != SECTION_OPS) {
+        build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
+                      "table %s, row %u: %s; what follows in it is left out",
+                      scope_tables[table].name, row, why);
+        return;
+    }
+    snprintf(text, sizeof text, "table %s, row %u: %s", scope_tables[table].name, row,
+             why);
+    scope_drop_ops(read, text);
+}
+
+static void leads_nowhere(struct scope_read *read, enum scope_table table)
+{
+    char text[100];
+
+    snprintf(text, sizeof text, "table %s: %u numbers lead nowhere",
+             scope_tables[table].name, read->astray);
+    if (scope_tables[table].section == SECTION_OPS)
+        scope_drop_ops(read, text);
+    else
+        build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0, "%s", text);
 }
 
 /* Is the number between 0 and the largest value of the column? */
@@ -226,6 +260,12 @@ static bool get_column(struct scope_read *read, sqlite3_stmt *stmt, int at,
     case COLUMN_U64:
         memcpy(to, &number, sizeof number);
         return true;
+    case COLUMN_FLOPS:
+        good = number >= 0;
+        if (sqlite3_column_type(stmt, at) == SQLITE_NULL)
+            number = OP_NO_FLOPS;
+        memcpy(to, &number, sizeof number);
+        return good;
     case COLUMN_REAL:
         real = sqlite3_column_type(stmt, at) == SQLITE_NULL
                    ? NAN
@@ -245,14 +285,20 @@ static bool get_column(struct scope_read *read, sqlite3_stmt *stmt, int at,
 }
 
 static const char *get_row_of(struct scope_read *read, sqlite3_stmt *stmt,
-                              const struct file_table *table, uint32_t i, void *row)
+                              enum scope_table table, uint32_t i, void *row)
 {
+    const struct file_column *columns = scope_tables[table].columns;
+
     memset(row, 0, sizeof(union any_row));
     if (sqlite3_column_int64(stmt, 0) != i)
         return "its number is not the next one";
-    for (int k = 0; k < COLUMNS_MOST && table->columns[k].name; k++)
-        if (!get_column(read, stmt, k + 1, &table->columns[k], row))
-            return table->columns[k].name;
+    for (int k = 0; k < read->columns[table]; k++)
+        if (!get_column(read, stmt, k + 1, &columns[k], row))
+            return columns[k].name;
+    for (int k = read->columns[table]; k < table_columns(table); k++)
+        if (columns[k].type == COLUMN_U32)
+            memcpy((char *)row + columns[k].offset,
+                   &(uint32_t){table_none(columns[k].refers)}, sizeof(uint32_t));
     return NULL;
 }
 
@@ -294,7 +340,7 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
 
     read->astray = 0;
     buf_text(&sql, "SELECT id");
-    for (int k = 0; k < COLUMNS_MOST && t->columns[k].name; k++)
+    for (int k = 0; k < read->columns[table]; k++)
         buf_printf(&sql, ", %s", t->columns[k].name);
     buf_printf(&sql, " FROM %s NOT INDEXED ORDER BY id", t->name);
     if (!sql.bad)
@@ -307,7 +353,7 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
         status = sqlite3_step(stmt);
         if (status != SQLITE_ROW)
             break;
-        why = i < read->rows[table] ? get_row_of(read, stmt, t, i, &row)
+        why = i < read->rows[table] ? get_row_of(read, stmt, table, i, &row)
                                     : "more rows than there are";
         if (!why)
             why = take(read, i, &row);
@@ -320,8 +366,7 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
     if (why)
         scope_damaged(read, table, i, why);
     else if (read->astray)
-        build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                      "table %s: %u numbers lead nowhere", t->name, read->astray);
+        leads_nowhere(read, table);
     sqlite3_finalize(stmt);
     buf_release(&sql);
 }

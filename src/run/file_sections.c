@@ -1,5 +1,6 @@
 /* Finds the sections of a file, and checks their tables against docs/run-file.md. Other
  * tables, indexes, views and triggers are never used, so no SQL of a file is run. */
+#include <stdio.h>
 #include <string.h>
 
 #include "run/file_in.h"
@@ -16,6 +17,7 @@ static const struct {
     [SECTION_FILE] = {"", SCOPE_VERSION},
     [SECTION_MODEL] = {"model", 1},
     [SECTION_RUN] = {"run", 2},
+    [SECTION_OPS] = {"ops", 1},
 };
 
 void scope_get_section(void *user, uint32_t i, void *row)
@@ -40,16 +42,30 @@ static bool plain_columns(const char *at)
 }
 
 /* Is it the expected CREATE statement, perhaps with further columns at the end? */
-static bool is_ours(enum scope_table table, const char *sql)
+static bool is_ours(enum scope_table table, int columns, const char *sql)
 {
     struct buf ours = BUF_INIT;
     bool good;
 
-    table_sql(table, &ours);
+    table_sql(table, columns, &ours);
     good = !ours.bad && strncmp(sql, ours.at, ours.len - 1) == 0 &&
            plain_columns(sql + ours.len - 1);
     buf_release(&ours);
     return good;
+}
+
+/* Finds out how many of its columns a table has. */
+static void look_at_table(struct scope_read *read, enum scope_table table,
+                          const char *sql)
+{
+    int all = table_columns(table), least = all - scope_tables[table].added;
+
+    read->schema[table] = SCHEMA_OTHER;
+    for (int n = all; sql && n >= least; n--)
+        if (read->schema[table] == SCHEMA_OTHER && is_ours(table, n, sql)) {
+            read->schema[table] = SCHEMA_GOOD;
+            read->columns[table] = (uint8_t)n;
+        }
 }
 
 static int look_at_schema(struct scope_read *read, struct err *err)
@@ -68,7 +84,7 @@ static int look_at_schema(struct scope_read *read, struct err *err)
         sql = (const char *)sqlite3_column_text(stmt, 1);
         for (int i = 0; i < TABLE_COUNT; i++)
             if (name && strcmp(name, scope_tables[i].name) == 0)
-                read->schema[i] = sql && is_ours(i, sql) ? SCHEMA_GOOD : SCHEMA_OTHER;
+                look_at_table(read, i, sql);
     }
     sqlite3_finalize(stmt);
     if (status == SQLITE_DONE)
@@ -77,9 +93,34 @@ static int look_at_schema(struct scope_read *read, struct err *err)
                    sqlite3_errmsg(read->db));
 }
 
+void scope_drop_ops(struct scope_read *read, const char *why)
+{
+    if (!read->ops_bad)
+        build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
+                      "%s; all operations are left out", why);
+    read->ops_bad = true;
+}
+
+/* The rest of a file is shown without operations. */
+static void check_ops(struct scope_read *read)
+{
+    char text[100];
+
+    for (int i = TABLE_OP_KIND; i <= TABLE_OP_TOTAL && read->sections[SECTION_OPS]; i++)
+        if (read->schema[i] != SCHEMA_GOOD) {
+            snprintf(text, sizeof text, "table %s %s", scope_tables[i].name,
+                     read->schema[i] == SCHEMA_ABSENT
+                         ? "is missing"
+                         : "does not have the columns of a recording");
+            scope_drop_ops(read, text);
+        }
+    if (read->ops_bad)
+        read->sections[SECTION_OPS] = 0;
+}
+
 static int check_tables(struct scope_read *read, struct err *err)
 {
-    for (int i = 0; i < TABLE_COUNT; i++) {
+    for (int i = 0; i < TABLE_OP_KIND; i++) {
         if (i == TABLE_SECTION || !read->sections[scope_tables[i].section])
             continue;
         if (read->schema[i] == SCHEMA_ABSENT)
@@ -119,6 +160,8 @@ static const char *take_section(struct scope_read *read, uint32_t i, void *row)
         known++;
     if (known < SECTION_COUNT && read->sections[known])
         return "a section that is there already";
+    if (known == SECTION_OPS && section->version > sections[known].version)
+        known = SECTION_COUNT;
     if (known < SECTION_COUNT)
         read->sections[known] = section->version;
     else
@@ -130,7 +173,7 @@ static const char *take_section(struct scope_read *read, uint32_t i, void *row)
 /* A file needs a model and a run, both of known versions. */
 static int check_versions(const struct scope_read *read, struct err *err)
 {
-    for (int i = SECTION_MODEL; i < SECTION_COUNT; i++) {
+    for (int i = SECTION_MODEL; i < SECTION_OPS; i++) {
         if (read->sections[i] > sections[i].version)
             return err_set(
                 err, ERR_UNSUPPORTED,
@@ -164,5 +207,6 @@ int scope_check_sections(struct scope_read *read, struct err *err)
     }
     if (check_versions(read, err) < 0)
         return -1;
+    check_ops(read);
     return check_tables(read, err);
 }

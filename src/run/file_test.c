@@ -430,9 +430,9 @@ TEST(a_file_of_version_1_still_opens)
 TEST(sections_that_we_do_not_know_are_named_and_skipped)
 {
     char path[64];
-    struct run *run = changed("INSERT INTO section VALUES(2, 'ops', 1);"
+    struct run *run = changed("INSERT INTO section VALUES(2, 'graph', 1);"
                               "INSERT INTO section VALUES(3, 'history', 4);"
-                              "CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT)");
+                              "CREATE TABLE node(id INTEGER PRIMARY KEY, name TEXT)");
     const struct model *model = run->model;
     struct run *again;
 
@@ -440,7 +440,7 @@ TEST(sections_that_we_do_not_know_are_named_and_skipped)
     CHECK_INT(model->n_findings, 2);
     CHECK_INT(model->findings[1].severity, SEVERITY_NOTE);
     CHECK_STR(model->findings[1].text,
-              "this file also holds ops (version 1), history (version 4), which this "
+              "this file also holds graph (version 1), history (version 4), which this "
               "version of torchoscope does not show");
     /* A new file holds neither. */
     CHECK(run_file_write(run, NULL, temporary(path), NULL, NULL) == 0);

@@ -10,15 +10,6 @@
 #include "base/whole_file.h"
 #include "run/file_in.h"
 
-/* Equal sizes and strides are written once. */
-struct shapes {
-    struct arena arena;
-    struct map by_hash;
-    struct str *texts;
-    uint32_t n, room;
-    bool bad;
-};
-
 struct scope_write {
     sqlite3 *db;
     const struct run *run;
@@ -40,35 +31,6 @@ struct scope_write {
     char *part;      /* buffer for a part copied from a file; or NULL */
     struct err lost; /* why a part could not be read */
 };
-
-/* ---- shapes ---- */
-
-static uint32_t shape_id(struct shapes *shapes, const int64_t *sizes, int rank)
-{
-    char text[SCOPE_RANK * 21 + 1] = "";
-    size_t len = 0;
-    struct str copy;
-    uint64_t hash;
-    uint32_t id;
-
-    for (int i = 0; i < rank && i < SCOPE_RANK; i++)
-        len += (size_t)snprintf(text + len, sizeof text - len, i ? ",%lld" : "%lld",
-                                (long long)sizes[i]);
-    hash = str_hash(str_span(text, len));
-    for (; map_find(&shapes->by_hash, hash, &id); hash++)
-        if (str_eq(shapes->texts[id], str_span(text, len)))
-            return id;
-    copy = arena_str(&shapes->arena, str_span(text, len));
-    if (!copy.at ||
-        arena_room(&shapes->arena, &shapes->texts, shapes->n, &shapes->room,
-                   sizeof *shapes->texts) < 0 ||
-        map_put(&shapes->by_hash, hash, shapes->n) < 0) {
-        shapes->bad = true;
-        return UINT32_MAX;
-    }
-    shapes->texts[shapes->n] = copy;
-    return shapes->n++;
-}
 
 static void get_shape(void *user, uint32_t i, void *row)
 {
@@ -136,8 +98,9 @@ static void get_tensor(void *user, uint32_t i, void *row)
     struct tensor_row *to = row;
 
     to->tensor = *tensor;
-    to->shape = shape_id(&w->shapes, tensor_shape(w->model, tensor), tensor->rank);
-    to->strides = shape_id(&w->shapes, tensor_strides(w->model, tensor), tensor->rank);
+    to->shape = shapes_add(&w->shapes, tensor_shape(w->model, tensor), tensor->rank);
+    to->strides =
+        shapes_add(&w->shapes, tensor_strides(w->model, tensor), tensor->rank);
 }
 
 static void get_place(void *user, uint32_t i, void *row)
@@ -181,10 +144,12 @@ static void get_value(void *user, uint32_t i, void *row)
     struct value_row *to = row;
 
     to->value = *value;
-    to->shape = shape_id(&w->shapes, dims + value->shape, value->rank);
+    if (!w->run->ops)
+        to->value.op_value = RUN_NONE;
+    to->shape = shapes_add(&w->shapes, dims + value->shape, value->rank);
     to->strides = UINT32_MAX;
     if (value->strides != RUN_NONE)
-        to->strides = shape_id(&w->shapes, dims + value->strides, value->rank);
+        to->strides = shapes_add(&w->shapes, dims + value->strides, value->rank);
 }
 
 static void get_merged_io(void *user, uint32_t i, void *row)
@@ -232,11 +197,12 @@ static void get_meta(void *user, uint32_t i, void *row)
         {STR("hooks_ns"), STR(""), (int64_t)w->run->hooks_ns},
         {STR("partial"), STR(""), w->model->partial},
         {STR("passes"), STR(""), w->run->passes},
+        {STR("ops_lost"), STR(""), w->run->ops ? (int64_t)w->run->ops->lost : 0},
     };
 
     *(struct meta_row *)row = rows[i];
 }
-#define META_ROWS 8
+#define META_ROWS 8 /* and `ops_lost`, if it has operations */
 
 /* ---- owners of rows ---- */
 
@@ -261,7 +227,7 @@ static int plan_merged(struct scope_write *w, struct arena *arena)
 
             w->merged_shapes[w->n_merged_shapes++] = (struct merged_shape_row){
                 .merged_io = i,
-                .shape = shape_id(&w->shapes, run->dims + at + 1, rank)};
+                .shape = shapes_add(&w->shapes, run->dims + at + 1, rank)};
             at += (uint32_t)rank + 1;
         }
     }
@@ -344,13 +310,14 @@ static int write_tables(struct scope_write *w, struct err *err)
 {
     const struct model *model = w->model;
     const struct run *run = w->run;
+    const uint32_t sections = run->ops ? SECTION_COUNT : SECTION_OPS;
     const struct {
         enum scope_table table;
         uint32_t n;
         get_row *get;
     } tables[] = {
-        {TABLE_SECTION, SECTIONS_WRITTEN, scope_get_section},
-        {TABLE_META, META_ROWS, get_meta},
+        {TABLE_SECTION, sections - SECTION_MODEL, scope_get_section},
+        {TABLE_META, META_ROWS + (run->ops != NULL), get_meta},
         {TABLE_MODEL_CLASS, model->n_classes, get_class},
         {TABLE_MODEL_DEVICE, model->n_devices, get_model_device},
         {TABLE_MODEL_STORAGE, model->n_storages, get_storage},
@@ -380,6 +347,8 @@ static int write_tables(struct scope_write *w, struct err *err)
             return -1;
     if (write_texts(w, true, err) < 0 || write_texts(w, false, err) < 0)
         return -1;
+    if (run->ops && scope_write_ops(w->db, run, &w->shapes, w->work, err) < 0)
+        return -1;
     /* Last: writing the other tables collects the shapes. */
     return table_write(w->db, TABLE_SHAPE, w->shapes.n, get_shape, w, w->work, err);
 }
@@ -391,14 +360,16 @@ static int run_sql(sqlite3 *db, const char *sql, struct err *err)
     return 0;
 }
 
-static int make_tables(sqlite3 *db, struct err *err)
+static int make_tables(sqlite3 *db, bool with_ops, struct err *err)
 {
     struct buf sql = BUF_INIT;
     int status = 0;
 
     for (int i = 0; i < TABLE_COUNT && status == 0; i++) {
+        if (scope_tables[i].section == SECTION_OPS && !with_ops)
+            continue;
         buf_clear(&sql);
-        table_sql(i, &sql);
+        table_sql(i, table_columns(i), &sql);
         status = run_sql(db, buf_cstr(&sql), err);
     }
     buf_release(&sql);
@@ -417,7 +388,7 @@ static int fill(struct scope_write *w, struct source *code, struct err *err)
              "PRAGMA user_version=%d; BEGIN",
              SCOPE_APPLICATION, SCOPE_VERSION);
     arena_init(&arena, 0);
-    if (run_sql(w->db, pragmas, err) < 0 || make_tables(w->db, err) < 0)
+    if (run_sql(w->db, pragmas, err) < 0 || make_tables(w->db, w->run->ops, err) < 0)
         goto out;
     if (plan_merged(w, &arena) < 0 || plan_code(w, code, &arena) < 0) {
         arena_err(&arena, "writing", err);

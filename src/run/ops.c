@@ -69,6 +69,10 @@ static bool is_listed(const uint32_t *list, uint32_t n, uint32_t one)
     return false;
 }
 
+/* Steps of one search. Real values need a handful; in a file made by hand, values that
+ * share their sources level by level would take forever. */
+#define STEPS_MOST 4096
+
 /* A source may itself consist of others (it is older, so this ends), at most a few
  * levels deep in practice; deeper ones are followed one by one without recursion. */
 uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
@@ -79,7 +83,7 @@ uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
     if (value >= ops->n_values)
         return 0;
     stack[n_stack++] = value;
-    while (n_stack > 0) {
+    for (uint32_t steps = 0; n_stack > 0 && steps < STEPS_MOST; steps++) {
         const struct run_op_value *one = &ops->values[stack[--n_stack]];
 
         if (one->producer != RUN_NONE) {

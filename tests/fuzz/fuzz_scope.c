@@ -42,6 +42,24 @@ static uint64_t touch(struct run *run)
     return sum;
 }
 
+/* The same for its operations. */
+static uint64_t touch_ops(const struct run *run)
+{
+    const struct run_ops *ops = run->ops;
+    uint32_t list[4];
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < ops->n_ops; i++) {
+        const struct run_op *op = &ops->ops[i];
+
+        sum += op_name(run, op).len + op_attribute(run, op, "alpha");
+        sum += op->cause == RUN_NONE ? 0 : ops->ops[op->cause].ns;
+        for (uint32_t k = 0; k < op->n_ios; k++)
+            sum += op_producers(ops, ops->ios[op->ios + k].value, list, 4);
+    }
+    return sum;
+}
+
 /* Prevents the reads from being optimised away. */
 volatile uint64_t fuzz_scope_seen;
 
@@ -116,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     run = run_file_read_memory(copy, size, "input.scope", NULL, NULL);
     if (run) {
-        fuzz_scope_seen += touch(run);
+        fuzz_scope_seen += touch(run) + (run->ops ? touch_ops(run) : 0);
         write_everything(run);
     }
     run_free(run);

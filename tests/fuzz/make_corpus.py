@@ -46,12 +46,34 @@ def script_seed(parts):
 
 
 def recordings():
-    """Recordings that a unit test of src/run writes, with small pages to stay short."""
+    """Recordings that unit tests of src/run write, with small pages to stay short."""
+    yield from recording(
+        "a_seed_for_the_fuzz_target",
+        "",
+        "INSERT INTO section VALUES(2, 'graph', 1)",
+        "DELETE FROM call WHERE id > 3",
+        "DELETE FROM value WHERE id > 3",
+        "DELETE FROM model_place WHERE id > 3",
+        "DROP TABLE section; PRAGMA user_version = 1",
+    )
+    yield from recording(
+        "an_ops_seed_for_the_fuzz_target",
+        "",
+        "UPDATE section SET version = 2 WHERE name = 'ops'",
+        "UPDATE section SET version = 1; DELETE FROM op_total",
+        "DELETE FROM op_io WHERE id > 3",
+        "DELETE FROM op WHERE id > 3",
+        "ALTER TABLE value DROP COLUMN op_value",
+    )
+
+
+def recording(test, *changes):
+    """The recording that a unit test writes, after each of the changes."""
     program = ROOT / "build/c/src/test_run"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "seed.scope"
         subprocess.run(
-            [program, "a_seed_for_the_fuzz_target"],
+            [program, test],
             env={**os.environ, "TORCHOSCOPE_SEED": str(path)},
             cwd=ROOT,
             check=True,
@@ -59,14 +81,7 @@ def recordings():
             stderr=subprocess.DEVNULL,
         )
         database = sqlite3.connect(path)
-        for change in (
-            "",
-            "INSERT INTO section VALUES(2, 'ops', 1)",
-            "DELETE FROM call WHERE id > 3",
-            "DELETE FROM value WHERE id > 3",
-            "DELETE FROM model_place WHERE id > 3",
-            "DROP TABLE section; PRAGMA user_version = 1",
-        ):
+        for change in changes:
             database.executescript(change)
             database.execute("PRAGMA page_size = 512")
             database.execute("VACUUM")
