@@ -59,12 +59,8 @@ class Wanted:
         defaults = tuple(
             one.default_value if one.has_default_value() else ... for one in arguments
         )
-        writes, training = 0, -1
-        for i, one in enumerate(arguments):
-            writes |= (one.alias_info is not None and one.alias_info.is_write) << i
-        if schema.name in _UNANNOUNCED:
-            written, training = _UNANNOUNCED[schema.name]
-            writes |= sum(1 << i for i in written)
+        writes = sum(1 << i for i in written_arguments(func))
+        training = _UNANNOUNCED.get(schema.name, ((), -1))[1]
         flags = _flags(func, schema, writes)
         call = getattr(func, "_op", func)
         formula = flops.counter_of(func)
@@ -104,6 +100,17 @@ def enter_mode(stack, mode):
 def empty_mode():
     """A mode that only passes operations on: what torch's modes cost by themselves."""
     return _core.empty_mode()
+
+
+def written_arguments(func):
+    """The positions of the arguments that an operation writes to."""
+    schema = func._schema
+    known = set(_UNANNOUNCED.get(schema.name, ((), -1))[0])
+    return known | {
+        i
+        for i, one in enumerate(schema.arguments)
+        if one.alias_info is not None and one.alias_info.is_write
+    }
 
 
 def _flags(func, schema, writes):

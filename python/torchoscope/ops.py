@@ -9,12 +9,15 @@ from torchoscope.recording import Row
 from torchoscope.tables import data_frame
 
 _NAMES = (
-    "id name overload family phase module call step thread line gradient attributes "
-    "flags start_ns ns new_bytes flops"
+    "id name overload family phase module place call step thread line gradient "
+    "attributes start_ns ns new_bytes flops flops_why"
 )
+_FLAGS = (
+    "raised grad inference outside view writes random empty region custom detaches"
+).split()
 _VALUE_NAMES = (
-    "arg item value shape strides dtype device layout numel bytes storage offset write "
-    "tensor requires_grad stats unseen"
+    "position arg item value shape strides dtype device layout numel bytes storage offset write "
+    "tensor requires_grad stats unseen storage_bytes class"
 )
 
 
@@ -39,9 +42,26 @@ class OpValue(_Kept):
         object.__setattr__(self, "_run", run)
 
     @property
+    def arg(self):
+        """The name of the argument; of a result, its position."""
+        return self._row.get("arg", self._row.get("position"))
+
+    @property
+    def layout(self):
+        """ "strided", "coo", ..."""
+        return self._row.get("layout", "strided")
+
+    @property
     def shape(self):
         """Its sizes, a tuple."""
         return tuple(self._row["shape"])
+
+    @property
+    def sources(self):
+        """The values that it consists of if no operation made it as a whole, oldest
+        first: a list of OpValue."""
+        numbers = self._row["sources"]
+        return [OpValue(self._run.op_value(one), self._run) for one in numbers]
 
     @property
     def strides(self):
@@ -89,7 +109,12 @@ class Op(_Kept):
     def _tensors(self, kind):
         if self._values is None:
             object.__setattr__(self, "_values", self._run.op_values(self.id))
-        return [OpValue(row, self._run) for row in self._values[kind]]
+        return [OpValue(row, self._run) for row in self._values.get(kind, ())]
+
+    @property
+    def flags(self):
+        """What is special about it: a list of words, see docs/json.md."""
+        return [name for name in _FLAGS if self._row.get(name)]
 
     @property
     def cause(self):
@@ -111,6 +136,11 @@ class Op(_Kept):
     def written(self):
         """The arguments that it wrote to, as they were afterwards: a list of OpValue."""
         return self._tensors("written")
+
+    def __getattr__(self, name):
+        if name in _FLAGS:
+            return bool(self._row.get(name))
+        return super().__getattr__(name)
 
     @property
     def json(self):

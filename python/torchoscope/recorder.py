@@ -19,7 +19,7 @@ from torchoscope.clock import clock_of
 from torchoscope.device import Device
 from torchoscope.notes import Notes
 from torchoscope.recording import Recording
-from torchoscope.replay import Replay
+from torchoscope.replay import Kept
 from torchoscope.restore import modules_of
 from torchoscope.unseen import Unseen
 
@@ -276,7 +276,7 @@ class LiveRecording(Recording):
         why = op_kinds.why_not()
         if why is not None:
             raise RuntimeError(why)
-        self._replay = Replay() if ops == "replay" else None
+        self._replay = Kept() if ops == "replay" else None
         return op_kinds.Wanted(stats=ops == "stats", replay=self._replay)
 
     def _say_compiled(self):

@@ -197,6 +197,18 @@ class Recording(Shown):
 
         return ops_of(self._now(), module, name, phase)
 
+    def replay(self, shuffle=None):
+        """Run the recorded operations of forward again, from copies of what they read: a
+        Replay, whose `values` has a tensor for each value by its number. `shuffle`: a
+        seed for a random order that the data flow allows. Needs ops="replay", in the
+        process that recorded."""
+        kept = getattr(self, "_replay", None)
+        if kept is None:
+            raise RuntimeError('record with ops="replay" to run operations again')
+        from torchoscope.replay import Replay
+
+        return Replay(kept, self.ops(), shuffle)
+
     def graph(self, level="modules", phase=None):
         """The Graph of operations (level="ops"; of one phase) or of calls of modules and
         the operations between them (level="modules")."""

@@ -9,6 +9,8 @@ import random
 
 import torch
 
+from torchoscope.op_kinds import written_arguments
+
 _AGAIN = ("forward",)
 
 
@@ -78,7 +80,7 @@ class Replay:
         self.values, self._known = {}, {}
         for op in self.ops:
             for value in (*op.inputs, *op.outputs, *op.written):
-                self._known[value.id] = value
+                self._known[value.value] = value
         chance = torch.random.get_rng_state()
         try:
             for op in self.ops if shuffle is None else self._shuffled(shuffle):
@@ -109,8 +111,7 @@ class Replay:
 
     def _run(self, number):
         func, args, kwargs, numbers, state, modes = self._kept.ops[number]
-        writes = {i for i, one in enumerate(func._schema.arguments) if _is_written(func, i)}
-        written = []
+        writes, written = written_arguments(func), []
         places = {one.name: i for i, one in enumerate(func._schema.arguments)}
 
         def filled(given, is_written):
@@ -143,19 +144,13 @@ class Replay:
             size = value.storage_bytes
             storage = torch.UntypedStorage(size)
             for one in value.sources:
-                self._known.setdefault(one.id, one)
-                part = self._tensor(one.id)
+                self._known.setdefault(one.value, one)
+                part = self._tensor(one.value)
                 _view(storage, one).copy_(part)
         else:
             storage = self._kept.storages[value.storage]
         self.values[number] = _view(storage, value)
         return self.values[number]
-
-
-def _is_written(func, argument):
-    from torchoscope.op_kinds import written_arguments
-
-    return argument in written_arguments(func)
 
 
 def _view(storage, value):

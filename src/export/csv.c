@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "run/op_table.h"
 #include "text/escape.h"
 
 /* A table being written: fields of one row, separated by commas. */
@@ -346,4 +347,49 @@ void export_stats_csv(struct out *out, const struct session *session,
         stats_row, NULL};
 
     write_rows(&table, choice, &rows);
+}
+
+/* ---- operations ---- */
+
+static void add_use(struct csv_table *table, const struct op_use *use,
+                    const struct op_sum *all)
+{
+    const struct run *run = table->session->run;
+
+    table->first = true;
+    add_text(table, use->name);
+    add_text(table, use->overload);
+    add_field(table, str_of(op_family_name(run->ops->kinds[use->kind].family)));
+    add_u64(table, use->sum.count);
+    add_u64(table, use->sum.ns);
+    if (all->ns)
+        add_real(table, (double)use->sum.ns / (double)all->ns);
+    else
+        add_nothing(table, 1);
+    add_u64(table, use->sum.flops);
+    add_u64(table, use->sum.count - use->sum.unknown);
+    add_u64(table, use->sum.new_bytes);
+    if (use->place < table->model->n_places)
+        add_path(table, use->place);
+    else
+        add_nothing(table, 1);
+    add_text(table, run_string(run, use->line));
+    if (use->first == RUN_NONE)
+        add_nothing(table, 1);
+    else
+        add_u64(table, use->first);
+    out_text(table->out, "\r\n");
+}
+
+void export_ops_csv(struct out *out, const struct session *session,
+                    const struct op_use_list *uses)
+{
+    struct csv_table table = {.out = out, .session = session, .model = session->model};
+
+    out_text(out, "name,overload,family,count,ns,share,flops,counted,new_bytes,module,"
+                  "line,id\r\n");
+    for (uint32_t i = 0; i < uses->n; i++)
+        add_use(&table, &uses->at[i], &uses->sum);
+    buf_release(&table.text);
+    buf_release(&table.field);
 }

@@ -4,7 +4,7 @@
  * sink.
  *
  * Files:
- *   json/         one file for each document: tree, info, show, stats, run, graph,
+ *   json/         one file for each document: tree, info, show, stats, run, ops, graph,
  *                 diff, check
  *     json_place.c, json_call.c, json_op.c, json_fact.c, json_value.c   their parts:
  *                 places, calls, operations and values of a run, facts, plain values
@@ -23,6 +23,7 @@
 #include "session/pair.h"
 #include "session/session.h"
 #include "study/op_graph.h"
+#include "study/op_use.h"
 #include "study/safety/check.h"
 
 /* Which places a document lists: those with keep[place] set; NULL: all. */
@@ -40,12 +41,20 @@ void export_merged(struct json *json, const struct run *run, uint32_t merged);
 void export_param(struct json *json, const struct run *run, uint32_t param);
 void export_gap(struct json *json, const struct run *run, uint32_t gap);
 void export_facts(struct json *json, const struct run *run);
-/* An operation; without its tensors, and its tensors only. */
+/* An operation without its tensors; its tensors only, each with its producers; a value by
+ * its number. */
 void export_op(struct json *json, const struct run *run, uint32_t op);
 void export_op_values(struct json *json, const struct run *run, uint32_t op);
+void export_op_value(struct json *json, const struct run *run, uint32_t value);
 /* The graph of a run, made by op_graph_make(). */
 void export_graph(struct json *json, const struct run *run,
                   const struct op_graph *graph);
+/* The operations of a run: `uses` as the list of those used, then all of them with
+ * their data flow. Only for a session whose run has operations. */
+int export_ops_json(struct json *json, const struct session *session,
+                    const struct op_use_list *uses, struct err *err);
+/* 0 if the session has operations; otherwise the error says how to record them. */
+int export_has_ops(const struct session *session, struct err *err);
 /* Statistics as an object, of a tensor of this dtype and shape. */
 void export_numbers(struct json *json, const struct stats *stats, enum dtype dtype,
                     const int64_t *shape, int rank);
@@ -122,5 +131,8 @@ int export_tree_csv(struct out *out, const struct session *session,
                     struct export_choice choice, struct err *err);
 void export_stats_csv(struct out *out, const struct session *session,
                       struct export_choice choice);
+/* The operations used, one row each. */
+void export_ops_csv(struct out *out, const struct session *session,
+                    const struct op_use_list *uses);
 
 #endif

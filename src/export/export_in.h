@@ -102,8 +102,21 @@ void document_param(struct document *doc, uint32_t param, enum run_values how);
 
 /* ---- operations, by index: json_op.c ---- */
 
-void document_op(struct document *doc, uint32_t op);        /* all but its tensors */
-void document_op_values(struct document *doc, uint32_t op); /* "inputs", ... */
+/* An operation: all of it; all but its tensors; these, with their producers. */
+void document_op(struct document *doc, uint32_t op);
+void document_op_facts(struct document *doc, uint32_t op);
+void document_op_values(struct document *doc, uint32_t op);
+/* A value with what it consists of. */
+void document_op_value(struct document *doc, uint32_t value);
+/* "name", "overload" and "family"; "line"; "module" and "place". */
+void document_op_kind(struct document *doc, uint32_t kind);
+void document_line(struct document *doc, uint32_t line);
+void document_op_module(struct document *doc, uint32_t place);
+/* The name of an argument; `at` is NULL if the schema does not have it. */
+struct str document_op_arg(const struct run *run, const struct run_op *op,
+                           uint16_t arg);
+/* A number, or null for RUN_NONE. */
+void export_number(struct json *json, const char *key, uint32_t number);
 
 const char *export_role_name(uint8_t role);
 const char *export_layout_name(uint8_t layout);

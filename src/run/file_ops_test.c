@@ -503,6 +503,8 @@ TEST(values_that_share_their_sources_do_not_take_forever)
     uint32_t sources[2 * N], list[4];
     struct run_op_value values[N + 1] = {{.producer = 0}};
     struct run_ops ops = {.values = values, .n_values = N + 1, .sources = sources};
+    struct op_walk walk;
+    struct arena arena;
 
     for (uint32_t i = 1; i <= N; i++) {
         values[i] = (struct run_op_value){
@@ -511,6 +513,15 @@ TEST(values_that_share_their_sources_do_not_take_forever)
     }
     CHECK_INT(op_producers(&ops, N, list, 4), 1);
     CHECK_INT(list[0], 0);
+    ops.n_ops = 1;
+    arena_init(&arena, 0);
+    CHECK(op_walk_init(&walk, &ops, &arena) == 0);
+    for (int again = 0; again < 2; again++) {
+        CHECK_INT(op_walk(&walk, N), 1);
+        CHECK_INT(walk.found[0], 0);
+    }
+    CHECK_INT(op_walk(&walk, N + 1), 0);
+    arena_release(&arena);
 }
 
 /* tests/fuzz/make_corpus.py asks for one. */

@@ -99,3 +99,44 @@ uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
     }
     return n;
 }
+
+int op_walk_init(struct op_walk *walk, const struct run_ops *ops, struct arena *arena)
+{
+    *walk = (struct op_walk){
+        .ops = ops,
+        .found = arena_array(arena, (size_t)ops->n_ops + 1, sizeof(uint32_t)),
+        .stack = arena_array(arena, (size_t)ops->n_values + 1, sizeof(uint32_t)),
+        .op_seen = arena_array(arena, (size_t)ops->n_ops + 1, sizeof(uint32_t)),
+        .value_seen = arena_array(arena, (size_t)ops->n_values + 1, sizeof(uint32_t))};
+    return walk->found && walk->stack && walk->op_seen && walk->value_seen ? 0 : -1;
+}
+
+uint32_t op_walk(struct op_walk *walk, uint32_t value)
+{
+    const struct run_ops *ops = walk->ops;
+    uint32_t n_stack = 0, n = 0;
+
+    if (value >= ops->n_values)
+        return 0;
+    walk->search++;
+    walk->stack[n_stack++] = value;
+    while (n_stack > 0) {
+        const struct run_op_value *one = &ops->values[walk->stack[--n_stack]];
+
+        if (one->producer != RUN_NONE) {
+            if (walk->op_seen[one->producer] != walk->search)
+                walk->found[n++] = one->producer;
+            walk->op_seen[one->producer] = walk->search;
+            continue;
+        }
+        /* Each value is pushed once a search, so the stack is large enough. */
+        for (uint32_t i = one->n_sources; i > 0; i--) {
+            uint32_t source = ops->sources[one->sources + i - 1];
+
+            if (walk->value_seen[source] != walk->search)
+                walk->stack[n_stack++] = source;
+            walk->value_seen[source] = walk->search;
+        }
+    }
+    return n;
+}

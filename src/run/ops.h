@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 struct run;
@@ -193,5 +194,19 @@ uint32_t op_attribute(const struct run *run, const struct run_op *op, const char
  * those of its sources. Returns how many there are; the first `most` go to `to`. */
 uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
                       uint32_t most);
+
+/* The same for many values, and for values with thousands of sources: each search takes
+ * time linear in what it finds. */
+struct op_walk {
+    const struct run_ops *ops;
+    uint32_t *found; /* the producers of the last search */
+    uint32_t *stack;
+    uint32_t *op_seen, *value_seen; /* in which search */
+    uint32_t search;
+};
+/* In the arena; -1 if it is spent. */
+int op_walk_init(struct op_walk *walk, const struct run_ops *ops, struct arena *arena);
+/* Fills walk->found and returns how many there are. */
+uint32_t op_walk(struct op_walk *walk, uint32_t value);
 
 #endif

@@ -35,7 +35,14 @@ static const char *made_by(const struct run *run, uint32_t value)
 {
     static char text[64];
     uint32_t ops[8], n = op_producers(run->ops, value, ops, 8);
+    struct op_walk walk;
+    struct arena arena;
 
+    arena_init(&arena, 0);
+    CHECK(op_walk_init(&walk, run->ops, &arena) == 0);
+    CHECK_INT(op_walk(&walk, value), n);
+    CHECK_MEM(walk.found, ops, n * sizeof *ops);
+    arena_release(&arena);
     *text = '\0';
     for (uint32_t i = 0; i < n; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%u ", ops[i]);

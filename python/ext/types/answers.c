@@ -342,6 +342,7 @@ static PyMethodDef methods[] = {
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
     {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
     {"op", answers_op, METH_O, "op(number): an operation, without its tensors"},
+    {"op_value", answers_op_value, METH_O, "op_value(number): a value"},
     {"op_values", answers_op_values, METH_O, "op_values(number): its tensors"},
     {"op_kinds", answers_op_kinds, METH_NOARGS, "The name of each kind of operation."},
     {"find_ops", answers_find_ops, METH_VARARGS,

@@ -71,6 +71,21 @@ PyObject *answers_op_values(PyObject *self, PyObject *number)
     return op_part(self, number, export_op_values);
 }
 
+PyObject *answers_op_value(PyObject *self, PyObject *number)
+{
+    const struct run_ops *ops = ops_of(self);
+    unsigned long at = ops ? PyLong_AsUnsignedLong(number) : 0;
+    struct dicts dicts;
+
+    if (!ops || PyErr_Occurred())
+        return NULL;
+    if (at >= ops->n_values)
+        return PyErr_Format(PyExc_IndexError, "there is no value %lu", at);
+    dicts_begin(&dicts);
+    export_op_value(&dicts.json, answers_of(self), (uint32_t)at);
+    return dicts_end(&dicts);
+}
+
 PyObject *answers_op_kinds(PyObject *self, PyObject *unused)
 {
     const struct run *run = answers_of(self);

@@ -275,12 +275,17 @@ void export_gap(struct json *json, const struct run *run, uint32_t gap)
 
 void export_op(struct json *json, const struct run *run, uint32_t op)
 {
-    write_part(json, run, op, document_op);
+    write_part(json, run, op, document_op_facts);
 }
 
 void export_op_values(struct json *json, const struct run *run, uint32_t op)
 {
     write_part(json, run, op, document_op_values);
+}
+
+void export_op_value(struct json *json, const struct run *run, uint32_t value)
+{
+    write_part(json, run, value, document_op_value);
 }
 
 void export_facts(struct json *json, const struct run *run)

@@ -3,7 +3,7 @@
 #define MOST_LEVELS       64
 #define MOST_ITEMS        100000u  /* per value */
 #define MOST_ITEMS_IN_ALL 1000000u /* per document, plus ... */
-#define ITEMS_PER_PLACE   64u      /* ... this many per place of the model */
+#define ITEMS_PER_PLACE   64u      /* ... this many per place and operation */
 #define TEXT_PER_ITEM     64
 
 /* Values share their parts, so a small file may hold a value that is huge when written
@@ -207,8 +207,9 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
 void document_value_of(struct document *doc, const char *key,
                        const struct values *values, uint32_t value)
 {
-    uint64_t most =
-        MOST_ITEMS_IN_ALL + (uint64_t)ITEMS_PER_PLACE * doc->model->n_places;
+    uint64_t owners =
+        doc->model->n_places + (doc->run && doc->run->ops ? doc->run->ops->n_ops : 0);
+    uint64_t most = MOST_ITEMS_IN_ALL + ITEMS_PER_PLACE * owners;
     uint64_t rest = doc->items < most ? most - doc->items : 0;
     uint32_t left = rest < MOST_ITEMS ? (uint32_t)rest : MOST_ITEMS;
     struct value_walk walk = {doc, values, left};
