@@ -61,6 +61,14 @@ def _template(given, values):
     return given
 
 
+def _slots(given):
+    if isinstance(given, Slot):
+        yield given
+    elif type(given) in (list, tuple):
+        for one in given:
+            yield from _slots(one)
+
+
 def tensors_in(result):
     """The tensors of an operation's result, in order."""
     if isinstance(result, torch.Tensor):
@@ -110,7 +118,7 @@ class Replay:
                     ready.append(one)
 
     def _run(self, number):
-        func, args, kwargs, numbers, state, modes = self._kept.ops[number]
+        func, template, more, numbers, state, modes = self._kept.ops[number]
         writes, written = written_arguments(func), []
         places = {one.name: i for i, one in enumerate(func._schema.arguments)}
 
@@ -125,14 +133,14 @@ class Replay:
                 return type(given)(filled(one, is_written) for one in given)
             return given
 
-        args = tuple(filled(one, i in writes) for i, one in enumerate(args))
-        kwargs = {key: filled(one, places.get(key) in writes) for key, one in kwargs.items()}
+        args = [filled(one, i in writes) for i, one in enumerate(template)]
+        kwargs = {key: filled(one, places.get(key) in writes) for key, one in more.items()}
         if state is not None:
             state[0].set_state(state[1])
         with torch.inference_mode(modes[1]), torch.set_grad_enabled(modes[0]):
             result = func(*args, **kwargs)
-        found = [*tensors_in(result), *written]
-        for id, tensor in zip(numbers[len(numbers) - len(found) :], found):
+        given = sum(1 for _ in _slots([*template, *more.values()]))
+        for id, tensor in zip(numbers[given:], [*tensors_in(result), *written]):
             self.values.setdefault(id, tensor)
 
     def _tensor(self, number):

@@ -614,8 +614,14 @@ uint64_t ops_count(const struct recorder_ops *ops)
 uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor)
 {
     struct trace_op_tensor as = {0};
+    bool known;
 
-    if (ops->full || !ops_look(ops, tensor, &as))
+    if (ops->full)
+        return RUN_NONE;
+    ops->reading = true;
+    known = ops_look(ops, tensor, &as);
+    ops->reading = false;
+    if (!known)
         return RUN_NONE;
     return trace_op_value(ops->recorder->trace, as.type, as.storage, as.offset);
 }
