@@ -19,7 +19,7 @@ static void *new_blob(size_t size, const struct blob_ops *ops, const char *name,
     struct blob *blob = calloc(1, size + name_size);
 
     if (!blob) {
-        err_set(err, ERR_LIMIT, "%s: out of memory", name);
+        err_set_about(err, ERR_LIMIT, name, ": out of memory");
         return NULL;
     }
     blob->ops = ops;
@@ -50,10 +50,10 @@ static int file_read(struct blob *blob, uint64_t at, void *to, size_t n,
         if (got < 0)
             return err_set_errno(err, blob->name);
         if (got == 0)
-            return err_set(err, ERR_CHANGED,
-                           "%s became shorter while it was open: %zu bytes at byte "
-                           "%" PRIu64 " are missing. Open it again",
-                           blob->name, n, at);
+            return err_set_about(err, ERR_CHANGED, blob->name,
+                                 " became shorter while it was open: %zu bytes at byte "
+                                 "%" PRIu64 " are missing. Open it again",
+                                 n, at);
         next += got;
         at += (uint64_t)got;
         n -= (size_t)got;
@@ -97,8 +97,9 @@ static const char *kind_of(mode_t mode)
 static int refuse_kind(mode_t mode, const char *shown, struct err *err)
 {
     if (S_ISDIR(mode))
-        return err_set(err, ERR_IO, "%s is a folder", shown);
-    return err_set(err, ERR_IO, "%s is not a regular file (%s)", shown, kind_of(mode));
+        return err_set_about(err, ERR_IO, shown, " is a folder");
+    return err_set_about(err, ERR_IO, shown, " is not a regular file (%s)",
+                         kind_of(mode));
 }
 
 /* The system's message for a socket ("No such device or address") is misleading. */
@@ -154,8 +155,8 @@ struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
                           struct err *err)
 {
     if (!folder_name_is_plain(str_of(name))) {
-        err_set(err, ERR_FORMAT, "%s: \"%s\" is not the name of a file in this folder",
-                shown, name);
+        err_set_about(err, ERR_FORMAT, shown,
+                      ": \"%s\" is not the name of a file in this folder", name);
         return NULL;
     }
     return open_file(dir_fd, name, shown, err);
@@ -223,10 +224,11 @@ static int check_range(const struct blob *blob, uint64_t at, uint64_t n,
 {
     if (at <= blob->size && n <= blob->size - at)
         return 0;
-    return err_set(err, ERR_FORMAT,
-                   "%s has %" PRIu64 " bytes: cannot read %" PRIu64 " bytes at byte "
-                   "%" PRIu64,
-                   blob->name, blob->size, n, at);
+    return err_set_about(err, ERR_FORMAT, blob->name,
+                         " has %" PRIu64 " bytes: cannot read %" PRIu64
+                         " bytes at byte "
+                         "%" PRIu64,
+                         blob->size, n, at);
 }
 
 struct blob *blob_open_part(struct blob *whole, uint64_t at, uint64_t size,
@@ -267,7 +269,8 @@ int blob_load(struct blob *blob, uint64_t at, uint64_t n, struct arena *arena,
     if (check_range(blob, at, n, err) < 0)
         return -1;
     if (n >= SIZE_MAX)
-        return err_set(err, ERR_LIMIT, "%s is too large for this machine", blob->name);
+        return err_set_about(err, ERR_LIMIT, blob->name,
+                             " is too large for this machine");
     to = arena_alloc(arena, (size_t)n + 1);
     if (!to)
         return arena_err(arena, blob->name, err);

@@ -22,25 +22,62 @@ static void trim_cut_character(char *text, size_t len)
     }
 }
 
+/* Append to a message of `len` bytes, which is cut if it gets too long. Returns the new
+ * length. */
+static size_t append(char *text, size_t size, size_t len, const char *format,
+                     va_list args)
+{
+    int more = vsnprintf(text + len, size - len, format, args);
+
+    if (more < 0)
+        text[len] = '\0';
+    else if ((size_t)more >= size - len)
+        trim_cut_character(text, size - 1);
+    return len + strlen(text + len);
+}
+
+static void fill(struct err *err, enum err_code code, const char *text, size_t subject,
+                 size_t reason)
+{
+    err->code = code;
+    err->system = 0;
+    err->subject = (unsigned short)subject;
+    err->reason = (unsigned short)reason;
+    memcpy(err->text, text, strlen(text) + 1);
+}
+
 int err_set(struct err *err, enum err_code code, const char *format, ...)
 {
     /* An argument may be err->text itself. */
-    char text[sizeof err->text];
+    char text[sizeof err->text] = "";
     va_list args;
-    int len;
 
     if (!err)
         return -1;
     va_start(args, format);
-    len = vsnprintf(text, sizeof text, format, args);
+    append(text, sizeof text, 0, format, args);
     va_end(args);
-    if (len < 0)
-        text[0] = '\0';
-    if (len >= (int)sizeof text)
+    fill(err, code, text, 0, 0);
+    return -1;
+}
+
+int err_set_about(struct err *err, enum err_code code, const char *path,
+                  const char *format, ...)
+{
+    char text[sizeof err->text];
+    size_t subject, reason, len;
+    va_list args;
+
+    if (!err)
+        return -1;
+    if (snprintf(text, sizeof text, "%s", path) >= (int)sizeof text)
         trim_cut_character(text, sizeof text - 1);
-    err->code = code;
-    err->system = 0;
-    memcpy(err->text, text, strlen(text) + 1);
+    subject = strlen(text);
+    reason = subject + strspn(format, ": ");
+    va_start(args, format);
+    len = append(text, sizeof text, subject, format, args);
+    va_end(args);
+    fill(err, code, text, subject, reason < len ? reason : len);
     return -1;
 }
 
@@ -51,8 +88,25 @@ int err_set_errno(struct err *err, const char *path)
 
     if (strerror_r(code, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "system error %d", code);
-    err_set(err, ERR_IO, "%s: %s", path, reason);
+    err_set_about(err, ERR_IO, path, ": %s", reason);
     if (err)
         err->system = code;
     return -1;
+}
+
+int err_copy(struct err *err, const struct err *from)
+{
+    if (err)
+        *err = *from;
+    return -1;
+}
+
+struct str err_subject(const struct err *err)
+{
+    return (struct str){err->text, err->subject};
+}
+
+const char *err_reason(const struct err *err)
+{
+    return err->text + err->reason;
 }

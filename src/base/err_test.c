@@ -54,3 +54,50 @@ TEST(the_system_says_why)
     CHECK_INT(err.code, ERR_IO);
     CHECK_STR(err.text, "model.pth: No such file or directory");
 }
+
+TEST(a_failure_of_a_file_keeps_its_name_and_the_reason_apart)
+{
+    struct err err = {0}, copy = {0};
+
+    CHECK(err_set_about(&err, ERR_FORMAT, "a: b.pth", ": truncated at byte %d", 7) ==
+          -1);
+    CHECK_STR(err.text, "a: b.pth: truncated at byte 7");
+    CHECK(str_is(err_subject(&err), "a: b.pth"));
+    CHECK_STR(err_reason(&err), "truncated at byte 7");
+    err_set_about(&err, ERR_FORMAT, "b.pth", " is empty");
+    CHECK_STR(err.text, "b.pth is empty");
+    CHECK_STR(err_reason(&err), "is empty");
+    errno = ENOENT;
+    err_set_errno(&err, "c.pth");
+    CHECK(err_copy(&copy, &err) == -1);
+    CHECK(str_is(err_subject(&copy), "c.pth"));
+    CHECK_STR(err_reason(&copy), "No such file or directory");
+    CHECK(err_set_about(NULL, ERR_IO, "c.pth", " is gone") == -1);
+    CHECK(err_copy(NULL, &err) == -1);
+}
+
+TEST(a_message_that_names_no_file_is_its_own_reason)
+{
+    struct err err = {0};
+
+    err_set_about(&err, ERR_IO, "a.pth", ": gone");
+    err_set(&err, ERR_LIMIT, "no memory left");
+    CHECK_INT(err_subject(&err).len, 0);
+    CHECK_STR(err_reason(&err), "no memory left");
+}
+
+TEST(a_long_name_of_a_file_leaves_no_reason)
+{
+    struct err err = {0};
+    char many[1024] = "";
+
+    for (size_t i = 0; i < 510; i++)
+        memcpy(many + 2 * i, "\xc3\xa9", 3);
+    err_set_about(&err, ERR_IO, many, ": gone");
+    CHECK_INT(strlen(err.text), 511);
+    CHECK_STR(err_reason(&err), "");
+    many[506] = '\0';
+    err_set_about(&err, ERR_IO, many, ": gone");
+    CHECK_INT(strlen(err.text), 511);
+    CHECK_STR(err_reason(&err), "gon");
+}

@@ -63,7 +63,7 @@ int whole_file_begin(struct whole_file *file, const char *path, struct err *err)
     else
         status = open_temporary(file, err);
     if (status == 0 && !file->name)
-        status = err_set(err, ERR_LIMIT, "%s: no memory left", path);
+        status = err_set_about(err, ERR_LIMIT, path, ": no memory left");
     if (status == 0 && exists && !file->direct)
         fchmod(file->fd, there.st_mode & 07777); /* best effort */
     if (status < 0) {

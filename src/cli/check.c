@@ -98,7 +98,7 @@ static int look_at_bytes(struct check_run *run, struct session *session,
     }
     if (status == 0 || why.code == ERR_CANCELLED)
         return 0;
-    return err_set(err, why.code, "%s", why.text);
+    return err_copy(err, &why);
 }
 
 static void count(struct check_run *run, enum verdict verdict, int status)
@@ -142,18 +142,17 @@ static int refuse(struct check_run *run, const struct check_target *target,
                   const struct err *why, struct err *err)
 {
     const char *kind = target->found ? read_kind(target->path) : NULL;
-    struct str sentence = str_of(why->text), path = str_of(target->path);
+    struct str path = str_of(target->path);
 
     if (target->no_file)
         kind = "no file";
     if (kind && strcmp(kind, "model") != 0 && why->code != ERR_LIMIT &&
         !file_is_model_name(path)) {
-        if (str_starts(sentence, path))
-            sentence = str_from(sentence, path.len);
-        if (str_starts(sentence, STR(": ")))
-            sentence = str_from(sentence, 2);
-        sentence = str_trim(sentence);
-        return check_skip(run, target->path, kind, sentence.at, err);
+        /* The list of skipped files names the file itself. */
+        bool own = str_eq(err_subject(why), path);
+
+        return check_skip(run, target->path, kind, own ? err_reason(why) : why->text,
+                          err);
     }
     count(run, VERDICT_INCONCLUSIVE, STATUS_TROUBLE);
     run->writer->error(run, target, why);

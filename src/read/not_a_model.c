@@ -16,68 +16,80 @@ enum {
     SURE_NOTHING = 1,
 };
 
+enum magic_kind {
+    MAGIC_FORMAT,    /* a model format that is not supported */
+    MAGIC_OLD_MODEL, /* another program can convert it */
+    MAGIC_ARCHIVE,
+    MAGIC_PICTURE,
+    MAGIC_DOCUMENT,
+    MAGIC_PROGRAM,
+    MAGIC_DATABASE,
+};
+
 /* A known file type, by its first bytes. */
 struct magic {
     uint16_t at;
     uint8_t len;
     const char *bytes;
-    bool later; /* a model format that is not supported */
-    const char *what;
-    const char *advice; /* may be NULL */
+    enum magic_kind kind;
+    const char *what;   /* of a MAGIC_FORMAT its name, else "a PNG picture" */
+    const char *advice; /* NULL: what follows from the kind */
 };
 
-#define PACKED_ADVICE "unpack it and open the files in it"
-
 static const struct magic magics[] = {
-    {0, 4, "GGUF", true, "GGUF", NULL},
-    {0, 4, "lmgg", false, "an old GGML file", "convert it to GGUF with llama.cpp"},
-    {0, 4, "fmgg", false, "an old GGMF file", "convert it to GGUF with llama.cpp"},
-    {0, 4, "tjgg", false, "an old GGJT file", "convert it to GGUF with llama.cpp"},
-    {0, 4, "algg", false, "an old GGLA adapter", "convert it to GGUF with llama.cpp"},
-    {4, 4, "ET12", true, "ExecuTorch", NULL},
-    {4, 4, "ET13", true, "ExecuTorch", NULL},
-    {4, 4, "BP08", true, "ExecuTorch (bundled program)", NULL},
-    {4, 4, "FT01", true, "ExecuTorch (tensor data)", NULL},
-    {4, 4, "TFL3", true, "TFLite", NULL},
-    {4, 4, "PTMF", true, "PyTorch mobile (flatbuffer)", NULL},
-    {0, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
-    {512, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
-    {1024, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
-    {2048, 8, "\x89HDF\r\n\x1a\n", true, "HDF5 (Keras .h5)", NULL},
-    {0, 6, "\x93NUMPY", true, "NumPy .npy", NULL},
-    {0, 8, "PYTORCH1", false, "a container of the PyTorch 1.0 preview",
+    {0, 4, "GGUF", MAGIC_FORMAT, "GGUF", NULL},
+    {0, 4, "lmgg", MAGIC_OLD_MODEL, "an old GGML file",
+     "convert it to GGUF with llama.cpp"},
+    {0, 4, "fmgg", MAGIC_OLD_MODEL, "an old GGMF file",
+     "convert it to GGUF with llama.cpp"},
+    {0, 4, "tjgg", MAGIC_OLD_MODEL, "an old GGJT file",
+     "convert it to GGUF with llama.cpp"},
+    {0, 4, "algg", MAGIC_OLD_MODEL, "an old GGLA adapter",
+     "convert it to GGUF with llama.cpp"},
+    {4, 4, "ET12", MAGIC_FORMAT, "ExecuTorch", NULL},
+    {4, 4, "ET13", MAGIC_FORMAT, "ExecuTorch", NULL},
+    {4, 4, "BP08", MAGIC_FORMAT, "ExecuTorch (bundled program)", NULL},
+    {4, 4, "FT01", MAGIC_FORMAT, "ExecuTorch (tensor data)", NULL},
+    {4, 4, "TFL3", MAGIC_FORMAT, "TFLite", NULL},
+    {4, 4, "PTMF", MAGIC_FORMAT, "PyTorch mobile (flatbuffer)", NULL},
+    {0, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
+    {512, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
+    {1024, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
+    {2048, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
+    {0, 6, "\x93NUMPY", MAGIC_FORMAT, "NumPy .npy", NULL},
+    {0, 8, "PYTORCH1", MAGIC_OLD_MODEL, "a container of the PyTorch 1.0 preview",
      "load and save it with PyTorch 1.0"},
-    {8, 7, "\3\0\0\0V 1", true, "Lua Torch7 .t7", NULL},
-    {0, 6, "7z\xbc\xaf\x27\x1c", false, "a 7z archive", PACKED_ADVICE},
-    {0, 2, "\x1f\x8b", false, "a gzip file", PACKED_ADVICE},
-    {0, 4, "\x28\xb5\x2f\xfd", false, "a zstd file", PACKED_ADVICE},
-    {0, 3, "BZh", false, "a bzip2 file", PACKED_ADVICE},
+    {8, 7, "\3\0\0\0V 1", MAGIC_FORMAT, "Lua Torch7 .t7", NULL},
+    {0, 6, "7z\xbc\xaf\x27\x1c", MAGIC_ARCHIVE, "a 7z archive", NULL},
+    {0, 2, "\x1f\x8b", MAGIC_ARCHIVE, "a gzip file", NULL},
+    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file", NULL},
+    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file", NULL},
     {0, 6,
      "\xfd"
      "7zXZ",
-     false, "an xz file", PACKED_ADVICE},
-    {0, 4, "Rar!", false, "a rar archive", PACKED_ADVICE},
-    {0, 2, "\x78\x9c", false, "zlib-packed data, as joblib writes it", PACKED_ADVICE},
-    {0, 2, "\x78\xda", false, "zlib-packed data, as joblib writes it", PACKED_ADVICE},
-    {257, 5, "ustar", false, "a tar archive without a PyTorch model", PACKED_ADVICE},
+     MAGIC_ARCHIVE, "an xz file", NULL},
+    {0, 4, "Rar!", MAGIC_ARCHIVE, "a rar archive", NULL},
+    {0, 2, "\x78\x9c", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
+    {0, 2, "\x78\xda", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
+    {257, 5, "ustar", MAGIC_ARCHIVE, "a tar archive without a PyTorch model", NULL},
     {0, 4,
      "\x7f"
      "ELF",
-     false, "a program or library (ELF)", NULL},
-    {0, 2, "MZ", false, "a Windows program", NULL},
-    {0, 5, "%PDF-", false, "a PDF document", NULL},
-    {0, 8, "\x89PNG\r\n\x1a\n", false, "a PNG picture", NULL},
-    {0, 3, "\xff\xd8\xff", false, "a JPEG picture", NULL},
-    {0, 4, "GIF8", false, "a GIF picture", NULL},
-    {0, 16, "SQLite format 3", false, "an SQLite database", NULL},
+     MAGIC_PROGRAM, "a program or library (ELF)", NULL},
+    {0, 2, "MZ", MAGIC_PROGRAM, "a Windows program", NULL},
+    {0, 5, "%PDF-", MAGIC_DOCUMENT, "a PDF document", NULL},
+    {0, 8, "\x89PNG\r\n\x1a\n", MAGIC_PICTURE, "a PNG picture", NULL},
+    {0, 3, "\xff\xd8\xff", MAGIC_PICTURE, "a JPEG picture", NULL},
+    {0, 4, "GIF8", MAGIC_PICTURE, "a GIF picture", NULL},
+    {0, 16, "SQLite format 3", MAGIC_DATABASE, "an SQLite database", NULL},
 };
 
 /* The error for an unsupported model format. */
 static int say_later(const struct input *input, const char *format, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED,
-                   "%s is %s %s file; this format is not supported", input->path,
-                   strchr("AEIOU", format[0]) ? "an" : "a", format);
+    return err_set_about(err, ERR_UNSUPPORTED, input->path,
+                         " is %s %s file; this format is not supported",
+                         strchr("AEIOU", format[0]) ? "an" : "a", format);
 }
 
 static const struct magic *find_magic(struct str head)
@@ -293,31 +305,33 @@ static int name_archive(const struct input *input, struct err *err)
     if (format)
         return say_later(input, format, err);
     if (zip->leads_out)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "%s is a zip archive, but not a model. Do not unpack it: it can "
-                       "write outside of the target folder",
-                       input->path);
+        return err_set_about(
+            err, ERR_UNSUPPORTED, input->path,
+            " is a zip archive, but not a model. Do not unpack it: it can "
+            "write outside of the target folder");
     if (lacks_its_pickle(zip))
-        return err_set(err, ERR_FORMAT,
-                       "%s is a PyTorch zip file without data.pkl, which describes its "
-                       "%" PRIu32 " records. Save or download it again",
-                       input->path, zip->n);
+        return err_set_about(
+            err, ERR_FORMAT, input->path,
+            " is a PyTorch zip file without data.pkl, which describes its "
+            "%" PRIu32 " records. Save or download it again",
+            zip->n);
     if (kind)
-        return err_set(err, ERR_UNSUPPORTED, "%s is %s, not a model", input->path,
-                       kind);
+        return err_set_about(err, ERR_UNSUPPORTED, input->path, " is %s, not a model",
+                             kind);
     if (zip->n == 0)
-        return err_set(err, ERR_FORMAT, "%s is an empty zip archive", input->path);
+        return err_set_about(err, ERR_FORMAT, input->path, " is an empty zip archive");
     if (zip->salvaged)
-        return err_set(err, ERR_FORMAT,
-                       "%s is a truncated zip archive: none of its first %" PRIu32
-                       " entries (the first is %.*s) describes a model. Download it "
-                       "again",
-                       input->path, zip->n,
-                       STR_ARG(str_head(zip->entries[0].name, 100)));
-    return err_set(err, ERR_UNSUPPORTED,
-                   "%s is a zip archive of %" PRIu32 " files (the first is %.*s), but "
-                   "not a model: unpack it and open the files in it",
-                   input->path, zip->n, STR_ARG(str_head(zip->entries[0].name, 100)));
+        return err_set_about(
+            err, ERR_FORMAT, input->path,
+            " is a truncated zip archive: none of its first %" PRIu32
+            " entries (the first is %.*s) describes a model. Download it "
+            "again",
+            zip->n, STR_ARG(str_head(zip->entries[0].name, 100)));
+    return err_set_about(err, ERR_UNSUPPORTED, input->path,
+                         " is a zip archive of %" PRIu32
+                         " files (the first is %.*s), but "
+                         "not a model: unpack it and open the files in it",
+                         zip->n, STR_ARG(str_head(zip->entries[0].name, 100)));
 }
 
 /* ---- text ---- */
@@ -349,14 +363,15 @@ static int name_pointer(const struct input *input, struct err *err)
 
         if (str_starts(line, STR("size ")) &&
             str_to_u64(str_trim(str_from(line, 5)), &size))
-            return err_set(err, ERR_FORMAT,
-                           "%s is a git-LFS pointer, not the file itself: run `git lfs "
-                           "pull` to fetch its %" PRIu64 " bytes",
-                           input->path, size);
+            return err_set_about(
+                err, ERR_FORMAT, input->path,
+                " is a git-LFS pointer, not the file itself: run `git lfs "
+                "pull` to fetch its %" PRIu64 " bytes",
+                size);
     }
-    return err_set(err, ERR_FORMAT,
-                   "%s is a git-LFS pointer, not the file itself: run `git lfs pull`",
-                   input->path);
+    return err_set_about(
+        err, ERR_FORMAT, input->path,
+        " is a git-LFS pointer, not the file itself: run `git lfs pull`");
 }
 
 static bool is_pointer(struct str head)
@@ -372,19 +387,19 @@ static int name_text(const struct input *input, struct err *err)
         return name_pointer(input, err);
     if (str_starts_word(text, STR("<!doctype")) ||
         str_starts_word(text, STR("<html")) || str_starts_word(text, STR("<?xml")))
-        return err_set(err, ERR_FORMAT,
-                       "%s is a web page, not a model: the download failed or needs a "
-                       "login. Download it again",
-                       input->path);
+        return err_set_about(
+            err, ERR_FORMAT, input->path,
+            " is a web page, not a model: the download failed or needs a "
+            "login. Download it again");
     if (str_starts(text, STR("{\"error\"")) || str_starts(text, STR("{\"message\"")))
-        return err_set(err, ERR_FORMAT,
-                       "%s is a server's error message, not a model: %.*s", input->path,
-                       STR_ARG(str_head(text, 120)));
+        return err_set_about(err, ERR_FORMAT, input->path,
+                             " is a server's error message, not a model: %.*s",
+                             STR_ARG(str_head(text, 120)));
     if (str_starts(text, STR("{")) || str_starts(text, STR("[")))
-        return err_set(err, ERR_FORMAT,
-                       "%s is JSON text, not a model: the weights are in another file",
-                       input->path);
-    return err_set(err, ERR_FORMAT, "%s is plain text, not a model", input->path);
+        return err_set_about(
+            err, ERR_FORMAT, input->path,
+            " is JSON text, not a model: the weights are in another file");
+    return err_set_about(err, ERR_FORMAT, input->path, " is plain text, not a model");
 }
 
 /* ---- the reader ---- */
@@ -410,11 +425,14 @@ static bool all_zero(struct str head)
 static int name_magic(const struct input *input, const struct magic *magic,
                       struct err *err)
 {
-    if (magic->later)
+    const char *advice = magic->advice;
+
+    if (magic->kind == MAGIC_FORMAT)
         return say_later(input, magic->what, err);
-    return err_set(err, ERR_UNSUPPORTED, "%s is %s, not a model%s%s", input->path,
-                   magic->what, magic->advice ? ": " : "",
-                   magic->advice ? magic->advice : "");
+    if (magic->kind == MAGIC_ARCHIVE)
+        advice = "unpack it and open the files in it";
+    return err_set_about(err, ERR_UNSUPPORTED, input->path, " is %s, not a model%s%s",
+                         magic->what, advice ? ": " : "", advice ? advice : "");
 }
 
 static int say_what_it_is(struct input *input, struct build *build, struct err *err)
@@ -423,11 +441,11 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
 
     (void)build;
     if (!input->blob)
-        return err_set(err, ERR_USAGE, "%s: no model file in this folder", input->path);
+        return err_set_about(err, ERR_USAGE, input->path,
+                             ": no model file in this folder");
     if (input->blob->size == 0)
-        return err_set(err, ERR_FORMAT,
-                       "%s is empty: the download or the copy did not finish",
-                       input->path);
+        return err_set_about(err, ERR_FORMAT, input->path,
+                             " is empty: the download or the copy did not finish");
     /* A zip may follow anything: TFLite keeps its metadata so. */
     magic = zip_looks_like(input->head) ? NULL : find_magic(input->head);
     if (magic)
@@ -439,19 +457,18 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
     if (tensorflow_format(input))
         return say_later(input, tensorflow_format(input), err);
     if (zip_looks_like(input->head))
-        return err_set(err, ERR_FORMAT,
-                       "%s is a zip archive without a readable entry: it is truncated "
-                       "or damaged. Download it again",
-                       input->path);
+        return err_set_about(
+            err, ERR_FORMAT, input->path,
+            " is a zip archive without a readable entry: it is truncated "
+            "or damaged. Download it again");
     if (is_text(input->head))
         return name_text(input, err);
     if (all_zero(input->head))
-        return err_set(err, ERR_FORMAT,
-                       "%s begins with zeros only: the download did not finish",
-                       input->path);
-    return err_set(err, ERR_FORMAT,
-                   "%s: unrecognised format: its first bytes match no model format",
-                   input->path);
+        return err_set_about(err, ERR_FORMAT, input->path,
+                             " begins with zeros only: the download did not finish");
+    return err_set_about(
+        err, ERR_FORMAT, input->path,
+        ": unrecognised format: its first bytes match no model format");
 }
 
 const struct reader not_a_model_reader = {
@@ -459,20 +476,12 @@ const struct reader not_a_model_reader = {
 
 /* ---- in one word ---- */
 
-static const char *kind_of_magic(const struct magic *magic)
-{
-    static const char *const words[] = {"picture", "document", "program", "database"};
-
-    if (magic->later)
-        return "model";
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strstr(magic->what, words[i]))
-            return words[i];
-    /* A file that can be converted is a model. */
-    if (magic->advice)
-        return strcmp(magic->advice, PACKED_ADVICE) == 0 ? "archive" : "model";
-    return "other";
-}
+static const char *const magic_words[] = {
+    [MAGIC_FORMAT] = "model",      [MAGIC_OLD_MODEL] = "model",
+    [MAGIC_ARCHIVE] = "archive",   [MAGIC_PICTURE] = "picture",
+    [MAGIC_DOCUMENT] = "document", [MAGIC_PROGRAM] = "program",
+    [MAGIC_DATABASE] = "database",
+};
 
 static const char *kind_of_input(const struct input *input)
 {
@@ -481,7 +490,7 @@ static const char *kind_of_input(const struct input *input)
     if (input->blob->size == 0)
         return "empty";
     if (magic)
-        return kind_of_magic(magic);
+        return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
     if (looks_like_onnx(input) || tensorflow_format(input))

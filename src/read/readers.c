@@ -120,7 +120,7 @@ static const struct model *finish(struct input *input, struct build *build,
     if ((input->blob && input_look(input, build, &why) < 0) ||
         input_run(input, build, &why) < 0) {
         if (why.code == ERR_CANCELLED || !has_content(build)) {
-            err_set(err, why.code, "%s", why.text);
+            err_copy(err, &why);
             return NULL;
         }
         note_failure(build, &why);

@@ -69,8 +69,9 @@ static int knows(const struct input *input)
 
 static int json_fault(struct reading *r, struct err *err)
 {
-    return err_set(err, ERR_FORMAT, "%s: invalid JSON in the header at byte %zu: %s",
-                   r->input->path, 8 + r->json.offset, r->json.error);
+    return err_set_about(err, ERR_FORMAT, r->input->path,
+                         ": invalid JSON in the header at byte %zu: %s",
+                         8 + r->json.offset, r->json.error);
 }
 
 /* "shape": [1, 2, 3]. A size that is not a whole number becomes -1, which marks the
@@ -399,8 +400,9 @@ static int load_header(struct reading *r, struct str *ret_text, struct err *err)
     uint64_t size = bytes_u64(&in), left = r->input->blob->size - 8;
 
     if (size > HEADER_LIMIT)
-        return err_set(err, ERR_LIMIT, "%s: the header has %llu bytes; the limit is %u",
-                       r->input->path, (unsigned long long)size, HEADER_LIMIT);
+        return err_set_about(err, ERR_LIMIT, r->input->path,
+                             ": the header has %llu bytes; the limit is %u",
+                             (unsigned long long)size, HEADER_LIMIT);
     r->data_at = 8 + size;
     r->data_size = size < left ? left - size : 0;
     if (size > left) {
@@ -434,7 +436,7 @@ static int read_members(struct reading *r, struct err *err)
             arena_drop(r->header, r->dropped);
         }
         if (!work_step(build->work, 0))
-            return err_set(err, ERR_CANCELLED, "%s: stopped", path);
+            return err_set_about(err, ERR_CANCELLED, path, ": stopped");
     } while (status == 0);
     if (build_spent(build))
         return r->n ? 0 : arena_err(&build->model->arena, path, err);

@@ -54,7 +54,7 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     if (self->why.code == ERR_NONE)
         self->why = why;
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
-        return err_set(err, why.code, "%s", why.text);
+        return err_copy(err, &why);
     build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
                   why.text);
     return 0;
@@ -134,7 +134,7 @@ static int read_all(struct shards *self, int dir_fd, const char *folder,
         some |= order[i]->read;
     }
     if (!some && self->why.code != ERR_NONE)
-        return err_set(err, self->why.code, "%s", self->why.text);
+        return err_copy(err, &self->why);
     return shards_compare(self, err);
 }
 
@@ -159,15 +159,15 @@ static int read_index(struct shards *self, struct blob *blob, int dir_fd,
     struct str text;
 
     if (blob->size > INDEX_LIMIT)
-        return err_set(err, ERR_LIMIT,
-                       "%s has %" PRIu64 " bytes, too many for an index", blob->name,
-                       blob->size);
+        return err_set_about(err, ERR_LIMIT, blob->name,
+                             " has %" PRIu64 " bytes, too many for an index",
+                             blob->size);
     if (blob_load(blob, 0, blob->size, &self->build->scratch, &text, err) < 0 ||
         shards_read_index(self, text, err) < 0)
         return -1;
     if (self->n == 0)
-        return err_set(err, ERR_FORMAT, "%s is an index that names no file",
-                       blob->name);
+        return err_set_about(err, ERR_FORMAT, blob->name,
+                             " is an index that names no file");
     return read_all(self, dir_fd, folder, err);
 }
 

@@ -62,9 +62,10 @@ static int say_several(const struct input *input, const struct choice *choice,
                    STR_ARG(str_head(choice->names[i], 60)));
     if (choice->n > NAMES_SHOWN)
         buf_printf(&names, " and %" PRIu32 " more", choice->n - NAMES_SHOWN);
-    status = err_set(
-        err, ERR_USAGE, "%s holds several %s: %s. Name the one to open, as in %s/%.*s",
-        input->path, what, buf_cstr(&names), input->path, STR_ARG(choice->names[0]));
+    status =
+        err_set_about(err, ERR_USAGE, input->path,
+                      " holds several %s: %s. Name the one to open, as in %s/%.*s",
+                      what, buf_cstr(&names), input->path, STR_ARG(choice->names[0]));
     buf_release(&names);
     return status;
 }
@@ -247,10 +248,11 @@ static int name_folder(const struct input *input, struct err *err)
         for (uint32_t k = 0; k < folder->n; k++)
             if (folder->entries[k].is_file &&
                 str_is(folder->entries[k].name, other_folders[i].name))
-                return err_set(err, ERR_UNSUPPORTED,
-                               "%s is %s, which is not supported. Open the files in it "
-                               "one by one",
-                               input->path, other_folders[i].what);
+                return err_set_about(
+                    err, ERR_UNSUPPORTED, input->path,
+                    " is %s, which is not supported. Open the files in it "
+                    "one by one",
+                    other_folders[i].what);
     return 0;
 }
 
@@ -286,7 +288,7 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     if (name_folder(self->input, err) < 0)
         return -1;
     if (files.n == 0)
-        return err_set(err, ERR_USAGE, "%s: no model file in this folder",
-                       self->input->path);
+        return err_set_about(err, ERR_USAGE, self->input->path,
+                             ": no model file in this folder");
     return say_several(self->input, &files, "model files", err);
 }

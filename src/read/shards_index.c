@@ -157,9 +157,9 @@ int shards_read_index(struct shards *self, struct str text, struct err *err)
     if (build_spent(self->build))
         return arena_err(arena, self->input->path, err);
     if (self->n == 0)
-        return err_set(err, ERR_FORMAT, "%s: invalid JSON in the index at byte %zu: %s",
-                       self->input->path, json.offset,
-                       json.error ? json.error : "unexpected value");
+        return err_set_about(err, ERR_FORMAT, self->input->path,
+                             ": invalid JSON in the index at byte %zu: %s", json.offset,
+                             json.error ? json.error : "unexpected value");
     build_finding(self->build, FINDING_TRUNCATED, SEVERITY_ALARM, self->input->node,
                   "the index breaks off at byte %zu: %s", json.offset,
                   json.error ? json.error : "unexpected value");

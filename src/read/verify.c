@@ -79,7 +79,7 @@ static int look_at(struct verify *self, uint32_t id, struct err *err)
         (!self->window || sum_entry(self, entry, at, &why) == 0))
         return 0;
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
-        return err_set(err, why.code, "%s", why.text);
+        return err_copy(err, &why);
     build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
                   "entry %.*s: %s", STR_ARG(entry->name), why.text);
     return 0;
@@ -136,7 +136,7 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
     self.zip = open_directory(blob, &build, &why);
     if (self.zip && data)
         self.window = arena_alloc(&build.scratch, WINDOW);
-    status = why.code == ERR_NONE ? 0 : err_set(err, why.code, "%s", why.text);
+    status = why.code == ERR_NONE ? 0 : err_copy(err, &why);
     for (uint32_t i = 0; self.zip && status == 0 && i < self.zip->n; i++)
         status = look_at(&self, i, err);
     if (status == 0)

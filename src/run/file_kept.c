@@ -20,7 +20,7 @@ int scope_keep_source(struct scope_read *read, struct err *err)
         return 0;
     source = calloc(1, sizeof *source);
     if (!source)
-        return err_set(err, ERR_LIMIT, "%s: no memory left", read->path);
+        return err_set_about(err, ERR_LIMIT, read->path, ": no memory left");
     *source = (struct run_source){.db = read->db, .parts = read->parts};
     pthread_mutex_init(&source->lock, NULL);
     read->db = NULL;

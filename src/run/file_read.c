@@ -32,7 +32,7 @@ static bool head_read(const char *path, uint8_t *head, uint64_t *ret_size,
     if (!blob)
         return false;
     if (blob->size < HEAD)
-        err_set(err, ERR_FORMAT, "%s: not a recording: it is too short", path);
+        err_set_about(err, ERR_FORMAT, path, ": not a recording: it is too short");
     else
         good = blob_read(blob, 0, head, HEAD, err) == 0;
     *ret_size = blob->size;
@@ -51,15 +51,16 @@ bool run_file_is(const char *path)
 static int head_check(struct scope_read *read, const uint8_t *head, struct err *err)
 {
     if (!head_is(head))
-        return err_set(err, ERR_FORMAT, "%s: not a recording of torchoscope",
-                       read->path);
+        return err_set_about(err, ERR_FORMAT, read->path,
+                             ": not a recording of torchoscope");
     read->version = big_endian(head + 60);
     if (read->version >= 1 && read->version <= SCOPE_VERSION)
         return 0;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "%s: a recording of version %u, and this torchoscope reads up to "
-                   "version %u. Update torchoscope to open it.",
-                   read->path, read->version, SCOPE_VERSION);
+    return err_set_about(
+        err, ERR_UNSUPPORTED, read->path,
+        ": a recording of version %u, and this torchoscope reads up to "
+        "version %u. Update torchoscope to open it.",
+        read->version, SCOPE_VERSION);
 }
 
 /* ---- reading ---- */
@@ -93,7 +94,7 @@ static int finish_model(struct scope_read *read, struct err *err)
     if (!read->run->model)
         return -1;
     if (run_seal(read->run) < 0)
-        return err_set(err, ERR_LIMIT, "%s: no memory left", read->path);
+        return err_set_about(err, ERR_LIMIT, read->path, ": no memory left");
     return 0;
 }
 
@@ -119,7 +120,7 @@ static int read_tables(struct scope_read *read, struct err *err)
         return -1;
     read->run = run_new(limit);
     if (!read->run)
-        return err_set(err, ERR_LIMIT, "%s: no memory left", read->path);
+        return err_set_about(err, ERR_LIMIT, read->path, ": no memory left");
     if (scope_check_sections(read, err) < 0)
         return -1;
     for (int i = 0; i < TABLE_COUNT; i++)
@@ -132,10 +133,10 @@ static int read_tables(struct scope_read *read, struct err *err)
     if (read->cancelled)
         return err_set(err, ERR_CANCELLED, "stopped");
     if (read->n[TABLE_MODEL_PLACE] == 0)
-        return err_set(err, ERR_FORMAT, "%s: damaged: %s", read->path,
-                       read->build.model->n_findings
-                           ? read->build.model->findings[0].text
-                           : "it holds no model");
+        return err_set_about(err, ERR_FORMAT, read->path, ": damaged: %s",
+                             read->build.model->n_findings
+                                 ? read->build.model->findings[0].text
+                                 : "it holds no model");
     note_others(read);
     if (finish_model(read, err) < 0)
         return -1;
@@ -191,8 +192,8 @@ struct run *run_file_read(const char *path, struct work *work, struct err *err)
         return NULL;
     make_uri(path, &uri);
     if (uri.bad || sqlite3_open_v2(uri.at, &read.db, flags, NULL) != SQLITE_OK) {
-        err_set(err, ERR_IO, "%s: %s", path,
-                read.db ? sqlite3_errmsg(read.db) : "no memory left");
+        err_set_about(err, ERR_IO, path, ": %s",
+                      read.db ? sqlite3_errmsg(read.db) : "no memory left");
         sqlite3_close(read.db);
     } else {
         run = read_database(&read, err);
@@ -208,7 +209,7 @@ struct run *run_file_read_memory(const void *at, size_t size, const char *name,
     unsigned char *bytes = (unsigned char *)(uintptr_t)at; /* it is only read */
 
     if (size < HEAD) {
-        err_set(err, ERR_FORMAT, "%s: not a recording: it is too short", name);
+        err_set_about(err, ERR_FORMAT, name, ": not a recording: it is too short");
         return NULL;
     }
     if (head_check(&read, at, err) < 0)
@@ -218,8 +219,8 @@ struct run *run_file_read_memory(const void *at, size_t size, const char *name,
         sqlite3_deserialize(read.db, "main", bytes, (sqlite3_int64)size,
                             (sqlite3_int64)size,
                             SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
-        err_set(err, ERR_IO, "%s: %s", name,
-                read.db ? sqlite3_errmsg(read.db) : "no memory left");
+        err_set_about(err, ERR_IO, name, ": %s",
+                      read.db ? sqlite3_errmsg(read.db) : "no memory left");
         sqlite3_close(read.db);
         return NULL;
     }

@@ -89,8 +89,8 @@ static int look_at_schema(struct scope_read *read, struct err *err)
     sqlite3_finalize(stmt);
     if (status == SQLITE_DONE)
         return 0;
-    return err_set(err, ERR_FORMAT, "%s: damaged: %s", read->path,
-                   sqlite3_errmsg(read->db));
+    return err_set_about(err, ERR_FORMAT, read->path, ": damaged: %s",
+                         sqlite3_errmsg(read->db));
 }
 
 void scope_drop_ops(struct scope_read *read, const char *why)
@@ -124,13 +124,14 @@ static int check_tables(struct scope_read *read, struct err *err)
         if (i == TABLE_SECTION || !read->sections[scope_tables[i].section])
             continue;
         if (read->schema[i] == SCHEMA_ABSENT)
-            return err_set(err, ERR_FORMAT, "%s: damaged: table %s is missing",
-                           read->path, scope_tables[i].name);
+            return err_set_about(err, ERR_FORMAT, read->path,
+                                 ": damaged: table %s is missing",
+                                 scope_tables[i].name);
         if (read->schema[i] == SCHEMA_OTHER)
-            return err_set(err, ERR_FORMAT,
-                           "%s: damaged: table %s does not have the columns of a "
-                           "recording",
-                           read->path, scope_tables[i].name);
+            return err_set_about(err, ERR_FORMAT, read->path,
+                                 ": damaged: table %s does not have the columns of a "
+                                 "recording",
+                                 scope_tables[i].name);
     }
     return 0;
 }
@@ -175,18 +176,18 @@ static int check_versions(const struct scope_read *read, struct err *err)
 {
     for (int i = SECTION_MODEL; i < SECTION_OPS; i++) {
         if (read->sections[i] > sections[i].version)
-            return err_set(
-                err, ERR_UNSUPPORTED,
-                "%s: its section \"%s\" has version %u, and this torchoscope "
+            return err_set_about(
+                err, ERR_UNSUPPORTED, read->path,
+                ": its section \"%s\" has version %u, and this torchoscope "
                 "reads up to version %u. Update torchoscope to open it.",
-                read->path, sections[i].name, read->sections[i], sections[i].version);
+                sections[i].name, read->sections[i], sections[i].version);
         if (!read->sections[i])
-            return err_set(err, ERR_UNSUPPORTED,
-                           "%s: has no section \"%s\", which this torchoscope needs to "
-                           "show it%s%.300s",
-                           read->path, sections[i].name,
-                           read->others.len ? "; it holds " : "",
-                           read->others.len ? read->others.at : "");
+            return err_set_about(
+                err, ERR_UNSUPPORTED, read->path,
+                ": has no section \"%s\", which this torchoscope needs to "
+                "show it%s%.300s",
+                sections[i].name, read->others.len ? "; it holds " : "",
+                read->others.len ? read->others.at : "");
     }
     return 0;
 }
@@ -202,8 +203,8 @@ int scope_check_sections(struct scope_read *read, struct err *err)
         read->rows[TABLE_SECTION] = table_rows(read, TABLE_SECTION);
         table_read(read, TABLE_SECTION, take_section);
     } else {
-        return err_set(err, ERR_FORMAT, "%s: damaged: table section is missing",
-                       read->path);
+        return err_set_about(err, ERR_FORMAT, read->path,
+                             ": damaged: table section is missing");
     }
     if (check_versions(read, err) < 0)
         return -1;

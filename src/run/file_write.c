@@ -440,5 +440,5 @@ int run_file_write(const struct run *run, struct source *code, const char *path,
     if (write_database(run, code, file.name, work, &local) == 0)
         return whole_file_keep(&file, err);
     whole_file_drop(&file);
-    return err_set(err, local.code, "%s: %s", path, local.text);
+    return err_set_about(err, local.code, path, ": %s", local.text);
 }

@@ -190,7 +190,7 @@ static int start(struct file_list *list, struct err *err)
         atomic_store(&list->work.cancel, 1);
         pthread_join(list->walker, NULL);
     }
-    return err_set(err, ERR_LIMIT, "%s: no thread can be started", list->folder);
+    return err_set_about(err, ERR_LIMIT, list->folder, ": no thread can be started");
 }
 
 static void drop(struct file_list *list)

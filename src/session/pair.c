@@ -25,7 +25,7 @@ struct pair *pair_on(struct session *left, struct session *right,
     if (diff_make(&pair->diff, left->model, right->model, wanted, &pair->arena, work,
                   &local) == 0)
         return pair;
-    err_set(err, local.code, "%s", local.text);
+    err_copy(err, &local);
     if (local.code == ERR_CANCELLED)
         return pair;
     pair_close(pair);

@@ -56,7 +56,7 @@ static struct session *open_on(const struct model *model, const struct run *run,
     struct session *session = calloc(1, sizeof *session);
 
     if (!session) {
-        err_set(err, ERR_LIMIT, "%s: no memory left", model->path);
+        err_set_about(err, ERR_LIMIT, model->path, ": no memory left");
         return NULL;
     }
     arena_init(&session->arena, SESSION_LIMIT);
@@ -254,7 +254,7 @@ static int measure_or_why(struct session *session, uint32_t tensor,
             return 0;
         why = local.text;
         if (local.code == ERR_CANCELLED || local.code == ERR_LIMIT)
-            return err_set(err, local.code, "%s", local.text);
+            return err_copy(err, &local);
     }
     session->why[tensor] = arena_printf(&session->arena, "%s", why ? why : "not known");
     if (!session->why[tensor])

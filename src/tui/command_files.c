@@ -154,7 +154,7 @@ static struct pair *compare_with(struct tui *tui, struct session *left,
     if (pair) {
         *ret_right = right;
     } else {
-        err_set(err, why.code, "%s", why.text);
+        err_copy(err, &why);
         session_close(right);
     }
     return pair;

@@ -178,7 +178,7 @@ const struct model *live_model(PyObject *object, const char *name,
         *ret_live = walk.live;
         walk.live = NULL;
     } else {
-        err_set(err, local.code, "%s", local.text);
+        err_copy(err, &local);
         if (!PyErr_Occurred() && local.code == ERR_USAGE)
             PyErr_SetString(PyExc_TypeError, local.text);
         else if (!PyErr_Occurred())

@@ -67,9 +67,9 @@ static int find_payload(struct blob *blob, uint64_t header_at, uint64_t size,
     if (zip_payload_at(blob, header_at, &local, &at, err) < 0)
         return -1;
     if (at > blob->size || size > blob->size - at)
-        return err_set(err, ERR_FORMAT,
-                       "%s: the entry at byte %" PRIu64 " is longer than the file",
-                       blob->name, header_at);
+        return err_set_about(err, ERR_FORMAT, blob->name,
+                             ": the entry at byte %" PRIu64 " is longer than the file",
+                             header_at);
     *ret_at = at;
     return 0;
 }

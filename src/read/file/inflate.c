@@ -24,7 +24,7 @@ struct inflate *inflate_open(struct blob *blob, uint64_t at, uint64_t packed,
 
     if (!in || inflateInit2(&in->stream, -MAX_WBITS) != Z_OK) {
         free(in);
-        err_set(err, ERR_LIMIT, "%s: out of memory", blob->name);
+        err_set_about(err, ERR_LIMIT, blob->name, ": out of memory");
         return NULL;
     }
     in->blob = blob;
@@ -87,10 +87,10 @@ static int unpack(struct inflate *in, uint8_t *to, size_t n, struct err *err)
         else if (status == Z_BUF_ERROR && in->left == 0 && stream->avail_in == 0)
             return 0;
         else if (status != Z_OK && status != Z_BUF_ERROR)
-            return err_set(err, ERR_FORMAT,
-                           "%s: damaged compressed data before byte %" PRIu64 " (%s)",
-                           in->blob->name, in->at,
-                           stream->msg ? stream->msg : "not a deflate stream");
+            return err_set_about(
+                err, ERR_FORMAT, in->blob->name,
+                ": damaged compressed data before byte %" PRIu64 " (%s)", in->at,
+                stream->msg ? stream->msg : "not a deflate stream");
     }
     return 0;
 }
@@ -100,15 +100,15 @@ int inflate_read(struct inflate *in, void *to, size_t n, struct err *err)
     uint64_t before = in->done;
 
     if (n > in->size - (before < in->size ? before : in->size))
-        return err_set(err, ERR_FORMAT, "%s: read beyond the declared unpacked size",
-                       in->blob->name);
+        return err_set_about(err, ERR_FORMAT, in->blob->name,
+                             ": read beyond the declared unpacked size");
     if (unpack(in, to, n, err) < 0)
         return -1;
     if (in->done - before < n)
-        return err_set(err, ERR_FORMAT,
-                       "%s: the compressed data ends after %" PRIu64 " of %" PRIu64
-                       " bytes",
-                       in->blob->name, in->done, in->size);
+        return err_set_about(err, ERR_FORMAT, in->blob->name,
+                             ": the compressed data ends after %" PRIu64 " of %" PRIu64
+                             " bytes",
+                             in->done, in->size);
     return 0;
 }
 

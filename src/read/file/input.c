@@ -46,7 +46,7 @@ int input_look(struct input *input, struct build *build, struct err *err)
     if (!input->zip && why.code == ERR_NONE)
         input->zip = zip_salvage(blob, build, &why);
     if (why.code != ERR_NONE)
-        return err_set(err, why.code, "%s", why.text);
+        return err_copy(err, &why);
     return 0;
 }
 
@@ -58,8 +58,9 @@ int input_read_inner(struct input *outer, struct blob *takes_blob, const char *n
     if (file_source_keep(build, takes_blob, err) < 0)
         return -1;
     if (inner.depth > INPUT_DEPTH)
-        return err_set(err, ERR_LIMIT, "%s: %s: more than %d files inside each other",
-                       outer->path, name, INPUT_DEPTH);
+        return err_set_about(err, ERR_LIMIT, outer->path,
+                             ": %s: more than %d files inside each other", name,
+                             INPUT_DEPTH);
     inner.path = arena_printf(&build->scratch, "%s: %s", outer->path, name);
     inner.name = arena_str(&build->scratch, path_last(name));
     if (!inner.path || !inner.name.at)

@@ -114,18 +114,18 @@ int tar_next(struct blob *blob, uint64_t *at, struct tar_member *ret_member,
         uint64_t left;
 
         if (blob->size - *at < TAR_BLOCK)
-            return err_set(err, ERR_FORMAT,
-                           "%s: truncated in the tar header at byte %" PRIu64
-                           ". Download it again",
-                           blob->name, *at);
+            return err_set_about(err, ERR_FORMAT, blob->name,
+                                 ": truncated in the tar header at byte %" PRIu64
+                                 ". Download it again",
+                                 *at);
         if (blob_read(blob, *at, block, sizeof block, err) < 0)
             return -1;
         header = read_header(block, &member);
         if (header == HEADER_END)
             return 0;
         if (header == HEADER_BAD)
-            return err_set(err, ERR_FORMAT, "%s: no tar header at byte %" PRIu64,
-                           blob->name, *at);
+            return err_set_about(err, ERR_FORMAT, blob->name,
+                                 ": no tar header at byte %" PRIu64, *at);
         left = blob->size - member.at;
         *at = next_header(member.at, member.size);
         if (header == HEADER_OTHER)

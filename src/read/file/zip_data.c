@@ -38,8 +38,8 @@ int zip_payload_at(struct blob *blob, uint64_t header_at, struct zip_local *ret_
     if (blob_read(blob, header_at, bytes, sizeof bytes, err) < 0)
         return -1;
     if (!zip_local_parse(bytes, &local))
-        return err_set(err, ERR_FORMAT, "%s: no zip entry at byte %" PRIu64, blob->name,
-                       header_at);
+        return err_set_about(err, ERR_FORMAT, blob->name,
+                             ": no zip entry at byte %" PRIu64, header_at);
     *ret_at = header_at + ZIP_LOCAL_SIZE + local.name_len + local.extra_len;
     *ret_local = local;
     return 0;
@@ -84,16 +84,16 @@ int zip_data_at(struct zip *zip, uint32_t entry_id, uint64_t *ret_at, struct err
     uint64_t at;
 
     if (entry->bad)
-        return err_set(err, ERR_FORMAT, "%s: entry %.*s is not safe to read",
-                       zip->blob->name, STR_ARG(entry->name));
+        return err_set_about(err, ERR_FORMAT, zip->blob->name,
+                             ": entry %.*s is not safe to read", STR_ARG(entry->name));
     if (zip_payload_at(zip->blob, entry->header_at, &local, &at, err) < 0)
         return -1;
     if (!zip->salvaged)
         compare(zip, entry, &local);
     if (at > zip->directory_at || entry->packed > zip->directory_at - at)
-        return err_set(err, ERR_FORMAT,
-                       "%s: entry %.*s reaches into the archive's directory",
-                       zip->blob->name, STR_ARG(entry->name));
+        return err_set_about(err, ERR_FORMAT, zip->blob->name,
+                             ": entry %.*s reaches into the archive's directory",
+                             STR_ARG(entry->name));
     *ret_at = at;
     return 0;
 }
@@ -140,8 +140,8 @@ static int load_deflated(struct zip *zip, const struct zip_entry *entry, uint64_
     char *to;
 
     if (size >= SIZE_MAX)
-        return err_set(err, ERR_LIMIT, "%s: entry %.*s is too large", zip->blob->name,
-                       STR_ARG(entry->name));
+        return err_set_about(err, ERR_LIMIT, zip->blob->name,
+                             ": entry %.*s is too large", STR_ARG(entry->name));
     to = arena_alloc(arena, (size_t)size + 1);
     if (!to)
         return arena_err(arena, zip->blob->name, err);
@@ -157,7 +157,7 @@ static int load_deflated(struct zip *zip, const struct zip_entry *entry, uint64_
                       STR_ARG(entry->name), entry->size);
     inflate_close(inflate);
     if (why.code == ERR_CANCELLED || why.code == ERR_IO || why.code == ERR_CHANGED)
-        return err_set(err, why.code, "%s", why.text);
+        return err_copy(err, &why);
     if (!entry->cut && ret_bytes->len < entry->size)
         build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
                       "entry %.*s unpacks to only %zu of its declared %" PRIu64
@@ -190,9 +190,10 @@ int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *b
     int status;
 
     if (plausible_size(entry) > limit)
-        return err_set(err, ERR_LIMIT,
-                       "%s: entry %.*s has %" PRIu64 " bytes; the limit is %" PRIu64,
-                       zip->blob->name, STR_ARG(entry->name), entry->size, limit);
+        return err_set_about(err, ERR_LIMIT, zip->blob->name,
+                             ": entry %.*s has %" PRIu64
+                             " bytes; the limit is %" PRIu64,
+                             STR_ARG(entry->name), entry->size, limit);
     if (zip_data_at(zip, entry_id, &at, err) < 0)
         return -1;
     if (entry->method == ZIP_STORED)

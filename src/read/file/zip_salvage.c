@@ -339,7 +339,7 @@ struct zip *zip_salvage(struct blob *blob, struct build *build, struct err *err)
     zip->directory_at = blob->size;
     zip->salvaged = true;
     if (walk(&scan, &why) < 0) {
-        err_set(err, why.code, "%s", why.text);
+        err_copy(err, &why);
         return NULL;
     }
     if (zip->n == 0)

@@ -108,10 +108,10 @@ int pickle_feed_next(struct pickle_feed *feed, struct pickle *pickle, struct str
     bool ends;
 
     if (feed->at >= feed->end)
-        return err_set(err, ERR_FORMAT,
-                       "%s: truncated at byte %" PRIu64
-                       ": expected a pickle (%.*s). Download it again",
-                       feed->blob->name, feed->end, STR_ARG(name));
+        return err_set_about(err, ERR_FORMAT, feed->blob->name,
+                             ": truncated at byte %" PRIu64
+                             ": expected a pickle (%.*s). Download it again",
+                             feed->end, STR_ARG(name));
     if (gather(feed, &bytes, &ends, err) < 0)
         return -1;
     in = bytes_of(bytes.at, bytes.len);
@@ -126,8 +126,8 @@ int pickle_feed_raw(struct pickle_feed *feed, void *to, size_t n, struct err *er
     struct str have = in_window(feed);
 
     if (feed->at > feed->end || n > feed->end - feed->at)
-        return err_set(err, ERR_FORMAT, "%s: truncated at byte %" PRIu64,
-                       feed->blob->name, feed->end);
+        return err_set_about(err, ERR_FORMAT, feed->blob->name,
+                             ": truncated at byte %" PRIu64, feed->end);
     if (n <= have.len)
         memcpy(to, have.at, n);
     else if (blob_read(feed->blob, feed->at, to, n, err) < 0)

@@ -44,9 +44,10 @@ static int load_to(struct pickle_load *l, uint64_t end, struct err *err)
     n = end - l->have;
     l->loaded += n;
     if (l->loaded > MOST)
-        return err_set(err, ERR_LIMIT,
-                       "%s: the pickle is larger than the limit of %" PRIu64 " bytes",
-                       l->blob->name, (uint64_t)MOST);
+        return err_set_about(err, ERR_LIMIT, l->blob->name,
+                             ": the pickle is larger than the limit of %" PRIu64
+                             " bytes",
+                             (uint64_t)MOST);
     if (!work_step(l->work, 0))
         return err_set(err, ERR_CANCELLED, "stopped");
     if (blob_read(l->blob, l->have, l->bytes + l->have, (size_t)n, err) < 0)
@@ -157,9 +158,10 @@ int pickle_load(struct blob *blob, struct build *build, struct str *ret_bytes,
     struct pickle_load l = {.blob = blob, .work = build->work};
 
     if (blob->size > SIZE_MOST)
-        return err_set(err, ERR_LIMIT,
-                       "%s has %" PRIu64 " bytes; the limit for a pickle is %" PRIu64,
-                       blob->name, blob->size, (uint64_t)SIZE_MOST);
+        return err_set_about(err, ERR_LIMIT, blob->name,
+                             " has %" PRIu64
+                             " bytes; the limit for a pickle is %" PRIu64,
+                             blob->size, (uint64_t)SIZE_MOST);
     if (blob->size < LEAST)
         return blob_load(blob, 0, blob->size, &build->scratch, ret_bytes, err);
     l.bytes = arena_sparse(&build->scratch, (size_t)blob->size + 16);

@@ -377,11 +377,10 @@ static int read_save(struct legacy *self, struct err *err)
     int object_status;
 
     if (status == 0)
-        return err_set(
-            err, ERR_FORMAT,
-            "%s is an old PyTorch file that is truncated or damaged before its object. "
-            "Download it again",
-            self->input->path);
+        return err_set_about(
+            err, ERR_FORMAT, self->input->path,
+            " is an old PyTorch file that is truncated or damaged before its object. "
+            "Download it again");
     object_status = status < 0 ? -1 : next_pickle(self, &object, "object", err);
     if (object_status < 0 || note_records(self, &object, err) < 0)
         return -1;
@@ -389,7 +388,7 @@ static int read_save(struct legacy *self, struct err *err)
     say_facts(self, &object);
     status = object_status > 0 ? next_pickle(self, &keys, "storage keys", &why) : 0;
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
-        return err_set(err, why.code, "%s", why.text);
+        return err_copy(err, &why);
     if (status > 0)
         status = locate_all(self, &keys);
     else

@@ -415,7 +415,7 @@ static int read_member(struct torch_tar *self, int index,
     if (read(self, &feed, &why) == 0)
         return 0;
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
-        return err_set(err, why.code, "%s", why.text);
+        return err_copy(err, &why);
     build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
                   why.text);
     return 0;
@@ -459,10 +459,10 @@ static int read_tar(struct input *input, struct build *build, struct err *err)
     name_map_init(&self.keys, &build->scratch);
     find_members(&self);
     if (self.members[PICKLE].at == 0)
-        return err_set(err, ERR_FORMAT,
-                       "%s is a tar of torch 0.1 without its member `pickle`. Download "
-                       "it again",
-                       input->path);
+        return err_set_about(
+            err, ERR_FORMAT, input->path,
+            " is a tar of torch 0.1 without its member `pickle`. Download "
+            "it again");
     if (read_member(&self, SYS_INFO, read_sys_info, err) < 0 ||
         read_member(&self, STORAGES, read_storages, err) < 0 ||
         read_member(&self, TENSORS, read_tensors, err) < 0)

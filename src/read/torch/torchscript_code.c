@@ -313,7 +313,7 @@ int script_code_load(struct script_code *code, struct input *input, struct build
         if (read_record(code, record, text) < 0)
             return arena_err(&build->scratch, input->path, err);
         if (!work_step(build->work, 0))
-            return err_set(err, ERR_CANCELLED, "%s: stopped", input->path);
+            return err_set_about(err, ERR_CANCELLED, input->path, ": stopped");
     }
     return 0;
 }

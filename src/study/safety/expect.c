@@ -21,12 +21,13 @@ struct expect_reading {
 static int wrong(struct expect_reading *self)
 {
     if (self->json.error)
-        return err_set(self->err, ERR_FORMAT, "%s: invalid JSON: %s (at byte %zu)",
-                       self->name, self->json.error, self->json.offset);
-    return err_set(self->err, ERR_FORMAT,
-                   "%s: unexpected value at byte %zu; write the file with "
-                   "`torchoscope tree --json`",
-                   self->name, self->json.offset);
+        return err_set_about(self->err, ERR_FORMAT, self->name,
+                             ": invalid JSON: %s (at byte %zu)", self->json.error,
+                             self->json.offset);
+    return err_set_about(self->err, ERR_FORMAT, self->name,
+                         ": unexpected value at byte %zu; write the file with "
+                         "`torchoscope tree --json`",
+                         self->json.offset);
 }
 
 static int read_text(struct expect_reading *self, struct str *ret_text)
@@ -68,9 +69,9 @@ static int keep_tensor(struct expect_reading *self,
     struct expectation *to = self->to;
 
     if (!tensor->name.at || !tensor->dtype.at || !tensor->shape)
-        return err_set(self->err, ERR_FORMAT,
-                       "%s: a tensor before byte %zu has no name, shape or dtype",
-                       self->name, self->json.offset);
+        return err_set_about(self->err, ERR_FORMAT, self->name,
+                             ": a tensor before byte %zu has no name, shape or dtype",
+                             self->json.offset);
     if (to->n == UINT32_MAX - 1 || arena_room(self->arena, &to->tensors, to->n,
                                               &to->room, sizeof *to->tensors) < 0)
         return arena_err(self->arena, self->name, self->err);
@@ -143,10 +144,9 @@ int expect_read(struct str text, const char *name, struct arena *arena,
     if (token != JSON_OBJECT_END || json_next(&self.json) != JSON_END)
         return wrong(&self);
     if (!found)
-        return err_set(
-            err, ERR_FORMAT,
-            "%s: no list of tensors; write the file with `torchoscope tree --json`",
-            name);
+        return err_set_about(
+            err, ERR_FORMAT, name,
+            ": no list of tensors; write the file with `torchoscope tree --json`");
     *ret_expectation = expectation;
     return 0;
 }
