@@ -46,7 +46,8 @@ static int look_again(struct check_run *run, const struct model *model,
         for (uint32_t k = 0; k < n_found; k++) {
             if (arena_room(arena, &all, n, &room, sizeof *all) < 0)
                 return arena_err(arena, "the check", err);
-            all[n++] = found[k];
+            all[n] = found[k];
+            all[n++].file = i;
         }
     }
     ask->found = all;

@@ -292,7 +292,12 @@ struct finding *build_finding(struct build *build, enum finding_code code,
                                &model->findings_room, sizeof *model->findings) < 0)
         return &build->dropped;
     model->findings[model->n_findings] = (struct finding){
-        .code = code, .severity = severity, .place = node, .text = copy.at};
+        .code = code,
+        .severity = severity,
+        .place = node,
+        .text = copy.at,
+        .file = model->n_files > 0 ? model->n_files - 1 : 0,
+    };
     return &model->findings[model->n_findings++];
 }
 

@@ -127,8 +127,8 @@ void build_fact(struct build *build, const char *key, uint32_t value);
 void build_metadata(struct build *build, struct str key, uint32_t value);
 
 /* Add a finding, at most 1000 of one code. TRUNCATED, DAMAGED, LIMIT, MISSING_* and
- * PICKLE_MALFORMED also mark the model as partial. Returns the finding, to set `named`,
- * or a dummy. */
+ * PICKLE_MALFORMED also mark the model as partial. It belongs to the newest file of the
+ * model. Returns the finding, to set `named` or `entry`, or a dummy. */
 struct finding *build_finding(struct build *build, enum finding_code code,
                               enum severity severity, uint32_t node, const char *format,
                               ...) __attribute__((format(printf, 5, 6)));

@@ -42,6 +42,12 @@ const char *finding_name(enum finding_code code)
     return code < FINDING_COUNT ? finding_names[code] : "unknown";
 }
 
+bool finding_same(const struct finding *a, const struct finding *b)
+{
+    return a->code == b->code && a->place == b->place && a->file == b->file &&
+           a->entry == b->entry;
+}
+
 const char *severity_name(enum severity severity)
 {
     switch (severity) {

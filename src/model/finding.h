@@ -50,7 +50,13 @@ struct finding {
     uint32_t place;   /* a place of the model, or FINDING_NOWHERE */
     const char *text; /* one sentence; raw names inside */
     bool named;       /* the sentence has the name of the place */
+    uint32_t file;    /* index in the model's files; 0 if it has none */
+    uint64_t entry;   /* 1 + offset of the header of the zip entry that it is about; 0:
+                         not about an entry of a file */
 };
+
+/* Are both about the same problem? Their sentences may differ. */
+bool finding_same(const struct finding *a, const struct finding *b);
 
 const char *finding_name(enum finding_code code);  /* "truncated", ... */
 const char *severity_name(enum severity severity); /* "note", "warning", "alarm" */

@@ -28,9 +28,10 @@ const struct model *read_model_memory(const void *at, size_t size, const char *n
                                       struct work *work, struct err *err);
 
 /* Check what read_model() does not read of a zip archive: the local headers of entries
- * with tensor data and, with `data`, the checksums of all bytes. Some findings may
- * repeat those of the model. Other files, and archives without a directory, give none.
- * Findings and their texts are in the arena. */
+ * with tensor data and, with `data`, the checksums of all bytes. Findings about entries
+ * that read_model() loaded repeat those of the model: see finding_same(). Other files,
+ * and archives without a directory, give none. Findings and their texts are in the
+ * arena; their `file` is 0. */
 int read_verify(const char *path, bool data, struct arena *arena, struct work *work,
                 struct finding **ret_findings, uint32_t *ret_n, struct err *err);
 

@@ -57,12 +57,13 @@ static int sum_entry(struct verify *self, const struct zip_entry *entry, uint64_
         build_finding(self->build, FINDING_LIMIT, SEVERITY_WARNING, FINDING_NOWHERE,
                       "entry %.*s unpacks to %" PRIu64
                       " bytes: its checksum was not compared",
-                      STR_ARG(entry->name), entry->size);
+                      STR_ARG(entry->name), entry->size)
+            ->entry = zip_finding_entry(self->zip, entry);
         return 0;
     }
     if (sum_bytes(self, entry, at, &crc, err) < 0)
         return -1;
-    zip_compare_checksum(self->build, entry, crc);
+    zip_compare_checksum(self->zip, entry, crc);
     return 0;
 }
 
@@ -81,27 +82,29 @@ static int look_at(struct verify *self, uint32_t id, struct err *err)
     if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
         return err_copy(err, &why);
     build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                  "entry %.*s: %s", STR_ARG(entry->name), why.text);
+                  "entry %.*s: %s", STR_ARG(entry->name), why.text)
+        ->entry = zip_finding_entry(self->zip, entry);
     return 0;
 }
 
-static int copy_findings(const struct model *model, struct arena *arena,
+/* The findings from `first` on. */
+static int copy_findings(const struct model *model, uint32_t first, struct arena *arena,
                          struct finding **ret_findings, uint32_t *ret_n,
                          struct err *err)
 {
-    struct finding *list =
-        arena_array(arena, (size_t)model->n_findings + 1, sizeof *list);
+    uint32_t n = model->n_findings - first;
+    struct finding *list = arena_array(arena, (size_t)n + 1, sizeof *list);
 
     if (!list)
         return arena_err(arena, "the findings", err);
-    for (uint32_t i = 0; i < model->n_findings; i++) {
-        list[i] = model->findings[i];
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = model->findings[first + i];
         list[i].text = arena_str(arena, str_of(list[i].text)).at;
         if (!list[i].text)
             return arena_err(arena, "the findings", err);
     }
     *ret_findings = list;
-    *ret_n = model->n_findings;
+    *ret_n = n;
     return 0;
 }
 
@@ -125,6 +128,7 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
     struct verify self = {.work = work};
     struct build build = {0};
     struct err why = {0};
+    uint32_t first;
     int status = -1;
 
     if (!blob)
@@ -134,13 +138,14 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
     input_allow(&build, blob->size);
     self.build = &build;
     self.zip = open_directory(blob, &build, &why);
+    first = build.model->n_findings; /* read_model() found these too */
     if (self.zip && data)
         self.window = arena_alloc(&build.scratch, WINDOW);
     status = why.code == ERR_NONE ? 0 : err_copy(err, &why);
     for (uint32_t i = 0; self.zip && status == 0 && i < self.zip->n; i++)
         status = look_at(&self, i, err);
     if (status == 0)
-        status = copy_findings(build.model, arena, ret_findings, ret_n, err);
+        status = copy_findings(build.model, first, arena, ret_findings, ret_n, err);
 
 out:
     build_release(&build);

@@ -47,13 +47,16 @@ int input_look(struct input *input, struct build *build, struct err *err)
         input->zip = zip_salvage(blob, build, &why);
     if (why.code != ERR_NONE)
         return err_copy(err, &why);
+    if (input->zip)
+        input->zip->inner = input->inner;
     return 0;
 }
 
 int input_read_inner(struct input *outer, struct blob *takes_blob, const char *name,
                      uint32_t node, struct build *build, struct err *err)
 {
-    struct input inner = {.blob = takes_blob, .node = node, .depth = outer->depth + 1};
+    struct input inner = {
+        .blob = takes_blob, .node = node, .depth = outer->depth + 1, .inner = true};
 
     if (file_source_keep(build, takes_blob, err) < 0)
         return -1;

@@ -29,6 +29,7 @@ struct input {
     struct folder *folder; /* NULL for a file */
     uint32_t node;         /* the build's node for its tree; 0: the root */
     int depth;             /* how many files it is inside of */
+    bool inner;            /* a part of another file */
     bool on_disk;          /* `path` leads to it: files beside it may belong to it */
 };
 

@@ -45,6 +45,11 @@ int zip_payload_at(struct blob *blob, uint64_t header_at, struct zip_local *ret_
     return 0;
 }
 
+uint64_t zip_finding_entry(const struct zip *zip, const struct zip_entry *entry)
+{
+    return zip->inner ? 0 : entry->header_at + 1;
+}
+
 /* Compare the local header of an entry with the directory, once. The directory counts.
  */
 static void compare(struct zip *zip, struct zip_entry *entry,
@@ -63,18 +68,21 @@ static void compare(struct zip *zip, struct zip_entry *entry,
             build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
             "entry %.*s has the name %.*s in its local header: programs disagree on "
             "its name",
-            STR_ARG(entry->name), (int)len, name);
+            STR_ARG(entry->name), (int)len, name)
+            ->entry = zip_finding_entry(zip, entry);
     if ((local->flags & ~entry->flags) & FLAGS_ENCRYPTED)
         build_finding(build, FINDING_ENCRYPTED, SEVERITY_ALARM, FINDING_NOWHERE,
                       "entry %.*s is marked as encrypted in its local header, but not "
                       "in the directory: PyTorch reads it, scanners may give up",
-                      STR_ARG(entry->name));
+                      STR_ARG(entry->name))
+            ->entry = zip_finding_entry(zip, entry);
     if (local->method != entry->method)
         build_finding(
             build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
             "entry %.*s has compression method %u in its local header and %u in the "
             "directory",
-            STR_ARG(entry->name), local->method, entry->method);
+            STR_ARG(entry->name), local->method, entry->method)
+            ->entry = zip_finding_entry(zip, entry);
 }
 
 int zip_data_at(struct zip *zip, uint32_t entry_id, uint64_t *ret_at, struct err *err)
@@ -154,7 +162,8 @@ static int load_deflated(struct zip *zip, const struct zip_entry *entry, uint64_
         build_finding(build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, FINDING_NOWHERE,
                       "entry %.*s unpacks to more than its declared %" PRIu64
                       " bytes; the rest is left out",
-                      STR_ARG(entry->name), entry->size);
+                      STR_ARG(entry->name), entry->size)
+            ->entry = zip_finding_entry(zip, entry);
     inflate_close(inflate);
     if (why.code == ERR_CANCELLED || why.code == ERR_IO || why.code == ERR_CHANGED)
         return err_copy(err, &why);
@@ -162,7 +171,8 @@ static int load_deflated(struct zip *zip, const struct zip_entry *entry, uint64_
         build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
                       "entry %.*s unpacks to only %zu of its declared %" PRIu64
                       " bytes",
-                      STR_ARG(entry->name), ret_bytes->len, entry->size);
+                      STR_ARG(entry->name), ret_bytes->len, entry->size)
+            ->entry = zip_finding_entry(zip, entry);
     return 0;
 }
 
@@ -171,14 +181,15 @@ uint32_t zip_checksum(uint32_t crc, const void *at, size_t n)
     return (uint32_t)crc32_z(crc, at, n);
 }
 
-void zip_compare_checksum(struct build *build, const struct zip_entry *entry,
+void zip_compare_checksum(const struct zip *zip, const struct zip_entry *entry,
                           uint32_t crc)
 {
     if (crc != entry->crc)
-        build_finding(build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
+        build_finding(zip->build, FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE,
                       "entry %.*s has checksum %08" PRIx32
                       ", the archive says %08" PRIx32 "; PyTorch loads it anyway",
-                      STR_ARG(entry->name), crc, entry->crc);
+                      STR_ARG(entry->name), crc, entry->crc)
+            ->entry = zip_finding_entry(zip, entry);
 }
 
 int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *build,
@@ -203,7 +214,7 @@ int zip_load(struct zip *zip, uint32_t entry_id, uint64_t limit, struct build *b
     if (status < 0)
         return -1;
     if (!entry->cut)
-        zip_compare_checksum(build, entry, zip_checksum(0, bytes.at, bytes.len));
+        zip_compare_checksum(zip, entry, zip_checksum(0, bytes.at, bytes.len));
     *ret_bytes = bytes;
     return 0;
 }

@@ -41,6 +41,7 @@ struct zip {
     uint64_t directory_at; /* entries end here; of a salvaged zip, the end of file */
     uint64_t shift;        /* bytes before the archive that its offsets do not count */
     bool salvaged;         /* without a directory: see zip_salvage() */
+    bool inner;            /* the blob is a part of a file, not a file of the model */
     bool backslashes;      /* some name has one */
     bool leads_out;        /* unpacking could write outside of the target folder */
     /* Consecutive entries "archive/data/0", "archive/data/1", ... with increasing
@@ -85,8 +86,10 @@ int zip_load(struct zip *zip, uint32_t entry, uint64_t limit, struct build *buil
 /* The checksum of n more bytes, going on from `crc` (0 at first). */
 uint32_t zip_checksum(uint32_t crc, const void *at, size_t n);
 /* Add a finding if `crc` is not the checksum that the directory has for the entry. */
-void zip_compare_checksum(struct build *build, const struct zip_entry *entry,
+void zip_compare_checksum(const struct zip *zip, const struct zip_entry *entry,
                           uint32_t crc);
+/* What `entry` of a finding about this entry is. */
+uint64_t zip_finding_entry(const struct zip *zip, const struct zip_entry *entry);
 
 /* ---- for the zip_*.c files and the model's source ---- */
 

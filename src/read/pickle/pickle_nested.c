@@ -136,8 +136,10 @@ static bool run_zip(struct pickle_nested_search *search, const struct nested *ne
     blob = blob_open_memory(nested->bytes.at, nested->bytes.len, "a file in a pickle",
                             &why);
     zip = blob ? zip_open(blob, build, &why) : NULL;
-    if (zip)
+    if (zip) {
+        zip->inner = true;
         entry = zip_find(zip, "data.pkl");
+    }
     if (entry >= 0 && zip_load(zip, (uint32_t)entry, FILE_BYTES, build, &build->scratch,
                                &data, &why) == 0) {
         in = bytes_of(data.at, data.len);

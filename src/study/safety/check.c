@@ -140,6 +140,23 @@ int check_add_finding(struct check *check, struct arena *arena, struct finding f
     return add_item(check, arena, item, err);
 }
 
+static uint64_t finding_key(const struct finding *finding)
+{
+    uint64_t place = (uint64_t)finding->file << 32 | finding->place;
+
+    return hash_mix(hash_mix(hash_u64(finding->entry), place), finding->code);
+}
+
+/* Does the model have this finding, too? `seen` has the index of one with each key. */
+static bool is_known(const struct check_making *self, const struct map *seen,
+                     const struct finding *finding)
+{
+    uint32_t i;
+
+    return map_find(seen, finding_key(finding), &i) &&
+           finding_same(&self->model->findings[i], finding);
+}
+
 /* The model's findings, then new ones of the second pass. */
 static int add_findings(struct check_making *self)
 {
@@ -149,24 +166,18 @@ static int add_findings(struct check_making *self)
     map_init(&seen, self->arena);
     for (uint32_t i = 0; i < self->model->n_findings; i++) {
         const struct finding *finding = &self->model->findings[i];
-        uint64_t key = hash_mix(str_hash(str_of(finding->text)), finding->code);
 
-        if (map_put(&seen, key, 1) < 0)
+        if (map_put(&seen, finding_key(finding), i) < 0)
             return arena_err(self->arena, "the check", self->err);
         if (check_add_finding(self->check, self->arena, *finding, self->model,
                               self->err) < 0)
             return -1;
     }
-    for (uint32_t i = 0; i < ask->n_found; i++) {
-        const struct finding *finding = &ask->found[i];
-        uint64_t key = hash_mix(str_hash(str_of(finding->text)), finding->code);
-        uint32_t ignored;
-
-        if (!map_find(&seen, key, &ignored) &&
-            check_add_finding(self->check, self->arena, *finding, self->model,
+    for (uint32_t i = 0; i < ask->n_found; i++)
+        if (!is_known(self, &seen, &ask->found[i]) &&
+            check_add_finding(self->check, self->arena, ask->found[i], self->model,
                               self->err) < 0)
             return -1;
-    }
     return 0;
 }
 

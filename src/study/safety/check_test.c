@@ -147,8 +147,8 @@ TEST(findings_beyond_notes_make_a_safe_file_fail)
 TEST(a_second_look_adds_only_what_is_new)
 {
     static const struct finding found[] = {
-        {FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE, "old", false},
-        {FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE, "new", false},
+        {FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE, "old", false, 0, 0},
+        {FINDING_CHECKSUM, SEVERITY_ALARM, FINDING_NOWHERE, "new", false, 0, 0},
     };
     struct sample s;
 
@@ -159,6 +159,29 @@ TEST(a_second_look_adds_only_what_is_new)
     CHECK_INT(s.check.n_findings, 2);
     CHECK_STR(s.check.findings[1].text, "new");
     CHECK_INT(s.check.status, 1);
+    end(&s);
+}
+
+TEST(a_second_look_knows_a_finding_by_its_file_and_entry)
+{
+    static const struct finding found[] = {
+        {.code = FINDING_DAMAGED, .place = FINDING_NOWHERE, .text = "z", .entry = 8},
+        {.code = FINDING_DAMAGED, .place = FINDING_NOWHERE, .text = "a", .entry = 9},
+        {.code = FINDING_DAMAGED,
+         .place = FINDING_NOWHERE,
+         .text = "a",
+         .file = 1,
+         .entry = 8},
+    };
+    struct sample s;
+
+    begin(&s, "safetensors");
+    build_finding(&s.build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE, "a")
+        ->entry = 8;
+    make(&s, &(struct check_ask){.found = found, .n_found = 3});
+    CHECK_INT(s.check.n_findings, 3);
+    CHECK_INT(s.check.findings[1].entry, 9);
+    CHECK_INT(s.check.findings[2].file, 1);
     end(&s);
 }
 
