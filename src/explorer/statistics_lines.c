@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/base.h"
 #include "facts/histogram_lines.h"
 #include "facts/statistics.h"
 #include "text/text.h"
@@ -18,160 +19,138 @@ static void begin(struct lines *to, const char *label)
     lines_printf(to, COLOUR_DIM, " %-8s ", label);
 }
 
-static void add_count(struct lines *to, const char *name, uint64_t n, bool alarming)
+/* The text of a value of a fact; empty if the fact or the value is missing. */
+static struct str value_of(const struct facts *facts, const char *id, const char *name)
 {
-    struct buf text = BUF_INIT;
+    const struct fact *fact = facts_find(facts, id);
+    const struct fact_part *part = fact ? fact_find(facts, fact, name) : NULL;
 
-    text_commas(&text, n);
-    lines_printf(to, alarming && n > 0 ? COLOUR_ALARM : COLOUR_NONE, "%s %s", name,
-                 text.at);
-    buf_release(&text);
+    return part ? fact_part_text(facts, part) : STR("");
 }
 
 /* "NaN 0   +Inf 0   -Inf 0   zeros 0" comes after the count, or below it. */
-static void count_line(struct lines *to, const struct stats *stats, unsigned width)
+static void count_line(struct lines *to, const struct facts *facts, unsigned width)
 {
-    struct buf text = BUF_INIT, zeros = BUF_INIT;
+    static const char *const ids[] = {"nan", "pos_inf", "neg_inf", "zeros"};
+    const struct fact *sampled = facts_find(facts, "sampled");
 
     begin(to, "count");
-    text_commas(&text, stats->count);
-    text_commas(&zeros, stats->zeros);
-    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
-    if (lines_width(to) + ODD_CELLS + zeros.len > width) {
+    lines_add(to, COLOUR_NONE, 0, value_of(facts, "count", "count"));
+    if (lines_width(to) + ODD_CELLS + value_of(facts, "zeros", "zeros").len > width) {
         lines_end(to);
         begin(to, "");
     } else {
         lines_text(to, COLOUR_NONE, "     ");
     }
-    buf_release(&zeros);
-    add_count(to, "NaN", stats->nan, true);
-    lines_text(to, COLOUR_NONE, "   ");
-    add_count(to, "+Inf", stats->pos_inf, true);
-    lines_text(to, COLOUR_NONE, "   ");
-    add_count(to, "-Inf", stats->neg_inf, true);
-    lines_text(to, COLOUR_NONE, "   ");
-    add_count(to, "zeros", stats->zeros, false);
-    if (stats->sampled)
-        lines_text(to, COLOUR_DIM, "   of 1 in 8 blocks");
-    lines_end(to);
-    buf_release(&text);
-}
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        const struct fact *fact = facts_find(facts, ids[i]);
 
-static void extreme_line(struct lines *to, const struct model *model,
-                         const struct tensor *tensor, const struct stats *stats,
-                         bool max)
-{
-    struct buf text = BUF_INIT;
-
-    begin(to, max ? "max" : "min");
-    statistics_extreme(&text, stats, max);
-    if (tensor->rank > 0) {
-        buf_text(&text, "   at ");
-        statistics_position(&text, model, tensor, stats, max);
+        if (!fact)
+            continue;
+        lines_text(to, COLOUR_NONE, i > 0 ? "   " : "");
+        lines_printf(to, fact->role, "%s %.*s", fact->label,
+                     STR_ARG(value_of(facts, ids[i], ids[i])));
     }
-    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+    if (sampled) {
+        lines_text(to, COLOUR_NONE, "   ");
+        lines_add(to, sampled->role, 0, fact_group_text(facts, sampled, 0));
+    }
     lines_end(to);
-    buf_release(&text);
 }
 
-static void moment_lines(struct lines *to, const struct stats *stats)
+static void extreme_line(struct lines *to, const struct facts *facts, const char *id)
 {
-    struct buf text = BUF_INIT;
-    bool spread = stats_finite(stats) > 1;
+    struct str at = value_of(facts, id, "at");
+
+    begin(to, id);
+    lines_add(to, COLOUR_NONE, 0, value_of(facts, id, id));
+    if (at.len > 0)
+        lines_printf(to, COLOUR_NONE, "   at %.*s", STR_ARG(at));
+    lines_end(to);
+}
+
+static void moment_lines(struct lines *to, const struct facts *facts)
+{
+    struct str std = value_of(facts, "std", "std");
 
     begin(to, "mean");
-    text_real_long(&text, stats->mean);
-    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+    lines_add(to, COLOUR_NONE, 0, value_of(facts, "mean", "mean"));
     lines_end(to);
-    buf_clear(&text);
-    begin(to, spread ? "std" : "L2");
-    if (spread) {
-        text_real_long(&text, stats_std(stats));
-        buf_text(&text, "   (n-1)    L2  ");
-    }
-    text_real_long(&text, stats_l2(stats));
-    lines_add(to, COLOUR_NONE, 0, buf_span(&text));
+    begin(to, std.len > 0 ? "std" : "L2");
+    if (std.len > 0)
+        lines_printf(to, COLOUR_NONE, "%.*s   (n-1)    L2  ", STR_ARG(std));
+    lines_add(to, COLOUR_NONE, 0, value_of(facts, "l2", "l2"));
     lines_end(to);
-    buf_release(&text);
 }
 
-/* Says what the numbers refer to, if that is not obvious. */
-static const char *remark(const struct tensor *tensor)
+static void number_lines(struct lines *to, const struct facts *facts, unsigned width)
 {
-    switch (tensor->dtype) {
-    case DTYPE_QINT8:
-    case DTYPE_QUINT8:
-    case DTYPE_QINT32:
-    case DTYPE_QUINT4X2:
-    case DTYPE_QUINT2X4:
-        return "of the integers as stored, before scale and zero point";
-    case DTYPE_BOOL:
-        return "False is 0, True is 1";
-    default:
-        return dtype_info(tensor->dtype)->kind == DTYPE_KIND_COMPLEX
-                   ? "of absolute values"
-                   : NULL;
-    }
-}
+    const struct fact *remark = facts_find(facts, "values");
 
-static void number_lines(struct lines *to, const struct model *model,
-                         const struct tensor *tensor, const struct stats *stats,
-                         unsigned width)
-{
-    count_line(to, stats, width);
-    if (!stats_measured(stats))
+    count_line(to, facts, width);
+    if (!facts_find(facts, "mean"))
         return;
-    extreme_line(to, model, tensor, stats, false);
-    extreme_line(to, model, tensor, stats, true);
-    moment_lines(to, stats);
-    if (remark(tensor)) {
+    extreme_line(to, facts, "min");
+    extreme_line(to, facts, "max");
+    moment_lines(to, facts);
+    if (remark) {
         begin(to, "");
-        lines_text(to, COLOUR_DIM, remark(tensor));
+        lines_add(to, remark->role, 0, fact_group_text(facts, remark, 0));
         lines_end(to);
     }
 }
 
 /* ---- quantiles ---- */
 
+static double quantile_of(const struct facts *facts, uint32_t i)
+{
+    const struct fact *fact = statistics_quantile(facts, i);
+    const struct fact_part *part = fact ? fact_find(facts, fact, "quantile") : NULL;
+
+    return part ? part->real : NAN;
+}
+
 /* One format for all, like a grid of values. */
-static void quantile_text(char to[24], const struct numbers *numbers, uint32_t i)
+static void quantile_text(char to[24], const struct facts *facts,
+                          const struct numbers *numbers, uint32_t i)
 {
     double most = 0;
     bool whole = numbers->stats->kind != STATS_REAL;
 
     for (uint32_t k = 0; k < numbers->n_quantiles; k++) {
-        most = fmax(most, fabs(numbers->quantiles[k]));
-        whole &= numbers->quantiles[k] == floor(numbers->quantiles[k]);
+        most = fmax(most, fabs(quantile_of(facts, k)));
+        whole &= quantile_of(facts, k) == floor(quantile_of(facts, k));
     }
     if (whole && most < 1e7)
-        snprintf(to, 24, "%.0f", numbers->quantiles[i]);
+        snprintf(to, 24, "%.0f", quantile_of(facts, i));
     else if (most != 0 && (most < 0.01 || most >= 1e5))
-        snprintf(to, 24, "%.3e", numbers->quantiles[i]);
+        snprintf(to, 24, "%.3e", quantile_of(facts, i));
     else
-        snprintf(to, 24, "%.4f", numbers->quantiles[i]);
+        snprintf(to, 24, "%.4f", quantile_of(facts, i));
 }
 
-static void plain_quantiles(struct lines *to, const struct numbers *numbers)
+static void plain_quantiles(struct lines *to, const struct facts *facts,
+                            const struct numbers *numbers)
 {
     char text[24];
 
     for (uint32_t i = 0; i < numbers->n_quantiles; i++) {
-        quantile_text(text, numbers, i);
+        quantile_text(text, facts, numbers, i);
         lines_printf(to, COLOUR_NONE, " quantile %g%%, exact: %s", numbers->at[i] * 100,
                      text);
         lines_end(to);
     }
 }
 
-static void quantile_lines(struct lines *to, const struct numbers *numbers,
-                           unsigned width)
+static void quantile_lines(struct lines *to, const struct facts *facts,
+                           const struct numbers *numbers, unsigned width)
 {
     char texts[16][24];
     uint32_t n = numbers->n_quantiles < 16 ? numbers->n_quantiles : 16, fit;
     size_t cell = QUANTILE_CELL;
 
     for (uint32_t i = 0; i < n; i++) {
-        quantile_text(texts[i], numbers, i);
+        quantile_text(texts[i], facts, numbers, i);
         cell = strlen(texts[i]) + 1 > cell ? strlen(texts[i]) + 1 : cell;
     }
     fit = width > cell + 1 ? (uint32_t)((width - 1) / cell) : 1;
@@ -213,20 +192,23 @@ void statistics_lines(struct lines *to, const struct model *model,
                       const char *why, const struct statistics_room *room)
 {
     struct lines quantiles = {0};
+    struct facts facts = {0};
     uint32_t before = to->n;
 
-    number_lines(to, model, tensor, numbers->stats, room->width);
+    statistics_facts(&facts, model, tensor, numbers, STATISTICS_ALL_COUNTS);
+    number_lines(to, &facts, room->width);
     if (numbers->n_quantiles > 0)
-        quantile_lines(&quantiles, numbers, room->width);
+        quantile_lines(&quantiles, &facts, numbers, room->width);
     if (numbers->n_bins > 0 && !room->plain)
         spread_lines(to, numbers, room, to->n - before + quantiles.n);
     if (numbers->n_quantiles > 0 && room->plain)
-        plain_quantiles(to, numbers);
+        plain_quantiles(to, &facts, numbers);
     else if (numbers->n_quantiles > 0)
-        quantile_lines(to, numbers, room->width);
+        quantile_lines(to, &facts, numbers, room->width);
     if (why && numbers->n_bins == 0) {
         lines_text(to, COLOUR_NONE, " ");
         lines_wrap(to, COLOUR_DIM, str_of(why), room->width, 1);
     }
+    facts_release(&facts);
     lines_release(&quantiles);
 }

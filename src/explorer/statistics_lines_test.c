@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "facts/heatmap.h"
 #include "facts/histogram_lines.h"
+#include "facts/statistics.h"
 #include "facts/value_grid.h"
 #include "session/sample_session.h"
 
@@ -193,6 +194,46 @@ TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
               " index 7 is out of range: dimension 0\n has 2 elements\n");
     buf_release(&title);
     arena_release(&arena);
+    session_close(session);
+}
+
+TEST(the_panel_has_every_fact_of_the_list)
+{
+    static const double values[7] = {-3, -2, -1, 0, 1, 2, 3};
+    struct session *session = sample_session();
+    struct stats stats = {.count = 9000,
+                          .nan = 1,
+                          .pos_inf = 22,
+                          .neg_inf = 333,
+                          .zeros = 4444,
+                          .min = -12,
+                          .max = 13,
+                          .mean = 0.5,
+                          .kind = STATS_INT,
+                          .int_min = -12,
+                          .int_max = 13,
+                          .sampled = true};
+    struct numbers numbers = {
+        .stats = &stats, .at = at, .quantiles = values, .n_quantiles = 7};
+    struct statistics_room room = {.width = 90, .height = 30};
+    struct tensor tensor = {.dtype = DTYPE_BOOL};
+    struct facts facts = {0};
+    struct lines lines = {0};
+    const char *text;
+
+    statistics_lines(&lines, session->model, &tensor, &numbers, NULL, &room);
+    text = plain(&lines);
+    statistics_facts(&facts, session->model, &tensor, &numbers, STATISTICS_ALL_COUNTS);
+    CHECK_INT(facts.n, 19);
+    for (uint32_t i = 0; i < facts.n; i++) {
+        const struct fact *fact = &facts.at[i];
+        const struct fact_part *value = fact_find(&facts, fact, fact->id);
+        struct str shown =
+            value ? fact_part_text(&facts, value) : fact_group_text(&facts, fact, 0);
+
+        CHECK(str_find(str_of(text), shown) >= 0);
+    }
+    facts_release(&facts);
     session_close(session);
 }
 

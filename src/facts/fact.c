@@ -1,6 +1,7 @@
 #include "facts/fact.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "rows/run_words.h"
 #include "text/escape.h"
@@ -229,6 +230,23 @@ bool fact_is_empty(const struct facts *facts)
 }
 
 /* --- Reading */
+
+const struct fact *facts_find(const struct facts *facts, const char *id)
+{
+    for (uint32_t i = 0; i < facts->n; i++)
+        if (strcmp(facts->at[i].id, id) == 0)
+            return &facts->at[i];
+    return NULL;
+}
+
+const struct fact_part *fact_find(const struct facts *facts, const struct fact *fact,
+                                  const char *name)
+{
+    for (uint32_t i = fact->first; i < fact->first + fact->n; i++)
+        if (facts->parts[i].name && strcmp(facts->parts[i].name, name) == 0)
+            return &facts->parts[i];
+    return NULL;
+}
 
 struct str fact_part_text(const struct facts *facts, const struct fact_part *part)
 {

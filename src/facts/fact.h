@@ -101,6 +101,10 @@ struct fact *fact_end_as(struct facts *facts, const char *id, const char *label,
 /* Is the current fact still empty? */
 bool fact_is_empty(const struct facts *facts);
 
+/* The first fact with this id; a value of a fact by its name. NULL: none. */
+const struct fact *facts_find(const struct facts *facts, const char *id);
+const struct fact_part *fact_find(const struct facts *facts, const struct fact *fact,
+                                  const char *name);
 /* The width of the parts of a fact side by side. */
 size_t fact_cells(const struct facts *facts, const struct fact *fact);
 struct str fact_part_text(const struct facts *facts, const struct fact_part *part);

@@ -52,16 +52,33 @@ static void real_fact(struct facts *to, const char *id, const char *label, doubl
     fact_end_as(to, id, label, COLOUR_NONE);
 }
 
-/* "12 of 9,408"; nothing for 0. */
+/* "12 of 9,408" */
 static void count_fact(struct facts *to, const char *id, const char *label, uint64_t n,
                        uint64_t whole, enum colour role)
 {
-    if (n == 0)
-        return;
     fact_count(to, id, n);
     buf_text(&to->text, " of ");
     fact_count(to, "count", whole);
-    fact_end_as(to, id, label, role);
+    fact_end_as(to, id, label, n > 0 ? role : COLOUR_NONE);
+}
+
+/* What was counted; nothing for 0 unless `which` asks for it. */
+static void odd_facts(struct facts *to, const struct stats *stats,
+                      enum statistics_counts which)
+{
+    const struct {
+        const char *id, *label;
+        uint64_t n;
+    } counts[] = {
+        {"nan", "NaN", stats->nan},
+        {"pos_inf", "+Inf", stats->pos_inf},
+        {"neg_inf", "-Inf", stats->neg_inf},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if (counts[i].n > 0 || which == STATISTICS_ALL_COUNTS)
+            count_fact(to, counts[i].id, counts[i].label, counts[i].n, stats->count,
+                       COLOUR_ALARM);
 }
 
 static void extreme_fact(struct facts *to, const struct model *model,
@@ -73,8 +90,14 @@ static void extreme_fact(struct facts *to, const struct model *model,
     else
         statistics_min(to, stats);
     if (tensor->rank > 0) {
+        struct figure figure;
+
         buf_text(&to->text, " at ");
-        statistics_position(&to->text, model, tensor, stats, max);
+        figure = fact_figure(to);
+        text_index(figure.text, tensor_shape(model, tensor), tensor->rank,
+                   (max ? stats->max_at : stats->min_at) /
+                       dtype_info(tensor->dtype)->values);
+        fact_value(to, "at", &figure);
     }
     fact_end(to, max ? "max" : "min", COLOUR_NONE);
 }
@@ -98,27 +121,64 @@ static void quantile_facts(struct facts *to, const struct numbers *numbers)
     }
 }
 
+/* What the numbers refer to, if that is not obvious. */
+static const char *remark(const struct tensor *tensor)
+{
+    switch (tensor->dtype) {
+    case DTYPE_QINT8:
+    case DTYPE_QUINT8:
+    case DTYPE_QINT32:
+    case DTYPE_QUINT4X2:
+    case DTYPE_QUINT2X4:
+        return "of the integers as stored, before scale and zero point";
+    case DTYPE_BOOL:
+        return "False is 0, True is 1";
+    default:
+        return dtype_info(tensor->dtype)->kind == DTYPE_KIND_COMPLEX
+                   ? "of absolute values"
+                   : "";
+    }
+}
+
 void statistics_facts(struct facts *to, const struct model *model,
-                      const struct tensor *tensor, const struct numbers *numbers)
+                      const struct tensor *tensor, const struct numbers *numbers,
+                      enum statistics_counts which)
 {
     const struct stats *stats = numbers->stats;
 
-    count_fact(to, "nan", "NaN", stats->nan, stats->count, COLOUR_ALARM);
-    count_fact(to, "pos_inf", "+Inf", stats->pos_inf, stats->count, COLOUR_ALARM);
-    count_fact(to, "neg_inf", "-Inf", stats->neg_inf, stats->count, COLOUR_ALARM);
-    if (!stats_measured(stats))
-        return;
-    real_fact(to, "mean", "mean", stats->mean);
-    if (stats_finite(stats) > 1)
-        real_fact(to, "std", "std", stats_std(stats));
-    extreme_fact(to, model, tensor, stats, false);
-    quantile_facts(to, numbers);
-    extreme_fact(to, model, tensor, stats, true);
-    real_fact(to, "l2", "L2", stats_l2(stats));
-    count_fact(to, "zeros", "zeros", stats->zeros, stats->count, COLOUR_NONE);
+    if (which == STATISTICS_ALL_COUNTS) {
+        fact_count(to, "count", stats->count);
+        fact_end(to, "count", COLOUR_NONE);
+    }
+    odd_facts(to, stats, which);
+    if (stats_measured(stats)) {
+        real_fact(to, "mean", "mean", stats->mean);
+        if (stats_finite(stats) > 1)
+            real_fact(to, "std", "std", stats_std(stats));
+        extreme_fact(to, model, tensor, stats, false);
+        quantile_facts(to, numbers);
+        extreme_fact(to, model, tensor, stats, true);
+        real_fact(to, "l2", "L2", stats_l2(stats));
+    }
+    if (which == STATISTICS_ALL_COUNTS || (stats_measured(stats) && stats->zeros > 0))
+        count_fact(to, "zeros", "zeros", stats->zeros, stats->count, COLOUR_NONE);
+    if (stats->sampled)
+        buf_text(&to->text, "of 1 in 8 blocks");
+    fact_end_as(to, "sampled", "", COLOUR_DIM);
+    if (stats_measured(stats))
+        buf_text(&to->text, remark(tensor));
+    fact_end_as(to, "values", "", COLOUR_DIM);
 }
 
-/* ---- text ---- */
+const struct fact *statistics_quantile(const struct facts *facts, uint32_t i)
+{
+    const struct fact *first = facts_find(facts, "quantile");
+
+    /* They follow one another. */
+    return first && first + i < facts->at + facts->n ? first + i : NULL;
+}
+
+/* ---- values ---- */
 
 void statistics_extreme(struct buf *to, const struct stats *stats, bool max)
 {
@@ -130,15 +190,6 @@ void statistics_extreme(struct buf *to, const struct stats *stats, bool max)
         buf_printf(to, "%lld", (long long)integer);
     else
         buf_printf(to, "%llu", (unsigned long long)integer);
-}
-
-void statistics_position(struct buf *to, const struct model *model,
-                         const struct tensor *tensor, const struct stats *stats,
-                         bool max)
-{
-    text_index(to, tensor_shape(model, tensor), tensor->rank,
-               (max ? stats->max_at : stats->min_at) /
-                   dtype_info(tensor->dtype)->values);
 }
 
 static void add_extreme(struct facts *to, const struct stats *stats, bool max)
@@ -194,26 +245,14 @@ void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool a
     }
 }
 
-/* Leave room for a sign, so that numbers line up. */
-static void add_sign_room(struct buf *to, bool negative)
-{
-    buf_text(to, negative ? "" : " ");
-}
+/* ---- text ---- */
 
-static void add_signed_real(struct buf *to, double value)
+/* A number, with room for a sign so that numbers line up. */
+static void add_signed(struct buf *to, const struct facts *facts,
+                       const struct fact_part *number)
 {
-    add_sign_room(to, signbit(value));
-    text_real_long(to, value);
-}
-
-static void add_signed_extreme(struct buf *to, const struct stats *stats, bool max)
-{
-    int64_t integer = max ? stats->int_max : stats->int_min;
-
-    add_sign_room(to, stats->kind == STATS_REAL ? signbit(max ? stats->max : stats->min)
-                      : stats->kind == STATS_INT ? integer < 0
-                                                 : false);
-    statistics_extreme(to, stats, max);
+    buf_text(to, signbit(number->real) ? "" : " ");
+    buf_str(to, fact_part_text(facts, number));
 }
 
 /* ---- counts, extremes and moments: two columns of three lines ---- */
@@ -222,67 +261,72 @@ struct cell_lines {
     struct buf left[3], right[3];
 };
 
-static void counts_line(struct buf *to, const struct stats *stats)
+/* "NaN 0  +Inf 0  -Inf 0  zeros 0" */
+static void counts_line(struct buf *to, const struct facts *facts)
 {
-    buf_text(to, "NaN ");
-    text_commas(to, stats->nan);
-    buf_text(to, "  +Inf ");
-    text_commas(to, stats->pos_inf);
-    buf_text(to, "  -Inf ");
-    text_commas(to, stats->neg_inf);
-    buf_text(to, "  zeros ");
-    text_commas(to, stats->zeros);
-}
+    static const char *const ids[] = {"nan", "pos_inf", "neg_inf", "zeros"};
 
-static void extreme_line(struct buf *to, const struct model *model,
-                         const struct tensor *tensor, const struct stats *stats,
-                         bool max)
-{
-    struct buf number = BUF_INIT, other = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        const struct fact *fact = facts_find(facts, ids[i]);
 
-    add_signed_extreme(&number, stats, max);
-    add_signed_extreme(&other, stats, !max);
-    buf_text(to, max ? "max   " : "min   ");
-    if (tensor->rank > 0) {
-        /* The positions of min and max start in the same column. */
-        text_pad(to, buf_span(&number),
-                 number.len > other.len ? number.len : other.len);
-        buf_text(to, "  at ");
-        statistics_position(to, model, tensor, stats, max);
-    } else {
-        buf_str(to, buf_span(&number));
+        if (!fact)
+            continue;
+        buf_printf(to, "%s%s ", i > 0 ? "  " : "", fact->label);
+        buf_str(to, fact_part_text(facts, fact_find(facts, fact, ids[i])));
     }
-    buf_release(&number);
-    buf_release(&other);
 }
 
-static void fill_lines(struct cell_lines *lines, const struct model *model,
-                       const struct tensor *tensor, const struct stats *stats)
+static void number_line(struct buf *to, const struct facts *facts, const char *id,
+                        bool can_be_negative)
 {
-    struct buf *right = lines->right;
+    const struct fact *fact = facts_find(facts, id);
 
-    counts_line(&lines->left[0], stats);
-    if (!stats_measured(stats))
+    if (!fact)
         return;
-    extreme_line(&lines->left[1], model, tensor, stats, false);
-    extreme_line(&lines->left[2], model, tensor, stats, true);
-    buf_text(&right[0], "L2    ");
-    text_real_long(&right[0], stats_l2(stats));
-    buf_text(&right[1], "mean  ");
-    add_signed_real(&right[1], stats->mean);
-    if (stats_finite(stats) < 2)
-        return;
-    buf_text(&right[2], "std   ");
-    add_signed_real(&right[2], stats_std(stats));
+    text_pad(to, str_of(fact->label), 6);
+    if (can_be_negative)
+        add_signed(to, facts, fact_find(facts, fact, id));
+    else
+        buf_str(to, fact_part_text(facts, fact_find(facts, fact, id)));
 }
 
-static void numbers_lines(struct buf *to, const struct model *model,
-                          const struct tensor *tensor, const struct stats *stats)
+/* The positions of min and max start in the same column. */
+static void extreme_lines(struct buf *min, struct buf *max, const struct facts *facts)
+{
+    struct buf *lines[] = {min, max};
+    static const char *const ids[] = {"min", "max"};
+    size_t width;
+
+    number_line(min, facts, "min", true);
+    number_line(max, facts, "max", true);
+    width = min->len > max->len ? min->len : max->len;
+    for (int i = 0; i < 2; i++) {
+        const struct fact *fact = facts_find(facts, ids[i]);
+        const struct fact_part *at = fact ? fact_find(facts, fact, "at") : NULL;
+
+        if (!at)
+            continue;
+        buf_fill(lines[i], ' ', width - lines[i]->len);
+        buf_text(lines[i], "  at ");
+        buf_str(lines[i], fact_part_text(facts, at));
+    }
+}
+
+static void fill_lines(struct cell_lines *lines, const struct facts *facts)
+{
+    counts_line(&lines->left[0], facts);
+    extreme_lines(&lines->left[1], &lines->left[2], facts);
+    number_line(&lines->right[0], facts, "l2", false);
+    number_line(&lines->right[1], facts, "mean", true);
+    number_line(&lines->right[2], facts, "std", true);
+}
+
+static void numbers_lines(struct buf *to, const struct facts *facts)
 {
     struct cell_lines lines = {0};
     size_t width = 0;
 
-    fill_lines(&lines, model, tensor, stats);
+    fill_lines(&lines, facts);
     for (int i = 0; i < 3; i++) {
         size_t cells = text_width(buf_span(&lines.left[i]));
 
@@ -306,21 +350,27 @@ static void numbers_lines(struct buf *to, const struct model *model,
 
 #define QUANTILE_COLUMNS 3u
 
-static void quantile_cell(struct buf *to, const struct numbers *numbers, uint32_t i)
+/* Cell 0 is the title; the others have the quantiles, with the next fact of them. */
+static void quantile_cell(struct buf *to, const struct facts *facts,
+                          const struct numbers *numbers, uint32_t i)
 {
+    const struct fact *fact;
     double percent;
 
     if (i == 0) {
         buf_text(to, "quantiles, exact");
         return;
     }
+    fact = statistics_quantile(facts, i - 1);
     percent = numbers->at[i - 1] * 100;
     buf_printf(to, percent < 10 && percent == floor(percent) ? " %g%% " : "%g%% ",
                percent);
-    add_signed_real(to, numbers->quantiles[i - 1]);
+    if (fact)
+        add_signed(to, facts, fact_find(facts, fact, "quantile"));
 }
 
-static void quantile_lines(struct buf *to, const struct numbers *numbers)
+static void quantile_lines(struct buf *to, const struct facts *facts,
+                           const struct numbers *numbers)
 {
     uint32_t n = numbers->n_quantiles + 1;
     size_t widths[QUANTILE_COLUMNS] = {0};
@@ -330,7 +380,7 @@ static void quantile_lines(struct buf *to, const struct numbers *numbers)
         size_t *width = &widths[i % QUANTILE_COLUMNS];
 
         buf_clear(&cell);
-        quantile_cell(&cell, numbers, i);
+        quantile_cell(&cell, facts, numbers, i);
         *width = cell.len > *width ? cell.len : *width;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -338,7 +388,7 @@ static void quantile_lines(struct buf *to, const struct numbers *numbers)
         size_t gap = i % QUANTILE_COLUMNS == 0 ? 3 : 2;
 
         buf_clear(&cell);
-        quantile_cell(&cell, numbers, i);
+        quantile_cell(&cell, facts, numbers, i);
         if (last)
             buf_str(to, buf_span(&cell));
         else
@@ -358,15 +408,29 @@ static void histogram_line(struct buf *to, const struct numbers *numbers, bool a
     buf_char(to, '\n');
 }
 
+static void remark_line(struct buf *to, const struct facts *facts, const char *id)
+{
+    const struct fact *fact = facts_find(facts, id);
+
+    if (!fact)
+        return;
+    buf_str(to, fact_group_text(facts, fact, 0));
+    buf_char(to, '\n');
+}
+
 void statistics_text(struct buf *to, const struct model *model,
                      const struct tensor *tensor, const struct numbers *numbers,
                      bool ascii)
 {
-    numbers_lines(to, model, tensor, numbers->stats);
-    if (dtype_info(tensor->dtype)->kind == DTYPE_KIND_COMPLEX)
-        buf_text(to, "of absolute values\n");
+    struct facts facts = {0};
+
+    statistics_facts(&facts, model, tensor, numbers, STATISTICS_ALL_COUNTS);
+    numbers_lines(to, &facts);
+    remark_line(to, &facts, "sampled");
+    remark_line(to, &facts, "values");
     if (numbers->n_quantiles > 0)
-        quantile_lines(to, numbers);
+        quantile_lines(to, &facts, numbers);
     if (numbers->n_bins > 0 && numbers->stats->min < numbers->stats->max)
         histogram_line(to, numbers, ascii);
+    facts_release(&facts);
 }

@@ -11,10 +11,19 @@
 /* One fact of three groups: "120×400 float32", "48,000 values", "187.5KB". */
 void statistics_subject(struct facts *to, const struct session *session,
                         uint32_t place);
-/* A fact for each number: NaN, infinities and zeros if there are any, mean, std, min,
- * quantiles, max, L2. */
+/* The one list of what is known about the values of a tensor; text, panel, notebook and
+ * JSON render it. A fact for each number, with these ids: nan, pos_inf, neg_inf, mean,
+ * std, min, quantile (one for each), max, l2, zeros. Then what the numbers refer to, if
+ * that is not obvious: sampled, values. */
+enum statistics_counts {
+    STATISTICS_ODD_COUNTS, /* NaN, infinities and zeros if there are any */
+    STATISTICS_ALL_COUNTS, /* also if there are none, and the count of all values */
+};
 void statistics_facts(struct facts *to, const struct model *model,
-                      const struct tensor *tensor, const struct numbers *numbers);
+                      const struct tensor *tensor, const struct numbers *numbers,
+                      enum statistics_counts which);
+/* The fact of quantile i of the numbers; NULL: nothing is finite. */
+const struct fact *statistics_quantile(const struct facts *facts, uint32_t i);
 
 /* The name and the subject: "fc1.weight  120×400 float32  48,000 values  187.5KB". */
 void statistics_title(struct buf *to, const struct session *session, uint32_t place);
@@ -31,10 +40,6 @@ void statistics_columns(struct buf *to, const uint64_t *bins, uint32_t n, bool a
 
 /* min or max: an integer for integer types, else %.6g. */
 void statistics_extreme(struct buf *to, const struct stats *stats, bool max);
-/* The index of min or max: "[3, 17]". */
-void statistics_position(struct buf *to, const struct model *model,
-                         const struct tensor *tensor, const struct stats *stats,
-                         bool max);
 /* min and max as values named "min" and "max". */
 void statistics_min(struct facts *to, const struct stats *stats);
 void statistics_max(struct facts *to, const struct stats *stats);

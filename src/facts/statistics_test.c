@@ -59,6 +59,75 @@ TEST(what_does_not_apply_is_left_out)
                "50%  7             75%  7  95%  7\n");
 }
 
+/* The facts and the text of the same numbers. */
+static void list_and_text(const struct tensor *tensor, const struct numbers *numbers,
+                          struct facts *facts, struct buf *text)
+{
+    struct session *session = sample_session();
+
+    statistics_facts(facts, session->model, tensor, numbers, STATISTICS_ALL_COUNTS);
+    statistics_text(text, session->model, tensor, numbers, false);
+    session_close(session);
+}
+
+TEST(the_text_has_every_fact_of_the_list)
+{
+    static const double values[5] = {-1.25, 2, 3, 4, 5.5};
+    struct stats stats = {.count = 9000,
+                          .nan = 1,
+                          .pos_inf = 22,
+                          .neg_inf = 333,
+                          .zeros = 4444,
+                          .min = -12,
+                          .max = 13,
+                          .mean = 0.5,
+                          .sampled = true};
+    struct numbers numbers = {
+        .stats = &stats, .at = at, .quantiles = values, .n_quantiles = 5};
+    struct tensor tensor = {.dtype = DTYPE_COMPLEX64};
+    struct facts facts = {0};
+    struct buf text = BUF_INIT;
+
+    list_and_text(&tensor, &numbers, &facts, &text);
+    CHECK_INT(facts.n, 17);
+    /* The title has the count. */
+    for (uint32_t i = 1; i < facts.n; i++) {
+        const struct fact *fact = &facts.at[i];
+        const struct fact_part *value = fact_find(&facts, fact, fact->id);
+        struct str shown =
+            value ? fact_part_text(&facts, value) : fact_group_text(&facts, fact, 0);
+
+        CHECK(str_find(buf_span(&text), shown) >= 0);
+    }
+    facts_release(&facts);
+    buf_release(&text);
+}
+
+TEST(numbers_say_what_they_are_of_if_it_is_not_obvious)
+{
+    static const struct {
+        enum dtype dtype;
+        const char *said;
+    } cases[] = {{DTYPE_BOOL, "False is 0, True is 1\n"},
+                 {DTYPE_QUINT8, "of the integers as stored"},
+                 {DTYPE_COMPLEX64, "of absolute values\n"},
+                 {DTYPE_FLOAT32, NULL}};
+    struct stats stats = {.count = 2, .min = 0, .max = 1};
+    struct numbers numbers = {.stats = &stats};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tensor tensor = {.dtype = cases[i].dtype};
+        struct facts facts = {0};
+        struct buf text = BUF_INIT;
+
+        list_and_text(&tensor, &numbers, &facts, &text);
+        CHECK_INT(facts_find(&facts, "values") != NULL, cases[i].said != NULL);
+        CHECK(!cases[i].said || str_find(buf_span(&text), str_of(cases[i].said)) >= 0);
+        facts_release(&facts);
+        buf_release(&text);
+    }
+}
+
 TEST(a_column_that_is_not_empty_is_never_blank)
 {
     static const uint64_t bins[5] = {0, 1, 1000, 500, 0};

@@ -169,7 +169,7 @@ static void write_details(struct document *doc, uint32_t place,
         details_tensor(&facts, &show, place, true);
         if (numbers)
             statistics_facts(&facts, doc->model, place_tensor(doc->model, place),
-                             numbers);
+                             numbers, STATISTICS_ODD_COUNTS);
     } else {
         details_module(&facts, &show, place, DETAILS_NAME);
     }

@@ -32,7 +32,7 @@ static void write_statistics(struct notebook *n, const struct tensor *tensor,
     struct page_look look = {.prefix = "ts-", .cells = MOST_CELLS};
     struct facts facts = {0};
 
-    statistics_facts(&facts, n->model, tensor, numbers);
+    statistics_facts(&facts, n->model, tensor, numbers, STATISTICS_ODD_COUNTS);
     buf_text(&n->page, "<table class=\"ts-t\">");
     for (uint32_t i = 0; i < facts.n; i++) {
         bool alarm = facts.at[i].role == COLOUR_ALARM;
