@@ -6,6 +6,12 @@
 #include "run/op_table.h"
 #include "text/escape.h"
 
+/* CSV and JSON have their own lists of fields beside the table of columns
+ * (rows/columns.h), because names and values are a contract (docs/json.md): a row here is
+ * one place with raw names and exact numbers, while a row of a tree may be several equal
+ * blocks, and its cells are rounded and escaped for people. columns_test.c fails for a
+ * column that has no field. */
+
 /* A table being written: fields of one row, separated by commas. */
 struct csv_table {
     struct out *out;
