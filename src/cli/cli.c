@@ -23,7 +23,7 @@ static const struct option common_options[] = {
      "print JSON (docs/json.md)"},
     {"csv", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, csv),
      "print comma-separated values"},
-    {"color", 0, OPTION_TEXT, "auto|always|never|16|256|true",
+    {"color", 0, OPTION_TEXT, "auto|" SETTINGS_COLOURS,
      offsetof(struct cli_common, color), "when to use colours"},
     {"ascii", 0, OPTION_FLAG, NULL, offsetof(struct cli_common, ascii),
      "use only ASCII characters"},

@@ -1,5 +1,6 @@
 /* settings.h - THE TABLE of view settings. One row gives the command line its option,
- * Python its keyword argument (with _ for -), links and remembered views their words:
+ * Python its keyword argument (with _ for -), the config file and :set their names,
+ * links and remembered views their words:
  *     torchoscope resnet50.scope --at layer1.0.conv2 --labels name,type,time --panel 5
  * To add a setting: a member of struct settings, a row in settings.c, the code that
  * applies it (link.c) and the code that reads it from a view (link_write.c). */
@@ -16,6 +17,7 @@ enum settings_group {
     SETTINGS_LOOK = 2,    /* the terminal's look; not part of a link */
     SETTINGS_TREE = 4,    /* a printed tree; these are members of `tree` */
     SETTINGS_SUMMARY = 8, /* the settings that a summary supports */
+    SETTINGS_CONFIG = 16, /* a line of the config file, and :set */
 };
 
 /* NULL, false, OPTION_UNSET: not given. All texts are borrowed. */
@@ -44,8 +46,9 @@ struct settings {
     const char *size;   /* "60%,12": size of panels on the right and below */
     const char *theme;  /* "dark", "light"; NULL: detected */
     const char *colour; /* "never", "16", "256", "true"; NULL: detected */
-    bool ascii, plain, no_mouse;
+    bool ascii, plain, no_mouse, remember;
 };
+#define SETTINGS_COLOURS "always|never|16|256|true" /* "auto" is the default */
 #define SETTINGS_INIT                                                                  \
     {                                                                                  \
         .tree = PRINTED_WANTED_INIT, .view = OPTION_UNSET, .call = OPTION_UNSET,       \

@@ -110,9 +110,14 @@ static int set_command(struct tui *tui, struct str words, struct err *err)
 
     str_split(&words, ' ', &name);
     words = str_trim(words);
-    if (words.len == 0)
-        return err_set(err, ERR_USAGE,
-                       ":set NAME VALUE: theme, color, ascii, plain, mouse, remember");
+    if (words.len == 0) {
+        struct buf names = BUF_INIT;
+
+        config_names(&names);
+        err_set(err, ERR_USAGE, ":set NAME VALUE: %s", buf_cstr(&names));
+        buf_release(&names);
+        return -1;
+    }
     if (config_set(&tui->config, name, words, err) < 0)
         return -1;
     if (str_is_word(name, "remember"))
@@ -250,7 +255,7 @@ const struct tui_command tui_commands[] = {
      complete_exports},
     {"record", NULL, "run the live model once more", record_command, NULL},
     {"reload", NULL, "reload the file", run_reload, NULL},
-    {"set", "NAME VALUE", "theme, color, ascii, plain, mouse, remember", set_command,
+    {"set", "NAME VALUE", "change a setting of the config file", set_command,
      complete_settings},
     {"stop", NULL, "stop computing", stop_command, NULL},
     {"help", "[WORD]", "show keys and commands", help_command, NULL},

@@ -201,26 +201,34 @@ void complete_panels(struct tui *tui, struct str words, struct menu *to)
             offer(to, words, panels[i]->id, panels[i]->title);
 }
 
+static void offer_setting(struct menu *to, struct str words, const char *name,
+                          struct str value, const char *about)
+{
+    struct buf line = BUF_INIT;
+
+    buf_printf(&line, "%s %.*s", name, STR_ARG(value));
+    offer(to, words, buf_cstr(&line), about);
+    buf_release(&line);
+}
+
 void complete_settings(struct tui *tui, struct str words, struct menu *to)
 {
-    static const char *const lines[][2] = {
-        {"theme dark", "the background is dark"},
-        {"theme light", "the background is light"},
-        {"ascii yes", "no signs beyond ASCII"},
-        {"ascii no", ""},
-        {"mouse yes", ""},
-        {"mouse no", "the mouse is the terminal's"},
-        {"color never", ""},
-        {"color 16", ""},
-        {"color 256", ""},
-        {"color true", ""},
-        {"remember yes", "keep folds, selection, labels and panels of each model"},
-        {"remember no", "forget them"},
-    };
-
     (void)tui;
-    for (size_t i = 0; i < COUNT_OF(lines); i++)
-        offer(to, words, lines[i][0], lines[i][1]);
+    for (size_t i = 0; config_option(i); i++) {
+        const struct option *option = config_option(i);
+        struct str rest = str_of(option->value), word = STR("auto");
+        bool no;
+        const char *name = config_name(option, &no);
+
+        if (option->kind == OPTION_FLAG) {
+            offer_setting(to, words, name, STR("yes"), no ? "" : option->summary);
+            offer_setting(to, words, name, STR("no"), no ? option->summary : "");
+            continue;
+        }
+        do
+            offer_setting(to, words, name, word, option->summary);
+        while (str_split(&rest, '|', &word));
+    }
 }
 
 /* ---- a line ---- */

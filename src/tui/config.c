@@ -6,24 +6,73 @@
 
 #include "base/base.h"
 #include "base/buf.h"
+#include "explorer/settings.h"
 
-static int set_word(char *to, size_t room, struct str name, struct str value,
+/* ---- the settings ---- */
+
+const struct option *config_option(size_t i)
+{
+    for (size_t k = 0; k < n_settings; k++)
+        if (settings_table[k].groups & SETTINGS_CONFIG && i-- == 0)
+            return &settings_table[k].option;
+    return NULL;
+}
+
+const char *config_name(const struct option *option, bool *ret_no)
+{
+    *ret_no = strncmp(option->name, "no-", 3) == 0;
+    return option->name + (*ret_no ? 3 : 0);
+}
+
+void config_names(struct buf *to)
+{
+    bool no;
+
+    for (size_t i = 0; config_option(i); i++)
+        buf_printf(to, "%s%s", i > 0 ? ", " : "", config_name(config_option(i), &no));
+}
+
+/* Where the config keeps a setting. */
+static void *kept_at(struct config *config, const struct option *option)
+{
+    switch (option->at) {
+    case offsetof(struct settings, theme):
+        return config->theme;
+    case offsetof(struct settings, colour):
+        return config->colour;
+    case offsetof(struct settings, ascii):
+        return &config->ascii;
+    case offsetof(struct settings, plain):
+        return &config->plain;
+    case offsetof(struct settings, no_mouse):
+        return &config->no_mouse;
+    case offsetof(struct settings, remember):
+        return &config->remember;
+    default:
+        return NULL;
+    }
+}
+
+/* ---- setting ---- */
+
+static int set_word(char to[CONFIG_WORD], const char *name, struct str value,
                     const char *allowed, struct err *err)
 {
-    struct str rest = str_of(allowed), word;
+    struct str rest = str_of(allowed), word = STR("auto");
 
-    while (str_split(&rest, '|', &word))
+    do {
         if (word.len == value.len && str_starts_word(value, word)) {
-            memset(to, 0, room);
+            memset(to, 0, CONFIG_WORD);
             if (!str_is(word, "auto"))
                 memcpy(to, word.at, word.len);
             return 0;
         }
-    return err_set(err, ERR_USAGE, "%.*s is one of %s, not \"%.*s\"", STR_ARG(name),
-                   allowed, STR_ARG(value));
+    } while (str_split(&rest, '|', &word));
+    return err_set(err, ERR_USAGE, "%s is one of auto|%s, not \"%.*s\"", name, allowed,
+                   STR_ARG(value));
 }
 
-static int set_bool(bool *to, struct str name, struct str value, bool yes,
+static int set_bool(bool *to, const char *name, struct str value, bool yes,
                     struct err *err)
 {
     static const char *const on[] = {"yes", "true", "on", "1"};
@@ -35,32 +84,40 @@ static int set_bool(bool *to, struct str name, struct str value, bool yes,
             return 0;
         }
     }
-    return err_set(err, ERR_USAGE, "%.*s is yes or no, not \"%.*s\"", STR_ARG(name),
+    return err_set(err, ERR_USAGE, "%s is yes or no, not \"%.*s\"", name,
                    STR_ARG(value));
+}
+
+static int no_setting(struct str name, struct err *err)
+{
+    struct buf names = BUF_INIT;
+
+    config_names(&names);
+    err_set(err, ERR_USAGE, "there is no setting \"%.*s\"; there are %s", STR_ARG(name),
+            buf_cstr(&names));
+    buf_release(&names);
+    return -1;
 }
 
 int config_set(struct config *config, struct str name, struct str value,
                struct err *err)
 {
-    if (str_is_word(name, "theme"))
-        return set_word(config->theme, sizeof(config->theme), name, value,
-                        "auto|dark|light", err);
-    if (str_is_word(name, "color"))
-        return set_word(config->colour, sizeof(config->colour), name, value,
-                        "auto|never|always|16|256|true", err);
-    if (str_is_word(name, "ascii"))
-        return set_bool(&config->ascii, name, value, true, err);
-    if (str_is_word(name, "plain"))
-        return set_bool(&config->plain, name, value, true, err);
-    if (str_is_word(name, "mouse"))
-        return set_bool(&config->no_mouse, name, value, false, err);
-    if (str_is_word(name, "remember"))
-        return set_bool(&config->remember, name, value, true, err);
-    return err_set(err, ERR_USAGE,
-                   "there is no setting \"%.*s\"; there are theme, color, ascii, "
-                   "plain, mouse, remember",
-                   STR_ARG(name));
+    for (size_t i = 0; config_option(i); i++) {
+        const struct option *option = config_option(i);
+        void *to = kept_at(config, option);
+        bool no;
+        const char *known = config_name(option, &no);
+
+        if (!to || !str_is_word(name, known))
+            continue;
+        return option->kind == OPTION_FLAG
+                   ? set_bool(to, known, value, !no, err)
+                   : set_word(to, known, value, option->value, err);
+    }
+    return no_setting(name, err);
 }
+
+/* ---- the file ---- */
 
 static int parse_line(struct config *config, struct keymap *keymap, struct str line,
                       struct str *section, struct err *err)

@@ -14,13 +14,17 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "text/options.h"
 #include "tui/keymap.h"
 
+#define CONFIG_WORD 8 /* longer than every word of a setting */
+
 struct config {
-    char theme[8];  /* "dark", "light"; "": detected */
-    char colour[8]; /* "never", "16", "256", "true"; "": detected */
+    char theme[CONFIG_WORD];  /* "dark", "light"; "": detected */
+    char colour[CONFIG_WORD]; /* "never", "16", "256", "true"; "": detected */
     bool ascii, plain, no_mouse, remember;
 };
 
@@ -33,5 +37,13 @@ int config_read(struct config *config, struct keymap *keymap, struct err *err);
 /* :set NAME VALUE, and a line of the file. */
 int config_set(struct config *config, struct str name, struct str value,
                struct err *err);
+
+/* The settings are rows of settings_table (explorer/settings.h), without "no-":
+ * --no-mouse is `mouse = no`. A text may also be "auto". Row i; NULL after the last. */
+const struct option *config_option(size_t i);
+/* The name of a row in the config file; *ret_no: "yes" turns the option off. */
+const char *config_name(const struct option *option, bool *ret_no);
+/* All names: "theme, color, ascii". */
+void config_names(struct buf *to);
 
 #endif

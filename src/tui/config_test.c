@@ -1,5 +1,7 @@
 #include "tui/config_in.h"
 
+#include <string.h>
+
 #include "base/test.h"
 #include "tui/keys.h"
 
@@ -41,4 +43,37 @@ TEST(the_first_mistake_is_told_and_all_else_counts)
     CHECK_INT(config_parse(&config, map, STR("size = 7"), &err), -1);
     CHECK_INT(config_parse(&config, map, STR(""), &err), 0);
     keymap_free(map);
+}
+
+TEST(every_setting_of_the_table_can_be_set)
+{
+    struct buf names = BUF_INIT;
+
+    config_names(&names);
+    CHECK_STR(buf_cstr(&names), "theme, color, ascii, mouse, plain, remember");
+    buf_release(&names);
+    for (size_t i = 0; config_option(i); i++) {
+        const struct option *option = config_option(i);
+        struct config before = {0}, after = {0};
+        struct str rest = str_of(option->value), word = STR("yes");
+        bool no;
+        const char *name = config_name(option, &no);
+
+        if (option->kind == OPTION_FLAG && no)
+            word = STR("no");
+        do {
+            if (option->kind != OPTION_FLAG && !str_split(&rest, '|', &word))
+                break;
+            CHECK(word.len < CONFIG_WORD);
+            CHECK_INT(config_set(&after, str_of(name), word, NULL), 0);
+            CHECK(memcmp(&before, &after, sizeof before) != 0);
+            CHECK_INT(config_set(&after, str_of(name),
+                                 option->kind != OPTION_FLAG ? STR("auto")
+                                 : no                        ? STR("yes")
+                                                             : STR("no"),
+                                 NULL),
+                      0);
+            CHECK(memcmp(&before, &after, sizeof before) == 0);
+        } while (rest.len > 0);
+    }
 }
