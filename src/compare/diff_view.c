@@ -33,47 +33,57 @@ static void add_facts(struct buf *to, const struct diff_sums *sums)
     }
 }
 
-static const char *sign_of(const struct diff *diff, const struct diff_sums *sums)
+enum sign {
+    SIGN_EQUAL,
+    SIGN_RENAMED,
+    SIGN_DIFFERENT,
+    SIGN_LEFT,
+    SIGN_RIGHT,
+    SIGN_RESHAPED,
+    SIGN_JOINED,
+    SIGN_UNREAD
+};
+
+static const struct {
+    const char *text;
+    enum colour colour;
+} signs[] = {
+    [SIGN_EQUAL] = {"=", COLOUR_DIM},      [SIGN_RENAMED] = {"→", COLOUR_WARNING},
+    [SIGN_DIFFERENT] = {"~", COLOUR_NONE}, [SIGN_LEFT] = {"-", COLOUR_ALARM},
+    [SIGN_RIGHT] = {"+", COLOUR_GOOD},     [SIGN_RESHAPED] = {"≠", COLOUR_WARNING},
+    [SIGN_JOINED] = {"⇉", COLOUR_WARNING}, [SIGN_UNREAD] = {"?", COLOUR_WARNING},
+};
+
+static enum sign sign_of(const struct diff *diff, const struct diff_sums *sums)
 {
     static const struct {
         uint8_t state;
-        const char *sign;
-    } whole[] = {{DIFF_RESHAPED, "≠"}, {DIFF_JOINED, "⇉"}, {DIFF_UNREAD, "?"}};
+        enum sign sign;
+    } whole[] = {{DIFF_RESHAPED, SIGN_RESHAPED},
+                 {DIFF_JOINED, SIGN_JOINED},
+                 {DIFF_UNREAD, SIGN_UNREAD}};
     uint32_t differ = diff_count_different(diff, sums);
 
+    if (differ == 0 && diff_count_others(sums) == 0)
+        return sums->renamed > 0 ? SIGN_RENAMED : SIGN_EQUAL;
     if (differ == 0)
-        return diff_count_others(sums) > 0 ? "~" : sums->renamed > 0 ? "→" : "=";
+        return SIGN_DIFFERENT;
     if (sums->states[DIFF_LEFT] == sums->tensors)
-        return "-";
+        return SIGN_LEFT;
     if (sums->states[DIFF_RIGHT] == sums->tensors)
-        return "+";
+        return SIGN_RIGHT;
     for (size_t i = 0; i < COUNT_OF(whole); i++)
         if (sums->states[whole[i].state] == differ)
             return whole[i].sign;
-    return "~";
+    return SIGN_DIFFERENT;
 }
 
 const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour)
 {
-    const char *sign = sign_of(diff, &diff->nodes[node].sums);
+    enum sign sign = sign_of(diff, &diff->nodes[node].sums);
 
-    switch (sign[0]) {
-    case '=':
-        *ret_colour = COLOUR_DIM;
-        break;
-    case '+':
-        *ret_colour = COLOUR_GOOD;
-        break;
-    case '-':
-        *ret_colour = COLOUR_ALARM;
-        break;
-    case '~':
-        *ret_colour = COLOUR_NONE;
-        break;
-    default:
-        *ret_colour = COLOUR_WARNING;
-    }
-    return sign;
+    *ret_colour = signs[sign].colour;
+    return signs[sign].text;
 }
 
 /* The difference of values at and below a node, or NULL. */
@@ -166,11 +176,12 @@ static void add_side(struct figure *to, const struct show *show, const struct ro
     const struct diff_node *node = node_of(show, row);
     const struct session *session = right ? show->pair->right : show->pair->left;
     uint32_t place = right ? node->right : node->left;
-    const char *sign = sign_of(diff, &node->sums);
+    enum sign sign = sign_of(diff, &node->sums);
 
     if (node->pair != DIFF_NONE)
         add_tensor_side(to->text, diff, &diff->pairs[node->pair], right);
-    else if (place != NO_PLACE && (row->place == 0 || sign[0] == (right ? '+' : '-')))
+    else if (place != NO_PLACE &&
+             (row->place == 0 || sign == (right ? SIGN_RIGHT : SIGN_LEFT)))
         figure_count(to, counts_params(&session->places, place));
 }
 

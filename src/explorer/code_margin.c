@@ -13,7 +13,10 @@ struct margin {
     const struct code *code;
     const struct run *run;
     struct arena *arena;
-    bool *called; /* by line: it called a module */
+    /* By line: */
+    bool *called;     /* it called a module */
+    bool *varied;     /* its calls had different shapes */
+    uint32_t *values; /* the last result, or RUN_NONE */
 };
 
 static int put(struct margin *m, uint32_t line, struct buf *text, bool alarm)
@@ -49,6 +52,15 @@ static uint32_t line_of(const struct margin *m, const struct run_call *call)
 
 /* ---- results ---- */
 
+/* Remember the result of a line. Did its calls have different shapes? */
+static bool varies(struct margin *m, uint32_t line, uint32_t value)
+{
+    if (m->values[line] != RUN_NONE && !run_same_shape(m->run, m->values[line], value))
+        m->varied[line] = true;
+    m->values[line] = value;
+    return m->varied[line];
+}
+
 /* "1×64×56×56"; a * follows if another call on this line had another shape. */
 static int mark_result(struct margin *m, uint32_t line, uint32_t call)
 {
@@ -64,8 +76,7 @@ static int mark_result(struct margin *m, uint32_t line, uint32_t call)
         const struct run_value *v = &m->run->values[value];
 
         run_shape(&text, m->run, value);
-        if (m->marks[line].text && strcmp(m->marks[line].text, buf_cstr(&text)) != 0 &&
-            !strchr(m->marks[line].text, '*'))
+        if (varies(m, line, value))
             buf_char(&text, '*');
         if (!run_finite(m->run, value)) {
             const struct stats *stats = &m->run->stats[v->stats];
@@ -221,8 +232,12 @@ int code_marks(struct code_mark *marks, const struct code *code,
     uint32_t before = code->forward;
 
     m.called = arena_array(arena, (size_t)code->n + 1, sizeof *m.called);
-    if (!m.called || mark_inputs(&m, &run->calls[call]) < 0)
+    m.varied = arena_array(arena, (size_t)code->n + 1, sizeof *m.varied);
+    m.values = arena_array(arena, (size_t)code->n + 1, sizeof *m.values);
+    if (!m.called || !m.varied || !m.values || mark_inputs(&m, &run->calls[call]) < 0)
         return -1;
+    for (uint32_t i = 0; i < code->n; i++)
+        m.values[i] = RUN_NONE;
     for (uint32_t c = call + 1;
          c < run->n_calls && run->calls[c].start_ns <= run->calls[call].end_ns; c++) {
         uint32_t line;

@@ -466,7 +466,9 @@ static const char block_source[] = "class Block(nn.Module):\n"
                                    "        out += x\n"
                                    "        return self.relu(out)\n";
 
-static void mark_calls(struct code_mark *marks, struct code *code, struct arena *arena)
+/* The calls of the block; with `one_line`, all on one line with results of two shapes. */
+static void mark_calls(struct code_mark *marks, struct code *code, struct arena *arena,
+                       bool one_line)
 {
     static int64_t dims[] = {1, 3, 8, 8, /* */ 1, 16, 8, 8};
     static struct run_value values[] = {
@@ -509,6 +511,9 @@ static void mark_calls(struct code_mark *marks, struct code *code, struct arena 
     calls[1].line = intern_add(&run.strings, STR("net.py:14"));
     calls[2].line = intern_add(&run.strings, STR("net.py:17"));
     calls[3].line = intern_add(&run.strings, STR("net.py:19"));
+    values[2].shape = values[4].shape = one_line ? 0 : 4;
+    if (one_line)
+        calls[2].line = calls[3].line = calls[1].line;
     *code = (struct code){.file = STR("/home/net.py"), .first = 10};
     CHECK(code_split(code, str_of(block_source), arena) == 0);
     CHECK_INT(code->n, 10);
@@ -526,10 +531,22 @@ TEST(shapes_stand_beside_the_lines_that_made_them)
     struct arena arena;
 
     arena_init(&arena, 0);
-    mark_calls(marks, &code, &arena);
+    mark_calls(marks, &code, &arena, false);
     for (int i = 0; i < 10; i++)
         CHECK_STR(marks[i].text, expected[i]);
     CHECK(marks[3].input && !marks[4].input);
+    arena_release(&arena);
+}
+
+TEST(shapes_that_varied_on_a_line_stay_marked)
+{
+    struct code_mark marks[13] = {{0}};
+    struct code code;
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    mark_calls(marks, &code, &arena, true);
+    CHECK_STR(marks[4].text, "1×3×8×8*"); /* 16 channels, then 3, then 3 again */
     arena_release(&arena);
 }
 

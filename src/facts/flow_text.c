@@ -115,8 +115,7 @@ static void add_shapes(struct buf *to, const struct run *run, uint32_t call,
                        enum run_io_kind kind)
 {
     const struct run_call *c = &run->calls[call];
-    struct buf first = BUF_INIT, other = BUF_INIT;
-    uint32_t n = 0;
+    uint32_t n = 0, first = RUN_NONE;
     bool same = true;
 
     for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++) {
@@ -124,18 +123,16 @@ static void add_shapes(struct buf *to, const struct run *run, uint32_t call,
 
         if (io->kind != kind || io->value == RUN_NONE)
             continue;
-        buf_clear(&other);
-        run_shape(n == 0 ? &first : &other, run, io->value);
-        same &= n == 0 || str_eq(buf_span(&first), buf_span(&other));
-        n++;
+        if (n++ == 0)
+            first = io->value;
+        same &= run_same_shape(run, first, io->value);
     }
     if (n > 1 && same)
         buf_printf(to, "%u × ", n);
-    buf_str(to, buf_span(&first));
+    if (n > 0)
+        run_shape(to, run, first);
     if (n > 1 && !same)
         buf_printf(to, " +%u", n - 1);
-    buf_release(&first);
-    buf_release(&other);
 }
 
 static struct str keep(struct arena *arena, struct buf *text)

@@ -30,7 +30,7 @@ static void clear(struct label *label)
     label->joint = ": ";
     label->brackets = true;
     label->is_class = label->always = label->is_shape = label->is_path = false;
-    label->keep_tail = false;
+    label->guessed = label->keep_tail = false;
     label->times = 0;
     label->sign_colour = COLOUR_TENSOR;
 }
@@ -143,6 +143,7 @@ static void make_module(struct label *label, const struct show *show, uint32_t p
         buf_char(&label->type, '~');
     escape_terminal(&label->type, class_short(place_class(model, place)));
     label->brackets = !object->guessed;
+    label->guessed = object->guessed;
     label->is_class = true;
     label->always = label->brackets && has_args(model, object) &&
                     !(model->flags[place] & PLACE_AGAIN) && show_is_leaf(model, place);

@@ -41,7 +41,7 @@ enum colour label_part_colour(const struct label *label, enum label_part part)
         return label->sign_colour;
     if (part != PART_TYPE && part != PART_ARGS)
         return COLOUR_NONE;
-    if (label->type.len > 0 && label->type.at[0] == '~')
+    if (label->guessed)
         return COLOUR_DIM;
     return label->is_class && part == PART_TYPE ? COLOUR_TYPE : COLOUR_NONE;
 }
@@ -272,6 +272,7 @@ void label_keep(struct label_kept *to, struct buf *texts, const struct label *la
                               .sign_colour = (uint8_t)label->sign_colour,
                               .brackets = label->brackets,
                               .is_class = label->is_class,
+                              .guessed = label->guessed,
                               .always = label->always,
                               .is_shape = label->is_shape,
                               .is_path = label->is_path,
@@ -290,6 +291,7 @@ struct label label_again(const struct label_kept *kept, const struct buf *texts)
                           .sign_colour = (enum colour)kept->sign_colour,
                           .brackets = kept->brackets,
                           .is_class = kept->is_class,
+                          .guessed = kept->guessed,
                           .always = kept->always,
                           .is_shape = kept->is_shape,
                           .is_path = kept->is_path,

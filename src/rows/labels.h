@@ -24,6 +24,7 @@ struct label {
     struct buf args;   /* "3→64, 7×7"; without brackets */
     bool brackets;     /* args are in brackets, else after a blank */
     bool is_class;     /* the type is a class */
+    bool guessed;      /* ... which was guessed */
     bool is_count;     /* the type is a count: "2 pickles" */
     bool always;       /* brackets even without arguments: ReLU() */
     bool is_shape;     /* the type is a shape, the arguments a dtype */
@@ -54,7 +55,7 @@ struct label_kept {
     uint32_t begin, times;
     const char *joint;
     uint8_t sign_colour;
-    bool brackets : 1, is_class : 1, always : 1, is_shape : 1, is_path : 1;
+    bool brackets : 1, is_class : 1, guessed : 1, always : 1, is_shape : 1, is_path : 1;
     bool keep_tail : 1, ascii : 1;
 };
 void label_keep(struct label_kept *to, struct buf *texts, const struct label *label);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "run/run_in.h"
 
@@ -84,6 +85,14 @@ int run_seal(struct run *run)
             run->by_object[object] = i;
     }
     return 0;
+}
+
+bool run_same_shape(const struct run *run, uint32_t a, uint32_t b)
+{
+    const struct run_value *x = &run->values[a], *y = &run->values[b];
+
+    return x->rank == y->rank && memcmp(run->dims + x->shape, run->dims + y->shape,
+                                        x->rank * sizeof *run->dims) == 0;
 }
 
 uint32_t run_first_call(const struct run *run, uint32_t object)

@@ -260,6 +260,8 @@ uint64_t run_passes_ns(const struct run *run);
 double run_cost_share(const struct run *run);
 /* The value id (in run->plain) of a fact; VALUE_ID_NONE if unknown. */
 uint32_t run_fact_id(const struct run *run, const char *key);
+/* Do two values have the same shape? */
+bool run_same_shape(const struct run *run, uint32_t a, uint32_t b);
 /* The calls of an object in the order of their start, without recomputations: the
  * first, and the next after `call`; or RUN_NONE. */
 uint32_t run_first_call(const struct run *run, uint32_t object);

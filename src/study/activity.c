@@ -203,20 +203,12 @@ static void add_merged(struct work_on *on, const struct run_merged *merged)
 
 /* ---- shapes that vary ---- */
 
-static bool same_shape(const struct run *run, uint32_t a, uint32_t b)
-{
-    const struct run_value *x = &run->values[a], *y = &run->values[b];
-
-    return x->rank == y->rank && memcmp(run->dims + x->shape, run->dims + y->shape,
-                                        x->rank * sizeof *run->dims) == 0;
-}
-
 static bool call_varies(const struct run *run, uint32_t newest, uint32_t call,
                         enum run_io_kind kind)
 {
     uint32_t a = activity_value(run, newest, kind), b = activity_value(run, call, kind);
 
-    return a != RUN_NONE && b != RUN_NONE && a != b && !same_shape(run, a, b);
+    return a != RUN_NONE && b != RUN_NONE && a != b && !run_same_shape(run, a, b);
 }
 
 /* The first merged io of a kind is the first tensor; its shapes are distinct. */
