@@ -58,10 +58,12 @@ def summary(
 class Summary(Shown):
     """The structure of a model and one pass of it. str() is the table."""
 
-    def __init__(self, core, recording, heading, view):
+    def __init__(self, core, recording, title, given, view):
         self._core = core  # a _core.Run, or a _core.Model if nothing ran
         self.recording = recording
-        self._heading, self._view = heading, view
+        self._title = title  # the class and its mode
+        self._heading = f"{title}, {given}"  # with the inputs, or why it did not run
+        self._view = view
 
     def _now(self):
         return self._core
@@ -102,7 +104,7 @@ class Summary(Shown):
 
     def _notebook(self):
         # The facts of a recording include the inputs.
-        title = self._heading.partition(",")[0] if self.recording else self._heading
+        title = self._title if self.recording else self._heading
         return self._core.export("notebook", title=title, depth=self._view["depth"])
 
     def _in_full(self, wanted):
@@ -149,15 +151,14 @@ def look(
             recording, error = _run(_unlazy(model, given), given, wanted)
         if error is not None:
             return _structure(model, why, view), None
-    mode = _mode_of(model)
-    heading = f"{type(model).__name__}{mode}, {given.told}"
-    return Summary(recording._now(), recording, heading, view), error
+    title = f"{type(model).__name__}{_mode_of(model)}"
+    return Summary(recording._now(), recording, title, given.told, view), error
 
 
 def _structure(model, why, view):
     name = type(model).__name__
     core = _core.Model(model, name)
-    return Summary(core, None, f"{name}{_mode_of(model)}, {why}", view)
+    return Summary(core, None, f"{name}{_mode_of(model)}", why, view)
 
 
 class _Wanted(NamedTuple):
