@@ -288,7 +288,7 @@ class LiveRecording(Recording):
                 text = "compiled in the block: what it did from then on was not seen"
                 inside += (f"{name}." if name else "",)
             elif name.startswith(inside) and not self._core.calls(module):
-                text = "not seen: it stands inside compiled code"
+                text = "not recorded: it is inside compiled code"
             else:
                 continue
             self._core.gap("compiled", name, text)

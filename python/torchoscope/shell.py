@@ -158,7 +158,7 @@ def _export(words, options, page):
     if path is None:
         raise Trouble("usage: torchoscope export TARGET -o OUTPUT")
     if page["json"] or page["csv"]:
-        raise Trouble("export: say -o NAME.json or -o NAME.csv")
+        raise Trouble("export: use -o NAME.json or -o NAME.csv")
     form = options.get("form") or os.path.splitext(path)[1].lstrip(".").lower()
     _check_form(form, path)
     names = ("columns", "depth", "filter", "title", "theme")
@@ -178,7 +178,7 @@ def _diff(words, options, page):
     if len(words) != 2:
         raise Trouble("usage: torchoscope diff LEFT RIGHT")
     if page["csv"]:
-        raise Trouble("diff: there is no --csv; --json has all facts")
+        raise Trouble("diff: --csv is not supported; use --json")
     form = "json" if page["json"] else "markdown" if options.get("md") else "text"
     if options.get("progress"):
         raise Trouble("diff: --progress is for two files; this reads a live model")

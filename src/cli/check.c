@@ -259,13 +259,13 @@ static const char *mistake(const struct cli *cli, const struct check_options *op
     if (argc == 0)
         return "usage: torchoscope check FILE|DIR...";
     if (cli->csv)
-        return "check: there is no table to write; --json has it all";
+        return "check: --csv is not supported; use --json";
     if (cli->json && options->sarif)
         return "check: --json and --sarif exclude each other";
     if (options->verbose && options->quiet)
         return "check: --verbose and --quiet exclude each other";
     if (options->expect && argc > 1)
-        return "check: --expect is about one model";
+        return "check: --expect takes one model";
     return NULL;
 }
 

@@ -111,7 +111,7 @@ static int diff_run(int argc, char **argv)
     if (argc != 2)
         cli_say("usage: torchoscope diff LEFT RIGHT");
     else if (cli.csv)
-        cli_say("diff: there is no --csv; --json has all facts");
+        cli_say("diff: --csv is not supported; use --json");
     else if (options.md && cli.json)
         cli_say("diff: --json and --md exclude each other");
     else

@@ -180,12 +180,12 @@ static int run(const struct command *command, int argc, char **argv)
     if (argc == 2 && !live_is_code(argv[0]))
         tree_two_files(command->name, argv);
     else if (argc != 1)
-        cli_say("%s: give it one file; torchoscope %s --help says more", command->name,
+        cli_say("%s: expected one file; see torchoscope %s --help", command->name,
                 command->name);
     else if (live_is_code(argv[0]))
         status = STATUS_TROUBLE;
     else if (options.inputs.n || options.train || options.cold || options.mode)
-        cli_say("%s: what is in a file is not run; write FILE.py::FUNCTION", argv[0]);
+        cli_say("%s: a model file cannot be run; use FILE.py::FUNCTION", argv[0]);
     else
         status = options.diff ? explore_pair(&cli, &options, argv[0])
                               : explore_file(&cli, &options, argv[0]);

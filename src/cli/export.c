@@ -96,7 +96,7 @@ static int export_run(int argc, char **argv)
     if (argc != 1 || !options.to)
         cli_say("usage: torchoscope export FILE|TARGET -o OUTPUT");
     else if (cli.json || cli.csv)
-        cli_say("export: say -o NAME.json or -o NAME.csv");
+        cli_say("export: use -o NAME.json or -o NAME.csv");
     else if (options.inputs.n || options.train)
         cli_say("export: %s is a file, which is not run; --inputs and --train are for "
                 "FILE.py::FUNCTION",

@@ -106,7 +106,7 @@ static int info_run(int argc, char **argv)
     if (cli_begin(&cli, &info_command, &options, &argc, argv) < 0)
         return STATUS_TROUBLE;
     if (cli.csv) {
-        cli_say("info: there is no table to write; --json has it all");
+        cli_say("info: --csv is not supported; use --json");
         return cli_end(&cli, STATUS_TROUBLE);
     }
     if (argc == 0)

@@ -137,8 +137,8 @@ static void become(const char *python, const char *script, int argc, char **argv
         words[i + 1] = argv[i];
     execvp(python, words);
     if (errno == ENOENT)
-        cli_say("a live model needs Python, and there is no \"%s\"; "
-                "TORCHOSCOPE_PYTHON says which to take",
+        cli_say("a live model needs Python, but \"%s\" was not found; set "
+                "TORCHOSCOPE_PYTHON to a Python with torch",
                 python);
     else
         cli_say("%s: %s", python, strerror(errno));

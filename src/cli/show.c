@@ -333,7 +333,7 @@ static int show_run(int argc, char **argv)
     if (cli_begin(&cli, &show_command, &options, &argc, argv) < 0)
         return STATUS_TROUBLE;
     if (argc < 1 || argc > 2 || cli.csv) {
-        cli_say(cli.csv ? "show: one place is no table; --json writes it all"
+        cli_say(cli.csv ? "show: --csv is not supported; use --json"
                         : "usage: torchoscope show FILE NAME");
         return cli_end(&cli, STATUS_TROUBLE);
     }

@@ -141,7 +141,7 @@ static int tree_run(int argc, char **argv)
         return cli_end(&cli, STATUS_TROUBLE);
     }
     if (argc != 1) {
-        cli_say("tree: give it one file; torchoscope tree --help says more");
+        cli_say("tree: expected one file; see torchoscope tree --help");
         return cli_end(&cli, STATUS_TROUBLE);
     }
     wanted.width = cli.columns;

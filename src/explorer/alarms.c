@@ -350,7 +350,7 @@ bool explorer_next_alarm(struct explorer *explorer)
     const struct alarm *alarm;
 
     if (explorer->pair) {
-        explorer_say(explorer, "not available in a diff; q leads back to one file");
+        explorer_say(explorer, "not available in a diff; q returns to one file");
         return false;
     }
     alarms_refresh(explorer);

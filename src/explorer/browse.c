@@ -598,7 +598,7 @@ bool browse_hide_equal(struct browse *browse)
 {
     buf_clear(&browse->message);
     if (!browse->of.outline.diff) {
-        browse_say(browse, "equal rows are those of two models: D compares");
+        browse_say(browse, "only a diff has equal rows; D compares two models");
         return false;
     }
     browse->view.changed = !browse->view.changed;

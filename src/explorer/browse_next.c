@@ -159,7 +159,7 @@ bool browse_next_match(struct browse *browse, int by)
         return go_to_row(browse, next_row(browse, by, is_difference),
                          "no other row differs");
     if (!browse->filtered) {
-        browse_say(browse, "nothing is searched for: / begins");
+        browse_say(browse, "no search; / starts one");
         return false;
     }
     if (browse->view.flat)

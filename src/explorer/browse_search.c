@@ -210,7 +210,7 @@ bool browse_only_matches(struct browse *browse)
 {
     buf_clear(&browse->message);
     if (!browse->filtered) {
-        browse_say(browse, "nothing is searched for: / begins");
+        browse_say(browse, "no search; / starts one");
         return false;
     }
     browse->unlimited = !browse->unlimited;

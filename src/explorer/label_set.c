@@ -67,7 +67,7 @@ void label_set_group(struct label_set *set, char key)
 const char *label_group_why(const struct show *show, char key)
 {
     if (show->pair)
-        return "two models side by side have columns of their own";
+        return "a diff has its own columns";
     if (key == 'f' && !show->activity)
         return "nothing was recorded: no shapes, no calls";
     return key == 'r' && !show->activity ? "nothing was recorded: no times" : NULL;

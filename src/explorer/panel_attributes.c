@@ -160,13 +160,13 @@ static const char *why_nothing(const struct explorer *explorer, uint32_t place)
     const struct object *object;
 
     if (model->kind[place] == PLACE_VALUE)
-        return "a plain value: panel 1 has it whole";
+        return "a plain value: panel 1 shows all of it";
     object = place_object(model, place);
     if (model->kind[place] == PLACE_GROUP && place_first(model, place) != NO_PLACE)
-        return "what it holds are rows of the tree";
+        return "its content is in the tree";
     if (!object || object->guessed || model->flags[0] & PLACE_STATE_DICT)
-        return "not in a state_dict: only tensors are";
-    return "no attributes but modules and tensors, which are rows of the tree";
+        return "not recorded: a state_dict has only tensors";
+    return "no attributes except modules and tensors, which are in the tree";
 }
 
 static void attributes_lines(struct lines *to, struct explorer *explorer,

@@ -213,7 +213,7 @@ static bool to_producer(struct explorer *explorer, struct panel_state *state,
         }
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
-                               : "no module call here gave it out");
+                               : "no module call here produced it");
     return false;
 }
 

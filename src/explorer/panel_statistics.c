@@ -505,7 +505,7 @@ static bool statistics_act(struct explorer *explorer, struct panel_state *state,
         return true;
     case ACT_LOG:
         if (!own || !own->scale) {
-            explorer_say(explorer, "nothing is shown here that has a scale");
+            explorer_say(explorer, "nothing here has a scale");
             return false;
         }
         state->log = !state->log;

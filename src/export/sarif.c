@@ -51,7 +51,7 @@ static const struct rule rules[RULE_COUNT] = {
                                   "7.0"},
     [FINDING_PICKLE_OVERRIDE] = {NULL, "A pickle replaces attributes of code", "error",
                                  "9.0"},
-    [FINDING_PICKLE_NESTED] = {NULL, "A pickle inside another, or behind it", "warning",
+    [FINDING_PICKLE_NESTED] = {NULL, "A pickle inside another, or after it", "warning",
                                "5.0"},
     [FINDING_BAD_TEXT] = {NULL, "A name that is not text or hides characters",
                           "warning", "3.0"},
@@ -138,7 +138,7 @@ static void write_rule(struct json *json, int rule)
     json_text(json, "level", rules[rule].level);
     json_object_end(json);
     write_message(json, "help",
-                  STR("torchoscope check FILE says more; so does man torchoscope."));
+                  STR("For more, run torchoscope check FILE or man torchoscope."));
     json_object(json, "properties");
     json_array(json, "tags");
     json_text(json, NULL, rules[rule].severity ? "security" : "correctness");

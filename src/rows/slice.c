@@ -9,7 +9,7 @@
 static int bad_part(struct str part, struct err *err)
 {
     return err_set(err, ERR_USAGE,
-                   "\"%.*s\" is no part of a slice; parts are 3, -1, 2:9, ::2 or ...",
+                   "\"%.*s\" is not part of a slice; parts are 3, -1, 2:9, ::2 or ...",
                    part.len > 60 ? 60 : (int)part.len, part.len ? part.at : "");
 }
 

@@ -537,10 +537,10 @@ static void say_not_called(struct finish *f, uint32_t object, unsigned around)
                 "not called: a fused kernel did its work");
     else if (around & RUN_COMPILED)
         add_gap(f->run, RUN_GAP_COMPILED, object,
-                "not seen: it stands inside compiled code");
+                "not recorded: it is inside compiled code");
     else if (around & RUN_SCRIPTED)
         add_gap(f->run, RUN_GAP_SCRIPTED, object,
-                "not seen: it stands inside TorchScript");
+                "not recorded: it is inside TorchScript");
     else if (f->trace->objects[object].direct)
         f->run->gaps[f->run->n_gaps++] =
             (struct run_gap){.kind = RUN_GAP_DIRECT,

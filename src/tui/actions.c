@@ -153,7 +153,7 @@ static void toggle_below(struct tui *tui)
     tui->view.below = !tui->view.below;
     if (tui->view.columns < 100)
         explorer_say(&tui->explorer,
-                     "under 100 columns panels lie below the tree anyhow");
+                     "below 100 columns, panels are always below the tree");
     tui_changed(tui);
 }
 

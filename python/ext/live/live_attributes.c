@@ -613,7 +613,7 @@ static int find_object(struct live_source *source, const struct attribute_of *wh
     }
     if (!source->live)
         return err_set(err, ERR_UNSUPPORTED,
-                       "attributes are those of a live model, and this one is gone");
+                       "the live model is gone, and its attributes with it");
     if (what->place >= source->model->n_places)
         return err_set(err, ERR_USAGE, "there is no place %u", what->place);
     list->object = object_at(source, what->place);

@@ -54,10 +54,9 @@ static void look_device(struct live_walk *walk, struct live_spec *spec)
 
         spec->tensor.device = build_device(&walk->build, name);
         if (!str_is(name, "meta"))
-            spec->why =
-                arena_printf(&walk->source->arena,
-                             "its values lie on %.*s, which the processor cannot read",
-                             STR_ARG(name));
+            spec->why = arena_printf(
+                &walk->source->arena,
+                "its values are on %.*s, which the CPU cannot read", STR_ARG(name));
     }
     Py_XDECREF(text);
     Py_XDECREF(device);

@@ -512,7 +512,7 @@ void grads_tell_handed(struct grads *grads, uint32_t object)
 {
     tell_once(grads, object, TOLD_HANDED,
               "Not all of its gradients are recorded: it passes a tensor on or a hook "
-              "keeps one, and the graph does not tell who uses it afterwards.");
+              "keeps one, and the graph does not show who uses it afterwards.");
 }
 
 void grads_tell_written(struct grads *grads, uint32_t object)

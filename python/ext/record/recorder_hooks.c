@@ -418,7 +418,7 @@ static void say_outside(struct recorder *recorder, PyObject *module)
     recorder->about[around] |= RECORDER_TOLD_OUTSIDE;
     torch_class_name(module, name);
     trace_gap(recorder->trace, RUN_GAP_OUTSIDE, around,
-              "not recorded: it called %s, which was no part of the model when the "
+              "not recorded: it called %s, which was not part of the model when the "
               "recording began",
               *name ? name : "a module");
 }

@@ -190,7 +190,7 @@ int export_notebook(struct out *out, struct session *session,
     if (status == 0)
         status = write_page(&n, err);
     if (status == 0 && n.page.bad)
-        status = err_set(err, ERR_LIMIT, "there is no memory for the page");
+        status = err_set(err, ERR_LIMIT, "out of memory for the page");
     if (status == 0)
         out_str(out, buf_span(&n.page));
     buf_release(&n.page);
