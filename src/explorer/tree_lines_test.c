@@ -17,7 +17,7 @@ struct scene {
     struct activities activity; /* made up, where a test wants times */
     struct run run;
     struct tree_room room;
-    bool beside; /* the tree stands beside panels: the screen is larger */
+    bool beside; /* the tree is beside panels: the screen is larger */
     struct lines lines;
     struct buf text;
 };

@@ -46,7 +46,7 @@ static void say(struct quantised *q, const char *key, double value,
         value_make(values, VALUE_DICT, STR(""), items, other_key ? 4 : 2);
 }
 
-/* n doubles of scales and n int64 of zero points stand at byte `at` of the bytes. */
+/* The n scales (double) and n zero points (int64) begin at byte `at`. */
 static void say_channels(struct quantised *q, int64_t axis, uint64_t at, int64_t n)
 {
     struct model *model = &q->sample.model;

@@ -37,7 +37,7 @@ TEST(strides_do_not_matter)
     CHECK_NEAR(b.max, a.max, 0);
     CHECK_NEAR(b.mean, a.mean, 1e-9);
     CHECK_INT(a.zeros, b.zeros);
-    /* The place of the least element is told in each one's own order. */
+    /* The position of the minimum follows the order of each view. */
     CHECK_NEAR(cells[a.min_at / COLS][a.min_at % COLS], -50, 0);
     CHECK_NEAR(cells[b.min_at % ROWS][b.min_at / ROWS], -50, 0);
 }

@@ -71,7 +71,7 @@ TEST(statistics_do_not_depend_on_how_a_tensor_lies)
 
     CHECK(x != NULL);
     for (int ties = 0; ties < 2; ties++) {
-        /* Few values, so that min and max stand in many places; or all different. */
+        /* Few distinct values, so that min and max occur often; or all different. */
         for (size_t i = 0; i < room; i++)
             x[i] = ties ? (float)(test_random(&state) % 5)
                         : (float)(test_random(&state) >> 40) - 1e6f;

@@ -51,8 +51,8 @@ class Peak:
         subprocess.run(["cc", "-O1", HERE / "peak.c", "-o", self.path], check=True)
 
     def run(self, *command, status=0):
-        """A run that ends with this status. Any other is an error of ours, or a peer
-        that can not be measured."""
+        """A run that ends with this status. Any other status is our error, or a peer
+        that cannot be measured."""
         words = [str(word) for word in (self.path, *command)]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         run = Run(done.stdout)

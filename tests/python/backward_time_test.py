@@ -1,7 +1,7 @@
 # flavours: both
-"""What a backward of a call took: layers whose backward sleeps for a known time. How
-long they really slept is up to the machine, so what is told is held against what they
-measured themselves. The margin is wide, and what must not be counted is wider."""
+"""The backward time of a call, with layers whose backward sleeps. The machine decides how
+long they really sleep, so the recorded time is compared with what they measured
+themselves. The margin is wide; time that must not be counted is longer than it."""
 
 import threading
 import time

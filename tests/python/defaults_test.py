@@ -1,6 +1,6 @@
 # flavours: both
-"""What models of well-known libraries are run with if nothing is given. Small classes
-stand in for theirs, with the same attributes; the real ones where they are installed."""
+"""The default inputs of models of well-known libraries. Small classes replace theirs,
+with the same attributes; the real ones are used where they are installed."""
 
 import importlib.util
 import types

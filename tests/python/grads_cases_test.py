@@ -22,7 +22,7 @@ NEW = hasattr(torch, "compiler")
 
 
 def numbers(gradient):
-    """What a gradient is told by."""
+    """The numbers that identify a gradient."""
     gradient = gradient.detach()
     if gradient.is_sparse:
         gradient = gradient.to_dense()
@@ -299,8 +299,8 @@ class Cases(unittest.TestCase):
         self.compare(Chain, run)
 
     def test_gradients_of_gradients(self):
-        """The first backward is told as torch tells it. In the second, gradients reach
-        calls by other ways as well; what each call got is entered, too."""
+        """The first backward is recorded as torch reports it. In the second, gradients
+        also reach calls by other paths; what each call got is recorded, too."""
         x = torch.linspace(-3, 4, 24).reshape(4, 6).requires_grad_()
         make = sequence(plain(nn.Linear, 6, 5), plain(nn.Tanh), plain(nn.Linear, 5, 2))
 
@@ -320,8 +320,8 @@ class Cases(unittest.TestCase):
         self.assertEqual(len(recording.calls("1")[0].grad_outputs), 2)
 
     def test_a_result_that_nobody_uses(self):
-        """No gradient reaches it and none is told, where full backward hooks make up
-        zeros for it."""
+        """No gradient reaches it and none is recorded; full backward hooks report
+        zeros."""
         x = torch.linspace(-3, 4, 24).reshape(4, 6).requires_grad_()
         torch.manual_seed(1)
         model = Pair()

@@ -83,7 +83,7 @@ class Compared(unittest.TestCase):
         warnings.filterwarnings("ignore", "Full backward hook is firing")
 
     def compare(self, model, twin, run, inputs=True):
-        """Every gradient that torch tells of the twin is told of the model."""
+        """Every gradient that torch reports for the twin is recorded for the model."""
         wanted = by_hooks(twin, run)
         found, recording = by_recording(model, run)
         self.assertEqual([g.text for g in recording.gaps if g.kind == "gradient"], [])

@@ -43,7 +43,7 @@ X = torch.linspace(-1, 1, 16).reshape(2, 8)
 
 
 class Heard:
-    """A listener that writes down what it is told."""
+    """A listener that records its calls."""
 
     def __init__(self):
         self.before, self.after, self.errors = [], [], []

@@ -86,7 +86,7 @@ class Configured(nn.Module):
 
 
 class Odd(nn.Module):
-    """What seldom stands in a module, and is seen all the same."""
+    """Rare members of a module, which are found too."""
 
     def __init__(self):
         super().__init__()

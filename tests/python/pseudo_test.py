@@ -67,7 +67,7 @@ class Clipboard(Folder):
     NAME = "second"
 
     def copy(self, screen):
-        """Copy the name of the last row; the message, and what OSC 52 was told."""
+        """Copy the name of the last row: the message, and the text sent by OSC 52."""
         screen.wait("row 1/3")
         since = len(screen.seen)
         screen.press("Gyn")

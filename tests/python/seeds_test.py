@@ -358,7 +358,7 @@ class Display(unittest.TestCase):
         shown = str(rp.lazy_parameter_analysis(model)("layer1.0.conv1"))
         took = r"\d+\.\d+[μm]?s"
         drawn = self.block("Performance Overlay")
-        # 147456 bytes are 144 of ours. An old torch does not tell times of backward.
+        # 147456 bytes are 144 KB here. An old torch has no backward times.
         drawn = drawn.replace("147KB", "144KB").replace("⚡", "").replace("📊", "")
         for line, wanted in zip(shown.splitlines(), drawn.splitlines(), strict=True):
             words, wanted = line.split(), wanted.split()

@@ -172,7 +172,7 @@ class Summary(Shell):
             done = self.good("summary", self.target(name), "--json")
             self.assertEqual(json.loads(done.stdout)["counts"]["unique"], params)
         self.assertIn("Net.forward takes (x, scale=1.0)", done.stderr)
-        # As it stands behind a command, a model alone is explored.
+        # A target without a command is explored.
         self.assertIn("Linear(4→3)", self.good(self.target("net")).stdout)
 
     def test_inputs_are_shapes_or_what_a_function_gives(self):

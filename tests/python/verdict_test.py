@@ -18,7 +18,7 @@ import hostile
 
 MARK = Path(hostile.MARK)
 MODEL_ENDINGS = {".pt", ".pth", ".bin", ".ckpt", ".pkl", ".jit", ".safetensors"}
-# Of the models that stand beside the project.
+# Among the models beside the project.
 HOSTILE_MODELS = re.compile(
     r"picklescan/\S*(malicious|GHSA|exploit|sploit|bypass|injection|urlopen)"
     r"|modelaudit/\S*(malicious|exploits_|attack)"

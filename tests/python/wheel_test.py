@@ -60,7 +60,7 @@ def pythons():
 @unittest.skipUnless(WHEEL, "no wheel was made: make test-wheel")
 class Wheel(TemporaryFolder):
     def must(self, *command, status=0, cwd=None, **env):
-        """What a command says on stdout; its environment holds nothing of ours."""
+        """The stdout of a command that runs without our environment variables."""
         done = run(*command, cwd=cwd, env={"LANG": "C.UTF-8", "PATH": "/none", **env})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout

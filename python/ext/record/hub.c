@@ -323,7 +323,7 @@ static PyMethodDef methods[] = {
 static PyMemberDef members[] = {
     {"rare", T_BOOL, offsetof(struct hub, rare), 0, "the package looks at each call"},
     {"watched", T_BOOL, offsetof(struct hub, watched), 0,
-     "torch's compiler tells when it begins"},
+     "torch's compiler reports that it begins"},
     {"paused", T_BOOL, offsetof(struct hub, paused), 0, "skip all listeners"},
     {NULL, 0, 0, 0, NULL},
 };

@@ -269,7 +269,7 @@ static PyMethodDef methods[] = {
     {"tensor", model_tensor, METH_VARARGS, "the tensor of a number, or None"},
     {"roots", model_roots, METH_NOARGS, "the root modules that still live"},
     {"code", model_code, METH_VARARGS, "code(class): (file, line, text) or None"},
-    {"attributes", model_attributes, METH_O, "attributes(of): what stands below it"},
+    {"attributes", model_attributes, METH_O, "attributes(of): the attributes below it"},
     {"forget", model_forget, METH_NOARGS, "let go of what attributes() gave"},
     {"bases", model_bases, METH_VARARGS, "bases(class): names, the nearest first"},
     {NULL, NULL, 0, NULL},

@@ -37,7 +37,7 @@ TEST(one_empty_thing_stays_one_when_it_is_met_again)
     CHECK_PICKLE("]\x85q\x00h\x00\x86.", "(([]), ([]))");
 }
 
-/* A call that gives back what stands in its arguments is a second way to it. */
+/* A call that returns one of its arguments is a second reference to it. */
 TEST(what_a_call_gives_back_is_the_same_as_in_its_arguments)
 {
     CHECK_PICKLE(TAG "]X\x01\x00\x00\x00t\x86q\x00RK\x01"
