@@ -1,6 +1,6 @@
 # flavours: both
-"""The backward time of a call, with layers whose backward sleeps. The machine decides how
-long they really sleep, so the recorded time is compared with what they measured
+"""The backward time of a call, with layers whose backward sleeps. The machine decides
+how long they really sleep, so the recorded time is compared with what they measured
 themselves. The margin is wide; time that must not be counted is longer than it."""
 
 import threading

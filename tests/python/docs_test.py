@@ -1,4 +1,4 @@
-"""docs/python.md and the docstrings: every public name is described, and examples run."""
+"""docs/python.md and the docstrings: every public name is described; examples run."""
 
 import contextlib
 import inspect
