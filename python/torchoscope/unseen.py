@@ -18,8 +18,8 @@ GOT_GRADIENTS = (
     "or its weights were used without it"
 )
 INSIDE_COMPILED = (
-    "not recorded: no module of the model was called directly, and calls inside compiled "
-    "functions are not recorded; eager=True runs these as Python"
+    "not recorded: no module of the model was called directly, and calls inside "
+    "compiled functions are not recorded; eager=True runs these as Python"
 )
 
 

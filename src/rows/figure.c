@@ -1,6 +1,7 @@
 #include "rows/figure.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "rows/run_words.h"
 #include "text/glyph.h"
@@ -81,6 +82,14 @@ void figure_shape(struct figure *to, const int64_t *dims, int rank)
     to->kind = FIGURE_SHAPE;
     to->n = (uint64_t)rank;
     to->dims = dims;
+}
+
+bool figure_same_shape(const struct figure *a, const struct figure *b)
+{
+    if (a->kind != FIGURE_SHAPE || b->kind != FIGURE_SHAPE || a->n != b->n ||
+        a->varied != b->varied || !a->dims != !b->dims)
+        return false;
+    return !a->dims || memcmp(a->dims, b->dims, a->n * sizeof *a->dims) == 0;
 }
 
 void figure_bar(struct buf *to, const struct figure *figure, unsigned cells)

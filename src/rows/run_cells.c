@@ -83,7 +83,8 @@ static void add_shape(struct figure *to, const struct show *show, const struct r
     if (value == RUN_NONE)
         return;
     figure_shape(to, run->dims + run->values[value].shape, run->values[value].rank);
-    if (show->activity->at[row->place].flags & varies)
+    to->varied = show->activity->at[row->place].flags & varies;
+    if (to->varied)
         buf_char(to->text, '*');
 }
 

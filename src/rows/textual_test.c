@@ -28,6 +28,29 @@ TEST(where_there_is_little_room_shapes_keep_their_last_dimensions)
     sample_release(&s);
 }
 
+TEST(cells_of_shapes_are_compared_by_their_numbers)
+{
+    static const int64_t small[] = {1, 8, 4}, large[] = {1, 8, 8}, again[] = {1, 8, 4};
+    struct buf text = BUF_INIT;
+    struct figure a = {.text = &text, .kind = FIGURE_SHAPE}, b = a;
+
+    CHECK(figure_same_shape(&a, &b)); /* neither has one */
+    figure_shape(&a, small, 3);
+    CHECK(!figure_same_shape(&a, &b));
+    figure_shape(&b, again, 3);
+    CHECK(figure_same_shape(&a, &b));
+    b.varied = true;
+    CHECK(!figure_same_shape(&a, &b));
+    b.varied = false;
+    figure_shape(&b, large, 3);
+    CHECK(!figure_same_shape(&a, &b));
+    figure_shape(&b, again, 2);
+    CHECK(!figure_same_shape(&a, &b));
+    figure_text(&b, "not called");
+    CHECK(!figure_same_shape(&b, &b));
+    buf_release(&text);
+}
+
 TEST(what_ascii_makes_wider_is_cut_to_its_column)
 {
     const unsigned widths[] = {40, 60, 80, 90};

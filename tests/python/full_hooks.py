@@ -141,7 +141,7 @@ def _compare_module(found, name, names, rows):
 
 
 def _problems(call, names, inputs, outputs, gap):
-    """The differences. A missing gradient may be a gap; a recorded one must be right."""
+    """What differs. A missing gradient may be a gap, a recorded one must be right."""
     told = {v.path: v for v in call.grad_outputs}
     paths = _result_paths(call, len(outputs))
     found = []

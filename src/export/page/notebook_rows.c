@@ -216,23 +216,22 @@ static void begin_cell(struct buf *to, const struct notebook_rows_listing *l, si
 /* A shape that a module did not change is dimmed. */
 static void add_cells(struct notebook_rows_listing *l, const struct row *row)
 {
-    struct buf before = BUF_INIT;
+    struct figure before = {.kind = FIGURE_TEXT};
 
     for (size_t c = 0; c < l->n_columns; c++) {
         bool out = l->cells[c] == column_find(STR("out"));
+        struct figure cell =
+            column_on_page(&l->n->spare, l->cells[c], &l->n->printed.show, row);
 
-        column_on_page(&l->n->spare, l->cells[c], &l->n->printed.show, row);
-        if (out && str_eq(buf_span(&before), buf_span(&l->n->spare)))
+        if (out && figure_same_shape(&before, &cell))
             buf_text(&l->texts, "<i> · </i><span class=\"ts-same\">");
         else
             begin_cell(&l->texts, l, c);
         page_html(&l->texts, buf_span(&l->n->spare), CELL_CELLS);
-        buf_clear(&before);
-        buf_str(&before, buf_span(&l->n->spare));
+        before = cell;
         buf_clear(&l->n->spare);
         buf_text(&l->texts, "</span>");
     }
-    buf_release(&before);
 }
 
 static void add_row(struct notebook_rows_listing *l, uint32_t r)
