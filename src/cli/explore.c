@@ -185,7 +185,7 @@ static int run(const struct command *command, int argc, char **argv)
     else if (live_is_code(argv[0]))
         status = STATUS_TROUBLE;
     else if (options.inputs.n || options.train || options.cold || options.mode)
-        cli_say("%s: a model file cannot be run; use FILE.py::FUNCTION", argv[0]);
+        cli_say("%s: a model file is not run; use FILE.py::FUNCTION", argv[0]);
     else
         status = options.diff ? explore_pair(&cli, &options, argv[0])
                               : explore_file(&cli, &options, argv[0]);

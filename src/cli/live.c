@@ -35,8 +35,8 @@ bool live_is_code(const char *word)
 {
     if (!str_ends(str_of(word), str_of(".py")))
         return false;
-    cli_say("%s is Python code: name the function that makes the model, as in "
-            "%s::FUNCTION",
+    cli_say("%s is Python code: to run a model, write %s::FUNCTION, the function that "
+            "makes it",
             word, word);
     return true;
 }
@@ -47,7 +47,7 @@ static int show_file(struct cli *cli, struct live_options *options, const char *
     if (live_is_code(path))
         return STATUS_TROUBLE;
     if (options->inputs.n || options->train || options->cold || options->mode)
-        cli_say("%s: a model file cannot be run; use FILE.py::FUNCTION", path);
+        cli_say("%s: a model file is not run; use FILE.py::FUNCTION", path);
     else
         return tree_file(cli, path, &options->view);
     return STATUS_TROUBLE;

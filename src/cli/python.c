@@ -137,7 +137,7 @@ static void become(const char *python, const char *script, int argc, char **argv
         words[i + 1] = argv[i];
     execvp(python, words);
     if (errno == ENOENT)
-        cli_say("a live model needs Python, but \"%s\" was not found; set "
+        cli_say("a live model needs Python, but there is no \"%s\"; set "
                 "TORCHOSCOPE_PYTHON to a Python with torch",
                 python);
     else
