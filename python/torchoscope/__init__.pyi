@@ -439,7 +439,8 @@ class Summary(_Shown):
         self,
         core: Any,
         recording: Recording | None,
-        heading: str,
+        title: str,
+        given: str,
         view: Mapping[str, Any],
     ) -> None: ...
 
