@@ -644,7 +644,6 @@ static PyMethodDef methods[] = {
     {"spend", spend, METH_VARARGS, "spend(since_ns[, cost_ns]): our own time"},
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
-    {"snapshot", snapshot, METH_NOARGS, "A Run of what there is so far."},
     {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
     {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
